@@ -1,0 +1,77 @@
+# Everything a developer or CI runs. The first target that needs it creates .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints/ci.txt
+
+# Two workers with one thread each: more threads than cores make small matrix products slower.
+PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --maxprocesses=2
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint types layering unit coverage references bench clean
+
+help:
+	@echo "make demo        run examples/demo.py with the library as its users install it"
+	@echo "make test        lint, types, layering, then all tests with coverage: what CI runs"
+	@echo "make lint        ruff check and ruff format --check"
+	@echo "make types       mypy"
+	@echo "make layering    import-linter: which room may import which"
+	@echo "make unit        all tests and doctests, without coverage"
+	@echo "make coverage    all tests and doctests, with coverage"
+	@echo "make references  run tests/references/make_*.py, which compute with other libraries"
+	@echo "make bench       run benchmarks/bench_*.py, side by side with other libraries"
+	@echo "make clean       remove .venv, caches and builds"
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "depmax needs Python 3.11 or newer. Name one: make PYTHON=/path/to/python3.12" >&2; \
+	  exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.demo-stamp: pyproject.toml constraints/ci.txt | $(BIN)/python
+	$(PIP) -e .
+	@touch $@
+
+$(VENV)/.dev-stamp: pyproject.toml constraints/ci.txt | $(BIN)/python
+	$(PIP) -e ".[dev]"
+	@touch $@
+
+$(VENV)/.bench-stamp: pyproject.toml constraints/ci.txt | $(BIN)/python
+	$(PIP) -e ".[dev,bench]"
+	@touch $@
+
+demo: $(VENV)/.demo-stamp
+	$(BIN)/python examples/demo.py
+
+test: lint types layering coverage
+
+lint: $(VENV)/.dev-stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.dev-stamp
+	$(BIN)/mypy
+
+layering: $(VENV)/.dev-stamp
+	$(BIN)/lint-imports --no-cache
+
+unit: $(VENV)/.dev-stamp
+	$(PYTEST)
+
+coverage: $(VENV)/.dev-stamp
+	$(PYTEST) --cov --cov-report=term
+
+references: $(VENV)/.bench-stamp
+	@set -e; for script in tests/references/make_*.py; do \
+	  test -e "$$script" || { echo "There is no tests/references/make_*.py yet." >&2; exit 1; }; \
+	  echo "$$script"; $(BIN)/python "$$script"; done
+
+bench: $(VENV)/.bench-stamp
+	@set -e; for script in benchmarks/bench_*.py; do \
+	  test -e "$$script" || { echo "There is no benchmarks/bench_*.py yet." >&2; exit 1; }; \
+	  echo "$$script"; $(BIN)/python "$$script"; done
+
+clean:
+	rm -rf $(VENV) build dist htmlcov .coverage .coverage.* .hypothesis \
+	  .mypy_cache .pytest_cache .ruff_cache
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,47 @@
+"""Dependence-maximising feature selection and extraction."""
+
+from depmax._version import __version__
+from depmax.dependence import (
+    IndependenceTest,
+    Interval,
+    Screening,
+    alignment,
+    coco,
+    correntropy,
+    distance_correlation,
+    gaussian_mutual_information,
+    hsic,
+    hsic_interval,
+    hsic_test,
+    hsic_variance,
+    intrinsic_dimension,
+    mmd,
+    quadratic_mutual_information,
+    resolve,
+    samples_needed,
+    screen,
+    total_correlation,
+)
+
+__all__ = [
+    "IndependenceTest",
+    "Interval",
+    "Screening",
+    "__version__",
+    "alignment",
+    "coco",
+    "correntropy",
+    "distance_correlation",
+    "gaussian_mutual_information",
+    "hsic",
+    "hsic_interval",
+    "hsic_test",
+    "hsic_variance",
+    "intrinsic_dimension",
+    "mmd",
+    "quadratic_mutual_information",
+    "resolve",
+    "samples_needed",
+    "screen",
+    "total_correlation",
+]

@@ -1,0 +1,17 @@
+"""How data enter: frames, names, types of columns, types of targets, unlabelled rows."""
+
+from depmax._inputs.estimator import read_fit, read_new
+from depmax._inputs.table import Table, column_names, read_objects, read_table
+from depmax._inputs.target import Target, TargetKind, read_target
+
+__all__ = [
+    "Table",
+    "Target",
+    "TargetKind",
+    "column_names",
+    "read_fit",
+    "read_new",
+    "read_objects",
+    "read_table",
+    "read_target",
+]

@@ -1,0 +1,190 @@
+"""Inputs X as a matrix: arrays, sparse matrices, and data frames with categorical columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_array
+
+#: Levels of each categorical column, by position of the column.
+Categories = Mapping[int, tuple[Any, ...]]
+
+_CATEGORICAL = (nw.Categorical, nw.Enum, nw.Boolean)
+_DATES = (nw.Date, nw.Datetime, nw.Duration, nw.Time)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows as numbers; a categorical column holds the position of each value among its levels."""
+
+    values: Any  # ndarray or CSR matrix of shape (n_samples, n_features)
+    names: tuple[str, ...] | None = None
+    categories: Categories = field(default_factory=dict)
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return int(self.values.shape[0])
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is an eager data frame of any library that narwhals knows."""
+    return isinstance(nw.from_native(X, eager_only=True, pass_through=True), nw.DataFrame)
+
+
+def column_names(X: Any) -> tuple[str, ...]:
+    """Names of the columns of a frame, none for anything else."""
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    return tuple(frame.columns) if isinstance(frame, nw.DataFrame) else ()
+
+
+def refuse_lazy(X: Any, name: str) -> None:
+    """Refuse collections that would be loaded quietly, by name."""
+    module = type(X).__module__.split(".")[0]
+    if module == "dask":
+        raise TypeError(
+            f"{name} is a Dask collection, which depmax does not support yet: "
+            f"pass {name}.compute() if it fits in memory."
+        )
+    if isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame):
+        raise TypeError(f"{name} is a lazy frame: pass {name}.collect().")
+
+
+def read_table(X: Any, *, categories: Categories | None = None, name: str = "X") -> Table:
+    """Rows and columns as float values, with every reason for refusal named.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        One-dimensional input is one column.
+    categories : mapping, optional
+        Levels found when the model was fitted; values outside them get the code -1.
+    name : str
+        What messages call the input.
+    """
+    refuse_lazy(X, name)
+    names: tuple[str, ...] | None = None
+    found: Categories = {}
+    if is_frame(X):
+        X, found = encode_frame(X, categories, name)
+        frame = nw.from_native(X, eager_only=True)
+        names = tuple(frame.columns)
+        X = frame.to_numpy()
+    elif not sparse.issparse(X):
+        series = nw.from_native(X, series_only=True, pass_through=True)
+        X = np.asarray(series.to_numpy() if isinstance(series, nw.Series) else X)
+        require_numbers(X, name)
+        if X.ndim == 1:
+            X = X[:, np.newaxis]
+    values = check_array(
+        X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False
+    )
+    require_finite(values, names, name)
+    return Table(values, names, found)
+
+
+def read_objects(X: Any, name: str = "X") -> np.ndarray:
+    """Rows that are not vectors: a list, a 1-D array, a one-column frame or a mixed frame.
+
+    A frame with several columns (for ``Columns`` with a string part) becomes a matrix of objects.
+    """
+    from depmax._inputs.objects import object_array
+
+    refuse_lazy(X, name)
+    native = nw.from_native(X, eager_only=True, allow_series=True, pass_through=True)
+    if isinstance(native, nw.DataFrame):
+        columns = [object_array(native[column].to_list()) for column in native.columns]
+        return columns[0] if len(columns) == 1 else np.column_stack(columns)
+    if isinstance(native, nw.Series):
+        return object_array(native.to_list())
+    if isinstance(X, np.ndarray):
+        return X[:, 0] if X.ndim == 2 and X.shape[1] == 1 else X
+    if isinstance(X, str) or not hasattr(X, "__len__"):
+        raise TypeError(f"{name} must be a sequence of objects, one per sample, got {type(X)}.")
+    return object_array(list(X))
+
+
+def encode_frame(X: Any, categories: Categories | None, name: str) -> tuple[Any, Categories]:
+    """The same frame with categorical columns as codes, and their levels."""
+    frame = nw.from_native(X, eager_only=True)
+    found: dict[int, tuple[Any, ...]] = {}
+    encoded = []
+    for position, column in enumerate(frame.columns):
+        series = frame[column]
+        if isinstance(series.dtype, _CATEGORICAL):
+            values = series.to_list()
+            if any(value is None or value != value for value in values):
+                raise ValueError(
+                    f"Column {column!r} of {name} has missing values: impute them, e.g. with "
+                    "sklearn.impute.SimpleImputer(strategy='most_frequent')."
+                )
+            known = (categories or {}).get(position)
+            levels = tuple(sorted(set(values), key=str)) if known is None else known
+            codes = {level: float(code) for code, level in enumerate(levels)}
+            found[position] = levels
+            numbers = [codes.get(value, -1.0) for value in values]
+            series = nw.new_series(column, numbers, nw.Float64, backend=frame.implementation)
+        elif not series.dtype.is_numeric():
+            raise TypeError(_why_not_numeric(column, series.dtype, name))
+        encoded.append(series)
+    if not found:
+        return X, found
+    same_rows = frame.select(nw.col(frame.columns[0]))  # keeps the index of a pandas frame
+    columns = {series.name: series.to_numpy() for series in encoded}
+    fresh = nw.from_dict(columns, backend=frame.implementation)
+    native = fresh.to_native()
+    if hasattr(native, "set_axis"):
+        native = native.set_axis(same_rows.to_native().index)
+    return native, found
+
+
+def _why_not_numeric(column: str, dtype: Any, name: str) -> str:
+    if isinstance(dtype, _DATES):
+        return (
+            f"Column {column!r} of {name} holds dates: turn it into numbers that mean something, "
+            "such as days since an event or the month."
+        )
+    return (
+        f"Column {column!r} of {name} holds {dtype} values where numbers are needed: make it "
+        "categorical (pandas: .astype('category'), polars: .cast(pl.Categorical)), encode it, "
+        "or drop it."
+    )
+
+
+def require_numbers(X: np.ndarray, name: str) -> None:
+    """Refuse arrays of text before anything tries to parse them."""
+    if X.dtype.kind in "US":
+        raise TypeError(
+            f"{name} holds text where numbers are needed: encode it, or use a kernel for strings "
+            "(depmax.kernels.Subsequence, Spectrum) or labels (Delta)."
+        )
+    if X.dtype.kind in "mM":
+        raise TypeError(f"{name} holds dates or durations where numbers are needed.")
+    if X.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: {name} holds complex numbers.")
+
+
+def require_finite(values: Any, names: tuple[str, ...] | None, name: str) -> None:
+    """Refuse NaN and infinity, naming the first column that has them and the remedy."""
+    data = values.data if sparse.issparse(values) else values
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(np.sum(data, dtype=np.float64)) or np.isfinite(data).all():
+            return
+    dense = np.asarray(values.todense()) if sparse.issparse(values) else values
+    bad = ~np.isfinite(dense)
+    column = int(np.flatnonzero(bad.any(axis=0))[0])
+    where = f"column {names[column]!r}" if names else f"column {column}"
+    rows = int(bad[:, column].sum())
+    if np.isnan(dense[:, column]).any():
+        raise ValueError(
+            f"{name} contains NaN in {where} ({rows} of {len(dense)} rows): impute or drop it, "
+            "e.g. with sklearn.impute.SimpleImputer."
+        )
+    raise ValueError(
+        f"{name} contains infinity in {where} ({rows} of {len(dense)} rows): clip or drop it."
+    )

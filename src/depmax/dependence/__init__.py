@@ -1,0 +1,37 @@
+"""Terms → numbers: measures of dependence and their significance."""
+
+from depmax.dependence.alignment import alignment
+from depmax.dependence.coco import coco
+from depmax.dependence.correntropy import correntropy
+from depmax.dependence.distance_correlation import distance_correlation
+from depmax.dependence.gaussian_information import gaussian_mutual_information, total_correlation
+from depmax.dependence.hsic import hsic
+from depmax.dependence.independence import IndependenceTest, hsic_test
+from depmax.dependence.intrinsic_dimension import intrinsic_dimension
+from depmax.dependence.mmd import mmd
+from depmax.dependence.quadratic_mutual_information import quadratic_mutual_information
+from depmax.dependence.resolve import resolve
+from depmax.dependence.screen import Screening, screen
+from depmax.dependence.variance import Interval, hsic_interval, hsic_variance, samples_needed
+
+__all__ = [
+    "IndependenceTest",
+    "Interval",
+    "Screening",
+    "alignment",
+    "coco",
+    "correntropy",
+    "distance_correlation",
+    "gaussian_mutual_information",
+    "hsic",
+    "hsic_interval",
+    "hsic_test",
+    "hsic_variance",
+    "intrinsic_dimension",
+    "mmd",
+    "quadratic_mutual_information",
+    "resolve",
+    "samples_needed",
+    "screen",
+    "total_correlation",
+]

@@ -1,0 +1,136 @@
+"""HSIC of one column with the Laplace kernel, and the law of its permutations, in O(m log m)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from depmax.dependence.null import NOTHING, Spread, leading_eigenvalues, u_centred
+from depmax.dependence.terms import Terms
+
+#: Order statistics that the median distance of a column is taken from.
+MEDIAN_POINTS = 1000
+#: Order statistics that the leading eigenvalues of a column's kernel are taken from.
+SPECTRUM_POINTS = 200
+
+
+@dataclass(frozen=True)
+class TargetCoordinates:
+    """A target as centred coordinates Ψ with L = ΨΨᵀ."""
+
+    psi: np.ndarray  # shape (n_samples, rank), columns sum to zero
+    squares: np.ndarray  # ‖ψ_i‖²
+
+    @classmethod
+    def of(cls, coordinates: np.ndarray, tol: float = 1e-12) -> TargetCoordinates:
+        """Centred coordinates, rotated to their principal axes and cut at ``tol`` of the trace."""
+        centred = np.asarray(coordinates, dtype=np.float64)
+        centred = centred - centred.mean(axis=0)
+        values, vectors = np.linalg.eigh(centred.T @ centred)
+        trailing = np.cumsum(np.maximum(values, 0.0))  # trace lost by cutting this far
+        kept = trailing > tol * trailing[-1]
+        psi = np.ascontiguousarray(centred @ vectors[:, kept][:, ::-1])
+        return cls(psi, np.einsum("ij,ij->i", psi, psi))
+
+
+@dataclass(frozen=True)
+class LaplaceColumn:
+    """One column, sorted, with its bandwidth."""
+
+    order: np.ndarray  # positions of the sorted values
+    values: np.ndarray  # sorted
+    decays: np.ndarray  # e^{-(x_i - x_{i-1})/bandwidth} of sorted neighbours
+    bandwidth: float
+
+    @classmethod
+    def of(cls, column: np.ndarray, bandwidth: float | None = None) -> LaplaceColumn:
+        """Sort a column; without a bandwidth take the median distance."""
+        from depmax.dependence._laplace_loop import median_gap
+
+        values = np.ascontiguousarray(column, dtype=np.float64)
+        order = np.argsort(values, kind="stable")
+        ordered = values[order]
+        width = float(median_gap(ordered, MEDIAN_POINTS)) if bandwidth is None else bandwidth
+        decays = np.empty_like(ordered)
+        decays[0] = 0.0
+        np.subtract(ordered[:-1], ordered[1:], out=decays[1:])
+        decays[1:] /= width
+        np.exp(decays[1:], out=decays[1:])
+        return cls(order, ordered, decays, width)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether all values are equal, so that nothing can depend on them."""
+        return bool((self.decays[1:] == 1.0).all())
+
+    def terms(self, target: TargetCoordinates, row_sums_total: float, unbiased: bool) -> Terms:
+        """Terms with a target, of K̃ and L̃ or of K and L."""
+        from depmax.dependence._laplace_loop import target_sums
+
+        sums = np.empty(2)
+        psi = np.ascontiguousarray(target.psi[self.order])
+        target_sums(self.decays, psi, target.squares[self.order], sums)
+        inner, weighted = float(sums[0]), float(sums[1])  # Σ ψᵀK̃ψ and Σ (K̃1)_i ‖ψ_i‖²
+        total = float(target.squares.sum())
+        m = len(self.order)
+        if unbiased:  # L̃1 = -‖ψ_i‖² since Ψ is centred
+            return Terms(m, inner, -weighted, -row_sums_total * total, zero_diagonal=True)
+        return Terms(m, inner + total, 0.0, 0.0, zero_diagonal=False)
+
+    def leading(self) -> tuple[float, ...]:
+        """Leading eigenvalues of the U-centred kernel matrix, from evenly spaced rows."""
+        m = len(self.order)
+        size = min(m, SPECTRUM_POINTS)
+        rows = np.arange(size) * (m - 1) // (size - 1)
+        places = (self.values[rows] - self.values[0]) / self.bandwidth
+        gram = np.exp(-np.abs(places[:, np.newaxis] - places[np.newaxis, :]))
+        return tuple(m / size * leading_eigenvalues(u_centred(gram)))
+
+    def spread(self) -> tuple[Spread, float]:
+        """Spread of the U-centred kernel matrix, and 1ᵀK̃1, all exact in O(m)."""
+        from depmax.dependence._laplace_loop import own_sums
+
+        m = len(self.order)
+        if self.is_constant:
+            return NOTHING, float(m * (m - 1))
+        r, q, image = np.empty(m), np.empty(m), np.empty(m)  # K̃1, (K̃∘K̃)1, K̃(K̃1)
+        sums = np.empty(2)
+        own_sums(self.decays, r, q, image, sums)
+        cubes, triangles = sums
+        # Ã_ij = K_ij - u_i - u_j + c off the diagonal; B is the same on it too, with diagonal δ
+        u, n_u = r / (m - 2), image / (m - 2)  # n_u = K̃u
+        total = float(r.sum())
+        c = total / ((m - 1) * (m - 2))
+        delta = c - 2.0 * u
+        # row sums of Ã²
+        a = u - c
+        rows = (
+            q - 2.0 * n_u - 2.0 * a * r + (u @ u - u**2) + 2.0 * a * (u.sum() - u) + (m - 1) * a**2
+        )
+        z = u - 0.5 * c
+        shifts = (2 * m - 8) * _cubes(z) + 6 * (z @ z) * z.sum()  # Σ_{i≠j} (z_i + z_j)³
+        sum_cubes = (
+            cubes
+            - 3.0 * (2.0 * (q @ u) - c * q.sum())
+            + 3.0 * (2.0 * ((r * u) @ u) + 2.0 * (u @ n_u) - 4.0 * c * (r @ u) + c**2 * total)
+            - shifts
+        )
+        # tr B³ with B = K̃ - VMVᵀ, V = [u, 1]
+        middle = np.array([[0.0, 1.0], [1.0, -c]])
+        v = np.column_stack([u, np.ones(m)])
+        n_v = np.column_stack([n_u, r])
+        gram = middle @ (v.T @ v)
+        trace = (
+            triangles
+            - 3.0 * np.trace(middle @ (n_v.T @ n_v))
+            + 3.0 * np.trace(gram @ middle @ (v.T @ n_v))
+            - np.trace(gram @ gram @ gram)
+        )
+        trace += -3.0 * (delta @ rows) - _cubes(delta)
+        return Spread(float(rows.sum()), float(sum_cubes), float(trace)), total
+
+
+def _cubes(vector: np.ndarray) -> float:
+    """Σ v_i³ without the power function."""
+    return float((vector * vector) @ vector)

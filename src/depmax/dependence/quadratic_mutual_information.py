@@ -1,0 +1,140 @@
+"""Quadratic mutual information: the L2 distance between joint density and product of marginals."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.sparsefuncs import mean_variance_axis
+
+from depmax._inputs import Target, read_table, read_target
+from depmax.dependence.constant import is_constant
+from depmax.dependence.sides import Side, read_side, require_equal_length
+from depmax.dependence.sums import terms
+from depmax.dependence.terms import require_samples
+from depmax.kernels import Delta, Gaussian
+
+
+def quadratic_mutual_information(
+    X: Any,
+    Y: Any,
+    *,
+    bandwidth: float | None = None,
+    target_bandwidth: float | None = None,
+) -> float:
+    """Quadratic mutual information between X and Y, with Parzen windows.
+
+    ∫∫ (p(x, y) - p(x) p(y))² dx dy for densities estimated with Gaussian windows of width h: the
+    average of N(x - x_i, h² I) over the sample. The integral is exact: tr(κHνH) / m² with
+    κ_ij = (4πh²)^(-d/2) exp(-‖x_i - x_j‖² / 4h²), the overlap of two windows. That is m⁻²(m-1)²
+    times the HSIC₀ of these kernels. For classes the integral over y is a sum, and the overlap 1
+    within a class and 0 between classes.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix or data frame
+        Put columns on one scale first: all share one window. Categorical columns of a frame are
+        summed over, as classes are.
+    Y : numbers in one or several columns, or labels
+        Every combination of multi-labels is a class.
+    bandwidth : float, optional
+        Width h of the windows of X. By default Silverman's rule, (4 / ((d + 2) m))^(1/(d + 4))
+        times the root of the average variance of the columns.
+    target_bandwidth : float, optional
+        The same for Y. Given, it makes numbers of a target that looks like classes.
+
+    Returns
+    -------
+    float
+        Never negative, and zero if X or Y is constant. Its unit is one over the units of
+        X and Y, as that of a density: scaling X by c divides it by c^d if the bandwidth is
+        Silverman's. With hundreds of columns it may be too small or too large for a float, and is
+        then 0 or infinite.
+
+    References
+    ----------
+    K. Torkkola (2003), Feature extraction by non-parametric mutual information maximization.
+    L. Song, A. Smola, A. Gretton, J. Bedo, K. Borgwardt (2012), Feature selection via dependence
+    maximization, section 6.7.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from depmax import quadratic_mutual_information
+    >>> x = np.linspace(-1, 1, 50)
+    >>> round(quadratic_mutual_information(x, x**2), 4)
+    0.0976
+    >>> round(quadratic_mutual_information(x, x > 0), 4)
+    0.1287
+    """
+    x = _input_windows(X, bandwidth)
+    y = _target_windows(read_target(Y), target_bandwidth)
+    m = x.side.n_samples
+    require_equal_length(m, y.side.n_samples)
+    require_samples(m, unbiased=False)
+    if is_constant(x.side) or is_constant(y.side):
+        return 0.0
+    trace = (m - 1) ** 2 * terms(x.side, y.side, unbiased=False).hsic()
+    if trace <= 0:  # of semidefinite matrices: rounding
+        return 0.0
+    with np.errstate(over="ignore", under="ignore"):
+        return float(np.exp(math.log(trace / m**2) + x.log_peak + y.log_peak))
+
+
+@dataclass(frozen=True)
+class _Windows:
+    """Overlaps of Parzen windows: a kernel with k(x, x) = 1, and the logarithm of its true peak."""
+
+    side: Side
+    log_peak: float
+
+
+def _input_windows(X: Any, bandwidth: float | None) -> _Windows:
+    table = read_table(X)
+    numeric = [c for c in range(table.values.shape[1]) if c not in table.categories]
+    width = _width(table.values[:, numeric], bandwidth, "bandwidth")
+    side = read_side(X, Gaussian(width * math.sqrt(2)))
+    return _Windows(side, _log_peak(width, len(numeric)))
+
+
+def _target_windows(target: Target, bandwidth: float | None) -> _Windows:
+    if bandwidth is None and target.kind in ("classes", "multilabel"):
+        labels = _combinations(target)
+        return _Windows(Side(Delta().resolve(labels), labels, len(labels)), 0.0)
+    vectors = target.vectors
+    width = _width(vectors, bandwidth, "target_bandwidth")
+    side = Side(Gaussian(width * math.sqrt(2)), vectors, len(vectors))
+    return _Windows(side, _log_peak(width, vectors.shape[1]))
+
+
+def _combinations(target: Target) -> np.ndarray:
+    """One label per row; several labels at once are a label of their own."""
+    if target.values.ndim == 1:
+        return target.values
+    return np.unique(target.values, axis=0, return_inverse=True)[1].reshape(-1)
+
+
+def _width(values: Any, bandwidth: float | None, name: str) -> float:
+    """Check the width, or take Silverman's; 1.0 for constants, where any width gives zero."""
+    if bandwidth is not None:
+        if not (np.isfinite(bandwidth) and bandwidth > 0):
+            raise ValueError(f"{name} must be a positive number or None, got {bandwidth!r}.")
+        return float(bandwidth)
+    m, d = values.shape
+    if d == 0 or m < 2:
+        return 1.0
+    if sparse.issparse(values):
+        variances = mean_variance_axis(values, axis=0)[1]
+    else:
+        variances = np.var(values, axis=0, dtype=np.float64)
+    variance = float(np.mean(variances)) * m / (m - 1)
+    factor: float = (4.0 / ((d + 2) * m)) ** (1.0 / (d + 4))
+    return factor * math.sqrt(variance) if variance > 0 else 1.0
+
+
+def _log_peak(width: float, n_columns: int) -> float:
+    """Logarithm of (4πh²)^(-d/2), the overlap of a window with itself."""
+    return -0.5 * n_columns * math.log(4.0 * math.pi * width**2)

@@ -1,0 +1,66 @@
+"""Recipes of kernels become numbers, with the target's help where a policy asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from depmax.dependence.sides import Side, read_side, read_target_side
+from depmax.dependence.sums import terms
+from depmax.kernels import KernelLike
+from depmax.kernels.base import Choose, Kernel
+
+#: Rows that ``bandwidth="maximize"`` compares candidates on; more are sampled with a fixed seed.
+MAXIMIZE_ROWS = 1000
+
+
+def maximizer(y: Side) -> Choose:
+    """Choice of the candidate whose unbiased HSIC with the target is largest."""
+
+    def choose(candidates: Sequence[Kernel], X: Any) -> Kernel:
+        rows = np.arange(y.n_samples)
+        if y.n_samples > MAXIMIZE_ROWS:
+            rows = np.random.default_rng(0).choice(y.n_samples, MAXIMIZE_ROWS, replace=False)
+        target = y.take(rows)
+        values = [
+            terms(Side(kernel, X[rows], len(rows)), target, unbiased=True).hsic()
+            for kernel in candidates
+        ]
+        return candidates[int(np.argmax(values))]
+
+    return choose
+
+
+def resolve(
+    kernel: KernelLike,
+    X: Any,
+    y: Any = None,
+    *,
+    target_kernel: KernelLike | Literal["auto"] = "auto",
+) -> Kernel:
+    """Copy of a kernel with every recipe replaced by numbers.
+
+    Parameters
+    ----------
+    kernel : kernel or name
+    X : rows that bandwidths and weights are read off
+    y : target, optional
+        Needed for ``bandwidth="maximize"``, which takes the largest unbiased HSIC with y.
+    target_kernel : kernel, name or "auto"
+        Kernel of y.
+
+    Returns
+    -------
+    Kernel
+        Ready to compare any two sets of rows.
+
+    Examples
+    --------
+    >>> from depmax import resolve
+    >>> resolve("gaussian", [[0.0], [1.0], [3.0]])
+    Gaussian(bandwidth=2.0)
+    """
+    choose = None if y is None else maximizer(read_target_side(y, target_kernel))
+    return read_side(X, kernel, choose=choose).kernel

@@ -1,0 +1,201 @@
+"""A nonlinear dependence score of every column, with p-values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+from joblib import Parallel, delayed
+from scipy import sparse
+
+from depmax._frames import library_of, make_frame
+from depmax._inputs import read_table
+from depmax.dependence.laplace_column import LaplaceColumn, TargetCoordinates
+from depmax.dependence.null import Spread, permutation_law, spread
+from depmax.dependence.resolve import maximizer
+from depmax.dependence.sides import Side, read_target_side, require_equal_length
+from depmax.dependence.sums import terms
+from depmax.dependence.terms import require_samples
+from depmax.kernels import Delta, KernelLike, Linear, as_kernel
+from depmax.kernels.base import Kernel
+
+
+@dataclass(frozen=True)
+class Screening:
+    """Score and significance of every column."""
+
+    names: tuple[str, ...]
+    scores: np.ndarray  # HSIC of each column with the target
+    pvalues: np.ndarray
+    pvalues_adjusted: np.ndarray  # false discovery rate over all columns
+    bandwidths: np.ndarray  # NaN where the column's kernel has none
+    target_error: float  # part of the target kernel's trace that its coordinates leave out
+    _library: str | None = field(default=None, repr=False)
+
+    @property
+    def ranking(self) -> np.ndarray:
+        """Rank of each column, 1 for the largest score, all distinct."""
+        order = np.argsort(-self.scores, kind="stable")
+        ranks = np.empty(len(order), dtype=np.int64)
+        ranks[order] = np.arange(1, len(order) + 1)
+        return ranks
+
+    def to_frame(self, library: str | None = None) -> Any:
+        """Data frame of all columns, best first, in the library of X (or the one named)."""
+        order = np.argsort(self.ranking)
+        columns = {
+            "column": [self.names[position] for position in order],
+            "rank": np.arange(1, len(order) + 1),
+            "score": self.scores[order],
+            "pvalue": self.pvalues[order],
+            "pvalue_adjusted": self.pvalues_adjusted[order],
+        }
+        return make_frame(columns, library or self._library)
+
+
+def screen(
+    X: Any,
+    y: Any,
+    *,
+    kernel: KernelLike = "laplace",
+    target_kernel: KernelLike | Literal["auto"] = "auto",
+    unbiased: bool = True,
+    tol: float = 1e-6,
+    n_jobs: int | None = None,
+) -> Screening:
+    """Score every column of X by its nonlinear dependence on y, with p-values.
+
+    With the Laplace kernel each column costs O(m log m) time, exactly, the null moments behind
+    its p-value included; a million rows take about a second per column.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        Categorical columns are compared by equality.
+    y : target of any type
+    kernel : kernel or name, default="laplace"
+        Kernel of a single column; its bandwidth is resolved per column. Other kernels than Laplace
+        and linear cost O(m²) per column.
+    target_kernel : kernel, name or "auto", default="auto"
+    unbiased : bool, default=True
+        Which HSIC the scores are. The p-values always belong to the unbiased one.
+    tol : float, default=1e-6
+        Part of the trace of the target kernel that its low-rank coordinates may leave out; zero
+        cost for classes and linear kernels, whose coordinates are exact.
+    n_jobs : int, optional
+        Threads over columns.
+
+    Returns
+    -------
+    Screening
+        ``scores``, ``pvalues``, ``pvalues_adjusted`` (Benjamini-Hochberg), ``ranking``,
+        ``to_frame()``.
+
+    Notes
+    -----
+    A p-value is the tail of the gamma law with the exact first three moments of unbiased HSIC
+    under permutations of the target. A constant column scores 0 with p-value 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from depmax import screen
+    >>> X = np.random.default_rng(0).normal(size=(200, 3))
+    >>> screen(X, X[:, 1] ** 2).ranking.tolist()
+    [2, 1, 3]
+    """
+    table = read_table(X)
+    target_side = read_target_side(y, target_kernel)
+    require_equal_length(table.n_samples, target_side.n_samples)
+    require_samples(table.n_samples, unbiased=True)
+    target = ScreeningTarget.of(target_side, tol)
+    recipe = as_kernel(kernel)
+    if not recipe.requires_vector_input:
+        raise TypeError(f"screen compares columns of numbers; {recipe!r} compares objects.")
+    values = table.values.tocsc() if sparse.issparse(table.values) else table.values
+
+    def scored(position: int) -> tuple[float, float, float]:
+        column = values[:, [position]]
+        column = column.toarray()[:, 0] if sparse.issparse(column) else column[:, 0]
+        if position in table.categories:
+            return target.score(Delta(), column, unbiased)
+        return target.score(recipe, column, unbiased)
+
+    results = Parallel(n_jobs=n_jobs, prefer="threads")(
+        delayed(scored)(position) for position in range(values.shape[1])
+    )
+    scores, pvalues, widths = np.array(results).T
+    names = table.names or tuple(f"x{position}" for position in range(values.shape[1]))
+    return Screening(
+        names, scores, pvalues, _adjusted(pvalues), widths, target.error, library_of(X)
+    )
+
+
+@dataclass(frozen=True)
+class ScreeningTarget:
+    """A target prepared once for all columns."""
+
+    side: Side  # coordinates of the target with the linear kernel
+    coordinates: TargetCoordinates
+    spread: Spread
+    error: float
+
+    @classmethod
+    def of(cls, side: Side, tol: float) -> ScreeningTarget:
+        """Coordinates of the target kernel, exact where it has them, else to ``tol``."""
+        error = 0.0
+        if side.is_narrow:
+            exact = side.centred_coordinates()
+        else:
+            from depmax.maps import IncompleteCholesky
+
+            factor = IncompleteCholesky(n_components=None, kernel=side.kernel, tol=tol)
+            exact = factor.fit_transform(side.rows)
+            error = float(factor.residual_ / max(side.diag().sum(), np.finfo(float).tiny))
+        coordinates = TargetCoordinates.of(exact, tol=0.01 * tol)
+        linear = Side(Linear(), coordinates.psi, side.n_samples)
+        return cls(linear, coordinates, spread(linear), error)
+
+    def score(
+        self, recipe: Kernel, column: np.ndarray, unbiased: bool
+    ) -> tuple[float, float, float]:
+        """HSIC of one column, its p-value and the bandwidth used."""
+        if recipe.capabilities.telescopes:
+            return self._score_sorted(recipe, column, unbiased)
+        rows = column[:, np.newaxis]
+        kernel = recipe.resolve(rows, maximizer(self.side))
+        side = Side(kernel, rows, len(rows))
+        statistic = terms(side, self.side, unbiased=True).hsic()
+        law = permutation_law(spread(side), self.spread, len(rows))
+        value = statistic if unbiased else terms(side, self.side, unbiased=False).hsic()
+        return value, law.sf(statistic), float(getattr(kernel, "bandwidth", np.nan))
+
+    def _score_sorted(
+        self, recipe: Any, column: np.ndarray, unbiased: bool
+    ) -> tuple[float, float, float]:
+        if recipe.bandwidth == "median":
+            width = None
+        else:
+            rows = column[:, np.newaxis]
+            width = recipe.resolve(rows, maximizer(self.side)).bandwidth
+        prepared = LaplaceColumn.of(column, width)
+        if prepared.is_constant:
+            return 0.0, 1.0, prepared.bandwidth
+        of_column, total = prepared.spread()
+        statistic = prepared.terms(self.coordinates, total, unbiased=True).hsic()
+        law = permutation_law(of_column, self.spread, len(column))
+        if statistic > law.scale:  # only a tail needs the spectrum
+            of_column = replace(of_column, leading=prepared.leading())
+            law = permutation_law(of_column, self.spread, len(column))
+        value = statistic
+        if not unbiased:
+            value = prepared.terms(self.coordinates, total, unbiased=False).hsic()
+        return value, law.sf(statistic), prepared.bandwidth
+
+
+def _adjusted(pvalues: np.ndarray) -> np.ndarray:
+    """Benjamini-Hochberg adjusted p-values."""
+    from scipy.stats import false_discovery_control
+
+    return false_discovery_control(pvalues)

@@ -1,0 +1,224 @@
+"""How sure an HSIC is: its variance, an interval, and the samples a test would need."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from scipy import special
+
+from depmax.dependence.null import permutation_law, spread
+from depmax.dependence.sides import Side, read_pair
+from depmax.dependence.sums import TILE, TileSums, self_and_cross_terms, terms
+from depmax.dependence.terms import require_samples
+from depmax.kernels import KernelLike
+from depmax.rows import slices
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A confidence interval for HSIC, valid if X and Y depend on each other.
+
+    Under independence the estimate is not normal and the interval means nothing: test first.
+    """
+
+    estimate: float
+    low: float
+    high: float
+    level: float
+
+
+def hsic_variance(
+    X: Any,
+    Y: Any,
+    *,
+    kernel: KernelLike = "gaussian",
+    target_kernel: KernelLike | Literal["auto"] = "auto",
+) -> float:
+    """Variance of the unbiased HSIC estimate, to first order (Song et al., 2012, Theorem 5).
+
+    O(m²) from kernels, with linear memory; O(m r²) from maps with r coordinates. Zero where the
+    estimated first-order variance is not positive, as happens under independence.
+
+    Parameters
+    ----------
+    X, Y, kernel, target_kernel
+        As in :func:`depmax.hsic`.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from depmax import hsic_variance
+    >>> x = np.linspace(-1, 1, 50)
+    >>> hsic_variance(x, x) > 0
+    True
+    """
+    return _variance(*_read(X, Y, kernel, target_kernel))
+
+
+def hsic_interval(
+    X: Any,
+    Y: Any,
+    *,
+    level: float = 0.95,
+    kernel: KernelLike = "gaussian",
+    target_kernel: KernelLike | Literal["auto"] = "auto",
+) -> Interval:
+    """Normal confidence interval for HSIC.
+
+    Valid under dependence only: for independent X and Y the estimate is not normal, so use
+    :func:`depmax.hsic_test` to decide whether there is dependence at all. With 20 samples the
+    95 % interval covers about 83 %, with 50 about 93 %, with 200 about 94 %.
+
+    Parameters
+    ----------
+    X, Y, kernel, target_kernel
+        As in :func:`depmax.hsic`.
+    level : float, default=0.95
+
+    Returns
+    -------
+    Interval
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from depmax import hsic_interval
+    >>> x = np.linspace(-1, 1, 50)
+    >>> interval = hsic_interval(x, x)
+    >>> interval.low < interval.estimate < interval.high
+    True
+    """
+    _require_share(level, "level")
+    x, y = _read(X, Y, kernel, target_kernel)
+    estimate = terms(x, y, unbiased=True).hsic()
+    half = float(special.ndtri(0.5 + level / 2)) * math.sqrt(_variance(x, y))
+    return Interval(estimate, estimate - half, estimate + half, level)
+
+
+def samples_needed(
+    X: Any,
+    y: Any,
+    *,
+    power: float = 0.8,
+    level: float = 0.05,
+    kernel: KernelLike = "gaussian",
+    target_kernel: KernelLike | Literal["auto"] = "auto",
+) -> float:
+    """How many rows would show the dependence seen here with the given power.
+
+    Solves ĥ - z_power √(v/n) = c_level/n for n, where ĥ and v/n are the estimate of HSIC and its
+    variance at n rows and c_level/n the critical value of the test under independence.
+
+    Parameters
+    ----------
+    X, y, kernel, target_kernel
+        A pilot sample, as in :func:`depmax.hsic`.
+    power : float, default=0.8
+        Wanted probability that the test rejects.
+    level : float, default=0.05
+        Level of the test.
+
+    Returns
+    -------
+    int or math.inf
+        Infinite if the pilot sample shows no dependence (an estimate of zero or below).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from depmax import samples_needed
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(size=200)
+    >>> samples_needed(x, x + rng.normal(size=200)) < 60
+    True
+    """
+    _require_share(power, "power")
+    _require_share(level, "level")
+    x, y_side = _read(X, y, kernel, target_kernel)
+    m = x.n_samples
+    of_x, of_y, cross = self_and_cross_terms(x, y_side)
+    estimate = cross.hsic()
+    if estimate <= 0:
+        return math.inf
+    pairs = m * (m - 3)
+    law = permutation_law(
+        spread(x, pairs * of_x.hsic()), spread(y_side, pairs * of_y.hsic()), n_samples=m
+    )
+    critical = law.isf(level) * math.sqrt(pairs)  # n times the critical value at n rows
+    noise = float(special.ndtri(power)) * math.sqrt(m * _variance(x, y_side))
+    root = (noise + math.sqrt(noise**2 + 4 * estimate * critical)) / (2 * estimate)
+    return max(4, math.ceil(root**2))
+
+
+def _read(X: Any, Y: Any, kernel: KernelLike, target_kernel: KernelLike) -> tuple[Side, Side]:
+    x, y = read_pair(X, Y, kernel, target_kernel)
+    require_samples(x.n_samples, unbiased=True)
+    return x, y
+
+
+def _require_share(value: float, name: str) -> None:
+    if not 0 < value < 1:
+        raise ValueError(f"{name} must lie between 0 and 1, got {value}.")
+
+
+def _variance(x: Side, y: Side) -> float:
+    """(16/m)(R - HSIC₁²) with R the mean square of the first projections of the U-statistic."""
+    m = x.n_samples
+    shares = _coordinate_shares(x, y) if x.is_narrow and y.is_narrow else _tile_shares(x, y)
+    total = float(shares.sum())
+    # ½h of the paper for U-centred matrices: (m-2)/2 ((m-2) g_i + Σg), over (m-1)(m-2)(m-3)
+    projections = 0.5 * ((m - 2) * shares + total) / ((m - 1) * (m - 3))
+    estimate = total / (m * (m - 3))
+    return max(0.0, 16.0 / m * float(np.mean(projections**2) - estimate**2))
+
+
+def _tile_shares(x: Side, y: Side) -> np.ndarray:
+    """(Ã ∘ B̃)1 in two visits to the tiles: row sums first, then the centred products."""
+    m = x.n_samples
+    sums = TileSums.of(x, y, zero_diagonal=True).row_sums
+    means = sums / (m - 2)  # u with Ã_ij = K_ij - u_i - u_j + c
+    constants = sums.sum(axis=1) / ((m - 1) * (m - 2))
+    shares = np.zeros(m)
+    for rows in slices(m, TILE):
+        product = np.ones((rows.stop - rows.start, m))
+        for side, mean, constant in zip((x, y), means, constants, strict=True):
+            block = side.tile(rows, slice(None))
+            block -= mean[rows, np.newaxis]
+            block -= mean[np.newaxis, :]
+            block += constant
+            product *= block
+        product[np.arange(len(product)), np.arange(rows.start, rows.stop)] = 0.0
+        shares[rows] = product.sum(axis=1)
+    return shares
+
+
+def _coordinate_shares(x: Side, y: Side) -> np.ndarray:
+    """(Ã ∘ B̃)1 from centred coordinates, for which K̃1 = -diag K."""
+    phi, psi = x.centred_coordinates(), y.centred_coordinates()
+    m = len(phi)
+    k, l = np.einsum("ij,ij->i", phi, phi), np.einsum("ij,ij->i", psi, psi)  # noqa: E741
+    u, v = -k / (m - 2), -l / (m - 2)
+    c, e = u.sum() / (m - 1), v.sum() / (m - 1)
+    products = np.einsum("ij,ij->i", phi @ (phi.T @ psi), psi)  # (K ∘ L)1 with diagonals
+    k_v = phi @ (phi.T @ v) - k * v  # K̃v
+    l_u = psi @ (psi.T @ u) - l * u
+    # Σ_{j≠i} (K_ij - a_i - u_j)(L_ij - b_i - v_j) with a = u - c, b = v - e, and K̃1 = -k, L̃1 = -l
+    a, b = u - c, v - e
+    return (
+        (products - k * l)
+        + b * k
+        - k_v
+        + a * l
+        - l_u
+        + (m - 1) * a * b
+        + a * (v.sum() - v)
+        + b * (u.sum() - u)
+        + (u @ v - u * v)
+    )

@@ -1,0 +1,53 @@
+"""Similarity: kernels for vectors, labels, strings, graphs and mixed tables, and their algebra."""
+
+from depmax.kernels.base import Capabilities, Kernel
+from depmax.kernels.class_balanced import ClassBalanced
+from depmax.kernels.columns import Columns
+from depmax.kernels.composite import Product, Scaled, Sum
+from depmax.kernels.delta import Delta
+from depmax.kernels.distance import Distance
+from depmax.kernels.external import FromFunction, FromMap, FromScikitLearn
+from depmax.kernels.gaussian import Gaussian
+from depmax.kernels.graph import Graph
+from depmax.kernels.inverse_distance import InverseDistance
+from depmax.kernels.inverse_multiquadric import InverseMultiquadric
+from depmax.kernels.laplace import Laplace
+from depmax.kernels.linear import Linear
+from depmax.kernels.names import KernelLike, as_kernel
+from depmax.kernels.polynomial import Polynomial
+from depmax.kernels.precomputed import Precomputed
+from depmax.kernels.random_event import RandomEvent
+from depmax.kernels.ridge import RidgeKernel
+from depmax.kernels.spectrum import Spectrum
+from depmax.kernels.subsequence import Subsequence
+from depmax.kernels.subset import Subset
+
+__all__ = [
+    "Capabilities",
+    "ClassBalanced",
+    "Columns",
+    "Delta",
+    "Distance",
+    "FromFunction",
+    "FromMap",
+    "FromScikitLearn",
+    "Gaussian",
+    "Graph",
+    "InverseDistance",
+    "InverseMultiquadric",
+    "Kernel",
+    "KernelLike",
+    "Laplace",
+    "Linear",
+    "Polynomial",
+    "Precomputed",
+    "Product",
+    "RandomEvent",
+    "RidgeKernel",
+    "Scaled",
+    "Spectrum",
+    "Subsequence",
+    "Subset",
+    "Sum",
+    "as_kernel",
+]

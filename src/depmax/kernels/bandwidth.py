@@ -1,0 +1,122 @@
+"""Bandwidths: a positive number, or a policy that reads one off the data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.extmath import row_norms, safe_sparse_dot
+
+from depmax.kernels.base import Choose, Kernel
+
+Bandwidth = float | Literal["median", "dimension", "maximize"]
+
+#: Rows that the median distance is taken from; more rows are sampled with a fixed seed.
+MEDIAN_ROWS = 2000
+#: Multiples of the median among which ``"maximize"`` chooses.
+GRID = tuple(2.0 ** np.arange(-4, 5))
+
+
+class BandwidthKernel(Kernel):
+    """A stationary kernel with one length scale, ``bandwidth``."""
+
+    bandwidth: Bandwidth
+    #: Order of the norm that the kernel's distance uses.
+    _norm: ClassVar[int] = 2
+
+    @property
+    def norm_(self) -> int:
+        """Order of the norm of x - z that the kernel depends on."""
+        return self._norm
+
+    @property
+    def is_resolved(self) -> bool:
+        """Whether the bandwidth is a number."""
+        return not isinstance(self.bandwidth, str)
+
+    def resolve(self, X: Any, choose: Choose | None = None) -> Kernel:
+        """Copy with the bandwidth that its policy reads off the rows X."""
+        if not isinstance(self.bandwidth, str):
+            self._width()
+            return self
+        rows = self._read(X)
+        if self.bandwidth == "dimension":
+            return self._copy_with(bandwidth=float(rows.shape[1] ** (1 / self.norm_)))
+        if self.bandwidth == "median":
+            return self._copy_with(bandwidth=median_distance(rows, self.norm_))
+        if self.bandwidth == "maximize":
+            if choose is None:
+                raise ValueError(
+                    f'bandwidth="maximize" of {type(self).__name__} needs a target to depend on: '
+                    "use depmax.resolve(kernel, X, y), or a number, 'median' or 'dimension' here."
+                )
+            median = median_distance(rows, self.norm_)
+            return choose(self._candidates([factor * median for factor in GRID]), X)
+        raise ValueError(
+            f"Unknown bandwidth {self.bandwidth!r} of {type(self).__name__}: pass a positive "
+            "number, 'median', 'dimension' or 'maximize'."
+        )
+
+    def _candidates(self, widths: Sequence[float]) -> list[Kernel]:
+        return [self._copy_with(bandwidth=width) for width in widths]
+
+    def _width(self) -> float:
+        """The bandwidth as a positive number."""
+        width = self.bandwidth
+        if isinstance(width, str) or not np.isfinite(width) or width <= 0:
+            raise ValueError(
+                f"bandwidth of {type(self).__name__} must be a positive number, got {width!r}."
+            )
+        return float(width)
+
+
+def median_distance(X: Any, norm: int = 2) -> float:
+    """Median distance between two rows of X.
+
+    Beyond ``MEDIAN_ROWS`` rows a random subset with a fixed seed stands for all. Where more than
+    half of the pairs coincide the median of the positive distances is taken, and where all rows
+    are equal 1.0, since every bandwidth then gives the same kernel.
+
+    Examples
+    --------
+    >>> median_distance(np.array([[0.0], [1.0], [3.0]]))
+    2.0
+    """
+    if X.shape[0] > MEDIAN_ROWS:
+        X = X[np.random.default_rng(0).choice(X.shape[0], MEDIAN_ROWS, replace=False)]
+    if X.shape[0] < 2:
+        return 1.0
+    distances = _pairwise(X, norm)
+    median = float(np.median(distances))
+    if median > 0:
+        return median
+    positive = distances[distances > 0]
+    return float(np.median(positive)) if positive.size else 1.0
+
+
+def _pairwise(X: Any, norm: int) -> np.ndarray:
+    """Distances of all pairs i < j, as one vector."""
+    if sparse.issparse(X):
+        return np.sqrt(squared_distances(X, X)[np.triu_indices(X.shape[0], 1)])
+    from scipy.spatial.distance import pdist
+
+    return pdist(X, "cityblock" if norm == 1 else "euclidean")
+
+
+def squared_distances(X: Any, Z: Any) -> np.ndarray:
+    """Squared Euclidean distances by one matrix product, about the mean of Z for accuracy."""
+    same = X is Z
+    if not sparse.issparse(Z) and not sparse.issparse(X):
+        centre = Z.mean(axis=0)
+        Z = Z - centre
+        X = Z if same else X - centre
+    distances: np.ndarray = safe_sparse_dot(X, Z.T, dense_output=True)
+    distances *= -2.0
+    distances += row_norms(X, squared=True)[:, np.newaxis]
+    distances += row_norms(Z, squared=True)[np.newaxis, :]
+    np.maximum(distances, 0.0, out=distances)
+    if same:
+        np.fill_diagonal(distances, 0.0)
+    return distances

@@ -1,0 +1,218 @@
+"""The contract of a kernel: call it, take its diagonal, resolve its recipe, combine it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+
+from depmax._inputs.objects import object_array
+
+if TYPE_CHECKING:
+    from depmax.kernels.composite import Product, Scaled, Sum
+
+#: Picks one of several resolved candidates for the rows X (``bandwidth="maximize"``).
+Choose = Callable[[Sequence["Kernel"], Any], "Kernel"]
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """What a kernel can do, declared once so that nobody asks for its type."""
+
+    #: Rows are numeric vectors; without it they are objects such as strings or graphs.
+    vector_input: bool = True
+    #: Rows are class labels of any type (the target kernels of classification).
+    labels: bool = False
+    #: k(x, z) depends on x - z only.
+    stationary: bool = False
+    #: k(x, z) is a product of kernels of single features.
+    factors_over_features: bool = False
+    #: k(x, z) is a sum of kernels of single features.
+    additive_over_features: bool = False
+    #: Sums over sorted scalars telescope: k(a, c) = k(a, b) k(b, c) for a <= b <= c.
+    telescopes: bool = False
+    #: Sparse rows are used without making them dense.
+    sparse: bool = False
+    #: How categorical columns of a frame join in; None refuses them.
+    joins_categories: Literal["multiply", "add"] | None = None
+
+    def common(self, other: Capabilities) -> Capabilities:
+        """What two kernels can both do."""
+        joins = self.joins_categories if self.joins_categories == other.joins_categories else None
+        return Capabilities(
+            vector_input=self.vector_input and other.vector_input,
+            labels=self.labels and other.labels,
+            stationary=self.stationary and other.stationary,
+            factors_over_features=self.factors_over_features and other.factors_over_features,
+            additive_over_features=self.additive_over_features and other.additive_over_features,
+            telescopes=self.telescopes and other.telescopes,
+            sparse=self.sparse and other.sparse,
+            joins_categories=joins,
+        )
+
+
+class Kernel(BaseEstimator):
+    """A positive semidefinite similarity k(x, z) between two samples.
+
+    A subclass implements ``_gram`` and ``_diag`` on rows that are already read, and declares what
+    it can do in ``_capabilities``. Parameters that must be read off data (a bandwidth
+    named by a policy, class weights) make a kernel a *recipe*: ``resolve`` turns it into numbers.
+    """
+
+    _capabilities: ClassVar[Capabilities] = Capabilities()
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What this kernel can do."""
+        return self._capabilities
+
+    @property
+    def requires_vector_input(self) -> bool:
+        """Whether rows are numeric vectors (the name scikit-learn's own kernels use)."""
+        return self.capabilities.vector_input
+
+    def __call__(self, X: Any, Z: Any = None) -> np.ndarray:
+        """Matrix of k(x, z) for the rows x of X and z of Z.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples_X, n_features) or sequence of objects
+        Z : the same, optional
+            Defaults to X.
+
+        Returns
+        -------
+        ndarray of shape (n_samples_X, n_samples_Z)
+        """
+        if not self.is_resolved:
+            if Z is not None:
+                raise ValueError(
+                    f"{self!r} is a recipe: its numbers are read off data, so it cannot compare "
+                    "two sets of rows. Call depmax.resolve(kernel, X) and use what it returns."
+                )
+            return self.resolve(X)(X)
+        rows = self._read(X)
+        others = rows if Z is None else self._read(Z)
+        if self.requires_vector_input and rows.ndim == 2 and rows.shape[1] != others.shape[1]:
+            raise ValueError(
+                f"X has {rows.shape[1]} columns but Z has {others.shape[1]}: "
+                f"{type(self).__name__} compares rows with the same columns."
+            )
+        return self._gram(rows, others)
+
+    def diag(self, X: Any) -> np.ndarray:
+        """Vector of k(x, x) for the rows x of X, of shape (n_samples,)."""
+        if not self.is_resolved:
+            return self.resolve(X).diag(X)
+        return self._diag(self._read(X))
+
+    @property
+    def is_resolved(self) -> bool:
+        """Whether every parameter is a number, so that any two sets of rows can be compared."""
+        return True
+
+    def resolve(self, X: Any, choose: Choose | None = None) -> Kernel:
+        """Copy of this kernel with every recipe replaced by numbers read off the rows X."""
+        return self
+
+    @property
+    def has_features(self) -> bool:
+        """Whether ``features`` gives exact coordinates with k(x, z) = <phi(x), phi(z)>."""
+        return False
+
+    def features(self, X: Any) -> Any:
+        """Exact coordinates phi(x) of the rows of X (dense or sparse), where ``has_features``."""
+        raise NotImplementedError(f"{type(self).__name__} has no finite exact feature map.")
+
+    def bind(self, names: Sequence[str]) -> Kernel:
+        """Copy that addresses columns by position instead of by name."""
+        return self
+
+    def _gram(self, X: Any, Z: Any) -> np.ndarray:
+        raise NotImplementedError
+
+    def _diag(self, X: Any) -> np.ndarray:
+        raise NotImplementedError
+
+    def _read(self, X: Any) -> Any:
+        """Rows as the kernel computes on them: a float matrix, sparse rows, labels or objects."""
+        if self.capabilities.labels or not self.requires_vector_input:
+            rows = as_objects(X)
+            if self.capabilities.labels and rows.ndim != 1:
+                raise ValueError(
+                    f"{type(self).__name__} compares single labels, but got {rows.shape[1]} "
+                    "columns: use Columns with a part for each."
+                )
+            return rows
+        if sparse.issparse(X):
+            if not self.capabilities.sparse:
+                raise TypeError(
+                    f"{type(self).__name__} is no function of inner products and needs dense rows: "
+                    "pass X.toarray()."
+                )
+            return X.tocsr()
+        return as_matrix(X, type(self).__name__)
+
+    # --- algebra
+    def __add__(self, other: Any) -> Sum:
+        from depmax.kernels.composite import Sum
+        from depmax.kernels.names import as_kernel
+
+        if np.isscalar(other):
+            raise TypeError(
+                "A constant added to a kernel changes no dependence measure: leave it out. "
+                "Polynomial(offset=...) has an offset that matters."
+            )
+        return Sum(self, as_kernel(other))
+
+    def __mul__(self, other: Any) -> Product | Scaled:
+        from depmax.kernels.composite import Product, Scaled
+        from depmax.kernels.names import as_kernel
+
+        if np.isscalar(other) and not isinstance(other, str):
+            return Scaled(self, float(other))  # type: ignore[arg-type]
+        return Product(self, as_kernel(other))
+
+    def __rmul__(self, other: Any) -> Product | Scaled:
+        return self * other
+
+    def _copy_with(self, **params: Any) -> Self:
+        """Copy with some parameters replaced, nothing validated, nothing cloned."""
+        return type(self)(**{**self.get_params(deep=False), **params})
+
+
+def as_matrix(X: Any, owner: str) -> np.ndarray:
+    """Two-dimensional float array; float32 is kept, a single column may be one-dimensional."""
+    array = np.asarray(X)
+    if array.dtype.kind not in "fiub":
+        try:
+            array = array.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise TypeError(
+                f"{owner} compares numeric vectors, but X holds {array.dtype} values: encode them "
+                "as numbers, or use a kernel for labels (Delta) or strings (Subsequence, Spectrum)."
+            ) from error
+    if array.dtype not in (np.float32, np.float64):
+        array = array.astype(np.float64)
+    if array.ndim == 1:
+        array = array[:, np.newaxis]
+    if array.ndim != 2:
+        raise ValueError(f"{owner} needs rows and columns, but X has shape {array.shape}.")
+    return array
+
+
+def as_objects(X: Any) -> np.ndarray:
+    """One-dimensional array of objects or labels from a list, an array or a one-column frame."""
+    if hasattr(X, "to_numpy"):
+        X = X.to_numpy()
+    if not isinstance(X, np.ndarray):
+        items = list(X)
+        plain = all(np.isscalar(item) for item in items)
+        X = np.asarray(items) if plain else object_array(items)
+    if X.ndim == 2 and X.shape[1] == 1:
+        X = X[:, 0]
+    return X

@@ -1,0 +1,185 @@
+"""Kernels over named columns of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from typing import Any, Literal, Self
+
+import numpy as np
+from scipy import sparse
+
+from depmax.kernels.base import Capabilities, Choose, Kernel, as_objects
+from depmax.kernels.names import KernelLike, as_kernel
+
+Positions = str | int | Sequence[str] | Sequence[int]
+Part = tuple[str, KernelLike, Positions]
+
+
+class Columns(Kernel):
+    """A kernel per group of columns, multiplied or added.
+
+    Parameters
+    ----------
+    parts : list of (name, kernel, columns)
+        ``columns`` is one column or a list of them, by name (data frames) or by position.
+        Columns that no part names are not compared.
+    combine : {"multiply", "add"}, default="multiply"
+        Multiplied, two rows are similar if they are in every part; added, if they are in some.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from depmax.kernels import Columns, Delta, Gaussian
+    >>> table = np.array([[0.0, 1.0], [0.0, 2.0], [1.0, 1.0]])
+    >>> kernel = Columns([("size", Gaussian(1.0), [0]), ("colour", Delta(), 1)])
+    >>> kernel(table).round(3)
+    array([[1.   , 0.   , 0.607],
+           [0.   , 1.   , 0.   ],
+           [0.607, 0.   , 1.   ]])
+    """
+
+    def __init__(
+        self, parts: Sequence[Part], combine: Literal["multiply", "add"] = "multiply"
+    ) -> None:
+        self.parts = parts
+        self.combine = combine
+
+    # Nested parameters such as size__bandwidth, as in scikit-learn's composite estimators.
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters of this kernel and, if deep, of its parts under ``name__parameter``."""
+        params: dict[str, Any] = {"parts": self.parts, "combine": self.combine}
+        if deep:
+            for name, kernel, _ in self.parts:
+                if hasattr(kernel, "get_params"):
+                    nested = kernel.get_params(deep=True)
+                    params |= {f"{name}__{key}": value for key, value in nested.items()}
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters of this kernel or of its parts."""
+        self.parts = params.pop("parts", self.parts)
+        self.combine = params.pop("combine", self.combine)
+        kernels = {name: kernel for name, kernel, _ in self.parts}
+        for key, value in params.items():
+            name, _, parameter = key.partition("__")
+            if not parameter or not hasattr(kernels.get(name), "set_params"):
+                raise ValueError(
+                    f"Invalid parameter {key!r} for Columns: its parts are {sorted(kernels)}."
+                )
+            kernels[name].set_params(**{parameter: value})  # type: ignore[union-attr]
+        return self
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Vectors unless a part compares objects; sparse rows if every part keeps them."""
+        parts = [kernel.capabilities for kernel, _ in self._kernels()]
+        return Capabilities(
+            vector_input=all(part.vector_input or part.labels for part in parts),
+            sparse=all(part.sparse for part in parts),
+        )
+
+    @property
+    def is_resolved(self) -> bool:
+        """Whether every part is."""
+        return all(kernel.is_resolved for kernel, _ in self._kernels())
+
+    def resolve(self, X: Any, choose: Choose | None = None) -> Kernel:
+        """Copy with each part resolved on its own columns."""
+        rows = self._read(X)
+        resolved = [kernel.resolve(take(rows, where), choose) for kernel, where in self._kernels()]
+        return self._with_kernels(resolved)
+
+    def bind(self, names: Sequence[str]) -> Kernel:
+        """Copy that addresses its columns by position in ``names``."""
+        known = {name: position for position, name in enumerate(names)}
+        parts = []
+        for name, kernel, columns in self.parts:
+            wanted = as_list(columns)
+            missing = [
+                column for column in wanted if isinstance(column, str) and column not in known
+            ]
+            if missing:
+                raise ValueError(
+                    f"Part {name!r} of Columns names the columns {missing}, which X does not have: "
+                    f"its columns are {list(names)}."
+                )
+            parts.append((name, kernel, [known.get(column, column) for column in wanted]))
+        return self._copy_with(parts=parts)
+
+    @property
+    def has_features(self) -> bool:
+        """Whether every part has exact coordinates."""
+        return all(kernel.has_features for kernel, _ in self._kernels())
+
+    def features(self, X: Any) -> Any:
+        """Coordinates of the parts, side by side (add) or multiplied out (multiply)."""
+        rows = self._read(X)
+        blocks = [kernel.features(take(rows, where)) for kernel, where in self._kernels()]
+        if self.combine == "add":
+            if any(sparse.issparse(block) for block in blocks):
+                return sparse.hstack(blocks, format="csr")
+            return np.hstack(blocks)
+        dense = [block.toarray() if sparse.issparse(block) else block for block in blocks]
+        return reduce(
+            lambda left, right: (left[:, :, None] * right[:, None, :]).reshape(len(left), -1), dense
+        )
+
+    def _read(self, X: Any) -> Any:
+        if hasattr(X, "columns"):
+            return X
+        return X.tocsc() if sparse.issparse(X) else np.asarray(X)
+
+    def _gram(self, X: Any, Z: Any) -> np.ndarray:
+        if X is Z:
+            matrices = [kernel(take(X, where)) for kernel, where in self._kernels()]
+        else:
+            matrices = [kernel(take(X, where), take(Z, where)) for kernel, where in self._kernels()]
+        return reduce(self._operation(), matrices)
+
+    def _diag(self, X: Any) -> np.ndarray:
+        diagonals = [kernel.diag(take(X, where)) for kernel, where in self._kernels()]
+        return reduce(self._operation(), diagonals)
+
+    def _operation(self) -> Any:
+        if self.combine not in ("multiply", "add"):
+            raise ValueError(
+                f"combine of Columns must be 'multiply' or 'add', got {self.combine!r}."
+            )
+        return np.multiply if self.combine == "multiply" else np.add
+
+    def _kernels(self) -> list[tuple[Kernel, Positions]]:
+        if not self.parts:
+            raise ValueError("Columns needs at least one part (name, kernel, columns).")
+        return [(as_kernel(kernel), columns) for _, kernel, columns in self.parts]
+
+    def _with_kernels(self, kernels: Sequence[Kernel]) -> Kernel:
+        parts = [
+            (name, kernel, columns)
+            for (name, _, columns), kernel in zip(self.parts, kernels, strict=True)
+        ]
+        return self._copy_with(parts=parts)
+
+
+def as_list(columns: Positions) -> list[Any]:
+    """One column or several, as a list."""
+    return [columns] if isinstance(columns, str | int | np.integer) else list(columns)
+
+
+def take(X: Any, columns: Positions) -> Any:
+    """Columns of a frame (by name or position), an array or a sparse matrix (by position)."""
+    wanted = as_list(columns)
+    if not hasattr(X, "columns"):
+        if any(isinstance(column, str) for column in wanted):
+            raise ValueError(
+                f"The columns {wanted} are named, but X is an array without names: "
+                "pass a data frame, or positions."
+            )
+        return X[:, wanted].tocsr() if sparse.issparse(X) else X[:, wanted]
+    import narwhals.stable.v2 as nw
+
+    frame = nw.from_native(X, eager_only=True)
+    names = [column if isinstance(column, str) else frame.columns[column] for column in wanted]
+    if len(names) == 1:
+        return as_objects(frame[names[0]].to_numpy())[:, np.newaxis]
+    return frame.select(names).to_numpy()

@@ -1,0 +1,183 @@
+"""Sums, products and scalings of kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from depmax.kernels.base import Capabilities, Choose, Kernel
+
+
+class _Pair(Kernel):
+    """Two kernels on the same rows."""
+
+    def __init__(self, left: Kernel, right: Kernel) -> None:
+        self.left = left
+        self.right = right
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What both kernels can do."""
+        return self.left.capabilities.common(self.right.capabilities)
+
+    @property
+    def is_resolved(self) -> bool:
+        """Whether both kernels are."""
+        return self.left.is_resolved and self.right.is_resolved
+
+    def resolve(self, X: Any, choose: Choose | None = None) -> Kernel:
+        """Copy with both kernels resolved, each by itself."""
+        return type(self)(self.left.resolve(X, choose), self.right.resolve(X, choose))
+
+    def bind(self, names: Sequence[str]) -> Kernel:
+        """Copy with both kernels bound to column positions."""
+        return type(self)(self.left.bind(names), self.right.bind(names))
+
+    @property
+    def has_features(self) -> bool:
+        """Whether both kernels have exact coordinates."""
+        return self.left.has_features and self.right.has_features
+
+    def _read(self, X: Any) -> Any:
+        return X  # each kernel reads the rows in its own way
+
+    def _gram(self, X: Any, Z: Any) -> np.ndarray:
+        other = None if X is Z else Z
+        return self._combine(self.left(X, other), self.right(X, other))
+
+    def _diag(self, X: Any) -> np.ndarray:
+        return self._combine(self.left.diag(X), self.right.diag(X))
+
+    def _combine(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
+
+
+class Sum(_Pair):
+    """k(x, z) = left(x, z) + right(x, z), also written ``left + right``.
+
+    Examples
+    --------
+    >>> from depmax.kernels import Gaussian, Linear
+    >>> (Linear() + Gaussian(1.0)).diag([[2.0], [3.0]])
+    array([ 5., 10.])
+    """
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """A sum of products is no product over features, and categories multiply into neither."""
+        common = super().capabilities
+        return Capabilities(
+            vector_input=common.vector_input,
+            labels=common.labels,
+            stationary=common.stationary,
+            additive_over_features=common.additive_over_features,
+            sparse=common.sparse,
+            joins_categories=common.joins_categories,
+        )
+
+    def features(self, X: Any) -> Any:
+        """The coordinates of both kernels, side by side."""
+        parts = [self.left.features(X), self.right.features(X)]
+        if any(sparse.issparse(part) for part in parts):
+            return sparse.hstack(parts, format="csr")
+        return np.hstack(parts)
+
+    def _combine(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        return left + right
+
+
+class Product(_Pair):
+    """k(x, z) = left(x, z) · right(x, z), also written ``left * right``.
+
+    Examples
+    --------
+    >>> from depmax.kernels import Gaussian, Linear
+    >>> (Linear() * Gaussian(1.0)).diag([[2.0], [3.0]])
+    array([4., 9.])
+    """
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """A product of sums is no sum over features."""
+        common = super().capabilities
+        return Capabilities(
+            vector_input=common.vector_input,
+            labels=common.labels,
+            stationary=common.stationary,
+            factors_over_features=common.factors_over_features,
+            sparse=common.sparse,
+            joins_categories="multiply" if common.joins_categories == "multiply" else None,
+        )
+
+    def features(self, X: Any) -> np.ndarray:
+        """All products of a coordinate of one kernel with one of the other."""
+        left, right = (
+            part.toarray() if sparse.issparse(part) else part
+            for part in (self.left.features(X), self.right.features(X))
+        )
+        return (left[:, :, np.newaxis] * right[:, np.newaxis, :]).reshape(left.shape[0], -1)
+
+    def _combine(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        return left * right
+
+
+class Scaled(Kernel):
+    """k(x, z) = factor · kernel(x, z), also written ``factor * kernel``.
+
+    Examples
+    --------
+    >>> from depmax.kernels import Linear
+    >>> (2.0 * Linear()).diag([[1.0], [3.0]])
+    array([ 2., 18.])
+    """
+
+    def __init__(self, kernel: Kernel, factor: float) -> None:
+        self.kernel = kernel
+        self.factor = factor
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What the inner kernel can do."""
+        return self.kernel.capabilities
+
+    @property
+    def is_resolved(self) -> bool:
+        """Whether the inner kernel is."""
+        return self.kernel.is_resolved
+
+    def resolve(self, X: Any, choose: Choose | None = None) -> Kernel:
+        """Copy with the inner kernel resolved."""
+        self._checked_factor()
+        return self._copy_with(kernel=self.kernel.resolve(X, choose))
+
+    def bind(self, names: Sequence[str]) -> Kernel:
+        """Copy with the inner kernel bound to column positions."""
+        return self._copy_with(kernel=self.kernel.bind(names))
+
+    @property
+    def has_features(self) -> bool:
+        """Whether the inner kernel has exact coordinates."""
+        return self.kernel.has_features
+
+    def features(self, X: Any) -> Any:
+        """The inner kernel's coordinates times √factor."""
+        return self.kernel.features(X) * np.sqrt(self._checked_factor())
+
+    def _read(self, X: Any) -> Any:
+        return X  # the inner kernel reads the rows
+
+    def _gram(self, X: Any, Z: Any) -> np.ndarray:
+        return self._checked_factor() * self.kernel(X, None if X is Z else Z)
+
+    def _diag(self, X: Any) -> np.ndarray:
+        return self._checked_factor() * self.kernel.diag(X)
+
+    def _checked_factor(self) -> float:
+        if not (np.isfinite(self.factor) and self.factor > 0):
+            raise ValueError(
+                f"A kernel can be scaled by a positive number only, got {self.factor}."
+            )
+        return float(self.factor)

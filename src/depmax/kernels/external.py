@@ -1,0 +1,134 @@
+"""Kernels made elsewhere: scikit-learn's, plain functions, and maps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import get_tags
+
+from depmax.kernels.base import Capabilities, Choose, Kernel, as_matrix, as_objects
+
+#: Rows per block when a diagonal must be read off small square blocks.
+BLOCK = 64
+
+
+class FromScikitLearn(Kernel):
+    """One of scikit-learn's Gaussian-process kernels, as it is."""
+
+    def __init__(self, kernel: Any) -> None:
+        self.kernel = kernel
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What scikit-learn's kernel declares."""
+        return Capabilities(
+            vector_input=self.kernel.requires_vector_input, stationary=self.kernel.is_stationary()
+        )
+
+    def _gram(self, X: Any, Z: Any) -> np.ndarray:
+        return self.kernel(X) if X is Z else self.kernel(X, Z)
+
+    def _diag(self, X: Any) -> np.ndarray:
+        return self.kernel.diag(X)
+
+
+class FromFunction(Kernel):
+    """A function of two sets of rows that returns the matrix of kernel values.
+
+    Parameters
+    ----------
+    function : callable
+        Takes two sets of rows, returns the matrix of k(x, z).
+    vector_input : bool, default=True
+        Whether rows are numeric vectors; pass False for a function of strings or other objects.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from depmax.kernels import as_kernel
+    >>> kernel = as_kernel(lambda X, Z: np.minimum.outer(X[:, 0], Z[:, 0]))
+    >>> kernel([[1.0], [2.0]])
+    array([[1., 1.],
+           [1., 2.]])
+    """
+
+    def __init__(
+        self, function: Callable[[Any, Any], np.ndarray], vector_input: bool = True
+    ) -> None:
+        self.function = function
+        self.vector_input = vector_input
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Vectors, or objects if the user says so."""
+        return Capabilities(vector_input=self.vector_input)
+
+    def _read(self, X: Any) -> Any:
+        return as_matrix(X, "The kernel function") if self.vector_input else as_objects(X)
+
+    def _gram(self, X: Any, Z: Any) -> np.ndarray:
+        matrix = np.asarray(self.function(X, Z))
+        if matrix.shape != (X.shape[0], Z.shape[0]):
+            raise ValueError(
+                f"The kernel function must return a matrix of shape {(X.shape[0], Z.shape[0])} for "
+                f"two sets of rows, but returned shape {matrix.shape}. For a function f of two "
+                "single rows use lambda X, Z: sklearn.metrics.pairwise_kernels(X, Z, metric=f)."
+            )
+        return matrix
+
+    def _diag(self, X: Any) -> np.ndarray:
+        blocks = [X[start : start + BLOCK] for start in range(0, X.shape[0], BLOCK)]
+        return np.concatenate([np.diag(self._gram(block, block)) for block in blocks])
+
+
+class FromMap(Kernel):
+    """The inner product of the features that a transformer makes: k(x, z) = <φ(x), φ(z)>.
+
+    Any scikit-learn transformer serves; ``resolve`` fits a clone of it.
+    """
+
+    def __init__(self, transformer: Any, fitted: bool = False) -> None:
+        self.transformer = transformer
+        self.fitted = fitted
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Numeric rows, unless the transformer says that it reads text or categories."""
+        tags = get_tags(self.transformer).input_tags
+        return Capabilities(vector_input=tags.two_d_array and not tags.categorical, sparse=True)
+
+    @property
+    def is_resolved(self) -> bool:
+        """Whether the transformer is fitted."""
+        return self.fitted
+
+    def resolve(self, X: Any, choose: Choose | None = None) -> Kernel:
+        """Copy with a clone of the transformer fitted on X."""
+        if self.fitted:
+            return self
+        return self._copy_with(transformer=clone(self.transformer).fit(X), fitted=True)
+
+    @property
+    def has_features(self) -> bool:
+        """The transformer's output, once fitted."""
+        return self.fitted
+
+    def features(self, X: Any) -> Any:
+        """The transformer's output."""
+        return self.transformer.transform(X)
+
+    def _read(self, X: Any) -> Any:
+        return X
+
+    def _gram(self, X: Any, Z: Any) -> np.ndarray:
+        left = self.features(X)
+        product = left @ (left if X is Z else self.features(Z)).T
+        return product.toarray() if hasattr(product, "toarray") else product
+
+    def _diag(self, X: Any) -> np.ndarray:
+        rows = self.features(X)
+        squares = rows.multiply(rows) if hasattr(rows, "multiply") else rows**2
+        return np.asarray(squares.sum(axis=1)).ravel()

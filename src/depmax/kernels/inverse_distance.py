@@ -1,0 +1,41 @@
+"""The inverse distance kernel."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from depmax.kernels.bandwidth import Bandwidth, BandwidthKernel, squared_distances
+from depmax.kernels.base import Capabilities
+
+
+class InverseDistance(BandwidthKernel):
+    """k(x, z) = 1 / (||x - z|| + bandwidth), the "dis" kernel of Song et al. (2012).
+
+    Parameters
+    ----------
+    bandwidth : float or {"median", "dimension", "maximize"}, default="median"
+        The positive constant that keeps the diagonal finite.
+
+    Examples
+    --------
+    >>> from depmax.kernels import InverseDistance
+    >>> InverseDistance(bandwidth=1.0)([[0.0], [3.0]])
+    array([[1.  , 0.25],
+           [0.25, 1.  ]])
+    """
+
+    _capabilities: ClassVar[Capabilities] = Capabilities(stationary=True, sparse=True)
+
+    def __init__(self, bandwidth: Bandwidth = "median") -> None:
+        self.bandwidth = bandwidth
+
+    def _gram(self, X: Any, Z: Any) -> np.ndarray:
+        values = squared_distances(X, Z)
+        np.sqrt(values, out=values)
+        values += self._width()
+        return np.reciprocal(values, out=values)
+
+    def _diag(self, X: Any) -> np.ndarray:
+        return np.full(X.shape[0], 1.0 / self._width(), dtype=X.dtype)

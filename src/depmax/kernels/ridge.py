@@ -1,0 +1,90 @@
+"""The ridge kernel: HSIC with it ranks features as ridge regression does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+
+from depmax.kernels.base import Capabilities, Choose, Kernel
+from depmax.kernels.names import KernelLike, as_kernel
+
+
+class RidgeKernel(Kernel):
+    """K(K + αI)⁻¹ on the rows it is resolved on, extended to others through the feature map.
+
+    With feature maps Φ of the reference rows, k(x, z) = φ(x)ᵀ(ΦᵀΦ + αI)⁻¹φ(z).
+
+    Parameters
+    ----------
+    kernel : kernel or name, default="linear"
+        The kernel k that gives φ.
+    alpha : float, default=1.0
+        The ridge penalty, above zero.
+    reference : rows, optional
+        The rows of Φ; ``resolve`` stores them.
+
+    Examples
+    --------
+    >>> from depmax.kernels import RidgeKernel
+    >>> RidgeKernel(alpha=1.0)([[1.0], [2.0]]).round(3)
+    array([[0.167, 0.333],
+           [0.333, 0.667]])
+    """
+
+    def __init__(
+        self, kernel: KernelLike = "linear", alpha: float = 1.0, reference: Any = None
+    ) -> None:
+        self.kernel = kernel
+        self.alpha = alpha
+        self.reference = reference
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Rows of any type that the inner kernel takes."""
+        inner = as_kernel(self.kernel).capabilities
+        return Capabilities(vector_input=inner.vector_input, sparse=inner.sparse)
+
+    @property
+    def is_resolved(self) -> bool:
+        """Whether the reference rows are known."""
+        return self.reference is not None
+
+    def resolve(self, X: Any, choose: Choose | None = None) -> Kernel:
+        """Copy that refers to the rows X, its inner kernel resolved on them too."""
+        if self.is_resolved:
+            return self
+        inner = as_kernel(self.kernel).resolve(X, choose)
+        return self._copy_with(kernel=inner, reference=self._read(X))
+
+    def bind(self, names: Sequence[str]) -> Kernel:
+        """Copy with the inner kernel bound to column positions."""
+        return self._copy_with(kernel=as_kernel(self.kernel).bind(names))
+
+    def _gram(self, X: Any, Z: Any) -> np.ndarray:
+        kernel, reference = as_kernel(self.kernel), self.reference
+        whitened_x = self._whitened(kernel(reference, X))
+        whitened_z = whitened_x if X is Z else self._whitened(kernel(reference, Z))
+        return (kernel(X, None if X is Z else Z) - whitened_x.T @ whitened_z) / self.alpha
+
+    def _diag(self, X: Any) -> np.ndarray:
+        kernel = as_kernel(self.kernel)
+        whitened = self._whitened(kernel(self.reference, X))
+        return (kernel.diag(X) - np.einsum("ij,ij->j", whitened, whitened)) / self.alpha
+
+    def _whitened(self, columns: np.ndarray) -> np.ndarray:
+        """R⁻ᵀ k(reference, X) with RᵀR = K + αI."""
+        if not self.alpha > 0:
+            raise ValueError(f"alpha of RidgeKernel must be positive, got {self.alpha}.")
+        return linalg.solve_triangular(self._factor(), columns, trans="T")
+
+    def _factor(self) -> np.ndarray:
+        """Upper triangular R, kept for the reference rows and alpha it was made of."""
+        kept = self.__dict__.get("_kept")
+        if kept is None or kept[0] is not self.reference or kept[1] != self.alpha:
+            gram = as_kernel(self.kernel)(self.reference)
+            gram[np.diag_indices_from(gram)] += self.alpha
+            kept = self._kept = (self.reference, self.alpha, linalg.cholesky(gram))
+        return kept[2]

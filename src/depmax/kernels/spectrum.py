@@ -1,0 +1,182 @@
+"""The spectrum kernel of strings: common substrings."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Sequence
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+
+from depmax.kernels._sequences import Sequences, encode, read_rows
+from depmax.kernels.base import Capabilities, Choose, Kernel
+
+# From this share of nonzero counts on, a dense product is faster than a sparse one.
+_DENSE = 0.1
+
+
+class Spectrum(Kernel):
+    """k(s, t) = Σ_u count_u(s) · count_u(t) over all substrings u of ``length`` symbols.
+
+    A substring is contiguous (``Subsequence`` allows gaps), is counted as often as it occurs, and
+    counts every character as it is: upper and lower case, spaces and accents differ (Leslie et
+    al., 2002). Rows are strings, or sequences of hashable tokens such as lists of words.
+
+    Parameters
+    ----------
+    length : int, default=3
+        Number of symbols of the substrings.
+    normalize : bool, default=False
+        Divide by √(k(s, s) k(t, t)), where 0/0 is read as 0.
+    vocabulary : sequence of substrings, optional
+        Substrings that count; all others are ignored, also in ``normalize``. With it the kernel
+        has ``features``, one column per substring. ``resolve(X)`` fills in the substrings of X.
+        Without it every substring counts.
+
+    References
+    ----------
+    Leslie, Eskin and Noble (2002). The spectrum kernel: a string kernel for SVM protein
+    classification. Pacific Symposium on Biocomputing, 564-575.
+
+    Examples
+    --------
+    >>> from depmax.kernels import Spectrum
+    >>> kernel = Spectrum(length=2)
+    >>> kernel(["banana", "bandana"])
+    array([[9., 7.],
+           [7., 8.]])
+    >>> resolved = kernel.resolve(["banana", "bandana"])
+    >>> resolved.vocabulary
+    ('an', 'ba', 'da', 'na', 'nd')
+    >>> resolved.features(["banana"]).toarray()
+    array([[2., 1., 0., 2., 0.]])
+    """
+
+    _capabilities: ClassVar[Capabilities] = Capabilities(vector_input=False)
+
+    def __init__(
+        self,
+        length: int = 3,
+        normalize: bool = False,
+        vocabulary: Sequence[Sequence[Hashable]] | None = None,
+    ) -> None:
+        self.length = length
+        self.normalize = normalize
+        self.vocabulary = vocabulary
+
+    def resolve(self, X: Any, choose: Choose | None = None) -> Kernel:
+        """Copy whose vocabulary is the substrings of X, unless it has one; sorted for strings."""
+        if self.vocabulary is not None:
+            return self
+        self._check()
+        rows = self._read(X)
+        sequences = encode(rows, "Spectrum")
+        where, kind = self._windows(sequences)
+        _, first = np.unique(kind, return_index=True)
+        owner = np.searchsorted(sequences.start + sequences.size, where[first], side="right")
+        begin = where[first] - sequences.start[owner]
+        return self._copy_with(
+            vocabulary=tuple(
+                self._cut(rows[row], at) for row, at in zip(owner, begin.tolist(), strict=True)
+            )
+        )
+
+    @property
+    def has_features(self) -> bool:
+        """Whether there is a vocabulary."""
+        return self.vocabulary is not None
+
+    def features(self, X: Any) -> sparse.csr_array:
+        """Counts of the substrings in the vocabulary, of shape (n_samples, n_substrings)."""
+        if self.vocabulary is None:
+            raise ValueError(
+                "Spectrum has no vocabulary, so its features have no columns: pass vocabulary=... "
+                "or use kernel.resolve(X)."
+            )
+        return self._counts(self._read(X))
+
+    def _read(self, X: Any) -> np.ndarray:
+        return read_rows(X, "Spectrum")
+
+    def _gram(self, X: Any, Z: Any) -> np.ndarray:
+        if X is Z:
+            left = right = self._counts(X)
+        else:
+            both = self._counts([*X, *Z])
+            left, right = both[: len(X)], both[len(X) :]
+        if left.nnz + right.nnz > _DENSE * (len(X) + len(Z)) * left.shape[1]:
+            K = left.toarray() @ right.toarray().T
+        else:
+            K = (left @ right.T).toarray()
+        if X is Z:
+            np.fill_diagonal(K, self._own(left))
+        return K
+
+    def _diag(self, X: Any) -> np.ndarray:
+        return self._own(self._counts(X))
+
+    def _own(self, counts: sparse.csr_array) -> np.ndarray:
+        own = _squares(counts)
+        return (own > 0).astype(np.float64) if self.normalize else own
+
+    def _check(self) -> None:
+        if not isinstance(self.length, Integral) or self.length < 1:
+            raise ValueError(
+                f"length of Spectrum must be a whole number >= 1, got {self.length!r}."
+            )
+        for substring in () if self.vocabulary is None else self.vocabulary:
+            if len(substring) != self.length:
+                raise ValueError(
+                    f"vocabulary of Spectrum(length={self.length}) holds {substring!r}: every "
+                    f"entry must have {self.length} symbols."
+                )
+
+    def _counts(self, rows: Collection[Any]) -> sparse.csr_array:
+        """Counts (or unit vectors) over the vocabulary, or over all substrings of these rows."""
+        self._check()
+        words = [] if self.vocabulary is None else list(self.vocabulary)
+        sequences = encode([*rows, *words], "Spectrum")
+        where, kind = self._windows(sequences)
+        row = np.searchsorted(sequences.start + sequences.size, where, side="right")
+        kinds, column = np.unique(kind, return_inverse=True)
+        n_columns = kinds.size
+        if self.vocabulary is not None:
+            of_words = row >= len(rows)  # each word of the vocabulary is one window
+            column_of_kind = np.full(kinds.size, -1)
+            column_of_kind[column[of_words]] = row[of_words] - len(rows)
+            column = column_of_kind[column]
+            known = ~of_words & (column >= 0)
+            row, column, n_columns = row[known], column[known], len(words)
+        shape = (len(rows), n_columns)
+        counts = sparse.csr_array((np.ones(row.size), (row, column)), shape=shape)
+        if self.normalize:
+            squares = np.repeat(_squares(counts), np.diff(counts.indptr))
+            counts.data /= np.sqrt(squares)
+        return counts
+
+    def _windows(self, sequences: Sequences) -> tuple[np.ndarray, np.ndarray]:
+        """Where the substrings begin in ``codes``, and a number each that only equals share."""
+        n_windows = max(sequences.codes.size - int(self.length) + 1, 0)
+        symbols, code = np.unique(sequences.codes, return_inverse=True)
+        kind = code[:n_windows].astype(np.int64)
+        largest = symbols.size
+        for offset in range(1, int(self.length)):
+            if largest > 2**62 // max(symbols.size, 1):  # renumber before the product overflows
+                kinds, kind = np.unique(kind, return_inverse=True)
+                largest = kinds.size
+            kind = kind * symbols.size + code[offset : offset + n_windows]
+            largest *= symbols.size
+        end = sequences.start + sequences.size
+        where = np.arange(n_windows)
+        inside = where + int(self.length) <= np.repeat(end, sequences.size)[:n_windows]
+        return where[inside], kind[inside]
+
+    def _cut(self, row: Any, begin: int) -> Any:
+        piece = row[begin : begin + int(self.length)]
+        return str(piece) if isinstance(piece, str) else tuple(piece)
+
+
+def _squares(counts: sparse.csr_array) -> np.ndarray:
+    """Squared lengths of the rows."""
+    return counts.power(2).sum(axis=1)

@@ -1,0 +1,17 @@
+"""Coordinates: transformers whose output has a kernel as inner product, exactly or nearly."""
+
+from depmax.maps.base import FeatureMap
+from depmax.maps.basis_selection import BasisSelection
+from depmax.maps.incomplete_cholesky import IncompleteCholesky
+from depmax.maps.kernel_map import KernelMap
+from depmax.maps.nystroem import NystroemMap
+from depmax.maps.random_fourier import RandomFourier
+
+__all__ = [
+    "BasisSelection",
+    "FeatureMap",
+    "IncompleteCholesky",
+    "KernelMap",
+    "NystroemMap",
+    "RandomFourier",
+]

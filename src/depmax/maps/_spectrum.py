@@ -1,0 +1,72 @@
+"""Eigenvectors of a kernel matrix as coordinates."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import linalg
+
+
+def leading_eigenpairs(
+    matrix: np.ndarray, n_components: int | None, cutoff: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues above ``cutoff`` times the largest, in falling order, and their eigenvectors.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n, n)
+        Symmetric and positive semidefinite.
+    n_components : int or None
+        At most so many.
+    cutoff : float
+        What smaller eigenvalues hold, relative to the largest, is rounding noise.
+
+    Returns
+    -------
+    values : ndarray of shape (r,)
+    vectors : ndarray of shape (n, r)
+
+    Examples
+    --------
+    >>> leading_eigenpairs(np.diag([1.0, 0.0, 4.0]), None, 1e-12)[0]
+    array([4., 1.])
+    """
+    size = matrix.shape[0]
+    wanted = None if n_components is None else [max(0, size - n_components), size - 1]
+    values, vectors = linalg.eigh(matrix, subset_by_index=wanted)
+    values, vectors = values[::-1], vectors[:, ::-1]
+    require_positive(values[0])
+    unseen = np.trace(matrix) - values.sum()  # sum of the eigenvalues that were not computed
+    require_semidefinite(min(values[-1], unseen), values[0])
+    kept = values > cutoff * values[0]
+    return values[kept], vectors[:, kept]
+
+
+def signs(coordinates: np.ndarray) -> np.ndarray:
+    """+1 or -1 for each column, so that its largest entry becomes positive.
+
+    Examples
+    --------
+    >>> signs(np.array([[1.0, 2.0], [-3.0, 1.0]]))
+    array([-1.,  1.])
+    """
+    largest = np.abs(coordinates).argmax(axis=0)
+    return np.where(coordinates[largest, np.arange(coordinates.shape[1])] < 0, -1.0, 1.0)
+
+
+def require_positive(largest: float) -> None:
+    """Refuse a kernel that is zero everywhere."""
+    if not largest > 0:
+        raise ValueError(
+            "The kernel is zero on every row, so there is nothing to map: check that X is not all "
+            "zero (or strings shorter than the kernel compares), or choose another kernel."
+        )
+
+
+def require_semidefinite(smallest: float, largest: float) -> None:
+    """Refuse what is no inner product, beyond rounding."""
+    if smallest < -1e-4 * largest:
+        raise ValueError(
+            "The kernel is not positive semidefinite on these rows (a value that must not be "
+            f"negative is {smallest:.3g}, against {largest:.3g} for the largest), so no feature "
+            "map has it as inner product."
+        )

@@ -1,0 +1,75 @@
+"""The incomplete Cholesky map of a kernel."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from depmax.kernels import KernelLike
+from depmax.maps._pivot_map import PivotMap
+from depmax.maps._pivots import largest_residual, pivot_steps
+from depmax.maps._sample import Sample
+
+
+class IncompleteCholesky(PivotMap):
+    """Coordinates in the span of training rows chosen one by one, with a stated error.
+
+    Each step takes the row that the rows so far explain worst (the largest diagonal entry of
+    K - ΦΦᵀ, the first of equals) and adds its column to a Cholesky factor. The kernel matrix is
+    never formed: r steps over m rows cost m r kernel values, O(m r²) operations and m r numbers.
+    It stops at ``n_components``, when the error is below ``tol``, or when nothing but rounding
+    noise is left, as with repeated rows; there are then fewer columns.
+
+    Parameters
+    ----------
+    n_components : int or None, default=2
+        Largest number of pivots; None leaves the choice to ``tol``.
+    kernel : kernel, name, callable, transformer or "precomputed", default="gaussian"
+    tol : float, default=0.0
+        Stop when the trace of K - ΦΦᵀ is at most ``tol`` times the trace of K.
+
+    Attributes
+    ----------
+    pivots_ : ndarray of shape (n_features_out,)
+        Positions of the chosen rows among the training rows, in order.
+    residual_ : float
+        Trace of K - ΦΦᵀ, which is the nuclear norm of this error, since it is positive
+        semidefinite.
+    kernel_ : Kernel
+        The kernel with every recipe replaced by numbers.
+
+    References
+    ----------
+    Fine, S. and Scheinberg, K. (2001). Efficient SVM training using low-rank kernel
+    representations. Bach, F. and Jordan, M. (2002). Kernel independent component analysis.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from depmax.maps import IncompleteCholesky
+    >>> X = np.linspace(0.0, 1.0, 200)[:, np.newaxis] ** 2
+    >>> cholesky = IncompleteCholesky(None, tol=1e-6).fit(X)
+    >>> cholesky.pivots_[:3], len(cholesky.pivots_)
+    (array([  0, 199, 141]), 9)
+    """
+
+    _unlimited: ClassVar[bool] = True
+
+    def __init__(
+        self, n_components: int | None = 2, *, kernel: KernelLike = "gaussian", tol: float = 0.0
+    ) -> None:
+        self.n_components = n_components
+        self.kernel = kernel
+        self.tol = tol
+
+    def _fit(self, sample: Sample) -> np.ndarray:
+        if not 0 <= self.tol < 1:
+            raise ValueError(f"tol of IncompleteCholesky must lie in [0, 1), got {self.tol!r}.")
+        for partial in pivot_steps(sample, largest_residual, self.n_components):
+            error = float(partial.residual.sum())
+            if error <= self.tol * partial.diagonal.sum():
+                break
+        self.pivots_ = np.array(partial.pivots)
+        self.residual_ = error
+        return self._keep(partial)

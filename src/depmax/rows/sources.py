@@ -1,0 +1,105 @@
+"""Where rows come from: arrays, memory maps and sparse matrices behind one small protocol."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from scipy import sparse
+
+from depmax._inputs.table import refuse_lazy
+
+#: Bytes of one dense chunk; small enough for any machine, large enough for BLAS.
+CHUNK_BYTES = 16 * 2**20
+
+
+@runtime_checkable
+class RowSource(Protocol):
+    """Rows that can be read in any order, a block at a time."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns."""
+
+    def block(self, rows: slice) -> Any:
+        """The rows of a slice, as an array or a CSR matrix in memory."""
+
+    def take(self, indices: np.ndarray) -> Any:
+        """The rows with these indices."""
+
+
+@dataclass(frozen=True)
+class ArrayRows:
+    """Rows of an array, which may be a memory map: a block is copied only when it is used."""
+
+    values: np.ndarray
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns."""
+        return self.values.shape[0], self.values.shape[1]
+
+    def block(self, rows: slice) -> np.ndarray:
+        """A view of the rows of a slice."""
+        return self.values[rows]
+
+    def take(self, indices: np.ndarray) -> np.ndarray:
+        """A copy of the rows with these indices."""
+        return self.values[indices]
+
+
+@dataclass(frozen=True)
+class SparseRows:
+    """Rows of a compressed sparse row matrix."""
+
+    values: Any
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns."""
+        return self.values.shape[0], self.values.shape[1]
+
+    def block(self, rows: slice) -> Any:
+        """The rows of a slice, still sparse."""
+        return self.values[rows]
+
+    def take(self, indices: np.ndarray) -> Any:
+        """The rows with these indices, still sparse."""
+        return self.values[indices]
+
+
+def as_rows(X: Any) -> RowSource:
+    """Row source of an array, a memory map, a sparse matrix, or of something that is one already.
+
+    Examples
+    --------
+    >>> as_rows(np.zeros((3, 2))).shape
+    (3, 2)
+    """
+    refuse_lazy(X, "X")
+    if sparse.issparse(X):
+        return SparseRows(X.tocsr())
+    if isinstance(X, np.ndarray):
+        return ArrayRows(X if X.ndim == 2 else X.reshape(len(X), -1))
+    if isinstance(X, RowSource):
+        return X
+    return ArrayRows(np.atleast_2d(np.asarray(X)))
+
+
+def slices(n_rows: int, size: int) -> Iterator[slice]:
+    """Consecutive slices of at most ``size`` rows that cover ``n_rows`` rows.
+
+    Examples
+    --------
+    >>> [(rows.start, rows.stop) for rows in slices(5, 2)]
+    [(0, 2), (2, 4), (4, 5)]
+    """
+    for start in range(0, n_rows, size):
+        yield slice(start, min(start + size, n_rows))
+
+
+def chunk_rows(n_columns: int) -> int:
+    """Rows of a dense float64 chunk with so many columns."""
+    return max(64, CHUNK_BYTES // (8 * max(1, n_columns)))

@@ -1,0 +1,73 @@
+"""Every measure found in its room is exported and keeps the contract."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+import pytest
+
+import depmax
+from depmax import dependence as room
+from depmax.testing import check_measure
+from tests.contracts.discovery import functions
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(40, 3))
+Y = X[:, :1] ** 2 + 0.3 * rng.normal(size=(40, 1))
+
+#: Measures of paired samples, and how each is called here.
+PAIRED: dict[str, Callable[..., float]] = {
+    "hsic": depmax.hsic,
+    "hsic_variance": depmax.hsic_variance,
+    "alignment": depmax.alignment,
+    "coco": depmax.coco,
+    "distance_correlation": depmax.distance_correlation,
+    "gaussian_mutual_information": depmax.gaussian_mutual_information,
+    "quadratic_mutual_information": depmax.quadratic_mutual_information,
+}
+VARIANTS = PAIRED | {
+    "hsic biased": partial(depmax.hsic, unbiased=False),
+    "hsic linear": partial(depmax.hsic, kernel="linear", target_kernel="linear"),
+    "hsic laplace": partial(depmax.hsic, kernel="laplace"),
+    "alignment linear": partial(depmax.alignment, kernel="linear", target_kernel="linear"),
+    "distance correlation unbiased": partial(depmax.distance_correlation, unbiased=True),
+}
+#: Public measures with another form than (X, Y) -> float; each has its own tests.
+OTHERS = {
+    "correntropy",
+    "hsic_interval",
+    "hsic_test",
+    "intrinsic_dimension",
+    "mmd",
+    "resolve",
+    "samples_needed",
+    "screen",
+    "total_correlation",
+}
+
+
+@pytest.mark.parametrize("name", sorted(VARIANTS))
+def test_keeps_the_contract(name: str) -> None:
+    check_measure(VARIANTS[name], X, Y)
+
+
+def test_every_exported_measure_is_known_here() -> None:
+    exported = {name for name in room.__all__ if callable(getattr(room, name)) and name.islower()}
+    assert exported == set(PAIRED) | OTHERS
+
+
+def test_room_and_package_export_the_same() -> None:
+    assert set(room.__all__) <= set(depmax.__all__)
+    assert all(getattr(depmax, name) is getattr(room, name) for name in room.__all__)
+
+
+def test_every_measure_file_is_exported() -> None:
+    """A file named after a function it defines is a measure and must be re-exported."""
+    forgotten = [
+        name
+        for name, function in functions(room).items()
+        if function.__module__.endswith(f".{name}") and name not in room.__all__
+    ]
+    assert not forgotten, f"not re-exported by depmax.dependence: {forgotten}"

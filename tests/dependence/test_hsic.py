@@ -1,0 +1,187 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from depmax import hsic, resolve
+from depmax.dependence import sums
+from depmax.kernels import Delta, Gaussian, Laplace, Linear, Precomputed
+from depmax.maps import KernelMap, NystroemMap
+from tests.dependence.oracles import dense_hsic, enumerated_hsic
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(40, 3))
+y = X[:, 0] ** 2 + 0.2 * rng.normal(size=40)
+
+
+def test_unbiased_equals_the_enumerated_u_statistic() -> None:
+    x, z = X[:8], y[:8]
+    K, L = Gaussian(1.0)(x), Gaussian(0.5)(z)
+    value = hsic(x, z, kernel=Gaussian(1.0), target_kernel=Gaussian(0.5))
+    assert value == pytest.approx(enumerated_hsic(K, L), rel=1e-12)
+
+
+@pytest.mark.parametrize("unbiased", [True, False])
+@pytest.mark.parametrize(
+    "kernel", [Gaussian(1.0), Laplace(2.0), Linear(), Linear() + Gaussian(2.0)]
+)
+def test_equals_the_dense_formula(kernel: object, unbiased: bool) -> None:
+    expected = dense_hsic(kernel(X), Gaussian(1.0)(y), unbiased)  # type: ignore[operator]
+    value = hsic(X, y, kernel=kernel, target_kernel=Gaussian(1.0), unbiased=unbiased)
+    assert value == pytest.approx(expected, rel=1e-10, abs=1e-14)
+
+
+@pytest.mark.parametrize("size", [1, 7, 16, 40, 100])
+def test_tiles_of_any_size_give_one_answer(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = hsic(X, y)
+    monkeypatch.setattr(sums, "TILE", size)
+    assert hsic(X, y) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("unbiased", [True, False])
+def test_moments_equal_tiles(unbiased: bool) -> None:
+    function = hsic(
+        X, y, kernel=lambda A, B: A @ B.T, target_kernel=lambda A, B: A @ B.T, unbiased=unbiased
+    )
+    moments = hsic(X, y, kernel="linear", target_kernel="linear", unbiased=unbiased)
+    assert moments == pytest.approx(function, rel=1e-10)
+
+
+def test_an_exact_map_is_the_kernel_itself() -> None:
+    through_map = hsic(X, y, kernel=KernelMap(kernel=Gaussian(1.0)))
+    assert through_map == pytest.approx(hsic(X, y, kernel=Gaussian(1.0)), rel=1e-9)
+
+
+def test_a_large_offset_costs_no_digits() -> None:
+    plain = hsic(X, y, kernel="linear", target_kernel="linear")
+    far = hsic(X + 1e4, y - 1e4, kernel="linear", target_kernel="linear")
+    assert far == pytest.approx(plain, rel=1e-9)
+    mixed = hsic(X, y, kernel="linear", target_kernel="gaussian")
+    assert hsic(X + 1e6, y, kernel="linear", target_kernel="gaussian") == pytest.approx(
+        mixed, rel=1e-7
+    )
+
+
+def test_many_rows_work_through_a_map() -> None:
+    big = rng.normal(size=(30_000, 4))
+    value = hsic(big, big[:, 0] > 0, kernel=NystroemMap(50, random_state=0))
+    exact = hsic(big[:3000], big[:3000, 0] > 0)
+    assert value == pytest.approx(exact, rel=0.2)
+
+
+@given(seed=st.integers(0, 10**6), offset=st.floats(-100, 100))
+@settings(max_examples=20, deadline=None)
+def test_invariant_to_order_and_shift(seed: int, offset: float) -> None:
+    local = np.random.default_rng(seed)
+    A, b = local.normal(size=(15, 2)), local.normal(size=15)
+    order = local.permutation(15)
+    value = hsic(A, b)
+    assert hsic(A[order] + offset, b[order]) == pytest.approx(value, rel=1e-7, abs=1e-10)
+
+
+def test_scale_is_absorbed_by_the_median_bandwidth() -> None:
+    assert hsic(1000 * X, y) == pytest.approx(hsic(X, y), rel=1e-10)
+
+
+def test_unbiased_over_draws() -> None:
+    """Independent samples average to zero; the biased estimate does not."""
+    local = np.random.default_rng(1)
+    draws = [(local.normal(size=(12, 2)), local.normal(size=12)) for _ in range(2000)]
+    values = np.array(
+        [hsic(a, b, kernel=Gaussian(1.0), target_kernel=Gaussian(1.0)) for a, b in draws]
+    )
+    standard_error = values.std() / np.sqrt(len(values))
+    assert abs(values.mean()) < 4 * standard_error
+    assert np.mean([hsic(a, b, unbiased=False) for a, b in draws[:200]]) > 10 * standard_error
+
+
+def test_block_average_is_unbiased_and_ignores_the_order_of_sorted_rows() -> None:
+    local = np.random.default_rng(2)
+    x = np.sort(local.normal(size=4000))
+    labels = (x > 0).astype(int)
+    exact, blocks = hsic(x, labels), hsic(x, labels, block_size=100)
+    assert blocks == pytest.approx(exact, rel=0.1)
+    assert hsic(x, labels, block_size=4000) == pytest.approx(exact, rel=1e-10)
+
+
+def test_sparse_rows_equal_dense_ones() -> None:
+    counts = rng.poisson(0.3, size=(60, 20)).astype(float)
+    labels = rng.integers(0, 3, 60)
+    for kernel in ("linear", "gaussian", "polynomial"):
+        dense = hsic(counts, labels, kernel=kernel)
+        assert hsic(sparse.csr_matrix(counts), labels, kernel=kernel) == pytest.approx(dense)
+
+
+def test_precomputed_matrices() -> None:
+    K, L = Gaussian(1.0)(X), Gaussian(1.0)(y)
+    expected = dense_hsic(K, L, unbiased=True)
+    assert hsic(K, L, kernel="precomputed", target_kernel="precomputed") == pytest.approx(expected)
+    rows = np.arange(len(K))
+    assert hsic(rows, rows, kernel=Precomputed(K), target_kernel=Precomputed(L)) == pytest.approx(
+        expected
+    )
+
+
+def test_frames_with_categories_multiply_by_delta() -> None:
+    pd = pytest.importorskip("pandas", reason="needs a data frame library")
+    pl = pytest.importorskip("polars", reason="needs a data frame library")
+    colours = rng.choice(["red", "green"], 40)
+    frame = pd.DataFrame({"a": X[:, 0], "colour": pd.Categorical(colours), "b": X[:, 1]})
+    K = Gaussian("median")(X[:, :2]) * Delta()(colours)
+    expected = dense_hsic(K, Gaussian()(y), unbiased=True)
+    assert hsic(frame, y) == pytest.approx(expected, rel=1e-10)
+    other = pl.DataFrame({"a": X[:, 0], "colour": colours, "b": X[:, 1]}).with_columns(
+        pl.col("colour").cast(pl.Categorical)
+    )
+    assert hsic(other, y) == pytest.approx(expected, rel=1e-10)
+    linear = dense_hsic(X[:, :2] @ X[:, :2].T + Delta()(colours), Gaussian()(y), unbiased=True)
+    assert hsic(frame, y, kernel="linear") == pytest.approx(linear, rel=1e-10)
+    with pytest.raises(
+        TypeError, match="Polynomial cannot compare the categorical column 'colour'"
+    ):
+        hsic(frame, y, kernel="polynomial")
+
+
+def test_maximize_takes_the_best_of_the_grid() -> None:
+    kernel = resolve(Gaussian("maximize"), X, y)
+    best = hsic(X, y, kernel=kernel)
+    median = resolve("gaussian", X).bandwidth
+    for factor in (0.25, 0.5, 1.0, 2.0, 4.0):
+        assert best >= hsic(X, y, kernel=Gaussian(median * factor)) - 1e-15
+    assert hsic(X, y, kernel=Gaussian("maximize")) == pytest.approx(best)
+
+
+def test_a_constant_column_has_no_dependence() -> None:
+    assert hsic(np.ones((20, 1)), y[:20]) == pytest.approx(0.0, abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        ((X[:3], y[:3]), {}, "at least 4 samples"),
+        ((X, y[:-1]), {}, "inconsistent numbers of samples"),
+        ((np.where(X[0, 1] == X, np.nan, X), y), {}, r"NaN in column 1 \(1 of 40 rows\)"),
+        ((np.where(X[0, 2] == X, np.inf, X), y), {}, "infinity in column 2"),
+        ((X, np.full(40, np.nan)), {}, "NaN in column 0"),
+        ((X, np.zeros(40, dtype=int)), {}, "one class only"),
+        ((X, y), {"kernel": "gausian"}, "Did you mean 'gaussian'"),
+        ((X, y), {"kernel": Gaussian(-1.0)}, "bandwidth of Gaussian must be a positive number"),
+        ((X, y), {"kernel": Gaussian("mean")}, "Unknown bandwidth 'mean'"),
+        ((X, y), {"kernel": "precomputed"}, "square kernel matrix"),
+        ((np.triu(X @ X.T), y), {"kernel": "precomputed"}, "not symmetric"),
+        ((X, y), {"block_size": 2}, "block_size must be at least 4"),
+        ((np.array([["a", "b"]] * 40), y), {}, "text where numbers are needed"),
+    ],
+)
+def test_bad_input_is_refused_by_name(arguments: tuple, options: dict, message: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=message):
+        hsic(*arguments, **options)
+
+
+def test_dask_input_is_refused_by_name() -> None:
+    fake = type("Array", (), {"__module__": "dask.array.core"})()
+    with pytest.raises(TypeError, match="Dask collection, which depmax does not support yet"):
+        hsic(fake, y)

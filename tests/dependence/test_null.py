@@ -1,0 +1,80 @@
+"""The three moments of the permutation law are exact; its tail is close."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from depmax.dependence import null
+from depmax.dependence.null import permutation_law, spread, u_centred
+from depmax.dependence.sides import read_side
+from depmax.dependence.tails import ChiSquareMixture
+from depmax.kernels import Delta, Gaussian, Kernel, Linear
+
+rng = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [(Gaussian(1.0), Gaussian(0.5)), (Linear(), Gaussian(1.0)), (Linear(), Linear())],
+)
+@pytest.mark.parametrize("m", [6, 7])
+def test_moments_over_all_permutations(left: Kernel, right: Kernel, m: int) -> None:
+    x, y = read_side(rng.normal(size=(m, 2)), left), read_side(rng.normal(size=(m, 2)), right)
+    A, B = u_centred(x.gram()), u_centred(y.gram())
+    values = np.array(
+        [np.sum(A * B[np.ix_(order, order)]) for order in itertools.permutations(range(m))]
+    ) / (m * (m - 3))
+    law = permutation_law(spread(x), spread(y), m)
+    assert values.mean() == pytest.approx(0.0, abs=1e-12)
+    assert law.scale == pytest.approx(values.std(), rel=1e-10)
+    assert law.skewness == pytest.approx(np.mean(values**3) / values.std() ** 3, rel=1e-8)
+
+
+def test_u_centring_leaves_nothing_in_rows_or_diagonal() -> None:
+    centred = u_centred(Gaussian(1.0)(rng.normal(size=(10, 2))))
+    np.testing.assert_allclose(centred.sum(axis=1), 0.0, atol=1e-12)
+    np.testing.assert_array_equal(np.diag(centred), 0.0)
+
+
+def test_a_subset_of_rows_stands_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    side = read_side(rng.normal(size=(800, 2)), Gaussian(1.0))
+    whole = spread(side)
+    monkeypatch.setattr(null, "SKEWNESS_ROWS", 400)
+    part = spread(side)
+    assert part.squares == pytest.approx(whole.squares, rel=1e-9)
+    assert part.triangles == pytest.approx(whole.triangles, rel=0.1)
+    assert part.leading[0] == pytest.approx(whole.leading[0], rel=0.1)
+
+
+def test_a_constant_side_gives_pvalue_one() -> None:
+    constant = read_side(np.ones((20, 1)), Gaussian(1.0))
+    other = read_side(rng.normal(size=(20, 1)), Gaussian(1.0))
+    assert permutation_law(spread(constant), spread(other), 20).sf(1e-17) == 1.0
+
+
+def test_inverse_of_the_tail() -> None:
+    labels = Delta()(rng.integers(0, 2, 50))
+    x = read_side(rng.normal(size=(50, 1)), Gaussian(1.0))
+    y = read_side(labels, "precomputed")
+    law = permutation_law(spread(x), spread(y), 50)
+    bare = null.PermutationLaw(law.scale, law.skewness)
+    for level in (0.5, 0.05, 0.001):
+        assert bare.sf(bare.isf(level)) == pytest.approx(level, rel=1e-8)
+        assert law.sf(law.isf(level)) == pytest.approx(level, rel=0.35)
+
+
+@pytest.mark.parametrize("point", [1.0, 3.0, 10.0, 30.0])
+def test_saddlepoint_of_one_chi_square(point: float) -> None:
+    tail = ChiSquareMixture(np.array([1.0]), 0.0, 0.0).sf(point)
+    assert tail == pytest.approx(stats.chi2.sf(point + 1.0, 1), rel=0.08)
+
+
+def test_saddlepoint_of_a_gamma_and_of_a_normal() -> None:
+    gamma = ChiSquareMixture(np.array([]), variance=2.0, third=8 / np.sqrt(5.0) * 0.5)
+    skewness = gamma.third / gamma.variance**1.5
+    expected = stats.pearson3.sf(6.0 / np.sqrt(2.0), skewness)
+    assert gamma.sf(6.0) == pytest.approx(expected, rel=0.02)

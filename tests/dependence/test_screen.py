@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.spatial.distance import pdist
+
+from depmax import hsic, screen
+from depmax.dependence.laplace_column import LaplaceColumn, TargetCoordinates
+from depmax.dependence.null import u_centred
+from depmax.kernels import Delta, Gaussian, Laplace
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(120, 5))
+X[:, 3] = rng.integers(0, 3, 120)
+
+TARGETS = {
+    "binary": (X[:, 0] > 0).astype(int),
+    "classes": np.digitize(X[:, 1], [-1, 0, 1]),
+    "multilabel": (X[:, :2] > 0).astype(int),
+    "numbers": X[:, 0] ** 2 + 0.1 * rng.normal(size=120),
+    "outputs": X[:, :2] + 0.1 * rng.normal(size=(120, 2)),
+}
+
+
+@pytest.mark.parametrize("kind", TARGETS)
+@pytest.mark.parametrize("unbiased", [True, False])
+def test_scores_equal_the_dense_measure(kind: str, unbiased: bool) -> None:
+    result = screen(X, TARGETS[kind], unbiased=unbiased, tol=1e-12)
+    for column, width in enumerate(result.bandwidths):
+        expected = hsic(X[:, column], TARGETS[kind], kernel=Laplace(width), unbiased=unbiased)
+        assert result.scores[column] == pytest.approx(expected, rel=1e-6, abs=1e-8)
+
+
+def test_the_stated_tolerance_bounds_the_error() -> None:
+    loose, tight = screen(X, TARGETS["outputs"], tol=1e-3), screen(X, TARGETS["outputs"], tol=1e-12)
+    assert loose.target_error <= 1e-3
+    # |HSIC| changes by at most the trace left out, relative to m, with k <= 1
+    assert np.abs(loose.scores - tight.scores).max() <= 10 * loose.target_error
+
+
+@pytest.mark.parametrize("values", [X[:, 0], X[:, 3], np.exp(3 * X[:, 0]), X[:, 0] * 1e-9 + 5.0])
+def test_sorted_recursions_are_exact(values: np.ndarray) -> None:
+    column = LaplaceColumn.of(values)
+    A = u_centred(Laplace(column.bandwidth)(values))
+    found, _ = column.spread()
+    assert found.squares == pytest.approx(np.sum(A**2), rel=1e-8)
+    assert found.cubes == pytest.approx(np.sum(A**3), rel=1e-6)
+    assert found.triangles == pytest.approx(np.trace(A @ A @ A), rel=1e-8)
+    assert column.leading()[0] == pytest.approx(np.linalg.eigvalsh(A)[-1], rel=1e-8)
+
+
+@pytest.mark.parametrize("m", [2, 3, 10, 151])
+def test_bandwidth_is_the_median_distance(m: int) -> None:
+    values = rng.normal(size=m)
+    gaps = np.sort(pdist(values[:, np.newaxis]))
+    assert LaplaceColumn.of(values).bandwidth == pytest.approx(gaps[(len(gaps) - 1) // 2], rel=1e-9)
+
+
+def test_bandwidth_with_many_duplicates_is_that_of_the_rest() -> None:
+    values = np.array([0.0] * 30 + [2.0] * 3)
+    assert LaplaceColumn.of(values).bandwidth == pytest.approx(2.0)
+
+
+def test_target_coordinates_drop_what_is_empty() -> None:
+    onehot = np.eye(3)[rng.integers(0, 3, 60)]
+    assert TargetCoordinates.of(onehot).psi.shape == (60, 2)
+
+
+def test_finds_a_nonlinear_column_and_spares_the_rest() -> None:
+    noise = rng.normal(size=(300, 40))
+    target = noise[:, 7] ** 2 + 0.2 * rng.normal(size=300)
+    result = screen(noise, target)
+    assert result.ranking[7] == 1
+    assert result.pvalues_adjusted[7] < 1e-6
+    assert np.sum(result.pvalues_adjusted < 0.05) <= 3
+    assert sorted(result.ranking) == list(range(1, 41))
+
+
+def test_false_discoveries_stay_at_the_nominal_rate() -> None:
+    rates = []
+    for _ in range(40):
+        columns = rng.normal(size=(100, 210))
+        labels = rng.permutation(np.arange(100) % 2)
+        columns[:, :10] += 1.2 * labels[:, np.newaxis]
+        found = screen(columns, labels).pvalues_adjusted <= 0.1
+        rates.append(found[10:].sum() / max(1, found.sum()))
+    assert np.mean(rates) <= 0.13
+
+
+KERNELS = [Gaussian(), "linear", Laplace(1.5), Laplace("maximize"), "subset"]
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_other_kernels(kernel: object) -> None:
+    result = screen(X, TARGETS["binary"], kernel=kernel)
+    assert result.ranking[0] == 1
+    if kernel == "linear":
+        assert result.scores[2] == pytest.approx(
+            hsic(X[:, 2], TARGETS["binary"], kernel="linear"), rel=1e-8
+        )
+
+
+def test_threads_give_identical_bits() -> None:
+    one, two = screen(X, TARGETS["numbers"]), screen(X, TARGETS["numbers"], n_jobs=2)
+    np.testing.assert_array_equal(one.scores, two.scores)
+    np.testing.assert_array_equal(one.pvalues, two.pvalues)
+
+
+def test_order_of_rows_and_shift_change_nothing() -> None:
+    order = rng.permutation(120)
+    moved = screen(X[order] + 100.0, TARGETS["binary"][order])
+    np.testing.assert_allclose(moved.scores, screen(X, TARGETS["binary"]).scores, rtol=1e-8)
+
+
+def test_sparse_columns_equal_dense_ones() -> None:
+    counts = rng.poisson(0.4, size=(100, 6)).astype(float)
+    labels = rng.integers(0, 2, 100)
+    np.testing.assert_allclose(
+        screen(sparse.csr_matrix(counts), labels).pvalues, screen(counts, labels).pvalues
+    )
+
+
+def test_constant_columns_score_zero() -> None:
+    columns = np.column_stack([np.full(50, 0.1), rng.normal(size=50)])
+    result = screen(columns, rng.normal(size=50))
+    assert result.scores[0] == 0.0
+    assert result.pvalues[0] == 1.0
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_frames_in_frames_out(library: str) -> None:
+    module = pytest.importorskip(library, reason="needs a data frame library")
+    frame = module.DataFrame({"a": X[:, 0], "b": X[:, 1], "kind": ["u", "v"] * 60})
+    if library == "pandas":
+        frame["kind"] = frame["kind"].astype("category")
+    else:
+        frame = frame.with_columns(module.col("kind").cast(module.Categorical))
+    result = screen(frame, TARGETS["binary"])
+    assert type(result.to_frame()).__module__.startswith(library)
+    assert next(iter(result.to_frame()["column"])) == "a"
+    expected = hsic(np.array(["u", "v"] * 60), TARGETS["binary"], kernel=Delta())
+    assert result.scores[2] == pytest.approx(expected, abs=1e-12)
+
+
+def test_object_kernels_are_refused() -> None:
+    with pytest.raises(TypeError, match="screen compares columns of numbers"):
+        screen(X, TARGETS["binary"], kernel="subsequence")

@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from depmax import hsic, hsic_interval, hsic_test, hsic_variance, samples_needed
+from depmax.kernels import Gaussian
+from tests.dependence.oracles import enumerated_variance
+
+rng = np.random.default_rng(0)
+
+
+def _linear(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    return A @ B.T
+
+
+def test_equals_the_enumerated_variance() -> None:
+    x = rng.normal(size=(9, 2))
+    y = x[:, 0] + 0.1 * rng.normal(size=9)
+    value = hsic_variance(x, y, kernel=Gaussian(1.0), target_kernel=Gaussian(1.0))
+    assert value == pytest.approx(enumerated_variance(Gaussian(1.0)(x), Gaussian(1.0)(y)), rel=1e-9)
+
+
+def test_coordinates_equal_tiles() -> None:
+    x = rng.normal(size=(60, 3)) + 5
+    y = x[:, :2] ** 2 + rng.normal(size=(60, 2))
+    tiles = hsic_variance(x, y, kernel=_linear, target_kernel=_linear)
+    assert hsic_variance(x, y, kernel="linear", target_kernel="linear") == pytest.approx(tiles)
+
+
+def test_matches_the_spread_over_draws() -> None:
+    def draw() -> tuple[np.ndarray, np.ndarray]:
+        x = rng.normal(size=200)
+        return x, x + rng.normal(size=200)
+
+    kernels = {"kernel": Gaussian(1.0), "target_kernel": Gaussian(1.0)}
+    values = [hsic(*draw(), **kernels) for _ in range(300)]
+    estimated = np.mean([hsic_variance(*draw(), **kernels) for _ in range(30)])
+    assert estimated == pytest.approx(np.var(values), rel=0.3)
+
+
+def test_interval_covers_the_truth_under_dependence() -> None:
+    kernels = {"kernel": Gaussian(1.0), "target_kernel": Gaussian(1.0)}
+    x = rng.normal(size=20_000)
+    y = x + rng.normal(size=20_000)
+    truth = hsic(x, y, block_size=500, **kernels)
+    hits = 0
+    for start in range(0, 20_000, 100):
+        rows = slice(start, start + 100)
+        interval = hsic_interval(x[rows], y[rows], **kernels)
+        hits += interval.low <= truth <= interval.high
+    assert 0.88 <= hits / 200 <= 0.99
+
+
+def test_samples_needed_gives_the_wanted_power() -> None:
+    x = rng.normal(size=3000)
+    y = x**2 + 3.0 * rng.normal(size=3000)
+    needed = samples_needed(x, y, power=0.8, level=0.05)
+    rejected = 0
+    for _ in range(200):
+        rows = rng.choice(3000, int(needed), replace=False)
+        rejected += hsic_test(x[rows], y[rows], method="gamma").pvalue <= 0.05
+    assert 0.68 <= rejected / 200 <= 0.92
+
+
+def test_samples_needed_is_infinite_without_dependence() -> None:
+    local = np.random.default_rng(3)
+    x, y = local.normal(size=(2, 50))
+    assert hsic(x, y) <= 0
+    assert samples_needed(x, y) == math.inf
+
+
+@pytest.mark.parametrize("name", ["power", "level"])
+def test_shares_are_checked(name: str) -> None:
+    with pytest.raises(ValueError, match=f"{name} must lie between 0 and 1"):
+        samples_needed([0, 1, 2, 3], [0, 1, 2, 3.5], **{name: 1.5})

@@ -1,0 +1,341 @@
+"""What every map must do, for every map that the room exports."""
+
+import pickle
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.decomposition import PCA
+from sklearn.feature_selection import SelectKBest
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.utils import get_tags
+
+from depmax import maps
+from depmax.kernels import Columns, Delta, Gaussian, Laplace
+from depmax.maps import FeatureMap
+
+MAPS = [
+    part
+    for part in (getattr(maps, name) for name in maps.__all__)
+    if issubclass(part, FeatureMap) and part is not FeatureMap
+]
+#: Those that take any kernel.
+GENERAL = [part for part in MAPS if part.__name__ != "RandomFourier"]
+
+
+def make(part, n_components=4, **params):
+    """A map with its seed fixed, where it has one."""
+    estimator = part(n_components, **params)
+    if "random_state" in estimator.get_params():
+        estimator.set_params(random_state=0)
+    return estimator
+
+
+@pytest.fixture(name="X")
+def rows():
+    return np.random.default_rng(0).normal(size=(40, 3))
+
+
+@pytest.fixture
+def frame(X):
+    colours = np.random.default_rng(1).choice(["red", "green", "blue"], size=len(X))
+    return pd.DataFrame({"a": X[:, 0], "colour": pd.Categorical(colours), "b": X[:, 1]})
+
+
+def test_every_map_of_the_room_is_exported():
+    assert {part.__name__ for part in MAPS} >= {
+        "KernelMap",
+        "IncompleteCholesky",
+        "NystroemMap",
+        "RandomFourier",
+        "BasisSelection",
+    }
+
+
+@pytest.mark.parametrize("part", MAPS)
+def test_features_of_training_rows_are_those_of_transform(part, X):
+    estimator = make(part)
+    np.testing.assert_allclose(estimator.fit_transform(X), estimator.transform(X), atol=1e-9)
+
+
+@pytest.mark.parametrize("part", MAPS)
+def test_new_rows_do_not_depend_on_their_company(part, X):
+    estimator = make(part).fit(X[:30])
+    together = estimator.transform(X)
+    apart = np.vstack([estimator.transform(X[:7]), estimator.transform(X[7:])])
+    np.testing.assert_allclose(together, apart, atol=1e-12)
+
+
+@pytest.mark.parametrize("part", MAPS)
+def test_blocks_of_rows_give_what_one_block_gives(part, X, monkeypatch):
+    estimator = make(part).fit(X)
+    whole = estimator.transform(X)
+    monkeypatch.setattr("depmax.maps.base.chunk_rows", lambda width: 7)
+    np.testing.assert_allclose(estimator.transform(X), whole, atol=1e-12)
+
+
+@pytest.mark.parametrize("part", MAPS)
+def test_float32_is_kept_and_close(part, X):
+    double = make(part, kernel=Gaussian(1.0)).fit_transform(X)
+    estimator = make(part, kernel=Gaussian(1.0))
+    single = estimator.fit_transform(X.astype(np.float32))
+    assert single.dtype == np.float32
+    assert estimator.transform(X.astype(np.float32)).dtype == np.float32
+    np.testing.assert_allclose(single @ single.T, double @ double.T, atol=1e-4)
+
+
+@pytest.mark.parametrize(("part", "container"), list(product(MAPS, ("pandas", "polars"))))
+def test_set_output(part, container, X):
+    estimator = make(part).set_output(transform=container)
+    for table in (estimator.fit_transform(X), estimator.transform(X)):
+        assert type(table).__module__.startswith(container)
+        assert list(table.columns) == list(estimator.get_feature_names_out())
+    assert table.columns[0] == part.__name__.lower() + "0"
+
+
+@pytest.mark.parametrize("part", MAPS)
+def test_pickle_and_clone(part, X):
+    estimator = make(part).fit(X)
+    loaded = pickle.loads(pickle.dumps(estimator))
+    np.testing.assert_array_equal(loaded.transform(X), estimator.transform(X))
+    np.testing.assert_array_equal(clone(estimator).fit(X).transform(X), estimator.transform(X))
+
+
+@pytest.mark.parametrize("part", MAPS)
+def test_pipeline_and_grid_search(part, X):
+    y = (X[:, 0] > 0).astype(int)
+    pipeline = make_pipeline(make(part, kernel=Gaussian()), LogisticRegression())
+    name = f"{part.__name__.lower()}__kernel__bandwidth"
+    search = GridSearchCV(pipeline, {name: [0.5, 2.0]}, cv=2).fit(X, y)
+    assert search.best_score_ > 0.6
+
+
+@pytest.mark.parametrize("part", MAPS)
+def test_sparse_rows(part, X):
+    rows = np.where(np.abs(X) < 0.5, 0.0, X)
+    dense = make(part).fit(rows)
+    sparse_fit = make(part).fit(sparse.csr_matrix(rows))
+    new = sparse.csr_array(rows[:5])
+    np.testing.assert_allclose(dense.transform(rows[:5]), sparse_fit.transform(new), atol=1e-8)
+
+
+@pytest.mark.parametrize("part", MAPS)
+def test_sparse_rows_are_refused_where_the_kernel_cannot(part, X):
+    estimator = make(part, kernel=Laplace())
+    assert not get_tags(estimator).input_tags.sparse
+    with pytest.raises(TypeError, match=r"toarray\(\)"):
+        estimator.fit(sparse.csr_matrix(X))
+
+
+@pytest.mark.parametrize("part", MAPS)
+def test_maximize_is_refused_by_name(part, X):
+    with pytest.raises(ValueError, match='bandwidth="maximize" of Gaussian'):
+        make(part, kernel=Gaussian("maximize")).fit(X)
+
+
+@pytest.mark.parametrize("part", MAPS)
+def test_unresolved_kernels_are_resolved_and_kept(part, X):
+    estimator = make(part).fit(X)
+    assert estimator.kernel_.is_resolved
+    assert estimator.kernel == "gaussian"
+
+
+@pytest.mark.parametrize(("part", "wrong"), list(product(MAPS, (0, -1, 2.5, "all", True))))
+def test_wrong_n_components_is_named(part, wrong, X):
+    with pytest.raises(ValueError, match=f"n_components of {part.__name__} must be an integer"):
+        part(wrong).fit(X)
+
+
+@pytest.mark.parametrize("part", GENERAL)
+def test_more_components_than_rows_are_refused(part, X):
+    with pytest.raises(ValueError, match=r"n_components=41 .* n_samples = 40"):
+        make(part, 41).fit(X)
+
+
+@pytest.mark.parametrize("part", MAPS)
+def test_parameter_of_a_name_is_explained(part):
+    with pytest.raises(ValueError, match=r"kernel=Gaussian\(\)"):
+        part().set_params(kernel__bandwidth=2.0)
+    changed = part().set_params(kernel=Gaussian(), kernel__bandwidth=2.0)
+    assert changed.kernel.bandwidth == 2.0
+
+
+@pytest.mark.parametrize("part", MAPS)
+def test_unknown_kernel_is_refused_in_fit_only(part, X):
+    estimator = part(kernel="gausian")
+    assert get_tags(estimator).input_tags.two_d_array
+    with pytest.raises(ValueError, match="Did you mean 'gaussian'"):
+        estimator.fit(X)
+
+
+@pytest.mark.parametrize("part", GENERAL)
+def test_frame_with_categories(part, frame):
+    estimator = make(part, 10, kernel=Gaussian(1.0)).fit(frame)
+    assert list(estimator.feature_names_in_) == ["a", "colour", "b"]
+    assert estimator.categories_ == {1: ("blue", "green", "red")}
+    codes = frame["colour"].cat.codes.to_numpy()
+    numbers = np.column_stack([frame["a"], codes, frame["b"]])
+    kernel = Columns([("n", Gaussian(1.0), [0, 2]), ("c", Delta(), 1)])
+    oracle = make(part, 10, kernel=kernel).fit(numbers)
+    np.testing.assert_allclose(estimator.transform(frame), oracle.transform(numbers), atol=1e-9)
+    same = pl.from_pandas(frame)
+    np.testing.assert_allclose(estimator.transform(same), estimator.transform(frame))
+    unseen = frame.iloc[:2].assign(colour=pd.Categorical(["violet", "red"]))
+    assert (estimator.transform(unseen)[0] == 0).all()  # similar to no training row
+
+
+@pytest.mark.parametrize("part", GENERAL)
+def test_columns_by_name(part, frame):
+    kernel = Columns([("size", Gaussian(1.0), ["a", "b"]), ("colour", Delta(), "colour")])
+    named = make(part, 10, kernel=kernel).fit_transform(frame)
+    joined = make(part, 10, kernel=Gaussian(1.0)).fit_transform(frame)
+    np.testing.assert_allclose(named, joined, atol=1e-12)
+
+
+@pytest.mark.parametrize("part", GENERAL)
+def test_kernel_without_a_rule_for_categories_is_refused(part, frame):
+    with pytest.raises(TypeError, match="Polynomial cannot compare the categorical column"):
+        make(part, kernel="polynomial").fit(frame)
+
+
+@pytest.mark.parametrize("part", GENERAL)
+def test_precomputed_matrix(part, X):
+    kernel = Gaussian(1.0)
+    matrix, new = kernel(X[:30]), kernel(X[30:], X[:30])
+    given = make(part, kernel="precomputed").fit(matrix)
+    computed = make(part, kernel=kernel).fit(X[:30])
+    np.testing.assert_allclose(given.transform(new), computed.transform(X[30:]), atol=1e-9)
+    np.testing.assert_allclose(given.fit_transform(matrix), given.transform(matrix), atol=1e-9)
+    assert get_tags(given).input_tags.pairwise
+    assert not get_tags(computed).input_tags.pairwise
+    with pytest.raises(ValueError, match="expecting 30 features"):
+        given.transform(kernel(X))
+
+
+@pytest.mark.parametrize("part", GENERAL)
+def test_precomputed_matrix_is_checked(part, X):
+    estimator = make(part, kernel="precomputed")
+    with pytest.raises(ValueError, match=r"square kernel matrix .* got shape \(40, 3\)"):
+        estimator.fit(X)
+    crooked = Gaussian(1.0)(X)
+    crooked[0, 1] += 0.1
+    with pytest.raises(ValueError, match="must be symmetric"):
+        estimator.fit(crooked)
+
+
+@pytest.mark.parametrize("part", GENERAL)
+def test_precomputed_matrix_in_float32(part, X):
+    matrix = Gaussian(1.0)(X.astype(np.float32))
+    assert make(part, kernel="precomputed").fit_transform(matrix).dtype == np.float32
+
+
+@pytest.mark.parametrize("part", GENERAL)
+def test_precomputed_matrix_is_split_on_both_sides(part, X):
+    y = (np.linalg.norm(X, axis=1) > 1.5).astype(int)
+    kernel = Gaussian(1.0)
+    scores = [
+        cross_val_score(make_pipeline(make(part, 15, kernel=kind), LogisticRegression()), rows, y)
+        for kind, rows in ((kernel, X), ("precomputed", kernel(X)))
+    ]
+    np.testing.assert_array_equal(*scores)
+
+
+@pytest.mark.parametrize("part", GENERAL)
+def test_strings(part):
+    kernels = pytest.importorskip("depmax.kernels.subsequence")
+    words = ["banana", "bandana", "cabana", "anchor", "ancient", "orient", "band", "cab"]
+    kernel = kernels.Subsequence(2, 0.5)
+    estimator = make(part, 8, kernel=kernel)
+    tags = get_tags(estimator).input_tags
+    assert tags.string
+    assert tags.one_d_array
+    assert not tags.two_d_array
+    features = estimator.fit_transform(words)
+    np.testing.assert_allclose(features @ features.T, kernel(words), atol=1e-9)
+    frame = pd.DataFrame({"word": ["banana", "anchor", "tractor"]})
+    new = estimator.transform(frame)
+    np.testing.assert_allclose(new @ features.T, kernel(list(frame["word"]), words), atol=1e-9)
+
+
+@pytest.mark.parametrize("part", GENERAL)
+def test_strings_beside_numbers(part, X):
+    kernels = pytest.importorskip("depmax.kernels.subsequence")
+    words = ["banana", "bandana", "cabana", "anchor", "ancient", "orient", "band", "cab"]
+    frame = pl.DataFrame({"word": words, "size": X[:8, 0]})
+    kernel = Columns([("text", kernels.Subsequence(2, 0.5), "word"), ("n", Gaussian(1.0), "size")])
+    features = make(part, 8, kernel=kernel).fit_transform(frame)
+    oracle = kernels.Subsequence(2, 0.5)(words) * Gaussian(1.0)(X[:8, :1])
+    np.testing.assert_allclose(features @ features.T, oracle, atol=1e-9)
+
+
+@pytest.mark.parametrize("part", GENERAL)
+def test_transformers_of_scikit_learn_are_kernels(part, X):
+    from sklearn.kernel_approximation import Nystroem, PolynomialCountSketch
+    from sklearn.preprocessing import OneHotEncoder
+
+    from depmax.kernels import as_kernel
+
+    codes = np.random.default_rng(2).integers(3, size=(40, 2))
+    for transformer, rows in (
+        (OneHotEncoder(), codes),
+        (PolynomialCountSketch(n_components=6, random_state=0), X),
+        (Nystroem(n_components=6, random_state=0), X),
+        (PCA(2), X),
+    ):
+        output = transformer.fit_transform(rows)
+        output = output.toarray() if sparse.issparse(output) else output
+        for kernel in (transformer, as_kernel(transformer)):
+            estimator = make(part, 30, kernel=kernel)
+            features = estimator.fit_transform(rows)
+            np.testing.assert_allclose(features @ features.T, output @ output.T, atol=1e-8)
+            np.testing.assert_allclose(estimator.transform(rows), features, atol=1e-6)
+
+
+@pytest.mark.parametrize("part", GENERAL)
+def test_zero_kernel_is_refused(part):
+    with pytest.raises(ValueError, match="zero on every row"):
+        make(part, kernel="linear").fit(np.zeros((10, 2)))
+
+
+@pytest.mark.parametrize("part", GENERAL)
+def test_overflowing_kernel_is_refused(part, X):
+    with (
+        np.errstate(over="ignore", invalid="ignore"),
+        pytest.raises(ValueError, match="NaN or infinity"),
+    ):
+        make(part, kernel="polynomial").fit(X * 1e200)
+
+
+@pytest.mark.parametrize("part", GENERAL)
+def test_what_is_no_inner_product_is_refused(part, X):
+    with pytest.raises(ValueError, match="not positive semidefinite"):
+        make(part, 20, kernel=lambda A, B: np.tanh(3 * A @ B.T - 2)).fit(X)
+
+
+@pytest.mark.parametrize("part", GENERAL)
+def test_repeated_rows_give_fewer_columns(part):
+    X = np.repeat(np.random.default_rng(0).normal(size=(3, 2)), 5, axis=0)
+    estimator = make(part, 12, kernel=Gaussian(1.0))
+    features = estimator.fit_transform(X)
+    assert features.shape == (15, 3)
+    np.testing.assert_allclose(features @ features.T, Gaussian(1.0)(X), atol=1e-12)
+    assert len(estimator.get_feature_names_out()) == 3
+
+
+@pytest.mark.parametrize("part", MAPS)
+def test_selection_after_a_map(part, X):
+    pipeline = make_pipeline(make(part), SelectKBest(k=2))
+    assert pipeline.fit_transform(X, X[:, 0] > 0).shape == (40, 2)
+
+
+@pytest.mark.parametrize("part", MAPS)
+@pytest.mark.parametrize("rows", [["a", "b"], [["a", "b"], ["c", "d"]], np.array(["a", "b"])])
+def test_text_without_a_kernel_for_it_is_explained(part, rows):
+    with pytest.raises(TypeError, match="use a kernel for strings"):
+        make(part, 1).fit(rows)
