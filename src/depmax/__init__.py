@@ -1,9 +1,13 @@
 """Dependence-maximising feature selection and extraction."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from depmax._version import __version__
 from depmax.dependence import (
     IndependenceTest,
     Interval,
+    PairScreening,
     Screening,
     alignment,
     coco,
@@ -20,13 +24,39 @@ from depmax.dependence import (
     resolve,
     samples_needed,
     screen,
+    screen_pairs,
     total_correlation,
 )
 
+if TYPE_CHECKING:
+    from depmax.selection import (
+        BAHSIC,
+        FOHSIC,
+        R2W2,
+        DependenceFilter,
+        HSICLasso,
+        Relief,
+        ZeroNormSVM,
+    )
+
+#: Names that load a room of their own when first used, so that importing depmax stays fast.
+_ROOMS = dict.fromkeys(
+    ["BAHSIC", "FOHSIC", "R2W2", "DependenceFilter", "HSICLasso", "Relief", "ZeroNormSVM"],
+    "depmax.selection",
+)
+
 __all__ = [
+    "BAHSIC",
+    "FOHSIC",
+    "R2W2",
+    "DependenceFilter",
+    "HSICLasso",
     "IndependenceTest",
     "Interval",
+    "PairScreening",
+    "Relief",
     "Screening",
+    "ZeroNormSVM",
     "__version__",
     "alignment",
     "coco",
@@ -43,5 +73,18 @@ __all__ = [
     "resolve",
     "samples_needed",
     "screen",
+    "screen_pairs",
     "total_correlation",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Load the room of a selector when it is first asked for."""
+    if name in _ROOMS:
+        return getattr(import_module(_ROOMS[name]), name)
+    raise AttributeError(f"module 'depmax' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Public names, those of rooms not loaded yet included."""
+    return sorted(__all__)

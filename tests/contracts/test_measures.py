@@ -44,6 +44,7 @@ OTHERS = {
     "resolve",
     "samples_needed",
     "screen",
+    "screen_pairs",
     "total_correlation",
 }
 

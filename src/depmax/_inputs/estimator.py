@@ -59,6 +59,11 @@ def _read(
     found: Categories = {}
     if is_frame(X):
         X, found = encode_frame(X, categories, "X")
+    elif categories:
+        raise TypeError(
+            f"{type(estimator).__name__} was fitted on a data frame with categorical columns: pass "
+            "a frame with the same columns, since the numbers of an array are no levels."
+        )
     elif isinstance(X, np.ndarray):
         require_numbers(X, "X")
     elif isinstance(X, list | tuple):

@@ -18,3 +18,14 @@ def object_array(items: list[Any]) -> np.ndarray:
     array = np.empty(len(items), dtype=object)
     array[:] = items
     return array
+
+
+def is_missing(item: Any) -> bool:
+    """Whether an item is None, NaN, not a time, or the NA of pandas.
+
+    Examples
+    --------
+    >>> is_missing(None), is_missing(float("nan")), is_missing("")
+    (True, True, False)
+    """
+    return item is None or type(item).__name__ == "NAType" or bool(item != item)

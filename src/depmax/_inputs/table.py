@@ -11,11 +11,13 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_array
 
+from depmax._inputs.objects import is_missing, object_array
+
 #: Levels of each categorical column, by position of the column.
 Categories = Mapping[int, tuple[Any, ...]]
 
 _CATEGORICAL = (nw.Categorical, nw.Enum, nw.Boolean)
-_DATES = (nw.Date, nw.Datetime, nw.Duration, nw.Time)
+DATES = (nw.Date, nw.Datetime, nw.Duration, nw.Time)
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ def is_frame(X: Any) -> bool:
 def column_names(X: Any) -> tuple[str, ...]:
     """Names of the columns of a frame, none for anything else."""
     frame = nw.from_native(X, eager_only=True, pass_through=True)
-    return tuple(frame.columns) if isinstance(frame, nw.DataFrame) else ()
+    return tuple(map(str, frame.columns)) if isinstance(frame, nw.DataFrame) else ()
 
 
 def refuse_lazy(X: Any, name: str) -> None:
@@ -71,10 +73,9 @@ def read_table(X: Any, *, categories: Categories | None = None, name: str = "X")
     names: tuple[str, ...] | None = None
     found: Categories = {}
     if is_frame(X):
+        names = column_names(X)
         X, found = encode_frame(X, categories, name)
-        frame = nw.from_native(X, eager_only=True)
-        names = tuple(frame.columns)
-        X = frame.to_numpy()
+        X = nw.from_native(X, eager_only=True).to_numpy()
     elif not sparse.issparse(X):
         series = nw.from_native(X, series_only=True, pass_through=True)
         X = np.asarray(series.to_numpy() if isinstance(series, nw.Series) else X)
@@ -93,12 +94,10 @@ def read_objects(X: Any, name: str = "X") -> np.ndarray:
 
     A frame with several columns (for ``Columns`` with a string part) becomes a matrix of objects.
     """
-    from depmax._inputs.objects import object_array
-
     refuse_lazy(X, name)
     native = nw.from_native(X, eager_only=True, allow_series=True, pass_through=True)
     if isinstance(native, nw.DataFrame):
-        columns = [object_array(native[column].to_list()) for column in native.columns]
+        columns = [object_array(series.to_list()) for series in native.iter_columns()]
         return columns[0] if len(columns) == 1 else np.column_stack(columns)
     if isinstance(native, nw.Series):
         return object_array(native.to_list())
@@ -114,11 +113,18 @@ def encode_frame(X: Any, categories: Categories | None, name: str) -> tuple[Any,
     frame = nw.from_native(X, eager_only=True)
     found: dict[int, tuple[Any, ...]] = {}
     encoded = []
-    for position, column in enumerate(frame.columns):
-        series = frame[column]
-        if isinstance(series.dtype, _CATEGORICAL):
+    for position, series in enumerate(frame.iter_columns()):
+        column = series.name
+        nominal = isinstance(series.dtype, _CATEGORICAL)
+        if categories is not None and nominal != (position in categories):
+            now, then = ("categorical", "numeric") if nominal else ("numeric", "categorical")
+            raise TypeError(
+                f"Column {column!r} of {name} is {now}, but column {position} was {then} when the "
+                "model was fitted: pass the same columns in the same order and of the same types."
+            )
+        if nominal:
             values = series.to_list()
-            if any(value is None or value != value for value in values):
+            if any(is_missing(value) for value in values):
                 raise ValueError(
                     f"Column {column!r} of {name} has missing values: impute them, e.g. with "
                     "sklearn.impute.SimpleImputer(strategy='most_frequent')."
@@ -134,17 +140,15 @@ def encode_frame(X: Any, categories: Categories | None, name: str) -> tuple[Any,
         encoded.append(series)
     if not found:
         return X, found
-    same_rows = frame.select(nw.col(frame.columns[0]))  # keeps the index of a pandas frame
     columns = {series.name: series.to_numpy() for series in encoded}
-    fresh = nw.from_dict(columns, backend=frame.implementation)
-    native = fresh.to_native()
-    if hasattr(native, "set_axis"):
-        native = native.set_axis(same_rows.to_native().index)
+    native = nw.from_dict(columns, backend=frame.implementation).to_native()
+    if hasattr(native, "set_axis"):  # a pandas frame has an index
+        native = native.set_axis(frame.to_native().index)
     return native, found
 
 
 def _why_not_numeric(column: str, dtype: Any, name: str) -> str:
-    if isinstance(dtype, _DATES):
+    if isinstance(dtype, DATES):
         return (
             f"Column {column!r} of {name} holds dates: turn it into numbers that mean something, "
             "such as days since an event or the month."
@@ -158,7 +162,8 @@ def _why_not_numeric(column: str, dtype: Any, name: str) -> str:
 
 def require_numbers(X: np.ndarray, name: str) -> None:
     """Refuse arrays of text before anything tries to parse them."""
-    if X.dtype.kind in "US":
+    text = X.dtype.kind in "US"
+    if text or (X.dtype.kind == "O" and any(isinstance(item, str) for item in X.flat)):
         raise TypeError(
             f"{name} holds text where numbers are needed: encode it, or use a kernel for strings "
             "(depmax.kernels.Subsequence, Spectrum) or labels (Delta)."

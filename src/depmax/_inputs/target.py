@@ -9,13 +9,18 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from scipy import sparse
 
-from depmax._inputs.objects import object_array
-from depmax._inputs.table import refuse_lazy, require_finite
+from depmax._inputs.objects import is_missing, object_array
+from depmax._inputs.table import DATES, refuse_lazy, require_finite
 
 TargetKind = Literal["classes", "numbers", "multilabel", "multioutput"]
 
 #: Whole numbers with more distinct values than this are numbers, with fewer they are classes.
 MAX_INTEGER_CLASSES = 20
+
+_NO_DATES = (
+    "y holds dates or durations: turn them into numbers that mean something, such as days since an "
+    "event, or into classes, such as the month as text."
+)
 
 
 @dataclass(frozen=True)
@@ -87,8 +92,11 @@ def read_target(y: Any, *, unlabeled: Literal["auto"] | None = None, semi: bool 
         Whether rows may be unlabelled at all. If not, a missing value is refused and -1 is a
         class.
     """
+    if unlabeled not in ("auto", None):
+        raise ValueError(f"unlabeled must be 'auto' or None, got {unlabeled!r}.")
     refuse_lazy(y, "y")
     array = _as_array(y)
+    _refuse_dates_and_complex(array)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim not in (1, 2):
@@ -97,9 +105,10 @@ def read_target(y: Any, *, unlabeled: Literal["auto"] | None = None, semi: bool 
         raise ValueError("y is empty: found 0 sample(s), at least 1 is needed.")
     missing = _missing(array)
     if semi:
-        if unlabeled == "auto" and array.ndim == 1 and array.dtype.kind in "iuf":
-            known = np.unique(array[~missing])
-            if -1 in known and not set(known.tolist()) <= {-1, 1}:
+        known = _settle(array[~missing])
+        if unlabeled == "auto" and known.ndim == 1 and known.dtype.kind in "iuf":
+            distinct = set(np.unique(known).tolist())
+            if -1 in distinct and not distinct <= {-1, 1}:
                 missing = missing | (array == -1)
     elif missing.any():
         if array.dtype.kind in "fc":
@@ -108,11 +117,14 @@ def read_target(y: Any, *, unlabeled: Literal["auto"] | None = None, semi: bool 
             f"y is missing (NaN or None) in {int(missing.sum())} of {len(array)} rows: drop these "
             "rows, or use an estimator with a beta parameter, which learns from unlabelled rows."
         )
-    kind = _kind(array[~missing])
-    if array.ndim == 2 or kind == "numbers":
+    present = _settle(array[~missing])
+    kind: TargetKind = "classes" if _is_categorical(y) else _kind(present)
+    if array.ndim == 2 or present.dtype.kind == "f" or kind == "numbers":
         numbers = _numbers(array)
         require_finite(numbers[~missing], None, "y")
-        return Target(kind, numbers, ~missing)
+        array = numbers if array.ndim == 2 or kind == "numbers" else numbers[:, 0]
+    elif array.dtype.kind == "O" and present.dtype.kind in "iu":
+        array = _numbers(array)[:, 0]  # missing whole numbers are NaN
     return Target(kind, array, ~missing)
 
 
@@ -125,45 +137,66 @@ def _as_array(y: Any) -> np.ndarray:
         return y.toarray()
     native = nw.from_native(y, eager_only=True, allow_series=True, pass_through=True)
     if isinstance(native, nw.Series):
-        return _as_array(object_array(native.to_list())) if _is_text(native) else native.to_numpy()
+        return _of_series(native)
     if isinstance(native, nw.DataFrame):
-        if len(native.columns) == 1:
-            return _as_array(native[native.columns[0]].to_native())
-        return native.to_numpy()
+        columns = [_of_series(series) for series in native.iter_columns()]
+        return columns[0] if len(columns) == 1 else np.column_stack(columns)
     array = y if isinstance(y, np.ndarray) else np.asarray(y)
     if array.dtype.kind == "O" and array.ndim == 1:
         return _settle(array)
     return array
 
 
-def _is_text(series: nw.Series[Any]) -> bool:
-    return not series.dtype.is_numeric()
+def _of_series(series: Any) -> np.ndarray:
+    """Numbers as they are; text, categories and whole numbers with gaps as settled objects."""
+    if isinstance(series.dtype, DATES):
+        raise TypeError(_NO_DATES)
+    gaps = series.dtype.is_integer() and series.null_count() > 0
+    if series.dtype.is_numeric() and not gaps:
+        return series.to_numpy()
+    return _settle(object_array(series.to_list()))
+
+
+def _is_categorical(y: Any) -> bool:
+    """Whether y is a series of categories, whose levels may be numbers."""
+    native = nw.from_native(y, eager_only=True, allow_series=True, pass_through=True)
+    if isinstance(native, nw.DataFrame) and len(native.columns) == 1:
+        native = next(native.iter_columns())
+    return isinstance(native, nw.Series) and isinstance(native.dtype, nw.Categorical | nw.Enum)
+
+
+def _refuse_dates_and_complex(array: np.ndarray) -> None:
+    if array.dtype.kind in "mM":
+        raise TypeError(_NO_DATES)
+    if array.dtype.kind == "c":
+        raise ValueError("Complex data not supported: y holds complex numbers.")
 
 
 def _settle(array: np.ndarray) -> np.ndarray:
-    """Objects that are all numbers (or missing) as floats, all text as text."""
-    present = [item for item in array if item is not None and item == item]
-    if present and all(isinstance(item, bool | np.bool_) for item in present):
-        settled = array if len(present) < len(array) else array.astype(bool)
-    elif present and all(isinstance(item, int | float | np.number) for item in present):
-        whole = len(present) == len(array) and all(
-            isinstance(item, int | np.integer) for item in present
-        )
-        settled = array.astype(np.int64 if whole else np.float64)
-    elif len(present) == len(array) and all(isinstance(item, str) for item in present):
-        settled = array.astype(str)
-    else:
-        settled = array
-    return settled
+    """Objects of one type as an array of that type; whole numbers with gaps stay objects."""
+    if array.dtype.kind != "O" or array.ndim != 1:
+        return array
+    present = [item for item in array if not is_missing(item)]
+    types = {_type_of(item) for item in present}
+    complete = len(present) == len(array)
+    if types <= {int, float} and float in types:
+        return np.array([np.nan if is_missing(item) else item for item in array], dtype=np.float64)
+    if complete and len(types) == 1 and types <= {bool, int, str}:
+        return array.astype(types.pop())
+    return array
+
+
+def _type_of(item: Any) -> type:
+    """The built-in type that numpy's and Python's own objects share."""
+    families = ((bool, bool | np.bool_), (int, int | np.integer), (float, float | np.floating))
+    return next((kind for kind, family in families if isinstance(item, family)), type(item))
 
 
 def _missing(array: np.ndarray) -> np.ndarray:
     if array.dtype.kind == "f":
-        absent = ~np.isfinite(array)
+        absent = np.isnan(array)
     elif array.dtype.kind == "O":
-        absent = np.array([[item is None or item != item for item in np.ravel(array)]]).reshape(
-            array.shape
-        )
+        absent = np.array([is_missing(item) for item in array.flat]).reshape(array.shape)
     else:
         absent = np.zeros(array.shape, dtype=bool)
     return absent.any(axis=1) if absent.ndim == 2 else absent
@@ -181,6 +214,8 @@ def _kind(present: np.ndarray) -> TargetKind:
 
 
 def _numbers(array: np.ndarray) -> np.ndarray:
+    if array.dtype.kind == "O":
+        array = np.where(np.vectorize(is_missing, otypes=[bool])(array), np.nan, array)
     try:
         numbers = array.astype(np.float64)
     except (TypeError, ValueError) as error:

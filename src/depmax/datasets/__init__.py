@@ -1,12 +1,30 @@
-"""Real data sets: a few that come with the package, and any in a folder of yours.
+"""Real data sets, some of which come with the package, and artificial problems.
 
 >>> from depmax.datasets import load
 >>> load("sonar")
 Dataset(sonar: 208 rows, 60 features, 2 classes)
 """
 
+from depmax.datasets.artificial import (
+    Problem,
+    make_collinear_classes,
+    make_mixed,
+    make_nonlinear_regression,
+    make_xor,
+)
 from depmax.datasets.bundled import available, load
 from depmax.datasets.dataset import Dataset
 from depmax.datasets.external import data_folder, load_external
 
-__all__ = ["Dataset", "available", "data_folder", "load", "load_external"]
+__all__ = [
+    "Dataset",
+    "Problem",
+    "available",
+    "data_folder",
+    "load",
+    "load_external",
+    "make_collinear_classes",
+    "make_mixed",
+    "make_nonlinear_regression",
+    "make_xor",
+]

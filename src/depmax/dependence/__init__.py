@@ -12,11 +12,13 @@ from depmax.dependence.mmd import mmd
 from depmax.dependence.quadratic_mutual_information import quadratic_mutual_information
 from depmax.dependence.resolve import resolve
 from depmax.dependence.screen import Screening, screen
+from depmax.dependence.screen_pairs import PairScreening, screen_pairs
 from depmax.dependence.variance import Interval, hsic_interval, hsic_variance, samples_needed
 
 __all__ = [
     "IndependenceTest",
     "Interval",
+    "PairScreening",
     "Screening",
     "alignment",
     "coco",
@@ -33,5 +35,6 @@ __all__ = [
     "resolve",
     "samples_needed",
     "screen",
+    "screen_pairs",
     "total_correlation",
 ]

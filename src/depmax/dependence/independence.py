@@ -73,7 +73,7 @@ def hsic_test(
     if method == "permutation":
         return _permutation_test(x, y, n_permutations, random_state, n_jobs)
     if method == "gamma":
-        return _gamma_test(x, y)
+        return _gamma_test(x, y, effective_n_jobs(n_jobs))
     raise ValueError(f"method must be 'permutation' or 'gamma', got {method!r}.")
 
 
@@ -88,16 +88,16 @@ def _permutation_test(
     )
     reached = count_at_least(observed, permuted, double=x.n_samples <= DOUBLE_ROWS)
     return IndependenceTest(
-        statistic=terms(x, y, unbiased=True).hsic(),
+        statistic=terms(x, y, unbiased=True, n_jobs=effective_n_jobs(n_jobs)).hsic(),
         pvalue=(1 + reached) / (1 + n_permutations),
         method="permutation",
         n_samples=x.n_samples,
     )
 
 
-def _gamma_test(x: Side, y: Side) -> IndependenceTest:
+def _gamma_test(x: Side, y: Side, n_jobs: int) -> IndependenceTest:
     m = x.n_samples
-    of_x, of_y, cross = self_and_cross_terms(x, y)
+    of_x, of_y, cross = self_and_cross_terms(x, y, n_jobs)
     scale = m * (m - 3)
     law = permutation_law(
         spread(x, scale * of_x.hsic()), spread(y, scale * of_y.hsic()), n_samples=m

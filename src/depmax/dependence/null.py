@@ -157,6 +157,13 @@ def spread(side: Side, squares: float | None = None) -> Spread:
 def leading_eigenvalues(centred: np.ndarray) -> np.ndarray:
     """The few largest eigenvalues of a U-centred matrix, largest first."""
     size = centred.shape[0]
+    if size > 300:
+        from scipy.sparse.linalg import eigsh
+
+        start = np.random.default_rng(0).normal(size=size)
+        return np.sort(
+            eigsh(centred, LEADING, which="LA", v0=start, tol=1e-4, return_eigenvectors=False)
+        )[::-1]
     first = max(0, size - LEADING)
     return linalg.eigvalsh(centred, subset_by_index=[first, size - 1])[::-1]
 

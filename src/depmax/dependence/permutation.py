@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 from scipy import fft
 
+from depmax._threads import map_threads
 from depmax.dependence.sides import Side
 from depmax.rows import slices
 
@@ -17,8 +18,10 @@ from depmax.rows import slices
 DOUBLE_ROWS = 2048
 #: From so many rows on a narrow side is streamed against tiles instead of storing matrices.
 STREAM_ROWS = 8192
-#: Diagonals per Fourier transform and rows per block of a Gram matrix.
+#: Diagonals per Fourier transform, and rows per strip of a streamed Gram matrix.
 BATCH = 128
+#: Rows per block of a Gram matrix that is cut into diagonals: the block stays in the cache.
+BLOCK = 32
 
 
 def permuted_statistics(
@@ -104,13 +107,13 @@ def _of_orbits(
     """
     m = x.n_samples
     label = rng.permutation(m)
-    diagonals_x, sums_x = _diagonals(x.take(label))
+    diagonals_x, sums_x = circular_diagonals(x.take(label), n_jobs)
     spectrum_sums = fft.rfft(sums_x)
     collected: list[np.ndarray] = []
     while sum(map(len, collected)) < n_permutations + 1:
         order = label if not collected else rng.permutation(m)
-        diagonals_y, sums_y = _diagonals(y.take(order))
-        inner = _correlate(diagonals_x, diagonals_y, m, n_jobs)
+        diagonals_y, sums_y = circular_diagonals(y.take(order), n_jobs)
+        inner = correlate_diagonals(diagonals_x, diagonals_y, m, n_jobs)
         middle = fft.irfft(np.conj(spectrum_sums) * fft.rfft(sums_y), n=m)
         collected.append((inner - 2.0 * middle / (m - 2)) / (m * (m - 3)))
     values = np.concatenate(collected)
@@ -118,29 +121,47 @@ def _of_orbits(
     return float(values[0]), values[chosen]
 
 
-def _diagonals(side: Side) -> tuple[np.ndarray, np.ndarray]:
-    """Circular diagonals 1..⌊m/2⌋ of the Gram matrix, and its row sums without the diagonal."""
+def circular_diagonals(side: Side, n_jobs: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    """Diagonals d = 1..⌊m/2⌋ of the Gram matrix, K[i, i + d mod m], and its row sums less K_ii.
+
+    These diagonals hold every pair of rows once (twice for d = m/2), so each kernel value is
+    computed once.
+    """
     m = side.n_samples
     half = m // 2
-    dtype = np.float64 if m <= DOUBLE_ROWS else np.float32
-    diagonals = np.empty((half, m), dtype=dtype)
-    sums = np.empty(m)
-    for rows in slices(m, BATCH):
-        block = side.tile(rows, slice(None))
-        count = len(block)
-        block[np.arange(count), np.arange(rows.start, rows.stop)] = 0.0
-        sums[rows] = block.sum(axis=1)
-        wrapped = np.concatenate([block, block[:, :half]], axis=1)
-        step, item = wrapped.strides
-        # view[r, d] = K[i, i + d + 1] with i = start + r: each row begins one entry further right
+    diagonals = np.empty((half, m), dtype=np.float64 if m <= DOUBLE_ROWS else np.float32)
+    twice = side.take(np.arange(m + half + BLOCK) % m)  # the columns after i, without wrapping
+
+    def work(rows: slice) -> tuple[slice, np.ndarray, np.ndarray]:
+        count = rows.stop - rows.start
+        block = twice.tile(rows, slice(rows.start + 1, rows.stop + half))
+        step, item = block.strides
+        # view[r, d - 1] = K[i, i + d] with i = start + r: each row begins one entry further right
         view = np.lib.stride_tricks.as_strided(
-            wrapped[:, rows.start + 1 :], (count, half), (step + item, item), writeable=False
+            block, (count, half), (step + item, item), writeable=False
         )
         diagonals[:, rows] = view.T
-    return diagonals, sums
+        sums = view.sum(axis=1)
+        block[_outside(count, half)] = 0.0
+        if m % 2 == 0:  # the pairs of the diagonal m/2 come up from both ends
+            block[np.arange(count), np.arange(count) + half - 1] = 0.0
+        return rows, sums, block.sum(axis=0)
+
+    sums = np.zeros(m + half + BLOCK)
+    for rows, of_rows, of_columns in map_threads(work, list(slices(m, BLOCK)), n_jobs):
+        sums[rows] += of_rows
+        sums[rows.start + 1 : rows.stop + half] += of_columns
+    sums[: half + BLOCK] += sums[m:]
+    return diagonals, sums[:m]
 
 
-def _correlate(left: np.ndarray, right: np.ndarray, m: int, n_jobs: int) -> np.ndarray:
+def _outside(count: int, half: int) -> np.ndarray:
+    """Entries of a block that belong to no diagonal 1..half of its rows."""
+    place = np.arange(count + half - 1) - np.arange(count)[:, np.newaxis]
+    return (place < 0) | (place >= half)
+
+
+def correlate_diagonals(left: np.ndarray, right: np.ndarray, m: int, n_jobs: int = 1) -> np.ndarray:
     """Σ_{i≠j} K_ij L_{i+s,j+s} for every shift s, from the stored diagonals."""
     total = np.zeros(m // 2 + 1, dtype=np.complex128)
     for batch in slices(len(left), BATCH):

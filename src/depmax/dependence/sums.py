@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
+from itertools import groupby
 from operator import add
 
 import numpy as np
 
+from depmax._threads import map_threads
 from depmax.dependence.pilot import steady
 from depmax.dependence.sides import Side
 from depmax.dependence.terms import Terms
@@ -18,11 +20,11 @@ from depmax.rows import CrossMoments, slices
 TILE = 256
 
 
-def terms(x: Side, y: Side, *, unbiased: bool) -> Terms:
+def terms(x: Side, y: Side, *, unbiased: bool, n_jobs: int = 1) -> Terms:
     """Terms of two sides by the cheaper exact route."""
     if x.is_narrow and y.is_narrow:
         return terms_from_moments(cross_moments(x, y), unbiased=unbiased)
-    return terms_from_tiles(x, y, unbiased=unbiased)
+    return terms_from_tiles(x, y, unbiased=unbiased, n_jobs=n_jobs)
 
 
 def cross_moments(x: Side, y: Side) -> CrossMoments:
@@ -48,19 +50,20 @@ def terms_from_moments(moments: CrossMoments, *, unbiased: bool) -> Terms:
     )
 
 
-def self_and_cross_terms(x: Side, y: Side) -> tuple[Terms, Terms, Terms]:
+def self_and_cross_terms(x: Side, y: Side, n_jobs: int = 1) -> tuple[Terms, Terms, Terms]:
     """Zero-diagonal terms of (x, x), (y, y) and (x, y), from one visit to the tiles."""
     if x.is_narrow and y.is_narrow:
         pairs = ((x, x), (y, y), (x, y))
         of_x, of_y, cross = (terms(left, right, unbiased=True) for left, right in pairs)
         return of_x, of_y, cross
-    sums = TileSums.of(steady(x), steady(y), zero_diagonal=True)
+    sums = TileSums.of(steady(x), steady(y), zero_diagonal=True, n_jobs=n_jobs)
     return sums.terms(0, 0), sums.terms(1, 1), sums.terms(0, 1)
 
 
-def terms_from_tiles(x: Side, y: Side, *, unbiased: bool) -> Terms:
+def terms_from_tiles(x: Side, y: Side, *, unbiased: bool, n_jobs: int = 1) -> Terms:
     """Terms from tiles of both Gram matrices, each computed once, never an m × m array."""
-    return TileSums.of(steady(x), steady(y), zero_diagonal=unbiased).terms(0, 1)
+    sums = TileSums.of(steady(x), steady(y), zero_diagonal=unbiased, n_jobs=n_jobs)
+    return sums.terms(0, 1)
 
 
 @dataclass(frozen=True)
@@ -72,11 +75,23 @@ class TileSums:
     zero_diagonal: bool
 
     @classmethod
-    def of(cls, x: Side, y: Side, *, zero_diagonal: bool) -> TileSums:
+    def of(cls, x: Side, y: Side, *, zero_diagonal: bool, n_jobs: int = 1) -> TileSums:
         """Visit the tiles on and above the diagonal, each once."""
+        by_rows = groupby(tile_pairs(x.n_samples), key=lambda tile: tile[0].start)
+        parts = [list(tiles) for _, tiles in by_rows]
+        shares = map_threads(lambda tiles: cls._of_rows(x, y, tiles, zero_diagonal), parts, n_jobs)
+        products = np.sum([part for part, _ in shares], axis=0)
+        row_sums = np.sum([part for _, part in shares], axis=0)
+        return cls(products, row_sums, zero_diagonal)
+
+    @staticmethod
+    def _of_rows(
+        x: Side, y: Side, tiles: list[tuple[slice, slice]], zero_diagonal: bool
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Products and row sums from the tiles of one block of rows."""
         products = np.zeros((2, 2))
         row_sums = np.zeros((2, x.n_samples))
-        for rows, columns in tile_pairs(x.n_samples):
+        for rows, columns in tiles:
             pair = (x.tile(rows, columns), y.tile(rows, columns))
             on_diagonal = rows is columns
             for matrix, sums in zip(pair, row_sums, strict=True):
@@ -87,7 +102,7 @@ class TileSums:
                     sums[columns] += matrix.sum(axis=0)
             flat = np.stack([matrix.ravel() for matrix in pair])
             products += (1.0 if on_diagonal else 2.0) * (flat @ flat.T)
-        return cls(products, row_sums, zero_diagonal)
+        return products, row_sums
 
     def terms(self, left: int, right: int) -> Terms:
         """Terms of two of the matrices (0 is K, 1 is L)."""

@@ -171,12 +171,17 @@ def _require_share(value: float, name: str) -> None:
 def _variance(x: Side, y: Side) -> float:
     """(16/m)(R - HSIC₁²) with R the mean square of the first projections of the U-statistic."""
     m = x.n_samples
-    shares = _coordinate_shares(x, y) if x.is_narrow and y.is_narrow else _tile_shares(x, y)
+    shares = shares_of_rows(x, y)
     total = float(shares.sum())
     # ½h of the paper for U-centred matrices: (m-2)/2 ((m-2) g_i + Σg), over (m-1)(m-2)(m-3)
     projections = 0.5 * ((m - 2) * shares + total) / ((m - 1) * (m - 3))
     estimate = total / (m * (m - 3))
     return max(0.0, 16.0 / m * float(np.mean(projections**2) - estimate**2))
+
+
+def shares_of_rows(x: Side, y: Side) -> np.ndarray:
+    """(Ã ∘ B̃)1 of the U-centred kernel matrices: what each row contributes to m(m-3) HSIC₁."""
+    return _coordinate_shares(x, y) if x.is_narrow and y.is_narrow else _tile_shares(x, y)
 
 
 def _tile_shares(x: Side, y: Side) -> np.ndarray:

@@ -138,9 +138,9 @@ def _run(
 ) -> None:
     """Values of all pairs, LANES at a time.
 
-    ``work`` holds rows of TILE + 1 columns, first the matches, then K'_0 to K'_(length-1), after
-    the first a symbols of s. ``edge`` keeps, for each a and i, K'_i and K''_i at the right edge of
-    the tile, where the next tile goes on.
+    ``work`` holds rows of TILE + 1 columns, first the matches, then K'_0 = 1 (given), then K'_1 to
+    K'_(length-1), after the first a symbols of s. ``edge`` keeps, for each a and i, K'_i and K''_i
+    at the right edge of the tile, where the next tile goes on.
 
     K'_i is divided by decay^(2i), which spares a product in the innermost loop and keeps small
     decays from vanishing: K'_i(a, b) is the sum over the ends (p, q) <= (a, b) of common
@@ -149,7 +149,6 @@ def _run(
     row = TILE + 1
     decays = _fill(decay)
     zeros = _fill(0.0)
-    ones = _fill(1.0)
     for batch in range(longest_s.size):
         n_s = longest_s[batch]
         n_t = longest_t[batch]
@@ -166,8 +165,6 @@ def _run(
         total = zeros
         for first in range(0, n_t, TILE):
             width = n_t - first if n_t - first < TILE else TILE
-            for c in range(row, 2 * row):
-                _store(work, c, ones)
             for c in range(2 * row, (length + 1) * row):
                 _store(work, c, zeros)
             for a in range(n_s):
@@ -235,6 +232,7 @@ def pair_values(
     s = np.empty(n_s * LANES, dtype=np.int32)
     t = np.empty(n_t * LANES, dtype=np.int32)
     work = _aligned((length + 1) * (TILE + 1) * LANES)
+    work.reshape(length + 1, -1)[1] = 1.0
     edge = _aligned(2 * n_s * length * LANES)
     out = np.empty(n_batches * LANES)
     _run(

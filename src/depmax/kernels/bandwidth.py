@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -13,8 +14,10 @@ from depmax.kernels.base import Choose, Kernel
 
 Bandwidth = float | Literal["median", "dimension", "maximize"]
 
-#: Rows that the median distance is taken from; more rows are sampled with a fixed seed.
+#: Up to so many rows the median distance is that of all pairs.
 MEDIAN_ROWS = 2000
+#: Beyond, it is that of so many random rows, drawn with a fixed seed.
+MEDIAN_SAMPLE = 1000
 #: Multiples of the median among which ``"maximize"`` chooses.
 GRID = tuple(2.0 ** np.arange(-4, 5))
 
@@ -65,7 +68,7 @@ class BandwidthKernel(Kernel):
     def _width(self) -> float:
         """The bandwidth as a positive number."""
         width = self.bandwidth
-        if isinstance(width, str) or not np.isfinite(width) or width <= 0:
+        if not isinstance(width, Real) or not np.isfinite(width) or width <= 0:
             raise ValueError(
                 f"bandwidth of {type(self).__name__} must be a positive number, got {width!r}."
             )
@@ -85,7 +88,7 @@ def median_distance(X: Any, norm: int = 2) -> float:
     2.0
     """
     if X.shape[0] > MEDIAN_ROWS:
-        X = X[np.random.default_rng(0).choice(X.shape[0], MEDIAN_ROWS, replace=False)]
+        X = X[np.random.default_rng(0).choice(X.shape[0], MEDIAN_SAMPLE, replace=False)]
     if X.shape[0] < 2:
         return 1.0
     distances = _pairwise(X, norm)

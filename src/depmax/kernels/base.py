@@ -39,6 +39,8 @@ class Capabilities:
     sparse: bool = False
     #: How categorical columns of a frame join in; None refuses them.
     joins_categories: Literal["multiply", "add"] | None = None
+    #: Form in which the kernel of one column more or fewer is found fast.
+    changes_by: Literal["definition", "shares", "powers", "squares", "ratios"] = "definition"
 
     def common(self, other: Capabilities) -> Capabilities:
         """What two kernels can both do."""
@@ -97,9 +99,10 @@ class Kernel(BaseEstimator):
             return self.resolve(X)(X)
         rows = self._read(X)
         others = rows if Z is None else self._read(Z)
-        if self.requires_vector_input and rows.ndim == 2 and rows.shape[1] != others.shape[1]:
+        widths = np.shape(rows)[1:2], np.shape(others)[1:2]
+        if self.requires_vector_input and widths[0] != widths[1]:
             raise ValueError(
-                f"X has {rows.shape[1]} columns but Z has {others.shape[1]}: "
+                f"X has {widths[0][0]} columns but Z has {widths[1][0]}: "
                 f"{type(self).__name__} compares rows with the same columns."
             )
         return self._gram(rows, others)
@@ -162,12 +165,15 @@ class Kernel(BaseEstimator):
         from depmax.kernels.composite import Sum
         from depmax.kernels.names import as_kernel
 
-        if np.isscalar(other):
+        if np.isscalar(other) and not isinstance(other, str):
             raise TypeError(
                 "A constant added to a kernel changes no dependence measure: leave it out. "
                 "Polynomial(offset=...) has an offset that matters."
             )
         return Sum(self, as_kernel(other))
+
+    def __radd__(self, other: Any) -> Sum:
+        return self + other
 
     def __mul__(self, other: Any) -> Product | Scaled:
         from depmax.kernels.composite import Product, Scaled

@@ -149,8 +149,11 @@ class Columns(Kernel):
         return np.multiply if self.combine == "multiply" else np.add
 
     def _kernels(self) -> list[tuple[Kernel, Positions]]:
-        if not self.parts:
-            raise ValueError("Columns needs at least one part (name, kernel, columns).")
+        if not self.parts or any(len(part) != 3 for part in self.parts):
+            raise ValueError("Columns needs at least one part, each (name, kernel, columns).")
+        names = [name for name, _, _ in self.parts]
+        if len(set(names)) < len(names):
+            raise ValueError(f"The parts of Columns need different names, got {names}.")
         return [(as_kernel(kernel), columns) for _, kernel, columns in self.parts]
 
     def _with_kernels(self, kernels: Sequence[Kernel]) -> Kernel:
@@ -169,6 +172,9 @@ def as_list(columns: Positions) -> list[Any]:
 def take(X: Any, columns: Positions) -> Any:
     """Columns of a frame (by name or position), an array or a sparse matrix (by position)."""
     wanted = as_list(columns)
+    beyond = [column for column in wanted if not isinstance(column, str) and column >= X.shape[1]]
+    if beyond:
+        raise ValueError(f"Columns names the positions {beyond}, but X has {X.shape[1]} columns.")
     if not hasattr(X, "columns"):
         if any(isinstance(column, str) for column in wanted):
             raise ValueError(
@@ -179,7 +185,16 @@ def take(X: Any, columns: Positions) -> Any:
     import narwhals.stable.v2 as nw
 
     frame = nw.from_native(X, eager_only=True)
-    names = [column if isinstance(column, str) else frame.columns[column] for column in wanted]
-    if len(names) == 1:
-        return as_objects(frame[names[0]].to_numpy())[:, np.newaxis]
-    return frame.select(names).to_numpy()
+    missing = [
+        column for column in wanted if isinstance(column, str) and column not in frame.columns
+    ]
+    if missing:
+        raise ValueError(
+            f"Columns names {missing}, which X does not have: its columns are {frame.columns}."
+        )
+    positions = [
+        frame.columns.index(column) if isinstance(column, str) else column for column in wanted
+    ]
+    if len(positions) == 1:
+        return as_objects(frame[:, positions[0]].to_numpy())[:, np.newaxis]
+    return frame[:, positions].to_numpy()

@@ -45,6 +45,11 @@ class Delta(Kernel):
     def resolve(self, X: Any, choose: Choose | None = None) -> Kernel:
         """Copy with one weight per label found in X."""
         if self.weights is not None and not isinstance(self.weights, str):
+            if not all(np.isfinite(weight) and weight >= 0 for weight in self.weights.values()):
+                raise ValueError(
+                    f"weights of Delta must be finite and at least 0, got {dict(self.weights)}: "
+                    "below zero the kernel is not positive semidefinite."
+                )
             return self
         shares = frequencies(self._read(X))
         rules = {

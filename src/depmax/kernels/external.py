@@ -97,7 +97,7 @@ class FromMap(Kernel):
     @property
     def capabilities(self) -> Capabilities:
         """Numeric rows, unless the transformer says that it reads text or categories."""
-        tags = get_tags(self.transformer).input_tags
+        tags = self._input_tags()
         return Capabilities(vector_input=tags.two_d_array and not tags.categorical, sparse=True)
 
     @property
@@ -109,7 +109,8 @@ class FromMap(Kernel):
         """Copy with a clone of the transformer fitted on X."""
         if self.fitted:
             return self
-        return self._copy_with(transformer=clone(self.transformer).fit(X), fitted=True)
+        fitted = clone(self.transformer).fit(self._table(X))
+        return self._copy_with(transformer=fitted, fitted=True)
 
     @property
     def has_features(self) -> bool:
@@ -118,7 +119,21 @@ class FromMap(Kernel):
 
     def features(self, X: Any) -> Any:
         """The transformer's output."""
-        return self.transformer.transform(X)
+        return self.transformer.transform(self._table(X))
+
+    def _input_tags(self) -> Any:
+        """Tags of the step that reads the rows: a pipeline does not tell that it reads text."""
+        reader = self.transformer
+        while hasattr(reader, "steps"):
+            reader = reader.steps[0][1]
+        return get_tags(reader).input_tags
+
+    def _table(self, X: Any) -> Any:
+        """Rows as the transformer reads them: objects as a table if it reads tables."""
+        if not (isinstance(X, np.ndarray) and X.ndim == 1 and self._input_tags().two_d_array):
+            return X
+        nested = X.size > 0 and isinstance(X[0], list | tuple | np.ndarray)
+        return np.array(X.tolist(), dtype=object) if nested else X[:, np.newaxis]
 
     def _read(self, X: Any) -> Any:
         return X

@@ -29,7 +29,11 @@ class Gaussian(BandwidthKernel):
     """
 
     _capabilities: ClassVar[Capabilities] = Capabilities(
-        stationary=True, factors_over_features=True, sparse=True, joins_categories="multiply"
+        stationary=True,
+        factors_over_features=True,
+        sparse=True,
+        joins_categories="multiply",
+        changes_by="squares",
     )
 
     def __init__(self, bandwidth: Bandwidth = "median") -> None:

@@ -34,7 +34,11 @@ class Laplace(BandwidthKernel):
         self.norm = norm
 
     _L1: ClassVar[Capabilities] = Capabilities(
-        stationary=True, factors_over_features=True, telescopes=True, joins_categories="multiply"
+        stationary=True,
+        factors_over_features=True,
+        telescopes=True,
+        joins_categories="multiply",
+        changes_by="ratios",
     )
     _L2: ClassVar[Capabilities] = Capabilities(
         stationary=True, telescopes=True, sparse=True, joins_categories="multiply"

@@ -52,7 +52,8 @@ class Precomputed(Kernel):
         rows = as_objects(X)
         size = self._matrix().shape[0]
         try:
-            numbers = rows.astype(np.intp)
+            with np.errstate(invalid="ignore"):  # NaN is refused below
+                numbers = rows.astype(np.intp)
         except (TypeError, ValueError):
             numbers = None
         if rows.ndim != 1 or numbers is None or (numbers != rows).any():

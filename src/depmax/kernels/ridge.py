@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy import linalg
@@ -58,6 +58,11 @@ class RidgeKernel(Kernel):
             return self
         inner = as_kernel(self.kernel).resolve(X, choose)
         return self._copy_with(kernel=inner, reference=self._read(X))
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, those of the inner kernel too, and forget what was made of them."""
+        self.__dict__.pop("_kept", None)
+        return super().set_params(**params)
 
     def bind(self, names: Sequence[str]) -> Kernel:
         """Copy with the inner kernel bound to column positions."""

@@ -18,7 +18,7 @@ from depmax.kernels.base import Capabilities, Kernel
 # Steps of the dynamic program in one task: worth a thread, and not long to wait for Ctrl-C.
 _SMALLEST_TASK = 2**21
 _LARGEST_TASK = 2**27
-_TASKS_PER_THREAD = 8
+_TASKS_PER_THREAD = 4
 
 
 class Subsequence(Kernel):
@@ -84,34 +84,38 @@ class Subsequence(Kernel):
     def _gram(self, X: Any, Z: Any) -> np.ndarray:
         self._check()
         symmetric = X is Z
+        n = len(X)
         sequences = encode(X if symmetric else [*X, *Z], "Subsequence")
-        scale = self._scale(sequences)
-        K = np.zeros((len(X), len(Z)))
-        first_column = 0 if symmetric else len(X)
+        K = np.zeros((n, len(Z)))
 
         def write(left: np.ndarray, right: np.ndarray, values: np.ndarray) -> None:
-            values = values * (scale[left] * scale[right])
-            K[left, right - first_column] = values
             if symmetric:
-                K[right, left] = values
+                K[left, right] = K[right, left] = values
+            else:
+                K[left, right - n] = values
 
-        rows = self._long_enough(sequences, 0, len(X))
-        columns = rows if symmetric else self._long_enough(sequences, len(X), len(X) + len(Z))
+        rows = self._long_enough(sequences, 0, n)
+        columns = rows if symmetric else self._long_enough(sequences, n, n + len(Z))
         # From short to long rows, each with itself and those before it, or each with every column.
         count = np.arange(1, rows.size + 1) if symmetric else np.full(rows.size, columns.size)
-        self._evaluate(
-            sequences, _Pairs(rows, columns, np.zeros(rows.size, np.int64), count), write
-        )
-        if symmetric and self.normalize:
+        self._evaluate(sequences, _Pairs(rows, columns, np.zeros_like(count), count), write)
+        if not self.normalize:
+            return self._finite(K * float(self.decay) ** (2 * self.length))
+        own = K.diagonal() if symmetric else self._own(sequences)
+        scale = np.divide(1.0, np.sqrt(own), out=np.zeros_like(own), where=own > 0)
+        column_scale = scale if symmetric else scale[n:]
+        for row, factor in zip(self._finite(K), scale[:n], strict=True):
+            row *= factor * column_scale
+        if symmetric:
             np.fill_diagonal(K, sequences.size >= self.length)
-        return self._finite(K)
+        return K
 
     def _diag(self, X: Any) -> np.ndarray:
         self._check()
         sequences = encode(X, "Subsequence")
         if self.normalize:
             return (sequences.size >= self.length).astype(np.float64)
-        return self._finite(self._own(sequences) * float(self.decay) ** (2 * self.length))
+        return self._own(sequences) * float(self.decay) ** (2 * self.length)
 
     def _check(self) -> None:
         if not isinstance(self.length, Integral) or self.length < 1:
@@ -137,15 +141,8 @@ class Subsequence(Kernel):
         order = np.argsort(size, kind="stable")
         return first + order[size[order] >= self.length]
 
-    def _scale(self, sequences: Sequences) -> np.ndarray:
-        """What turns the loop's values into k: it leaves out the factor decay^(2 length)."""
-        if not self.normalize:
-            return np.full(sequences.size.size, float(self.decay) ** self.length)
-        own = self._finite(self._own(sequences))
-        return np.divide(1.0, np.sqrt(own), out=np.zeros_like(own), where=own > 0)
-
     def _own(self, sequences: Sequences) -> np.ndarray:
-        """The loop's value of every sequence with itself."""
+        """k(s, s) / decay^(2 length) of every sequence."""
         own = np.zeros(sequences.size.size)
 
         def write(left: np.ndarray, right: np.ndarray, values: np.ndarray) -> None:
@@ -154,7 +151,7 @@ class Subsequence(Kernel):
         rows = self._long_enough(sequences, 0, own.size)
         pairs = _Pairs(rows, rows, np.arange(rows.size), np.ones(rows.size, np.int64))
         self._evaluate(sequences, pairs, write)
-        return own
+        return self._finite(own)
 
     def _evaluate(
         self,

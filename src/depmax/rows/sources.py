@@ -81,11 +81,10 @@ def as_rows(X: Any) -> RowSource:
     refuse_lazy(X, "X")
     if sparse.issparse(X):
         return SparseRows(X.tocsr())
-    if isinstance(X, np.ndarray):
-        return ArrayRows(X if X.ndim == 2 else X.reshape(len(X), -1))
     if isinstance(X, RowSource):
         return X
-    return ArrayRows(np.atleast_2d(np.asarray(X)))
+    X = X if isinstance(X, np.ndarray) else np.asarray(X)
+    return ArrayRows(X if X.ndim == 2 else X.reshape(len(X), -1))
 
 
 def slices(n_rows: int, size: int) -> Iterator[slice]:

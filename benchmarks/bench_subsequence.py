@@ -67,8 +67,7 @@ def multiply_adds(n_rounds: int, out: np.ndarray) -> None:
     x, y = loop._fill(0.9), loop._fill(0.5)
     a = b = c = y
     for _ in range(n_rounds):
-        a = loop._times_plus(a, x, y)
-        b = loop._times_plus(b, x, y)
+        a, b = loop._times_plus(a, x, y), loop._times_plus(b, x, y)
         c = loop._times_plus(c, x, y)
     loop._store(out, 0, loop._times_plus(a, b, c))
 
@@ -83,8 +82,7 @@ def most_multiply_adds_per_second(n_rounds: int = 2_000_000) -> float:
 def first_call() -> str:
     """Seconds of the first evaluation in a new process that finds nothing compiled."""
     code = """if True:
-        import time
-        from depmax.kernels import Subsequence
+        import time; from depmax.kernels import Subsequence
         wall, cpu = time.perf_counter(), time.process_time()
         Subsequence()(["abcde", "bcdef"])
         print(f"{time.perf_counter() - wall:.2f} s, processor {time.process_time() - cpu:.2f} s")

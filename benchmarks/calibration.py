@@ -1,0 +1,63 @@
+"""Do the tests keep what they promise? p-values, false discoveries and power, by simulation.
+
+Writes benchmarks/results/calibration.json and docs/images/power.png. It takes about ten minutes on
+two cores; with ``--only`` the other parts keep their earlier results.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import _calibrate_power as shapes
+import _calibrate_pvalues as pvalues
+import _calibrate_screen as screening
+import common
+
+Found = list[dict[str, Any]]
+#: What each part computes, from a divisor of the draws and a number of processes, and its table.
+PARTS: dict[str, tuple[Callable[[int, int], Found], Callable[[Found], None]]] = {
+    "permutation": (
+        lambda shrink, jobs: pvalues.permutation_pvalues(2000 // shrink, jobs),
+        pvalues.show_permutation,
+    ),
+    "analytic": (pvalues.analytic_rates, pvalues.show_analytic),
+    "discoveries": (
+        lambda shrink, jobs: screening.discovery_rates(200 // shrink, jobs),
+        screening.show,
+    ),
+    "power": (lambda shrink, jobs: shapes.power(200 // shrink, jobs), shapes.show),
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="a tenth of the draws, nothing saved")
+    parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS), metavar="PART")
+    parser.add_argument("--jobs", type=int, default=min(2, common.N_CORES), help="processes")
+    options = parser.parse_args()
+    results = {}
+    for name in options.only:
+        compute, show = PARTS[name]
+        start = time.perf_counter()
+        results[name] = compute(10 if options.quick else 1, options.jobs)
+        show(results[name])
+        print(f"({common.duration(time.perf_counter() - start)})", flush=True)
+    judged = [each for part in results.values() for each in part if "passed" in each]
+    n_failed = sum(not each["passed"] for each in judged)
+    if judged:
+        print(f"\n{n_failed} of {len(judged)} settings miss their bar")
+    if options.quick:
+        return 0
+    earlier = common.load("calibration") or {}
+    common.save("calibration", {**earlier, **results, **common.facts("dcor")})
+    if "power" in results:
+        shapes.plot(results["power"])
+    return 1 if n_failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,85 @@
+"""Tables as plain text and as CSV files."""
+
+from __future__ import annotations
+
+import csv
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from depmax.evaluation.reproduce.registry import Row, Table
+
+
+def print_table(table: Table, rows: Sequence[Row]) -> None:
+    """Print rows under a title, columns aligned."""
+    print(f"{table.title}\n{table.source}\n")
+    cells = [[_text(row.get(column)) for column in table.columns] for row in rows]
+    lines = [list(table.columns), *cells]
+    widths = [max(len(line[place]) for line in lines) for place in range(len(table.columns))]
+    numeric = [_is_number_column(rows, column) for column in table.columns]
+    for line in lines:
+        parts = [
+            cell.rjust(width) if right else cell.ljust(width)
+            for cell, width, right in zip(line, widths, numeric, strict=True)
+        ]
+        print("  ".join(parts).rstrip())
+
+
+def save_csv(path: Path, rows: Sequence[Row], columns: Sequence[str]) -> None:
+    """Write rows to a file, whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
+    try:
+        with os.fdopen(handle, "w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, columns, extrasaction="ignore", lineterminator="\n")
+            writer.writeheader()
+            writer.writerows({name: _text(row.get(name)) for name in columns} for row in rows)
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def read_csv(path: Path) -> list[Row]:
+    """Rows of a file that ``save_csv`` wrote, or none if there is no such file."""
+    if not path.is_file():
+        return []
+    with path.open(newline="", encoding="utf-8") as file:
+        return [{name: _value(cell) for name, cell in row.items()} for row in csv.DictReader(file)]
+
+
+def merge(old: Sequence[Row], new: Sequence[Row]) -> list[Row]:
+    """Old rows with those of the data sets that were computed anew replaced, where they stood."""
+    fresh: dict[str, list[Row]] = {}
+    for row in new:
+        fresh.setdefault(row["dataset"], []).append(row)
+    merged: list[Row] = []
+    for row in old:
+        if row["dataset"] not in fresh:
+            merged.append(row)
+        else:
+            merged += fresh[row["dataset"]]
+            fresh[row["dataset"]] = []
+    return merged + [row for rows in fresh.values() for row in rows]
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return ""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _value(cell: str) -> str | float | None:
+    if cell == "":
+        return None
+    try:
+        return float(cell)
+    except ValueError:
+        return cell
+
+
+def _is_number_column(rows: Sequence[Row], column: str) -> bool:
+    values = [row.get(column) for row in rows]
+    return any(isinstance(value, int | float) for value in values)

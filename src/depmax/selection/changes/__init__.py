@@ -1,0 +1,29 @@
+"""How dependence changes when a column leaves a set or joins it, for every column at once."""
+
+from collections.abc import Callable
+from typing import Any
+
+from depmax.selection.changes.gaussian import gaussian_changes
+from depmax.selection.changes.laplace import laplace_changes
+from depmax.selection.changes.linear import linear_changes
+from depmax.selection.changes.plain import plain_changes
+from depmax.selection.changes.polynomial import polynomial_changes
+from depmax.selection.changes.problem import Change, Outcome, Problem
+
+#: Fast forms, by the name that a kernel declares in ``changes_by``.
+FORMS: dict[str, Callable[[Problem, Any, Change], Outcome]] = {
+    "squares": gaussian_changes,
+    "ratios": laplace_changes,
+    "powers": polynomial_changes,
+    "shares": linear_changes,
+    "definition": plain_changes,
+}
+
+
+def changes(problem: Problem, kernel: Any, change: Change) -> Outcome:
+    """Dependence after each change, by the fastest exact form that the kernel declares."""
+    form = kernel.capabilities.changes_by if len(change.units) else "definition"
+    return FORMS[form](problem, kernel, change)
+
+
+__all__ = ["FORMS", "Change", "Outcome", "Problem", "changes"]

@@ -1,0 +1,197 @@
+"""Columns ranked by a score of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+from scipy.stats import false_discovery_control
+
+from depmax._inputs.table import Categories
+from depmax.kernels import KernelLike
+from depmax.selection.base import DependenceSelector, Ranking
+from depmax.selection.scores.columns import best_first, constant_columns
+from depmax.selection.scores.registry import find_score, require
+from depmax.selection.scores.score import Question, Scored
+
+
+class _HiddenParameter:
+    """A parameter that is not an attribute.
+
+    scikit-learn calls ``estimator.score`` wherever an estimator has it, as a method; a parameter of
+    that name must not pass for one. It is read by ``get_params()["score"]``.
+    """
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        vars(instance)[self.name] = value
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        raise AttributeError(
+            f"{owner.__name__} has no method {self.name!r}; its parameter of that name is "
+            f"get_params()[{self.name!r}]."
+        )
+
+
+class DependenceFilter(DependenceSelector):
+    """Keep the columns with the largest scores, each column scored by itself.
+
+    The fastest way to a ranking, and blind to what columns say only together: two columns whose
+    product decides the class (XOR) score nothing each. ``BAHSIC`` sees them.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float, "auto" or None, default=None
+        How many columns to keep; a float below 1 is a share, None is half. ``"auto"`` keeps as
+        many as have an adjusted p-value of at most ``level``, for scores with p-values:
+        ``"hsic"``, and functions that return them.
+    score : str or callable, default="hsic"
+        ============== ======================= ================================================
+        name           target                  score of a column
+        ============== ======================= ================================================
+        "hsic"         any                     unbiased HSIC, as in :func:`depmax.screen`
+        "pearson"      any                     squared correlation, summed over the outputs
+        "centroid"     two classes             difference of the class means
+        "t"            two classes             the same over its standard error (Welch's t)
+        "snr"          two classes             the same over the sum of standard deviations
+        "moderated_t"  two classes             t with variances drawn together (Smyth, 2004)
+        "lods"         two classes             log odds of a difference (Smyth, 2004)
+        "pam"          classes                 squared distances of class means to the mean
+        "mmd"          two classes             squared maximum mean discrepancy
+        "alignment"    any                     centred kernel target alignment
+        "ridge"        any                     what ridge regression on it explains
+        "qmi"          any                     quadratic mutual information
+        ============== ======================= ================================================
+
+        "centroid", "pam" and "ridge" depend on the scale of the columns. Classes that "pearson"
+        and "ridge" need as numbers are -1 and +1 if they are two, else an indicator each.
+
+        A function takes (X, y) and returns one score per column, or scores and p-values, as
+        scikit-learn's ``f_classif`` does. Larger is better; NaN ranks last, as minus infinity.
+    kernel : kernel or name, default="laplace"
+        Kernel of a single column, for "hsic", "mmd" and "alignment". With the Laplace kernel a
+        column costs O(m log m), with others O(m²).
+    target_kernel : kernel, name or "auto", default="auto"
+        Kernel of y, for "hsic" and "alignment".
+    alpha : float, default=1.0
+        Penalty of "ridge".
+    level : float, default=0.05
+        False discovery rate of ``n_features_to_select="auto"``.
+    n_jobs : int, optional
+        Threads over columns, for "hsic", "mmd", "alignment" and "qmi".
+
+    Attributes
+    ----------
+    ranking_ : ndarray of shape (n_features,)
+        Rank of each column, 1 for the best, all distinct: equal scores rank in the order of the
+        columns, constant columns last.
+    scores_ : ndarray of shape (n_features,)
+        Larger is better; constant columns score 0 ("lods": the odds of no difference). Infinite
+        for "t" and "snr" where a column differs between classes and not within them.
+    pvalues_adjusted_ : ndarray or None
+        For scores with p-values, adjusted over all columns (Benjamini-Hochberg).
+    support_ : ndarray of bool
+    stand_ins_ : ndarray of int
+        For each dropped column the kept one that replaces it best, or -1.
+    n_features_ : int
+        Number of columns kept.
+
+    References
+    ----------
+    L. Song, A. Smola, A. Gretton, J. Bedo, K. Borgwardt (2012), Feature selection via dependence
+    maximization, section 6: all named scores as HSIC with the right kernels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from depmax.selection.dependence_filter import DependenceFilter
+    >>> X = np.random.default_rng(0).normal(size=(100, 4))
+    >>> y = X[:, 2] ** 2
+    >>> DependenceFilter(1).fit(X, y).get_support().tolist()
+    [False, False, True, False]
+    >>> DependenceFilter(1, score="pearson").fit(X, X[:, 1]).ranking_[1]
+    np.int64(1)
+    """
+
+    _accepts_sparse = True
+    _decides_how_many = True
+    score = _HiddenParameter()
+
+    def __init__(
+        self,
+        n_features_to_select: int | float | Literal["auto"] | None = None,
+        *,
+        score: str | Callable[..., Any] = "hsic",
+        kernel: KernelLike = "laplace",
+        target_kernel: KernelLike | Literal["auto"] = "auto",
+        alpha: float = 1.0,
+        level: float = 0.05,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.score = score
+        self.kernel = kernel
+        self.target_kernel = target_kernel
+        self.alpha = alpha
+        self.level = level
+        self.n_jobs = n_jobs
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters by name, ``score`` among them, which is no attribute.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Whether to include the parameters of kernels.
+
+        Returns
+        -------
+        dict
+        """
+        names = self._get_param_names()
+        params = {name: vars(self)[name] for name in names}
+        if deep:
+            for name in names:
+                inner = params[name]
+                if hasattr(inner, "get_params") and not isinstance(inner, type):
+                    found = inner.get_params()
+                    params.update({f"{name}__{key}": value for key, value in found.items()})
+        return params
+
+    def _rank(self, X: Any, y: Any, categories: Categories) -> Ranking:
+        score = find_score(vars(self)["score"])
+        asked = Question(
+            X,
+            y,
+            categories,
+            kernel=self.kernel,
+            target_kernel=self.target_kernel,
+            alpha=self.alpha,
+            n_jobs=self.n_jobs,
+        )
+        require(score, asked)
+        scored = score.answer(asked)
+        scores = np.where(np.isnan(scored.scores), -np.inf, scored.scores)
+        self.pvalues_adjusted_ = _adjusted(scored)
+        if self.pvalues_adjusted_ is None and str(self.n_features_to_select) == "auto":
+            raise ValueError(
+                f'n_features_to_select="auto" needs p-values, which score={score.name!r} has not: '
+                "pass a number or a share, or use score='hsic'."
+            )
+        order = best_first(scores, constant_columns(X))
+        return Ranking(order, scores, n_significant=self._significant())
+
+    def _significant(self) -> int | None:
+        if self.pvalues_adjusted_ is None:
+            return None
+        return int(np.sum(self.pvalues_adjusted_ <= self.level))
+
+
+def _adjusted(scored: Scored) -> np.ndarray | None:
+    """Adjusted p-values; NaN, as a constant column may have, counts as 1."""
+    if scored.pvalues is None:
+        return None
+    return false_discovery_control(np.where(np.isnan(scored.pvalues), 1.0, scored.pvalues))

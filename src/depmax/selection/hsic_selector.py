@@ -1,0 +1,192 @@
+"""What BAHSIC and FOHSIC share: the target, blocks of rows, units, and the search's outcome."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from depmax._inputs.table import Categories
+from depmax._threads import one_blas_thread
+from depmax.dependence import screen
+from depmax.dependence.resolve import maximizer
+from depmax.dependence.sides import Side, read_target_side, require_equal_length
+from depmax.dependence.terms import MINIMUM, require_samples
+from depmax.kernels import as_kernel
+from depmax.kernels.base import Kernel
+from depmax.selection.base import DependenceSelector, Ranking
+from depmax.selection.changes import Problem
+from depmax.selection.changes.linear import column_shares
+from depmax.selection.search import Searched, Setting
+from depmax.selection.significance import significant_units
+from depmax.selection.units import Units, make_units
+from depmax.selection.weights import TargetWeights
+
+#: From so many kernel entries times columns on, products are made in single precision.
+SINGLE_FROM = 10**8
+
+
+class HSICSelector(DependenceSelector):
+    """Base of the greedy searches; a subclass implements ``_search``."""
+
+    kernel: Any
+    target_kernel: Any
+    unbiased: bool
+    step: float
+    groups: Any
+    block_size: int | None
+    precision: str
+    pvalues: bool
+    n_jobs: int | None
+    verbose: int
+    _decides_how_many = True
+
+    @property
+    def _accepts_sparse(self) -> bool:  # type: ignore[override]
+        """Sparse columns are kept sparse where every column has its own share."""
+        try:
+            return as_kernel(self.kernel).capabilities.additive_over_features
+        except (TypeError, ValueError):  # fit is where a wrong kernel is refused
+            return False
+
+    def __sklearn_tags__(self) -> Any:
+        """Without a target where the inputs themselves are the target."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = not self._is_unsupervised()
+        return tags
+
+    def _is_unsupervised(self) -> bool:
+        return isinstance(self.target_kernel, str) and self.target_kernel == "inputs"
+
+    def _rank(self, X: Any, y: Any, categories: Categories) -> Ranking:
+        self._check_parameters()
+        recipe = self._recipe()
+        units = make_units(X, self.groups, categories)
+        require_samples(X.shape[0], unbiased=True)
+        if self._is_unsupervised():
+            target = Side(recipe.resolve(units.X), units.X, X.shape[0])
+        else:
+            target = read_target_side(y, self.target_kernel)
+            require_equal_length(X.shape[0], target.n_samples)
+        setting = self._setting(units, target, recipe, np.arange(X.shape[0]))
+        with one_blas_thread(self.n_jobs):
+            searched = self._decide(setting, units, X, y)
+        self.target_kernel_ = target.kernel
+        self.pvalues_adjusted_ = None
+        if self.pvalues and not self._is_unsupervised() and not categories:
+            screening = screen(X, y, target_kernel=self.target_kernel, n_jobs=self.n_jobs)
+            self.pvalues_adjusted_ = screening.pvalues_adjusted
+        enough = None
+        if isinstance(self.n_features_to_select, str):
+            kept = significant_units(self, units, target, recipe, X, y)
+            enough = int(sum(len(units.members[unit]) for unit in searched.order[:kept]))
+        return _ranking(searched, units, enough)
+
+    def _decide(self, setting: Setting, units: Units, X: Any, y: Any) -> Searched:
+        """Order all units: the idle ones last, the rest by their shares or by the search."""
+        if setting.recipe.capabilities.additive_over_features:
+            return self._by_shares(setting, units)
+        idle = units.idle()
+        busy = np.flatnonzero(~idle)
+        if not len(busy):
+            order = np.arange(len(idle))
+            return Searched(order, np.zeros(len(idle)), ())
+        searched = self._search(setting, busy, X, y)
+        return Searched(
+            np.concatenate([searched.order, np.flatnonzero(idle)]), searched.scores, searched.path
+        )
+
+    def _search(self, setting: Setting, busy: np.ndarray, X: Any, y: Any) -> Searched:
+        raise NotImplementedError
+
+    def _by_shares(self, setting: Setting, units: Units) -> Searched:
+        """With a kernel that adds over columns the best set of any size is known at once."""
+        weights = [problem.weights.n_samples for problem in setting.problems]
+        shares = np.average(
+            [column_shares(problem) for problem in setting.problems], axis=0, weights=weights
+        )
+        scores = np.array([shares[columns].sum() for columns in units.columns])
+        order = np.argsort(-scores, kind="stable")
+        totals = np.cumsum(scores[order])
+        path = tuple((count + 1, float(totals[count])) for count in range(len(order)))
+        return Searched(order, scores, path[::-1])
+
+    def _setting(self, units: Units, target: Side, recipe: Kernel, rows: np.ndarray) -> Setting:
+        """The search on some of the rows."""
+        blocks = self._blocks(rows)
+        whole = len(rows) == target.n_samples
+        X = units.X if whole else units.X[rows]
+        problems = [
+            Problem(
+                units.X if whole and len(blocks) == 1 else units.X[block],
+                TargetWeights.of(
+                    target if whole and len(blocks) == 1 else target.take(block), self.unbiased
+                ),
+                self._dtype(units.X, len(block)),
+                self.n_jobs,
+            )
+            for block in blocks
+        ]
+        side = target if whole else target.take(rows)
+        return Setting(
+            problems,
+            X,
+            units.columns,
+            recipe,
+            self.step,
+            lambda part: maximizer(side.take(part)),
+            self._report,
+        )
+
+    def _blocks(self, rows: np.ndarray) -> list[np.ndarray]:
+        if self.block_size is None or self.block_size >= len(rows):
+            return [rows]
+        order = np.random.default_rng(0).permutation(len(rows))
+        return [rows[part] for part in np.array_split(order, len(rows) // self.block_size)]
+
+    def _dtype(self, X: Any, n_rows: int) -> np.dtype[Any]:
+        single = self.precision == "single" or (
+            self.precision == "auto"
+            and (X.dtype == np.float32 or n_rows**2 * X.shape[1] >= SINGLE_FROM)
+        )
+        return np.dtype(np.float32 if single else np.float64)
+
+    def _recipe(self) -> Kernel:
+        if isinstance(self.kernel, str) and self.kernel == "precomputed":
+            raise ValueError(
+                f"{type(self).__name__} drops columns, which a precomputed kernel matrix does not "
+                "have: pass a kernel of vectors."
+            )
+        recipe = as_kernel(self.kernel)
+        if not recipe.requires_vector_input or hasattr(recipe, "parts"):
+            raise ValueError(
+                f"{type(self).__name__} drops columns, which {type(recipe).__name__} cannot do: "
+                "pass a kernel of vectors such as Gaussian, Laplace, Polynomial or Linear."
+            )
+        return recipe
+
+    def _check_parameters(self) -> None:
+        step = self.step
+        if not (0 < step < 1 or (step >= 1 and int(step) == step)):
+            raise ValueError(
+                f"step must be a share between 0 and 1 or a whole number >= 1, got {step!r}."
+            )
+        if self.precision not in ("auto", "single", "double"):
+            raise ValueError(
+                f"precision must be 'auto', 'single' or 'double', got {self.precision!r}."
+            )
+        if self.block_size is not None and self.block_size < MINIMUM[True]:
+            raise ValueError(f"block_size must be at least {MINIMUM[True]}, got {self.block_size}.")
+
+    def _report(self, count: int, value: float) -> None:
+        if self.verbose:
+            print(f"[{type(self).__name__}] {count} columns, HSIC = {value:.6g}", flush=True)
+
+
+def _ranking(searched: Searched, units: Units, enough: int | None) -> Ranking:
+    """Ranking of input columns from an order of units."""
+    order = np.concatenate([units.members[unit] for unit in searched.order])
+    scores = np.empty(len(order))
+    for unit, members in enumerate(units.members):
+        scores[members] = searched.scores[unit]
+    return Ranking(order, scores, searched.path, enough)

@@ -1,0 +1,235 @@
+"""Relief: columns that differ between near neighbours of different targets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.spatial.distance import cdist
+from sklearn.utils import check_random_state
+
+from depmax._inputs import Target, read_target
+from depmax._inputs.table import Categories
+from depmax.dependence.sides import require_equal_length
+from depmax.dependence.terms import require_samples
+from depmax.selection.base import DependenceSelector, Ranking
+from depmax.selection.scores.columns import best_first, constant_columns
+from depmax.selection.scores.outputs import class_codes
+
+#: Numbers that one block of distances and differences may hold: 32 MB.
+BLOCK = 4_000_000
+
+
+class Relief(DependenceSelector):
+    """ReliefF for classes, RReliefF for numbers.
+
+    A column is good if it differs between a row and its near neighbours of other classes, and is
+    alike between the row and its near neighbours of the same class. Neighbours are near in all
+    columns, so interactions of columns are seen (XOR), as long as irrelevant columns are not so
+    many that they decide who is near.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or None, default=None
+        How many columns to keep; a float below 1 is a share, None is half.
+    n_neighbors : int, default=10
+        Neighbours of each row: of its own and of every other class, or in all for numbers. A
+        class with fewer rows lends those it has.
+    n_samples : int, optional
+        Number of rows, drawn at random, whose neighbours are compared; by default all.
+    random_state : int, RandomState instance or None, default=None
+        Which rows are drawn; without ``n_samples`` nothing is random.
+
+    Attributes
+    ----------
+    ranking_ : ndarray of shape (n_features,)
+        Rank of each column, 1 for the best, all distinct; constant columns rank last.
+    scores_ : ndarray of shape (n_features,)
+        Between -1 and 1: for classes the probability that the column differs between near rows
+        of different classes less that for near rows of one class.
+    support_, stand_ins_, n_features_
+        As in every selector.
+
+    Notes
+    -----
+    Differences are divided by the range of the column, distances are sums of them (Manhattan);
+    categorical columns differ by 0 or 1. Misses of a class weigh by its share among the other
+    classes. The neighbours of a row weigh alike. The difference of two targets with several
+    columns is the mean over these. Equally near rows are taken in their order. Time is quadratic
+    in the number of rows (n_samples times all), memory linear.
+
+    References
+    ----------
+    K. Kira, L. Rendell (1992), A practical approach to feature selection.
+    M. Robnik-Šikonja, I. Kononenko (2003), Theoretical and empirical analysis of ReliefF and
+    RReliefF.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from depmax.selection.relief import Relief
+    >>> X = np.random.default_rng(0).uniform(-1, 1, size=(200, 6))
+    >>> xor = X[:, 0] * X[:, 1] > 0
+    >>> Relief(2).fit(X, xor).get_support(indices=True).tolist()
+    [0, 1]
+    """
+
+    def __init__(
+        self,
+        n_features_to_select: int | float | None = None,
+        *,
+        n_neighbors: int = 10,
+        n_samples: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.n_neighbors = n_neighbors
+        self.n_samples = n_samples
+        self.random_state = random_state
+
+    def _rank(self, X: Any, y: Any, categories: Categories) -> Ranking:
+        target = read_target(y)
+        require_equal_length(X.shape[0], target.n_samples)
+        require_samples(X.shape[0], unbiased=False)
+        if bool((target.values == target.values[:1]).all()):
+            raise ValueError(
+                "y has one class only, or one value in all rows: Relief compares rows of different "
+                "targets."
+            )
+        if not isinstance(self.n_neighbors, int | np.integer) or self.n_neighbors < 1:
+            raise ValueError(f"n_neighbors must be a whole number >= 1, got {self.n_neighbors!r}.")
+        rows = ScaledRows.of(X, categories)
+        probes = self._probes(X.shape[0])
+        weigh = _weights_of_classes if target.kind == "classes" else _weights_of_numbers
+        scores = weigh(rows, target, probes, int(self.n_neighbors))
+        return Ranking(best_first(scores, constant_columns(X)), scores)
+
+    def _probes(self, n_rows: int) -> np.ndarray:
+        """Rows whose neighbours are compared, in their order."""
+        wanted = self.n_samples
+        if wanted is None:
+            return np.arange(n_rows)
+        if not isinstance(wanted, int | np.integer) or not 1 <= wanted <= n_rows:
+            raise ValueError(
+                f"n_samples must be a whole number from 1 to {n_rows} (the rows of X) or None "
+                f"(all), got {wanted!r}."
+            )
+        rng = check_random_state(self.random_state)
+        return np.sort(rng.choice(n_rows, size=wanted, replace=False))
+
+
+@dataclass(frozen=True)
+class ScaledRows:
+    """Rows whose columns have range 1, with half an indicator for each level of a category."""
+
+    values: np.ndarray  # shape (n_samples, n_columns), more columns than features by the levels
+    starts: np.ndarray  # first column of each feature
+
+    @classmethod
+    def of(cls, X: np.ndarray, categories: Categories) -> ScaledRows:
+        """Scale to [0, 1]; a constant column is zero."""
+        values = np.asarray(X, dtype=np.float64)
+        low, high = values.min(axis=0), values.max(axis=0)
+        span = high / 2 - low / 2  # half the range, which itself may overflow
+        span[span == 0.0] = np.inf
+        values = (values / 2 - low / 2) / span
+        if not categories:
+            return cls(values, np.arange(values.shape[1]))
+        parts, width, starts = [], 0, []
+        for column in range(values.shape[1]):
+            part = values[:, [column]]
+            if column in categories:
+                part = 0.5 * (X[:, [column]] == np.unique(X[:, column]))
+            parts.append(part)
+            starts.append(width)
+            width += part.shape[1]
+        return cls(np.hstack(parts), np.array(starts))
+
+    def differences(self, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
+        """|x - z| per feature, of each row and its k others: shape (n_rows, k, n_features)."""
+        found = np.abs(self.values[rows][:, np.newaxis, :] - self.values[others])
+        if len(self.starts) == found.shape[2]:
+            return found
+        return np.add.reduceat(found, self.starts, axis=2)
+
+
+def _weights_of_classes(
+    rows: ScaledRows, target: Target, probes: np.ndarray, n_neighbors: int
+) -> np.ndarray:
+    """ReliefF: average difference to misses less average difference to hits."""
+    codes = class_codes(target)
+    shares = np.bincount(codes) / len(codes)
+    weights = np.zeros(len(rows.starts))
+    for label in range(len(shares)):
+        members = np.flatnonzero(codes == label)
+        for block in _blocks(rows, probes, len(members), n_neighbors):
+            near = nearest(rows.values, block, members, n_neighbors, codes[block] == label)
+            for part, others in near:
+                sizes = rows.differences(part, others).mean(axis=1)  # over the neighbours
+                own = codes[part] == label
+                weights -= sizes[own].sum(axis=0)
+                weights += (shares[label] / (1.0 - shares[codes[part[~own]]])) @ sizes[~own]
+    return weights / len(probes)
+
+
+def _weights_of_numbers(
+    rows: ScaledRows, target: Target, probes: np.ndarray, n_neighbors: int
+) -> np.ndarray:
+    """RReliefF: P(differs | other target) - P(differs | same target), by Bayes' rule."""
+    outputs = ScaledRows.of(target.values, {})
+    everyone = np.arange(len(rows.values))
+    by_target = 0.0  # probability of another target, N_dC
+    by_column = np.zeros(len(rows.starts))  # of another value in the column, N_dA
+    by_both = np.zeros(len(rows.starts))  # N_dC&dA
+    for block in _blocks(rows, probes, len(everyone), n_neighbors):
+        own = np.ones(len(block), dtype=bool)
+        for part, others in nearest(rows.values, block, everyone, n_neighbors, own):
+            sizes = rows.differences(part, others)
+            apart = outputs.differences(part, others).mean(axis=2)  # shape (n_rows, k)
+            k = others.shape[1]
+            by_target += float(apart.sum()) / k
+            by_column += sizes.sum(axis=(0, 1)) / k
+            by_both += np.einsum("ik,ikj->j", apart, sizes) / k
+    alike = len(probes) - by_target
+    other = by_both / by_target if by_target > 0 else np.zeros_like(by_both)
+    same = (by_column - by_both) / alike if alike > 0 else np.zeros_like(by_both)
+    return other - same
+
+
+def nearest(
+    values: np.ndarray, rows: np.ndarray, candidates: np.ndarray, k: int, own: np.ndarray
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """The k nearest candidates of each row, itself left out; ties go to the first.
+
+    ``own`` marks rows that are candidates themselves. They have one candidate less, so they may
+    come with fewer neighbours than the others and are yielded apart; rows without any are left
+    out.
+    """
+    for part, less in ((rows[own], 1), (rows[~own], 0)):
+        count = min(k, len(candidates) - less)
+        if len(part) == 0 or count < 1:
+            continue
+        distances = cdist(values[part], values[candidates], "cityblock")
+        if less:
+            distances[np.arange(len(part)), np.searchsorted(candidates, part)] = np.inf
+        yield part, candidates[_smallest(distances, count)]
+
+
+def _smallest(distances: np.ndarray, count: int) -> np.ndarray:
+    """Positions of the ``count`` smallest entries of each row, the first of equal ones."""
+    border = np.partition(distances, count - 1, axis=1)[:, [count - 1]]
+    below = distances < border
+    equal = distances == border
+    missing = count - below.sum(axis=1, keepdims=True)
+    chosen = below | (equal & (np.cumsum(equal, axis=1) <= missing))
+    return np.nonzero(chosen)[1].reshape(len(distances), count)
+
+
+def _blocks(
+    rows: ScaledRows, probes: np.ndarray, n_candidates: int, n_neighbors: int
+) -> list[np.ndarray]:
+    """Probes in blocks whose distances and differences fit in memory."""
+    per_row = n_candidates + n_neighbors * rows.values.shape[1]
+    return np.array_split(probes, -(-len(probes) * per_row // BLOCK))

@@ -1,0 +1,88 @@
+"""What a score is: a function of columns and target, and the targets it can be asked about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from depmax._inputs import Target, TargetKind, read_target
+from depmax._inputs.table import Categories
+from depmax.dependence.sides import Side, read_target_side
+from depmax.kernels import KernelLike
+
+#: Kinds of target that are, or can be written as, columns of numbers.
+EVERY_KIND: frozenset[TargetKind] = frozenset({"classes", "numbers", "multilabel", "multioutput"})
+CLASSES: frozenset[TargetKind] = frozenset({"classes"})
+
+_WORDS: dict[TargetKind, str] = {
+    "classes": "classes",
+    "numbers": "numbers",
+    "multilabel": "several labels per row",
+    "multioutput": "several columns of numbers",
+}
+
+
+@dataclass(frozen=True)
+class Question:
+    """Columns, the target, and the options of the filter."""
+
+    X: Any  # ndarray or CSR matrix
+    y: Any  # as the user gave it
+    categories: Categories = field(default_factory=dict)
+    kernel: KernelLike = "laplace"
+    target_kernel: KernelLike = "auto"
+    alpha: float = 1.0
+    n_jobs: int | None = None
+
+    @cached_property
+    def target(self) -> Target:
+        """The target by its type."""
+        return read_target(self.y)
+
+    @cached_property
+    def side(self) -> Side:
+        """The target with its kernel, which may read y in its own way."""
+        return read_target_side(self.y, self.target_kernel)
+
+
+@dataclass(frozen=True)
+class Scored:
+    """One score per column, larger is better, and p-values where the score has them."""
+
+    scores: np.ndarray
+    pvalues: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class Score:
+    """A score by name, and what it can be asked about."""
+
+    name: str
+    answer: Callable[[Question], Scored]
+    kinds: frozenset[TargetKind] = EVERY_KIND
+    two_classes: bool = False  # no more than two
+    categories: bool = False  # categorical columns are compared by equality
+    target_kernel: bool = False  # y is read by its kernel, which decides what it takes
+
+    def accepts(self, target: Target) -> bool:
+        """Whether the score has a meaning for this type of target."""
+        if target.kind not in self.kinds:
+            return False
+        return not self.two_classes or len(target.classes) == 2
+
+    def describe(self) -> str:
+        """What the target must be."""
+        if self.two_classes:
+            return "two classes"
+        return "classes" if self.kinds == CLASSES else "any target"
+
+
+def describe(target: Target) -> str:
+    """What a target is, in words."""
+    if target.kind == "classes":
+        return f"{len(target.classes)} classes"
+    return _WORDS[target.kind]

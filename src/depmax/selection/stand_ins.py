@@ -1,0 +1,53 @@
+"""For every dropped column the kept one that replaces it best."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.stats import rankdata
+
+
+def stand_ins(X: Any, support: np.ndarray) -> np.ndarray:
+    """Position of the kept column with the largest absolute rank correlation, per column.
+
+    Kept columns, and dropped ones that no kept column is related to (constants), get -1. Sparse
+    columns are compared by plain correlation.
+
+    Examples
+    --------
+    >>> X = np.array([[1.0, 10.0, 5.0], [2.0, 20.0, 1.0], [3.0, 35.0, 4.0], [4.0, 40.0, 2.0]])
+    >>> stand_ins(X, np.array([True, False, True]))
+    array([-1,  0, -1])
+    """
+    result = np.full(X.shape[1], -1)
+    kept, dropped = np.flatnonzero(support), np.flatnonzero(~support)
+    if not len(dropped):
+        return result
+    correlation = _correlation(X[:, dropped], X[:, kept])
+    best = np.argmax(correlation, axis=1)
+    related = correlation[np.arange(len(dropped)), best] > 0.0
+    result[dropped[related]] = kept[best[related]]
+    return result
+
+
+def _correlation(left: Any, right: Any) -> np.ndarray:
+    """Absolute correlations between the columns of two matrices, zero for constants."""
+    if sparse.issparse(left):
+        m = left.shape[0]
+        means = [np.asarray(part.mean(axis=0)).ravel() for part in (left, right)]
+        cross = np.asarray((left.T @ right).todense()) - m * np.outer(*means)
+        squares = [
+            np.asarray(part.multiply(part).sum(axis=0)).ravel() - m * mean**2
+            for part, mean in zip((left, right), means, strict=True)
+        ]
+        scale = np.sqrt(np.maximum(np.outer(*squares), 0.0))
+        return np.abs(np.divide(cross, scale, out=np.zeros_like(cross), where=scale > 1e-12))
+    unit = []
+    for part in (left, right):
+        ranks = rankdata(part, axis=0)
+        ranks -= ranks.mean(axis=0)
+        norms = np.sqrt(np.einsum("ij,ij->j", ranks, ranks))
+        unit.append(np.divide(ranks, norms, out=np.zeros_like(ranks), where=norms > 0))
+    return np.abs(unit[0].T @ unit[1])

@@ -1,0 +1,70 @@
+"""What leaves or joins a set as a whole: a column, a group of columns, the levels of a category."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from depmax._inputs.table import Categories
+
+
+@dataclass(frozen=True)
+class Units:
+    """Columns of the expanded matrix that belong together, and the input columns they stand for."""
+
+    X: Any  # input columns, categorical ones replaced by indicators of their levels
+    columns: Sequence[np.ndarray]  # per unit: columns of X
+    members: Sequence[np.ndarray]  # per unit: columns of the input
+
+    def idle(self) -> np.ndarray:
+        """Units that say nothing new: constant, or an exact copy of an earlier one."""
+        return np.array([False] * len(self.columns)) if sparse.issparse(self.X) else self._idle()
+
+    def _idle(self) -> np.ndarray:
+        seen: set[bytes] = set()
+        result = np.zeros(len(self.columns), dtype=bool)
+        for number, columns in enumerate(self.columns):
+            values = np.ascontiguousarray(self.X[:, columns])
+            key = values.tobytes()
+            result[number] = key in seen or not (values != values[0]).any()
+            seen.add(key)
+        return result
+
+
+def make_units(X: Any, groups: Any, categories: Categories) -> Units:
+    """Units of a matrix with optional groups (one label per column) and categorical columns."""
+    n_features = X.shape[1]
+    expanded, places = _expand(X, categories)
+    if groups is None:
+        members = [np.array([column]) for column in range(n_features)]
+    else:
+        labels = np.asarray(groups)
+        if labels.shape != (n_features,):
+            raise ValueError(
+                f"groups must hold one label per column of X ({n_features}), got shape "
+                f"{labels.shape}."
+            )
+        _, first, codes = np.unique(labels, return_index=True, return_inverse=True)
+        in_order = np.argsort(first)  # groups in the order of their first column
+        members = [np.flatnonzero(codes == code) for code in in_order]
+    columns = [np.concatenate([places[member] for member in unit]) for unit in members]
+    return Units(expanded, columns, members)
+
+
+def _expand(X: Any, categories: Categories) -> tuple[Any, list[np.ndarray]]:
+    """Replace categorical columns by indicators, and say where each input column went."""
+    if not categories:
+        return X, [np.array([column]) for column in range(X.shape[1])]
+    blocks, places, start = [], [], 0
+    for column in range(X.shape[1]):
+        values = X[:, [column]]
+        if column in categories:
+            values = (values == np.arange(len(categories[column]))).astype(X.dtype)
+        blocks.append(values)
+        places.append(np.arange(start, start + values.shape[1]))
+        start += values.shape[1]
+    return np.hstack(blocks), places

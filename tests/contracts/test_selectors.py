@@ -1,0 +1,41 @@
+"""Every selector found in its room keeps scikit-learn's checks and the selector contract."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import depmax
+from depmax import selection as room
+from depmax.selection import DependenceSelector
+from depmax.testing import check_selector
+from tests.contracts.discovery import classes
+
+BASES = {"DependenceSelector", "HSICSelector"}
+FOUND = {n: cls for n, cls in classes(room, DependenceSelector).items() if n not in BASES}
+rng = np.random.default_rng(0)
+X = rng.normal(size=(60, 8))
+y = (X[:, 3] > 0).astype(int)
+
+
+@parametrize_with_checks([cls() for cls in FOUND.values()])
+def test_scikit_learn_checks(estimator: object, check: object) -> None:
+    check(estimator)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("name", sorted(FOUND))
+def test_keeps_the_contract(name: str) -> None:
+    check_selector(FOUND[name](3), X, y)
+
+
+@pytest.mark.parametrize("name", sorted(FOUND))
+def test_finds_the_one_relevant_column(name: str) -> None:
+    assert clone(FOUND[name](1)).fit(X, y).support_[3]
+
+
+def test_every_selector_is_exported() -> None:
+    assert set(FOUND) <= set(room.__all__)
+    assert set(FOUND) <= set(depmax.__all__)
+    assert all(getattr(depmax, name) is cls for name, cls in FOUND.items())

@@ -1,0 +1,242 @@
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+from depmax import BAHSIC, FOHSIC, hsic
+from depmax.datasets import load
+from depmax.kernels import Delta, Gaussian, Laplace
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(120, 10))
+XOR = (X[:, 2] * X[:, 5] > 0).astype(int)
+
+
+def _literal(X: np.ndarray, y: np.ndarray, width: float) -> list[int]:
+    """The published algorithm, one column at a time, every kernel from scratch."""
+    left, worst_first = list(range(X.shape[1])), []
+    while len(left) > 1:
+        kept = [[k for k in left if k != j] for j in left]
+        values = [hsic(X[:, columns], y, kernel=Gaussian(width)) for columns in kept]
+        worst_first.append(left[int(np.argmax(values))])
+        left.remove(worst_first[-1])
+    return [*left, *worst_first[::-1]]
+
+
+def test_equals_the_published_algorithm() -> None:
+    selector = BAHSIC(3, kernel=Gaussian(2.0), step=1, interactions=None).fit(X, XOR)
+    assert list(np.argsort(selector.ranking_)) == _literal(X, XOR, 2.0)
+
+
+def test_forward_search_equals_the_published_algorithm() -> None:
+    y = X[:, 1] ** 2 + X[:, 4]
+    chosen: list[int] = []
+    for _ in range(3):
+        rest = [j for j in range(10) if j not in chosen]
+        values = [hsic(X[:, [*chosen, j]], y, kernel=Gaussian(1.5)) for j in rest]
+        chosen.append(rest[int(np.argmax(values))])
+    selector = FOHSIC(3, kernel=Gaussian(1.5)).fit(X, y)
+    assert list(np.argsort(selector.ranking_)[:3]) == chosen
+
+
+def test_linear_kernel_gives_the_best_set_of_any_size() -> None:
+    y = X[:, 0] - X[:, 3] + rng.normal(size=120)
+    for count in (1, 2, 3):
+        selector = BAHSIC(count, kernel="linear", target_kernel="linear").fit(X, y)
+        best = max(
+            itertools.combinations(range(10), count),
+            key=lambda columns: hsic(
+                X[:, list(columns)], y, kernel="linear", target_kernel="linear"
+            ),
+        )
+        assert tuple(np.flatnonzero(selector.support_)) == best
+
+
+@pytest.mark.parametrize("interactions", ["auto", None])
+@pytest.mark.parametrize("kernel", ["gaussian", "laplace", "polynomial", Gaussian("dimension")])
+def test_finds_an_xor_pair(kernel: object, interactions: str | None) -> None:
+    selector = BAHSIC(2, kernel=kernel, interactions=interactions).fit(X, XOR)
+    assert set(np.flatnonzero(selector.support_)) == {2, 5}
+
+
+def test_interactions_are_kept_where_a_wide_kernel_loses_them() -> None:
+    local = np.random.default_rng(1)
+    wide = local.normal(size=(400, 400))
+    y = (wide[:, 3] * wide[:, 8] > 0).astype(int)
+    kernel = Gaussian("dimension")
+    assert set(np.flatnonzero(BAHSIC(10, kernel=kernel).fit(wide, y).support_)) >= {3, 8}
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        XOR,
+        np.array(["no", "yes"])[XOR],
+        XOR + 2 * (X[:, 0] > 1),
+        X[:, 2] * X[:, 5],
+        np.column_stack([X[:, 2] * X[:, 5], X[:, 2] ** 2]),
+        np.column_stack([XOR, 1 - XOR, X[:, 2] > 0]).astype(int),
+    ],
+    ids=["two classes", "text", "many classes", "numbers", "outputs", "labels"],
+)
+def test_takes_every_type_of_target(y: np.ndarray) -> None:
+    selector = BAHSIC(4).fit(X, y)
+    assert {2, 5} <= set(np.flatnonzero(selector.support_))
+    assert sorted(selector.ranking_) == list(range(1, 11))
+
+
+def test_unsupervised_keeps_what_stands_for_the_rest() -> None:
+    source = rng.normal(size=(100, 2))
+    copies = source[:, [0, 0, 0, 1, 1, 1]] + 0.05 * rng.normal(size=(100, 6))
+    kept = BAHSIC(2, target_kernel="inputs").fit(copies).get_support(indices=True)
+    assert len({index // 3 for index in kept}) == 2
+    with pytest.raises(ValueError, match="requires y to be passed"):
+        BAHSIC(2).fit(copies)
+
+
+def test_groups_leave_together() -> None:
+    groups = ["a", "b", "c", "a", "b", "c", "d", "d", "e", "e"]  # c holds the XOR pair
+    selector = BAHSIC(2, groups=groups, interactions=None).fit(X, XOR)
+    assert set(np.flatnonzero(selector.support_)) == {2, 5}
+    by_group = {
+        g: sorted(selector.ranking_[[j for j in range(10) if groups[j] == g]]) for g in groups
+    }
+    assert all(ranks[-1] - ranks[0] == len(ranks) - 1 for ranks in by_group.values())
+
+
+def test_categories_enter_as_sets_of_indicators() -> None:
+    pd = pytest.importorskip("pandas", reason="needs a data frame library")
+    colour = rng.choice(["red", "green", "blue"], 120)
+    frame = pd.DataFrame(X[:, :5], columns=list("abcde"))
+    frame["colour"] = pd.Categorical(colour)
+    selector = BAHSIC(1).fit(frame, (colour == "red").astype(int))
+    assert list(selector.get_feature_names_out()) == ["colour"]
+    kept = selector.set_output(transform="pandas").transform(frame)
+    assert kept["colour"].dtype == frame["colour"].dtype
+
+
+@pytest.mark.parametrize("block_size", [40, 60, 1000])
+def test_blocks_find_the_pair_too(block_size: int) -> None:
+    selector = BAHSIC(2, block_size=block_size, interactions=None).fit(X, XOR)
+    assert set(np.flatnonzero(selector.support_)) == {2, 5}
+
+
+def test_policies_follow_the_columns_left() -> None:
+    for policy in ("median", "dimension", "maximize", 2.0):
+        selector = BAHSIC(2, kernel=Gaussian(policy), interactions=None).fit(X, XOR)
+        assert set(np.flatnonzero(selector.support_)) == {2, 5}
+
+
+def test_auto_stops_where_the_gain_ends() -> None:
+    local = np.random.default_rng(3)
+    columns = local.normal(size=(500, 12))
+    y = (columns[:, 1] + columns[:, 7] > 0).astype(int)
+    selector = BAHSIC("auto").fit(columns, y)
+    assert {1, 7} <= set(np.flatnonzero(selector.support_))
+    assert selector.n_features_ <= 4
+
+
+def test_auto_keeps_little_when_nothing_depends() -> None:
+    counts = []
+    for seed in range(10):
+        local = np.random.default_rng(seed)
+        counts.append(
+            BAHSIC("auto", interactions=None, pvalues=False)
+            .fit(local.normal(size=(80, 10)), local.integers(0, 2, 80))
+            .n_features_
+        )
+    assert np.mean(np.array(counts) <= 2) >= 0.8
+
+
+def test_constant_and_copied_columns_come_last() -> None:
+    spoiled = np.column_stack([np.ones(120), X, X[:, 2]])
+    selector = BAHSIC(2).fit(spoiled, XOR)
+    assert selector.ranking_[0] >= 11
+    assert selector.ranking_[11] >= 11
+    assert np.isfinite(selector.scores_).all()
+    assert set(np.flatnonzero(selector.support_)) == {3, 6}
+
+
+def test_stand_ins_name_the_kept_column_that_replaces_each() -> None:
+    noisy = np.column_stack([X, X[:, 2] + 0.1 * rng.normal(size=120)])
+    selector = BAHSIC(3).fit(noisy, XOR)
+    for dropped in np.flatnonzero(~selector.support_):
+        assert selector.support_[selector.stand_ins_[dropped]]
+    assert (selector.stand_ins_[selector.support_] == -1).all()
+
+
+def test_sparse_columns_stay_sparse_with_a_linear_kernel() -> None:
+    counts = sparse.random(200, 500, density=0.02, random_state=0, format="csr")
+    y = (counts[:, 7].toarray().ravel() > 0).astype(int)
+    selector = BAHSIC(5, kernel="linear").fit(counts, y)
+    assert selector.ranking_[7] == 1
+    assert sparse.issparse(selector.transform(counts))
+    with pytest.raises(TypeError, match=r"[Ss]parse"):
+        BAHSIC(5).fit(counts, y)
+
+
+def test_documents_through_their_explicit_terms() -> None:
+    promoters = load("promoters")
+    from depmax.kernels import Spectrum
+
+    kernel = Spectrum(3).resolve(promoters.X)
+    terms = kernel.features(promoters.X)
+    selector = BAHSIC(10, kernel="linear").fit(terms, promoters.y)
+    assert selector.support_.sum() == 10
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_frames_in_names_out(library: str) -> None:
+    module = pytest.importorskip(library, reason="needs a data frame library")
+    frame = module.DataFrame({f"c{j}": X[:, j] for j in range(10)})
+    selector = BAHSIC(2).set_output(transform=library).fit(frame, XOR)
+    assert list(selector.transform(frame).columns) == ["c2", "c5"]
+    table = selector.to_frame(library)
+    assert {"column", "rank", "score", "stand_in", "pvalue_adjusted"} <= set(table.columns)
+
+
+def test_in_a_pipeline_on_real_data() -> None:
+    sonar = load("sonar")
+    model = make_pipeline(StandardScaler(), BAHSIC(10), SVC())
+    assert model.fit(sonar.X, sonar.y).score(sonar.X, sonar.y) > 0.75
+
+
+def test_deterministic_and_same_for_any_threads() -> None:
+    first, second = BAHSIC(3).fit(X, XOR), BAHSIC(3, n_jobs=2).fit(X, XOR)
+    np.testing.assert_array_equal(first.ranking_, second.ranking_)
+
+
+def test_progress_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    BAHSIC(2, verbose=1, interactions=None).fit(X, XOR)
+    assert "[BAHSIC] 10 columns, HSIC = " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "data", "message"),
+    [
+        ({"n_features_to_select": 11}, (X, XOR), "from 1 to 10"),
+        ({"n_features_to_select": 0}, (X, XOR), "from 1 to 10"),
+        ({"step": 0}, (X, XOR), "step must be"),
+        ({"step": 1.5}, (X, XOR), "step must be"),
+        ({}, (X[:3], XOR[:3]), "at least 4 samples"),
+        ({}, (X, np.ones(120, dtype=int)), "one class only"),
+        ({}, (np.where(X[0, 0] == X, np.nan, X), XOR), "NaN in column 0"),
+        ({"kernel": "subsequence"}, (X, XOR), "Subsequence cannot do"),
+        ({"kernel": Delta()}, (X, XOR), "Delta cannot do"),
+        ({"kernel": "precomputed"}, (X, XOR), "precomputed kernel matrix"),
+        ({"groups": [1, 2]}, (X, XOR), "one label per column"),
+        ({"precision": "half"}, (X, XOR), "precision must be"),
+        ({"block_size": 3}, (X, XOR), "block_size must be at least 4"),
+        ({"interactions": "all"}, (X, XOR), "interactions must be"),
+        ({"kernel": Laplace(-1.0)}, (X, XOR), "bandwidth of Laplace"),
+    ],
+)
+def test_bad_input_is_refused_by_name(options: dict, data: tuple, message: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=message):
+        BAHSIC(**options).fit(*data)

@@ -1,0 +1,133 @@
+"""Every fast form equals the kernel computed on the columns after the change."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from depmax import hsic
+from depmax.dependence.sides import read_target_side
+from depmax.kernels import (
+    Gaussian,
+    InverseMultiquadric,
+    Kernel,
+    Laplace,
+    Linear,
+    Polynomial,
+    Subset,
+)
+from depmax.selection import weights as weights_module
+from depmax.selection.changes import Change, Problem, changes
+from depmax.selection.changes.linear import column_shares
+from depmax.selection.weights import TargetWeights
+
+rng = np.random.default_rng(0)
+X = rng.standard_t(4, size=(60, 8))
+TARGETS = {
+    "classes": rng.integers(0, 2, 60),
+    "many": rng.integers(0, 3, 60),
+    "numbers": X[:, 0] + rng.normal(size=60),
+    "labels": rng.integers(0, 2, (60, 3)),
+}
+KERNELS = [
+    Gaussian(2.5),
+    Gaussian(0.3),
+    Laplace(4.0),
+    Laplace(3.0, norm=2),
+    Polynomial(3, 0.5),
+    Linear(),
+    InverseMultiquadric(1.0),
+    Subset(),
+]
+
+
+def _problem(y: np.ndarray, unbiased: bool, dtype: type = np.float64) -> Problem:
+    return Problem(X, TargetWeights.of(read_target_side(y, "auto"), unbiased), np.dtype(dtype))
+
+
+def _change(joins: bool, grouped: bool) -> Change:
+    if grouped:
+        units = [np.array([4, 5]), np.array([6, 7])]
+        return Change(np.arange(4) if joins else np.arange(8), units, joins)
+    if joins:
+        return Change(np.arange(3), [np.array([j]) for j in range(3, 8)], joins)
+    return Change(np.arange(8), [np.array([j]) for j in range(8)], joins)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+@pytest.mark.parametrize("kind", TARGETS)
+@pytest.mark.parametrize("unbiased", [True, False])
+@pytest.mark.parametrize("joins", [False, True])
+@pytest.mark.parametrize("grouped", [False, True])
+def test_scores_equal_the_kernel_of_the_remaining_columns(
+    kernel: Kernel, kind: str, unbiased: bool, joins: bool, grouped: bool
+) -> None:
+    y, change = TARGETS[kind], _change(joins, grouped)
+    outcome = changes(_problem(y, unbiased), kernel, change)
+    expected = np.array(
+        [
+            hsic(X[:, change.after(unit)], y, kernel=kernel, unbiased=unbiased)
+            for unit in change.units
+        ]
+    )
+    scale = np.abs(expected).max()
+    np.testing.assert_allclose(outcome.scores, expected, atol=1e-8 * scale, rtol=1e-8)
+    before = hsic(X[:, change.base], y, kernel=kernel, unbiased=unbiased)
+    assert outcome.value == pytest.approx(before, rel=1e-8, abs=1e-8 * scale)
+
+
+@pytest.mark.parametrize("joins", [False, True])
+def test_single_precision_ranks_alike_within_its_bound(joins: bool) -> None:
+    wide = rng.normal(size=(200, 300))
+    y = (wide[:, 0] + wide[:, 1] > 0).astype(int)
+    target = TargetWeights.of(read_target_side(y, "auto"), True)
+    base = np.arange(300) if not joins else np.arange(100)
+    units = [np.array([j]) for j in (range(300) if not joins else range(100, 300))]
+    change = Change(base, units, joins)
+    kernel = Gaussian(np.sqrt(300))
+    double = changes(Problem(wide, target), kernel, change)
+    single = changes(Problem(wide, target, np.dtype(np.float32)), kernel, change)
+    spread = double.scores.std()
+    assert np.abs(single.scores - double.scores).max() < 1e-4 * spread
+    np.testing.assert_array_equal(np.argsort(single.scores), np.argsort(double.scores))
+    assert double.error < 1e-9 * spread
+    assert single.error < 1e-2 * spread
+
+
+@pytest.mark.parametrize("size", [3, 17, 1000])
+def test_strips_of_any_height_and_threads_agree(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    change = _change(joins=False, grouped=False)
+    expected = changes(_problem(TARGETS["many"], True), Gaussian(2.0), change).scores
+    monkeypatch.setattr(weights_module, "STRIP", size)
+    problem = _problem(TARGETS["many"], True)
+    np.testing.assert_allclose(changes(problem, Gaussian(2.0), change).scores, expected, rtol=1e-10)
+    threaded = Problem(problem.X, problem.weights, problem.dtype, n_jobs=2)
+    np.testing.assert_allclose(
+        changes(threaded, Gaussian(2.0), change).scores, expected, rtol=1e-10
+    )
+
+
+def test_long_tails_do_not_overflow() -> None:
+    tailed = X.copy()
+    tailed[0, 3] = 50.0 * X[:, 3].std()
+    y = TARGETS["classes"]
+    target = TargetWeights.of(read_target_side(y, "auto"), True)
+    for kernel in (Gaussian(1.0), Laplace(0.05)):
+        change = _change(joins=False, grouped=False)
+        outcome = changes(Problem(tailed, target), kernel, change)
+        expected = [hsic(tailed[:, change.after(unit)], y, kernel=kernel) for unit in change.units]
+        np.testing.assert_allclose(outcome.scores, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("unbiased", [True, False])
+@pytest.mark.parametrize("kind", TARGETS)
+def test_sparse_shares_equal_dense_ones(kind: str, unbiased: bool) -> None:
+    counts = rng.poisson(0.5, size=(60, 10)).astype(float)
+    target = TargetWeights.of(read_target_side(TARGETS[kind], "auto"), unbiased)
+    dense = column_shares(Problem(counts, target))
+    np.testing.assert_allclose(column_shares(Problem(sparse.csr_matrix(counts), target)), dense)
+    expected = [
+        hsic(counts[:, [j]], TARGETS[kind], kernel="linear", unbiased=unbiased) for j in range(10)
+    ]
+    np.testing.assert_allclose(dense, expected, atol=1e-12)
