@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --maxprocesses=2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types layering unit coverage references bench clean
+.PHONY: help demo test lint types layering unit coverage references bench calibrate clean
 
 help:
 	@echo "make demo        run examples/demo.py with the library as its users install it"
@@ -20,6 +20,7 @@ help:
 	@echo "make coverage    all tests and doctests, with coverage"
 	@echo "make references  run tests/references/make_*.py, which compute with other libraries"
 	@echo "make bench       run benchmarks/bench_*.py, side by side with other libraries"
+	@echo "make calibrate   simulate what the tests promise (about ten minutes on two cores)"
 	@echo "make clean       remove .venv, caches and builds"
 
 $(BIN)/python:
@@ -70,6 +71,9 @@ bench: $(VENV)/.bench-stamp
 	@set -e; for script in benchmarks/bench_*.py; do \
 	  test -e "$$script" || { echo "There is no benchmarks/bench_*.py yet." >&2; exit 1; }; \
 	  echo "$$script"; $(BIN)/python "$$script"; done
+
+calibrate: $(VENV)/.bench-stamp
+	$(BIN)/python benchmarks/calibration.py
 
 clean:
 	rm -rf $(VENV) build dist htmlcov .coverage .coverage.* .hypothesis \

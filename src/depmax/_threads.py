@@ -35,9 +35,9 @@ def map_threads(
 
 
 @contextmanager
-def one_blas_thread(n_jobs: int | None) -> Iterator[None]:
-    """Keep BLAS to one thread in each of several threads; leave it alone otherwise."""
-    if effective_n_jobs(n_jobs) == 1:
+def one_blas_thread(n_jobs: int | None = None, *, always: bool = False) -> Iterator[None]:
+    """Keep BLAS to one thread in each of several threads, and ``always`` for small matrices."""
+    if effective_n_jobs(n_jobs) == 1 and not always:
         yield
         return
     with threadpool_limits(limits=1, user_api="blas"):

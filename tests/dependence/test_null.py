@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from depmax import hsic_test
 from depmax.dependence import null
 from depmax.dependence.null import permutation_law, spread, u_centred
 from depmax.dependence.sides import read_side
@@ -50,10 +51,56 @@ def test_a_subset_of_rows_stands_for_all(monkeypatch: pytest.MonkeyPatch) -> Non
     assert part.leading[0] == pytest.approx(whole.leading[0], rel=0.1)
 
 
+@pytest.mark.parametrize("kernel", [Gaussian(1.0), Linear(), Gaussian(3.0)])
+def test_iterated_subspace_finds_the_leading_eigenvalues(kernel: Kernel) -> None:
+    centred = u_centred(kernel(rng.normal(size=(400, 3))))
+    exact = np.linalg.eigvalsh(centred)[::-1]
+    found = null.leading_eigenvalues(centred)
+    np.testing.assert_allclose(found[:2], exact[:2], rtol=1e-3)
+
+
 def test_a_constant_side_gives_pvalue_one() -> None:
     constant = read_side(np.ones((20, 1)), Gaussian(1.0))
     other = read_side(rng.normal(size=(20, 1)), Gaussian(1.0))
     assert permutation_law(spread(constant), spread(other), 20).sf(1e-17) == 1.0
+
+
+@pytest.mark.parametrize("m", [1200, 3000])
+def test_low_rank_sides_beyond_the_subset_are_calibrated(m: int) -> None:
+    """Most of the variance sits in the leading weights, so the remainder is almost nothing."""
+    local = np.random.default_rng(0)
+    pvalues = [
+        hsic_test(
+            local.normal(size=(m, 3)),
+            local.normal(size=m),
+            kernel=kernel,
+            target_kernel=target,
+            method="gamma",
+        ).pvalue
+        for kernel, target in (("linear", "gaussian"), ("linear", "linear"), ("gaussian", "linear"))
+        for _ in range(4)
+    ]
+    assert min(pvalues) > 0.001
+    assert max(pvalues) < 1.0
+
+
+def test_class_targets_of_few_rows_have_a_law() -> None:
+    for seed in range(60, 100):
+        local = np.random.default_rng(seed)
+        test = hsic_test(local.normal(size=(30, 2)), local.integers(0, 3, 30), method="gamma")
+        assert 0.0 < test.pvalue <= 1.0
+
+
+def test_an_offset_changes_no_pvalue() -> None:
+    local = np.random.default_rng(1)
+    x = local.normal(size=(200, 2))
+    y = x[:, 0] + local.normal(size=200)
+    for method in ("gamma", "permutation"):
+        near, far = (
+            hsic_test(x + shift, y, kernel="linear", method=method, random_state=0).pvalue
+            for shift in (0.0, 1e6)
+        )
+        assert far == pytest.approx(near, rel=1e-3)
 
 
 def test_inverse_of_the_tail() -> None:

@@ -10,17 +10,16 @@ import numpy as np
 from numba import njit
 
 
-@njit("float64(float64[::1], int64)", cache=True, nogil=True)
-def median_gap(x, size):  # type: ignore[no-untyped-def]
-    """Median distance between at most ``size`` evenly spaced order statistics of sorted x.
+@njit("float64(float64[::1])", cache=True, nogil=True)
+def median_gap(x):  # type: ignore[no-untyped-def]
+    """Median distance between the values of sorted x.
 
     The smallest distance that half of the pairs do not exceed, by bisection over counts; where
     more than half of the pairs coincide, half of the pairs that do not. 1 if all x are equal.
     """
-    m = x.shape[0]
-    size = min(size, m)
+    size = x.shape[0]
     pairs = size * (size - 1) // 2
-    low, high = 0.0, x[m - 1] - x[0]
+    low, high = 0.0, x[size - 1] - x[0]
     if high <= 0.0:
         return 1.0
     wanted = -1  # the first round counts coincidences and sets the goal
@@ -28,8 +27,7 @@ def median_gap(x, size):  # type: ignore[no-untyped-def]
         middle = 0.0 if wanted < 0 else 0.5 * (low + high)
         count, left = 0, 0
         for right in range(size):
-            value = x[right * (m - 1) // (size - 1)]
-            while value - x[left * (m - 1) // (size - 1)] > middle:
+            while x[right] - x[left] > middle:
                 left += 1
             count += right - left
         if wanted < 0:

@@ -47,9 +47,10 @@ def hsic_test(
     method : {"permutation", "gamma"}, default="permutation"
         ``"permutation"`` compares unbiased HSIC with its values after random permutations of Y;
         the p-value (1 + b)/(1 + B) is exact for any kernel and sample size.
-        ``"gamma"`` takes the tail of the gamma law (Pearson's type III) with the exact mean,
-        variance and skewness of all permutations: no repetition, any number of digits. Beyond
-        1,024 samples the skewness comes from a random subset of rows.
+        ``"gamma"`` takes the gamma law (Pearson's type III) with the exact mean, variance and
+        skewness of all permutations, and beyond one standard deviation a chi-square mixture with
+        the same moments: no repetition, any number of digits. Beyond 1,024 samples skewness and
+        mixture come from a random subset of rows.
     n_permutations : int, default=1000
     random_state : int, RandomState or None
     n_jobs : int, optional

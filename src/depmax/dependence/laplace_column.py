@@ -12,7 +12,7 @@ from depmax.dependence.terms import Terms
 #: Order statistics that the median distance of a column is taken from.
 MEDIAN_POINTS = 1000
 #: Order statistics that the leading eigenvalues of a column's kernel are taken from.
-SPECTRUM_POINTS = 200
+SPECTRUM_POINTS = 120
 
 
 @dataclass(frozen=True)
@@ -49,9 +49,11 @@ class LaplaceColumn:
         from depmax.dependence._laplace_loop import median_gap
 
         values = np.ascontiguousarray(column, dtype=np.float64)
-        order = np.argsort(values, kind="stable")
+        order = np.argsort(values)
         ordered = values[order]
-        width = float(median_gap(ordered, MEDIAN_POINTS)) if bandwidth is None else bandwidth
+        width = bandwidth
+        if width is None:
+            width = float(median_gap(evenly_spaced(ordered, MEDIAN_POINTS)))
         decays = np.empty_like(ordered)
         decays[0] = 0.0
         np.subtract(ordered[:-1], ordered[1:], out=decays[1:])
@@ -81,9 +83,9 @@ class LaplaceColumn:
     def leading(self) -> tuple[float, ...]:
         """Leading eigenvalues of the U-centred kernel matrix, from evenly spaced rows."""
         m = len(self.order)
-        size = min(m, SPECTRUM_POINTS)
-        rows = np.arange(size) * (m - 1) // (size - 1)
-        places = (self.values[rows] - self.values[0]) / self.bandwidth
+        places = evenly_spaced(self.values, SPECTRUM_POINTS)
+        size = len(places)
+        places = (places - places[0]) / self.bandwidth
         gram = np.exp(-np.abs(places[:, np.newaxis] - places[np.newaxis, :]))
         return tuple(m / size * leading_eigenvalues(u_centred(gram)))
 
@@ -129,6 +131,12 @@ class LaplaceColumn:
         )
         trace += -3.0 * (delta @ rows) - _cubes(delta)
         return Spread(float(rows.sum()), float(sum_cubes), float(trace)), total
+
+
+def evenly_spaced(ordered: np.ndarray, size: int) -> np.ndarray:
+    """At most ``size`` of the sorted values, evenly spaced by rank, the ends included."""
+    m = len(ordered)
+    return ordered if m <= size else ordered[np.arange(size) * (m - 1) // (size - 1)]
 
 
 def _cubes(vector: np.ndarray) -> float:

@@ -12,8 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import linalg, special
+from scipy import special
 
+from depmax.dependence.pilot import steady
 from depmax.dependence.sides import Side
 from depmax.dependence.tails import ChiSquareMixture
 
@@ -27,6 +28,9 @@ ROUNDING = 1e-24
 TAIL = 1.0
 #: Leading eigenvalues of each side that the tail is taken from.
 LEADING = 4
+#: Up to so many rows all eigenvalues are computed; beyond, a subspace is iterated so many times.
+DIRECT_ROWS = 300
+SUBSPACE_STEPS = 8
 
 
 @dataclass(frozen=True)
@@ -64,6 +68,8 @@ class PermutationLaw:
             weights = np.array(self.weights)
             variance = 1.0 - 2.0 * float(np.sum(weights**2))
             third = self.skewness - 8.0 * float(np.sum(weights**3))
+            # no remainder has a longer tail than the leading weight
+            third = min(third, 4.0 * weights[0] * max(variance, 0.0))
             return ChiSquareMixture(weights, variance, third).sf(z)
         if abs(self.skewness) < FLAT:
             return float(special.ndtr(-z))
@@ -132,7 +138,7 @@ def spread(side: Side, squares: float | None = None) -> Spread:
     rows = np.arange(m)
     if m > SKEWNESS_ROWS:
         rows = np.random.default_rng(0).choice(m, SKEWNESS_ROWS, replace=False)
-    gram = side.take(rows).gram()
+    gram = steady(side.take(rows)).gram()
     centred = u_centred(gram)
     s = len(rows)
     product = centred @ centred
@@ -157,15 +163,12 @@ def spread(side: Side, squares: float | None = None) -> Spread:
 def leading_eigenvalues(centred: np.ndarray) -> np.ndarray:
     """The few largest eigenvalues of a U-centred matrix, largest first."""
     size = centred.shape[0]
-    if size > 300:
-        from scipy.sparse.linalg import eigsh
-
-        start = np.random.default_rng(0).normal(size=size)
-        return np.sort(
-            eigsh(centred, LEADING, which="LA", v0=start, tol=1e-4, return_eigenvectors=False)
-        )[::-1]
-    first = max(0, size - LEADING)
-    return linalg.eigvalsh(centred, subset_by_index=[first, size - 1])[::-1]
+    if size <= DIRECT_ROWS:
+        return np.linalg.eigvalsh(centred)[::-1][:LEADING]
+    basis = np.random.default_rng(0).normal(size=(size, 3 * LEADING))
+    for _ in range(SUBSPACE_STEPS):
+        basis = np.linalg.qr(centred @ basis)[0]
+    return np.linalg.eigvalsh(basis.T @ centred @ basis)[::-1][:LEADING]
 
 
 def u_centred(gram: np.ndarray) -> np.ndarray:

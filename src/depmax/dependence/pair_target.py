@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from scipy import sparse
 
 from depmax._inputs import Target, read_target
 from depmax.dependence.laplace_column import TargetCoordinates
@@ -24,6 +25,8 @@ from depmax.kernels import KernelLike
 MAX_DIRECTIONS = 9
 #: Part of the trace that a target kernel without exact coordinates may lose.
 TARGET_TOL = 1e-3
+#: What rounding may leave of nothing.
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ class PairTarget:
                 return cls._of_numbers(target.vectors, bases)
         coordinates = _coordinates(y, target_kernel)
         require_equal_length(bases.n_samples, coordinates.shape[1])
-        directions = whitened(coordinates)
+        directions = whitened(coordinates, ROUNDING * float(np.abs(coordinates).max()))
         effects = find_main_effects(directions, bases)
         return cls(whitened(residuals(directions, bases, effects)), effects)
 
@@ -75,11 +78,16 @@ class PairTarget:
         return cls(whitened(residuals(scores, bases, effects)), effects)
 
 
-def whitened(rows: np.ndarray) -> np.ndarray:
-    """The leading principal directions of rows, each with mean 0 and mean square 1."""
-    psi = TargetCoordinates.of(rows.T, tol=NOTHING**2).psi[:, :MAX_DIRECTIONS].T
+def whitened(rows: np.ndarray, floor: float = NOTHING) -> np.ndarray:
+    """The leading principal directions of rows, each with mean 0 and mean square 1.
+
+    Directions whose root mean square is at most ``floor`` are left out.
+    """
+    if not len(rows):
+        return rows
+    psi = TargetCoordinates.of(rows.T, tol=ROUNDING).psi[:, :MAX_DIRECTIONS].T
     norms = root_mean_square(psi)
-    kept = norms > NOTHING * max(1.0, float(np.abs(rows).max(initial=0.0)))
+    kept = norms > floor
     return psi[kept] / norms[kept, np.newaxis]
 
 
@@ -87,7 +95,8 @@ def _coordinates(y: Any, target_kernel: KernelLike | Literal["auto"]) -> np.ndar
     """Coordinates of the target kernel as rows, exact where it has them."""
     side = read_target_side(y, target_kernel)
     if side.is_narrow:
-        return side.centred_coordinates().T
+        exact = side.coordinates(slice(None))
+        return np.asarray(exact.toarray() if sparse.issparse(exact) else exact, dtype=np.float64).T
     from depmax.maps import IncompleteCholesky
 
     factor = IncompleteCholesky(n_components=None, kernel=side.kernel, tol=TARGET_TOL)

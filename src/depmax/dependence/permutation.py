@@ -11,6 +11,7 @@ import numpy as np
 from scipy import fft
 
 from depmax._threads import map_threads
+from depmax.dependence.pilot import steady
 from depmax.dependence.sides import Side
 from depmax.rows import slices
 
@@ -30,6 +31,7 @@ def permuted_statistics(
     """The varying part of HSIC₁ as observed and for ``n_permutations`` random permutations."""
     if x.is_narrow and y.is_narrow:
         return _of_coordinates(x, y, n_permutations, rng)
+    x, y = steady(x), steady(y)
     if x.n_samples > STREAM_ROWS and (x.is_narrow or y.is_narrow):
         gram, narrow = (x, y) if y.is_narrow else (y, x)
         return _of_stream(gram, narrow, n_permutations, rng)

@@ -41,6 +41,12 @@ class AboutPilot(Side):
     means: np.ndarray  # ⟨φ(x), μ⟩ of every row
     constant: float  # ‖μ‖²
 
+    def take(self, indices: np.ndarray) -> Side:
+        """The same origin and kernel on some of the rows."""
+        return AboutPilot(
+            self.kernel, self.rows[indices], len(indices), self.means[indices], self.constant
+        )
+
     def tile(self, rows: slice | np.ndarray, columns: slice | np.ndarray) -> np.ndarray:
         """Kernel values about the pilot's mean."""
         values: np.ndarray = super().tile(rows, columns) - self.means[rows, np.newaxis]

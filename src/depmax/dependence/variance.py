@@ -10,6 +10,7 @@ import numpy as np
 from scipy import special
 
 from depmax.dependence.null import permutation_law, spread
+from depmax.dependence.pilot import steady
 from depmax.dependence.sides import Side, read_pair
 from depmax.dependence.sums import TILE, TileSums, self_and_cross_terms, terms
 from depmax.dependence.terms import require_samples
@@ -39,8 +40,8 @@ def hsic_variance(
 ) -> float:
     """Variance of the unbiased HSIC estimate, to first order (Song et al., 2012, Theorem 5).
 
-    O(m²) from kernels, with linear memory; O(m r²) from maps with r coordinates. Zero where the
-    estimated first-order variance is not positive, as happens under independence.
+    O(m²) from kernels, with linear memory; O(m r²) from maps with r coordinates. Near zero under
+    independence, where the estimate varies at second order only.
 
     Parameters
     ----------
@@ -73,8 +74,8 @@ def hsic_interval(
     """Normal confidence interval for HSIC.
 
     Valid under dependence only: for independent X and Y the estimate is not normal, so use
-    :func:`depmax.hsic_test` to decide whether there is dependence at all. With 20 samples the
-    95 % interval covers about 83 %, with 50 about 93 %, with 200 about 94 %.
+    :func:`depmax.hsic_test` to decide whether there is dependence at all. With few samples it
+    covers too little: at a level of 95 % about 85 % with 20 samples, 92 % with 50, 94 % with 200.
 
     Parameters
     ----------
@@ -187,6 +188,7 @@ def shares_of_rows(x: Side, y: Side) -> np.ndarray:
 def _tile_shares(x: Side, y: Side) -> np.ndarray:
     """(Ã ∘ B̃)1 in two visits to the tiles: row sums first, then the centred products."""
     m = x.n_samples
+    x, y = steady(x), steady(y)
     sums = TileSums.of(x, y, zero_diagonal=True).row_sums
     means = sums / (m - 2)  # u with Ã_ij = K_ij - u_i - u_j + c
     constants = sums.sum(axis=1) / ((m - 1) * (m - 2))

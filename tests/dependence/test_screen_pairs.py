@@ -1,0 +1,399 @@
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.stats import false_discovery_control
+
+from depmax.datasets import make_mixed
+from depmax.dependence.pair_columns import ColumnBases, Transform
+from depmax.dependence.pair_confirmation import interactions
+from depmax.dependence.pair_main_effects import class_residuals
+from depmax.dependence.pair_ranking import BestPairs, Law
+from depmax.dependence.pair_target import PairTarget
+from depmax.dependence.screen_pairs import PairScreening, screen_pairs
+
+module = importlib.import_module("depmax.dependence.screen_pairs")
+
+fixed = np.random.default_rng(0)
+M = 150
+ANGLE = fixed.uniform(0.0, 2.0 * np.pi, M)
+COUNTS = fixed.integers(0, 3, M).astype(float)
+NORMAL = fixed.normal(size=(M, 12))
+#: Everything that can go wrong in a column: correlated, skewed, few values, on a circle.
+X = np.column_stack(
+    [
+        NORMAL[:, 0],
+        NORMAL[:, 0] + 0.3 * NORMAL[:, 1],
+        np.exp(2.0 * NORMAL[:, 2]),
+        NORMAL[:, 3] > 0.5,
+        COUNTS,
+        COUNTS**2 + NORMAL[:, 4],
+        np.cos(ANGLE),
+        np.sin(ANGLE),
+        NORMAL[:, 5] + 0.9 * NORMAL[:, 6],
+        NORMAL[:, 6],
+    ]
+)
+LATENT = X[:, 0] + 4.0 * X[:, 6] * X[:, 7] + fixed.normal(size=M)
+TARGETS = {
+    "binary": (LATENT > 1.0).astype(int),
+    "classes": np.digitize(LATENT, [-1.0, 0.5, 1.5]),
+    "numbers": LATENT + fixed.exponential(size=M),
+    "outputs": np.column_stack([LATENT, fixed.normal(size=M)]),
+    "multilabel": np.column_stack([LATENT > 0, LATENT > 1, NORMAL[:, 7] > 0]).astype(int),
+}
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(1)
+
+
+def explicit_score(columns: tuple[np.ndarray, np.ndarray], target: np.ndarray) -> float:
+    """Least squares on the raw powers, then the larger of two variances (the docstring)."""
+    a, b = columns
+    nuisance = np.column_stack([np.ones(len(a)), a, a**2, b, b**2])
+    z = (a - a.mean()) / a.std() * (b - b.mean()) / b.std()
+    left = z - nuisance @ np.linalg.lstsq(nuisance, z, rcond=1e-10)[0]
+    total = 0.0
+    for t in target:
+        robust, classical = np.sum(left**2 * t**2), np.sum(left**2) * np.mean(t**2)
+        total += np.sum(left * t) ** 2 / max(robust, classical) / len(t)
+    return total
+
+
+@pytest.mark.parametrize("transform", ["normal_scores", "clip"])
+@pytest.mark.parametrize("kind", TARGETS)
+def test_every_pair_equals_explicit_least_squares(kind: str, transform: Transform) -> None:
+    found = screen_pairs(X, TARGETS[kind], transform=transform, full=True, n_permutations=0)
+    bases = ColumnBases.of(X, transform)
+    target = PairTarget.of(TARGETS[kind], "auto", bases)
+    assert found.matrix is not None
+    for i in range(X.shape[1]):
+        for j in range(i + 1, X.shape[1]):
+            columns = (bases.linear[i], bases.linear[j])
+            expected = explicit_score(columns, target.directions)
+            assert found.matrix[i, j] == pytest.approx(expected, abs=1e-8)
+    np.testing.assert_array_equal(found.matrix, found.matrix.T)
+    assert found.main_effects == target.main_effects
+
+
+def test_the_score_is_a_squared_partial_correlation_where_the_classical_variance_rules(
+    rng: np.random.Generator,
+) -> None:
+    m = 400
+    columns, noise = rng.normal(size=(m, 3)), rng.normal(size=m)
+    target = (columns[:, 0] * columns[:, 1] + 2.0 * noise > 0).astype(int)
+    found = screen_pairs(columns, target, n_pairs=1)
+    product = columns[:, 0] * columns[:, 1]
+    nuisance = np.column_stack([np.ones(m), columns[:, :2], columns[:, :2] ** 2])
+    sides = [v - nuisance @ np.linalg.lstsq(nuisance, v)[0] for v in (product, target)]
+    partial = np.corrcoef(*sides)[0, 1]
+    assert found.pairs.tolist() == [[0, 1]]
+    assert found.scores[0] == pytest.approx(partial**2, rel=0.1)
+
+
+@pytest.mark.parametrize("tile", [1, 3, 7])
+def test_tiles_and_threads_change_nothing(tile: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = screen_pairs(X, TARGETS["numbers"], full=True, random_state=0)
+    monkeypatch.setattr(module, "TILE", tile)
+    tiled = screen_pairs(X, TARGETS["numbers"], full=True, random_state=0, n_jobs=2)
+    np.testing.assert_array_equal(tiled.pairs, whole.pairs)
+    for name in ("scores", "pvalues", "pvalues_adjusted", "pvalues_permutation", "matrix"):
+        np.testing.assert_allclose(
+            getattr(tiled, name), getattr(whole, name), rtol=1e-8, atol=1e-14
+        )
+
+
+@pytest.mark.parametrize("n_pairs", [1, 10, 44, 45, 1000])
+def test_the_kept_pairs_are_the_best_of_the_matrix(
+    n_pairs: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "TILE", 4)
+    found = screen_pairs(X, TARGETS["binary"], n_pairs=n_pairs, full=True, n_permutations=0)
+    assert found.matrix is not None
+    first, second = np.triu_indices(X.shape[1], 1)
+    scores = found.matrix[first, second]
+    order = np.argsort(-scores, kind="stable")[:n_pairs]
+    np.testing.assert_array_equal(found.pairs, np.column_stack([first, second])[order])
+    np.testing.assert_array_equal(found.scores, scores[order])
+    assert found.n_tested == 45
+
+
+@pytest.mark.parametrize("n_pairs", [5, 60, 500, 5000])
+def test_adjustment_is_over_all_pairs(n_pairs: int, rng: np.random.Generator) -> None:
+    d, law = 100, Law(n_samples=300, n_directions=1)
+    scores = np.triu(rng.chisquare(1, size=(d, d)), 1)
+    scores[:15, 15:30] += rng.uniform(0.0, 40.0, size=(15, 15))
+    scores /= law.n_samples
+    best = BestPairs(min(n_pairs, d * (d - 1) // 2), law)
+    best.add(scores, slice(0, d), slice(0, d))
+    pvalues = law.pvalues(best.kept()[0])
+    everything = false_discovery_control(law.pvalues(scores[np.triu_indices(d, 1)]))
+    expected = np.sort(everything)[: len(pvalues)]
+    np.testing.assert_allclose(best.adjusted(pvalues), expected, rtol=0.01)
+    assert (best.adjusted(pvalues) >= expected * (1.0 - 1e-12)).all()
+
+
+def test_a_raised_pvalue_never_lowers_another(rng: np.random.Generator) -> None:
+    d, law = 60, Law(n_samples=300, n_directions=1)
+    scores = np.triu(rng.chisquare(1, size=(d, d)) + 25.0 * (rng.random((d, d)) < 0.1), 1)
+    best = BestPairs(40, law)
+    best.add(scores / law.n_samples, slice(0, d), slice(0, d))
+    pvalues = law.pvalues(best.kept()[0])
+    before = best.adjusted(pvalues)
+    raised = pvalues.copy()
+    raised[[0, 7]] = 0.3
+    after = best.adjusted(raised)
+    assert (after >= before).all()
+    assert (after[[0, 7]] >= 0.3).all()
+
+
+def test_finds_an_exclusive_or_among_200_columns(rng: np.random.Generator) -> None:
+    columns = rng.normal(size=(500, 200))
+    target = np.where(columns[:, 17] * columns[:, 120] > 0, "in", "out")
+    flipped = rng.random(500) < 0.2
+    target[flipped] = rng.permutation(target[flipped])
+    found = screen_pairs(columns, target, random_state=0)
+    assert found.pairs[0].tolist() == [17, 120]
+    assert found.pvalues_adjusted[0] < 1e-6
+    assert found.pvalues_permutation[0] == pytest.approx(0.001)
+    assert np.sum(found.pvalues_adjusted < 0.05) <= 2
+    assert len(found.pairs) == 1000
+    assert found.n_tested == 19_900
+
+
+def test_finds_the_pair_of_the_mixed_problem_and_its_main_effects() -> None:
+    problem = make_mixed(500, 200, random_state=0)
+    found = screen_pairs(problem.X, problem.y, n_pairs=10, random_state=0)
+    assert tuple(found.pairs[0]) == problem.interactions[0]
+    assert found.pvalues_adjusted[0] < 1e-4
+    assert set(found.main_effects) == set(problem.relevant) - set(problem.interactions[0])
+
+
+@pytest.mark.parametrize("kind", ["numbers", "classes", "outputs"])
+def test_finds_an_interaction_in_every_type_of_target(kind: str, rng: np.random.Generator) -> None:
+    columns = rng.normal(size=(400, 30))
+    latent = columns[:, 3] + 1.5 * columns[:, 4] * columns[:, 20] + rng.normal(size=400)
+    targets = {
+        "numbers": np.exp(0.5 * latent),
+        "classes": np.digitize(latent, [-1.5, 0.0, 1.5]),
+        "outputs": np.column_stack([rng.normal(size=400), latent]),
+    }
+    found = screen_pairs(columns, targets[kind], n_pairs=3, random_state=0)
+    assert found.pairs[0].tolist() == [4, 20]
+    assert found.pvalues_adjusted[0] < 1e-6
+
+
+def test_a_number_shows_interactions_in_its_spread(rng: np.random.Generator) -> None:
+    columns = rng.normal(size=(500, 20))
+    target = np.exp(0.7 * columns[:, 2] * columns[:, 9]) * rng.normal(size=500)
+    found = screen_pairs(columns, target, n_pairs=1, random_state=0)
+    assert found.pairs.tolist() == [[2, 9]]
+    assert found.pvalues_adjusted[0] < 1e-4
+
+
+def correlated(rng: np.random.Generator, m: int, d: int) -> np.ndarray:
+    factors = np.repeat(rng.normal(size=(m, d // 5)), 5, axis=1)
+    return 0.9 * factors + 0.44 * rng.normal(size=(m, d))
+
+
+def rare_class(columns: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    latent = columns[:, 0] + columns[:, 10] - columns[:, 20] + rng.normal(size=len(columns))
+    return (latent > 2.0).astype(int)
+
+
+def three_classes(columns: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    latent = columns[:, 0] + columns[:, 10] ** 2 + rng.normal(size=len(columns))
+    return np.digitize(latent, [0.5, 2.0])
+
+
+def skewed_number(columns: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return columns[:, 0] + columns[:, 10] ** 2 + 2.0 * rng.exponential(size=len(columns))
+
+
+def changing_spread(columns: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return columns[:, 0] + columns[:, 10] * rng.normal(size=len(columns))
+
+
+NULLS = [rare_class, three_classes, skewed_number, changing_spread]
+
+
+@pytest.mark.parametrize("target", NULLS)
+@pytest.mark.parametrize("power", [False, True])
+def test_main_effects_and_correlated_columns_do_not_leak(
+    target: Callable[..., np.ndarray], power: bool, rng: np.random.Generator
+) -> None:
+    """Null pairs of correlated columns, skewed or not, for targets with strong main effects."""
+    pvalues = []
+    for _ in range(6):
+        columns = correlated(rng, 300, 60)
+        labels = target(columns, rng)
+        columns = np.exp(columns) if power else columns
+        found = screen_pairs(columns, labels, n_pairs=60 * 59 // 2, n_permutations=0)
+        pvalues.append(found.pvalues)
+    rates = np.concatenate(pvalues)
+    assert 0.01 < np.mean(rates < 0.05) < 0.07
+    assert np.mean(rates < 1e-3) < 3e-3
+
+
+def test_naive_products_would_leak(rng: np.random.Generator) -> None:
+    """What the nuisance bases are for: a plain correlation with the product is fooled."""
+    columns = correlated(rng, 1000, 10)
+    target = columns[:, 0] ** 2 + rng.normal(size=1000)
+    product = columns[:, 1] * columns[:, 2]
+    assert np.corrcoef(product, target)[0, 1] > 0.3
+    found = screen_pairs(columns, target, n_pairs=45, n_permutations=0)
+    assert found.pvalues_adjusted.min() > 0.01
+    assert found.main_effects[0] == 0
+
+
+def test_the_logistic_model_removes_what_its_columns_explain(rng: np.random.Generator) -> None:
+    columns = rng.normal(size=(2000, 3))
+    bases = ColumnBases.of(columns, "normal_scores")
+    odds = 2.0 * columns[:, 0] + 2.0 * columns[:, 1] - 2.5
+    labels = (rng.logistic(size=2000) < odds).astype(int)
+    indicators = np.stack([labels == 0, labels == 1]).astype(float)
+    left = class_residuals(indicators, bases, (0, 1))[1]
+    z = interactions(np.array([[0, 1]]), bases)[0]
+    plain = labels - labels.mean()
+    assert abs(np.corrcoef(z, plain)[0, 1]) > 0.1
+    assert abs(np.corrcoef(z, left)[0, 1]) < 0.06
+    np.testing.assert_allclose(bases.of_columns((0, 1)) @ left / 2000, 0.0, atol=1e-12)
+
+
+def test_permutations_refute_what_chance_can_do(
+    monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
+) -> None:
+    """With a level of 1 every pair is permuted, and null pairs get the share of permutations."""
+    monkeypatch.setattr(module, "LEVEL", 1.01)
+    columns = rng.normal(size=(120, 12))
+    labels = rng.integers(0, 2, 120)
+    found = screen_pairs(columns, labels, n_permutations=199, random_state=0)
+    plain = screen_pairs(columns, labels, n_permutations=0)
+    assert not np.isnan(found.pvalues_permutation).any()
+    np.testing.assert_array_equal(found.pairs, plain.pairs)
+    refuted = found.pvalues_permutation > 1 / 200
+    expected = np.maximum(plain.pvalues, found.pvalues_permutation)
+    np.testing.assert_allclose(found.pvalues[refuted], expected[refuted])
+    np.testing.assert_allclose(found.pvalues_permutation, plain.pvalues, atol=0.2)
+    assert (found.pvalues_adjusted >= plain.pvalues_adjusted - 1e-12).all()
+    assert np.isnan(plain.pvalues_permutation).all()
+    same = screen_pairs(columns, labels, n_permutations=199, random_state=0)
+    np.testing.assert_array_equal(found.pvalues_permutation, same.pvalues_permutation)
+
+
+def test_order_scale_and_monotone_changes_of_columns_do_not_matter(
+    rng: np.random.Generator,
+) -> None:
+    order = rng.permutation(M)
+    moved = np.column_stack([np.cbrt(X[:, :3]), 100.0 * X[:, 3:] + 7.0])[order]
+    one = screen_pairs(X, TARGETS["numbers"], full=True, n_permutations=0)
+    other = screen_pairs(moved, TARGETS["numbers"][order], full=True, n_permutations=0)
+    np.testing.assert_allclose(one.matrix, other.matrix, atol=1e-8)
+
+
+@pytest.mark.parametrize("transform", ["normal_scores", "clip"])
+def test_columns_with_nothing_to_say_score_zero(transform: Transform) -> None:
+    flag = NORMAL[:, 3] > 0
+    columns = np.column_stack([np.full(M, 0.1), X[:, 0], X[:, 0], -X[:, 0], flag, ~flag])
+    labels = TARGETS["binary"]
+    found = screen_pairs(columns, labels, n_pairs=15, transform=transform, full=True)
+    assert found.matrix is not None
+    empty = [(0, 1), (0, 4), (1, 2), (1, 3), (4, 5)]
+    assert all(found.matrix[pair] == 0.0 for pair in empty)
+    assert found.matrix[1, 4] > 0.0
+    assert np.isfinite(found.pvalues).all()
+    assert (found.pvalues[found.scores == 0.0] == 1.0).all()
+
+
+def test_heavy_tails_give_finite_scores_and_no_discoveries(rng: np.random.Generator) -> None:
+    wild = rng.standard_cauchy(size=(200, 40)) ** 3
+    for transform in ("normal_scores", "clip"):
+        found = screen_pairs(wild, rng.standard_cauchy(size=200), transform=transform)
+        assert np.isfinite(found.scores).all()
+        assert found.pvalues_adjusted.min() > 0.01
+
+
+def test_a_target_that_one_column_explains_has_no_interactions() -> None:
+    found = screen_pairs(X, X[:, 3].astype(int), n_permutations=0)
+    assert found.main_effects == (3,)
+    assert found.pvalues_adjusted.min() > 0.05
+    number = screen_pairs(X, np.full(M, 0.1), target_kernel="linear", n_permutations=0)
+    assert number.n_directions == 0
+    assert (number.pvalues == 1.0).all()
+
+
+def test_kernels_of_the_target() -> None:
+    linear = screen_pairs(X, TARGETS["outputs"], target_kernel="linear", n_pairs=1)
+    assert linear.n_directions == 2
+    gaussian = screen_pairs(X, TARGETS["numbers"], target_kernel="gaussian", n_pairs=1)
+    assert 5 < gaussian.n_directions <= 9
+    tiny = screen_pairs(X, 1e-9 * TARGETS["outputs"], target_kernel="linear", n_pairs=1)
+    np.testing.assert_allclose(tiny.scores, linear.scores, rtol=1e-8)
+    for found in (linear, gaussian):
+        assert found.pairs.tolist() == [[6, 7]]
+        assert found.pvalues_adjusted[0] < 1e-4
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_frames_in_frames_out(library: str) -> None:
+    frames = pytest.importorskip(library, reason="needs a data frame library")
+    names = [f"gene{column}" for column in range(X.shape[1])]
+    frame = frames.DataFrame(dict(zip(names, X.T, strict=True)))
+    found = screen_pairs(frame, TARGETS["binary"], n_pairs=4, random_state=0)
+    table = found.to_frame()
+    assert type(table).__module__.startswith(library)
+    assert (table["first"][0], table["second"][0]) == ("gene6", "gene7")
+    assert list(table["rank"]) == [1, 2, 3, 4]
+    np.testing.assert_array_equal(table["score"].to_numpy(), found.scores)
+    assert found.names == tuple(names)
+    plain = screen_pairs(X, TARGETS["binary"], n_pairs=4, random_state=0)
+    assert plain.names[:2] == ("x0", "x1")
+    np.testing.assert_array_equal(plain.scores, found.scores)
+
+
+def test_categories_with_two_levels_join_and_more_are_refused() -> None:
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"a": X[:, 0], "b": pd.Categorical(np.where(X[:, 3] > 0, "u", "v"))})
+    assert isinstance(screen_pairs(frame, TARGETS["binary"]), PairScreening)
+    frame["b"] = pd.Categorical(["u", "v", "w"] * 50)
+    with pytest.raises(TypeError, match="'b' has 3 categories"):
+        screen_pairs(frame, TARGETS["binary"])
+
+
+def test_bad_input_is_refused_by_name() -> None:
+    labels = TARGETS["binary"]
+    with pytest.raises(TypeError, match=r"screen_pairs .*X\.toarray\(\)"):
+        screen_pairs(sparse.csr_matrix(X), labels)
+    with pytest.raises(ValueError, match="n_pairs must be at least 1"):
+        screen_pairs(X, labels, n_pairs=0)
+    with pytest.raises(ValueError, match="n_permutations must not be negative"):
+        screen_pairs(X, labels, n_permutations=-1)
+    with pytest.raises(ValueError, match="'normal_scores' or 'clip'"):
+        screen_pairs(X, labels, transform="rank")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="at least two columns"):
+        screen_pairs(X[:, 0], labels)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        screen_pairs(X, labels[:-1])
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        screen_pairs(X, labels[:-1].astype(float), target_kernel="linear")
+    with pytest.raises(ValueError, match="one class only"):
+        screen_pairs(X, np.zeros(M, dtype=int))
+    with pytest.raises(ValueError, match="at least 4 samples"):
+        screen_pairs(X[:3], labels[:3])
+    holes = X.copy()
+    holes[4, 2] = np.nan
+    with pytest.raises(ValueError, match="NaN in column 2"):
+        screen_pairs(holes, labels)
+
+
+@pytest.mark.parametrize("m", [4, 7, 12])
+def test_few_samples_find_nothing(m: int, rng: np.random.Generator) -> None:
+    found = screen_pairs(rng.normal(size=(m, 8)), np.arange(m) % 2)
+    assert np.isfinite(found.scores).all()
+    assert found.pvalues_adjusted.min() > 0.05
