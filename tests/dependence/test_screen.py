@@ -88,7 +88,7 @@ def test_false_discoveries_stay_at_the_nominal_rate() -> None:
     assert np.mean(rates) <= 0.13
 
 
-KERNELS = [Gaussian(), "linear", Laplace(1.5), Laplace("maximize"), "subset"]
+KERNELS = [Gaussian(), "linear", Laplace(1.5), Laplace("maximize"), "subset", 2.0 * Laplace(1.0)]
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

@@ -91,6 +91,12 @@ def test_takes_every_type_of_target(y: np.ndarray) -> None:
     assert sorted(selector.ranking_) == list(range(1, 11))
 
 
+def test_scaled_and_summed_kernels_are_searched_as_they_are() -> None:
+    for kernel in (2.0 * Gaussian(2.0), 0.5 * Laplace(3.0), Gaussian(2.0) + Laplace(5.0)):
+        selector = BAHSIC(2, kernel=kernel, interactions=None).fit(X, XOR)
+        assert set(np.flatnonzero(selector.support_)) == {2, 5}
+
+
 def test_unsupervised_keeps_what_stands_for_the_rest() -> None:
     source = rng.normal(size=(100, 2))
     copies = source[:, [0, 0, 0, 1, 1, 1]] + 0.05 * rng.normal(size=(100, 6))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
@@ -67,16 +68,8 @@ class Sum(_Pair):
 
     @property
     def capabilities(self) -> Capabilities:
-        """A sum of products is no product over features, and categories multiply into neither."""
-        common = super().capabilities
-        return Capabilities(
-            vector_input=common.vector_input,
-            labels=common.labels,
-            stationary=common.stationary,
-            additive_over_features=common.additive_over_features,
-            sparse=common.sparse,
-            joins_categories=common.joins_categories,
-        )
+        """A sum of products is no product over features."""
+        return replace(super().capabilities, factors_over_features=False, telescopes=False)
 
     def features(self, X: Any) -> Any:
         """The coordinates of both kernels, side by side."""
@@ -101,15 +94,13 @@ class Product(_Pair):
 
     @property
     def capabilities(self) -> Capabilities:
-        """A product of sums is no sum over features."""
+        """A product of sums is no sum over features, and no category can be added to it."""
         common = super().capabilities
-        return Capabilities(
-            vector_input=common.vector_input,
-            labels=common.labels,
-            stationary=common.stationary,
-            factors_over_features=common.factors_over_features,
-            sparse=common.sparse,
-            joins_categories="multiply" if common.joins_categories == "multiply" else None,
+        joins: Literal["multiply"] | None = (
+            "multiply" if common.joins_categories == "multiply" else None
+        )
+        return replace(
+            common, additive_over_features=False, telescopes=False, joins_categories=joins
         )
 
     def features(self, X: Any) -> np.ndarray:
@@ -140,8 +131,13 @@ class Scaled(Kernel):
 
     @property
     def capabilities(self) -> Capabilities:
-        """What the inner kernel can do."""
-        return self.kernel.capabilities
+        """What the inner kernel can do, but for what a factor spoils."""
+        return replace(
+            self.kernel.capabilities,
+            factors_over_features=False,
+            telescopes=False,
+            changes_by="definition",
+        )
 
     @property
     def is_resolved(self) -> bool:

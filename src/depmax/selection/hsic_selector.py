@@ -45,7 +45,7 @@ class HSICSelector(DependenceSelector):
     def _accepts_sparse(self) -> bool:  # type: ignore[override]
         """Sparse columns are kept sparse where every column has its own share."""
         try:
-            return as_kernel(self.kernel).capabilities.additive_over_features
+            return as_kernel(self.kernel).capabilities.changes_by == "shares"
         except (TypeError, ValueError):  # fit is where a wrong kernel is refused
             return False
 
@@ -84,7 +84,7 @@ class HSICSelector(DependenceSelector):
 
     def _decide(self, setting: Setting, units: Units, X: Any, y: Any) -> Searched:
         """Order all units: the idle ones last, the rest by their shares or by the search."""
-        if setting.recipe.capabilities.additive_over_features:
+        if setting.recipe.capabilities.changes_by == "shares":
             return self._by_shares(setting, units)
         idle = units.idle()
         busy = np.flatnonzero(~idle)

@@ -116,6 +116,7 @@ def forward(setting: Setting, units: Sequence[int], wanted: int) -> Searched:
     """Add the units that make most dependence until ``wanted`` are in; rank the rest as left."""
     chosen: list[int] = []
     rest = list(units)
+    as_left = rest  # the rest, best first by the last round
     scores = np.zeros(len(setting.columns))
     path = []
     while rest and len(chosen) < wanted:
@@ -129,13 +130,11 @@ def forward(setting: Setting, units: Sequence[int], wanted: int) -> Searched:
             scores[unit] = outcome.scores[place]
         in_order = [rest[place] for place in ranked]
         chosen += in_order[: len(entering)]
-        rest = in_order[len(entering) :]
+        as_left = in_order[len(entering) :]
+        rest = sorted(as_left)
         path.append((len(chosen), float(outcome.scores[entering[-1]])))
         setting.report(len(chosen), path[-1][1])
-        left = rest
-        rest = sorted(rest)
-    order = chosen + (left if wanted and units else list(units))
-    return Searched(np.array(order), scores, tuple(path))
+    return Searched(np.array(chosen + as_left), scores, tuple(path))
 
 
 def _forward_kernel(setting: Setting, base: np.ndarray, rest: Sequence[int]) -> Kernel:
