@@ -19,7 +19,7 @@ from depmax.dependence.sides import Side
 from depmax.dependence.tails import ChiSquareMixture
 
 #: Rows that the third moment is taken from; beyond, a random subset with a fixed seed.
-SKEWNESS_ROWS = 1024
+SKEWNESS_ROWS = 768
 #: Below this skewness the gamma law is indistinguishable from the normal one.
 FLAT = 1e-6
 #: A U-centred matrix whose squares are this small a part of the kernel's own is zero.

@@ -1,6 +1,6 @@
 """Unbiased HSIC of many permutations at once, by three routes with one answer each.
 
-Only the parts that a permutation changes are computed: tr(K̃ L̃_π) and 1ᵀK̃ L̃_π 1.
+A permutation changes two of its terms, tr(K̃ L̃_π) and 1ᵀK̃ L̃_π 1.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ BLOCK = 32
 def permuted_statistics(
     x: Side, y: Side, n_permutations: int, rng: np.random.Generator, n_jobs: int = 1
 ) -> tuple[float, np.ndarray]:
-    """The varying part of HSIC₁ as observed and for ``n_permutations`` random permutations."""
+    """HSIC₁ as observed and for ``n_permutations`` random permutations of one side."""
     if x.is_narrow and y.is_narrow:
         return _of_coordinates(x, y, n_permutations, rng)
     x, y = steady(x), steady(y)
@@ -38,10 +38,9 @@ def permuted_statistics(
     return _of_orbits(x, y, n_permutations, rng, n_jobs)
 
 
-def _assemble(inner: np.ndarray, middle: np.ndarray, n_samples: int) -> tuple[float, np.ndarray]:
-    """Observed value (first entry) and permuted values of the varying part of HSIC₁."""
-    values = (inner - 2.0 * middle / (n_samples - 2)) / (n_samples * (n_samples - 3))
-    return float(values[0]), values[1:]
+def _assemble(inner: np.ndarray, middle: np.ndarray, outer: float, m: int) -> np.ndarray:
+    """HSIC₁ from tr K̃L̃_π, 1ᵀK̃L̃_π1 and the product of totals, which no permutation changes."""
+    return (inner - 2.0 * middle / (m - 2) + outer / ((m - 1) * (m - 2))) / (m * (m - 3))
 
 
 def _orders(n_samples: int, count: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
@@ -71,7 +70,8 @@ def _of_coordinates(
             norms = np.einsum("ij,ij->j", cross, cross).reshape(-1, width).sum(axis=1)
             inner[done : done + len(stacked)] = norms
             done, stacked = done + len(stacked), []
-    return _assemble(inner - middle, middle, len(phi))
+    values = _assemble(inner - middle, middle, squares_x.sum() * squares_y.sum(), len(phi))
+    return float(values[0]), values[1:]
 
 
 # --- one side has coordinates: Σ ψ_πᵀ K̃ ψ_π, blocks of K̃ against all permutations
@@ -82,6 +82,7 @@ def _of_stream(
     m, width = psi.shape
     squares = np.einsum("ij,ij->i", psi, psi)
     inner, middle = np.zeros(n_permutations + 1), np.zeros(n_permutations + 1)
+    total = 0.0
     orders = list(_orders(m, n_permutations, rng))
     batch = max(1, int(2**28 / (8 * m * width)))  # permutations of Ψ in a quarter of a gigabyte
     for part in slices(n_permutations + 1, batch):
@@ -93,8 +94,10 @@ def _of_stream(
             products = np.einsum("ij,ij->j", block @ stacked, stacked[rows])
             inner[part] += products.reshape(-1, width).sum(axis=1)
             sums = block.sum(axis=1)
+            total += sums.sum() if part.start == 0 else 0.0
             middle[part] -= [sums @ squares[order[rows]] for order in chosen]
-    return _assemble(inner, middle, m)
+    values = _assemble(inner, middle, -total * squares.sum(), m)  # L̃1 = -‖ψ_i‖²
+    return float(values[0]), values[1:]
 
 
 # --- two Gram matrices: orbits of cyclic shifts, one Fourier transform per diagonal
@@ -117,7 +120,7 @@ def _of_orbits(
         diagonals_y, sums_y = circular_diagonals(y.take(order), n_jobs)
         inner = correlate_diagonals(diagonals_x, diagonals_y, m, n_jobs)
         middle = fft.irfft(np.conj(spectrum_sums) * fft.rfft(sums_y), n=m)
-        collected.append((inner - 2.0 * middle / (m - 2)) / (m * (m - 3)))
+        collected.append(_assemble(inner, middle, sums_x.sum() * sums_y.sum(), m))
     values = np.concatenate(collected)
     chosen = rng.choice(np.arange(1, len(values)), n_permutations, replace=False)
     return float(values[0]), values[chosen]

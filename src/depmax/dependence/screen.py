@@ -95,7 +95,7 @@ def screen(
     Notes
     -----
     A p-value comes from the law of unbiased HSIC under permutations of the target: its exact mean
-    and variance, its skewness (the target's part from 1,024 rows if there are more), a gamma law
+    and variance, its skewness (the target's part from 768 rows if there are more), a gamma law
     for the body and a chi-square mixture for the tail. A constant column scores 0 with p-value 1.
 
     Examples

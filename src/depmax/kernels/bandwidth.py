@@ -14,10 +14,9 @@ from depmax.kernels.base import Choose, Kernel
 
 Bandwidth = float | Literal["median", "dimension", "maximize"]
 
-#: Up to so many rows the median distance is that of all pairs.
-MEDIAN_ROWS = 2000
-#: Beyond, it is that of so many random rows, drawn with a fixed seed.
-MEDIAN_SAMPLE = 1000
+#: Up to so many rows the median distance is that of all pairs; beyond, that of the pairs among so
+#: many random rows, drawn with a fixed seed.
+MEDIAN_ROWS = 1000
 #: Multiples of the median among which ``"maximize"`` chooses.
 GRID = tuple(2.0 ** np.arange(-4, 5))
 
@@ -88,7 +87,7 @@ def median_distance(X: Any, norm: int = 2) -> float:
     2.0
     """
     if X.shape[0] > MEDIAN_ROWS:
-        X = X[np.random.default_rng(0).choice(X.shape[0], MEDIAN_SAMPLE, replace=False)]
+        X = X[np.random.default_rng(0).choice(X.shape[0], MEDIAN_ROWS, replace=False)]
     if X.shape[0] < 2:
         return 1.0
     distances = _pairwise(X, norm)
