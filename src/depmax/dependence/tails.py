@@ -33,7 +33,9 @@ class ChiSquareMixture:
         r = np.sqrt(max(2.0 * (s * value - self._cumulant(s)), 0.0))
         q = s * np.sqrt(self._derivative(s, 2))
         tail = special.ndtr(-r) + np.exp(-0.5 * r**2) / np.sqrt(2.0 * np.pi) * (1.0 / q - 1.0 / r)
-        return float(np.clip(tail, 0.0, 1.0))
+        if tail <= 0.0:  # digits cancelled: Barndorff-Nielsen's form of the same cannot be negative
+            tail = special.ndtr(-(r + np.log(q / r) / r))
+        return float(min(tail, 1.0))
 
     def _gamma(self) -> tuple[float, float]:
         """Shape and scale of the remainder; shape 0 means a normal remainder."""
