@@ -21,7 +21,7 @@ from depmax.dependence.null import u_centred
 from depmax.dependence.sides import read_target_side
 from depmax.kernels import Gaussian
 from depmax.selection.changes import Change, Problem, changes
-from depmax.selection.changes.gaussian import Powers
+from depmax.selection.changes.gaussian import Series
 from depmax.selection.weights import TargetWeights
 
 
@@ -113,8 +113,9 @@ def scoring_pass(m: int, d: int, results: dict[str, Any]) -> None:
     task = Problem(X, target, np.dtype(np.float32), 2)
     seconds = best_seconds(lambda: changes(task, Gaussian(np.sqrt(d)), change), 5)
     single = X.astype(np.float32)
-    powers = Powers.of(single, 0.5 / d, np.abs(single).max(axis=0).astype(float))
-    widths = [d, d, *[term.shape[1] for term in powers.terms]]  # distances, shifts, powers
+    needed = Series.of(task, np.arange(d), 0.5 / d).needed
+    powers = [int(np.sum(needed >= k)) for k in range(1, needed.max() + 1)]
+    widths = [d, d, *powers]  # distances, shifts, powers
     square = np.random.default_rng(0).normal(size=(m, m)).astype(np.float32)
     bound = sum(best_seconds(lambda w=w: square @ single[:, :w], 5) for w in widths) / 2
     results["pass"] = {"seconds": seconds, "gemm_bound": bound, "products": len(widths)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,12 +16,11 @@ from depmax.dependence.terms import MINIMUM, require_samples
 from depmax.kernels import as_kernel
 from depmax.kernels.base import Kernel
 from depmax.selection.base import DependenceSelector, Ranking
-from depmax.selection.changes import Problem
+from depmax.selection.blocks import Blocks
 from depmax.selection.changes.linear import column_shares
 from depmax.selection.search import Searched, Setting
 from depmax.selection.significance import significant_units
 from depmax.selection.units import Units, make_units
-from depmax.selection.weights import TargetWeights
 
 #: From so many kernel entries times columns on, products are made in single precision.
 SINGLE_FROM = 10**8
@@ -101,10 +101,7 @@ class HSICSelector(DependenceSelector):
 
     def _by_shares(self, setting: Setting, units: Units) -> Searched:
         """With a kernel that adds over columns the best set of any size is known at once."""
-        weights = [problem.weights.n_samples for problem in setting.problems]
-        shares = np.average(
-            [column_shares(problem) for problem in setting.problems], axis=0, weights=weights
-        )
+        shares = setting.blocks.weights @ np.array(setting.blocks.visit(column_shares))
         scores = np.array([shares[columns].sum() for columns in units.columns])
         order = np.argsort(-scores, kind="stable")
         totals = np.cumsum(scores[order])
@@ -113,23 +110,11 @@ class HSICSelector(DependenceSelector):
 
     def _setting(self, units: Units, target: Side, recipe: Kernel, rows: np.ndarray) -> Setting:
         """The search on some of the rows."""
-        blocks = self._blocks(rows)
         whole = len(rows) == target.n_samples
         X = units.X if whole else units.X[rows]
-        problems = [
-            Problem(
-                units.X if whole and len(blocks) == 1 else units.X[block],
-                TargetWeights.of(
-                    target if whole and len(blocks) == 1 else target.take(block), self.unbiased
-                ),
-                self._dtype(units.X, len(block)),
-                self.n_jobs,
-            )
-            for block in blocks
-        ]
         side = target if whole else target.take(rows)
         return Setting(
-            problems,
+            Blocks.of(X, side, self.block_size, self.unbiased, self._precision(X), self.n_jobs),
             X,
             units.columns,
             recipe,
@@ -138,18 +123,15 @@ class HSICSelector(DependenceSelector):
             self._report,
         )
 
-    def _blocks(self, rows: np.ndarray) -> list[np.ndarray]:
-        if self.block_size is None or self.block_size >= len(rows):
-            return [rows]
-        order = np.random.default_rng(0).permutation(len(rows))
-        return [rows[part] for part in np.array_split(order, len(rows) // self.block_size)]
+    def _precision(self, X: Any) -> Callable[[int], np.dtype[Any]]:
+        """Precision of the products, given the number of kernel entries."""
 
-    def _dtype(self, X: Any, n_rows: int) -> np.dtype[Any]:
-        single = self.precision == "single" or (
-            self.precision == "auto"
-            and (X.dtype == np.float32 or n_rows**2 * X.shape[1] >= SINGLE_FROM)
-        )
-        return np.dtype(np.float32 if single else np.float64)
+        def decide(entries: int) -> np.dtype[Any]:
+            large = X.dtype == np.float32 or entries * X.shape[1] >= SINGLE_FROM
+            single = self.precision == "single" or (self.precision == "auto" and large)
+            return np.dtype(np.float32 if single else np.float64)
+
+        return decide
 
     def _recipe(self) -> Kernel:
         if isinstance(self.kernel, str) and self.kernel == "precomputed":

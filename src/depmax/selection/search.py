@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from depmax.kernels.base import Choose, Kernel
-from depmax.selection.changes import Change, Outcome, Problem, changes
+from depmax.selection.blocks import Blocks
+from depmax.selection.changes import Change, Outcome, changes
 
 #: Rows that a bandwidth is read off in every round, seeded.
 RESOLVE_ROWS = 500
@@ -32,7 +34,7 @@ class Searched:
 class Setting:
     """Everything a search needs: blocks of rows, units, the kernel's recipe, the step."""
 
-    problems: Sequence[Problem]  # one, or one per block of rows
+    blocks: Blocks  # of rows
     X: Any
     columns: Sequence[np.ndarray]  # columns of every unit
     recipe: Kernel
@@ -44,18 +46,23 @@ class Setting:
         """The kernel for a set of columns, its bandwidth read off at most 500 rows."""
         if self.recipe.is_resolved:
             return self.recipe.resolve(self.X[:1, columns])
-        m = self.X.shape[0]
-        rows = np.arange(m)
-        if m > RESOLVE_ROWS:
-            rows = np.random.default_rng(0).choice(m, RESOLVE_ROWS, replace=False)
+        rows, sample = self._sample
         choose = None if self.choose is None else self.choose(rows)
-        return self.recipe.resolve(self.X[rows][:, columns], choose)
+        return self.recipe.resolve(sample[:, columns], choose)
+
+    @cached_property
+    def _sample(self) -> tuple[np.ndarray, Any]:
+        """Numbers and values of the rows that bandwidths are read off."""
+        m = self.X.shape[0]
+        if m <= RESOLVE_ROWS:
+            return np.arange(m), self.X
+        rows = np.random.default_rng(0).choice(m, RESOLVE_ROWS, replace=False)
+        return rows, self.X[rows]
 
     def outcome(self, kernel: Kernel, change: Change) -> Outcome:
         """Dependence after every change, averaged over the blocks of rows."""
-        parts = [changes(problem, kernel, change) for problem in self.problems]
-        weights = np.array([problem.weights.n_samples for problem in self.problems], dtype=float)
-        weights /= weights.sum()
+        parts = self.blocks.visit(lambda problem: changes(problem, kernel, change))
+        weights = self.blocks.weights
         return Outcome(
             float(weights @ [part.value for part in parts]),
             weights @ np.array([part.scores for part in parts]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -42,6 +43,11 @@ class TargetWeights:
     def n_samples(self) -> int:
         """Number of rows."""
         return self.side.n_samples
+
+    @cached_property
+    def absolute(self) -> float:
+        """Σ |M|."""
+        return float(sum(np.abs(self.strip(rows)).sum() for rows in self.strips()))
 
     def strip(self, rows: slice) -> np.ndarray:
         """Weights of some rows against themselves and all later rows, each pair counted once.

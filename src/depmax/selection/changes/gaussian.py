@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from depmax.selection.changes.explicit import explicit_scores
+from depmax.selection.changes.pair_weights import PairWeights, pair_weights
 from depmax.selection.changes.problem import Change, Outcome, Problem
 
 #: Largest γ max|x|² that the series is used for; beyond, exponentials one by one.
@@ -24,6 +25,8 @@ REACH = 1.5
 PRECISION = {"f": 1e-6, "d": 1e-13}
 #: Terms after which the series is given up.
 MAX_TERMS = 60
+#: Factors of terms that are made and multiplied at a time, at most.
+MOST_FACTORS = 512
 
 
 def gaussian_changes(problem: Problem, kernel: object, change: Change) -> Outcome:
@@ -32,57 +35,90 @@ def gaussian_changes(problem: Problem, kernel: object, change: Change) -> Outcom
     if not change.is_single:
         return explicit_scores(problem, kernel, change)
     columns = np.concatenate(change.units)
-    candidates = problem.columns(columns)
-    middle = 0.5 * (candidates.max(axis=0) + candidates.min(axis=0))
-    candidates -= middle
-    largest = np.abs(candidates).max(axis=0).astype(np.float64)
-    serial = gamma * largest**2 <= REACH
+    serial = gamma * problem.ranges.half_width[columns] ** 2 <= REACH
     if not serial.any():
         return explicit_scores(problem, kernel, change)
-    powers = Powers.of(candidates[:, serial], gamma * change.sign, largest[serial])
-    value, changes, weight = _strip_sums(problem, gamma, change, powers)
+    series = Series.of(problem, columns[serial], gamma * change.sign)
+    value, changes = _sums(problem, gamma, change, series)
     scores = np.empty(len(columns))
     scores[serial] = value + changes
-    error = weight * powers.remainder
     if not serial.all():
         rest = [unit for unit, easy in zip(change.units, serial, strict=True) if not easy]
         tails = explicit_scores(problem, kernel, Change(change.base, rest, change.joins))
         scores[~serial] = tails.scores
-    return Outcome(value, scores, error)
+    return Outcome(value, scores, problem.weights.absolute * series.remainder)  # as K <= 1
 
 
 @dataclass(frozen=True)
-class Powers:
-    """Scaled powers of columns, those that need most terms first."""
+class Series:
+    """How many terms of the power series each column needs."""
 
-    order: np.ndarray  # columns sorted by the number of terms they need
-    shifts: np.ndarray  # p = e^{sx²} - 1, shape (n_samples, n_columns)
-    terms: list[np.ndarray]  # e^{sx²} x^k √((2|s|)^k/k!), the columns that need k terms
-    signs: list[float]
+    columns: np.ndarray
+    s: float  # ±γ
+    needed: np.ndarray  # terms per column
     remainder: float  # largest neglected part of exp(s(a-b)²), over all columns and rows
 
     @classmethod
-    def of(cls, columns: np.ndarray, s: float, largest: np.ndarray) -> Powers:
-        """Powers of columns centred at their midrange, with ``largest`` their largest |x|."""
-        spread = np.maximum(2.0 * abs(s) * columns.var(axis=0), np.finfo(np.float64).tiny)
+    def of(cls, problem: Problem, columns: np.ndarray, s: float) -> Series:
+        """Terms for columns centred at their midrange."""
+        ranges = problem.ranges
+        squares = ranges.half_width[columns] ** 2
         needed, remainder = _terms_needed(
-            2.0 * abs(s) * largest**2, 2.0 * max(s, 0.0) * largest**2, spread, columns.dtype.char
+            2.0 * abs(s) * squares,
+            2.0 * max(s, 0.0) * squares,
+            np.maximum(2.0 * abs(s) * ranges.variance[columns], np.finfo(np.float64).tiny),
+            problem.dtype.char,
         )
-        order = np.argsort(-needed, kind="stable")
-        columns = columns[:, order]
-        squares = columns * columns
-        squares *= s
-        shifts = np.expm1(squares)
-        current = shifts + columns.dtype.type(1.0)
-        terms, signs = [], []
-        for k in range(1, int(needed.max(initial=0)) + 1):
-            width = int(np.sum(needed >= k))
-            scale = columns.dtype.type(np.sqrt(2.0 * abs(s) / k))
-            current = current[:, :width] * columns[:, :width]
-            current *= scale
-            terms.append(current)
-            signs.append(-1.0 if s > 0 and k % 2 else 1.0)
-        return cls(order, shifts, terms, signs, remainder)
+        return cls(columns, s, needed, remainder)
+
+    def factors(self, problem: Problem, places: np.ndarray) -> Factors:
+        """Factors v of the terms ± vᵀWv of some columns, those that need most terms first.
+
+        The first is p = e^{sx²} - 1; then e^{sx²} x^k √((2|s|)^k/k!) for the leading columns that
+        still need the k-th term.
+        """
+        needed = self.needed[places]
+        widths = [len(places)]
+        widths += [int(np.sum(needed >= k)) for k in range(1, int(needed.max(initial=0)) + 1)]
+        x = problem.centred[self.columns[places]]
+        rows = np.empty((sum(widths), x.shape[1]), dtype=x.dtype)
+        first, current = rows[: widths[0]], x
+        np.multiply(x, x, out=first)
+        first *= x.dtype.type(self.s)
+        np.expm1(first, out=first)
+        signs = np.ones(len(rows))
+        start, last = widths[0], first + x.dtype.type(1.0)
+        for k, width in enumerate(widths[1:], start=1):
+            current = rows[start : start + width]
+            np.multiply(x[:width], x.dtype.type(np.sqrt(2.0 * abs(self.s) / k)), out=current)
+            current *= last[:width]
+            if self.s > 0 and k % 2:
+                signs[start : start + width] = -1.0
+            start, last = start + width, current
+        return Factors(rows, signs, np.concatenate([np.arange(width) for width in widths]))
+
+    def chunks(self, n_threads: int) -> list[np.ndarray]:
+        """Columns in parts of about equally many factors, most needed first."""
+        order = np.argsort(-self.needed, kind="stable")
+        factors = np.cumsum(self.needed[order] + 1)
+        count = max(min(n_threads, len(order)), -(-int(factors[-1]) // MOST_FACTORS))
+        ends = np.searchsorted(factors, factors[-1] * np.arange(1, count) / count)
+        return [part for part in np.split(order, ends) if len(part)]
+
+
+@dataclass(frozen=True)
+class Factors:
+    """Vectors whose quadratic forms with W, signed, add up to the changes of some columns."""
+
+    rows: np.ndarray  # shape (n_factors, n_samples)
+    signs: np.ndarray
+    owners: np.ndarray  # place of the column that each factor belongs to
+
+    def changes(self, pairs: PairWeights, n_columns: int) -> np.ndarray:
+        """Change by each column that the pairs of one strip contribute."""
+        forms = self.signs * pairs.bilinear(self.rows)
+        sums = np.bincount(self.owners, weights=forms, minlength=n_columns)
+        return sums + self.rows[:n_columns] @ pairs.ends  # 2 Σ_a r_a p_a
 
 
 def _terms_needed(
@@ -100,48 +136,36 @@ def _terms_needed(
         size = size * reach / k
         needed[size > allowed] = k
         tail = np.where(size > allowed, 0.0, tail + size)
+        if k > 4 and (size < 1e-6 * allowed).all():  # by then reach/k < 1, and the rest is nothing
+            break
     return needed, float(tail.max(initial=0.0))
 
 
-def _strip_sums(
-    problem: Problem, gamma: float, change: Change, powers: Powers
-) -> tuple[float, np.ndarray, float]:
-    """Σ W, the change by each column, and Σ |W|, from strips of W = M∘K."""
-    base = problem.columns(change.base)
-    base -= base.mean(axis=0)
-    norms = np.einsum("ij,ij->i", base, base)
+def _sums(
+    problem: Problem, gamma: float, change: Change, series: Series
+) -> tuple[float, np.ndarray]:
+    """Σ W and the change by each column; W is made strip by strip."""
+    base = problem.centred[change.base]  # one row per column
+    norms = gamma * np.einsum("ji,ji->i", base, base, dtype=np.float64)
+    norms = norms.astype(base.dtype)
     scaled = base * base.dtype.type(2.0 * gamma)
-    n_columns = powers.shifts.shape[1]
 
-    def work(rows: slice) -> tuple[float, float, np.ndarray]:
-        later = slice(rows.start, None)
-        exponents = scaled[rows] @ base[later].T
-        exponents -= (gamma * norms[rows])[:, np.newaxis]
-        exponents -= (gamma * norms[later])[np.newaxis, :]
-        np.minimum(exponents, 0.0, out=exponents)
-        np.exp(exponents, out=exponents)
-        strip = problem.weights.strip(rows)
-        strip *= exponents
-        total, weight = float(strip.sum()), float(np.abs(strip).sum())
-        single = strip.astype(problem.dtype, copy=False)
-        # pairs are counted once, so both ends take their share of 2 Σ r_a p_a
-        sums = strip.sum(axis=1) @ powers.shifts[rows] + strip.sum(axis=0) @ powers.shifts[later]
-        sums = sums.astype(np.float64) + _bilinear(single, powers.shifts, rows)
-        for sign, term in zip(powers.signs, powers.terms, strict=True):
-            sums[: term.shape[1]] += sign * _bilinear(single, term, rows)
-        return total, weight, sums
+    def fill(rows: slice, columns: slice, out: np.ndarray) -> None:
+        np.matmul(scaled[:, rows].T, base[:, columns], out=out)
+        out -= norms[rows, np.newaxis]
+        out -= norms[np.newaxis, columns]
+        np.minimum(out, 0.0, out=out)
+        np.exp(out, out=out)
 
-    total, weight, changes = 0.0, 0.0, np.zeros(n_columns)
-    for part_total, part_weight, part in problem.over(work, problem.weights.strips()):
-        total += part_total
-        weight += part_weight
-        changes += part
-    unsorted = np.empty(n_columns)
-    unsorted[powers.order] = changes
-    return total, unsorted, weight
+    chunks = series.chunks(problem.n_threads)
+    changes = np.zeros(len(series.columns))
+    total = 0.0
+    for pairs in pair_weights(problem, fill):
+        total += pairs.total
 
+        def work(chunk: np.ndarray, pairs: PairWeights = pairs) -> np.ndarray:
+            return series.factors(problem, chunk).changes(pairs, len(chunk))
 
-def _bilinear(strip: np.ndarray, columns: np.ndarray, rows: slice) -> np.ndarray:
-    """Σ_ab W_ab v_a v_b over a strip, for every column v."""
-    products = strip @ columns[rows.start :]
-    return np.einsum("ij,ij->j", products, columns[rows]).astype(np.float64)
+        for chunk, part in zip(chunks, problem.over(work, chunks), strict=True):
+            changes[chunk] += part
+    return total, changes

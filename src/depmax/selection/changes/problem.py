@@ -4,15 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
+from joblib import effective_n_jobs
 
 from depmax._threads import map_threads
+from depmax.rows import slices
 from depmax.selection.weights import TargetWeights
+
+#: Pairs of rows up to which the weights are kept from round to round (a constant 64 MB at most).
+KEPT = 2**24
+#: Rows that are turned into columns at a time.
+ROWS = 256
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """Where the values of each column lie."""
+
+    middle: np.ndarray  # half-way between the smallest and the largest value
+    half_width: np.ndarray  # largest distance from the middle
+    variance: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -27,6 +44,43 @@ class Problem:
     def columns(self, chosen: np.ndarray) -> np.ndarray:
         """Some columns as a dense contiguous matrix in the precision of the search."""
         return np.ascontiguousarray(self.X[:, chosen], dtype=self.dtype)
+
+    @cached_property
+    def ranges(self) -> Ranges:
+        """Ranges of all columns, read once for all rounds of a search."""
+        low, high = self.X.min(axis=0).astype(np.float64), self.X.max(axis=0).astype(np.float64)
+        variance = self.X.var(axis=0, dtype=np.float64)
+        return Ranges(0.5 * (low + high), 0.5 * (high - low), variance)
+
+    @cached_property
+    def centred(self) -> np.ndarray:
+        """Columns about the middles of their ranges, one per row: (n_features, n_samples)."""
+        moved = np.empty(self.X.shape[::-1], dtype=self.dtype)
+        for part in slices(self.X.shape[0], ROWS):
+            moved[:, part] = (self.X[part] - self.ranges.middle).T
+        return moved
+
+    def strip(self, rows: slice) -> np.ndarray:
+        """Strip of the weights, not to be written to; kept while there are few pairs."""
+        kept: dict[int, np.ndarray] = self.__dict__.setdefault("_strips", {})
+        strip = kept.get(rows.start)
+        if strip is None:
+            strip = self.weights.strip(rows)
+            if self.weights.n_samples**2 <= KEPT:
+                kept[rows.start] = strip
+        return strip
+
+    def space(self, n_rows: int, n_columns: int) -> np.ndarray:
+        """An array to write into, the same one at every call: fresh memory costs page faults."""
+        kept = self.__dict__.get("_space")
+        if kept is None or kept.size < n_rows * n_columns:
+            kept = self.__dict__["_space"] = np.empty(n_rows * n_columns, dtype=self.dtype)
+        return kept[: n_rows * n_columns].reshape(n_rows, n_columns)
+
+    @property
+    def n_threads(self) -> int:
+        """Threads that work at a time."""
+        return int(effective_n_jobs(self.n_jobs))
 
     def over(self, work: Callable[[Part], Result], parts: Sequence[Part]) -> list[Result]:
         """Results of independent parts, in order."""

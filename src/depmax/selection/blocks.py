@@ -1,0 +1,75 @@
+"""Rows of a search in one piece, or in random blocks whose estimates are averaged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+
+from depmax._threads import map_threads
+from depmax.dependence.sides import Side
+from depmax.selection.changes import Problem
+from depmax.selection.weights import TargetWeights
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Problems of a search, one per block of rows, made when they are visited.
+
+    One block is kept with all it has read off its rows; several are made anew at each visit, so
+    that memory does not grow with the number of rows.
+    """
+
+    X: Any
+    target: Side
+    rows: Sequence[np.ndarray | slice]  # rows of every block
+    unbiased: bool
+    dtype: np.dtype[Any]
+    n_jobs: int | None
+
+    @classmethod
+    def of(
+        cls,
+        X: Any,
+        target: Side,
+        block_size: int | None,
+        unbiased: bool,
+        precision: Callable[[int], np.dtype[Any]],
+        n_jobs: int | None,
+    ) -> Blocks:
+        """Seeded random blocks of about ``block_size`` rows; None is one block of all rows."""
+        m = target.n_samples
+        rows: Sequence[np.ndarray | slice] = [slice(None)]
+        if block_size is not None and block_size < m:
+            order = np.random.default_rng(0).permutation(m)
+            rows = np.array_split(order, m // block_size)
+        entries = m * min(m, block_size or m)
+        return cls(X, target, rows, unbiased, precision(entries), n_jobs)
+
+    def visit(self, work: Callable[[Problem], Result]) -> list[Result]:
+        """Results of every block, in order; several blocks are shared out among threads."""
+        if len(self.rows) == 1:
+            return [work(self._whole)]
+        return map_threads(lambda rows: work(self._problem(rows)), self.rows, self.n_jobs)
+
+    @property
+    def weights(self) -> np.ndarray:
+        """Share of every block in an average over rows."""
+        if len(self.rows) == 1:
+            return np.ones(1)
+        sizes = np.array([len(rows) for rows in self.rows], dtype=np.float64)  # type: ignore[arg-type]
+        return sizes / sizes.sum()
+
+    @cached_property
+    def _whole(self) -> Problem:
+        weights = TargetWeights.of(self.target, self.unbiased)
+        return Problem(self.X, weights, self.dtype, self.n_jobs)
+
+    def _problem(self, rows: Any) -> Problem:
+        weights = TargetWeights.of(self.target.take(rows), self.unbiased)
+        return Problem(self.X[rows], weights, self.dtype, 1)
