@@ -29,6 +29,7 @@ from depmax.dependence import (
 )
 
 if TYPE_CHECKING:
+    from depmax.extraction import HBFE, HSCA
     from depmax.selection import (
         BAHSIC,
         FOHSIC,
@@ -43,11 +44,13 @@ if TYPE_CHECKING:
 _ROOMS = dict.fromkeys(
     ["BAHSIC", "FOHSIC", "R2W2", "DependenceFilter", "HSICLasso", "Relief", "ZeroNormSVM"],
     "depmax.selection",
-)
+) | dict.fromkeys(["HBFE", "HSCA"], "depmax.extraction")
 
 __all__ = [
     "BAHSIC",
     "FOHSIC",
+    "HBFE",
+    "HSCA",
     "R2W2",
     "DependenceFilter",
     "HSICLasso",
@@ -79,7 +82,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Load the room of a selector when it is first asked for."""
+    """Load the room of an estimator when it is first asked for."""
     if name in _ROOMS:
         return getattr(import_module(_ROOMS[name]), name)
     raise AttributeError(f"module 'depmax' has no attribute {name!r}")

@@ -1,0 +1,173 @@
+"""The coordinates in which directions are sought: those of the kernel's map, or of the samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from scipy import linalg, sparse
+from sklearn.utils.extmath import safe_sparse_dot
+
+from depmax.dependence.sides import Side
+from depmax.extraction.projection import FeatureProjection, Projection, SampleProjection
+from depmax.maps._spectrum import require_semidefinite
+from depmax.pencils import Space, complete_axes
+
+
+class Coordinates(Protocol):
+    """A space of s coordinates, and the way back from its directions to the inputs."""
+
+    @property
+    def space(self) -> Space:
+        """The samples in these coordinates."""
+
+    @property
+    def mean(self) -> np.ndarray:
+        """Mean of the features or of the kernel values, of shape (width,)."""
+
+    def lift(self, vectors: np.ndarray) -> np.ndarray:
+        """Vectors of s coordinates as weights of features or of kernel values, (width, k)."""
+
+    def project(self, vectors: np.ndarray) -> Projection:
+        """Features of new rows along these directions."""
+
+
+@dataclass(frozen=True)
+class MapCoordinates:
+    """The exact features of the kernel, no more than there are samples."""
+
+    side: Side
+    space: Space
+
+    @classmethod
+    def of(cls, side: Side) -> MapCoordinates:
+        """Coordinates of a side whose kernel has features."""
+        return cls(side, Space(side.coordinates, side.n_samples, side.n_coordinates or 0))
+
+    @property
+    def mean(self) -> np.ndarray:
+        """Mean of the features, of shape (D,)."""
+        return self.space.mean
+
+    def lift(self, vectors: np.ndarray) -> np.ndarray:
+        """The vectors themselves."""
+        return vectors
+
+    def project(self, vectors: np.ndarray) -> Projection:
+        """Product with the features."""
+        return FeatureProjection(self.side.kernel, vectors, self.mean @ vectors)
+
+
+@dataclass(frozen=True)
+class WideCoordinates:
+    """Coordinates in the span of the samples, for features that outnumber them.
+
+    There are as many as samples. The last ones are zero for all samples: centring costs one, equal
+    rows cost more. They stand for directions of no variance, and are made only when used.
+    """
+
+    side: Side
+    space: Space
+    phi: Any  # features of the samples, dense and centred or sparse, shape (m, D)
+    mean: np.ndarray  # mean of the features, shape (D,)
+    dual: np.ndarray  # UΛ^(-1/2), shape (m, rank)
+
+    @classmethod
+    def of(cls, side: Side) -> WideCoordinates:
+        """Coordinates from the eigenvectors of the centred Gram matrix, K̄ = UΛUᵀ."""
+        phi = side.coordinates(slice(None))
+        mean = np.asarray(phi.mean(axis=0), dtype=np.float64).ravel()
+        if sparse.issparse(phi):
+            phi = phi.astype(np.float64)
+            gram = safe_sparse_dot(phi, phi.T, dense_output=True)
+            scale = float(gram.diagonal().max())
+            gram, _ = centred_gram(gram)
+        else:
+            phi = phi - mean
+            gram = phi @ phi.T
+            scale = 0.0
+        coordinates, dual = span(gram, scale)
+        padded = np.zeros(gram.shape)
+        padded[:, : coordinates.shape[1]] = coordinates
+        return cls(side, Space.of_array(padded), phi, mean, dual)
+
+    def lift(self, vectors: np.ndarray) -> np.ndarray:
+        """Φᵀq of every vector."""
+        rank = self.dual.shape[1]
+        weights = self._lift(self.dual @ vectors[:rank])
+        if vectors[rank:].any():
+            basis = complete_axes(self._lift(self.dual), vectors.shape[0])
+            weights += basis[:, rank:] @ vectors[rank:]
+        return weights
+
+    def _lift(self, dual: np.ndarray) -> np.ndarray:
+        return np.asarray(self.phi.T @ (dual - dual.mean(axis=0)))
+
+    def project(self, vectors: np.ndarray) -> Projection:
+        """Product with the features."""
+        weights = self.lift(vectors)
+        return FeatureProjection(self.side.kernel, weights, self.mean @ weights)
+
+
+@dataclass(frozen=True)
+class GramCoordinates:
+    """Coordinates in the span of the samples, for kernels without features."""
+
+    side: Side
+    space: Space
+    mean: np.ndarray  # mean of each column of K, shape (m,)
+    dual: np.ndarray  # UΛ^(-1/2), shape (m, s)
+    precomputed: bool
+
+    @classmethod
+    def of(cls, side: Side, *, precomputed: bool) -> GramCoordinates:
+        """Coordinates from the eigenvectors of the centred kernel matrix."""
+        gram = side.gram()
+        scale = float(gram.diagonal().max())
+        gram, means = centred_gram(gram)
+        coordinates, dual = span(gram, scale)
+        return cls(side, Space.of_array(coordinates), means, dual, precomputed)
+
+    def lift(self, vectors: np.ndarray) -> np.ndarray:
+        """Q with one row per training row."""
+        dual = self.dual @ vectors
+        centred: np.ndarray = dual - dual.mean(axis=0)
+        return centred
+
+    def project(self, vectors: np.ndarray) -> Projection:
+        """Product with the kernel values of the training rows."""
+        weights = self.lift(vectors)
+        kernel = None if self.precomputed else self.side.kernel
+        return SampleProjection(kernel, self.side.rows, weights, self.mean @ weights)
+
+
+def coordinates_of(side: Side, *, precomputed: bool = False) -> Coordinates:
+    """Coordinates of the smaller dimension: features where they are few, else samples."""
+    width = side.n_coordinates
+    if width is None:
+        return GramCoordinates.of(side, precomputed=precomputed)
+    if width <= side.n_samples:
+        return MapCoordinates.of(side)
+    return WideCoordinates.of(side)
+
+
+def centred_gram(gram: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """HKH, and the column means of K."""
+    means = gram.mean(axis=0)
+    centred = gram - means
+    centred -= centred.mean(axis=1, keepdims=True)
+    return centred, means
+
+
+def span(gram: np.ndarray, scale: float) -> tuple[np.ndarray, np.ndarray]:
+    """UΛ^(1/2) and UΛ^(-1/2) of a Gram matrix UΛUᵀ, without its numerical null space.
+
+    ``scale`` is the size of the entries that the matrix was computed from, if larger than its own.
+    """
+    values, vectors = linalg.eigh(gram)
+    values, vectors = values[::-1], vectors[:, ::-1]
+    require_semidefinite(values[-1], max(values[0], scale))
+    kept = values > len(values) * np.finfo(np.float64).eps * max(values[0], scale)
+    roots = np.sqrt(values[kept])
+    return vectors[:, kept] * roots, vectors[:, kept] / roots

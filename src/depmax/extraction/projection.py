@@ -1,0 +1,56 @@
+"""What a fitted extractor does to new rows: one map and one product."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils.extmath import safe_sparse_dot
+
+from depmax.kernels.base import Kernel
+
+
+@dataclass(frozen=True)
+class FeatureProjection:
+    """f(x) = φ(x)W - offset, from the exact features φ of a kernel."""
+
+    kernel: Kernel
+    weights: np.ndarray  # W, shape (D, k)
+    offset: np.ndarray  # shape (k,), so that training features have mean zero
+
+    @property
+    def width(self) -> int:
+        """Columns of the widest matrix on the way."""
+        return int(self.weights.shape[0])
+
+    def __call__(self, rows: Any) -> np.ndarray:
+        """Features of some rows, of shape (n_rows, k)."""
+        phi = self.kernel.features(rows)
+        return safe_sparse_dot(phi, self.weights, dense_output=True) - self.offset
+
+
+@dataclass(frozen=True)
+class SampleProjection:
+    """f(x) = k(x, reference)Q - offset, from kernel values with reference rows."""
+
+    kernel: Kernel | None  # None: rows are kernel values with all training rows
+    reference: Any  # training rows, or without a kernel their positions
+    weights: np.ndarray  # Q, shape (n_reference, k)
+    offset: np.ndarray  # shape (k,)
+
+    @property
+    def width(self) -> int:
+        """Columns of the widest matrix on the way."""
+        return int(self.weights.shape[0])
+
+    def __call__(self, rows: Any) -> np.ndarray:
+        """Features of some rows, of shape (n_rows, k)."""
+        if self.kernel is None:
+            values = rows[:, self.reference]
+        else:
+            values = self.kernel(rows, self.reference)
+        return values @ self.weights - self.offset
+
+
+Projection = FeatureProjection | SampleProjection

@@ -1,0 +1,23 @@
+"""Pencils (A, B) → directions, in whichever coordinates are fewer."""
+
+from depmax.pencils.dependence import attained, complete, most_dependent
+from depmax.pencils.directions import Directions, complete_axes, leading, signs
+from depmax.pencils.form import Form, hsic_form
+from depmax.pencils.redundancy import least_redundant, least_redundant_unbiased
+from depmax.pencils.space import Moments, Space
+
+__all__ = [
+    "Directions",
+    "Form",
+    "Moments",
+    "Space",
+    "attained",
+    "complete",
+    "complete_axes",
+    "hsic_form",
+    "leading",
+    "least_redundant",
+    "least_redundant_unbiased",
+    "most_dependent",
+    "signs",
+]

@@ -1,0 +1,109 @@
+"""Directions of a feature space, with signs and ties decided."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg
+
+#: Eigenvalues that differ by less, relative to the largest, are equal.
+TIE = 1e-9
+#: Entries that differ by less, relative to the largest, are equal.
+EQUAL = 1e-6
+#: Eigenvalues below this, relative to the largest, are rounding errors.
+ZERO = 1e-12
+
+
+@dataclass(frozen=True)
+class Directions:
+    """Directions in s coordinates, and the dependence that each reaches."""
+
+    vectors: np.ndarray  # P, shape (s, k)
+    dependence: np.ndarray  # pᵀAp of each, shape (k,)
+
+
+def leading(matrix: np.ndarray, n_vectors: int) -> tuple[np.ndarray, np.ndarray]:
+    """Largest eigenvalues of a symmetric matrix, in falling order, and their eigenvectors.
+
+    Equal eigenvalues have no eigenvectors of their own, only a common space; its basis is chosen
+    by the order of the coordinates, so that rounding errors do not choose it.
+
+    Examples
+    --------
+    >>> leading(np.diag([1.0, 3.0, 2.0]), 2)[0]
+    array([3., 2.])
+    """
+    size = matrix.shape[0]
+    count = min(n_vectors, size)
+    if count == 0:
+        return np.empty(0), np.empty((size, 0))
+    extra = min(count + 1, size)  # shows whether the last one wanted is one of equals
+    values, vectors = linalg.eigh(matrix, subset_by_index=[size - extra, size - 1])
+    values, vectors = values[::-1], vectors[:, ::-1]
+    scale = max(abs(values[0]), abs(values[-1]))
+    if extra > count and values[count - 1] - values[count] <= TIE * scale:
+        values, vectors = linalg.eigh(matrix)
+        values, vectors = values[::-1], vectors[:, ::-1]
+        scale = max(abs(values[0]), abs(values[-1]))
+    vectors = settle_ties(values, vectors, TIE * scale)
+    return values[:count], vectors[:, :count]
+
+
+def settle_ties(values: np.ndarray, vectors: np.ndarray, tolerance: float) -> np.ndarray:
+    """Eigenvectors with the basis of every space of equal eigenvalues chosen by a fixed rule.
+
+    Within such a space the basis is that of the eigenvectors of diag(s, …, 2, 1)/s, which gives
+    earlier coordinates to earlier vectors.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,)
+        In falling order.
+    vectors : ndarray of shape (s, n)
+    tolerance : float
+        Neighbours that differ by at most this are equal.
+    """
+    starts = np.flatnonzero(np.append(True, -np.diff(values) > tolerance))
+    stops = np.append(starts[1:], len(values))
+    if len(starts) == len(values):
+        return vectors
+    settled = vectors.copy()
+    order = np.linspace(1.0, 0.0, vectors.shape[0], endpoint=False)[:, np.newaxis]
+    for start, stop in zip(starts, stops, strict=True):
+        if stop - start > 1:
+            basis = vectors[:, start:stop]
+            _, rotation = linalg.eigh(basis.T @ (order * basis))
+            settled[:, start:stop] = basis @ rotation[:, ::-1]
+    return settled
+
+
+def signs(columns: np.ndarray) -> np.ndarray:
+    """+1 or -1 for each column, so that the first of its largest entries becomes positive.
+
+    Examples
+    --------
+    >>> signs(np.array([[-1.0, 2.0], [1.0, 1.0]]))
+    array([-1.,  1.])
+    """
+    sizes = np.abs(columns)
+    first = (sizes >= (1.0 - EQUAL) * sizes.max(axis=0)).argmax(axis=0)
+    return np.where(columns[first, np.arange(columns.shape[1])] < 0, -1.0, 1.0)
+
+
+def complete_axes(vectors: np.ndarray, n_vectors: int) -> np.ndarray:
+    """Orthonormal columns continued to ``n_vectors`` along the coordinate axes they miss most.
+
+    Examples
+    --------
+    >>> abs(complete_axes(np.array([[1.0], [0.0], [0.0]]), 2)[:, 1])
+    array([0., 1., 0.])
+    """
+    while vectors.shape[1] < n_vectors:
+        missing = 1.0 - np.einsum("ij,ij->i", vectors, vectors)
+        axis = int((missing >= (1.0 - EQUAL) * missing.max()).argmax())
+        rest = -(vectors @ vectors[axis])
+        rest[axis] += 1.0
+        rest -= vectors @ (vectors.T @ rest)
+        vectors = np.column_stack([vectors, rest / linalg.norm(rest)])
+    return vectors

@@ -1,0 +1,148 @@
+"""Centred images of samples in a few coordinates, and sums over chunks of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from depmax.pencils.form import Form
+from depmax.rows import slices
+
+#: Numbers of one dense chunk: small enough for the second-level cache, large enough for BLAS.
+CHUNK = 2**17
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Sums over samples from which the matrices of a criterion follow."""
+
+    cross: np.ndarray  # C = ΦᵀΨ, shape (s, r)
+    scatter: np.ndarray  # S = ΦᵀΦ, shape (s, s)
+    weighted: np.ndarray | None  # Φᵀdiag(w)Φ, shape (s, s)
+
+    @property
+    def criterion(self) -> np.ndarray:
+        """A = CCᵀ - Φᵀdiag(w)Φ, of shape (s, s)."""
+        product = self.cross @ self.cross.T
+        return product if self.weighted is None else product - self.weighted
+
+
+class Space:
+    """The images Φ of m samples in s coordinates, measured from their mean.
+
+    Parameters
+    ----------
+    block : callable
+        Coordinates of a slice of samples, dense or sparse, not centred.
+    n_samples, dimension : int
+        m and s.
+
+    Notes
+    -----
+    Samples are visited in chunks and nothing of size m is kept. Sums are taken about the mean of
+    the first chunk and corrected to the true mean, so that one visit is enough and no digits are
+    lost to an offset; sparse coordinates are kept sparse and measured from zero.
+    """
+
+    def __init__(self, block: Callable[[slice], Any], n_samples: int, dimension: int) -> None:
+        self._block = block
+        self.n_samples = n_samples
+        self.dimension = dimension
+        self._mean: np.ndarray | None = None
+        self._scatter: np.ndarray | None = None
+
+    @classmethod
+    def of_array(cls, coordinates: Any) -> Space:
+        """Space of coordinates that are in memory."""
+        return cls(lambda rows: coordinates[rows], *coordinates.shape)
+
+    @property
+    def mean(self) -> np.ndarray:
+        """Mean of the coordinates, of shape (s,)."""
+        if self._mean is None:
+            self.moments(Form(np.zeros((self.n_samples, 0))))
+        assert self._mean is not None
+        return self._mean
+
+    @property
+    def scatter(self) -> np.ndarray:
+        """S = ΦᵀΦ of shape (s, s)."""
+        if self._scatter is None:
+            self.moments(Form(np.zeros((self.n_samples, 0))))
+        assert self._scatter is not None
+        return self._scatter
+
+    def moments(self, form: Form) -> Moments:
+        """All sums that a form needs, and the mean, from one visit to the samples."""
+        size = self.dimension
+        cross = np.zeros((size, form.factor.shape[1]))
+        scatter = np.zeros((size, size))
+        total = np.zeros(size)
+        weighted = None if form.weights is None else np.zeros((size, size))
+        pull = np.zeros(size)  # Σ wφ
+        origin = np.zeros(size)
+        for number, (rows, phi) in enumerate(self._chunks()):
+            if not sparse.issparse(phi):
+                origin = phi.mean(axis=0, dtype=np.float64) if number == 0 else origin
+                phi = phi - origin
+            total += np.asarray(phi.sum(axis=0)).ravel()
+            scatter += _dense(phi.T @ phi)
+            cross += phi.T @ form.factor[rows]
+            if weighted is not None and form.weights is not None:
+                weights = form.weights[rows]
+                weighted += _dense(phi.T @ _times(weights, phi))
+                pull += phi.T @ weights
+        shift = total / self.n_samples
+        self._mean = origin + shift
+        self._scatter = scatter - self.n_samples * np.outer(shift, shift)
+        cross -= np.outer(shift, form.factor.sum(axis=0))
+        if weighted is not None and form.weights is not None:
+            weighted -= np.outer(pull, shift) + np.outer(shift, pull)
+            weighted += form.weights.sum() * np.outer(shift, shift)
+        return Moments(cross, self._scatter, weighted)
+
+    def cross(self, factor: np.ndarray) -> np.ndarray:
+        """ΦᵀΨ of shape (s, r) for another factor with columns of mean zero."""
+        cross = np.zeros((self.dimension, factor.shape[1]))
+        for rows, phi in self._chunks():
+            cross += self._centred(phi).T @ factor[rows]
+        return cross
+
+    def weighted_scatter(self, weights: np.ndarray) -> np.ndarray:
+        """Φᵀdiag(w)Φ of shape (s, s)."""
+        moments = self.moments(Form(np.zeros((self.n_samples, 0)), weights))
+        assert moments.weighted is not None
+        return moments.weighted
+
+    def features(self, directions: np.ndarray) -> np.ndarray:
+        """Features ΦP of all samples, of shape (m, k), for directions P of shape (s, k)."""
+        values = np.empty((self.n_samples, directions.shape[1]))
+        offset = self.mean @ directions
+        for rows, phi in self._chunks():
+            values[rows] = phi @ directions - offset
+        return values
+
+    def centred(self) -> np.ndarray:
+        """Φ itself, dense, of shape (m, s): for methods that are not sums over samples."""
+        return np.concatenate([self._centred(phi) for _, phi in self._chunks()])
+
+    def _centred(self, phi: Any) -> np.ndarray:
+        return _dense(phi) - self.mean
+
+    def _chunks(self) -> Iterator[tuple[slice, Any]]:
+        for rows in slices(self.n_samples, max(64, CHUNK // max(1, self.dimension))):
+            phi = self._block(rows)
+            yield rows, phi if sparse.issparse(phi) else np.asarray(phi, dtype=np.float64)
+
+
+def _dense(matrix: Any) -> np.ndarray:
+    return matrix.toarray() if sparse.issparse(matrix) else matrix
+
+
+def _times(weights: np.ndarray, phi: Any) -> Any:
+    """diag(w)Φ."""
+    return sparse.diags(weights) @ phi if sparse.issparse(phi) else phi * weights[:, np.newaxis]

@@ -1,0 +1,34 @@
+"""Every extractor found in its room keeps scikit-learn's checks and the extractor contract."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import depmax
+from depmax import extraction as room
+from depmax.extraction import DependenceExtractor
+from depmax.testing import check_extractor
+from tests.contracts.discovery import classes
+
+FOUND = {n: c for n, c in classes(room, DependenceExtractor).items() if n != "DependenceExtractor"}
+rng = np.random.default_rng(0)
+X = rng.normal(size=(60, 8)) @ rng.normal(size=(8, 8))
+y = np.digitize(X[:, 3] + 0.3 * rng.normal(size=60), [-1.0, 1.0])
+
+
+@parametrize_with_checks([cls() for cls in FOUND.values()])
+def test_scikit_learn_checks(estimator: object, check: object) -> None:
+    check(estimator)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("name", sorted(FOUND))
+def test_keeps_the_contract(name: str) -> None:
+    check_extractor(FOUND[name](2), X, y)
+
+
+def test_every_extractor_is_exported() -> None:
+    assert set(FOUND) <= set(room.__all__)
+    assert set(FOUND) <= set(depmax.__all__)
+    assert all(getattr(depmax, name) is cls for name, cls in FOUND.items())

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from depmax.pencils import Form, Space, hsic_form
+from depmax.pencils import space as module
+
+rng = np.random.default_rng(0)
+PHI = rng.normal(loc=(0.0, 5.0, -1.0), size=(300, 3))
+PSI = rng.normal(size=(300, 2))
+PSI = PSI - PSI.mean(axis=0)
+WEIGHTS = rng.normal(size=300)
+
+
+@pytest.fixture(params=[2**17, 3 * 64], ids=["one chunk", "many"])
+def _chunks(request, monkeypatch):
+    monkeypatch.setattr(module, "CHUNK", request.param)
+
+
+@pytest.mark.usefixtures("_chunks")
+class TestMoments:
+    @pytest.mark.parametrize("offset", [0.0, 1e6])
+    @pytest.mark.parametrize("form", [Form(PSI), Form(PSI, WEIGHTS)], ids=["plain", "weighted"])
+    def test_equal_sums_over_centred_rows(self, form, offset):
+        space = Space.of_array(PHI + offset)
+        moments = space.moments(form)
+        phi = PHI - PHI.mean(axis=0)
+        atol = 1e-16 * offset * 300
+        np.testing.assert_allclose(moments.cross, phi.T @ PSI, atol=1e-10 + 10 * atol)
+        np.testing.assert_allclose(moments.scatter, phi.T @ phi, atol=1e-10 + 100 * atol)
+        A = phi.T @ PSI @ PSI.T @ phi
+        if form.weights is not None:
+            A -= phi.T @ np.diag(WEIGHTS) @ phi
+        np.testing.assert_allclose(moments.criterion, A, rtol=1e-7, atol=1e-8 + 1e4 * atol)
+        np.testing.assert_allclose(space.mean, PHI.mean(axis=0) + offset)
+
+    def test_sparse_rows_stay_sparse(self):
+        dense = Space.of_array(PHI).moments(Form(PSI, WEIGHTS))
+        thin = Space.of_array(sparse.csr_matrix(PHI)).moments(Form(PSI, WEIGHTS))
+        np.testing.assert_allclose(thin.cross, dense.cross, atol=1e-9)
+        np.testing.assert_allclose(thin.scatter, dense.scatter, atol=1e-9)
+        np.testing.assert_allclose(thin.weighted, dense.weighted, atol=1e-9)
+
+    @pytest.mark.parametrize("rows", [PHI, sparse.csr_matrix(PHI)], ids=["dense", "sparse"])
+    def test_other_sums(self, rows):
+        phi = PHI - PHI.mean(axis=0)
+        space = Space.of_array(rows)
+        np.testing.assert_allclose(space.centred(), phi, atol=1e-12)
+        np.testing.assert_allclose(space.cross(PSI), phi.T @ PSI, atol=1e-10)
+        np.testing.assert_allclose(space.features(np.eye(3)[:, :2]), phi[:, :2], atol=1e-12)
+        np.testing.assert_allclose(
+            space.weighted_scatter(WEIGHTS), phi.T @ (WEIGHTS[:, None] * phi), atol=1e-9
+        )
+        np.testing.assert_allclose(space.scatter, phi.T @ phi, atol=1e-9)
+
+
+def test_samples_are_visited_once():
+    visits = []
+
+    def block(rows):
+        visits.append(rows)
+        return PHI[rows]
+
+    space = Space(block, 300, 3)
+    space.moments(hsic_form(PSI, unbiased=True))
+    assert len(visits) == 1
+    assert space.mean.shape == (3,)
+    assert len(visits) == 1
