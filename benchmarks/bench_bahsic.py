@@ -12,7 +12,7 @@ import sys
 from typing import Any
 
 import numpy as np
-from common import best_seconds, save
+from common import best_seconds, duration, megabytes, peak_memory, save, table
 from numba import njit, prange
 from sklearn.feature_selection import mutual_info_classif
 
@@ -94,7 +94,17 @@ def elimination(m: int, d: int, results: dict[str, Any], with_explicit: bool) ->
     if importlib.util.find_spec("pyHSICLasso"):
         row["pyHSICLasso"] = best_seconds(lambda: _py_hsic_lasso(X, y), 1)
         print(f"  pyHSICLasso block (B=20, M=3) {row['pyHSICLasso']:.2f} s (bar: 3 times ours)")
+    if importlib.util.find_spec("mrmr"):
+        row["mrmr"] = best_seconds(lambda: _mrmr(X, y), 1)
+        print(f"  mRMR (mrmr_selection), 10 columns {row['mrmr']:.2f} s")
     results[f"{m}x{d}"] = row
+
+
+def _mrmr(X: np.ndarray, y: np.ndarray) -> None:
+    import mrmr
+    import pandas as pd
+
+    mrmr.mrmr_classif(pd.DataFrame(X), pd.Series(y), K=10, n_jobs=2, show_progress=False)
 
 
 def _py_hsic_lasso(X: np.ndarray, y: np.ndarray) -> None:
@@ -123,15 +133,31 @@ def scoring_pass(m: int, d: int, results: dict[str, Any]) -> None:
     print(f"  half of them as full products {1e3 * bound:.0f} ms: {bound / seconds:.0%} reached")
 
 
-def blocks(results: dict[str, Any], sizes: tuple[int, ...]) -> None:
-    """Time of a search over blocks of rows, which must be linear in the rows."""
-    print("\nblock_size=500, 50 columns:")
-    for m in sizes:
-        X, y = problem(m, 50)
+BLOCKS = """
+    import numpy as np
+    from depmax import BAHSIC
+
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal(({m}, 50))
+    y = (X[:, 0] + 0.5 * X[:, 2] > 0).astype(int)
+
+    def run(rows):
         selector = BAHSIC(5, block_size=500, interactions=None, pvalues=False, n_jobs=2)
-        seconds = best_seconds(lambda s=selector, a=X, b=y: s.fit(a, b), 1)
-        results[f"blocks {m}"] = seconds
-        print(f"  {m:>7} rows {seconds:.2f} s")
+        return int(selector.fit(X[:rows], y[:rows]).support_[[0, 2]].sum())
+
+    run(1000)
+"""
+
+
+def blocks(results: dict[str, Any], sizes: tuple[int, ...]) -> None:
+    """Time and memory of a search over blocks of rows: linear and constant in the rows."""
+    rows = []
+    for m in sizes:
+        found = peak_memory(BLOCKS.format(m=m), f"run({m})")
+        results[f"blocks {m}"] = {key: found[key] for key in ("seconds", "increment")}
+        per_row = f"{1e6 * found['seconds'] / m:.0f} µs"
+        rows.append((m, duration(found["seconds"]), per_row, megabytes(found["increment"])))
+    table(["block_size=500, 50 columns", "time", "per row", "memory of the fit"], rows)
 
 
 def main() -> None:
