@@ -24,7 +24,7 @@ from depmax.extraction.reading import (
     read_training,
 )
 from depmax.kernels import Capabilities, KernelLike, Precomputed
-from depmax.pencils import Directions, Space, signs
+from depmax.pencils import Basis, Directions, Gram, Space, signs
 from depmax.rows import chunk_rows, slices
 
 
@@ -191,6 +191,13 @@ class DependenceExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         """Directions in the coordinates of ``space``; at most ``n_components``, at least one."""
         raise NotImplementedError
 
+    def _span(self, gram: Gram, target: Side | None, n_components: int) -> Basis | None:
+        """Basis of the part of the samples' span that holds the directions; None: all of it.
+
+        Asked only where a kernel matrix is large, to spare the eigenproblem of its size.
+        """
+        return None
+
     def _check_parameters(self) -> None:
         """Refuse parameters that do not depend on the data."""
 
@@ -212,14 +219,17 @@ class DependenceExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         # A kernel matrix that was passed as X is not kept.
         self.kernel_ = Precomputed() if precomputed else side.kernel
         self._check_n_components(side)
-        coordinates = coordinates_of(side, precomputed=precomputed)
+        count = int(self.n_components)
+        coordinates = coordinates_of(
+            side, lambda gram: self._span(gram, target, count), precomputed=precomputed
+        )
         space = coordinates.space
-        if self.n_components > space.dimension:
+        if count > space.dimension:
             raise ValueError(
-                f"n_components={self.n_components} of {type(self).__name__} is more than the rank "
+                f"n_components={count} of {type(self).__name__} is more than the rank "
                 f"of the centred kernel matrix, {space.dimension}: equal rows add nothing."
             )
-        found = self._extract(space, target, int(self.n_components))
+        found = self._extract(space, target, count)
         directions = self._keep(coordinates, found)
         return space, directions, training.dtype
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -12,7 +13,16 @@ from sklearn.utils.extmath import safe_sparse_dot
 from depmax.dependence.sides import Side
 from depmax.extraction.projection import FeatureProjection, Projection, SampleProjection
 from depmax.maps._spectrum import require_semidefinite
-from depmax.pencils import Space, complete_axes
+from depmax.pencils import Basis, Gram, Space, complete_axes
+from depmax.pencils.gram import Tile
+
+#: Up to so many samples their whole span is used, by an eigenproblem of that size.
+EXACT_ROWS = 400
+#: From so many samples on a stationary kernel's values are stored in single precision.
+SINGLE_ROWS = 1500
+
+#: A basis of the part of the samples' span that a method needs; None if it needs all.
+Grow = Callable[[Gram], Basis | None]
 
 
 class Coordinates(Protocol):
@@ -74,8 +84,8 @@ class WideCoordinates:
     dual: np.ndarray  # UΛ^(-1/2), shape (m, rank)
 
     @classmethod
-    def of(cls, side: Side) -> WideCoordinates:
-        """Coordinates from the eigenvectors of the centred Gram matrix, K̄ = UΛUᵀ."""
+    def of(cls, side: Side, grow: Grow | None) -> WideCoordinates:
+        """Coordinates of a grown basis, or the eigenvectors of the centred K̄ = UΛUᵀ."""
         phi = side.coordinates(slice(None))
         mean = np.asarray(phi.mean(axis=0), dtype=np.float64).ravel()
         if sparse.issparse(phi):
@@ -87,6 +97,9 @@ class WideCoordinates:
             phi = phi - mean
             gram = phi @ phi.T
             scale = 0.0
+        basis = grown(lambda rows, columns: gram[rows, columns].copy(), len(gram), np.float64, grow)
+        if basis is not None:
+            return cls(side, basis.space, phi, mean, basis.dual)
         coordinates, dual = span(gram, scale)
         padded = np.zeros(gram.shape)
         padded[:, : coordinates.shape[1]] = coordinates
@@ -121,8 +134,11 @@ class GramCoordinates:
     precomputed: bool
 
     @classmethod
-    def of(cls, side: Side, *, precomputed: bool) -> GramCoordinates:
-        """Coordinates from the eigenvectors of the centred kernel matrix."""
+    def of(cls, side: Side, grow: Grow | None, *, precomputed: bool) -> GramCoordinates:
+        """Coordinates of a grown basis, or the eigenvectors of the centred kernel matrix."""
+        basis = grown(*tiles_of(side), grow)
+        if basis is not None:
+            return cls(side, basis.space, basis.gram.mean, basis.dual, precomputed)
         gram = side.gram()
         scale = float(gram.diagonal().max())
         gram, means = centred_gram(gram)
@@ -142,14 +158,45 @@ class GramCoordinates:
         return SampleProjection(kernel, self.side.rows, weights, self.mean @ weights)
 
 
-def coordinates_of(side: Side, *, precomputed: bool = False) -> Coordinates:
-    """Coordinates of the smaller dimension: features where they are few, else samples."""
+def coordinates_of(
+    side: Side, grow: Grow | None = None, *, precomputed: bool = False
+) -> Coordinates:
+    """Coordinates of the smaller dimension: features where they are few, else samples.
+
+    Beyond ``EXACT_ROWS`` samples without features, a method that can (``grow``) says which part of
+    their span it needs; all others get all of it, at the cost of a full eigenproblem.
+    """
     width = side.n_coordinates
     if width is None:
-        return GramCoordinates.of(side, precomputed=precomputed)
+        return GramCoordinates.of(side, grow, precomputed=precomputed)
     if width <= side.n_samples:
         return MapCoordinates.of(side)
-    return WideCoordinates.of(side)
+    return WideCoordinates.of(side, grow)
+
+
+def grown(tile: Tile, n_samples: int, dtype: Any, grow: Grow | None) -> Basis | None:
+    """The part of the samples' span that a method asks for, if it does and they are many."""
+    if grow is None or n_samples <= EXACT_ROWS:
+        return None
+    return grow(Gram(tile, n_samples, dtype))
+
+
+def tiles_of(side: Side) -> tuple[Tile, int, Any]:
+    """Kernel values in slices, the number of samples, and the precision that suits them.
+
+    Stationary kernels have values of one size, and many of them are stored in single precision;
+    their rows are measured from the mean, so that an offset costs no digits.
+    """
+    rows = side.rows
+    if not side.kernel.capabilities.stationary or side.n_samples < SINGLE_ROWS:
+        return side.tile, side.n_samples, np.float64
+    if isinstance(rows, np.ndarray):
+        rows = (rows - rows.mean(axis=0)).astype(np.float32)
+
+    def tile(left: slice, right: slice) -> np.ndarray:
+        return side.kernel(rows[left], None if left is right else rows[right])
+
+    return tile, side.n_samples, np.float32
 
 
 def centred_gram(gram: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -9,7 +9,16 @@ from depmax.dependence.terms import require_samples
 from depmax.extraction.base import DependenceExtractor
 from depmax.extraction.target import target_factor
 from depmax.kernels import KernelLike
-from depmax.pencils import Directions, Space, hsic_form, most_dependent
+from depmax.pencils import (
+    Basis,
+    Directions,
+    Form,
+    Gram,
+    Space,
+    hsic_form,
+    most_dependent,
+    span_of_dependence,
+)
 
 
 class HBFE(DependenceExtractor):
@@ -78,11 +87,20 @@ class HBFE(DependenceExtractor):
         self.completion = completion
 
     def _extract(self, space: Space, target: Side | None, n_components: int) -> Directions:
-        assert target is not None
-        require_samples(space.n_samples, self.unbiased)
-        form = hsic_form(target_factor(target), unbiased=self.unbiased)
         by_variance = self.completion == "variance"
-        return most_dependent(space.moments(form), n_components, by_variance=by_variance)
+        moments = space.moments(self._form(target))
+        return most_dependent(moments, n_components, by_variance=by_variance)
+
+    def _span(self, gram: Gram, target: Side | None, n_components: int) -> Basis | None:
+        form = self._form(target)
+        if self.completion != "variance" or form.factor.shape[1] > gram.n_samples // 4:
+            return None
+        return span_of_dependence(Basis(gram), form, n_components)
+
+    def _form(self, target: Side | None) -> Form:
+        assert target is not None
+        require_samples(target.n_samples, self.unbiased)
+        return hsic_form(target_factor(target), unbiased=self.unbiased)
 
     def _check_parameters(self) -> None:
         if self.completion not in ("variance", "eigenvectors"):

@@ -15,7 +15,10 @@ from depmax.extraction.base import DependenceExtractor
 from depmax.extraction.target import target_factor
 from depmax.kernels import KernelLike, as_kernel
 from depmax.pencils import (
+    Basis,
     Directions,
+    Form,
+    Gram,
     Space,
     hsic_form,
     least_redundant,
@@ -98,25 +101,45 @@ class HSCA(DependenceExtractor):
         self.alpha = alpha
 
     def _extract(self, space: Space, target: Side | None, n_components: int) -> Directions:
-        assert target is not None
-        require_samples(space.n_samples, self.unbiased)
-        moments = space.moments(hsic_form(target_factor(target), unbiased=self.unbiased))
-        alpha = float(self.alpha)
-        if self.unbiased:
-            found = least_redundant_unbiased(
-                moments, space, self._feature_factor, n_components, alpha
-            )
-        elif self._has_linear_features():  # G = SP needs no visit to the samples
-            found = least_redundant(moments, lambda P: space.scatter @ P, n_components, alpha)
-        else:
-            found = least_redundant(
-                moments,
-                lambda P: space.cross(self._feature_factor(space.features(P))),
-                n_components,
-                alpha,
-            )
+        found = self._search(space, self._form(target), n_components)
         self._warn_if_fewer(found, n_components)
         return found
+
+    def _search(self, space: Space, form: Form, n_components: int) -> Directions:
+        moments = space.moments(form)
+        alpha = float(self.alpha)
+        if self.unbiased:
+            return least_redundant_unbiased(
+                moments, space, self._feature_factor, n_components, alpha
+            )
+        if self._has_linear_features():  # G = SP needs no visit to the samples
+            return least_redundant(moments, lambda P: space.scatter @ P, n_components, alpha)
+        return least_redundant(
+            moments,
+            lambda P: space.cross(self._feature_factor(space.features(P))),
+            n_components,
+            alpha,
+        )
+
+    def _span(self, gram: Gram, target: Side | None, n_components: int) -> Basis | None:
+        """Each direction lies in the span of C and of G = ΦᵀΨ_f, which follows from the last."""
+        form = self._form(target)
+        if self.unbiased or form.factor.shape[1] > gram.n_samples // 4:
+            return None
+        basis = Basis(gram)
+        basis.append(form.factor)
+        for count in range(1, n_components):
+            space = basis.space
+            found = self._search(space, form, count)
+            if found.vectors.shape[1] < count:
+                break
+            basis.append(self._feature_factor(space.features(found.vectors)))
+        return basis
+
+    def _form(self, target: Side | None) -> Form:
+        assert target is not None
+        require_samples(target.n_samples, self.unbiased)
+        return hsic_form(target_factor(target), unbiased=self.unbiased)
 
     def _feature_factor(self, features: np.ndarray) -> np.ndarray:
         """Ψ_f of the features so far, columns of mean zero."""

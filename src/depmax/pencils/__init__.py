@@ -3,12 +3,16 @@
 from depmax.pencils.dependence import attained, complete, most_dependent
 from depmax.pencils.directions import Directions, complete_axes, leading, signs
 from depmax.pencils.form import Form, hsic_form
+from depmax.pencils.gram import Gram
+from depmax.pencils.krylov import Basis, span_of_dependence
 from depmax.pencils.redundancy import least_redundant, least_redundant_unbiased
 from depmax.pencils.space import Moments, Space
 
 __all__ = [
+    "Basis",
     "Directions",
     "Form",
+    "Gram",
     "Moments",
     "Space",
     "attained",
@@ -20,4 +24,5 @@ __all__ = [
     "least_redundant_unbiased",
     "most_dependent",
     "signs",
+    "span_of_dependence",
 ]

@@ -5,7 +5,15 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg
 
-from depmax.pencils.directions import TIE, ZERO, Directions, complete_axes, leading, settle_ties
+from depmax.pencils.directions import (
+    NONE,
+    TIE,
+    Directions,
+    complete_axes,
+    leading,
+    negligible,
+    settle_ties,
+)
 from depmax.pencils.space import Moments
 
 
@@ -26,7 +34,7 @@ def most_dependent(moments: Moments, n_directions: int, *, by_variance: bool) ->
         vectors = leading(moments.criterion, n_directions)[1]
     else:
         vectors = _positive(moments, n_directions)
-        vectors = complete(vectors, moments.scatter, n_directions)
+        vectors = complete(vectors, moments.scatter, n_directions, moments.eps)
     return Directions(vectors, attained(moments, vectors))
 
 
@@ -39,19 +47,25 @@ def attained(moments: Moments, vectors: np.ndarray) -> np.ndarray:
 
 
 def _positive(moments: Moments, n_directions: int) -> np.ndarray:
-    """Eigenvectors of A with λ > 0, at most so many."""
-    if moments.weighted is None:  # A = CCᵀ has few, and they are singular vectors of C
-        vectors, roots, _ = linalg.svd(moments.cross, full_matrices=False)
-        values = roots**2
-        vectors = settle_ties(values, vectors, TIE * values.max(initial=0.0))
-    else:
-        values, vectors = leading(moments.criterion, n_directions)
-    kept = values > ZERO * np.abs(values).max(initial=0.0)
-    kept[n_directions:] = False
-    return vectors[:, kept]
+    """Eigenvectors of A with λ > 0, at most so many, and no more than the rank of C.
+
+    The weighted part of A knows nothing of how samples and targets go together: an eigenvalue
+    beyond the rank of C is positive only by what it adds.
+    """
+    vectors, roots, _ = linalg.svd(moments.cross, full_matrices=False)
+    values = roots**2
+    kept = values > negligible(moments.eps) * values.max(initial=0.0)
+    if moments.weighted is None:  # A = CCᵀ
+        return settle_ties(values, vectors, TIE * values.max(initial=0.0))[:, kept][
+            :, :n_directions
+        ]
+    values, vectors = leading(moments.criterion, min(n_directions, int(kept.sum())))
+    return vectors[:, values > NONE * np.abs(values).max(initial=0.0)]
 
 
-def complete(vectors: np.ndarray, scatter: np.ndarray, n_vectors: int) -> np.ndarray:
+def complete(
+    vectors: np.ndarray, scatter: np.ndarray, n_vectors: int, eps: float = 0.0
+) -> np.ndarray:
     """Orthonormal columns continued by the directions of largest variance orthogonal to them.
 
     Where no variance is left, by coordinate axes.
@@ -63,7 +77,7 @@ def complete(vectors: np.ndarray, scatter: np.ndarray, n_vectors: int) -> np.nda
     middle = vectors @ (vectors.T @ image) @ vectors.T
     rest = scatter - image @ vectors.T - vectors @ image.T + middle  # (I-VVᵀ)S(I-VVᵀ)
     values, more = leading(rest, min(missing, scatter.shape[0] - vectors.shape[1]))
-    more = more[:, values > ZERO * max(np.trace(scatter), 0.0)]
+    more = more[:, values > negligible(eps) * max(np.trace(scatter), 0.0)]
     more -= vectors @ (vectors.T @ more)
     if more.shape[1]:
         basis, triangle = linalg.qr(more, mode="economic")

@@ -11,8 +11,15 @@ from scipy import linalg
 TIE = 1e-9
 #: Entries that differ by less, relative to the largest, are equal.
 EQUAL = 1e-6
-#: Eigenvalues below this, relative to the largest, are rounding errors.
+#: Eigenvalues below this, relative to the largest, are rounding errors in double precision.
 ZERO = 1e-12
+#: An unbiased dependence below this, relative to the largest, counts as none.
+NONE = 1e-6
+
+
+def negligible(eps: float) -> float:
+    """Eigenvalues below this, relative to the largest, are rounding errors at a precision."""
+    return max(ZERO, 10 * eps)
 
 
 @dataclass(frozen=True)

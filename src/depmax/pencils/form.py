@@ -23,6 +23,13 @@ class Form:
         """Number of samples m."""
         return int(self.factor.shape[0])
 
+    def apply(self, values: np.ndarray) -> np.ndarray:
+        """M times columns of values on the samples, of shape (m, k)."""
+        images: np.ndarray = self.factor @ (self.factor.T @ values)
+        if self.weights is not None:
+            images -= self.weights[:, np.newaxis] * values
+        return images
+
 
 def hsic_form(factor: np.ndarray, *, unbiased: bool) -> Form:
     """Form whose A has pᵀAp = HSIC between the feature Φp (linear kernel) and the target.

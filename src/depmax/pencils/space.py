@@ -23,6 +23,7 @@ class Moments:
     cross: np.ndarray  # C = ΦᵀΨ, shape (s, r)
     scatter: np.ndarray  # S = ΦᵀΦ, shape (s, s)
     weighted: np.ndarray | None  # Φᵀdiag(w)Φ, shape (s, s)
+    eps: float = float(np.finfo(np.float64).eps)  # relative precision of the coordinates
 
     @property
     def criterion(self) -> np.ndarray:
@@ -40,6 +41,8 @@ class Space:
         Coordinates of a slice of samples, dense or sparse, not centred.
     n_samples, dimension : int
         m and s.
+    eps : float
+        Relative precision of the coordinates.
 
     Notes
     -----
@@ -48,17 +51,25 @@ class Space:
     lost to an offset; sparse coordinates are kept sparse and measured from zero.
     """
 
-    def __init__(self, block: Callable[[slice], Any], n_samples: int, dimension: int) -> None:
+    def __init__(
+        self,
+        block: Callable[[slice], Any],
+        n_samples: int,
+        dimension: int,
+        eps: float = float(np.finfo(np.float64).eps),
+    ) -> None:
         self._block = block
         self.n_samples = n_samples
         self.dimension = dimension
+        self.eps = eps
         self._mean: np.ndarray | None = None
         self._scatter: np.ndarray | None = None
 
     @classmethod
-    def of_array(cls, coordinates: Any) -> Space:
+    def of_array(cls, coordinates: Any, eps: float = float(np.finfo(np.float64).eps)) -> Space:
         """Space of coordinates that are in memory."""
-        return cls(lambda rows: coordinates[rows], *coordinates.shape)
+        n_samples, dimension = coordinates.shape
+        return cls(lambda rows: coordinates[rows], n_samples, dimension, eps)
 
     @property
     def mean(self) -> np.ndarray:
@@ -103,7 +114,7 @@ class Space:
         if weighted is not None and form.weights is not None:
             weighted -= np.outer(pull, shift) + np.outer(shift, pull)
             weighted += form.weights.sum() * np.outer(shift, shift)
-        return Moments(cross, self._scatter, weighted)
+        return Moments(cross, self._scatter, weighted, self.eps)
 
     def cross(self, factor: np.ndarray) -> np.ndarray:
         """ΦᵀΨ of shape (s, r) for another factor with columns of mean zero."""

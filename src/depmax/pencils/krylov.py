@@ -1,0 +1,161 @@
+"""A growing basis of directions in the span of the samples, for kernel matrices that are large."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy import linalg
+
+from depmax.pencils.directions import NONE, leading
+from depmax.pencils.form import Form
+from depmax.pencils.gram import Gram
+from depmax.pencils.space import Space
+
+#: Columns that a block has beyond the directions it looks for.
+SPARE = 4
+#: Directions converge when their residuals are below so many roundings of the largest eigenvalue.
+CONVERGED = 32.0
+#: A Ritz value ≤ 0 is not waited for once its residual, relative to the largest, is below this.
+UNSEEN = 1e-3
+#: A new direction is dropped if orthogonalisation leaves less of it, in roundings.
+DEPENDENT = 100.0
+
+
+class Basis:
+    """Orthonormal directions Φᵀq in feature space, with their values Φ(Φᵀq) = HKHq on the samples.
+
+    Parameters
+    ----------
+    gram : Gram
+
+    Attributes
+    ----------
+    dual : ndarray of shape (m, s)
+        Q with QᵀHKHQ = I.
+    values : ndarray of shape (m, s)
+        HKHQ: the coordinates of the samples in this basis.
+    """
+
+    def __init__(self, gram: Gram) -> None:
+        self.gram = gram
+        self.dual = np.empty((gram.n_samples, 0))
+        self.values = np.empty((gram.n_samples, 0))
+
+    @property
+    def size(self) -> int:
+        """Number of directions s."""
+        return int(self.dual.shape[1])
+
+    @property
+    def space(self) -> Space:
+        """The samples in the coordinates of this basis."""
+        return Space.of_array(self.values, self.gram.eps)
+
+    def reduced(self, form: Form, n_wanted: int) -> Basis:
+        """The eigenvectors of A = ΦᵀMΦ with λ > 0 that this basis holds, at most so many."""
+        theta, ritz = leading(_symmetric(self.values.T @ form.apply(self.values)), n_wanted)
+        ritz = ritz[:, theta > NONE * np.abs(theta).max(initial=0.0)]
+        basis = Basis(self.gram)
+        basis.dual, basis.values = self.dual @ ritz, self.values @ ritz
+        return basis
+
+    def append(self, columns: np.ndarray) -> np.ndarray:
+        """Add the directions Φᵀq for the columns q, less what the basis already spans.
+
+        Costs one product with the kernel matrix.
+
+        Returns
+        -------
+        ndarray of shape (n_added, n_columns)
+            Coefficients of the columns in the added directions.
+        """
+        columns = columns - columns.mean(axis=0)
+        sizes = linalg.norm(columns, axis=0)
+        columns = columns[:, sizes > 0] / sizes[sizes > 0]
+        for _ in range(2):  # the second time removes what rounding left
+            columns = columns - self.dual @ (self.values.T @ columns)
+        images = self.gram.times(columns)
+        squares, rotation = linalg.eigh(_symmetric(columns.T @ images))
+        kept = squares > DEPENDENT * self.gram.eps * max(squares[-1], 0.0)
+        rotation, roots = rotation[:, kept], np.sqrt(squares[kept])
+        self.dual = np.hstack([self.dual, columns @ (rotation / roots)])
+        self.values = np.hstack([self.values, images @ (rotation / roots)])
+        coefficients = np.zeros((len(roots), len(sizes)))
+        coefficients[:, sizes > 0] = (rotation * roots).T * sizes[sizes > 0]
+        return coefficients
+
+
+def span_of_dependence(basis: Basis, form: Form, n_wanted: int) -> Basis:
+    """Basis that holds the directions of most dependence, completed by those of most variance.
+
+    Parameters
+    ----------
+    basis : Basis
+        Empty.
+    form : Form
+        M of the criterion A = ΦᵀMΦ.
+    n_wanted : int
+    """
+    spare = _random(basis.gram.n_samples, n_wanted + SPARE)
+    basis.append(form.factor)  # all of the range of CCᵀ
+    if form.weights is not None:
+        rank = min(n_wanted, basis.size)
+        grow(basis, form.apply, rank, positive=True)
+        basis = basis.reduced(form, rank)
+    missing = n_wanted - basis.size
+    if missing > 0:
+        held = basis.size
+        basis.append(spare[:, : missing + SPARE])
+        grow(basis, lambda values: values, missing, held)
+    return basis
+
+
+def grow(
+    basis: Basis,
+    apply: Callable[[np.ndarray], np.ndarray],
+    n_wanted: int,
+    held: int = 0,
+    *,
+    positive: bool = False,
+) -> None:
+    """Grow a basis until it holds the leading eigenvectors of an operator, by block Krylov steps.
+
+    Parameters
+    ----------
+    basis : Basis
+        Holds the first block, after ``held`` directions that are left out of the eigenproblem.
+    apply : callable
+        Takes the values f of directions on the samples and returns the dual columns q of the
+        operator's image: f itself for the scatter S, Mf for A = ΦᵀMΦ.
+    n_wanted : int
+        Number of leading eigenvectors.
+    held : int
+        Directions that the eigenvectors must be orthogonal to.
+    positive : bool
+        Whether eigenvectors with λ ≤ 0 are not wanted.
+    """
+    width = basis.size - held  # of the last block
+    while width and basis.size < basis.gram.n_samples - 1:
+        values = basis.values[:, held:]
+        images = apply(values)
+        theta, ritz = leading(_symmetric(values.T @ images), n_wanted)
+        coefficients = basis.append(images[:, -width:])
+        # What the operator makes of a Ritz vector beyond the basis it was found in
+        residuals = linalg.norm(coefficients @ ritz[-width:], axis=0)
+        scale = np.abs(theta).max()
+        open_ones = residuals > CONVERGED * basis.gram.eps * scale
+        if positive:
+            open_ones &= (theta > NONE * scale) | (residuals > UNSEEN * scale)
+        if not open_ones.any():
+            return
+        width = coefficients.shape[0]
+
+
+def _symmetric(matrix: np.ndarray) -> np.ndarray:
+    return (matrix + matrix.T) / 2
+
+
+def _random(n_samples: int, n_columns: int) -> np.ndarray:
+    """Columns that no direction is orthogonal to, always the same."""
+    return np.random.default_rng(0).standard_normal((n_samples, n_columns))
