@@ -242,7 +242,7 @@ class DependenceExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         self._n_features_out = directions.shape[1]
         if _is_linear(self):
             self.components_ = self._projection.weights.T
-            self.loadings_ = coordinates.lift(loadings(coordinates.space.scatter, directions)).T
+            self.loadings_ = loadings(coordinates.pull(directions), self._projection.weights).T
             self.mean_ = coordinates.mean
             self.coordinate_names_ = coordinate_names(self)
         return directions

@@ -42,6 +42,9 @@ class Coordinates(Protocol):
     def project(self, vectors: np.ndarray) -> Projection:
         """Features of new rows along these directions."""
 
+    def pull(self, vectors: np.ndarray) -> np.ndarray:
+        """ΦᵀF for the features F along these directions, of shape (width, k)."""
+
 
 @dataclass(frozen=True)
 class MapCoordinates:
@@ -67,6 +70,10 @@ class MapCoordinates:
     def project(self, vectors: np.ndarray) -> Projection:
         """Product with the features."""
         return FeatureProjection(self.side.kernel, vectors, self.mean @ vectors)
+
+    def pull(self, vectors: np.ndarray) -> np.ndarray:
+        """SP."""
+        return self.space.scatter @ vectors
 
 
 @dataclass(frozen=True)
@@ -122,6 +129,10 @@ class WideCoordinates:
         weights = self.lift(vectors)
         return FeatureProjection(self.side.kernel, weights, self.mean @ weights)
 
+    def pull(self, vectors: np.ndarray) -> np.ndarray:
+        """ΦᵀF."""
+        return self._lift(self.space.features(vectors))
+
 
 @dataclass(frozen=True)
 class GramCoordinates:
@@ -156,6 +167,10 @@ class GramCoordinates:
         weights = self.lift(vectors)
         kernel = None if self.precomputed else self.side.kernel
         return SampleProjection(kernel, self.side.rows, weights, self.mean @ weights)
+
+    def pull(self, vectors: np.ndarray) -> np.ndarray:
+        """HF."""
+        return self.space.features(vectors)
 
 
 def coordinates_of(

@@ -133,7 +133,9 @@ class HSCA(DependenceExtractor):
             found = self._search(space, form, count)
             if found.vectors.shape[1] < count:
                 break
-            basis.append(self._feature_factor(space.features(found.vectors)))
+            features = space.features(found.vectors)
+            linear = self._has_linear_features()  # earlier features are in the basis already
+            basis.append(features[:, -1:] if linear else self._feature_factor(features))
         return basis
 
     def _form(self, target: Side | None) -> Form:

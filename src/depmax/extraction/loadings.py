@@ -8,10 +8,18 @@ import numpy as np
 from scipy import linalg
 
 
-def loadings(scatter: np.ndarray, directions: np.ndarray) -> np.ndarray:
-    """SP(PᵀSP)⁺ of shape (s, k): regression coefficients of the coordinates on the features."""
-    image = scatter @ directions
-    return image @ linalg.pinvh(directions.T @ image)
+def loadings(pulled: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Regression coefficients of the columns on the features, of shape (width, k).
+
+    Parameters
+    ----------
+    pulled : ndarray of shape (width, k)
+        ΦᵀF, with F = ΦW the features.
+    weights : ndarray of shape (width, k)
+        W, so that FᵀF = WᵀΦᵀF.
+    """
+    inner = weights.T @ pulled
+    return pulled @ linalg.pinvh((inner + inner.T) / 2)
 
 
 def coordinate_names(estimator: Any) -> np.ndarray:

@@ -18,8 +18,8 @@ SPARE = 4
 CONVERGED = 32.0
 #: A Ritz value ≤ 0 is not waited for once its residual, relative to the largest, is below this.
 UNSEEN = 1e-3
-#: A new direction is dropped if orthogonalisation leaves less of it, in roundings.
-DEPENDENT = 100.0
+#: A new direction is dropped if its length, relative to the longest, is below so many roundings.
+NULL = 100.0
 
 
 class Basis:
@@ -41,6 +41,9 @@ class Basis:
         self.gram = gram
         self.dual = np.empty((gram.n_samples, 0))
         self.values = np.empty((gram.n_samples, 0))
+        # What two orthogonalisations leave of a column that the basis spans, relative to its parts
+        self._precision = max(16 * float(np.finfo(np.float64).eps), (100 * gram.eps) ** 2)
+        self._largest = 0.0  # largest ‖Φᵀq‖² of a q of unit length so far
 
     @property
     def size(self) -> int:
@@ -71,18 +74,24 @@ class Basis:
             Coefficients of the columns in the added directions.
         """
         columns = columns - columns.mean(axis=0)
-        sizes = linalg.norm(columns, axis=0)
-        columns = columns[:, sizes > 0] / sizes[sizes > 0]
-        for _ in range(2):  # the second time removes what rounding left
-            columns = columns - self.dual @ (self.values.T @ columns)
+        sizes = _lengths(columns)
+        columns = columns / sizes
+        inside = self.values.T @ columns  # coefficients in this basis
+        columns = columns - self.dual @ inside
+        columns = columns - self.dual @ (self.values.T @ columns)  # removes what rounding left
+        left = linalg.norm(columns, axis=0)
+        kept = left > self._precision * (linalg.norm(self.dual, axis=0) @ np.abs(inside))
+        kept &= left > 0
+        columns = columns[:, kept] / left[kept]
         images = self.gram.times(columns)
         squares, rotation = linalg.eigh(_symmetric(columns.T @ images))
-        kept = squares > DEPENDENT * self.gram.eps * max(squares[-1], 0.0)
-        rotation, roots = rotation[:, kept], np.sqrt(squares[kept])
+        self._largest = max(self._largest, squares.max(initial=0.0))
+        some = squares > NULL * self.gram.eps * self._largest
+        rotation, roots = rotation[:, some], np.sqrt(squares[some])
         self.dual = np.hstack([self.dual, columns @ (rotation / roots)])
         self.values = np.hstack([self.values, images @ (rotation / roots)])
         coefficients = np.zeros((len(roots), len(sizes)))
-        coefficients[:, sizes > 0] = (rotation * roots).T * sizes[sizes > 0]
+        coefficients[:, kept] = (rotation * roots).T * (left * sizes)[kept]
         return coefficients
 
 
@@ -150,6 +159,12 @@ def grow(
         if not open_ones.any():
             return
         width = coefficients.shape[0]
+
+
+def _lengths(columns: np.ndarray) -> np.ndarray:
+    """Length of each column; 1 for columns of zeros."""
+    lengths = linalg.norm(columns, axis=0)
+    return np.where(lengths > 0, lengths, 1.0)
 
 
 def _symmetric(matrix: np.ndarray) -> np.ndarray:

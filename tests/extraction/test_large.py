@@ -1,0 +1,94 @@
+"""Many samples: a grown basis gives what the whole span of the samples gives."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from depmax import HBFE, HSCA
+from depmax.extraction import coordinates
+from depmax.kernels import Gaussian, Polynomial
+from tests.extraction.oracles import same_up_to_signs
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(120, 6)) * [3.0, 2.0, 1.5, 1.0, 0.7, 0.5] + 100.0
+TARGETS = {
+    "two classes": (X[:, 0] > 100.0).astype(int),
+    "classes": np.digitize(X[:, 1] + X[:, 2], [199.0, 201.0]),
+    "numbers": np.sin(X[:, 0]) + 0.1 * rng.normal(size=120),
+}
+MODELS = {
+    "biased": HBFE(5, unbiased=False),
+    "unbiased": HBFE(5),
+    "hsca": HSCA(4),
+    "hsca gaussian": HSCA(3, feature_kernel="gaussian", alpha=1e-2),
+}
+
+
+@pytest.fixture(params=["double", "single"])
+def tolerance(request, monkeypatch):
+    """Let few samples count as many."""
+    monkeypatch.setattr(coordinates, "EXACT_ROWS", 50)
+    single = request.param == "single"
+    monkeypatch.setattr(coordinates, "SINGLE_ROWS", 0 if single else 10**6)
+    return 2e-3 if single else 1e-6
+
+
+def exact(model, rows, y, monkeypatch):
+    monkeypatch.setattr(coordinates, "EXACT_ROWS", 10**6)
+    fitted = type(model)(**model.get_params(deep=False)).fit(rows, y)
+    monkeypatch.setattr(coordinates, "EXACT_ROWS", 50)
+    return fitted
+
+
+@pytest.mark.parametrize("target", sorted(TARGETS))
+@pytest.mark.parametrize("name", sorted(MODELS))
+def test_equals_the_whole_span(name, target, tolerance, monkeypatch):
+    y = TARGETS[target]
+    model = MODELS[name].set_params(kernel=Gaussian(4.0))
+    whole = exact(model, X, y, monkeypatch)
+    features = model.fit_transform(X, y)
+    assert model._projection.weights.shape == (120, whole._n_features_out)
+    same_up_to_signs(features.T, whole.transform(X).T, tolerance)
+    np.testing.assert_allclose(model.transform(X), features, atol=1e-4 * np.abs(features).max())
+    scale = whole.dependence_.max()
+    np.testing.assert_allclose(model.dependence_, whole.dependence_, atol=tolerance * scale)
+
+
+@pytest.mark.parametrize("name", ["biased", "unbiased", "hsca"])
+def test_wide_inputs(name, monkeypatch):
+    wide = rng.normal(size=(80, 200)) @ np.diag(0.97 ** np.arange(200)) + 7.0
+    y = np.repeat([0, 1, 2, 1], 20)
+    monkeypatch.setattr(coordinates, "EXACT_ROWS", 50)
+    model = MODELS[name].set_params(kernel="linear")
+    whole = exact(model, wide, y, monkeypatch)
+    model.fit(wide, y)
+    np.testing.assert_allclose(model.components_, whole.components_, atol=1e-6)
+    np.testing.assert_allclose(model.loadings_, whole.loadings_, atol=1e-6)
+
+
+def test_kernels_that_are_not_stationary_stay_in_double_precision(tolerance, monkeypatch):
+    y = TARGETS["classes"]
+    model = HBFE(4, kernel=Polynomial(3, 1.0))
+    rows = (X - 100.0) / 10.0
+    whole = exact(model, rows, y, monkeypatch)
+    same_up_to_signs(model.fit_transform(rows, y).T, whole.transform(rows).T, 1e-7)
+
+
+def test_more_components_than_a_large_kernel_matrix_carries(tolerance):
+    repeated = np.repeat(np.arange(3.0), 40)[:, np.newaxis]
+    with pytest.raises(ValueError, match=r"rank of the centred kernel matrix, 2"):
+        HBFE(3, kernel=Gaussian(1.0)).fit(repeated, np.tile([0, 1], 60))
+
+
+@pytest.mark.parametrize(
+    "model",
+    [HBFE(3, completion="eigenvectors"), HSCA(2, unbiased=True)],
+    ids=["plain eigenvectors", "unbiased denominator"],
+)
+def test_methods_that_need_the_whole_span_get_it(model, tolerance):
+    y = TARGETS["classes"]
+    kernel = Gaussian(4.0)
+    gram = type(model)(**{**model.get_params(deep=False), "kernel": "precomputed"})
+    features = model.set_params(kernel=kernel).fit_transform(X, y)
+    same_up_to_signs(gram.fit_transform(kernel(X), y).T, features.T, 1e-6)
