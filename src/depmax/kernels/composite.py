@@ -49,6 +49,10 @@ class _Pair(Kernel):
         other = None if X is Z else Z
         return self._combine(self.left(X, other), self.right(X, other))
 
+    def of_squares(self, squares: np.ndarray) -> np.ndarray:
+        """Values of both kernels from squared distances, if both are functions of them."""
+        return self._combine(self.left.of_squares(squares.copy()), self.right.of_squares(squares))
+
     def _diag(self, X: Any) -> np.ndarray:
         return self._combine(self.left.diag(X), self.right.diag(X))
 
@@ -136,7 +140,7 @@ class Scaled(Kernel):
             self.kernel.capabilities,
             factors_over_features=False,
             telescopes=False,
-            changes_by="definition",
+            changes_by="distances" if self.kernel.capabilities.radial else "definition",
         )
 
     @property
@@ -167,6 +171,10 @@ class Scaled(Kernel):
 
     def _gram(self, X: Any, Z: Any) -> np.ndarray:
         return self._checked_factor() * self.kernel(X, None if X is Z else Z)
+
+    def of_squares(self, squares: np.ndarray) -> np.ndarray:
+        """Values of the inner kernel from squared distances, times the factor."""
+        return self._checked_factor() * self.kernel.of_squares(squares)
 
     def _diag(self, X: Any) -> np.ndarray:
         return self._checked_factor() * self.kernel.diag(X)

@@ -25,7 +25,8 @@ class BAHSIC(HSICSelector):
     kernel : kernel or name, default="gaussian"
         Kernel of a row. A bandwidth policy (``"median"``, ``"dimension"``, ``"maximize"``) is
         applied anew in every round. Gaussian, polynomial and linear kernels are scored by matrix
-        products, Laplace by a compiled loop, others by their definition.
+        products, Laplace by a compiled loop, other kernels of the distance (inverse distance,
+        inverse multiquadric, sums of Gaussians) from its changes, the rest by their definition.
     target_kernel : kernel, name, "auto" or "inputs", default="auto"
         "auto" reads the type of y; "inputs" is unsupervised: the kernel of all columns is the
         target, and y is not needed.

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from depmax.selection.changes.explicit import explicit_scores
 from depmax.selection.changes.gaussian import gaussian_changes
 from depmax.selection.changes.laplace import laplace_changes
 from depmax.selection.changes.linear import linear_changes
@@ -14,6 +15,7 @@ from depmax.selection.changes.problem import Change, Outcome, Problem
 FORMS: dict[str, Callable[[Problem, Any, Change], Outcome]] = {
     "squares": gaussian_changes,
     "ratios": laplace_changes,
+    "distances": explicit_scores,
     "powers": polynomial_changes,
     "shares": linear_changes,
     "definition": plain_changes,
