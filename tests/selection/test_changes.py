@@ -51,9 +51,10 @@ def _problem(y: np.ndarray, unbiased: bool, dtype: type = np.float64) -> Problem
     return Problem(X, TargetWeights.of(read_target_side(y, "auto"), unbiased), np.dtype(dtype))
 
 
-def _change(joins: bool, grouped: bool) -> Change:
+def _change(joins: bool, grouped: bool | str) -> Change:
     if grouped:
-        units = [np.array([4, 5]), np.array([6, 7])]
+        middle = [np.array([4])] if grouped == "mixed" else []
+        units = [np.array([4, 5]), *middle, np.array([6, 7])]
         return Change(np.arange(4) if joins else np.arange(8), units, joins)
     if joins:
         return Change(np.arange(3), [np.array([j]) for j in range(3, 8)], joins)
@@ -64,9 +65,9 @@ def _change(joins: bool, grouped: bool) -> Change:
 @pytest.mark.parametrize("kind", TARGETS)
 @pytest.mark.parametrize("unbiased", [True, False])
 @pytest.mark.parametrize("joins", [False, True])
-@pytest.mark.parametrize("grouped", [False, True])
+@pytest.mark.parametrize("grouped", [False, True, "mixed"])
 def test_scores_equal_the_kernel_of_the_remaining_columns(
-    kernel: Kernel, kind: str, unbiased: bool, joins: bool, grouped: bool
+    kernel: Kernel, kind: str, unbiased: bool, joins: bool, grouped: bool | str
 ) -> None:
     y, change = TARGETS[kind], _change(joins, grouped)
     outcome = changes(_problem(y, unbiased), kernel, change)
