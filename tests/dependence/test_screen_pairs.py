@@ -14,7 +14,7 @@ from depmax.dependence.pair_confirmation import interactions
 from depmax.dependence.pair_main_effects import class_residuals
 from depmax.dependence.pair_ranking import BestPairs, Law
 from depmax.dependence.pair_target import PairTarget
-from depmax.dependence.screen_pairs import PairScreening, screen_pairs
+from depmax.dependence.screen_pairs import screen_pairs
 
 module = importlib.import_module("depmax.dependence.screen_pairs")
 
@@ -357,13 +357,79 @@ def test_frames_in_frames_out(library: str) -> None:
     np.testing.assert_array_equal(plain.scores, found.scores)
 
 
-def test_categories_with_two_levels_join_and_more_are_refused() -> None:
+def test_a_category_with_two_levels_is_one_indicator() -> None:
     pd = pytest.importorskip("pandas")
-    frame = pd.DataFrame({"a": X[:, 0], "b": pd.Categorical(np.where(X[:, 3] > 0, "u", "v"))})
-    assert isinstance(screen_pairs(frame, TARGETS["binary"]), PairScreening)
-    frame["b"] = pd.Categorical(["u", "v", "w"] * 50)
-    with pytest.raises(TypeError, match="'b' has 3 categories"):
-        screen_pairs(frame, TARGETS["binary"])
+    frame = pd.DataFrame({"a": X[:, 0], "b": pd.Categorical(np.where(X[:, 3] > 0, "v", "u"))})
+    found = screen_pairs(frame, TARGETS["binary"], random_state=0)
+    plain = screen_pairs(X[:, [0, 3]], TARGETS["binary"], random_state=0)
+    np.testing.assert_allclose(found.scores, plain.scores)
+
+
+@pytest.mark.parametrize("tile", [2, 3, 256])
+@pytest.mark.parametrize("kind", ["binary", "classes", "numbers"])
+def test_a_pair_of_categories_scores_by_its_best_levels(
+    kind: str, tile: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every level as a column of its own; the best p-value times the number of combinations."""
+    pd = pytest.importorskip("pandas")
+    monkeypatch.setattr(module, "TILE", tile)
+    codes = {"u": fixed.integers(0, 3, M), "v": fixed.integers(0, 4, M)}
+    frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 2]})
+    frame = frame.assign(**{name: pd.Categorical(code) for name, code in codes.items()})
+    found = screen_pairs(frame, TARGETS[kind], n_permutations=0, full=True)
+    levels = [X[:, 0], X[:, 2]]
+    levels += [codes["u"] == level for level in range(3)]
+    levels += [codes["v"] == level for level in range(4)]
+    owner = np.array([0, 1, 2, 2, 2, 3, 3, 3, 3])
+    expanded = screen_pairs(np.column_stack(levels), TARGETS[kind], n_permutations=0)
+    assert found.n_tested == 6
+    assert set(found.main_effects) == set(owner[list(expanded.main_effects)])
+    for (i, j), pvalue, score in zip(found.pairs, found.pvalues, found.scores, strict=True):
+        mine = (owner[expanded.pairs] == [i, j]).all(axis=1)
+        count = np.sum(owner == i) * np.sum(owner == j)
+        assert mine.sum() == count
+        best = expanded.pvalues[mine].min()
+        assert pvalue == pytest.approx(min(1.0, count * best), rel=1e-6)
+        assert found.matrix is not None
+        assert found.matrix[i, j] == found.matrix[j, i] == score
+    np.testing.assert_allclose(
+        found.pvalues_adjusted, false_discovery_control(found.pvalues), rtol=0.02
+    )
+
+
+def test_interactions_with_categories_are_found_and_confirmed() -> None:
+    pd = pytest.importorskip("pandas")
+    local = np.random.default_rng(5)
+    rows, colour = local.normal(size=(300, 10)), local.integers(0, 4, 300)
+    shape = local.integers(0, 3, 300)
+    frame = pd.DataFrame(rows, columns=[f"x{j}" for j in range(10)])
+    frame["colour"] = pd.Categorical(np.array(["red", "green", "blue", "grey"])[colour])
+    frame["shape"] = pd.Categorical(shape)
+    slopes = np.where(colour % 2 == 0, 1.0, -1.0) * rows[:, 3] + local.normal(size=300)
+    found = screen_pairs(frame, slopes, random_state=0).to_frame()
+    assert found.loc[0, ["first", "second"]].tolist() == ["x3", "colour"]
+    assert found.loc[0, "pvalue_adjusted"] < 0.01
+    crossed = ((colour == 1) ^ (shape == 1)).astype(int)
+    found = screen_pairs(frame, crossed, random_state=0)
+    assert found.pairs[0].tolist() == [10, 11]
+    assert found.pvalues_permutation[0] == pytest.approx(12 / 1000)
+    assert found.pvalues_adjusted[0] < 1e-4
+
+
+def test_main_effects_of_categories_do_not_leak() -> None:
+    pd = pytest.importorskip("pandas")
+    rejected = 0
+    for seed in range(10):
+        local = np.random.default_rng(seed)
+        rows = local.normal(size=(250, 4))
+        linked = np.digitize(rows[:, 0] + local.normal(size=250), [-1.0, 0.0, 1.0])
+        free = local.integers(0, 5, 250)
+        frame = pd.DataFrame(rows).rename(columns=str)
+        frame = frame.assign(u=pd.Categorical(linked), v=pd.Categorical(free))
+        y = rows[:, 0] + rows[:, 1] ** 2 + np.array([0, 1, -1, 2, 0.5])[free] + (linked == 2)
+        found = screen_pairs(frame, y + local.normal(size=250), random_state=0)
+        rejected += int((found.pvalues_adjusted < 0.05).any())
+    assert rejected <= 1
 
 
 def test_bad_input_is_refused_by_name() -> None:

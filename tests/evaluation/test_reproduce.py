@@ -26,7 +26,6 @@ from depmax.evaluation.reproduce import (
 from depmax.evaluation.reproduce.figures import compared, published
 from depmax.evaluation.reproduce.protocol import Fold, folds, gaussian_machine, overlap
 from depmax.evaluation.reproduce.table1_data import MOST_ROWS, PROBLEMS, Problem
-from depmax.kernels import InverseDistance
 
 NAMES = ("bahsic_artificial", "bahsic_microarrays", "bahsic_table1")
 
@@ -141,13 +140,6 @@ def test_printed_table_is_aligned(capsys):
 
 
 # --- methods and protocol -------------------------------------------------------------------------
-def test_elimination_by_distances_is_bahsic_with_that_kernel():
-    data = load("wdbc")
-    X, y = StandardScaler().fit_transform(data.X[::10]), data.y[::10]
-    expected = methods.bahsic(X, y, 5, kernel=InverseDistance(bandwidth=methods.EPSILON))
-    assert methods.inverse_distance(X, y, 5).tolist() == expected.tolist()
-
-
 @pytest.mark.parametrize("order", [methods.rfe, methods.pearson, methods.mutual_information])
 def test_methods_put_the_relevant_column_first(order):
     X = np.random.default_rng(0).normal(size=(80, 12))

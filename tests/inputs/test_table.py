@@ -282,6 +282,15 @@ class TestRefusals:
             with pytest.raises(TypeError, match=r"X is a lazy frame: pass X\.collect\(\)"):
                 read(pl.LazyFrame({"a": [1.0]}))
 
+    @pytest.mark.parametrize("names", [["a", "b", "a", "b", "c"], [1, "b", 1, "b", 2]])
+    def test_repeated_names_of_columns(self, names: list[Any]) -> None:
+        frame = pd.DataFrame(np.eye(5), columns=names)
+        message = rf"X has several columns named '{names[0]}', 'b': rename or drop"
+        for read in (read_table, read_objects):
+            with pytest.raises(ValueError, match=message):
+                read(frame)
+            assert read(frame.loc[:, ~frame.columns.duplicated()]) is not None
+
 
 class TestObjects:
     """Rows that are not vectors."""

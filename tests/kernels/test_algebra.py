@@ -14,6 +14,7 @@ from depmax.kernels import (
     Columns,
     Delta,
     Gaussian,
+    InverseDistance,
     Kernel,
     Laplace,
     Linear,
@@ -95,6 +96,16 @@ class TestOperators:
             assert {type(kernel.left), type(kernel.right)} == {Linear, Gaussian}
         with pytest.raises(ValueError, match="Did you mean 'gaussian'"):
             _ = Linear() * "gausian"
+
+    def test_names_are_parts(self) -> None:
+        np.testing.assert_allclose(
+            Sum("linear", "gaussian")(X), (Linear() + Gaussian())(X), rtol=1e-12
+        )
+        np.testing.assert_allclose(
+            Product("linear", Scaled("gaussian", 2.0))(X), 2.0 * Linear()(X) * Gaussian()(X)
+        )
+        with pytest.raises(ValueError, match="Did you mean 'gaussian'"):
+            Sum("linear", "gausian")(X)
 
     def test_functions_multiply_and_add(self) -> None:
         def first(A: np.ndarray, B: np.ndarray) -> np.ndarray:
@@ -212,6 +223,12 @@ class TestCapabilities:
     def test_stationary_only_if_both_are(self) -> None:
         assert (Gaussian(1.0) + Laplace(1.0)).capabilities.stationary
         assert not (Gaussian(1.0) + Linear()).capabilities.stationary
+
+    def test_functions_of_the_distance_only_if_both_are(self) -> None:
+        assert (Gaussian(1.0) + 2.0 * InverseDistance(1.0)).capabilities.changes_by == "distances"
+        assert (Gaussian(1.0) * Laplace(1.0, norm=2)).capabilities.radial
+        assert not (Gaussian(1.0) + Laplace(1.0)).capabilities.radial
+        assert (Gaussian(1.0) + Linear()).capabilities.changes_by == "definition"
 
     def test_sparse_rows_need_both(self) -> None:
         assert (Gaussian(1.0) * Linear()).capabilities.sparse

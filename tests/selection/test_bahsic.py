@@ -11,37 +11,39 @@ from sklearn.svm import SVC
 
 from depmax import BAHSIC, FOHSIC, hsic
 from depmax.datasets import load
-from depmax.kernels import Delta, Gaussian, Laplace
+from depmax.kernels import Delta, Gaussian, InverseDistance, Kernel, Laplace
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(120, 10))
 XOR = (X[:, 2] * X[:, 5] > 0).astype(int)
 
 
-def _literal(X: np.ndarray, y: np.ndarray, width: float) -> list[int]:
+def _literal(X: np.ndarray, y: np.ndarray, kernel: Kernel) -> list[int]:
     """The published algorithm, one column at a time, every kernel from scratch."""
     left, worst_first = list(range(X.shape[1])), []
     while len(left) > 1:
         kept = [[k for k in left if k != j] for j in left]
-        values = [hsic(X[:, columns], y, kernel=Gaussian(width)) for columns in kept]
+        values = [hsic(X[:, columns], y, kernel=kernel) for columns in kept]
         worst_first.append(left[int(np.argmax(values))])
         left.remove(worst_first[-1])
     return [*left, *worst_first[::-1]]
 
 
-def test_equals_the_published_algorithm() -> None:
-    selector = BAHSIC(3, kernel=Gaussian(2.0), step=1, interactions=None).fit(X, XOR)
-    assert list(np.argsort(selector.ranking_)) == _literal(X, XOR, 2.0)
+@pytest.mark.parametrize("kernel", [Gaussian(2.0), InverseDistance(1e-3)], ids=repr)
+def test_equals_the_published_algorithm(kernel: Kernel) -> None:
+    selector = BAHSIC(3, kernel=kernel, step=1, interactions=None).fit(X, XOR)
+    assert list(np.argsort(selector.ranking_)) == _literal(X, XOR, kernel)
 
 
-def test_forward_search_equals_the_published_algorithm() -> None:
+@pytest.mark.parametrize("kernel", [Gaussian(1.5), Laplace(1.5, norm=2)], ids=repr)
+def test_forward_search_equals_the_published_algorithm(kernel: Kernel) -> None:
     y = X[:, 1] ** 2 + X[:, 4]
     chosen: list[int] = []
     for _ in range(3):
         rest = [j for j in range(10) if j not in chosen]
-        values = [hsic(X[:, [*chosen, j]], y, kernel=Gaussian(1.5)) for j in rest]
+        values = [hsic(X[:, [*chosen, j]], y, kernel=kernel) for j in rest]
         chosen.append(rest[int(np.argmax(values))])
-    selector = FOHSIC(3, kernel=Gaussian(1.5)).fit(X, y)
+    selector = FOHSIC(3, kernel=kernel).fit(X, y)
     assert list(np.argsort(selector.ranking_)[:3]) == chosen
 
 
@@ -116,6 +118,35 @@ def test_groups_leave_together() -> None:
     assert all(ranks[-1] - ranks[0] == len(ranks) - 1 for ranks in by_group.values())
 
 
+def test_interactions_of_categories_and_groups_are_protected() -> None:
+    pd = pytest.importorskip("pandas", reason="needs a data frame library")
+    local = np.random.default_rng(2)
+    wide, colour = local.normal(size=(300, 150)), local.integers(0, 4, 300)
+    y = np.where(colour % 2 == 0, 1.0, -1.0) * wide[:, 7] + 0.3 * local.normal(size=300)
+    frame = pd.DataFrame(wide).rename(columns=str).assign(colour=pd.Categorical(colour))
+    kernel = Gaussian("dimension")
+    kept = set(BAHSIC(5, kernel=kernel).fit(frame, y).get_feature_names_out())
+    assert {"7", "colour"} <= kept
+    xor = (wide[:, 3] * wide[:, 8] > 0).astype(int)
+    selector = BAHSIC(6, kernel=kernel, groups=np.arange(150) // 3).fit(wide, xor)
+    assert set(np.flatnonzero(selector.support_)) == {3, 4, 5, 6, 7, 8}
+
+
+def test_the_same_fit_gives_the_same_ranking_and_leaves_the_global_seed_alone() -> None:
+    np.random.seed(0)  # noqa: NPY002
+    first = BAHSIC(3).fit(X, XOR).ranking_
+    assert np.random.rand() == np.random.RandomState(0).rand()  # noqa: NPY002
+    np.testing.assert_array_equal(BAHSIC(3).fit(X, XOR).ranking_, first)
+
+
+def test_auto_survives_a_half_with_one_class() -> None:
+    rare = np.zeros(40, dtype=int)
+    rare[np.random.default_rng(0).permutation(40)[:3]] = 1  # all in the half that orders
+    for labels in (rare, 1 - rare):
+        assert BAHSIC("auto").fit(X[:40], labels).n_features_ >= 1
+        assert BAHSIC("auto").fit(X[40:80], labels[::-1].tolist()).n_features_ >= 1
+
+
 def test_categories_enter_as_sets_of_indicators() -> None:
     pd = pytest.importorskip("pandas", reason="needs a data frame library")
     colour = rng.choice(["red", "green", "blue"], 120)
@@ -125,6 +156,9 @@ def test_categories_enter_as_sets_of_indicators() -> None:
     assert list(selector.get_feature_names_out()) == ["colour"]
     kept = selector.set_output(transform="pandas").transform(frame)
     assert kept["colour"].dtype == frame["colour"].dtype
+    table = selector.to_frame()
+    assert table["column"][0] == "colour"
+    assert table["pvalue_adjusted"][0] < 1e-6
 
 
 @pytest.mark.parametrize("block_size", [40, 60, 1000])

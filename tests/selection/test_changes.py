@@ -10,6 +10,7 @@ from depmax import hsic
 from depmax.dependence.sides import read_target_side
 from depmax.kernels import (
     Gaussian,
+    InverseDistance,
     InverseMultiquadric,
     Kernel,
     Laplace,
@@ -18,7 +19,7 @@ from depmax.kernels import (
     Subset,
 )
 from depmax.selection import weights as weights_module
-from depmax.selection.changes import Change, Problem, changes
+from depmax.selection.changes import Change, Problem, changes, explicit
 from depmax.selection.changes.linear import column_shares
 from depmax.selection.weights import TargetWeights
 
@@ -38,6 +39,10 @@ KERNELS = [
     Polynomial(3, 0.5),
     Linear(),
     InverseMultiquadric(1.0),
+    InverseDistance(1e-3),
+    Gaussian(1.0) + 2.0 * Gaussian(4.0),
+    Gaussian(2.0) * InverseDistance(0.5),
+    Linear() + Gaussian(2.0),
     Subset(),
 ]
 
@@ -46,9 +51,10 @@ def _problem(y: np.ndarray, unbiased: bool, dtype: type = np.float64) -> Problem
     return Problem(X, TargetWeights.of(read_target_side(y, "auto"), unbiased), np.dtype(dtype))
 
 
-def _change(joins: bool, grouped: bool) -> Change:
+def _change(joins: bool, grouped: bool | str) -> Change:
     if grouped:
-        units = [np.array([4, 5]), np.array([6, 7])]
+        middle = [np.array([4])] if grouped == "mixed" else []
+        units = [np.array([4, 5]), *middle, np.array([6, 7])]
         return Change(np.arange(4) if joins else np.arange(8), units, joins)
     if joins:
         return Change(np.arange(3), [np.array([j]) for j in range(3, 8)], joins)
@@ -59,9 +65,9 @@ def _change(joins: bool, grouped: bool) -> Change:
 @pytest.mark.parametrize("kind", TARGETS)
 @pytest.mark.parametrize("unbiased", [True, False])
 @pytest.mark.parametrize("joins", [False, True])
-@pytest.mark.parametrize("grouped", [False, True])
+@pytest.mark.parametrize("grouped", [False, True, "mixed"])
 def test_scores_equal_the_kernel_of_the_remaining_columns(
-    kernel: Kernel, kind: str, unbiased: bool, joins: bool, grouped: bool
+    kernel: Kernel, kind: str, unbiased: bool, joins: bool, grouped: bool | str
 ) -> None:
     y, change = TARGETS[kind], _change(joins, grouped)
     outcome = changes(_problem(y, unbiased), kernel, change)
@@ -118,6 +124,48 @@ def test_long_tails_do_not_overflow() -> None:
         outcome = changes(Problem(tailed, target), kernel, change)
         expected = [hsic(tailed[:, change.after(unit)], y, kernel=kernel) for unit in change.units]
         np.testing.assert_allclose(outcome.scores, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("kernel", [InverseDistance(1e-6), Laplace(0.1, norm=2)], ids=repr)
+@pytest.mark.parametrize("unbiased", [True, False])
+@pytest.mark.parametrize("joins", [False, True])
+@pytest.mark.parametrize("grouped", [False, True])
+@pytest.mark.parametrize("tile", [7, 512])
+def test_kernels_of_the_distance_lose_no_digits_where_rows_agree(
+    kernel: Kernel,
+    unbiased: bool,
+    joins: bool,
+    grouped: bool,
+    tile: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Equal rows, rows that differ in one column only, a far column and a far row."""
+    monkeypatch.setattr(explicit, "TILE", tile)
+    levels = rng.integers(0, 2, size=(60, 8)) / 3.0 + 1000.1
+    levels[7] = levels[3]
+    levels[8] = levels[3] + np.array([1e-3, 0, 0, 0, 0, 0, 0, 1e4])
+    target = TargetWeights.of(read_target_side(TARGETS["many"], "auto"), unbiased)
+    change = _change(joins, grouped)
+    outcome = changes(Problem(levels, target), kernel, change)
+    M = sum_of_strips(target)
+    expected = [(M * exact(kernel, levels[:, change.after(unit)])).sum() for unit in change.units]
+    scale = np.abs(expected).max()
+    np.testing.assert_allclose(outcome.scores, expected, rtol=1e-8, atol=1e-8 * scale)
+    before = (M * exact(kernel, levels[:, change.base])).sum()
+    assert outcome.value == pytest.approx(before, rel=1e-8, abs=1e-8 * scale)
+
+
+def sum_of_strips(target: TargetWeights) -> np.ndarray:
+    """All weights of pairs as one matrix with the same sums against symmetric ones."""
+    M = np.zeros((target.n_samples, target.n_samples))
+    for rows in target.strips():
+        M[rows, rows.start :] = target.strip(rows)
+    return M
+
+
+def exact(kernel: Kernel, rows: np.ndarray) -> np.ndarray:
+    """Kernel matrix from differences, with no product of large numbers."""
+    return kernel.of_squares(np.square(rows[:, np.newaxis] - rows[np.newaxis]).sum(axis=-1))
 
 
 @pytest.mark.parametrize("unbiased", [True, False])

@@ -13,7 +13,7 @@ from depmax._inputs.table import (
     encode_frame,
     is_frame,
     read_objects,
-    refuse_lazy,
+    refuse_unreadable,
     require_finite,
     require_numbers,
 )
@@ -47,7 +47,7 @@ def _read(
     accept_sparse: bool,
     reset: bool,
 ) -> tuple[Any, Categories]:
-    refuse_lazy(X, "X")
+    refuse_unreadable(X, "X")
     if not vector_input:
         rows = read_objects(X)
         if rows.shape[0] == 0:

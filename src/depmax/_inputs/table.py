@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
+from narwhals.exceptions import DuplicateError
 from scipy import sparse
 from sklearn.utils.validation import check_array
 
@@ -45,15 +47,24 @@ def column_names(X: Any) -> tuple[str, ...]:
     return tuple(map(str, frame.columns)) if isinstance(frame, nw.DataFrame) else ()
 
 
-def refuse_lazy(X: Any, name: str) -> None:
-    """Refuse collections that would be loaded quietly, by name."""
+def refuse_unreadable(X: Any, name: str) -> None:
+    """Refuse collections that would be loaded quietly, and frames that repeat a name."""
     module = type(X).__module__.split(".")[0]
     if module == "dask":
         raise TypeError(
             f"{name} is a Dask collection, which depmax does not support yet: "
             f"pass {name}.compute() if it fits in memory."
         )
-    if isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame):
+    try:
+        frame = nw.from_native(X, pass_through=True)
+    except DuplicateError:
+        counts = Counter(map(str, X.columns))
+        repeated = [column for column, count in counts.items() if count > 1]
+        raise ValueError(
+            f"{name} has several columns named {', '.join(map(repr, repeated))}: rename or drop "
+            f"them, e.g. {name}.loc[:, ~{name}.columns.duplicated()]."
+        ) from None
+    if isinstance(frame, nw.LazyFrame):
         raise TypeError(f"{name} is a lazy frame: pass {name}.collect().")
 
 
@@ -69,7 +80,7 @@ def read_table(X: Any, *, categories: Categories | None = None, name: str = "X")
     name : str
         What messages call the input.
     """
-    refuse_lazy(X, name)
+    refuse_unreadable(X, name)
     names: tuple[str, ...] | None = None
     found: Categories = {}
     if is_frame(X):
@@ -94,7 +105,7 @@ def read_objects(X: Any, name: str = "X") -> np.ndarray:
 
     A frame with several columns (for ``Columns`` with a string part) becomes a matrix of objects.
     """
-    refuse_lazy(X, name)
+    refuse_unreadable(X, name)
     native = nw.from_native(X, eager_only=True, allow_series=True, pass_through=True)
     if isinstance(native, nw.DataFrame):
         columns = [object_array(series.to_list()) for series in native.iter_columns()]

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from depmax._inputs.objects import is_missing, object_array
-from depmax._inputs.table import DATES, refuse_lazy, require_finite
+from depmax._inputs.table import DATES, refuse_unreadable, require_finite
 
 TargetKind = Literal["classes", "numbers", "multilabel", "multioutput"]
 
@@ -94,7 +94,7 @@ def read_target(y: Any, *, unlabeled: Literal["auto"] | None = None, semi: bool 
     """
     if unlabeled not in ("auto", None):
         raise ValueError(f"unlabeled must be 'auto' or None, got {unlabeled!r}.")
-    refuse_lazy(y, "y")
+    refuse_unreadable(y, "y")
     array = _as_array(y)
     _refuse_dates_and_complex(array)
     if array.ndim == 2 and array.shape[1] == 1:

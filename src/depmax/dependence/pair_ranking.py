@@ -26,6 +26,16 @@ class Law:
             return np.ones_like(scores)
         return special.chdtrc(self.n_directions, self.n_samples * scores)
 
+    def after_choice(self, scores: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        """Scores whose p-values are ``counts`` times those of the largest of so many scores."""
+        pvalues = self.pvalues(scores)
+        known = (counts > 1) & (pvalues > 0.0)  # a p-value of 0 has nothing left to compare
+        lowered = scores.copy()
+        raised = np.minimum(counts[known] * pvalues[known], 1.0)
+        if self.n_directions:
+            lowered[known] = special.chdtri(self.n_directions, raised) / self.n_samples
+        return lowered
+
 
 class BestPairs:
     """Keeps the ``n_pairs`` largest scores of all that are added, and counts the others.

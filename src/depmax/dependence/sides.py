@@ -112,8 +112,8 @@ def kernel_of_target(target: Target) -> Kernel:
         n_classes = len(target.classes)
         if n_classes < 2:
             raise ValueError(
-                f"y has one class only ({target.classes[0]!r}): nothing can depend on a constant. "
-                "At least two classes are needed."
+                f"y has one class only ({target.classes.tolist()[0]!r}): nothing can depend on a "
+                "constant. At least two classes are needed."
             )
         return as_kernel("class_balanced") if n_classes == 2 else _balanced_delta()
     return as_kernel("linear" if target.kind == "multilabel" else "gaussian")

@@ -29,6 +29,8 @@ class Capabilities:
     labels: bool = False
     #: k(x, z) depends on x - z only.
     stationary: bool = False
+    #: k(x, z) is a function of ||x - z||² alone, which ``of_squares`` computes.
+    radial: bool = False
     #: k(x, z) is a product of kernels of single features.
     factors_over_features: bool = False
     #: k(x, z) is a sum of kernels of single features.
@@ -40,7 +42,9 @@ class Capabilities:
     #: How categorical columns of a frame join in; None refuses them.
     joins_categories: Literal["multiply", "add"] | None = None
     #: Form in which the kernel of one column more or fewer is found fast.
-    changes_by: Literal["definition", "shares", "powers", "squares", "ratios"] = "definition"
+    changes_by: Literal["definition", "shares", "powers", "squares", "ratios", "distances"] = (
+        "definition"
+    )
 
     def common(self, other: Capabilities) -> Capabilities:
         """What two kernels can both do."""
@@ -49,11 +53,13 @@ class Capabilities:
             vector_input=self.vector_input and other.vector_input,
             labels=self.labels and other.labels,
             stationary=self.stationary and other.stationary,
+            radial=self.radial and other.radial,
             factors_over_features=self.factors_over_features and other.factors_over_features,
             additive_over_features=self.additive_over_features and other.additive_over_features,
             telescopes=self.telescopes and other.telescopes,
             sparse=self.sparse and other.sparse,
             joins_categories=joins,
+            changes_by="distances" if self.radial and other.radial else "definition",
         )
 
 
@@ -130,6 +136,10 @@ class Kernel(BaseEstimator):
     def features(self, X: Any) -> Any:
         """Exact coordinates phi(x) of the rows of X (dense or sparse), where ``has_features``."""
         raise NotImplementedError(f"{type(self).__name__} has no finite exact feature map.")
+
+    def of_squares(self, squares: np.ndarray) -> np.ndarray:
+        """Kernel values from squared distances of any shape, which may be overwritten."""
+        raise NotImplementedError(f"{type(self).__name__} is no function of the distance.")
 
     def bind(self, names: Sequence[str]) -> Kernel:
         """Copy that addresses columns by position instead of by name."""

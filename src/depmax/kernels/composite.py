@@ -10,47 +10,56 @@ import numpy as np
 from scipy import sparse
 
 from depmax.kernels.base import Capabilities, Choose, Kernel
+from depmax.kernels.names import KernelLike, as_kernel
 
 
 class _Pair(Kernel):
-    """Two kernels on the same rows."""
+    """Two kernels on the same rows, by object or by name."""
 
-    def __init__(self, left: Kernel, right: Kernel) -> None:
+    def __init__(self, left: KernelLike, right: KernelLike) -> None:
         self.left = left
         self.right = right
+
+    def _kernels(self) -> tuple[Kernel, Kernel]:
+        return as_kernel(self.left), as_kernel(self.right)
 
     @property
     def capabilities(self) -> Capabilities:
         """What both kernels can do."""
-        return self.left.capabilities.common(self.right.capabilities)
+        left, right = self._kernels()
+        return left.capabilities.common(right.capabilities)
 
     @property
     def is_resolved(self) -> bool:
         """Whether both kernels are."""
-        return self.left.is_resolved and self.right.is_resolved
+        return all(kernel.is_resolved for kernel in self._kernels())
 
     def resolve(self, X: Any, choose: Choose | None = None) -> Kernel:
         """Copy with both kernels resolved, each by itself."""
-        return type(self)(self.left.resolve(X, choose), self.right.resolve(X, choose))
+        return type(self)(*(kernel.resolve(X, choose) for kernel in self._kernels()))
 
     def bind(self, names: Sequence[str]) -> Kernel:
         """Copy with both kernels bound to column positions."""
-        return type(self)(self.left.bind(names), self.right.bind(names))
+        return type(self)(*(kernel.bind(names) for kernel in self._kernels()))
 
     @property
     def has_features(self) -> bool:
         """Whether both kernels have exact coordinates."""
-        return self.left.has_features and self.right.has_features
+        return all(kernel.has_features for kernel in self._kernels())
 
     def _read(self, X: Any) -> Any:
         return X  # each kernel reads the rows in its own way
 
     def _gram(self, X: Any, Z: Any) -> np.ndarray:
         other = None if X is Z else Z
-        return self._combine(self.left(X, other), self.right(X, other))
+        return self._combine(*(kernel(X, other) for kernel in self._kernels()))
+
+    def of_squares(self, squares: np.ndarray) -> np.ndarray:
+        """Values of both kernels from squared distances, if both are functions of them."""
+        return self._combine(*(kernel.of_squares(squares.copy()) for kernel in self._kernels()))
 
     def _diag(self, X: Any) -> np.ndarray:
-        return self._combine(self.left.diag(X), self.right.diag(X))
+        return self._combine(*(kernel.diag(X) for kernel in self._kernels()))
 
     def _combine(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         raise NotImplementedError
@@ -61,8 +70,10 @@ class Sum(_Pair):
 
     Examples
     --------
-    >>> from depmax.kernels import Gaussian, Linear
+    >>> from depmax.kernels import Gaussian, Linear, Sum
     >>> (Linear() + Gaussian(1.0)).diag([[2.0], [3.0]])
+    array([ 5., 10.])
+    >>> Sum("linear", "gaussian").diag([[2.0], [3.0]])
     array([ 5., 10.])
     """
 
@@ -73,7 +84,7 @@ class Sum(_Pair):
 
     def features(self, X: Any) -> Any:
         """The coordinates of both kernels, side by side."""
-        parts = [self.left.features(X), self.right.features(X)]
+        parts = [kernel.features(X) for kernel in self._kernels()]
         if any(sparse.issparse(part) for part in parts):
             return sparse.hstack(parts, format="csr")
         return np.hstack(parts)
@@ -107,7 +118,7 @@ class Product(_Pair):
         """All products of a coordinate of one kernel with one of the other."""
         left, right = (
             part.toarray() if sparse.issparse(part) else part
-            for part in (self.left.features(X), self.right.features(X))
+            for part in (kernel.features(X) for kernel in self._kernels())
         )
         return (left[:, :, np.newaxis] * right[:, np.newaxis, :]).reshape(left.shape[0], -1)
 
@@ -125,51 +136,58 @@ class Scaled(Kernel):
     array([ 2., 18.])
     """
 
-    def __init__(self, kernel: Kernel, factor: float) -> None:
+    def __init__(self, kernel: KernelLike, factor: float) -> None:
         self.kernel = kernel
         self.factor = factor
+
+    def _kernel(self) -> Kernel:
+        return as_kernel(self.kernel)
 
     @property
     def capabilities(self) -> Capabilities:
         """What the inner kernel can do, but for what a factor spoils."""
         return replace(
-            self.kernel.capabilities,
+            self._kernel().capabilities,
             factors_over_features=False,
             telescopes=False,
-            changes_by="definition",
+            changes_by="distances" if self._kernel().capabilities.radial else "definition",
         )
 
     @property
     def is_resolved(self) -> bool:
         """Whether the inner kernel is."""
-        return self.kernel.is_resolved
+        return self._kernel().is_resolved
 
     def resolve(self, X: Any, choose: Choose | None = None) -> Kernel:
         """Copy with the inner kernel resolved."""
         self._checked_factor()
-        return self._copy_with(kernel=self.kernel.resolve(X, choose))
+        return self._copy_with(kernel=self._kernel().resolve(X, choose))
 
     def bind(self, names: Sequence[str]) -> Kernel:
         """Copy with the inner kernel bound to column positions."""
-        return self._copy_with(kernel=self.kernel.bind(names))
+        return self._copy_with(kernel=self._kernel().bind(names))
 
     @property
     def has_features(self) -> bool:
         """Whether the inner kernel has exact coordinates."""
-        return self.kernel.has_features
+        return self._kernel().has_features
 
     def features(self, X: Any) -> Any:
         """The inner kernel's coordinates times √factor."""
-        return self.kernel.features(X) * np.sqrt(self._checked_factor())
+        return self._kernel().features(X) * np.sqrt(self._checked_factor())
 
     def _read(self, X: Any) -> Any:
         return X  # the inner kernel reads the rows
 
     def _gram(self, X: Any, Z: Any) -> np.ndarray:
-        return self._checked_factor() * self.kernel(X, None if X is Z else Z)
+        return self._checked_factor() * self._kernel()(X, None if X is Z else Z)
+
+    def of_squares(self, squares: np.ndarray) -> np.ndarray:
+        """Values of the inner kernel from squared distances, times the factor."""
+        return self._checked_factor() * self._kernel().of_squares(squares)
 
     def _diag(self, X: Any) -> np.ndarray:
-        return self._checked_factor() * self.kernel.diag(X)
+        return self._checked_factor() * self._kernel().diag(X)
 
     def _checked_factor(self) -> float:
         if not (np.isfinite(self.factor) and self.factor > 0):

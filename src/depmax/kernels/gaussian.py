@@ -30,6 +30,7 @@ class Gaussian(BandwidthKernel):
 
     _capabilities: ClassVar[Capabilities] = Capabilities(
         stationary=True,
+        radial=True,
         factors_over_features=True,
         sparse=True,
         joins_categories="multiply",
@@ -40,9 +41,12 @@ class Gaussian(BandwidthKernel):
         self.bandwidth = bandwidth
 
     def _gram(self, X: Any, Z: Any) -> np.ndarray:
-        exponents = squared_distances(X, Z)
-        exponents *= -0.5 / self._width() ** 2
-        return np.exp(exponents, out=exponents)
+        return self.of_squares(squared_distances(X, Z))
+
+    def of_squares(self, squares: np.ndarray) -> np.ndarray:
+        """Kernel values from squared distances, in their place."""
+        squares *= -0.5 / self._width() ** 2
+        return np.exp(squares, out=squares)
 
     def _diag(self, X: Any) -> np.ndarray:
         return np.ones(X.shape[0], dtype=X.dtype)

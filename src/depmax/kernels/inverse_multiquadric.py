@@ -26,16 +26,21 @@ class InverseMultiquadric(BandwidthKernel):
            [0.2  , 0.333]])
     """
 
-    _capabilities: ClassVar[Capabilities] = Capabilities(stationary=True, sparse=True)
+    _capabilities: ClassVar[Capabilities] = Capabilities(
+        stationary=True, radial=True, sparse=True, changes_by="distances"
+    )
 
     def __init__(self, bandwidth: Bandwidth = "median") -> None:
         self.bandwidth = bandwidth
 
     def _gram(self, X: Any, Z: Any) -> np.ndarray:
-        values = squared_distances(X, Z)
-        values += self._width() ** 2
-        np.sqrt(values, out=values)
-        return np.reciprocal(values, out=values)
+        return self.of_squares(squared_distances(X, Z))
+
+    def of_squares(self, squares: np.ndarray) -> np.ndarray:
+        """Kernel values from squared distances, in their place."""
+        squares += self._width() ** 2
+        np.sqrt(squares, out=squares)
+        return np.reciprocal(squares, out=squares)
 
     def _diag(self, X: Any) -> np.ndarray:
         return np.full(X.shape[0], 1.0 / self._width(), dtype=X.dtype)

@@ -41,7 +41,12 @@ class Laplace(BandwidthKernel):
         changes_by="ratios",
     )
     _L2: ClassVar[Capabilities] = Capabilities(
-        stationary=True, telescopes=True, sparse=True, joins_categories="multiply"
+        stationary=True,
+        radial=True,
+        telescopes=True,
+        sparse=True,
+        joins_categories="multiply",
+        changes_by="distances",
     )
 
     @property
@@ -58,10 +63,14 @@ class Laplace(BandwidthKernel):
 
     def _gram(self, X: Any, Z: Any) -> np.ndarray:
         if self.norm_ == 2:
-            distances = squared_distances(X, Z)
-            np.sqrt(distances, out=distances)
-        else:
-            distances = _city_block(X, Z)
+            return self.of_squares(squared_distances(X, Z))
+        return self._of_distances(_city_block(X, Z))
+
+    def of_squares(self, squares: np.ndarray) -> np.ndarray:
+        """Kernel values from squared distances, in their place; for the L2 norm."""
+        return self._of_distances(np.sqrt(squares, out=squares))
+
+    def _of_distances(self, distances: np.ndarray) -> np.ndarray:
         distances *= -1.0 / self._width()
         return np.exp(distances, out=distances)
 

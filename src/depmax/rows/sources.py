@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from scipy import sparse
 
-from depmax._inputs.table import refuse_lazy
+from depmax._inputs.table import refuse_unreadable
 
 #: Bytes of one dense chunk; small enough for any machine, large enough for BLAS.
 CHUNK_BYTES = 16 * 2**20
@@ -78,7 +78,7 @@ def as_rows(X: Any) -> RowSource:
     >>> as_rows(np.zeros((3, 2))).shape
     (3, 2)
     """
-    refuse_lazy(X, "X")
+    refuse_unreadable(X, "X")
     if sparse.issparse(X):
         return SparseRows(X.tocsr())
     if isinstance(X, RowSource):

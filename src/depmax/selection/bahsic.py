@@ -9,6 +9,7 @@ import numpy as np
 from depmax.kernels import KernelLike
 from depmax.selection.hsic_selector import HSICSelector
 from depmax.selection.search import Searched, Setting, backward
+from depmax.selection.units import Units
 
 
 class BAHSIC(HSICSelector):
@@ -25,7 +26,8 @@ class BAHSIC(HSICSelector):
     kernel : kernel or name, default="gaussian"
         Kernel of a row. A bandwidth policy (``"median"``, ``"dimension"``, ``"maximize"``) is
         applied anew in every round. Gaussian, polynomial and linear kernels are scored by matrix
-        products, Laplace by a compiled loop, others by their definition.
+        products, Laplace by a compiled loop, other kernels of the distance (inverse distance,
+        inverse multiquadric, sums of Gaussians) from its changes, the rest by their definition.
     target_kernel : kernel, name, "auto" or "inputs", default="auto"
         "auto" reads the type of y; "inputs" is unsupervised: the kernel of all columns is the
         target, and y is not needed.
@@ -37,8 +39,9 @@ class BAHSIC(HSICSelector):
         Columns with the same label leave together.
     interactions : {"auto", None}, default="auto"
         "auto" protects pairs of columns whose interaction is significant (see
-        :func:`depmax.screen_pairs`): with hundreds of columns a Gaussian kernel is almost additive
-        and would lose them in its early rounds. None is the published algorithm.
+        :func:`depmax.screen_pairs`), and the groups they are in: with hundreds of columns a
+        Gaussian kernel is almost additive and would lose them in its early rounds. None is the
+        published algorithm.
     block_size : int, optional
         Average HSIC over random blocks of about so many rows: time linear in the rows.
     precision : {"auto", "single", "double"}, default="auto"
@@ -107,17 +110,16 @@ class BAHSIC(HSICSelector):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _search(self, setting: Setting, busy: np.ndarray, X: Any, y: Any) -> Searched:
-        return backward(setting, busy.tolist(), self._protected(setting, X, y))
+    def _search(self, setting: Setting, units: Units, busy: np.ndarray, X: Any, y: Any) -> Searched:
+        return backward(setting, busy.tolist(), self._protected(units, X, y))
 
-    def _protected(self, setting: Setting, X: Any, y: Any) -> np.ndarray:
-        """Units that take part in a significant interaction."""
+    def _protected(self, units: Units, X: Any, y: Any) -> np.ndarray:
+        """Units with a column that takes part in a significant interaction."""
         from depmax.selection.interactions import interacting_columns
 
         if self.interactions not in ("auto", None):
             raise ValueError(f"interactions must be 'auto' or None, got {self.interactions!r}.")
-        protected = np.zeros(len(setting.columns), dtype=bool)
-        plain = all(len(unit) == 1 for unit in setting.columns) and self.groups is None
-        if self.interactions == "auto" and plain and not self._is_unsupervised():
-            protected[interacting_columns(X, y, self.target_kernel, self.n_jobs)] = True
-        return protected
+        if self.interactions is None or self._is_unsupervised():
+            return np.zeros(len(units.columns), dtype=bool)
+        found = interacting_columns(X, y, units.categories, self.target_kernel, self.n_jobs)
+        return np.array([bool(np.isin(members, found).any()) for members in units.members])

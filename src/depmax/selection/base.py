@@ -14,7 +14,7 @@ from sklearn.utils.validation import _check_feature_names, _check_n_features, ch
 
 from depmax._frames import make_frame
 from depmax._inputs import read_fit
-from depmax._inputs.table import Categories
+from depmax._inputs.table import Categories, refuse_unreadable
 from depmax.selection.stand_ins import stand_ins
 
 
@@ -83,6 +83,7 @@ class DependenceSelector(SelectorMixin, BaseEstimator):
             The columns of a frame keep their dtypes.
         """
         check_is_fitted(self)
+        refuse_unreadable(X, "X")
         frame = nw.from_native(X, eager_only=True, pass_through=True)
         wanted = _get_output_config("transform", self)["dense"]
         if wanted == "default" or not isinstance(frame, nw.DataFrame):

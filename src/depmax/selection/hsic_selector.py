@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.stats import false_discovery_control
 
 from depmax._inputs.table import Categories
 from depmax._threads import one_blas_thread
-from depmax.dependence import screen
 from depmax.dependence.resolve import maximizer
 from depmax.dependence.sides import Side, read_target_side, require_equal_length
 from depmax.dependence.terms import MINIMUM, require_samples
@@ -18,6 +18,7 @@ from depmax.kernels.base import Kernel
 from depmax.selection.base import DependenceSelector, Ranking
 from depmax.selection.blocks import Blocks
 from depmax.selection.changes.linear import column_shares
+from depmax.selection.scores.kernel import hsic as column_scores
 from depmax.selection.search import Searched, Setting
 from depmax.selection.significance import significant_units
 from depmax.selection.units import Units, make_units
@@ -73,9 +74,9 @@ class HSICSelector(DependenceSelector):
             searched = self._decide(setting, units, X, y)
         self.target_kernel_ = target.kernel
         self.pvalues_adjusted_ = None
-        if self.pvalues and not self._is_unsupervised() and not categories:
-            screening = screen(X, y, target_kernel=self.target_kernel, n_jobs=self.n_jobs)
-            self.pvalues_adjusted_ = screening.pvalues_adjusted
+        if self.pvalues and not self._is_unsupervised():
+            _, pvalues = column_scores(X, target, categories=categories, n_jobs=self.n_jobs)
+            self.pvalues_adjusted_ = false_discovery_control(pvalues)
         enough = None
         if isinstance(self.n_features_to_select, str):
             kept = significant_units(self, units, target, recipe, X, y)
@@ -91,12 +92,12 @@ class HSICSelector(DependenceSelector):
         if not len(busy):
             order = np.arange(len(idle))
             return Searched(order, np.zeros(len(idle)), ())
-        searched = self._search(setting, busy, X, y)
+        searched = self._search(setting, units, busy, X, y)
         return Searched(
             np.concatenate([searched.order, np.flatnonzero(idle)]), searched.scores, searched.path
         )
 
-    def _search(self, setting: Setting, busy: np.ndarray, X: Any, y: Any) -> Searched:
+    def _search(self, setting: Setting, units: Units, busy: np.ndarray, X: Any, y: Any) -> Searched:
         raise NotImplementedError
 
     def _by_shares(self, setting: Setting, units: Units) -> Searched:

@@ -108,17 +108,20 @@ class RadiusMargin:
         Their solutions do not move the bound to first order, so only the kernel is derived.
         """
         gram = self.kernel.gram(factors)
-        ridged = gram + np.eye(len(gram)) / self.C
+        ridged = gram.copy()
+        ridged[np.diag_indices_from(ridged)] += 1.0 / self.C
         radius, centre = smallest_ball(ridged)
-        margin, outer = 0.0, np.zeros_like(gram)
+        margin, multipliers = 0.0, []
         for labels in self.signs:
             size, signed = separate(ridged, labels)
             margin += size
-            outer += np.outer(signed, signed)
-        # R² = Σ β_i K_ii - βᵀKβ and ‖w‖² = max 2Σα - αᵀ(K∘yyᵀ)α
-        of_radius = self.kernel.gradient(gram, np.diag(centre) - np.outer(centre, centre))
-        of_margin = -self.kernel.gradient(gram, outer)
-        return radius * margin, radius * of_margin + margin * of_radius
+            multipliers.append(signed)
+        # R² = Σ β_i K_ii - βᵀKβ and ‖w‖² = max 2Σα - αᵀ(K∘yyᵀ)α, so that the derivative of their
+        # product is a weighted sum of those of the kernel's entries
+        columns = np.array([np.sqrt(margin) * centre, *(np.sqrt(radius) * np.array(multipliers))])
+        weights = -(columns.T @ columns)
+        weights[np.diag_indices_from(weights)] += margin * centre
+        return radius * margin, self.kernel.gradient(gram, weights)
 
 
 def separate(gram: np.ndarray, labels: np.ndarray) -> tuple[float, np.ndarray]:

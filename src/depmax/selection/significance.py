@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import special
+from sklearn.utils import _safe_indexing
 
 from depmax.dependence.sides import Side
 from depmax.dependence.variance import shares_of_rows
@@ -38,7 +39,9 @@ def significant_units(
         raise ValueError(f'n_features_to_select="auto" needs at least 16 rows, got {m}.')
     halves = np.array_split(np.random.default_rng(0).permutation(m), 2)
     setting = selector._setting(units, target, recipe, halves[0])
-    order = selector._decide(setting, units, X, y).order
+    # interactions, too, are looked for in the first half only
+    rows = None if y is None else _safe_indexing(y, halves[0])
+    order = selector._decide(setting, units, X[halves[0]], rows).order
     sizes = np.unique(np.geomspace(1, len(order), min(SIZES, len(order))).astype(int))
     held_out = target.take(halves[1])
     n = held_out.n_samples

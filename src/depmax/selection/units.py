@@ -19,6 +19,7 @@ class Units:
     X: Any  # input columns, categorical ones replaced by indicators of their levels
     columns: Sequence[np.ndarray]  # per unit: columns of X
     members: Sequence[np.ndarray]  # per unit: columns of the input
+    categories: Categories  # levels of the categorical columns of the input
 
     def idle(self) -> np.ndarray:
         """Units that say nothing new: constant, or an exact copy of an earlier one."""
@@ -52,7 +53,7 @@ def make_units(X: Any, groups: Any, categories: Categories) -> Units:
         in_order = np.argsort(first)  # groups in the order of their first column
         members = [np.flatnonzero(codes == code) for code in in_order]
     columns = [np.concatenate([places[member] for member in unit]) for unit in members]
-    return Units(expanded, columns, members)
+    return Units(expanded, columns, members, categories)
 
 
 def _expand(X: Any, categories: Categories) -> tuple[Any, list[np.ndarray]]:

@@ -115,6 +115,10 @@ def _check_capabilities(kernel: Kernel, X: Any, K: np.ndarray, atol: float) -> N
     if able.stationary:
         shifted = kernel(X + 1.5)
         np.testing.assert_allclose(shifted, K, atol=10 * atol, err_msg="declared stationary")
+    if able.radial:
+        squares = np.square(X[:, np.newaxis] - X[np.newaxis]).sum(axis=-1)
+        values = kernel.of_squares(squares)
+        np.testing.assert_allclose(values, K, atol=10 * atol, err_msg="declared radial")
     if able.additive_over_features:
         parts = reduce(np.add, [kernel(column) for column in columns])
         np.testing.assert_allclose(parts, K, atol=atol, err_msg="declared additive over features")

@@ -34,8 +34,6 @@ TASKS = {
     "RELIEF": ("binary",),
     "R2W2": ("binary",),
 }
-#: R2W2 trains an SVM in every step of a descent; the paper's did not finish on three sets.
-R2W2_ROWS = 700
 
 
 def stream(quick: bool, n_jobs: int | None, datasets: Sequence[str] | None) -> Iterator[Row]:
@@ -66,8 +64,6 @@ def _rows(
         scores, note = None, problem.note
         if problem.task not in TASKS.get(method, (problem.task,)):
             note = "not applicable, as in the paper"
-        elif method == "R2W2" and len(X) > R2W2_ROWS and not quick:
-            note = f"not run: more than {R2W2_ROWS} rows"
         else:
             results = folds(
                 X,

@@ -14,8 +14,7 @@ import numpy as np
 from sklearn.feature_selection import mutual_info_classif, mutual_info_regression, r_regression
 from sklearn.svm import LinearSVC
 
-from depmax.evaluation.reproduce.radial_search import eliminate
-from depmax.kernels import Gaussian, Kernel
+from depmax.kernels import Gaussian, InverseDistance, Kernel
 from depmax.selection.bahsic import BAHSIC
 from depmax.selection.dependence_filter import DependenceFilter
 from depmax.selection.fohsic import FOHSIC
@@ -36,11 +35,6 @@ def bahsic(
     kernel = kernel or Gaussian(bandwidth="dimension")
     selector = BAHSIC(count, kernel=kernel, step=step, interactions=None, pvalues=False)
     return _best_first(selector.fit(X, y))
-
-
-def inverse_distance(X: np.ndarray, y: np.ndarray, count: int) -> np.ndarray:
-    """BAHSIC with the kernel "dis"."""
-    return eliminate(X, y, EPSILON)
 
 
 def bahsic_one_round(X: np.ndarray, y: np.ndarray, count: int) -> np.ndarray:
@@ -88,6 +82,7 @@ relief = partial(fitted, Relief)
 zero_norm = partial(fitted, ZeroNormSVM)
 r2w2 = partial(fitted, R2W2)
 linear = partial(bahsic, kernel="linear")
+inverse_distance = partial(bahsic, kernel=InverseDistance(bandwidth=EPSILON))
 
 
 def filtered(score: str) -> Order:

@@ -3,6 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from depmax.selection.changes.explicit import explicit_scores
 from depmax.selection.changes.gaussian import gaussian_changes
 from depmax.selection.changes.laplace import laplace_changes
 from depmax.selection.changes.linear import linear_changes
@@ -14,6 +17,7 @@ from depmax.selection.changes.problem import Change, Outcome, Problem
 FORMS: dict[str, Callable[[Problem, Any, Change], Outcome]] = {
     "squares": gaussian_changes,
     "ratios": laplace_changes,
+    "distances": explicit_scores,
     "powers": polynomial_changes,
     "shares": linear_changes,
     "definition": plain_changes,
@@ -21,9 +25,21 @@ FORMS: dict[str, Callable[[Problem, Any, Change], Outcome]] = {
 
 
 def changes(problem: Problem, kernel: Any, change: Change) -> Outcome:
-    """Dependence after each change, by the fastest exact form that the kernel declares."""
-    form = kernel.capabilities.changes_by if len(change.units) else "definition"
-    return FORMS[form](problem, kernel, change)
+    """Dependence after each change, by the fastest exact form that the kernel declares.
+
+    Most forms are fast for single columns only, so these are not held up by a few groups.
+    """
+    form = FORMS[kernel.capabilities.changes_by if len(change.units) else "definition"]
+    single = np.array([len(unit) == 1 for unit in change.units], dtype=bool)
+    if single.all() or not single.any():
+        return form(problem, kernel, change)
+    scores, error = np.empty(len(single)), 0.0
+    for part in (single, ~single):
+        units = [unit for unit, chosen in zip(change.units, part, strict=True) if chosen]
+        outcome = form(problem, kernel, Change(change.base, units, change.joins))
+        scores[part] = outcome.scores
+        error = max(error, outcome.error)
+    return Outcome(outcome.value, scores, error)
 
 
 __all__ = ["FORMS", "Change", "Outcome", "Problem", "changes"]

@@ -15,7 +15,7 @@ REACH = 300.0
 
 def laplace_changes(problem: Problem, kernel: Any, change: Change) -> Outcome:
     """Scores of every unit for a resolved Laplace kernel with the L1 norm."""
-    if kernel.norm != 1 or not change.is_single:
+    if not change.is_single:
         return plain_changes(problem, kernel, change)
     from depmax.selection.changes._ratio_loop import ratio_sums
 
