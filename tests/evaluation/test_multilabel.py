@@ -1,6 +1,11 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.metrics import (
+    coverage_error,
+    label_ranking_average_precision_score,
+    label_ranking_loss,
+)
 
 from depmax.evaluation import average_precision, coverage, one_error, ranking_loss
 
@@ -51,15 +56,23 @@ def test_follows_the_definition(fast, slow, scores):
     assert fast(Y, scores) == pytest.approx(slow(Y, scores), abs=1e-12)
 
 
+@pytest.mark.parametrize("scores", [SCORES, DISTINCT], ids=["ties", "distinct"])
+def test_scikit_learn_agrees(scores):
+    assert coverage(Y, scores) == pytest.approx(coverage_error(Y, scores) - 1)
+    assert ranking_loss(Y, scores) == pytest.approx(label_ranking_loss(Y, scores))
+    expected = label_ranking_average_precision_score(Y, scores)
+    assert average_precision(Y, scores) == pytest.approx(expected)
+
+
 def test_one_error_follows_the_definition():
     wrong = [y[np.argmax(f)] == 0 for y, f in zip(Y, DISTINCT, strict=True)]
     assert one_error(Y, DISTINCT) == pytest.approx(np.mean(wrong))
 
 
 def test_one_error_of_ties_is_the_mean_over_ways_to_break_them():
-    noise = np.random.default_rng(1).uniform(0, 1e-6, size=(4000, *SCORES.shape))
+    noise = np.random.default_rng(1).uniform(0, 1e-6, size=(1000, *SCORES.shape))
     broken = np.mean([one_error(Y, SCORES + part) for part in noise])
-    assert one_error(Y, SCORES) == pytest.approx(broken, abs=0.005)
+    assert one_error(Y, SCORES) == pytest.approx(broken, abs=0.01)
 
 
 def test_no_measure_depends_on_the_order_of_labels():

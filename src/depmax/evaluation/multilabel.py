@@ -2,9 +2,10 @@
 
 ``Y`` holds zeros and ones, one row per sample and one column per label; ``scores`` are larger for
 labels that are more likely. The rank of a label is the number of labels whose score is not below
-its own, so that tied labels share the worst of their ranks. The Hamming loss is scikit-learn's
-``hamming_loss``; the ranking loss and the average precision are its ``label_ranking_loss`` and
-``label_ranking_average_precision_score`` on the rows that have a label.
+its own, so that tied labels share the worst of their ranks. All measures follow from the ranks
+among all labels and among the row's own; scikit-learn's ``label_ranking_loss`` and
+``label_ranking_average_precision_score`` agree with them (its ``coverage_error`` counts one more)
+but visit the rows one by one. The Hamming loss is scikit-learn's ``hamming_loss``.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.metrics import label_ranking_average_precision_score, label_ranking_loss
+from scipy.stats import rankdata
 from sklearn.utils import check_array
 
 
@@ -47,8 +48,6 @@ def one_error(Y: Any, scores: Any) -> float:
 def coverage(Y: Any, scores: Any) -> float:
     """How far to go down the ranking, on average, to meet all labels of a row.
 
-    scikit-learn's ``coverage_error`` counts one more.
-
     Parameters
     ----------
     Y : array-like or sparse matrix of shape (n_samples, n_labels)
@@ -68,9 +67,8 @@ def coverage(Y: Any, scores: Any) -> float:
     1.0
     """
     Y, scores = _read(Y, scores)
-    lowest = np.where(Y, scores, np.inf).min(axis=1, keepdims=True)
-    steps = (scores >= lowest).sum(axis=1) - 1
-    return float(np.mean(np.maximum(steps, 0)))
+    last = np.where(Y, _ranks(scores), 1).max(axis=1)
+    return float(np.mean(last - 1))
 
 
 def ranking_loss(Y: Any, scores: Any) -> float:
@@ -96,7 +94,11 @@ def ranking_loss(Y: Any, scores: Any) -> float:
     0.5
     """
     Y, scores = _read(Y, scores)
-    return float(label_ranking_loss(Y, scores))
+    # labels not of the row that rank above each label, or as high
+    ahead = _ranks(scores) - _ranks_among_own(Y, scores)
+    own = Y.sum(axis=1)
+    pairs = own * (Y.shape[1] - own)
+    return float(np.mean(np.where(Y, ahead, 0).sum(axis=1) / np.maximum(pairs, 1)))
 
 
 def average_precision(Y: Any, scores: Any) -> float:
@@ -124,7 +126,19 @@ def average_precision(Y: Any, scores: Any) -> float:
     rows = Y.any(axis=1)
     if not rows.any():
         raise ValueError("Y holds no label at all: the average precision is not defined.")
-    return float(label_ranking_average_precision_score(Y[rows], scores[rows]))
+    Y, scores = Y[rows], scores[rows]
+    precisions = np.where(Y, _ranks_among_own(Y, scores) / _ranks(scores), 0.0)
+    return float(np.mean(precisions.sum(axis=1) / Y.sum(axis=1)))
+
+
+def _ranks(scores: np.ndarray) -> np.ndarray:
+    """1 for the largest score of a row."""
+    return rankdata(-scores, method="max", axis=1)
+
+
+def _ranks_among_own(Y: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """The same among the labels of the row; no meaning for the others."""
+    return rankdata(np.where(Y, -scores, np.inf), method="max", axis=1)
 
 
 def _read(Y: Any, scores: Any) -> tuple[np.ndarray, np.ndarray]:
