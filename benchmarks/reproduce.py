@@ -5,8 +5,9 @@
     python benchmarks/reproduce.py bahsic_table1 --sets sonar heart --n-jobs 2
 
 The rows of every data set are kept in benchmarks/results/TABLE.csv as soon as they are complete; a
-later run replaces the sets it computes and leaves the others. Sets that do not come with the
-package are read from the folder that the environment variable DEPMAX_DATA names.
+later run replaces the sets it computes and leaves the others. Tables of repeated splits also keep
+the value of every split, in TABLE_splits.csv. Sets that do not come with the package are read from
+the folder that the environment variable DEPMAX_DATA names.
 """
 
 from __future__ import annotations
@@ -40,13 +41,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.table is None:
         parser.error("name a TABLE, or --list")
     table = tables()[options.table]
-    path = RESULTS / f"{table.name}.csv"
+    path, splits = RESULTS / f"{table.name}.csv", RESULTS / f"{table.name}_splits.csv"
     fresh: list[dict[str, Any]] = []
     start = time.perf_counter()
 
     def save() -> None:
         if not options.quick:
             save_csv(path, merge(read_csv(path), fresh), table.columns)
+            if table.paired:
+                kept = [row for row in fresh if row[table.paired[-1]] is not None]
+                save_csv(splits, merge(read_csv(splits), kept), table.paired)
 
     def report(row: dict[str, Any]) -> None:
         if fresh and fresh[-1]["dataset"] != row["dataset"]:

@@ -48,6 +48,9 @@ class Table:
         Yields one row per figure; ``quick`` means fewer folds or sets, ``datasets`` those wanted.
     columns : tuple of str
         What the rows hold, in the order in which they are shown.
+    paired : tuple of str
+        Columns of a second file that keeps one value per split, so that methods can be compared
+        in pairs; it starts with what tells its rows apart.
     """
 
     name: str
@@ -55,6 +58,7 @@ class Table:
     source: str
     stream: Stream
     columns: tuple[str, ...] = COLUMNS
+    paired: tuple[str, ...] = ()
 
     def run(
         self,
@@ -65,8 +69,9 @@ class Table:
     ) -> list[Row]:
         """All rows; ``report`` is called with each as soon as it is known."""
         rows = []
+        kept = dict.fromkeys((*self.columns, *self.paired))
         for row in self.stream(quick, n_jobs, datasets):
-            rows.append({column: row.get(column) for column in self.columns})
+            rows.append({column: row.get(column) for column in kept})
             if report is not None:
                 report(rows[-1])
         return rows

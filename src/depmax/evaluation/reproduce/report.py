@@ -8,6 +8,8 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 from depmax.evaluation.reproduce.registry import Row, Table
 
 
@@ -27,7 +29,7 @@ def print_table(table: Table, rows: Sequence[Row]) -> None:
 
 
 def save_csv(path: Path, rows: Sequence[Row], columns: Sequence[str]) -> None:
-    """Write rows to a file, whole or not at all."""
+    """Write rows to a file, whole or not at all; a list of numbers is one cell, with spaces."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
     try:
@@ -68,6 +70,8 @@ def merge(old: Sequence[Row], new: Sequence[Row]) -> list[Row]:
 def _text(value: object) -> str:
     if value is None:
         return ""
+    if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str):
+        return " ".join(f"{item:.5g}" for item in value)
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
