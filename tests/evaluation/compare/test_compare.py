@@ -91,8 +91,8 @@ class TestTheProtocol:
         X, y = rng.normal(size=(60, 20)), np.tile([0, 1], 30)
         columns = {f"column {j}": _Column(j) for j in range(20)}
         found = compare(X, y, columns, estimator=GaussianNB(), cv=5, random_state=0)
-        assert found.table["balanced_accuracy"][0] > 0.58
-        assert abs(found.winner_score.mean - 0.5) < 0.08
+        assert found.table["balanced_accuracy"][0] > 0.55
+        assert found.winner_score.mean < 0.52
 
     def test_seed_and_workers(self, data, quick):
         with parallel_config("threading"):
