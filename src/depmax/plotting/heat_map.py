@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -110,7 +111,7 @@ class HeatMapDisplay:
             Draw at once.
         """
         edges = list(edges)
-        if len(edges) < 2 or any(b <= a for a, b in zip(edges, edges[1:], strict=False)):
+        if len(edges) < 2 or any(b <= a for a, b in pairwise(edges)):
             raise ValueError("edges must be at least two increasing numbers.")
         values = np.full((len(edges) - 1, len(edges) - 1), np.nan)
         for upper in range(1, len(edges)):
@@ -159,7 +160,7 @@ class HeatMapDisplay:
         ax.set_ylabel(self.row_label)
         ax.spines[:].set_visible(False)
         self.colorbar_ = ax.figure.colorbar(image, ax=ax, label=self.label, shrink=0.85)
-        self.colorbar_.outline.set_visible(False)  # type: ignore[operator]
+        self.colorbar_.outline.set_visible(False)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 

@@ -117,24 +117,23 @@ class FeatureScatterDisplay:
         up = np.random.default_rng(0).uniform(size=len(across)) if single else self.features[:, 1]
         seen = np.zeros(len(across), dtype=bool) if self.held_out is None else ~self.held_out
         many = len(across) > MANY
+        style: dict[str, Any] = {"s": 20, "linewidths": 0, "rasterized": many}
         if self._is_nominal():
             for number, label in enumerate(np.unique(self.target)):
                 colour = COLOURS[number % len(COLOURS)]
-                marker = MARKERS[number % len(MARKERS)]
+                style["marker"] = MARKERS[number % len(MARKERS)]
                 rows = self.target == label
-                style = {"s": 20, "marker": marker, "linewidths": 0, "rasterized": many}
                 ax.scatter(across[rows & seen], up[rows & seen], color=colour, alpha=0.22, **style)
                 shown = rows & ~seen
                 ax.scatter(across[shown], up[shown], color=colour, label=str(label), **style)
             ax.legend(title=self.target_name, frameon=False, fontsize="small")
         else:
-            style = {"s": 20, "linewidths": 0, "rasterized": many}
             ax.scatter(across[seen], up[seen], color=FAINT, alpha=0.35, **style)
             points = ax.scatter(
                 across[~seen], up[~seen], c=self.target[~seen], cmap="viridis", **style
             )
             bar = ax.figure.colorbar(points, ax=ax, label=self.target_name)
-            bar.outline.set_visible(False)  # type: ignore[operator]
+            bar.outline.set_visible(False)
         ax.set_xlabel(self.names[0])
         if single:
             ax.set_yticks([])

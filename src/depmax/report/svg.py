@@ -39,7 +39,8 @@ def draw(picture: Picture, prefix: str) -> str:
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
 
-    with rc_context({**STYLE, "svg.hashsalt": prefix}), warnings.catch_warnings():
+    style: Any = {**STYLE, "svg.hashsalt": prefix}
+    with rc_context(style), warnings.catch_warnings():
         # a letter that the font lacks is drawn by the reader's browser, from its own fonts
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         figure = Figure(figsize=(picture.width, picture.height), layout="constrained")

@@ -1,5 +1,7 @@
 """compare: nested cross-validation by the definition, targets, tables, failures, interruption."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -10,6 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.decomposition import PCA
 from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import get_scorer
 from sklearn.model_selection import GridSearchCV, RepeatedStratifiedKFold, ShuffleSplit
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
@@ -20,6 +23,8 @@ from depmax.datasets import load
 from depmax.evaluation import Comparison, Method, by_ranking
 from depmax.evaluation.comparison.catalogue import default_methods
 from depmax.evaluation.comparison.problem import Problem
+from depmax.evaluation.comparison.trial import choose_dimension
+from depmax.evaluation.comparison.user_methods import find_method
 
 QUICK = {"methods": ["correlation filter", "PCA"], "cv": 3, "dimensions": [1, 2], "random_state": 0}
 
@@ -44,7 +49,14 @@ class TestTheProtocol:
         """The same splits through scikit-learn's grid search over whole pipelines."""
         X, y = data
         found = compare(
-            X, y, [name], estimator=GaussianNB(), cv=3, dimensions=[1, 2, 4], random_state=0
+            X,
+            y,
+            [name],
+            estimator=GaussianNB(),
+            cv=3,
+            dimensions=[1, 2, 4],
+            tolerance=0,
+            random_state=0,
         )
         parameter = "n_components" if name == "PCA" else "n_features_to_select"
         for trial in found.trials:
@@ -61,6 +73,29 @@ class TestTheProtocol:
             expected = search.score(X[test], y[test])
             assert trial.scores["balanced_accuracy"] == pytest.approx(expected)
             assert trial.curve[trial.dimension] == pytest.approx(expected)
+
+    def test_a_smaller_dimension_within_the_tolerance(self, data):
+        """One standard error of the best mean inner score, computed the slow way."""
+        X, y = data
+        setting = compare(*data, estimator=GaussianNB(), **QUICK).setting
+        scores = {}
+        for train, valid in setting.inner_splits(X, y):
+            for size in (1, 2):
+                model = make_pipeline(StandardScaler(), PCA(size), GaussianNB())
+                model.fit(X[train], y[train])
+                judged = get_scorer("balanced_accuracy")(model, X[valid], y[valid])
+                scores.setdefault(size, []).append(judged)
+        means = {size: np.mean(values) for size, values in scores.items()}
+        best = max(means, key=means.get)
+        error = np.std(scores[best], ddof=1) / np.sqrt(3)
+        for tolerance in (0.0, 1.0, 100.0):
+            expected = min(s for s in means if means[s] >= means[best] - tolerance * error)
+            chosen, score = choose_dimension(
+                find_method("PCA"), X, y, replace(setting, tolerance=tolerance)
+            )
+            assert chosen == expected
+            assert score == pytest.approx(means[expected])
+        assert chosen == 1
 
     def test_selection_on_noise_predicts_nothing(self):
         """Columns selected on all rows would reach nearly one here."""
@@ -199,7 +234,9 @@ class TestTables:
         X, y = data
         table = sparse.csr_array(np.where(np.abs(X) > 0.3, X, 0.0))
         found = compare(table, y, cv=2, dimensions=[2], random_state=0)
-        assert {"HSIC filter", "correlation filter", "all columns"} == set(found.table["method"])
+        assert not found.failures
+        filters = {"HSIC filter", "correlation filter", "all columns", "HBFE", "HSCA"}
+        assert set(found.table["method"]) == filters
 
     def test_rows_as_they_are(self):
         """Strings, with a kernel of strings in the user's own pipeline."""
@@ -331,6 +368,7 @@ class TestTrouble:
             ({"cv": 1}, "cv must be at least 2"),
             ({"dimensions": [0]}, "dimensions must be whole numbers"),
             ({"scoring": []}, "scoring is empty"),
+            ({"tolerance": -1}, "tolerance must be zero"),
             ({"y": [0, 1]}, "X has 90 rows and y has 2"),
             ({"y": np.zeros(90)}, "one class only"),
             ({"y": np.r_[2, np.tile([0, 1], 45)[1:]]}, "Class 2 of y has one row only"),

@@ -7,6 +7,7 @@ from typing import Any
 from depmax.evaluation.comparison.methods import Method, all_columns, by_ranking, leading
 from depmax.evaluation.comparison.preparing import NumericTarget
 from depmax.evaluation.comparison.problem import Problem
+from depmax.extraction import HBFE, HSCA
 from depmax.selection import BAHSIC, FOHSIC, DependenceFilter, HSICLasso, Relief
 
 #: Rows in a block of HSIC; smaller problems are one block.
@@ -28,7 +29,7 @@ def default_methods(problem: Problem) -> tuple[Method, ...]:
 
 def catalogue() -> tuple[Method, ...]:
     """All methods known by name."""
-    return (*_baselines(), *_selectors(), *_scikit_learn())
+    return (*_baselines(), *_selectors(), *_extractors(), *_scikit_learn())
 
 
 def _baselines() -> tuple[Method, ...]:
@@ -92,6 +93,25 @@ def _selectors() -> tuple[Method, ...]:
             lambda count: Relief(count),
             "Columns that differ between near neighbours of different targets.",
             suits=lambda problem: problem.n_samples <= QUADRATIC_ROWS,
+        ),
+    )
+
+
+def _extractors() -> tuple[Method, ...]:
+    return (
+        Method(
+            "HBFE",
+            lambda count: HBFE(count),
+            nested=leading,
+            takes_sparse=True,
+            description="Orthogonal directions of the largest dependence on the target.",
+        ),
+        Method(
+            "HSCA",
+            lambda count: HSCA(count),
+            nested=leading,
+            takes_sparse=True,
+            description="Directions that depend on the target and not on each other.",
         ),
     )
 

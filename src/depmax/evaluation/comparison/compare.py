@@ -30,6 +30,7 @@ def compare(
     inner_cv: Any = None,
     scoring: Scoring = None,
     dimensions: int | Iterable[int] | None = None,
+    tolerance: float = 1.0,
     prepare: bool = True,
     random_state: int | np.random.RandomState | None = None,
     n_jobs: int | None = None,
@@ -65,6 +66,9 @@ def compare(
     dimensions : int or iterable of int, optional
         Numbers of features to try; by default 1, 2, 3, 5, 8, 12, 20, 32 below the number of
         columns.
+    tolerance : float, default=1.0
+        The smallest number of features is chosen whose mean inner score is at most so many standard
+        errors below the best; 0 takes the best.
     prepare : bool, default=True
         Standardise numeric columns, and turn categories into indicators for methods that do not
         take them. False passes rows as they are, which may then be any objects that the methods
@@ -112,6 +116,7 @@ def compare(
         read_metrics(scoring, problem.kind),
         dimension_grid(dimensions, training),
         inner_cv,
+        _read_tolerance(tolerance),
         prepare,
         seed,
     )
@@ -128,8 +133,8 @@ def compare(
         target,
         complete,
         perf_counter() - started,
-        str(getattr(y, "name", None) or "y"),
-        {"random_state": random_state, "cv": cv, "methods": methods},
+        target_name=str(getattr(y, "name", None) or "y"),
+        seed=random_state if isinstance(random_state, int) else None,
     )
     if not comparison.outcomes.names:
         if not complete:
@@ -137,6 +142,12 @@ def compare(
         reasons = "; ".join(f"{name}: {why}" for name, why in comparison.failures.items())
         raise ValueError(f"No method could be fitted. {reasons}")
     return comparison
+
+
+def _read_tolerance(tolerance: float) -> float:
+    if not tolerance >= 0:
+        raise ValueError(f"tolerance must be zero or a positive number, got {tolerance!r}.")
+    return float(tolerance)
 
 
 def _training_problem(problem: Problem, splits: list[tuple[np.ndarray, np.ndarray]]) -> Problem:

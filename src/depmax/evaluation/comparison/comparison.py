@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -72,7 +72,7 @@ class Comparison:
     complete: bool = True
     seconds: float = float("nan")
     target_name: str = "y"
-    parameters: dict[str, Any] = field(default_factory=dict)  # of the call, to repeat it
+    seed: int | None = None  # that repeats the comparison, if one was given
 
     @cached_property
     def outcomes(self) -> Outcomes:
@@ -175,19 +175,32 @@ class Comparison:
 
         return curves_display(self).plot(ax=ax)
 
-    def report(self) -> Report:
-        """Everything the page shows, as one frozen dataclass."""
+    def report(self, *, title: str = "", command: str = "", notes: tuple[str, ...] = ()) -> Report:
+        """Everything the page shows, as one frozen dataclass.
+
+        Parameters
+        ----------
+        title : str
+            Of the page, e.g. the name of the data.
+        command : str
+            That repeats the comparison; by default a call of ``compare``.
+        notes : tuple of str
+            What else the reader should know about the data.
+        """
         from depmax.evaluation.comparison.page import report_of
 
-        return report_of(self)
+        return report_of(self, title=title, command=command, notes=notes)
 
-    def to_html(self, path: str | Path) -> Path:
-        """Write the report: one self-contained page.
+    def to_html(
+        self, path: str | Path, *, title: str = "", command: str = "", notes: tuple[str, ...] = ()
+    ) -> Path:
+        """Write the report: one self-contained page. Needs the extra ``report``.
 
         Parameters
         ----------
         path : path of the file
             Replaced in one step when the page is complete.
+        title, command, notes : as in :meth:`report`
 
         Returns
         -------
@@ -195,7 +208,7 @@ class Comparison:
         """
         from depmax.report import write_html
 
-        return write_html(self.report(), path)
+        return write_html(self.report(title=title, command=command, notes=notes), path)
 
     def __repr__(self) -> str:
         from depmax.evaluation.comparison.words import summary

@@ -35,6 +35,7 @@ class Setting:
     metrics: tuple[Metric, ...]
     dimensions: tuple[int, ...]
     inner_cv: Any  # None: chosen by the data; a number of folds; a splitter
+    tolerance: float  # standard errors that a smaller dimension may score below the best
     prepare: bool
     seed: int
 

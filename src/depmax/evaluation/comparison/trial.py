@@ -105,19 +105,22 @@ def _try(
 def choose_dimension(
     method: Method, X: Any, y: np.ndarray, setting: Setting
 ) -> tuple[int | None, float]:
-    """The dimension with the best mean inner score, the smaller of equals, and that score."""
-    sums: dict[int | None, list[float]] = {}
+    """The smallest dimension whose mean inner score is near the best, and that score."""
+    inner: dict[int | None, list[float]] = {}
     metric = setting.metrics[0].scorer
     for train, valid in setting.inner_splits(X, y):
         fitted = _fit_all(method, _safe_indexing(X, train), y[train], setting)
         features = fitted.view(_safe_indexing(X, valid))
         for count in fitted.dimensions:
             score = float(metric(fitted.predictor(count), features(count), y[valid]))
-            sums.setdefault(count, []).append(score)
-    means = {count: float(np.mean(values)) for count, values in sums.items()}
-    best = max(means.values())
-    chosen = min((count for count in means if means[count] == best), key=lambda c: c or 0)
-    return chosen, best
+            inner.setdefault(count, []).append(score)
+    means = {count: float(np.mean(values)) for count, values in inner.items()}
+    best = max(means, key=lambda count: means[count])
+    values = inner[best]
+    error = float(np.std(values, ddof=1)) / len(values) ** 0.5 if len(values) > 1 else 0.0
+    enough = means[best] - setting.tolerance * error
+    chosen = min((count for count in means if means[count] >= enough), key=lambda c: c or 0)
+    return chosen, means[chosen]
 
 
 @dataclass(frozen=True)
@@ -137,7 +140,7 @@ def _fit_all(method: Method, X: Any, y: np.ndarray, setting: Setting) -> _Fitted
         started = perf_counter()
         model = seeded(method.make(0), setting.seed).fit(X, y)
         seconds: dict[int | None, float] = {None: perf_counter() - started}
-        models = {None: model}
+        models: dict[int | None, Any] = {None: model}
         return _Fitted((None,), models, seconds, lambda rows: lambda _: rows, models.__getitem__)
     preparer = _preparer(method, setting)
     rows = X if preparer is None else preparer.fit_transform(X, y)

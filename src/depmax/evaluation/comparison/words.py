@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +14,13 @@ from depmax.evaluation.comparison.tables import leaderboard_columns, significanc
 if TYPE_CHECKING:
     from depmax.evaluation.comparison.comparison import Comparison
 
+#: Types of target in words.
+KINDS = {
+    "classes": "classes",
+    "numbers": "numbers",
+    "multilabel": "several labels per row",
+    "multioutput": "several numbers per row",
+}
 #: Level at which a difference is called one.
 LEVEL = 0.05
 
@@ -49,11 +57,40 @@ def summary(comparison: Comparison) -> str:
     return "\n".join([head, *lines])
 
 
-def interval(found: CorrectedMean) -> str:
-    """Mean with its interval, as text."""
+def interval(found: CorrectedMean, largest: float = float("inf")) -> str:
+    """Mean with its interval, which ends where scores do, as text."""
     if np.isnan(found.error):
         return f"{found.mean:.3f}"
-    return f"{found.mean:.3f} ({found.low:.3f} to {found.high:.3f})"
+    return f"{found.mean:.3f} (95 % interval {found.low:.3f} to {min(found.high, largest):.3f})"
+
+
+def counted(count: int, thing: str) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "row"), counted(1200, "row")
+    ('1 row', '1,200 rows')
+    """
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"
+
+
+def listed(names: Sequence[str], most: int) -> str:
+    """The first names, and how many more there are.
+
+    >>> listed(["a", "b"], 3), listed(["a", "b", "c", "d"], 2)
+    ('a, b', 'a, b and 2 more')
+    """
+    more = len(names) - most
+    text = ", ".join(str(name) for name in names[:most])
+    return f"{text} and {more} more" if more > 0 else text
+
+
+def no_better_than_chance(comparison: Comparison) -> bool:
+    """Whether the interval of the winner's score holds the score of a constant prediction."""
+    problem = comparison.setting.problem
+    constant = {"balanced_accuracy": 1.0 / problem.n_outputs, "r2": 0.0}
+    score = constant.get(comparison.outcomes.metrics[0].name)
+    honest = comparison.winner_score
+    return score is not None and not np.isnan(honest.low) and honest.low <= score
 
 
 def ties_with_best(comparison: Comparison) -> list[str]:
