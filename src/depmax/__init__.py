@@ -29,6 +29,7 @@ from depmax.dependence import (
 )
 
 if TYPE_CHECKING:
+    from depmax.evaluation import Comparison, compare
     from depmax.extraction import HBFE, HSCA
     from depmax.selection import (
         BAHSIC,
@@ -44,7 +45,9 @@ if TYPE_CHECKING:
 _ROOMS = dict.fromkeys(
     ["BAHSIC", "FOHSIC", "R2W2", "DependenceFilter", "HSICLasso", "Relief", "ZeroNormSVM"],
     "depmax.selection",
-) | dict.fromkeys(["HBFE", "HSCA"], "depmax.extraction")
+)
+_ROOMS |= dict.fromkeys(["HBFE", "HSCA"], "depmax.extraction")
+_ROOMS |= dict.fromkeys(["Comparison", "compare"], "depmax.evaluation")
 
 __all__ = [
     "BAHSIC",
@@ -52,6 +55,7 @@ __all__ = [
     "HBFE",
     "HSCA",
     "R2W2",
+    "Comparison",
     "DependenceFilter",
     "HSICLasso",
     "IndependenceTest",
@@ -63,6 +67,7 @@ __all__ = [
     "__version__",
     "alignment",
     "coco",
+    "compare",
     "correntropy",
     "distance_correlation",
     "gaussian_mutual_information",

@@ -1,14 +1,32 @@
-"""Protocols that judge methods: stability of selections, measures of multi-label predictions."""
+"""Protocols that judge methods: comparisons, stability, measures of multi-label predictions."""
 
+from depmax.evaluation.comparison import Comparison, compare
+from depmax.evaluation.comparison.methods import Method, by_ranking, leading
+from depmax.evaluation.comparison.preparing import NumericTarget, PrepareColumns
+from depmax.evaluation.comparison.problem import Problem
+from depmax.evaluation.comparison.progress import Progress
+from depmax.evaluation.comparison.significance import CorrectedMean, corrected_mean, holm
 from depmax.evaluation.ml_knn import MLkNN
 from depmax.evaluation.multilabel import average_precision, coverage, one_error, ranking_loss
 from depmax.evaluation.stability import Stability, stability, stability_of
 
 __all__ = [
+    "Comparison",
+    "CorrectedMean",
     "MLkNN",
+    "Method",
+    "NumericTarget",
+    "PrepareColumns",
+    "Problem",
+    "Progress",
     "Stability",
     "average_precision",
+    "by_ranking",
+    "compare",
+    "corrected_mean",
     "coverage",
+    "holm",
+    "leading",
     "one_error",
     "ranking_loss",
     "stability",

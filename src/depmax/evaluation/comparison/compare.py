@@ -1,0 +1,156 @@
+"""The question: which method finds the best few features of these data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from depmax.evaluation.comparison.comparison import Comparison
+from depmax.evaluation.comparison.metrics import Scoring, read_metrics
+from depmax.evaluation.comparison.predictors import default_predictor
+from depmax.evaluation.comparison.problem import Problem, read_problem
+from depmax.evaluation.comparison.progress import Listener, read_listener
+from depmax.evaluation.comparison.running import run_trials
+from depmax.evaluation.comparison.setting import Setting, dimension_grid, outer_splits
+from depmax.evaluation.comparison.user_methods import Methods, read_methods
+
+
+def compare(
+    X: Any,
+    y: Any,
+    methods: Methods = None,
+    *,
+    estimator: Any = None,
+    cv: Any = None,
+    inner_cv: Any = None,
+    scoring: Scoring = None,
+    dimensions: int | Iterable[int] | None = None,
+    tolerance: float = 1.0,
+    prepare: bool = True,
+    random_state: int | np.random.RandomState | None = None,
+    n_jobs: int | None = None,
+    progress: bool | Listener = False,
+) -> Comparison:
+    """Compare ways to select or extract few features, by how well these predict the target.
+
+    On every outer split each method is fitted on the training part alone: scaling, selection or
+    extraction, and the number of features, which inner splits of the training part decide. The
+    test part is used once, for the score.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+    y : target of any type
+        Classes, numbers, several numbers, or labels as a matrix of zeros and ones.
+    methods : None, names, estimators, or dictionary from name to either
+        By default the methods of depmax and scikit-learn that suit the type of the target and the
+        size of the data. A transformer with ``n_components``, ``n_features_to_select`` or ``k``
+        has this number chosen; a predictor stands by itself; a
+        :class:`~depmax.evaluation.Method` declares more.
+    estimator : predictor, optional
+        Predicts the target from the features. By default a support vector machine with a Gaussian
+        kernel up to 1,000 training rows, ten nearest neighbours up to 20,000, then boosted trees.
+    cv : int, splitter or iterable of (train, test), optional
+        Outer splits; by default five folds twice, once from 2,000 rows on.
+    inner_cv : int or splitter, optional
+        Splits of a training part that decide the number of features; by default three folds, a
+        single split of 3:1 from 2,000 rows on.
+    scoring : str, callable, list or dict, optional
+        scikit-learn's scorers; the first decides. By default balanced accuracy for classes, R² for
+        numbers, micro-averaged F1 for several labels.
+    dimensions : int or iterable of int, optional
+        Numbers of features to try; by default 1, 2, 3, 5, 8, 12, 20, 32 below the number of
+        columns.
+    tolerance : float, default=1.0
+        The smallest number of features is chosen whose mean inner score is at most so many standard
+        errors below the best; 0 takes the best.
+    prepare : bool, default=True
+        Standardise numeric columns, and turn categories into indicators for methods that do not
+        take them. False passes rows as they are, which may then be any objects that the methods
+        understand.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the splits and of every method that has none.
+    n_jobs : int, optional
+        Processes over splits and methods.
+    progress : bool or callable, default=False
+        Print progress with the remaining time to standard error, or call a function with a
+        :class:`~depmax.evaluation.Progress` after every trial.
+
+    Returns
+    -------
+    Comparison
+        Interrupted by Ctrl-C, it holds what is finished. A method that fails is listed in its
+        ``failures`` and the others go on.
+
+    Notes
+    -----
+    Scores on overlapping splits are correlated, and a plain test over them calls ties significant.
+    Here p-values come from the t-test with the correction of Nadeau and Bengio (2003), adjusted
+    over all pairs of methods by Holm's procedure.
+
+    Examples
+    --------
+    >>> from depmax import compare
+    >>> from depmax.datasets import load
+    >>> wine = load("wine")
+    >>> found = compare(wine.X, wine.y, ["BAHSIC", "PCA"], dimensions=[1, 2, 5], random_state=0)
+    >>> found.table[["method", "dimension"]]
+       method  dimension
+    0  BAHSIC        5.0
+    1     PCA        3.5
+    """
+    started = perf_counter()
+    problem, target = read_problem(X, y, table=prepare)
+    seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+    splits = outer_splits(cv, problem, target, seed)
+    training = _training_problem(problem, splits)
+    chosen = read_methods(methods, training)
+    setting = Setting(
+        training,
+        default_predictor(training) if estimator is None else estimator,
+        read_metrics(scoring, problem.kind),
+        dimension_grid(dimensions, training),
+        inner_cv,
+        _read_tolerance(tolerance),
+        prepare,
+        seed,
+    )
+    rows = list(X) if isinstance(X, tuple) else X
+    trials, complete = run_trials(
+        chosen, splits, rows, target, setting, n_jobs=n_jobs, listener=read_listener(progress)
+    )
+    comparison = Comparison(
+        tuple(trials),
+        chosen,
+        setting,
+        tuple(splits),
+        rows,
+        target,
+        complete,
+        perf_counter() - started,
+        target_name=str(getattr(y, "name", None) or "y"),
+        seed=random_state if isinstance(random_state, int) else None,
+    )
+    if not comparison.outcomes.names:
+        if not complete:
+            raise KeyboardInterrupt
+        reasons = "; ".join(f"{name}: {why}" for name, why in comparison.failures.items())
+        raise ValueError(f"No method could be fitted. {reasons}")
+    return comparison
+
+
+def _read_tolerance(tolerance: float) -> float:
+    if not tolerance >= 0:
+        raise ValueError(f"tolerance must be zero or a positive number, got {tolerance!r}.")
+    return float(tolerance)
+
+
+def _training_problem(problem: Problem, splits: list[tuple[np.ndarray, np.ndarray]]) -> Problem:
+    """The problem as a training part sees it, with inner splits of about two thirds in mind."""
+    smallest = min(len(train) for train, _ in splits)
+    return replace(problem, n_samples=max(2, smallest * 2 // 3))

@@ -1,0 +1,219 @@
+"""What a comparison of methods found."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from depmax._frames import library_of, make_frame
+from depmax.evaluation.comparison.methods import Method
+from depmax.evaluation.comparison.setting import Setting
+from depmax.evaluation.comparison.significance import CorrectedMean
+from depmax.evaluation.comparison.tables import (
+    Outcomes,
+    curve_columns,
+    leaderboard_columns,
+    score_columns,
+    significance_columns,
+)
+from depmax.evaluation.comparison.trial import Trial, choose_dimension, make_estimator
+
+if TYPE_CHECKING:
+    from depmax.report import Report
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Comparison:
+    """Leaderboard, significance, curves and the best model of :func:`compare`.
+
+    Attributes
+    ----------
+    table : data frame
+        One row per method, best mean score first: the deciding metric with its interval, the other
+        metrics, the median of the chosen dimensions, the p-value against the best method (Holm's
+        correction over all pairs), stability of the selected columns, seconds per fit and per
+        transform of a test part, kernel values needed for a new row.
+    significance : data frame
+        All pairs of methods: difference, corrected standard error and interval, p-value, adjusted.
+    curves : data frame
+        Score against dimension on the test parts, with a pointwise interval.
+    scores : data frame
+        Every trial.
+    best : str
+        Method with the best mean score.
+    best_estimator_ : estimator
+        That method, its dimension chosen by inner splits of all rows, fitted on all rows.
+    winner_score : CorrectedMean
+        What to expect of the winner on new rows, free of the optimism of reporting the best of
+        many: on each split the method was chosen by the inner splits of the training part.
+    winners : dict
+        How often each method was chosen so.
+    failures : dict
+        Reason for each method that failed; it is not in the tables.
+    warnings : dict
+        For each method its warnings, each with the number of trials that gave it.
+    complete : bool
+        False if the comparison was interrupted.
+    seconds : float
+        Wall time.
+    """
+
+    trials: tuple[Trial, ...]
+    methods: tuple[Method, ...]
+    setting: Setting
+    splits: tuple[tuple[np.ndarray, np.ndarray], ...]
+    X: Any
+    y: np.ndarray
+    complete: bool = True
+    seconds: float = float("nan")
+    target_name: str = "y"
+    seed: int | None = None  # that repeats the comparison, if one was given
+
+    @cached_property
+    def outcomes(self) -> Outcomes:
+        """Finished trials by method."""
+        ratio = float(np.mean([len(test) / len(train) for train, test in self.splits]))
+        return Outcomes.of(self.trials, self.setting.metrics, ratio)
+
+    @property
+    def best(self) -> str:
+        """Name of the method with the best mean score."""
+        return self.outcomes.names[0]
+
+    @cached_property
+    def table(self) -> Any:
+        """Leaderboard."""
+        return self._frame(leaderboard_columns(self.outcomes, significance_columns(self.outcomes)))
+
+    @cached_property
+    def significance(self) -> Any:
+        """All pairs of methods."""
+        return self._frame(significance_columns(self.outcomes))
+
+    @cached_property
+    def curves(self) -> Any:
+        """Score against dimension."""
+        return self._frame(curve_columns(self.outcomes))
+
+    @cached_property
+    def scores(self) -> Any:
+        """Every finished trial."""
+        return self._frame(score_columns(self.outcomes))
+
+    @property
+    def winner_score(self) -> CorrectedMean:
+        """Score of the procedure with the choice of the method inside."""
+        return self.outcomes.honest_score()[0]
+
+    @property
+    def winners(self) -> dict[str, int]:
+        """How often each method was chosen inside the training part."""
+        return self.outcomes.honest_score()[1]
+
+    @property
+    def failures(self) -> dict[str, str]:
+        """First reason of each method that failed."""
+        reasons: dict[str, str] = {}
+        for trial in self.trials:
+            if trial.failure is not None:
+                reasons.setdefault(trial.method, trial.failure)
+        return reasons
+
+    @property
+    def warnings(self) -> dict[str, dict[str, int]]:
+        """Warnings of each method, with the number of trials that gave them."""
+        texts: dict[str, Counter[str]] = {}
+        for trial in self.trials:
+            if trial.warnings:
+                texts.setdefault(trial.method, Counter()).update(trial.warnings)
+        return {method: dict(counts) for method, counts in texts.items()}
+
+    @cached_property
+    def best_estimator_(self) -> Any:
+        """The best method, fitted on all rows."""
+        return self.estimator(self.best)
+
+    def estimator(self, method: str) -> Any:
+        """A method of this comparison, fitted on all rows.
+
+        Parameters
+        ----------
+        method : str
+            Its name in ``table``.
+
+        Returns
+        -------
+        estimator
+            Pipeline of preparation, method and predictor; the dimension is chosen by inner splits
+            of all rows.
+        """
+        chosen = {candidate.name: candidate for candidate in self.methods}.get(method)
+        if chosen is None:
+            names = ", ".join(repr(candidate.name) for candidate in self.methods)
+            raise ValueError(f"There is no method {method!r} in this comparison: {names}.")
+        dimension, _ = choose_dimension(chosen, self.X, self.y, self.setting)
+        model = make_estimator(chosen, dimension, self.X, self.setting)
+        return model.fit(self.X, self.y)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw score against dimension with confidence bands; needs matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+
+        Returns
+        -------
+        DimensionCurveDisplay
+        """
+        from depmax.evaluation.comparison.pictures import curves_display
+
+        return curves_display(self).plot(ax=ax)
+
+    def report(self, *, title: str = "", command: str = "", notes: tuple[str, ...] = ()) -> Report:
+        """Everything the page shows, as one frozen dataclass.
+
+        Parameters
+        ----------
+        title : str
+            Of the page, e.g. the name of the data.
+        command : str
+            That repeats the comparison; by default a call of ``compare``.
+        notes : tuple of str
+            What else the reader should know about the data.
+        """
+        from depmax.evaluation.comparison.page import report_of
+
+        return report_of(self, title=title, command=command, notes=notes)
+
+    def to_html(
+        self, path: str | Path, *, title: str = "", command: str = "", notes: tuple[str, ...] = ()
+    ) -> Path:
+        """Write the report: one self-contained page. Needs the extra ``report``.
+
+        Parameters
+        ----------
+        path : path of the file
+            Replaced in one step when the page is complete.
+        title, command, notes : as in :meth:`report`
+
+        Returns
+        -------
+        Path
+        """
+        from depmax.report import write_html
+
+        return write_html(self.report(title=title, command=command, notes=notes), path)
+
+    def __repr__(self) -> str:
+        from depmax.evaluation.comparison.words import summary
+
+        return summary(self)
+
+    def _frame(self, columns: dict[str, list[Any]]) -> Any:
+        return make_frame(columns, library_of(self.X))

@@ -1,0 +1,166 @@
+"""What a report adds to the tables: columns kept, redundancy, pairs, and the drawn features."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from scipy import sparse
+from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing
+
+from depmax._inputs.table import is_frame
+from depmax.dependence import Screening, alignment, hsic, screen
+from depmax.evaluation.comparison.methods import Method
+from depmax.evaluation.comparison.preparing import PrepareColumns
+from depmax.evaluation.comparison.trial import make_estimator
+
+if TYPE_CHECKING:
+    from depmax.evaluation.comparison.comparison import Comparison
+
+#: Rows that matrices of dependence are computed from, and columns that they show.
+MATRIX_ROWS = 500
+MATRIX_COLUMNS = 12
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Details of the best selector and the best extractor of a comparison."""
+
+    comparison: Comparison
+
+    # --- columns ---------------------------------------------------------------------------------
+    @cached_property
+    def selector(self) -> Method | None:
+        """The best method that keeps columns."""
+        return self._best(lambda method: method.selects)
+
+    @cached_property
+    def selected(self) -> Any:
+        """That method, fitted on all rows."""
+        assert self.selector is not None
+        model = self.comparison.estimator(self.selector.name)
+        return model["features"] if "features" in getattr(model, "named_steps", {}) else model
+
+    @cached_property
+    def kept(self) -> np.ndarray:
+        """Columns it keeps, best first where it ranks them."""
+        support = np.flatnonzero(self.selected.get_support())
+        ranking = getattr(self.selected, "ranking_", None)
+        return support if ranking is None else support[np.argsort(ranking[support])]
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Names of all columns."""
+        return self.comparison.setting.problem.names
+
+    @cached_property
+    def screening(self) -> Screening:
+        """Every column alone, with p-values adjusted over all columns."""
+        return screen(self.comparison.X, self.comparison.y)
+
+    @cached_property
+    def frequencies(self) -> np.ndarray | None:
+        """Share of the splits on which the selector kept each column."""
+        assert self.selector is not None
+        trials = self.comparison.outcomes.by_method[self.selector.name]
+        masks = [trial.support for trial in trials if trial.support is not None]
+        return np.mean(masks, axis=0) if masks else None
+
+    def replaced_by(self, column: int) -> list[str]:
+        """Dropped columns that a kept one stands in for."""
+        stand_ins = getattr(self.selected, "stand_ins_", np.empty(0))
+        return [self.names[dropped] for dropped in np.flatnonzero(stand_ins == column)]
+
+    # --- matrices --------------------------------------------------------------------------------
+    @cached_property
+    def sample(self) -> np.ndarray:
+        """Rows of the matrices: all, or a random part of many."""
+        n_rows = len(self.comparison.y)
+        if n_rows <= MATRIX_ROWS:
+            return np.arange(n_rows)
+        rng = np.random.default_rng(self.comparison.setting.seed)
+        return np.sort(rng.choice(n_rows, MATRIX_ROWS, replace=False))
+
+    @cached_property
+    def _prepared(self) -> Any:
+        rows = _safe_indexing(self.comparison.X, self.sample)
+        return PrepareColumns().fit_transform(rows)
+
+    def columns(self, which: Any) -> Any:
+        """Some prepared columns of the sample."""
+        places = [int(column) for column in which]
+        if is_frame(self._prepared):
+            frame = nw.from_native(self._prepared, eager_only=True)
+            return frame.select([frame.columns[column] for column in places]).to_native()
+        part = self._prepared[:, places]
+        return part.toarray() if sparse.issparse(part) else part
+
+    def redundancy(self, which: np.ndarray) -> np.ndarray:
+        """Centred kernel alignment of every pair of columns: 1 if one repeats the other."""
+        count = len(which)
+        values = np.eye(count)
+        sides = [self.columns([column]) for column in which]
+        for one in range(count):
+            for other in range(one):
+                value = alignment(
+                    sides[one], sides[other], kernel="gaussian", target_kernel="gaussian"
+                )
+                values[one, other] = values[other, one] = value
+        return values
+
+    def joint_dependence(self, which: np.ndarray) -> np.ndarray:
+        """HSIC of every pair of columns with the target; the diagonal is one column alone."""
+        count = len(which)
+        y = self.comparison.y[self.sample]
+        values = np.empty((count, count))
+        for one in range(count):
+            for other in range(one + 1):
+                pair = {int(which[one]), int(which[other])}
+                values[one, other] = values[other, one] = hsic(self.columns(sorted(pair)), y)
+        return values
+
+    def band_dependence(self, low: int, high: int) -> float:
+        """HSIC of the columns from one place up to another with the target."""
+        return hsic(self.columns(range(low, high)), self.comparison.y[self.sample])
+
+    # --- extracted features ----------------------------------------------------------------------
+    @cached_property
+    def extractor(self) -> Method | None:
+        """The best method that makes new features."""
+        return self._best(lambda method: method.has_dimension and not method.selects)
+
+    @cached_property
+    def extracted(self) -> tuple[np.ndarray, np.ndarray]:
+        """Two features of all rows, fitted on the first training part, and which rows it held."""
+        assert self.extractor is not None
+        train, test = self.comparison.splits[0]
+        X, y = self.comparison.X, self.comparison.y
+        setting = self.comparison.setting
+        rows = _safe_indexing(X, train)
+        size = min(2, self.extractor.largest(setting.problem))
+        pipeline = make_estimator(self.extractor, size, rows, setting)
+        steps = [step for step in pipeline.steps if step[0] in ("prepare", "features")]
+        features = Pipeline(steps).fit(rows, y[train]).transform(X)
+        held_out = np.zeros(len(y), dtype=bool)
+        held_out[test] = True
+        return np.asarray(features), held_out
+
+    @cached_property
+    def directions(self) -> tuple[Any, tuple[str, ...]]:
+        """The best extractor, fitted on all rows, and the names of the columns it weighs."""
+        assert self.extractor is not None
+        model = self.comparison.estimator(self.extractor.name)
+        names = self.names
+        if "prepare" in model.named_steps:
+            prepared = model["prepare"].get_feature_names_out(list(self.names))
+            names = tuple(str(name) for name in prepared)
+        return model["features"], names
+
+    def _best(self, wanted: Any) -> Method | None:
+        methods = {method.name: method for method in self.comparison.methods}
+        ordered = [methods[name] for name in self.comparison.outcomes.names]
+        return next((method for method in ordered if wanted(method)), None)

@@ -1,0 +1,116 @@
+"""One way to get few features from many, as a comparison sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from depmax._inputs.table import is_frame
+from depmax.evaluation.comparison.problem import Problem
+
+
+def all_columns(problem: Problem) -> int:
+    """As many features as there are columns, or training rows less one if these are fewer."""
+    return max(1, min(problem.n_features, problem.n_samples - 1))
+
+
+def any_problem(problem: Problem) -> bool:
+    """Suits every problem."""
+    return True
+
+
+@dataclass(frozen=True)
+class Method:
+    """How a method is made for a number of features, and what it can do.
+
+    Parameters
+    ----------
+    name : str
+    make : callable
+        Takes the number of features and returns an unfitted transformer, or a predictor if
+        ``predicts``. Methods without a choice of dimension ignore the number.
+    nested : callable, optional
+        ``nested(fitted, rows)`` returns a function from k to the first k features of rows, from a
+        transformer fitted with more of them. Declared by methods that are nested in dimension,
+        which are then fitted once instead of once per dimension: :func:`by_ranking` for selectors
+        with ``ranking_``, :func:`leading` for extractors whose first features do not depend on
+        their number.
+    has_dimension : bool, default=True
+    selects : bool, default=False
+        Whether it keeps columns as they are (``get_support``).
+    predicts : bool, default=False
+        Whether it is a predictor of its own and needs none after it.
+    takes_categories, takes_sparse : bool, default=False
+        Other methods are given categories as indicators, and no sparse data.
+    largest : callable, optional
+        Largest number of features for a problem.
+    suits : callable, optional
+        Whether the method is tried by default on a problem.
+    description : str
+        One sentence for reports.
+    """
+
+    name: str
+    make: Callable[[int], Any]
+    nested: Callable[[Any, Any], Callable[[int], Any]] | None = None
+    has_dimension: bool = True
+    selects: bool = False
+    predicts: bool = False
+    takes_categories: bool = False
+    takes_sparse: bool = False
+    largest: Callable[[Problem], int] = all_columns
+    suits: Callable[[Problem], bool] = any_problem
+    description: str = ""
+
+
+def by_ranking(selector: Any, rows: Any) -> Callable[[int], Any]:
+    """The best columns by ``ranking_``, in the order of the table."""
+    ranking = np.asarray(selector.ranking_)
+
+    def best(count: int) -> Any:
+        kept = np.flatnonzero(ranking <= count)
+        if is_frame(rows):
+            frame = nw.from_native(rows, eager_only=True)
+            return frame.select([frame.columns[column] for column in kept]).to_native()
+        return rows[:, kept]
+
+    return best
+
+
+def leading(extractor: Any, rows: Any) -> Callable[[int], Any]:
+    """The first extracted features."""
+    features = np.asarray(extractor.transform(rows))
+    return lambda count: features[:, :count]
+
+
+def support_of(transformer: Any, count: int | None, n_features: int) -> np.ndarray | None:
+    """Which input columns a fitted selector keeps; None for anything else."""
+    if count is not None and hasattr(transformer, "ranking_"):
+        mask = np.asarray(transformer.ranking_) <= count
+    elif hasattr(transformer, "get_support"):
+        mask = np.asarray(transformer.get_support())
+    else:
+        return None
+    return mask if len(mask) == n_features else None
+
+
+def kernel_evaluations(transformer: Any, n_train: int) -> float:
+    """Kernel values that one new row needs: none, those of a basis, or all training rows.
+
+    NaN where the fitted attributes do not tell.
+    """
+    transformer = getattr(transformer, "transformer_", transformer)
+    if hasattr(transformer, "basis_indices_"):
+        return float(len(transformer.basis_indices_))
+    if hasattr(transformer, "eigenvectors_") and hasattr(transformer, "X_fit_"):
+        return float(n_train)  # scikit-learn's kernel PCA
+    if type(transformer).__name__ == "FunctionTransformer":
+        return 0.0
+    linear = ("components_", "get_support", "x_rotations_", "scalings_", "ranking_")
+    if any(hasattr(transformer, name) for name in linear):
+        return 0.0
+    return float("nan")

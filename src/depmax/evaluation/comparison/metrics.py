@@ -1,0 +1,86 @@
+"""How a prediction is judged, by the type of the target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sklearn.metrics import get_scorer, hamming_loss, make_scorer
+
+from depmax._inputs import TargetKind
+
+Scoring = str | Callable[..., float] | Sequence[str] | Mapping[str, Any] | None
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A scorer and how its values are shown."""
+
+    name: str
+    scorer: Callable[[Any, Any, Any], float]  # larger is better
+    sign: int = 1  # -1: shown with the opposite sign, as an error
+
+    @property
+    def label(self) -> str:
+        """The name in words."""
+        return LABELS.get(self.name, self.name.replace("_", " "))
+
+    @property
+    def largest(self) -> float:
+        """What no score exceeds, so that no interval should; infinite where that is not known."""
+        return 1.0 if self.name in AT_MOST_ONE else float("inf")
+
+
+LABELS = {
+    "balanced_accuracy": "balanced accuracy",
+    "f1_macro": "macro F1",
+    "f1_micro": "micro F1",
+    "r2": "R²",
+    "rmse": "root mean squared error",
+    "mae": "mean absolute error",
+    "hamming_loss": "Hamming loss",
+}
+
+AT_MOST_ONE = frozenset(
+    {*LABELS, "accuracy", "f1", "f1_weighted", "jaccard", "roc_auc"} - {"rmse", "mae"}
+)
+
+
+def default_metrics(kind: TargetKind) -> tuple[Metric, ...]:
+    """The metric that decides, then others to show."""
+    if kind == "classes":
+        names = ("balanced_accuracy", "accuracy", "f1_macro")
+        return tuple(Metric(name, get_scorer(name)) for name in names)
+    if kind == "multilabel":
+        loss = make_scorer(hamming_loss, greater_is_better=False)
+        named = tuple(Metric(name, get_scorer(name)) for name in ("f1_micro", "f1_macro"))
+        return (*named, Metric("hamming_loss", loss, -1))
+    return (
+        Metric("r2", get_scorer("r2")),
+        Metric("rmse", get_scorer("neg_root_mean_squared_error"), -1),
+        Metric("mae", get_scorer("neg_mean_absolute_error"), -1),
+    )
+
+
+def read_metrics(scoring: Scoring, kind: TargetKind) -> tuple[Metric, ...]:
+    """Metrics from scikit-learn's names, a scorer, a list of names or a dictionary of scorers.
+
+    The first decides; the others are shown.
+    """
+    if scoring is None:
+        return default_metrics(kind)
+    if isinstance(scoring, str):
+        return (Metric(scoring, get_scorer(scoring)),)
+    if callable(scoring):
+        return (Metric(getattr(scoring, "__name__", "score"), scoring),)
+    if isinstance(scoring, Mapping):
+        pairs = list(scoring.items())
+    else:
+        pairs = [(name, name) for name in scoring]
+    if not pairs:
+        raise ValueError("scoring is empty: name at least one metric, or pass None.")
+    return tuple(
+        Metric(str(name), get_scorer(scorer) if isinstance(scorer, str) else scorer)
+        for name, scorer in pairs
+    )

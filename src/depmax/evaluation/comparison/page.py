@@ -1,0 +1,224 @@
+"""A comparison as a report: the answer in words first, then the evidence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from depmax.evaluation.comparison.findings import Findings
+from depmax.evaluation.comparison.page_columns import columns_section, matrices_section
+from depmax.evaluation.comparison.page_features import features_section
+from depmax.evaluation.comparison.page_repeat import cost_section, repeat_section
+from depmax.evaluation.comparison.pictures import curves_display
+from depmax.evaluation.comparison.progress import clock
+from depmax.evaluation.comparison.tables import leaderboard_columns, significance_columns
+from depmax.evaluation.comparison.words import (
+    KINDS,
+    LEVEL,
+    counted,
+    interval,
+    listed,
+    no_better_than_chance,
+    ties_with_best,
+)
+from depmax.report import Column, KeyFigure, Picture, Report, Section, Table
+
+if TYPE_CHECKING:
+    from depmax.evaluation.comparison.comparison import Comparison
+
+#: Curves in one picture; more cannot be told apart.
+CURVES = 6
+
+
+def report_of(
+    comparison: Comparison, *, title: str = "", command: str = "", notes: tuple[str, ...] = ()
+) -> Report:
+    """The page of a comparison."""
+    findings = Findings(comparison)
+    sections = [leaderboard_section(comparison), curves_section(comparison)]
+    if comparison.setting.prepare:
+        sections += [columns_section(findings), matrices_section(findings)]
+    sections += [features_section(findings)]
+    sections += [trouble_section(comparison, notes), cost_section(comparison)]
+    sections += [repeat_section(comparison, command)]
+    problem = comparison.setting.problem
+    n_rows = len(comparison.y)
+    return Report(
+        title or f"What predicts {comparison.target_name}?",
+        f"Which few of {counted(problem.n_features, 'column')} predict {comparison.target_name} "
+        f"({KINDS[problem.kind]}, {counted(n_rows, 'row')}), how sure are we, and which method "
+        "should be used?",
+        answer(findings),
+        key_figures(findings),
+        tuple(section for section in sections if section is not None),
+        f"Made by depmax in {clock(comparison.seconds)}. This page needs no network.",
+    )
+
+
+def answer(findings: Findings) -> tuple[str, ...]:
+    """The findings in a few sentences."""
+    comparison = findings.comparison
+    outcomes = comparison.outcomes
+    metric = outcomes.metrics[0].label
+    best, honest = comparison.best, comparison.winner_score
+    sizes = outcomes.dimensions(best)
+    size = f" with {np.median(sizes):g} features (median)" if sizes else ""
+    first = (
+        f"{best} predicts {comparison.target_name} best on rows it has not seen: {metric} "
+        f"{interval(outcomes.score(best), outcomes.metrics[0].largest)}{size}."
+    )
+    expect = (
+        "The best of many looks better than it is. With the method chosen inside the training "
+        f"rows, the winner reaches {interval(honest)}: expect this on new data."
+    )
+    if no_better_than_chance(comparison):
+        expect += (
+            " That is not clearly better than guessing: these data do not show that the target "
+            "can be predicted from these columns."
+        )
+    paragraphs = [first, expect, _ties(comparison)]
+    if findings.selector is not None and comparison.setting.prepare:
+        paragraphs.append(_few(findings))
+    return tuple(paragraphs)
+
+
+def _ties(comparison: Comparison) -> str:
+    ties = ties_with_best(comparison)
+    names = comparison.outcomes.names
+    if len(names) == 1:
+        return "No other method was compared."
+    if not ties:
+        return (
+            f"It is better than every other method compared ({LEVEL:.0%} level, corrected for "
+            "overlapping splits and for the number of comparisons)."
+        )
+    return (
+        f"{counted(len(ties), 'other method')} of {len(names) - 1} cannot be told from it at the "
+        f"{LEVEL:.0%} level: {listed(ties, 6)}."
+    )
+
+
+def _few(findings: Findings) -> str:
+    assert findings.selector is not None
+    name = findings.selector.name
+    kept = [findings.names[column] for column in findings.kept]
+    n_columns = len(findings.names)
+    screened = int((findings.screening.pvalues_adjusted <= LEVEL).sum())
+    text = (
+        f"Of the methods that keep columns as they are, {name} does best. On all rows it keeps "
+        f"{len(kept)} of {n_columns}: {listed(kept, 8)}."
+    )
+    stable = findings.comparison.outcomes.stability(name)
+    if stable is not None:
+        text += (
+            f" Over the splits its choices agree by {stable.value:.2f} "
+            "(1: always the same columns, 0: as by chance)."
+        )
+    return text + (
+        f" Looked at one by one, {screened} of {n_columns} columns depend on the target "
+        f"(false discovery rate {LEVEL:.0%})."
+    )
+
+
+def key_figures(findings: Findings) -> tuple[KeyFigure, ...]:
+    """Numbers to remember."""
+    comparison = findings.comparison
+    outcomes = comparison.outcomes
+    honest = comparison.winner_score
+    margin = "" if np.isnan(honest.low) else f"95 % interval {honest.low:.3f} to {honest.high:.3f}"
+    figures = [
+        KeyFigure(f"expected {outcomes.metrics[0].label}", f"{honest.mean:.3f}", margin),
+        KeyFigure("best method", comparison.best, f"of {len(outcomes.names)} compared"),
+    ]
+    if findings.selector is not None and comparison.setting.prepare:
+        found = int((findings.screening.pvalues_adjusted <= LEVEL).sum())
+        figures += [
+            KeyFigure(
+                "columns kept",
+                f"{len(findings.kept)} of {len(findings.names)}",
+                f"by {findings.selector.name}",
+            ),
+            KeyFigure(
+                "columns that depend on the target",
+                f"{found} of {len(findings.names)}",
+                f"each alone, false discovery rate {LEVEL:.0%}",
+            ),
+        ]
+    return tuple(figures)
+
+
+def leaderboard_section(comparison: Comparison) -> Section:
+    """All methods with their scores and significance."""
+    outcomes = comparison.outcomes
+    columns = leaderboard_columns(outcomes, significance_columns(outcomes))
+    first, *others = outcomes.metrics
+    described = {method.name: method.description for method in comparison.methods}
+    shown: list[tuple[Column, list[object]]] = [
+        (Column("rank", "d"), columns["rank"]),
+        (Column("method"), columns["method"]),
+        (Column(first.label, ".3f", "mean over the test parts"), columns[first.name]),
+        (Column("from", ".3f", "95 % interval, corrected for overlapping splits"), columns["low"]),
+        (Column("to", ".3f", "95 % interval, corrected for overlapping splits"), columns["high"]),
+        (Column("features", "g", "median of the numbers chosen"), columns["dimension"]),
+        (
+            Column("p against best", "p", "corrected t-test, Holm's correction over all pairs"),
+            columns["pvalue_adjusted"],
+        ),
+        (Column("stability", ".2f", "of the columns kept over splits"), columns["stability"]),
+    ]
+    shown += [(Column(metric.label, ".3f"), columns[metric.name]) for metric in others]
+    shown.append((Column("what it does"), [described[name] for name in columns["method"]]))
+    table = Table(
+        f"Methods by mean {first.label} on {counted(len(comparison.splits), 'test part')}. Click "
+        "a heading to sort.",
+        tuple(column for column, _ in shown),
+        tuple(zip(*(values for _, values in shown), strict=True)),
+        emphasised=(0,),
+    )
+    text = (
+        "Every method saw the training part of a split alone: scaling, the choice of columns or "
+        "directions, and the number of features (by inner splits). The p-value asks whether the "
+        "difference to the best method could be chance; it allows for training parts that share "
+        "rows (Nadeau and Bengio) and for the number of comparisons (Holm).",
+    )
+    return Section("Which method?", text, (table,))
+
+
+def curves_section(comparison: Comparison) -> Section | None:
+    """Score against the number of features."""
+    display = curves_display(comparison, CURVES)
+    if not display.curves:
+        return None
+    metric = comparison.outcomes.metrics[0].label
+    peaks = [
+        f"{name} peaks at {curve.scores.max():.3f} with {curve.dimensions[curve.scores.argmax()]:g}"
+        for name, curve in display.curves.items()
+    ]
+    with_curve = sum(bool(comparison.outcomes.dimensions(m)) for m in comparison.outcomes.names)
+    caption = (
+        f"Mean {metric} on the test parts against the number of features"
+        + (
+            f", the best {len(display.curves)} of {with_curve} methods"
+            if with_curve > CURVES
+            else ""
+        )
+        + ". The band is a pointwise 95 % interval of the first."
+    )
+    picture = Picture(display, caption, f"{caption} {'; '.join(peaks)} features.", height=4.0)
+    return Section("How many features?", pictures=(picture,))
+
+
+def trouble_section(comparison: Comparison, notes: tuple[str, ...]) -> Section | None:
+    """What failed, warned or stopped early."""
+    text = list(notes)
+    if not comparison.complete:
+        done = len({trial.split for trial in comparison.trials})
+        text.append(
+            f"The comparison was interrupted: {done} of {len(comparison.splits)} splits were begun."
+        )
+    text += [f"{name} failed and is left out: {why}" for name, why in comparison.failures.items()]
+    for name, warned in comparison.warnings.items():
+        trials = sum(trial.method == name for trial in comparison.trials)
+        text += [f"{name} warned in {n} of {trials} trials: {what}" for what, n in warned.items()]
+    return Section("Worth knowing", tuple(text)) if text else None

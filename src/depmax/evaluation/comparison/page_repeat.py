@@ -1,0 +1,84 @@
+"""The part of a report about cost, and how to repeat the comparison."""
+
+from __future__ import annotations
+
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING
+
+from depmax._version import __version__
+from depmax.evaluation.comparison.progress import clock
+from depmax.evaluation.comparison.tables import leaderboard_columns, significance_columns
+from depmax.evaluation.comparison.words import counted
+from depmax.report import Column, Section, Table
+
+if TYPE_CHECKING:
+    from depmax.evaluation.comparison.comparison import Comparison
+
+
+def cost_section(comparison: Comparison) -> Section:
+    """Seconds per fit and transform, kernel values per new row, memory."""
+    outcomes = comparison.outcomes
+    columns = leaderboard_columns(outcomes, significance_columns(outcomes))
+    shown = [
+        (Column("method"), columns["method"]),
+        (Column("seconds per fit", ".3g", "of the method alone"), columns["fit_seconds"]),
+        (
+            Column("seconds per transform", ".3g", "of a test part, preparation included"),
+            columns["transform_seconds"],
+        ),
+        (
+            Column("kernel values per new row", ".4g", "0 for columns and linear directions"),
+            columns["kernel_evaluations"],
+        ),
+    ]
+    table = Table(
+        "Mean over the splits.",
+        tuple(column for column, _ in shown),
+        tuple(zip(*(values for _, values in shown), strict=True)),
+    )
+    text = f"The whole comparison, {counted(len(comparison.trials), 'trial')}, took "
+    text += f"{clock(comparison.seconds)}."
+    peak = peak_megabytes()
+    if peak is not None:
+        text += f" The largest process held {peak:.0f} MB."
+    return Section("What does it cost?", (text,), (table,))
+
+
+def peak_megabytes() -> float | None:
+    """Largest memory of this process or one it waited for; None where that is not told."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    who = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    peaks = [resource.getrusage(one).ru_maxrss for one in who]
+    unit = 1024.0 if platform.system() == "Linux" else 1024.0**2  # kilobytes, or bytes on macOS
+    return max(peaks) / unit
+
+
+def repeat_section(comparison: Comparison, command: str) -> Section:
+    """Command or call, versions and seed."""
+    names = [method.name for method in comparison.methods]
+    seed = "none was given: the splits cannot be drawn again" if comparison.seed is None else ""
+    call = (
+        f"from depmax import compare\n\ncompare(X, y, {names!r}, random_state={comparison.seed!r})"
+    )
+    libraries = ("numpy", "scipy", "scikit-learn", "pandas", "polars")
+    found = [f"{name} {number}" for name in libraries if (number := _version(name)) is not None]
+    setting = comparison.setting
+    text = (
+        f"Seed: {seed or comparison.seed}. Predictor: {' '.join(repr(setting.predictor).split())}. "
+        f"Numbers of features tried: {', '.join(map(str, setting.dimensions))}. "
+        f"{counted(len(comparison.splits), 'outer split')}.",
+        f"depmax {__version__}, {', '.join(found)}, Python {platform.python_version()} on "
+        f"{platform.system()}.",
+    )
+    return Section("How to repeat it", text, code=command or call)
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None

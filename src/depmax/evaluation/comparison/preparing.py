@@ -1,0 +1,218 @@
+"""Columns on one scale, categories as indicators: what every compared method is given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from depmax._inputs import read_fit, read_new
+from depmax._inputs.table import is_frame
+
+
+class PrepareColumns(TransformerMixin, BaseEstimator):
+    """Standardise numeric columns; keep categorical ones, or turn them into indicators.
+
+    A data frame comes out as a frame of the same library, so that names and categories reach the
+    selector; an array stays an array; a sparse matrix is scaled and not centred.
+
+    Parameters
+    ----------
+    encode : bool, default=False
+        Whether a categorical column becomes one column of zeros and ones per level. Levels that
+        ``fit`` did not see are zero everywhere.
+
+    Attributes
+    ----------
+    mean_, scale_ : ndarray of shape (n_features,)
+        Of the numeric columns; constant columns have scale one.
+    categories_ : dict
+        Levels of each categorical column, by position.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from depmax.evaluation import PrepareColumns
+    >>> table = pd.DataFrame({"size": [1.0, 3.0], "colour": pd.Categorical(["red", "blue"])})
+    >>> PrepareColumns(encode=True).fit_transform(table)
+       size  colour=blue  colour=red
+    0  -1.0          0.0         1.0
+    1   1.0          1.0         0.0
+    """
+
+    def __init__(self, encode: bool = False) -> None:
+        self.encode = encode
+
+    def fit(self, X: Any, y: Any = None) -> PrepareColumns:
+        """Learn means, scales and levels.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        values, categories = read_fit(self, X, accept_sparse=True)
+        self.categories_ = dict(categories)
+        self.mean_, variance = _moments(values)
+        self.scale_ = np.sqrt(variance)
+        # rounding leaves a constant column with a scale of its last digits
+        size = np.maximum(np.abs(self.mean_), self.scale_)
+        self.scale_[self.scale_ <= 10 * np.finfo(values.dtype).eps * size] = 1.0
+        for position in self.categories_:
+            self.mean_[position], self.scale_[position] = 0.0, 1.0
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Prepared columns of X.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array, sparse matrix or data frame, as X is
+        """
+        check_is_fitted(self)
+        values = read_new(self, X, categories=self.categories_, accept_sparse=True)
+        if sparse.issparse(values):
+            return values.multiply(1.0 / self.scale_.astype(values.dtype)).tocsr()
+        scaled = (values - self.mean_.astype(values.dtype)) / self.scale_.astype(values.dtype)
+        if not is_frame(X):
+            return scaled
+        frame = nw.from_native(X, eager_only=True)
+        columns: dict[str, Any] = {}
+        for position, name in enumerate(frame.columns):
+            levels = self.categories_.get(position)
+            if levels is None:
+                columns[name] = scaled[:, position]
+            elif self.encode:
+                codes = values[:, position]
+                columns |= {
+                    f"{name}={level}": (codes == code).astype(values.dtype)
+                    for code, level in enumerate(levels)
+                }
+            else:
+                columns[name] = None  # stays as it is
+        made = [
+            nw.new_series(name, numbers, backend=frame.implementation)
+            for name, numbers in columns.items()
+            if numbers is not None
+        ]
+        return frame.with_columns(*made).select(list(columns)).to_native()
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Names of the prepared columns.
+
+        Parameters
+        ----------
+        input_features : sequence of str, optional
+            Where X had no names.
+        """
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", input_features)
+        if names is None:
+            names = [f"x{position}" for position in range(self.n_features_in_)]
+        out: list[str] = []
+        for position, name in enumerate(names):
+            levels = self.categories_.get(position) if self.encode else None
+            out += [str(name)] if levels is None else [f"{name}={level}" for level in levels]
+        return np.asarray(out, dtype=object)
+
+    def __sklearn_tags__(self) -> Any:
+        """Sparse input is accepted, and float32 stays."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+class NumericTarget(TransformerMixin, BaseEstimator):
+    """A transformer that wants numbers as target, such as PLS, on classes as indicators.
+
+    Parameters
+    ----------
+    transformer : transformer with a numeric target
+
+    Attributes
+    ----------
+    transformer_ : the fitted transformer
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.cross_decomposition import PLSRegression
+    >>> from depmax.evaluation import NumericTarget
+    >>> X = np.random.default_rng(0).normal(size=(20, 3))
+    >>> NumericTarget(PLSRegression(1)).fit_transform(X, X[:, 0] > 0).shape
+    (20, 1)
+    """
+
+    def __init__(self, transformer: Any) -> None:
+        self.transformer = transformer
+
+    def fit(self, X: Any, y: Any) -> NumericTarget:
+        """Fit on indicators of the classes of y; numbers stay as they are.
+
+        Parameters
+        ----------
+        X : rows
+        y : target of any type
+
+        Returns
+        -------
+        self
+        """
+        from sklearn.base import clone
+        from sklearn.preprocessing import LabelBinarizer
+
+        from depmax._inputs import read_target
+
+        target = read_target(y)
+        numbers = target.values
+        if target.kind == "classes":
+            numbers = LabelBinarizer().fit_transform(numbers).astype(np.float64)
+        self.transformer_ = clone(self.transformer).fit(X, numbers)
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Transform X by the fitted transformer.
+
+        Parameters
+        ----------
+        X : rows
+        """
+        check_is_fitted(self)
+        return self.transformer_.transform(X)
+
+    @property
+    def components_(self) -> np.ndarray:
+        """Directions in the space of the columns, one per row."""
+        check_is_fitted(self)
+        return self.transformer_.x_rotations_.T
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Names of the extracted features.
+
+        Parameters
+        ----------
+        input_features : ignored
+        """
+        check_is_fitted(self)
+        return self.transformer_.get_feature_names_out(input_features)
+
+
+def _moments(values: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and variance of every column in double precision; of a sparse one about zero."""
+    if sparse.issparse(values):
+        second = np.asarray(values.multiply(values).mean(axis=0)).ravel().astype(np.float64)
+        return np.zeros(values.shape[1]), second
+    return values.mean(axis=0, dtype=np.float64), values.var(axis=0, dtype=np.float64)

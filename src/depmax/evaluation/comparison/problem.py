@@ -1,0 +1,73 @@
+"""What a comparison must know about the data to choose methods, predictor and metrics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from depmax._inputs import TargetKind, read_table, read_target
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Sizes and types; ``n_samples`` counts the rows that a method is trained on."""
+
+    kind: TargetKind
+    n_samples: int
+    n_features: int
+    n_outputs: int  # classes, or columns of the target
+    sparse: bool = False
+    categorical: bool = False
+    names: tuple[str, ...] = field(default=(), repr=False)
+
+
+def read_problem(X: Any, y: Any, *, table: bool) -> tuple[Problem, np.ndarray]:
+    """Sizes and types of the data, and the target as scikit-learn's predictors want it.
+
+    Parameters
+    ----------
+    X : rows
+    y : target
+    table : bool
+        Whether X is a table of numbers and categories; if not, it is indexed by rows and no more
+        is asked of it.
+    """
+    target = read_target(y)
+    values = target.values
+    if target.kind == "numbers":
+        values = values[:, 0]
+    elif target.kind == "multilabel":
+        values = values.astype(np.int64)
+    classes = target.kind == "classes"
+    n_outputs = len(target.classes) if classes else target.values.shape[1]
+    if classes and n_outputs < 2:
+        raise ValueError(
+            f"y has one class only, {target.classes.tolist()[0]!r}: there is nothing to predict."
+        )
+    if not table:
+        n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+        _require_equal(n_rows, target.n_samples)
+        n_features = X.shape[1] if len(getattr(X, "shape", ())) == 2 else 1
+        return Problem(target.kind, n_rows, n_features, n_outputs), values
+    read = read_table(X)
+    _require_equal(read.n_samples, target.n_samples)
+    n_features = read.values.shape[1]
+    names = read.names or tuple(f"x{position}" for position in range(n_features))
+    problem = Problem(
+        target.kind,
+        read.n_samples,
+        n_features,
+        n_outputs,
+        sparse.issparse(read.values),
+        bool(read.categories),
+        names,
+    )
+    return problem, values
+
+
+def _require_equal(n_rows: int, n_targets: int) -> None:
+    if n_rows != n_targets:
+        raise ValueError(f"X has {n_rows} rows and y has {n_targets}: pass one target per row.")

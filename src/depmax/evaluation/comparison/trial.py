@@ -1,0 +1,223 @@
+"""One method on one split: dimension chosen inside the training part, judged on the rest."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.utils import _safe_indexing
+
+from depmax._frames import library_of
+from depmax.evaluation.comparison.methods import Method, kernel_evaluations, support_of
+from depmax.evaluation.comparison.preparing import PrepareColumns
+from depmax.evaluation.comparison.setting import Setting
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Outcome of a method on a split."""
+
+    method: str
+    split: int
+    dimension: int | None = None  # chosen inside the training part
+    inner_score: float = float("nan")  # of that dimension, inside the training part
+    scores: Mapping[str, float] = field(default_factory=dict)  # by metric, on the test part
+    curve: Mapping[int, float] = field(default_factory=dict)  # first metric by dimension
+    support: np.ndarray | None = None  # columns kept at the chosen dimension
+    fit_seconds: float = float("nan")
+    transform_seconds: float = float("nan")
+    kernel_evaluations: float = float("nan")
+    warnings: tuple[str, ...] = ()
+    failure: str | None = None
+
+    @property
+    def finished(self) -> bool:
+        """Whether there are scores."""
+        return self.failure is None
+
+
+def run_trial(
+    method: Method,
+    split: int,
+    parts: tuple[np.ndarray, np.ndarray],
+    X: Any,
+    y: np.ndarray,
+    setting: Setting,
+) -> Trial:
+    """Try a method on a split; an error becomes a failed trial, warnings are collected."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            trial = _try(method, split, parts, X, y, setting)
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}".splitlines()[0]
+            return Trial(method.name, split, failure=reason)
+    texts = {f"{item.category.__name__}: {str(item.message).splitlines()[0]}" for item in caught}
+    return Trial(**{**vars(trial), "warnings": tuple(sorted(texts))})
+
+
+def _try(
+    method: Method,
+    split: int,
+    parts: tuple[np.ndarray, np.ndarray],
+    X: Any,
+    y: np.ndarray,
+    setting: Setting,
+) -> Trial:
+    train, test = parts
+    X_train, y_train = _safe_indexing(X, train), y[train]
+    X_test, y_test = _safe_indexing(X, test), y[test]
+    dimension, inner = choose_dimension(method, X_train, y_train, setting)
+    fitted = _fit_all(method, X_train, y_train, setting)
+    scores, curve = {}, {}
+    started = perf_counter()
+    features = fitted.view(X_test)
+    transform_seconds = perf_counter() - started
+    for count in fitted.dimensions:
+        model = fitted.predictor(count)
+        rows = features(count)
+        if count == dimension:
+            scores = {m.name: float(m.scorer(model, rows, y_test)) for m in setting.metrics}
+            curve[count] = scores[setting.metrics[0].name]
+        elif count is not None:
+            curve[count] = float(setting.metrics[0].scorer(model, rows, y_test))
+    transformer = fitted.transformers[dimension]
+    return Trial(
+        method.name,
+        split,
+        dimension,
+        inner,
+        scores,
+        {count: value for count, value in curve.items() if count is not None},
+        support_of(transformer, dimension, setting.problem.n_features) if method.selects else None,
+        fitted.seconds[dimension],
+        transform_seconds,
+        float("nan") if method.predicts else kernel_evaluations(transformer, len(train)),
+    )
+
+
+def choose_dimension(
+    method: Method, X: Any, y: np.ndarray, setting: Setting
+) -> tuple[int | None, float]:
+    """The smallest dimension whose mean inner score is near the best, and that score."""
+    inner: dict[int | None, list[float]] = {}
+    metric = setting.metrics[0].scorer
+    for train, valid in setting.inner_splits(X, y):
+        fitted = _fit_all(method, _safe_indexing(X, train), y[train], setting)
+        features = fitted.view(_safe_indexing(X, valid))
+        for count in fitted.dimensions:
+            score = float(metric(fitted.predictor(count), features(count), y[valid]))
+            inner.setdefault(count, []).append(score)
+    means = {count: float(np.mean(values)) for count, values in inner.items()}
+    best = max(means, key=lambda count: means[count])
+    values = inner[best]
+    error = float(np.std(values, ddof=1)) / len(values) ** 0.5 if len(values) > 1 else 0.0
+    enough = means[best] - setting.tolerance * error
+    chosen = min((count for count in means if means[count] >= enough), key=lambda c: c or 0)
+    return chosen, means[chosen]
+
+
+@dataclass(frozen=True)
+class _Fitted:
+    """A method fitted on some rows at every dimension, predictors made when asked for."""
+
+    dimensions: tuple[int | None, ...]
+    transformers: Mapping[int | None, Any]
+    seconds: Mapping[int | None, float]
+    view: Callable[[Any], Callable[[int | None], Any]]  # rows → (dimension → features)
+    predictor: Callable[[int | None], Any]  # fitted on the training rows
+
+
+def _fit_all(method: Method, X: Any, y: np.ndarray, setting: Setting) -> _Fitted:
+    sizes = dimensions_of(method, setting)
+    if method.predicts:
+        started = perf_counter()
+        model = seeded(method.make(0), setting.seed).fit(X, y)
+        seconds: dict[int | None, float] = {None: perf_counter() - started}
+        models: dict[int | None, Any] = {None: model}
+        return _Fitted((None,), models, seconds, lambda rows: lambda _: rows, models.__getitem__)
+    preparer = _preparer(method, setting)
+    rows = X if preparer is None else preparer.fit_transform(X, y)
+    transformers: dict[int | None, Any] = {}
+    seconds = {}
+    fits = [sizes[-1]] if method.nested else sizes
+    for size in fits:
+        transformer = _transformer(method, size, setting, rows)
+        started = perf_counter()
+        transformer.fit(rows, y)
+        elapsed = perf_counter() - started
+        for count in sizes if method.nested else [size]:
+            transformers[count], seconds[count] = transformer, elapsed
+
+    def view(new: Any) -> Callable[[int | None], Any]:
+        prepared = new if preparer is None else preparer.transform(new)
+        if method.nested:
+            by_count = method.nested(transformers[sizes[-1]], prepared)
+            return lambda count: by_count(count or 0)
+        return lambda count: transformers[count].transform(prepared)
+
+    training: list[Any] = []  # the view of the training rows, made once
+
+    def predictor(count: int | None) -> Any:
+        if not training:
+            training.append(view(X))
+        return _predictor(method, setting).fit(training[0](count), y)
+
+    return _Fitted(sizes, transformers, seconds, view, predictor)
+
+
+def dimensions_of(method: Method, setting: Setting) -> tuple[int | None, ...]:
+    """Dimensions that a method is tried with: at least one, at most what it can give."""
+    if not method.has_dimension:
+        return (None,)
+    most = max(1, method.largest(setting.problem))
+    return tuple(size for size in setting.dimensions if size <= most) or (most,)
+
+
+def make_estimator(method: Method, dimension: int | None, X: Any, setting: Setting) -> Any:
+    """Unfitted pipeline of preparation, method and predictor, for rows like X."""
+    if method.predicts:
+        return seeded(method.make(0), setting.seed)
+    preparer = _preparer(method, setting)
+    transformer = _transformer(method, dimension, setting, X)
+    steps = [("prepare", preparer)] if preparer is not None else []
+    steps.append(("features", transformer))
+    predictor = _predictor(method, setting)
+    inner = predictor.steps if isinstance(predictor, Pipeline) else [("predict", predictor)]
+    return Pipeline([*steps, *inner])
+
+
+def _preparer(method: Method, setting: Setting) -> PrepareColumns | None:
+    if not setting.prepare:
+        return None
+    return PrepareColumns(encode=not method.takes_categories)
+
+
+def _transformer(method: Method, size: int | None, setting: Setting, rows: Any) -> Any:
+    transformer = seeded(method.make(size or 0), setting.seed)
+    if setting.problem.categorical and method.takes_categories:
+        transformer.set_output(transform=library_of(rows))  # categories stay categories
+    return transformer
+
+
+def _predictor(method: Method, setting: Setting) -> Any:
+    predictor = seeded(clone(setting.predictor), setting.seed)
+    if setting.problem.categorical and method.takes_categories:
+        return make_pipeline(PrepareColumns(encode=True), predictor)
+    return predictor
+
+
+def seeded(estimator: Any, seed: int) -> Any:
+    """The same estimator with a seed wherever it has none."""
+    free = [
+        name
+        for name, value in estimator.get_params(deep=True).items()
+        if (name == "random_state" or name.endswith("__random_state")) and value is None
+    ]
+    return estimator.set_params(**dict.fromkeys(free, seed)) if free else estimator

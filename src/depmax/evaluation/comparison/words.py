@@ -1,0 +1,103 @@
+"""Findings of a comparison in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from depmax.evaluation.comparison.progress import clock
+from depmax.evaluation.comparison.significance import CorrectedMean
+from depmax.evaluation.comparison.tables import leaderboard_columns, significance_columns
+
+if TYPE_CHECKING:
+    from depmax.evaluation.comparison.comparison import Comparison
+
+#: Types of target in words.
+KINDS = {
+    "classes": "classes",
+    "numbers": "numbers",
+    "multilabel": "several labels per row",
+    "multioutput": "several numbers per row",
+}
+#: Level at which a difference is called one.
+LEVEL = 0.05
+
+
+def summary(comparison: Comparison) -> str:
+    """Leaderboard as text, with what it means."""
+    outcomes = comparison.outcomes
+    columns = leaderboard_columns(outcomes, significance_columns(outcomes))
+    metric = outcomes.metrics[0]
+    width = max(len("method"), *(len(name) for name in outcomes.names))
+    header = f"{'':>2}  {'method':<{width}}  {metric.label:>17}  {'95 % interval':>16}  "
+    lines = [header + f"{'features':>8}  {'p (Holm)':>8}"]
+    for row, name in enumerate(outcomes.names):
+        low, high = columns["low"][row], columns["high"][row]
+        size, pvalue = columns["dimension"][row], columns["pvalue_adjusted"][row]
+        score = columns[metric.name][row]
+        lines.append(
+            f"{row + 1:>2}  {name:<{width}}  {score:>17.3f}  {low:>7.3f} – {high:<6.3f}  "
+            f"{'all' if np.isnan(size) else f'{size:g}':>8}  "
+            f"{'' if np.isnan(pvalue) else f'{pvalue:.2g}':>8}"
+        )
+    honest = comparison.winner_score
+    lines.append(f"The best of these, chosen without the test rows: {interval(honest)}.")
+    if not comparison.complete:
+        done = len({trial.split for trial in comparison.trials})
+        lines.append(f"Interrupted: {done} of {len(comparison.splits)} splits were begun.")
+    lines += [f"{name} failed: {reason}" for name, reason in comparison.failures.items()]
+    problem = comparison.setting.problem
+    n_rows = len(comparison.y)
+    head = (
+        f"Comparison of {len(outcomes.names)} methods on {n_rows} rows × {problem.n_features} "
+        f"columns, {len(comparison.splits)} splits, {clock(comparison.seconds)}"
+    )
+    return "\n".join([head, *lines])
+
+
+def interval(found: CorrectedMean, largest: float = float("inf")) -> str:
+    """Mean with its interval, which ends where scores do, as text."""
+    if np.isnan(found.error):
+        return f"{found.mean:.3f}"
+    return f"{found.mean:.3f} (95 % interval {found.low:.3f} to {min(found.high, largest):.3f})"
+
+
+def counted(count: int, thing: str) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "row"), counted(1200, "row")
+    ('1 row', '1,200 rows')
+    """
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"
+
+
+def listed(names: Sequence[str], most: int) -> str:
+    """The first names, and how many more there are.
+
+    >>> listed(["a", "b"], 3), listed(["a", "b", "c", "d"], 2)
+    ('a, b', 'a, b and 2 more')
+    """
+    more = len(names) - most
+    text = ", ".join(str(name) for name in names[:most])
+    return f"{text} and {more} more" if more > 0 else text
+
+
+def no_better_than_chance(comparison: Comparison) -> bool:
+    """Whether the interval of the winner's score holds the score of a constant prediction."""
+    problem = comparison.setting.problem
+    constant = {"balanced_accuracy": 1.0 / problem.n_outputs, "r2": 0.0}
+    score = constant.get(comparison.outcomes.metrics[0].name)
+    honest = comparison.winner_score
+    return score is not None and not np.isnan(honest.low) and honest.low <= score
+
+
+def ties_with_best(comparison: Comparison) -> list[str]:
+    """Methods that the data cannot tell from the best."""
+    columns = leaderboard_columns(comparison.outcomes, significance_columns(comparison.outcomes))
+    return [
+        name
+        for name, pvalue in zip(columns["method"][1:], columns["pvalue_adjusted"][1:], strict=True)
+        if not pvalue <= LEVEL
+    ]

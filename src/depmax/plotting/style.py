@@ -1,0 +1,92 @@
+"""Axes, colours and the one message about a missing matplotlib."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: Told apart by colour-blind readers (after Okabe and Ito), on white and on black.
+COLOURS = (
+    "#0083c7",
+    "#d95f02",
+    "#009e73",
+    "#c55fa0",
+    "#b58900",
+    "#46a6d8",
+    "#d0433b",
+    "#7a7f87",
+)
+MARKERS = "osD^vPX*"
+LINES = ("-", "--", "-.", ":")
+#: What is in the background: columns not kept, rows that were trained on.
+FAINT = "#9aa3ad"
+
+
+def axes_for(ax: Axes | None, width: float = 6.0, height: float = 4.0) -> Axes:
+    """The given axes, or new ones of a size in inches."""
+    if ax is not None:
+        return ax
+    try:
+        from matplotlib import pyplot
+    except ImportError as error:
+        raise ImportError(
+            "Drawing needs matplotlib: pip install 'depmax[plot]' (or matplotlib)."
+        ) from error
+    return pyplot.subplots(figsize=(width, height), layout="constrained")[1]
+
+
+def tidy(ax: Axes, *, grid: Literal["x", "y"] | None = "y") -> None:
+    """Only the lines that a reader needs."""
+    ax.spines[["top", "right"]].set_visible(False)
+    if grid is not None:
+        ax.grid(axis=grid, linewidth=0.6, alpha=0.5)
+        ax.set_axisbelow(True)
+
+
+def names_of(estimator: Any, count: int) -> tuple[str, ...]:
+    """Names of the input columns that a fitted estimator saw."""
+    names = getattr(estimator, "coordinate_names_", None)
+    if names is None or len(names) != count:
+        names = getattr(estimator, "feature_names_in_", None)
+    if names is None or len(names) != count:
+        names = [f"x{position}" for position in range(count)]
+    return tuple(str(name) for name in names)
+
+
+def short(name: str, length: int = 24) -> str:
+    """A name that fits beside a picture."""
+    return name if len(name) <= length else f"{name[: length - 1]}…"
+
+
+def require_fitted(estimator: Any, attribute: str) -> Any:
+    """A fitted attribute, with what is missing named."""
+    if not hasattr(estimator, attribute):
+        raise ValueError(
+            f"{type(estimator).__name__} has no {attribute}: fit it first, or use one that has it."
+        )
+    return getattr(estimator, attribute)
+
+
+def last_step(estimator: Any, attribute: str) -> Any:
+    """The last step of a pipeline that has a fitted attribute, or the estimator itself."""
+    steps = [step for _, step in getattr(estimator, "steps", ())]
+    found = [step for step in steps if hasattr(step, attribute)]
+    return found[-1] if found else estimator
+
+
+def whole_ticks(ax: Axes, values: Any) -> None:
+    """Ticks at the given whole numbers, on a logarithmic axis where they spread."""
+    from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
+
+    sizes = np.unique(np.asarray(values))
+    if len(sizes) > 1 and sizes.max() / max(1, sizes.min()) >= 8:
+        ax.set_xscale("log")
+    if len(sizes) > 10:
+        sizes = sizes[np.unique(np.geomspace(1, len(sizes), 10).round().astype(int) - 1)]
+    ax.xaxis.set_major_locator(FixedLocator(sizes.tolist()))
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))

@@ -1,0 +1,18 @@
+"""One frozen dataclass in, one self-contained HTML page out.
+
+This room knows pictures and no estimator: whoever found something fills a :class:`Report`.
+"""
+
+from depmax.report.contents import Column, KeyFigure, Picture, Report, Section, Table
+from depmax.report.html import render_html, write_html
+
+__all__ = [
+    "Column",
+    "KeyFigure",
+    "Picture",
+    "Report",
+    "Section",
+    "Table",
+    "render_html",
+    "write_html",
+]
