@@ -29,6 +29,7 @@ from depmax.dependence import (
 )
 
 if TYPE_CHECKING:
+    from depmax.persistence import load, save
     from depmax.selection import (
         BAHSIC,
         FOHSIC,
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 _ROOMS = dict.fromkeys(
     ["BAHSIC", "FOHSIC", "R2W2", "DependenceFilter", "HSICLasso", "Relief", "ZeroNormSVM"],
     "depmax.selection",
-)
+) | dict.fromkeys(["load", "save"], "depmax.persistence")
 
 __all__ = [
     "BAHSIC",
@@ -68,10 +69,12 @@ __all__ = [
     "hsic_test",
     "hsic_variance",
     "intrinsic_dimension",
+    "load",
     "mmd",
     "quadratic_mutual_information",
     "resolve",
     "samples_needed",
+    "save",
     "screen",
     "screen_pairs",
     "total_correlation",
@@ -79,7 +82,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Load the room of a selector when it is first asked for."""
+    """Load the room of a name when it is first asked for."""
     if name in _ROOMS:
         return getattr(import_module(_ROOMS[name]), name)
     raise AttributeError(f"module 'depmax' has no attribute {name!r}")
