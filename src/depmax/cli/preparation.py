@@ -57,21 +57,19 @@ class Preparation(TransformerMixin, BaseEstimator):
         frame = nw.from_native(X, eager_only=True)
         self.feature_names_in_ = np.array(frame.columns, dtype=object)
         self.n_features_in_ = len(frame.columns)
+        numeric = _numeric(frame)
+        values = _matrix(frame, numeric)
         self.fills_: dict[str, Any] = {}
+        if self.impute is not None:
+            self.fills_ = _fills(frame, numeric, values, self.impute)
+            _fill_matrix(values, numeric, self.fills_)
         self.means_: dict[str, float] = {}
         self.scales_: dict[str, float] = {}
-        for series in frame.iter_columns():
-            name, numeric = series.name, series.dtype.is_numeric()
-            known = _present(series)
-            if self.impute is not None:
-                self.fills_[name] = _fill(known, self.impute if numeric else "frequent")
-                known = _filled(series, self.fills_[name])
-            if self.scale and numeric:
-                values = known.to_numpy().astype(np.float64)
-                spread = float(values.std())
-                self.means_[name] = float(values.mean())
-                constant = spread <= 1e-14 * max(1.0, abs(self.means_[name]))
-                self.scales_[name] = 1.0 if constant else spread
+        if self.scale:
+            means, spreads = values.mean(axis=0), values.std(axis=0)
+            spreads[spreads <= 1e-14 * np.maximum(1.0, np.abs(means))] = 1.0  # constant columns
+            self.means_ = dict(zip(numeric, means.tolist(), strict=True))
+            self.scales_ = dict(zip(numeric, spreads.tolist(), strict=True))
         return self
 
     def transform(self, X: Any) -> Any:
@@ -83,15 +81,22 @@ class Preparation(TransformerMixin, BaseEstimator):
                 "The columns differ from those the model was fitted on: pass "
                 f"{', '.join(map(str, self.feature_names_in_[:8]))}, in this order."
             )
-        columns = []
-        for series in frame.iter_columns():
-            name = series.name
-            if name in self.fills_:
-                series = _filled(series, self.fills_[name])
-            if name in self.means_:
-                series = ((series - self.means_[name]) / self.scales_[name]).alias(name)
-            columns.append(series)
-        return frame.with_columns(*columns).to_native()
+        if self.fills_:
+            gaps = [name for name in frame.columns if _has_gaps(frame[name])]
+            filled = [_filled(frame[name], self.fills_[name]) for name in gaps]
+            frame = frame.with_columns(*filled) if filled else frame
+        if self.means_:
+            numeric = list(self.means_)
+            values = _matrix(frame, numeric)
+            values -= np.array([self.means_[name] for name in numeric])
+            values /= np.array([self.scales_[name] for name in numeric])
+            scaled = dict(zip(numeric, values.T, strict=True))
+            columns = {name: scaled.get(name, frame[name]) for name in frame.columns}
+            native = frame.to_native()
+            frame = nw.from_dict(columns, backend=frame.implementation)
+            if hasattr(native, "set_axis"):  # a pandas frame has an index
+                return frame.to_native().set_axis(native.index)
+        return frame.to_native()
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names of the columns, which stay as they are."""
@@ -102,18 +107,45 @@ class Preparation(TransformerMixin, BaseEstimator):
         return hasattr(self, "feature_names_in_")
 
 
-def _present(series: Any) -> Any:
-    series = series.drop_nulls()
-    return series.filter(~series.is_nan()) if series.dtype.is_float() else series
+def _numeric(frame: Any) -> list[str]:
+    return [name for name, dtype in frame.schema.items() if dtype.is_numeric()]
 
 
-def _fill(known: Any, how: str) -> Any:
-    if not len(known):
-        raise ValueError(f"Column {known.name!r} has no value at all: leave it out.")
+def _matrix(frame: Any, names: list[str]) -> np.ndarray:
+    """Columns of numbers, gaps as NaN; a copy that may be written to."""
+    if not names:
+        return np.empty((len(frame), 0))
+    return np.array(frame.select(names).to_numpy(), dtype=np.float64)
+
+
+def _fills(frame: Any, numeric: list[str], values: np.ndarray, how: str) -> dict[str, Any]:
+    """What fills the gaps of every column."""
+    for name, column in zip(numeric, values.T, strict=True):
+        if np.isnan(column).all():
+            raise ValueError(f"Column {name!r} has no value at all: leave it out.")
     if how == "frequent":
-        values, counts = np.unique(np.asarray(known.to_list()), return_counts=True)
-        return values[np.argmax(counts)].item()
-    return float(known.median() if how == "median" else known.mean())
+        middles = np.array([_most_frequent(column[~np.isnan(column)]) for column in values.T])
+    else:
+        middles = np.nanmedian(values, axis=0) if how == "median" else np.nanmean(values, axis=0)
+    fills: dict[str, Any] = dict(zip(numeric, middles.tolist(), strict=True))
+    for name in frame.columns:
+        if name not in fills:
+            fills[name] = _most_frequent(np.asarray(frame[name].drop_nulls().to_list()))
+    return fills
+
+
+def _fill_matrix(values: np.ndarray, names: list[str], fills: dict[str, Any]) -> None:
+    rows, columns = np.nonzero(np.isnan(values))
+    values[rows, columns] = np.array([fills[name] for name in names])[columns]
+
+
+def _most_frequent(values: np.ndarray) -> Any:
+    levels, counts = np.unique(values, return_counts=True)
+    return levels[np.argmax(counts)].item()
+
+
+def _has_gaps(series: Any) -> bool:
+    return bool(series.null_count() or (series.dtype.is_float() and series.is_nan().any()))
 
 
 def _filled(series: Any, value: Any) -> Any:

@@ -22,6 +22,8 @@ _ARROW_TYPES = {pl.Int64: pa.int64(), pl.Float64: pa.float64(), pl.Boolean: pa.b
 class Delimited(Source):
     """A header, then a line per row."""
 
+    types_are_guesses = True
+
     @property
     def delimiter(self) -> str:
         """What stands between two cells."""
@@ -45,17 +47,18 @@ class Delimited(Source):
 
     def schema(self) -> Mapping[str, pl.DataType]:
         """Types of the columns over all rows."""
-        return dict(self._scan().collect_schema())
+        try:
+            return dict(self._scan().collect_schema())
+        except pl.exceptions.PolarsError as error:
+            raise self._unreadable(error) from None
 
     def read(self) -> pl.DataFrame:
         """All rows; padding around cells is taken off."""
         try:
             frame = self._scan().collect()
         except pl.exceptions.PolarsError as error:
-            raise DataError(f"{self.name} cannot be read: {_first_line(error)}") from None
-        if frame.height == 0:
-            raise DataError(f"{self.name} has a header but no rows.")
-        return unpadded(frame)
+            raise self._unreadable(error) from None
+        return unpadded(frame, self.options.missing)
 
     def batches(self, columns: Sequence[str], size: int) -> Iterator[pl.DataFrame]:
         """Batches of about ``size`` rows, read as they are needed."""
@@ -80,25 +83,26 @@ class Delimited(Source):
             for batch in reader:
                 frame = pl.from_arrow(pa.Table.from_batches([batch]))
                 assert isinstance(frame, pl.DataFrame)
-                yield from unpadded(frame).iter_slices(size)
+                yield from unpadded(frame, self.options.missing).iter_slices(size)
         except pa.ArrowInvalid as error:
-            raise DataError(f"{self.name} cannot be read: {_first_line(error)}") from None
+            raise self._unreadable(error) from None
 
     def _scan(self) -> pl.LazyFrame:
-        names = self.header()
-        try:
-            return pl.scan_csv(
-                self.path,
-                separator=self.delimiter,
-                has_header=False,
-                skip_rows=1,
-                new_columns=names,
-                null_values=list(self.options.missing),
-                infer_schema_length=None,
-                try_parse_dates=True,
-            )
-        except pl.exceptions.PolarsError as error:
-            raise DataError(f"{self.name} cannot be read: {_first_line(error)}") from None
+        return pl.scan_csv(
+            self.path,
+            separator=self.delimiter,
+            has_header=False,
+            skip_rows=1,
+            new_columns=self.header(),
+            null_values=list(self.options.missing),
+            infer_schema_length=None,
+            try_parse_dates=True,
+        )
+
+    def _unreadable(self, error: Exception) -> DataError:
+        if isinstance(error, pl.exceptions.NoDataError):
+            return DataError(f"{self.name} has a header but no rows.")
+        return DataError(f"{self.name} cannot be read: {_first_line(error)}")
 
     @contextmanager
     def _open(self) -> Iterator[IO[str]]:
@@ -119,13 +123,14 @@ class Delimited(Source):
                 )
 
 
-def unpadded(frame: pl.DataFrame) -> pl.DataFrame:
+def unpadded(frame: pl.DataFrame, missing: Sequence[str]) -> pl.DataFrame:
     """Text without spaces around it, and numbers that stood between spaces as numbers."""
     changed = []
     for series in frame.iter_columns():
         if series.dtype == pl.String:
             text = series.str.strip_chars()
-            if text.len() and not (text == series).all():
+            if not (text == series).all():
+                text = text.replace(list(missing), [None] * len(missing))
                 numbers = text.cast(pl.Float64, strict=False)
                 changed.append(numbers if numbers.null_count() == text.null_count() else text)
     return frame.with_columns(changed) if changed else frame

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 import polars as pl
 
@@ -33,6 +33,9 @@ class Source(ABC):
 
     path: Path
     options: ReadOptions
+
+    #: Whether the format has no types of its own, so that a number may be read as text.
+    types_are_guesses: ClassVar[bool] = False
 
     @property
     def name(self) -> str:
