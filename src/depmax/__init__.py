@@ -31,6 +31,7 @@ from depmax.dependence import (
 if TYPE_CHECKING:
     from depmax.evaluation import Comparison, compare
     from depmax.extraction import HBFE, HSCA
+    from depmax.persistence import load, save
     from depmax.selection import (
         BAHSIC,
         FOHSIC,
@@ -48,6 +49,7 @@ _ROOMS = dict.fromkeys(
 )
 _ROOMS |= dict.fromkeys(["HBFE", "HSCA"], "depmax.extraction")
 _ROOMS |= dict.fromkeys(["Comparison", "compare"], "depmax.evaluation")
+_ROOMS |= dict.fromkeys(["load", "save"], "depmax.persistence")
 
 __all__ = [
     "BAHSIC",
@@ -76,10 +78,12 @@ __all__ = [
     "hsic_test",
     "hsic_variance",
     "intrinsic_dimension",
+    "load",
     "mmd",
     "quadratic_mutual_information",
     "resolve",
     "samples_needed",
+    "save",
     "screen",
     "screen_pairs",
     "total_correlation",
@@ -87,7 +91,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Load the room of an estimator when it is first asked for."""
+    """Load the room of a name when it is first asked for."""
     if name in _ROOMS:
         return getattr(import_module(_ROOMS[name]), name)
     raise AttributeError(f"module 'depmax' has no attribute {name!r}")

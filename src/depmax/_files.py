@@ -1,0 +1,79 @@
+"""Files that are written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+def require_writable(path: str | os.PathLike[str]) -> Path:
+    """The path, if a file can be written there; an OSError that says why not.
+
+    Meant to be asked before long work whose result goes there.
+    """
+    path = Path(path)
+    folder = path.parent
+    if path.is_dir():
+        raise IsADirectoryError(f"Cannot write {path}: it is a folder. Name a file in it.")
+    if not folder.exists():
+        raise FileNotFoundError(f"Cannot write {path}: the folder {folder} does not exist.")
+    if not folder.is_dir():
+        raise NotADirectoryError(f"Cannot write {path}: {folder} is not a folder.")
+    try:
+        handle, temporary = tempfile.mkstemp(dir=folder, prefix=f".{path.name}.", suffix=".part")
+    except OSError as error:
+        raise type(error)(
+            f"Cannot write {path}: the folder {folder} cannot be written to ({error.strerror})."
+        ) from error
+    os.close(handle)
+    os.unlink(temporary)
+    return path
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Temporary path beside ``path`` that takes its place when the block ends without an error.
+
+    The old file stays whole until then: an interrupted run or a full disk leaves it as it was, and
+    leaves nothing half-written behind.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> with replacing(folder / "answer.txt") as temporary:
+    ...     _ = temporary.write_text("42")
+    >>> [file.name for file in folder.iterdir()]
+    ['answer.txt']
+    """
+    path = require_writable(path)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        _keep_mode(temporary, path)
+        _flush_to_disk(temporary)
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _keep_mode(temporary: Path, path: Path) -> None:
+    """Permissions of the file that is replaced, or those that a new file has here."""
+    if path.exists():
+        mode = path.stat().st_mode & 0o777
+    else:
+        mask = os.umask(0)
+        os.umask(mask)
+        mode = 0o666 & ~mask
+    os.chmod(temporary, mode)
+
+
+def _flush_to_disk(path: Path) -> None:
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())

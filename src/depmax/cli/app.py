@@ -1,0 +1,69 @@
+"""The command and its subcommands."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from depmax.cli.commands.datasets import datasets
+from depmax.cli.commands.fit import fit
+from depmax.cli.commands.methods import methods
+from depmax.cli.commands.reproduce import reproduce
+from depmax.cli.commands.screen import screen
+from depmax.cli.commands.select import select
+from depmax.cli.commands.transform import transform
+
+_HELP = """Which few features predict this, how sure are we, and which method should I use?
+
+[bold]Examples[/]
+
+  depmax screen patients.csv --target outcome
+
+  depmax select patients.csv -t outcome -n 5 -o few.csv
+
+  depmax fit patients.csv -t outcome -n 5 -o model.skops
+
+  depmax transform model.skops new.csv -o features.csv
+
+No data at hand? Every command takes a set that comes with depmax: depmax screen bundled:sonar
+"""
+
+_EPILOG = (
+    "[bold]Exit codes[/]: 0 fine, 1 a bug of ours, 2 an option or name that does not exist, 3 data "
+    "that cannot be read or used, 4 a model that cannot be loaded or does not fit the data, 5 a "
+    "file that cannot be written, 6 no dependence (screen --check), 130 interrupted.\n\n"
+    "Results go to standard output (tab-separated in a pipe, JSON with --json), all else to "
+    "standard error. Completion for your shell: depmax --install-completion."
+)
+
+app = typer.Typer(
+    help=_HELP,
+    epilog=_EPILOG,
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from depmax import __version__
+
+        print(f"depmax {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _depmax(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    pass
+
+
+for command in (screen, select, fit, transform, methods, datasets, reproduce):
+    app.command()(command)

@@ -1,0 +1,84 @@
+"""``depmax fit``: a model that turns new rows into few features."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from depmax.cli import options as o
+from depmax.cli.guard import guarded
+from depmax.cli.output import Output
+
+
+@guarded
+def fit(
+    data: o.Data,
+    target: o.Target = None,
+    *,
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="FILE", help="Where the model goes.")
+    ] = "model.skops",
+    method: o.Method = "BAHSIC",
+    n: Annotated[
+        str | None,
+        typer.Option(
+            "-n",
+            "--n",
+            metavar="N",
+            help="How many features; for selectors also a share below 1, or auto. "
+            "By default the method's own.",
+        ),
+    ] = None,
+    settings: o.Set = None,
+    scale: o.Scale = True,
+    target_type: o.Kind = None,
+    drop: o.Drop = None,
+    keep: o.Keep = None,
+    impute: o.Fill = None,
+    delimiter: o.Delimiter = None,
+    missing: o.Missing = None,
+    seed: o.Seed = None,
+    n_jobs: o.Jobs = None,
+    as_json: o.Json = False,
+    quiet: o.Quiet = False,
+) -> None:
+    """Fit a method and save the model, for depmax transform or depmax.load in Python.
+
+    The file holds no code and loading it runs none.
+
+    [bold]Examples[/]
+
+      depmax fit patients.csv --target outcome -n 5 -o model.skops
+
+      depmax fit spectra.parquet -t sugar --method NystroemMap -n 50 --set kernel=laplace
+
+      depmax transform model.skops new.csv -o features.csv
+    """
+    from depmax.cli.asking import ask
+    from depmax.cli.errors import OutputError
+    from depmax.cli.fitting import fit_model, model_notes
+    from depmax.cli.methods import build, find_method, parse_size
+    from depmax.cli.writing.formats import require_place
+    from depmax.persistence import save
+
+    out = Output(as_json=as_json, quiet=quiet)
+    kind = find_method(method)
+    estimator = build(kind, parse_size(n), settings or (), seed=seed, n_jobs=n_jobs)
+    place = require_place(output)
+    table = ask(out, data, target, target_type, drop, keep, impute, delimiter, missing)
+    with out.working(f"{kind.__name__} on {table.X.height} rows and {table.X.width} columns"):
+        model = fit_model(table, estimator, scale=scale, impute=impute and str(impute))
+    try:
+        save(model, place, notes=model_notes(table, kind.__name__, data))
+    except OSError as error:
+        raise OutputError(f"Cannot write {place}: {error}") from error
+    features = [str(name) for name in _names(model)]
+    out.result("method", kind.__name__)
+    out.result("features", features)
+    out.result("output", str(place), f"Model with {len(features)} features written: {place}")
+    out.finish()
+
+
+def _names(model: Any) -> Any:
+    return model.named_steps["method"].get_feature_names_out()

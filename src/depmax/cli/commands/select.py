@@ -1,0 +1,87 @@
+"""``depmax select``: the few columns that matter together."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from depmax.cli import options as o
+from depmax.cli.guard import guarded
+from depmax.cli.output import Output
+
+
+@guarded
+def select(
+    data: o.Data,
+    target: o.Target = None,
+    *,
+    n: Annotated[
+        str,
+        typer.Option(
+            "-n", "--n", metavar="N", help="How many columns: a number, a share below 1, or auto."
+        ),
+    ] = "auto",
+    method: o.Selector = "BAHSIC",
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Write the selected columns and the target."
+        ),
+    ] = None,
+    settings: o.Set = None,
+    scale: o.Scale = True,
+    target_type: o.Kind = None,
+    drop: o.Drop = None,
+    keep: o.Keep = None,
+    impute: o.Fill = None,
+    delimiter: o.Delimiter = None,
+    missing: o.Missing = None,
+    seed: o.Seed = None,
+    n_jobs: o.Jobs = None,
+    as_json: o.Json = False,
+    quiet: o.Quiet = False,
+) -> None:
+    """Select the few columns that depend most on the target, judged together.
+
+    [bold]Examples[/]
+
+      depmax select patients.csv --target outcome
+
+      depmax select genes.parquet -t class -n 20 -o few.parquet
+
+      depmax select data.csv -t y -n 5 --method HSICLasso --json
+    """
+    from depmax.cli.asking import ask
+    from depmax.cli.fitting import fit_model
+    from depmax.cli.methods import build, find_method, parse_size
+    from depmax.cli.writing import open_writer, require_format
+
+    out = Output(as_json=as_json, quiet=quiet)
+    kind = find_method(method, "selector")
+    estimator = build(kind, parse_size(n), settings or (), seed=seed, n_jobs=n_jobs)
+    place = None if output is None else require_format(output)
+    table = ask(out, data, target, target_type, drop, keep, impute, delimiter, missing)
+    with out.working(f"{kind.__name__} on {table.X.height} rows and {table.X.width} columns"):
+        model = fit_model(table, estimator, scale=scale, impute=impute and str(impute))
+    rows = _rows(model.named_steps["method"])
+    kept = [row["column"] for row in rows if row["kept"]]
+    if out.on_terminal:
+        rows = [row for row in rows if row["kept"]]
+    out.table("columns", rows)
+    out.result(
+        "selected", kept, f"{len(kept)} of {table.X.width} columns selected by {kind.__name__}."
+    )
+    if place is not None:
+        chosen = model.transform(table.X).select(kept)
+        y = table.y.to_frame() if hasattr(table.y, "to_frame") else table.y
+        with open_writer(place) as writer:
+            writer.add(chosen.hstack(y))
+        out.result("output", str(place), f"Written: {place}")
+    out.finish()
+
+
+def _rows(selector: Any) -> list[dict[str, Any]]:
+    """All columns, best first."""
+    rows: list[dict[str, Any]] = selector.to_frame("polars").to_dicts()
+    return rows

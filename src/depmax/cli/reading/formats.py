@@ -1,0 +1,76 @@
+"""Which format a file has, by its extension."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+
+from depmax.cli.errors import DataError
+from depmax.cli.reading.source import ReadOptions, Source
+
+#: Module and class of every extension; a compressed CSV or TSV may end in .gz.
+FORMATS = {
+    ".csv": ("delimited", "Delimited"),
+    ".tsv": ("delimited", "Delimited"),
+    ".txt": ("delimited", "Delimited"),
+    ".parquet": ("parquet", "Parquet"),
+    ".pq": ("parquet", "Parquet"),
+    ".arrow": ("arrow", "Arrow"),
+    ".ipc": ("arrow", "Arrow"),
+    ".feather": ("arrow", "Arrow"),
+    ".arff": ("arff", "Arff"),
+    ".svmlight": ("svmlight", "Svmlight"),
+    ".svm": ("svmlight", "Svmlight"),
+    ".libsvm": ("svmlight", "Svmlight"),
+    ".npz": ("npz", "Npz"),
+}
+
+
+def suffix_of(path: str | Path) -> str:
+    """Extension in small letters, that before .gz for a compressed file.
+
+    Examples
+    --------
+    >>> suffix_of("data.CSV.gz")
+    '.csv'
+    """
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
+    if len(suffixes) > 1 and suffixes[-1] == ".gz":
+        return suffixes[-2]
+    return suffixes[-1] if suffixes else ""
+
+
+def open_source(path: str, options: ReadOptions | None = None) -> Source:
+    """The file, ready to be read, if there is one and its format is known."""
+    from depmax.cli.reading.bundled import PREFIX, Bundled
+
+    options = options or ReadOptions()
+    if path.startswith(PREFIX):
+        return Bundled(Path(path), options)
+    file = Path(path).expanduser()
+    if file.is_dir():
+        raise DataError(f"{path} is a folder: name a file in it.")
+    if not file.exists():
+        raise DataError(f"The file {path} does not exist.{_near(file)}")
+    if suffix_of(file) not in FORMATS:
+        ending = suffix_of(file) or "no extension"
+        raise DataError(
+            f"The format of {path} is not known by its extension ({ending}): known are "
+            f"{', '.join(FORMATS)}; .csv.gz and .tsv.gz too."
+        )
+    if file.stat().st_size == 0:
+        raise DataError(f"{path} is empty.")
+    module, name = FORMATS[suffix_of(file)]
+    source: Source = getattr(import_module(f"depmax.cli.reading.{module}"), name)(file, options)
+    return source
+
+
+def _near(file: Path) -> str:
+    """Hint at files of a similar name in the same folder."""
+    from difflib import get_close_matches
+
+    if not file.parent.is_dir():
+        return f" Nor does the folder {file.parent}."
+    others = [other.name for other in file.parent.iterdir() if suffix_of(other) in FORMATS]
+    near = get_close_matches(file.name, others)
+    return f" Did you mean {' or '.join(near)}?" if near else ""

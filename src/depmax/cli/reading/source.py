@@ -1,0 +1,93 @@
+"""What every format offers: the columns, the whole table, or batches of rows."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Literal
+
+import polars as pl
+
+from depmax.cli.errors import DataError, shortened
+
+#: What a column holds, as far as reading is concerned.
+ColumnKind = Literal["number", "boolean", "text", "date", "empty", "other"]
+
+#: What stands for a missing value in files of text.
+MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "?")
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """How files of text are read."""
+
+    delimiter: str | None = None  # None is that of the extension
+    missing: tuple[str, ...] = MISSING
+
+
+@dataclass(frozen=True)
+class Source(ABC):
+    """A data file."""
+
+    path: Path
+    options: ReadOptions
+
+    #: Whether the format has no types of its own, so that a number may be read as text.
+    types_are_guesses: ClassVar[bool] = False
+
+    @property
+    def name(self) -> str:
+        """What messages call the file."""
+        return str(self.path)
+
+    @abstractmethod
+    def schema(self) -> Mapping[str, pl.DataType]:
+        """Columns and their types, without keeping the rows."""
+
+    @abstractmethod
+    def read(self) -> pl.DataFrame:
+        """All rows."""
+
+    def batches(self, columns: Sequence[str], size: int) -> Iterator[pl.DataFrame]:
+        """Some columns, a batch of rows at a time; formats that can, never hold the whole file."""
+        yield from self.read().select(columns).iter_slices(size)
+
+    def has_column(self, name: str) -> bool:
+        """Whether a column can be asked for by name."""
+        return name in self.schema()
+
+    def default_targets(self) -> tuple[str, ...]:
+        """Columns that the format itself calls the target."""
+        return ()
+
+    def n_rows(self) -> int | None:
+        """Number of rows, where the file tells without being read."""
+        return None
+
+
+def kind_of(dtype: pl.DataType) -> ColumnKind:
+    """What a column of a type holds."""
+    if dtype.is_numeric():
+        return "number"
+    if dtype == pl.Boolean:
+        return "boolean"
+    if dtype == pl.Null:
+        return "empty"
+    if dtype.is_temporal():
+        return "date"
+    return "text" if dtype in (pl.String, pl.Categorical, pl.Enum) else "other"
+
+
+def require_distinct(names: Sequence[str], where: str) -> None:
+    """Refuse columns of the same name."""
+    seen: dict[str, int] = {}
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+    twice = [name for name, count in seen.items() if count > 1]
+    if twice:
+        raise DataError(
+            f"{where} has several columns of the same name: {shortened(map(repr, twice))}. "
+            "Rename them, so that each can be told from the others."
+        )

@@ -1,0 +1,115 @@
+"""New rows through a model, a batch at a time, checked against what the model was fitted on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from depmax.cli.errors import DataError, ModelError, nearest, shortened
+from depmax.cli.reading.source import Source, kind_of
+from depmax.cli.table import TYPES, ColumnType, as_features, missing_counts
+
+#: Cells of a batch: a few tens of megabytes.
+BATCH_CELLS = 4_000_000
+
+
+def model_columns(model: Any, notes: Mapping[str, Any], source: Source) -> dict[str, Any]:
+    """Columns that the model takes, with their type where it is known."""
+    if "columns" in notes:
+        return {str(column["name"]): column["type"] for column in notes["columns"]}
+    names = getattr(model, "feature_names_in_", None)
+    if names is not None:
+        return dict.fromkeys(map(str, names))
+    width = getattr(model, "n_features_in_", None)
+    columns = list(source.schema())
+    if width is None or width != len(columns):
+        raise ModelError(
+            f"The model takes {width} columns without names, but {source.name} has {len(columns)}."
+        )
+    return dict.fromkeys(columns)
+
+
+def check_columns(source: Source, columns: Mapping[str, ColumnType | None]) -> None:
+    """Refuse a file that lacks a column of the model or has it of another type."""
+    schema = source.schema()
+    absent = [name for name in columns if name not in schema and not source.has_column(name)]
+    if absent:
+        more = f" (and {len(absent) - 1} more)" if len(absent) > 1 else ""
+        raise ModelError(
+            f"{source.name} lacks the column {absent[0]!r}{more} that the model was fitted on."
+            f"{nearest(absent[0], schema)}"
+        )
+    for name, wanted in columns.items():
+        if wanted is None or name not in schema:
+            continue
+        found = TYPES.get(kind_of(schema[name]))
+        if kind_of(schema[name]) == "empty" or found == wanted:
+            continue
+        if {found, wanted} == {"boolean", "number"} and found == "number":
+            continue  # 0 and 1 of a file without booleans
+        if wanted == "category" and found in ("number", "boolean"):
+            continue  # levels that look like numbers
+        if source.types_are_guesses and found == "category":
+            continue  # padded numbers: conform looks at every cell
+        raise _other_type(source.name, name, _in_words(schema[name]), wanted)
+
+
+def conform(
+    rows: pl.DataFrame, columns: Mapping[str, ColumnType | None], *, gaps: bool, where: str
+) -> pl.DataFrame:
+    """Columns of a batch with the types of the model, and no gaps unless it fills them."""
+    types: dict[str, Any] = {"number": pl.Float64, "boolean": pl.Boolean, "category": pl.String}
+    cast = {}
+    for name, wanted in columns.items():
+        kind = kind_of(rows.schema[name])
+        if wanted is None or TYPES.get(kind) == wanted != "category":
+            continue
+        try:
+            cast[name] = rows.get_column(name).cast(types[wanted])
+        except pl.exceptions.PolarsError:
+            raise _other_type(where, name, _in_words(rows.schema[name]), wanted) from None
+    rows = as_features(rows.select(list(columns)).with_columns(cast.values()))
+    missing = {} if gaps else missing_counts(rows)
+    if missing:
+        name, count = next(iter(missing.items()))
+        raise DataError(
+            f"{where} has missing values in {shortened([repr(n) for n in missing])} ({count} in "
+            f"{name!r}): fit the model with --impute, which then fills them here too."
+        )
+    return rows
+
+
+def apply(model: Any, rows: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """Features of a batch as a frame."""
+    features = model.transform(rows)
+    if isinstance(features, pl.DataFrame):
+        return features
+    if hasattr(features, "toarray"):
+        features = features.toarray()
+    return pl.DataFrame(np.asarray(features), schema=list(names))
+
+
+def batch_rows(n_columns: int) -> int:
+    """Rows of a batch with so many columns."""
+    return max(256, BATCH_CELLS // max(1, n_columns))
+
+
+def _other_type(where: str, name: str, found: str, wanted: ColumnType) -> ModelError:
+    return ModelError(
+        f"Column {name!r} of {where} holds {found}, but held {_plural(wanted)} when the model was "
+        "fitted."
+    )
+
+
+def _in_words(dtype: pl.DataType) -> str:
+    kind = kind_of(dtype)
+    return {"number": "numbers", "boolean": "true or false", "text": "text", "date": "dates"}.get(
+        kind, f"{dtype} values"
+    )
+
+
+def _plural(kind: ColumnType) -> str:
+    return {"number": "numbers", "category": "categories", "boolean": "true or false"}[kind]

@@ -1,0 +1,250 @@
+"""A table and its target, made ready for a method, with everything worth mentioning."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+
+from depmax._inputs import Target, read_target
+from depmax.cli.errors import DataError, UserError, nearest, shortened
+from depmax.cli.reading.source import Source, kind_of
+
+ColumnType = Literal["number", "category", "boolean"]
+TYPES: dict[str, ColumnType] = {"number": "number", "text": "category", "boolean": "boolean"}
+
+#: Text with more distinct values than this, and than half the rows, is no category.
+MANY_LEVELS = 20
+#: Fewer rows show nothing: the unbiased measures need four.
+FEWEST_ROWS = 4
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Which columns are the target, which are left out, and how gaps are filled."""
+
+    targets: tuple[str, ...]
+    drop: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    impute: str | None = None
+    target_type: str | None = None
+
+
+@dataclass(frozen=True)
+class Table:
+    """Features as a frame of numbers, booleans and categories, and the target."""
+
+    X: pl.DataFrame
+    y: Any  # a series, or a frame of several targets
+    target: Target
+    target_names: tuple[str, ...]
+    types: dict[str, ColumnType]
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def about(self) -> str:
+        """Rows, columns and the type of the target in words."""
+        return (
+            f"{self.X.height} rows, {self.X.width} columns; target: "
+            f"{shortened(self.target_names, 4)} ({self.about_target})"
+        )
+
+    @property
+    def about_target(self) -> str:
+        """Type of the target in words."""
+        if self.target.kind == "classes":
+            classes = self.target.classes
+            return f"{len(classes)} classes: {shortened(map(str, classes), 6)}"
+        if self.target.kind == "numbers":
+            values = np.asarray(self.target.values, dtype=float)
+            return f"numbers from {values.min():.4g} to {values.max():.4g}"
+        outputs = self.target.values.shape[1]
+        what = "labels, several per row" if self.target.kind == "multilabel" else "numeric outputs"
+        return f"{outputs} {what}"
+
+
+def make_table(source: Source, asked: Asked) -> Table:
+    """Read a file and split it into features and target."""
+    frame = source.read()
+    notes: list[str] = []
+    targets = asked.targets or source.default_targets()
+    if not targets:
+        raise UserError(
+            f"Which column of {source.name} is to be predicted? Pass --target COLUMN; there are "
+            f"{shortened(frame.columns, 12)}."
+        )
+    for option, names in (("--target", targets), ("--drop", asked.drop), ("--keep", asked.keep)):
+        _require_columns(names, frame.columns, option, source.name)
+    both = [name for name in targets if name in asked.drop]
+    if both:
+        raise UserError(f"{both[0]!r} is both the --target and to be left out by --drop.")
+    frame, y = _split_target(frame, targets, asked.target_type, notes)
+    if frame.height < FEWEST_ROWS:
+        raise DataError(
+            f"{source.name} has {frame.height} row{'' if frame.height == 1 else 's'} with a "
+            f"target: at least {FEWEST_ROWS} are needed to see any dependence."
+        )
+    X = _features(frame.drop([*targets, *asked.drop], strict=False), asked.keep, notes)
+    if not X.width:
+        raise DataError(
+            f"{source.name} has no column left to learn from. {' '.join(notes)}".strip()
+        )
+    _require_finite(X)
+    _report_missing(X, asked.impute, notes)
+    target = read_target(y)
+    _require_useful(target, targets, y)
+    types = {name: TYPES[kind_of(dtype)] for name, dtype in X.schema.items()}
+    return Table(X, y, target, tuple(targets), types, notes)
+
+
+def as_features(frame: pl.DataFrame) -> pl.DataFrame:
+    """Text as categories, all else as it is."""
+    text = [name for name, dtype in frame.schema.items() if dtype == pl.String]
+    return frame.with_columns(pl.col(text).cast(pl.Categorical)) if text else frame
+
+
+def _require_columns(names: Sequence[str], known: Sequence[str], option: str, where: str) -> None:
+    for name in names:
+        if name not in known:
+            raise DataError(
+                f"{option}: {where} has no column named {name!r}.{nearest(name, known)}"
+            )
+
+
+def _split_target(
+    frame: pl.DataFrame, names: Sequence[str], target_type: str | None, notes: list[str]
+) -> tuple[pl.DataFrame, Any]:
+    """Rows with a target, and the target as classes or numbers where that was asked for."""
+    for name in names:
+        if kind_of(frame.schema[name]) in ("date", "other", "empty"):
+            raise DataError(_why_not(name, frame.schema[name], "The target"))
+    known = frame.drop_nulls(list(names))
+    numeric = [name for name in names if frame.schema[name].is_float()]
+    known = known.filter(pl.all_horizontal(pl.col(numeric).is_not_nan())) if numeric else known
+    lost = frame.height - known.height
+    if lost:
+        notes.append(f"{lost} of {frame.height} rows have no target and are left out.")
+    y = known.select(names)
+    if target_type == "classes":
+        y = y.with_columns(pl.all().cast(pl.String))
+    elif target_type == "numbers":
+        try:
+            y = y.with_columns(pl.all().cast(pl.Float64))
+        except pl.exceptions.PolarsError:
+            raise DataError(
+                f"--target-type numbers: {shortened(names)} holds values that are no numbers."
+            ) from None
+    return known, (y.to_series() if len(names) == 1 else y)
+
+
+def _features(frame: pl.DataFrame, keep: Sequence[str], notes: list[str]) -> pl.DataFrame:
+    """Columns that a method can use; what is left out is noted, dates are refused."""
+    constant, identifiers, texts = [], [], []
+    dates = [name for name, dtype in frame.schema.items() if kind_of(dtype) in ("date", "other")]
+    if dates:
+        raise DataError(_why_not(dates[0], frame.schema[dates[0]], "Column", dates[1:]))
+    distinct = frame.select(pl.all().drop_nulls().n_unique()).row(0) if frame.width else ()
+    present = frame.select(pl.all().count()).row(0) if frame.width else ()
+    for name, levels, count in zip(frame.columns, distinct, present, strict=True):
+        if name in keep:
+            continue
+        series = frame.get_column(name)
+        if levels <= 1 and (count == frame.height or count == 0):
+            constant.append(name)
+        elif _is_identifier(series, levels):
+            identifiers.append(name)
+        elif kind_of(series.dtype) == "text" and levels > max(MANY_LEVELS, count / 2):
+            texts.append(name)
+    hint = "keep one with --keep"
+    if constant:
+        notes.append(f"Left out, the same in all rows: {shortened(constant)}.")
+    if identifiers:
+        notes.append(f"Left out, looks like an identifier: {shortened(identifiers)} ({hint}).")
+    if texts:
+        notes.append(f"Left out, text with too many values: {shortened(texts)} ({hint}).")
+    return as_features(frame.drop([*constant, *identifiers, *texts]))
+
+
+def _is_identifier(series: pl.Series, levels: int) -> bool:
+    """Text that differs in every row, or whole numbers that count the rows."""
+    if levels < series.len() or series.null_count():
+        return False
+    if kind_of(series.dtype) == "text":
+        return True
+    if not series.dtype.is_integer() or series.len() < 2:
+        return False
+    steps = series.cast(pl.Int64, strict=False).diff().drop_nulls()
+    return bool((steps == 1).all() or (steps == -1).all())
+
+
+def _require_finite(X: pl.DataFrame) -> None:
+    floats = [name for name, dtype in X.schema.items() if dtype.is_float()]
+    if not floats:
+        return
+    infinite = X.select(pl.col(floats).is_infinite().sum()).row(0)
+    for name, count in zip(floats, infinite, strict=True):
+        if count:
+            raise DataError(
+                f"Column {name!r} holds infinity in {count} of {X.height} rows: clip it, or leave "
+                f"it out with --drop {name!r}."
+            )
+
+
+def missing_counts(X: pl.DataFrame) -> dict[str, int]:
+    """Number of missing values of every column that has some; NaN counts as missing."""
+    gaps = [
+        (pl.col(name).is_null() | pl.col(name).is_nan()).sum()
+        if dtype.is_float()
+        else pl.col(name).null_count()
+        for name, dtype in X.schema.items()
+    ]
+    counts = X.select(gaps).row(0) if gaps else ()
+    return {name: n for name, n in zip(X.columns, counts, strict=True) if n}
+
+
+def _report_missing(X: pl.DataFrame, impute: str | None, notes: list[str]) -> None:
+    missing = missing_counts(X)
+    if not missing:
+        return
+    rows = X.height
+    shown = shortened([f"{name} ({count} of {rows})" for name, count in missing.items()])
+    empty = [name for name, count in missing.items() if count == rows]
+    if empty:
+        raise DataError(f"Without any value: {shortened(empty)}. Leave it out with --drop.")
+    if impute is None:
+        raise DataError(
+            f"Missing values in {len(missing)} column{'' if len(missing) == 1 else 's'}: {shown}. "
+            "Fill them with --impute median, or leave columns out with --drop."
+        )
+    notes.append(f"Missing values filled ({impute}): {shown}.")
+
+
+def _require_useful(target: Target, names: Sequence[str], y: Any) -> None:
+    """Refuse targets that cannot be predicted: one value, or as many classes as rows."""
+    where = f"The target {shortened(map(repr, names))}"
+    values = target.values
+    if len(np.unique(values, axis=0)) == 1:
+        raise DataError(f"{where} has the same value in all rows: there is nothing to predict.")
+    if target.kind == "classes" and len(target.classes) == target.n_samples:
+        raise DataError(
+            f"{where} has a different value in every row: it looks like an identifier. Name "
+            "another column, or pass --target-type numbers if they are numbers."
+        )
+
+
+def _why_not(name: str, dtype: pl.DataType, what: str, more: Sequence[str] = ()) -> str:
+    also = f" (so do {shortened(more)})" if more else ""
+    if dtype.is_temporal():
+        return (
+            f"{what} {name!r} holds dates{also}: turn them into numbers that mean something, such "
+            f"as days since an event or the month, or leave the column out with --drop {name!r}."
+        )
+    if dtype == pl.Null:
+        return f"{what} {name!r} has no value in any row."
+    return (
+        f"{what} {name!r} holds {dtype} values{also}, neither numbers nor categories: leave it out "
+        f"with --drop {name!r}."
+    )

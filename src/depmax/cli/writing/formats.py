@@ -1,0 +1,60 @@
+"""Which format a file gets, by its extension."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+
+from depmax._files import replacing, require_writable
+from depmax.cli.errors import OutputError
+from depmax.cli.writing.writer import Writer
+
+FORMATS = {
+    ".csv": ("delimited", "Csv"),
+    ".tsv": ("delimited", "Tsv"),
+    ".parquet": ("parquet", "Parquet"),
+    ".pq": ("parquet", "Parquet"),
+    ".arrow": ("arrow", "Arrow"),
+    ".ipc": ("arrow", "Arrow"),
+    ".feather": ("arrow", "Arrow"),
+    ".npz": ("npz", "Npz"),
+}
+
+
+def require_place(path: str) -> Path:
+    """The path, if a file can be written there."""
+    try:
+        return require_writable(Path(path).expanduser())
+    except OSError as error:
+        raise OutputError(str(error)) from None
+
+
+def require_format(path: str) -> Path:
+    """The path, if its extension is one that tables are written in and a file can be there."""
+    if Path(path).suffix.lower() not in FORMATS:
+        ending = Path(path).suffix or "no extension"
+        raise OutputError(
+            f"Cannot write {path}: its extension ({ending}) is no known format. Known: "
+            f"{', '.join(FORMATS)}."
+        )
+    return require_place(path)
+
+
+@contextmanager
+def open_writer(path: Path) -> Iterator[Writer]:
+    """Writer of a table that takes its place when the block ends without an error."""
+    module, name = FORMATS[path.suffix.lower()]
+    kind = getattr(import_module(f"depmax.cli.writing.{module}"), name)
+    try:
+        with replacing(path) as temporary:
+            writer: Writer = kind(temporary)
+            try:
+                yield writer
+            finally:
+                writer.close()
+    except OSError as error:
+        if isinstance(error, BrokenPipeError):
+            raise
+        raise OutputError(f"Cannot write {path}: {error}") from error

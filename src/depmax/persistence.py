@@ -1,0 +1,286 @@
+"""Fitted models as files, without pickle: loading one never runs code that the file brings.
+
+A file is a skops archive with one more member, ``depmax.json``, which tells the versions that wrote
+it. Needs skops: ``pip install 'depmax[cli]'``.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import platform
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile
+
+import numpy as np
+import scipy
+import sklearn
+from sklearn.exceptions import InconsistentVersionWarning
+
+from depmax._files import replacing
+from depmax._version import __version__
+
+#: Rooms whose classes are trusted: their constructors store what they are given and do no more.
+_TRUSTED_ROOMS = (
+    "depmax.cli.preparation",
+    "depmax.dependence",
+    "depmax.evaluation",
+    "depmax.extraction",
+    "depmax.kernels",
+    "depmax.maps",
+    "depmax.neural",
+    "depmax.pencils",
+    "depmax.selection",
+)
+_DESCRIPTION = "depmax.json"
+
+
+class ModelFileError(ValueError):
+    """A model file that cannot be loaded, and why."""
+
+
+@dataclass(frozen=True)
+class ModelFile:
+    """What a model file says about itself, read without loading the model."""
+
+    path: Path
+    versions: Mapping[str, str] = field(default_factory=dict)
+    notes: Mapping[str, Any] = field(default_factory=dict)
+    #: Types in the file that are neither depmax's own nor trusted by skops.
+    unknown_types: tuple[str, ...] = ()
+    _own_types: tuple[str, ...] = field(default=(), repr=False)
+
+
+def save(
+    model: Any, path: str | os.PathLike[str], *, notes: Mapping[str, Any] | None = None
+) -> None:
+    """Save a fitted estimator, pipeline or kernel to a file.
+
+    The file is written whole or not at all: an interrupted run leaves an older file as it was.
+
+    Parameters
+    ----------
+    model : estimator
+        With parameters and attributes that skops can store: those of depmax and scikit-learn,
+        arrays, plain values, and classes and functions of yours that can be imported.
+    path : path of the file, by habit ending in ``.skops``
+    notes : mapping, optional
+        Anything that JSON can hold, to be read again by :func:`inspect`.
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile
+    >>> from depmax import BAHSIC, load, save
+    >>> X = np.random.default_rng(0).normal(size=(60, 4))
+    >>> path = tempfile.mkdtemp() + "/model.skops"
+    >>> save(BAHSIC(1).fit(X, X[:, 2]), path)
+    >>> load(path).support_
+    array([False, False,  True, False])
+    """
+    skops = _skops()
+    try:
+        content = skops.dumps(model, compression=ZIP_DEFLATED)
+        types = skops.get_untrusted_types(data=content)
+    except Exception as error:  # skops raises many kinds
+        raise TypeError(f"{_name(model)} cannot be saved: {error}") from error
+    lost = [name for name in types if not _can_be_imported(name)]
+    if lost:
+        raise TypeError(
+            f"{_name(model)} cannot be saved, since {lost[0]} could not be found again: define it "
+            "at the top of a module that can be imported, not in a function, a script or a lambda."
+        )
+    description = {"versions": _versions(), "notes": dict(notes or {})}
+    buffer = io.BytesIO(content)
+    with ZipFile(buffer, "a", ZIP_DEFLATED) as archive:
+        archive.writestr(_DESCRIPTION, json.dumps(description))
+    with replacing(path) as temporary:
+        temporary.write_bytes(buffer.getbuffer())
+
+
+def load(
+    path: str | os.PathLike[str],
+    trusted: Iterable[str | type] | None = None,
+    *,
+    any_version: bool = False,
+) -> Any:
+    """Load a model that :func:`save` wrote.
+
+    No code from the file is run. Types of numpy, scipy, scikit-learn's estimators and depmax's own
+    are known; any other is refused by name unless ``trusted`` lists it.
+
+    Parameters
+    ----------
+    path : path of the file
+    trusted : iterable of names or types, optional
+        Types beside the known ones, as ``"package.module.Class"``: list what you know and trust.
+    any_version : bool, default=False
+        Load a model of another version of depmax too, at your own risk, with a warning.
+
+    Returns
+    -------
+    the model
+
+    Raises
+    ------
+    ModelFileError
+        If the file is cut off or damaged, is no model, was written by another version of depmax, or
+        holds types that are not trusted.
+    """
+    file = inspect(path)
+    skops = _skops()
+    listed = [name if isinstance(name, str) else _qualified(name) for name in trusted or ()]
+    unknown = [name for name in file.unknown_types if name not in listed]
+    if unknown:
+        raise ModelFileError(
+            f"{file.path} holds types that depmax does not know: {', '.join(unknown)}. If you know "
+            f"and trust them, list them: trusted={unknown!r}."
+        )
+    _check_versions(file, any_version)
+    try:
+        with warnings.catch_warnings():
+            # _check_versions has told about scikit-learn's version already, in one line.
+            warnings.simplefilter("ignore", InconsistentVersionWarning)
+            return skops.load(file.path, trusted=[*file._own_types, *listed])
+    except Exception as error:  # what a damaged or foreign file raises is unbounded
+        written = file.versions.get("depmax", "an unknown version")
+        raise ModelFileError(
+            f"{file.path} cannot be loaded ({type(error).__name__}: {error}). It was written by "
+            f"depmax {written}; this is {__version__}."
+        ) from error
+
+
+def inspect(path: str | os.PathLike[str]) -> ModelFile:
+    """What a model file says about itself: versions, notes, unknown types. Loads no model.
+
+    Parameters
+    ----------
+    path : path of the file
+
+    Returns
+    -------
+    ModelFile
+    """
+    path = Path(path)
+    if not path.is_file():
+        what = "is a folder" if path.is_dir() else "does not exist"
+        raise FileNotFoundError(f"The model file {path} {what}.")
+    skops = _skops()
+    try:
+        with ZipFile(path) as archive:
+            members = set(archive.namelist())
+            if "schema.json" not in members:
+                raise ModelFileError(f"{path} is no model file: it holds no schema.json.")
+            damaged = archive.testzip()
+            if damaged is not None:
+                raise ModelFileError(f"{path} is damaged: its part {damaged} has changed.")
+            described = _DESCRIPTION in members
+            description = json.loads(archive.read(_DESCRIPTION)) if described else {}
+        names = skops.get_untrusted_types(file=path)
+        own = tuple(name for name in names if _is_own(name))
+        return ModelFile(
+            path,
+            {str(key): str(value) for key, value in description.get("versions", {}).items()},
+            dict(description.get("notes", {})),
+            tuple(name for name in names if name not in own),
+            own,
+        )
+    except (ModelFileError, OSError):
+        raise
+    except BadZipFile:
+        raise ModelFileError(
+            f"{path} is no complete model file: it was cut off, or is something else."
+        ) from None
+    except Exception as error:  # a damaged schema raises anything
+        raise ModelFileError(
+            f"{path} is damaged or is no model file ({type(error).__name__}: {error})."
+        ) from error
+
+
+def _check_versions(file: ModelFile, any_version: bool) -> None:
+    written, here = file.versions.get("depmax"), __version__
+    if written is None:
+        warnings.warn(
+            f"{file.path} does not say which version wrote it: it was not saved by depmax.save.",
+            stacklevel=3,
+        )
+    elif _release(written) != _release(here):
+        difference = f"{file.path} was written by depmax {written}, but this is depmax {here}"
+        if not any_version:
+            raise ModelFileError(
+                f"{difference}: fit the model again, or install depmax {written}. To try all the "
+                "same: any_version=True (command line: --any-version)."
+            )
+        warnings.warn(f"{difference}: results may differ.", stacklevel=3)
+    other = file.versions.get("scikit-learn")
+    if other is not None and _release(other) != _release(sklearn.__version__):
+        warnings.warn(
+            f"{file.path} was written with scikit-learn {other}, but this is scikit-learn "
+            f"{sklearn.__version__}: where the model has parts of scikit-learn, fit it again.",
+            stacklevel=3,
+        )
+
+
+def _release(version: str) -> Sequence[str]:
+    """The part of a version within which files are exchanged: 0.1 of 0.1.3."""
+    return version.split(".")[:2]
+
+
+def _versions() -> dict[str, str]:
+    return {
+        "depmax": __version__,
+        "scikit-learn": sklearn.__version__,
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "python": platform.python_version(),
+    }
+
+
+def _is_own(name: str) -> bool:
+    """Whether a name is that of a class which one of our rooms defines; no function ever is."""
+    module, _, attribute = name.rpartition(".")
+    rooms = (module == room or module.startswith(f"{room}.") for room in _TRUSTED_ROOMS)
+    if not any(rooms):
+        return False
+    value = _imported(module, attribute)
+    return isinstance(value, type) and value.__module__ == module
+
+
+def _can_be_imported(name: str) -> bool:
+    module, _, attribute = name.rpartition(".")
+    if module == "__main__":
+        return False
+    if _imported(module, attribute) is not None:
+        return True
+    owner, _, name_of_class = module.rpartition(".")  # a method: package.module.Class.method
+    return bool(owner) and hasattr(_imported(owner, name_of_class), attribute)
+
+
+def _imported(module: str, attribute: str) -> Any:
+    try:
+        return getattr(import_module(module), attribute, None)
+    except (ImportError, ValueError):
+        return None
+
+
+def _qualified(kind: type) -> str:
+    return f"{kind.__module__}.{kind.__name__}"
+
+
+def _name(model: Any) -> str:
+    return type(model).__name__
+
+
+def _skops() -> Any:
+    try:
+        import skops.io
+    except ImportError as error:
+        raise ImportError(
+            "Saving and loading models needs skops: pip install 'depmax[cli]'."
+        ) from error
+    return skops.io

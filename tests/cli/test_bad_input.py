@@ -1,0 +1,276 @@
+"""Whatever a new user does wrong ends with one clear line and an exit code, never a traceback."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+Fails = Callable[..., str]
+
+
+def test_a_missing_file_with_the_nearest_name(fails: Fails, patients: Path) -> None:
+    assert "does not exist. Did you mean patients.csv?" in fails(3, "screen", "patient.csv")
+    assert "Nor does the folder nowhere" in fails(3, "screen", "nowhere/a.csv")
+
+
+def test_a_folder_and_an_unknown_format(fails: Fails, tmp_path: Path) -> None:
+    (tmp_path / "data.docx").write_text("x")
+    assert "is a folder" in fails(3, "screen", tmp_path)
+    assert "not known by its extension (.docx): known are .csv" in fails(3, "screen", "data.docx")
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet", "arrow", "arff", "svmlight", "npz"])
+def test_an_empty_file(fails: Fails, tmp_path: Path, suffix: str) -> None:
+    (tmp_path / f"data.{suffix}").touch()
+    assert f"data.{suffix} is empty" in fails(3, "screen", f"data.{suffix}", "-t", "y")
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "arrow", "arff", "svmlight", "npz"])
+def test_a_file_of_something_else(fails: Fails, tmp_path: Path, suffix: str) -> None:
+    (tmp_path / f"data.{suffix}").write_bytes(b"\x89PNG\r\n\x1a\n\x00\x00\xff\xfe" * 40)
+    assert f"data.{suffix}" in fails(3, "screen", f"data.{suffix}", "-t", "y")
+
+
+def test_a_header_without_rows(fails: Fails, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("x,y\n")
+    assert "has a header but no rows" in fails(3, "screen", "a.csv", "-t", "y")
+    (tmp_path / "a.arff").write_text("@relation r\n@attribute x numeric\n@data\n")
+    assert "no rows" in fails(3, "screen", "a.arff", "-t", "x")
+
+
+def test_a_wrong_delimiter(fails: Fails, table: pl.DataFrame, tmp_path: Path, run: Any) -> None:
+    table.write_csv(tmp_path / "semi.csv", separator=";")
+    line = fails(3, "screen", "semi.csv", "-t", "outcome")
+    assert "its delimiter looks like ';'. Pass --delimiter ';'." in line
+    table.write_csv(tmp_path / "tabs.csv", separator="\t")
+    assert "looks like a tab" in fails(3, "screen", "tabs.csv", "-t", "outcome")
+    assert run("screen", "semi.csv", "-t", "outcome", "--delimiter", ";").exit_code == 0
+    assert run("screen", "tabs.csv", "-t", "outcome", "--delimiter", "\\t").exit_code == 0
+    assert "single character" in fails(2, "screen", "semi.csv", "--delimiter", ";;")
+
+
+def test_ragged_rows(fails: Fails, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("x,y\n1,2\n3,4,5\n")
+    assert "a.csv cannot be read" in fails(3, "screen", "a.csv", "-t", "y")
+
+
+def test_a_target_that_is_not_there(fails: Fails, patients: Path) -> None:
+    line = fails(3, "select", patients, "--target", "Outcom")
+    assert "has no column named 'Outcom'. Did you mean outcome?" in line
+    assert "Pass --target COLUMN; there are id, name, age" in fails(2, "select", patients)
+    assert "Did you mean dose?" in fails(3, "screen", patients, "-t", "outcome", "--drop", "doze")
+    line = fails(2, "screen", patients, "-t", "age", "--drop", "age")
+    assert "both the --target and to be left out" in line
+
+
+def test_targets_that_cannot_be_predicted(fails: Fails, patients: Path) -> None:
+    assert "a different value in every row" in fails(3, "screen", patients, "-t", "name")
+    assert "the same value in all rows" in fails(3, "screen", patients, "-t", "ward")
+    line = fails(3, "screen", patients, "-t", "outcome", "--target-type", "numbers")
+    assert "values that are no numbers" in line
+    assert "must be numeric" in fails(3, "screen", patients, "-t", "outcome", "-t", "cost")
+
+
+def test_two_rows(fails: Fails, table: pl.DataFrame, tmp_path: Path) -> None:
+    table.head(2).write_csv(tmp_path / "two.csv")
+    for command in ("screen", "select", "fit"):
+        assert "has 2 rows" in fails(3, command, "two.csv", "-t", "cost")
+
+
+def test_many_columns_and_few_rows(run: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 10_000))
+    frame = pl.DataFrame(X, schema=[f"g{j}" for j in range(X.shape[1])])
+    frame = frame.with_columns(pl.Series("y", (X[:, 7] > 0).astype(int)), empty=pl.lit(1.0))
+    frame.write_parquet(tmp_path / "wide.parquet")
+    result = run("screen", "wide.parquet", "-t", "y")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.splitlines()[1].startswith("g7\t1\t")
+    assert len(result.stdout.splitlines()) == 10_001
+
+
+def test_duplicated_column_names(fails: Fails, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("x,y,x\n1,2,3\n4,5,6\n")
+    assert "several columns of the same name: 'x'" in fails(3, "screen", "a.csv", "-t", "y")
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    twice = pa.table([pa.array([1, 2]), pa.array([3, 4])], names=["x", "x"])
+    parquet.write_table(twice, tmp_path / "a.parquet")
+    assert "several columns of the same name" in fails(3, "screen", "a.parquet", "-t", "x")
+    with pa.ipc.new_file(str(tmp_path / "a.arrow"), twice.schema) as writer:
+        writer.write_table(twice)
+    assert "several columns of the same name" in fails(3, "screen", "a.arrow", "-t", "x")
+
+
+@pytest.mark.parametrize(("suffix", "format"), [("parquet", "Parquet"), ("arrow", "Arrow")])
+def test_truncated_files(
+    fails: Fails, table: pl.DataFrame, tmp_path: Path, suffix: str, format: str
+) -> None:
+    path = tmp_path / f"data.{suffix}"
+    table.write_parquet(path) if suffix == "parquet" else table.write_ipc(path)
+    path.write_bytes(path.read_bytes()[:-100])
+    assert f"no complete {format}" in fails(3, "screen", path, "-t", "outcome")
+
+
+def test_dates_and_nested_values(fails: Fails, table: pl.DataFrame, tmp_path: Path) -> None:
+    dated = table.with_columns(day=pl.lit("2024-03-01"))
+    dated.write_csv(tmp_path / "dates.csv")
+    line = fails(3, "screen", "dates.csv", "-t", "outcome")
+    assert "Column 'day' holds dates" in line
+    assert "--drop 'day'" in line
+    assert "The target 'day' holds dates" in fails(3, "screen", "dates.csv", "-t", "day")
+    table.with_columns(parts=pl.lit([1, 2])).write_parquet(tmp_path / "lists.parquet")
+    assert "'parts' holds List" in fails(3, "screen", "lists.parquet", "-t", "outcome")
+
+
+def test_missing_values_and_infinity(fails: Fails, table: pl.DataFrame, tmp_path: Path) -> None:
+    gaps = table.with_columns(
+        age=pl.when(pl.col("dose") == 2).then(None).otherwise(pl.col("age")),
+        colour=pl.when(pl.col("dose") == 3).then(None).otherwise(pl.col("colour")),
+    )
+    gaps.write_csv(tmp_path / "gaps.csv")
+    line = fails(3, "select", "gaps.csv", "-t", "outcome")
+    count = table.filter(pl.col("dose") == 2).height
+    assert f"Missing values in 2 columns: age ({count} of 80), colour (" in line
+    assert "--impute median" in line
+    table.with_columns(age=float("inf")).write_parquet(tmp_path / "inf.parquet")
+    assert "'age' holds infinity" in fails(
+        3, "screen", "inf.parquet", "-t", "outcome", "--keep", "age"
+    )
+
+
+def test_nothing_left_to_learn_from(fails: Fails, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("id,y\n" + "".join(f"{i},{i % 2}\n" for i in range(20)))
+    assert "no column left to learn from" in fails(3, "screen", "a.csv", "-t", "y")
+
+
+def test_names_that_do_not_exist(fails: Fails, patients: Path) -> None:
+    line = fails(2, "select", patients, "-t", "outcome", "--method", "bahsik")
+    assert "Did you mean BAHSIC?" in line
+    line = fails(2, "fit", patients, "-t", "outcome", "--set", "kernl=laplace")
+    assert "BAHSIC has no parameter 'kernl'. Did you mean kernel?" in line
+    assert "NAME=VALUE" in fails(2, "fit", patients, "-t", "outcome", "--set", "kernel")
+    assert "Did you mean sonar?" in fails(3, "screen", "bundled:sonnar")
+    assert "Did you mean sonar?" in fails(2, "datasets", "sonnar")
+    assert "Did you mean bahsic_table1" in fails(2, "reproduce", "bahsic_table")
+    assert "Which table?" in fails(2, "reproduce")
+    assert "number of columns" in fails(2, "select", patients, "-t", "outcome", "-n", "few")
+
+
+def test_what_the_library_refuses_is_one_line_too(fails: Fails, patients: Path) -> None:
+    line = fails(3, "select", patients, "-t", "outcome", "-n", "99")
+    assert "n_features_to_select must be a whole number from 1 to 5" in line
+    line = fails(3, "fit", patients, "-t", "outcome", "--set", "kernel=gausian", "-n", "2")
+    assert "Did you mean 'gaussian'?" in line
+
+
+def test_places_that_cannot_be_written(fails: Fails, patients: Path, tmp_path: Path) -> None:
+    for command in ("fit", "select"):
+        arguments = (command, patients, "-t", "outcome", "-o")
+        assert "does not exist" in fails(5, *arguments, "nowhere/few.csv")
+        assert "is not a folder" in fails(5, *arguments, f"{patients}/few.csv")
+    (tmp_path / "out.csv").mkdir()
+    assert "it is a folder" in fails(5, "select", patients, "-t", "outcome", "-o", "out.csv")
+    line = fails(5, "select", patients, "-t", "outcome", "-o", "few.xlsx")
+    assert "(.xlsx) is no known format. Known: .csv" in line
+
+
+def test_a_read_only_folder(
+    fails: Fails, patients: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")  # root may write anywhere, so it is played
+
+    monkeypatch.setattr("tempfile.mkstemp", refuse)
+    line = fails(5, "fit", patients, "-t", "outcome", "-o", tmp_path / "m.skops")
+    assert "cannot be written to (Permission denied)" in line
+
+
+def test_a_full_disk_leaves_the_old_file(
+    fails: Fails, patients: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from depmax.cli.writing.delimited import Csv
+
+    old = tmp_path / "few.csv"
+    old.write_text("old")
+
+    def full(self: Csv, rows: pl.DataFrame) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Csv, "add", full)
+    line = fails(5, "select", patients, "-t", "outcome", "-n", "2", "-o", "few.csv")
+    assert "No space left on device" in line
+    assert old.read_text() == "old"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["few.csv", "patients.csv"]
+
+
+def test_models_that_cannot_be_used(
+    fails: Fails, run: Any, patients: Path, table: pl.DataFrame, tmp_path: Path
+) -> None:
+    from depmax import save
+    from depmax.kernels import Gaussian
+
+    def transform(model: object, data: object = "patients.csv") -> str:
+        return fails(4, "transform", model, data, "-o", "out.csv")
+
+    assert "nowhere.skops does not exist" in transform("nowhere.skops")
+    assert "no complete model file" in transform(patients)
+    save(Gaussian(), tmp_path / "kernel.skops")
+    assert "holds a Gaussian, which cannot transform" in transform("kernel.skops")
+    assert run("fit", patients, "-t", "outcome", "-n", "2", "-o", "m.skops").exit_code == 0
+    whole = (tmp_path / "m.skops").read_bytes()
+    (tmp_path / "cut.skops").write_bytes(whole[: len(whole) // 2])
+    assert "no complete model file" in transform("cut.skops")
+    table.rename({"age": "Age"}).write_csv(tmp_path / "renamed.csv")
+    line = transform("m.skops", "renamed.csv")
+    assert "lacks the column 'age' that the model was fitted on. Did you mean Age?" in line
+    table.with_columns(age=pl.lit("old")).write_csv(tmp_path / "text.csv")
+    line = transform("m.skops", "text.csv")
+    assert "Column 'age' of text.csv holds text, but held numbers" in line
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_a_model_of_another_version(
+    fails: Fails, run: Any, patients: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import depmax.persistence
+
+    monkeypatch.setattr(depmax.persistence, "__version__", "7.3.1")
+    assert run("fit", patients, "-t", "outcome", "-n", "2", "-o", "m.skops").exit_code == 0
+    monkeypatch.undo()
+    line = fails(4, "transform", patients.parent / "m.skops", patients, "-o", patients)
+    assert "was written by depmax 7.3.1, but this is depmax" in line
+    out = patients.parent / "out.csv"
+    model = patients.parent / "m.skops"
+    result = run("transform", model, patients, "-o", out, "--any-version")
+    assert result.exit_code == 0
+    assert "warning: " in result.stderr
+
+
+def test_a_bug_of_ours_is_one_line_too(
+    fails: Fails, patients: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("oops")
+
+    monkeypatch.setattr("depmax.cli.table.read_target", broken)
+    line = fails(1, "screen", patients, "-t", "outcome")
+    assert "Unexpected ZeroDivisionError: oops (A bug of ours: DEPMAX_DEBUG=1" in line
+
+
+def test_ctrl_c_is_clean(
+    fails: Fails, patients: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("depmax.BAHSIC.fit", interrupt)
+    line = fails(130, "select", patients, "-t", "outcome", "-o", "few.csv")
+    assert "Interrupted. No file was left half-written." in line
+    assert [path.name for path in tmp_path.iterdir()] == ["patients.csv"]

@@ -1,0 +1,270 @@
+"""What each command does, for people, in a pipe and for machines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import depmax
+from depmax.cli.methods import methods
+
+Run = Callable[..., Any]
+
+
+def _lines(result: Any) -> list[list[str]]:
+    assert result.exit_code == 0, result.output
+    return [line.split("\t") for line in result.stdout.splitlines()]
+
+
+def _json(result: Any) -> Any:
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def test_help_teaches_by_example(run: Run) -> None:
+    page = run("--help").output
+    for command in ("screen", "select", "fit", "transform", "methods", "datasets", "reproduce"):
+        assert f" {command} " in page
+        own = run(command, "--help")
+        assert own.exit_code == 0
+        assert f"depmax {command}" in own.output
+    assert "Exit codes" in page
+    assert run().exit_code == 2  # without a command: the same page
+    assert run("--version").output == f"depmax {depmax.__version__}\n"
+
+
+def test_screen(run: Run, patients: Path, table: pl.DataFrame) -> None:
+    result = run("screen", patients, "-t", "cost", "--seed", 0)
+    lines = _lines(result)
+    assert lines[0] == ["column", "rank", "score", "pvalue", "pvalue_adjusted"]
+    assert lines[1][:2] == ["age", "1"]
+    assert len(lines) == 6
+    assert "80 rows, 5 columns; target: cost (numbers from" in result.stderr
+    assert "note: Left out, looks like an identifier: id, name" in result.stderr
+    assert "there is dependence" in result.stderr
+    expected = depmax.screen(table.select("age"), table["cost"])
+    assert float(lines[1][2]) == pytest.approx(expected.scores[0], rel=1e-4)
+    assert run("screen", patients, "-t", "cost", "--quiet").stderr == ""
+
+
+def test_screen_as_json_is_the_same_twice(run: Run, patients: Path) -> None:
+    first = run("screen", patients, "-t", "outcome", "--json", "--seed", "3", "-q")
+    answer = _json(first)
+    assert answer["target"] == {"columns": ["outcome"], "type": "classes"}
+    assert answer["rows"] == 80
+    assert {row["column"] for row in answer["columns"]} >= {"age", "colour", "smoker"}
+    assert 0 < answer["all_columns"]["pvalue"] <= 1
+    again = run("screen", patients, "-t", "outcome", "--json", "--seed", "3", "-q")
+    assert again.stdout == first.stdout
+
+
+def test_screen_check_tells_scripts(run: Run, table: pl.DataFrame, tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    noise = pl.DataFrame({"a": rng.normal(size=60), "b": rng.normal(size=60), "y": [0, 1] * 30})
+    noise.write_csv(tmp_path / "noise.csv")
+    assert run("screen", "noise.csv", "-t", "y", "--check", "--seed", 0).exit_code == 6
+    table.write_csv(tmp_path / "some.csv")
+    assert run("screen", "some.csv", "-t", "cost", "--check").exit_code == 0
+
+
+def test_screen_of_many_rows_takes_maps(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=300)
+    frame = pl.DataFrame({"x": x, "z": rng.normal(size=300), "cost": x**2, "ill": x > 0.3})
+    frame.write_csv(tmp_path / "long.csv")
+    monkeypatch.setattr("depmax.cli.commands.screen.EXACT_ROWS", 250)
+    for target in ("cost", "ill"):
+        answer = _json(run("screen", "long.csv", "-t", target, "--json", "--seed", 0))
+        assert "Nyström" in answer["all_columns"]["method"]
+        assert answer["all_columns"]["pvalue"] < 0.05
+
+
+def test_several_targets(run: Run, patients: Path) -> None:
+    answer = _json(run("screen", patients, "-t", "cost", "-t", "age", "--json"))
+    assert answer["target"] == {"columns": ["cost", "age"], "type": "multioutput"}
+    assert "age" not in {row["column"] for row in answer["columns"]}
+
+
+def test_select_finds_what_matters_together(run: Run, patients: Path, tmp_path: Path) -> None:
+    result = run(
+        "select", patients, "-t", "outcome", "-n", 2, "--drop", "cost", "-o", "few.parquet"
+    )
+    lines = _lines(result)
+    assert [line[0] for line in lines if "yes" in line] == ["smoker", "age"]  # XOR of the two
+    few = pl.read_parquet(tmp_path / "few.parquet")
+    assert few.columns == ["smoker", "age", "outcome"]
+    assert few["age"].equals(pl.read_csv(patients)["age"])  # in its own units
+    assert few["smoker"].dtype == pl.Boolean
+
+
+def test_select_decides_how_many(run: Run, patients: Path) -> None:
+    answer = _json(run("select", patients, "-t", "cost", "--json"))
+    assert answer["selected"][0] == "age"
+    assert len(answer["columns"]) == 5
+    share = _json(run("select", patients, "-t", "cost", "-n", 0.4, "--json"))
+    assert len(share["selected"]) == 2
+
+
+@pytest.mark.parametrize("name", sorted(methods("selector")))
+def test_every_selector_selects(run: Run, name: str) -> None:
+    result = run("select", "bundled:wine", "-n", 3, "--method", name, "--json", "-q")
+    assert len(_json(result)["selected"]) == 3
+
+
+def test_settings(run: Run, patients: Path) -> None:
+    answer = _json(
+        run(
+            *("select", patients, "-t", "cost", "-n", 2, "--json", "--no-scale"),
+            *("--set", "kernel=laplace", "--set", "kernel__bandwidth=3", "--set", "step=1"),
+        )
+    )
+    assert len(answer["selected"]) == 2
+
+
+def _python(path: Path) -> Any:
+    return depmax.load(path)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet", "arrow", "feather"])
+def test_fit_and_transform(run: Run, patients: Path, tmp_path: Path, suffix: str) -> None:
+    fitted = run("fit", patients, "-t", "outcome", "--drop", "cost", "-n", 2, "-o", "m.skops")
+    assert fitted.exit_code == 0, fitted.output
+    out = tmp_path / f"out.{suffix}"
+    result = run("transform", "m.skops", patients, "-o", out, "--keep", "id")
+    assert result.exit_code == 0, result.output
+    assert "80 rows written" in result.stderr
+    readers = {"csv": pl.read_csv, "parquet": pl.read_parquet}
+    if suffix == "tsv":
+        features = pl.read_csv(out, separator="\t")
+    else:
+        features = readers.get(suffix, pl.read_ipc)(out)
+    source = pl.read_csv(patients)
+    assert features.equals(source.select("id", "age", "smoker"))
+
+
+def test_a_model_is_the_same_in_python(run: Run, patients: Path, tmp_path: Path) -> None:
+    arguments = ("-t", "cost", "--method", "nystroem-map", "-n", 4, "--seed", 1, "-o", "m.skops")
+    assert run("fit", patients, *arguments).exit_code == 0
+    assert run("transform", "m.skops", patients, "-o", "out.npz").exit_code == 0
+    model = _python(tmp_path / "m.skops")
+    source = pl.read_csv(patients).with_columns(pl.col("colour", "outcome").cast(pl.Categorical))
+    expected = model.transform(source.select(model.named_steps["prepare"].feature_names_in_))
+    archive = np.load(tmp_path / "out.npz")
+    np.testing.assert_allclose(archive["X"], expected.to_numpy())
+    assert list(archive["feature_names"]) == [f"nystroemmap{j}" for j in range(4)]
+
+
+def test_models_of_python_are_used_too(run: Run, patients: Path, tmp_path: Path) -> None:
+    frame = pl.read_csv(patients)
+    named = depmax.BAHSIC(1).fit(frame.select("dose", "age"), frame["cost"])
+    depmax.save(named, tmp_path / "named.skops")
+    assert run("transform", "named.skops", patients, "-o", "out.csv").exit_code == 0
+    assert pl.read_csv(tmp_path / "out.csv").equals(frame.select("age"))
+    depmax.save(
+        depmax.BAHSIC(1).fit(frame.select("dose", "age").to_numpy(), frame["cost"]),
+        tmp_path / "plain.skops",
+    )
+    frame.select("dose", "age").write_csv(tmp_path / "two.csv")
+    assert run("transform", "plain.skops", "two.csv", "-o", "out.csv").exit_code == 0
+    refused = run("transform", "plain.skops", patients, "-o", "out.csv")
+    assert refused.exit_code == 4
+    assert "takes 2 columns without names" in refused.stderr
+
+
+def test_gaps_are_filled_in_new_rows_too(run: Run, table: pl.DataFrame, tmp_path: Path) -> None:
+    gaps = table.with_columns(
+        age=pl.when(pl.col("dose") == 2).then(None).otherwise(pl.col("age")),
+        colour=pl.when(pl.col("dose") == 3).then(None).otherwise(pl.col("colour")),
+    )
+    gaps.write_csv(tmp_path / "gaps.csv")
+    for model, fill in (("filled.skops", ("--impute", "median")), ("plain.skops", ())):
+        data = "gaps.csv" if fill else "whole.csv"
+        table.write_csv(tmp_path / "whole.csv")
+        fitted = run("fit", data, "-t", "cost", "-m", "fohsic", "-n", 2, "-o", model, *fill)
+        assert fitted.exit_code == 0, fitted.output
+    assert run("transform", "filled.skops", "gaps.csv", "-o", "out.csv").exit_code == 0
+    assert pl.read_csv(tmp_path / "out.csv").null_count().row(0) == (0, 0)
+    refused = run("transform", "plain.skops", "gaps.csv", "-o", "out.csv")
+    assert refused.exit_code == 3
+    assert "fit the model with --impute" in refused.stderr
+
+
+def test_unknown_types_need_trust(run: Run, patients: Path, tmp_path: Path) -> None:
+    from depmax.maps import NystroemMap
+    from tests.persistence.test_persistence import twice
+
+    frame = pl.read_csv(patients).select("age", "dose")
+    depmax.save(NystroemMap(2, kernel=twice).fit(frame), tmp_path / "own.skops")
+    refused = run("transform", "own.skops", patients, "-o", "out.csv")
+    assert refused.exit_code == 4
+    name = f"{twice.__module__}.twice"
+    assert name in refused.stderr
+    trusted = run("transform", "own.skops", patients, "-o", "out.csv", "--trust", name)
+    assert trusted.exit_code == 0, trusted.output
+
+
+def test_methods(run: Run) -> None:
+    rows = {row["method"]: row for row in _json(run("methods", "--json"))["methods"]}
+    assert rows["BAHSIC"]["role"] == "selector"
+    assert rows["NystroemMap"]["role"] == "extractor"
+    assert "kernel" in rows["BAHSIC"]["parameters"]
+    assert "FeatureMap" not in rows
+
+
+def test_datasets(run: Run, tmp_path: Path) -> None:
+    assert ["wine", "178", "13", "target", "Wine"] in _lines(run("datasets"))
+    about = _json(run("datasets", "sonar", "--json"))["about"]
+    assert any("CC BY" in row["value"] for row in about)
+    assert run("datasets", "wine", "-o", "wine.csv").exit_code == 0
+    assert pl.read_csv(tmp_path / "wine.csv").shape == (178, 14)
+    assert run("datasets", "-o", "wine.csv").exit_code == 2
+
+
+def test_reproduce(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from depmax.evaluation.reproduce import registry
+
+    def stream(quick: bool, n_jobs: int | None, datasets: Any) -> Any:
+        for name in datasets or ["one", "two"]:
+            yield {"dataset": name, "method": "m", "published": 2.0, "ours": 1.0 if quick else 1.5}
+
+    known = {"toy": registry.Table("toy", "A toy table", "Nobody (2020)", stream)}
+    monkeypatch.setattr("depmax.evaluation.reproduce.tables", lambda: known)
+    assert _lines(run("reproduce", "--list"))[1] == ["toy", "A toy table", "Nobody (2020)"]
+    result = run("reproduce", "toy", "--quick", "-o", "toy.csv")
+    assert [line[:2] for line in _lines(result)][1:] == [["one", "m"], ["two", "m"]]
+    assert "one, m: 1" in result.stderr
+    assert run("reproduce", "toy", "--set", "two", "-o", "toy.csv").exit_code == 0
+    assert pl.read_csv(tmp_path / "toy.csv")["ours"].to_list() == [1.0, 1.5]
+
+
+def test_completion_of_names() -> None:
+    from depmax.cli import options
+
+    def complete(alias: Any, typed: str) -> list[str]:
+        (info,) = alias.__metadata__
+        return info.autocompletion(typed)
+
+    assert complete(options.Selector, "bah") == ["BAHSIC"]
+    assert "NystroemMap" in complete(options.Method, "")
+    assert complete(options.DatasetName, "son") == ["sonar"]
+    assert "bahsic_table1" in complete(options.PublishedTable, "bahsic")
+
+
+def test_tables_for_people(run: Run, patients: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from depmax.cli.output import Output
+
+    monkeypatch.setattr(Output, "on_terminal", property(lambda self: not self.as_json))
+    result = run("screen", patients, "-t", "cost", "--top", 2)
+    assert "█" in result.stdout
+    assert "… and 3 more" in result.stdout
+    assert "of 5 columns depend on the target" in result.stdout
+    kept = run("select", patients, "-t", "cost", "-n", 2)
+    assert " no " not in kept.stdout

@@ -1,0 +1,103 @@
+"""Files larger than memory: batches give what the whole gives, and the types stay the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("depmax.cli.streaming.batch_rows", lambda n_columns: 13)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "arrow"])
+@pytest.mark.usefixtures("small_batches")
+def test_batches_give_what_the_whole_gives(
+    run: Run, table: pl.DataFrame, tmp_path: Path, suffix: str
+) -> None:
+    path = tmp_path / f"data.{suffix}"
+    writers = {"csv": table.write_csv, "parquet": table.write_parquet, "arrow": table.write_ipc}
+    writers[suffix](path)
+    arguments = ("-t", "cost", "-m", "NystroemMap", "-n", 3, "--seed", 0, "-o", "m.skops")
+    assert run("fit", path, *arguments).exit_code == 0
+    result = run("transform", "m.skops", path, "-o", f"out.{suffix}", "--keep", "name")
+    assert result.exit_code == 0, result.output
+    reader = {"csv": pl.read_csv, "parquet": pl.read_parquet, "arrow": pl.read_ipc}[suffix]
+    streamed = reader(tmp_path / f"out.{suffix}")
+    assert streamed["name"].to_list() == table["name"].to_list()
+    from depmax import load
+
+    model = load(tmp_path / "m.skops")
+    names = model.named_steps["prepare"].feature_names_in_
+    rows = table.with_columns(pl.col("colour", "outcome").cast(pl.Categorical)).select(names)
+    whole = model.transform(rows).to_numpy()
+    np.testing.assert_allclose(streamed.drop("name").to_numpy(), whole, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.usefixtures("small_batches")
+def test_selected_categories_keep_one_type_over_batches(
+    run: Run, table: pl.DataFrame, tmp_path: Path
+) -> None:
+    """Each batch has its own levels; the file has one column of text."""
+    table.sort("colour").write_parquet(tmp_path / "data.parquet")
+    chosen = ("--drop", "age", "--drop", "dose", "--drop", "smoker", "--drop", "cost")
+    assert run("fit", "data.parquet", "-t", "outcome", *chosen, "-n", 1).exit_code == 0
+    for suffix, reader in (("parquet", pl.read_parquet), ("feather", pl.read_ipc)):
+        out = tmp_path / f"out.{suffix}"
+        assert run("transform", "model.skops", "data.parquet", "-o", out).exit_code == 0
+        assert reader(out)["colour"].to_list() == table.sort("colour")["colour"].to_list()
+
+
+@pytest.mark.usefixtures("small_batches")
+def test_an_error_in_a_late_batch_leaves_the_old_file(
+    run: Run, table: pl.DataFrame, tmp_path: Path
+) -> None:
+    table.write_csv(tmp_path / "data.csv")
+    assert run("fit", "data.csv", "-t", "cost", "-n", 2).exit_code == 0
+    late = table.with_columns(
+        age=pl.when(pl.col("id") == 79).then(None).otherwise(pl.col("age")),
+    )
+    late.write_csv(tmp_path / "late.csv")
+    (tmp_path / "out.csv").write_text("old")
+    result = run("transform", "model.skops", "late.csv", "-o", "out.csv")
+    assert result.exit_code == 3
+    assert "missing values in 'age'" in result.stderr
+    assert (tmp_path / "out.csv").read_text() == "old"
+
+
+def test_numbers_and_booleans_of_other_formats_are_understood(
+    run: Run, table: pl.DataFrame, tmp_path: Path
+) -> None:
+    table.write_parquet(tmp_path / "data.parquet")
+    assert run("fit", "data.parquet", "-t", "cost", "-n", 4).exit_code == 0
+    padded = table.with_columns(
+        age=pl.format(" {} ", "age"),
+        smoker=pl.col("smoker").cast(pl.Int8),
+        dose=pl.col("dose") + 0.5,
+    )
+    padded.write_csv(tmp_path / "padded.csv")
+    result = run("transform", "model.skops", "padded.csv", "-o", "out.parquet")
+    assert result.exit_code == 0, result.output
+    out = pl.read_parquet(tmp_path / "out.parquet")
+    np.testing.assert_allclose(out["age"].to_numpy(), table["age"].to_numpy())
+    assert out.schema.get("smoker", pl.Boolean) == pl.Boolean
+
+
+def test_sparse_files_lack_columns_that_are_zero(run: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    lines = [f"{int(row[0] > 0)} 1:{row[0]:.6f} 2:{row[1]:.6f} 3:{row[2]:.6f}" for row in X]
+    (tmp_path / "train.svm").write_text("\n".join(lines))
+    (tmp_path / "new.svm").write_text("0 1:0.5\n0 2:1.5\n")
+    assert run("fit", "train.svm", "-n", 1).exit_code == 0
+    result = run("transform", "model.skops", "new.svm", "-o", "out.csv")
+    assert result.exit_code == 0, result.output
+    assert pl.read_csv(tmp_path / "out.csv")["x1"].to_list() == [0.5, 0.0]

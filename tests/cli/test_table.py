@@ -1,0 +1,83 @@
+"""Columns are sorted into features and target, and what is left out is said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from depmax.cli.errors import DataError
+from depmax.cli.reading import open_source
+from depmax.cli.table import Asked, Table, make_table
+
+
+def _table(frame: pl.DataFrame, folder: Path, *targets: str, **asked: object) -> Table:
+    path = folder / "data.parquet"
+    frame.write_parquet(path)
+    return make_table(open_source(str(path)), Asked(targets, **asked))  # type: ignore[arg-type]
+
+
+def test_identifiers_and_constants_are_left_out_and_mentioned(
+    table: pl.DataFrame, tmp_path: Path
+) -> None:
+    made = _table(table, tmp_path, "outcome")
+    assert made.X.columns == ["age", "dose", "colour", "smoker", "cost"]
+    assert made.notes == [
+        "Left out, the same in all rows: ward.",
+        "Left out, looks like an identifier: id, name (keep one with --keep).",
+    ]
+    assert made.types["colour"] == "category"
+    assert made.types["smoker"] == "boolean"
+    assert made.about == (
+        "80 rows, 5 columns; target: outcome (2 classes: ill, well)"  # the guess is shown
+    )
+    kept = _table(table, tmp_path, "outcome", keep=("id",), drop=("cost",))
+    assert "id" in kept.X.columns
+    assert "cost" not in kept.X.columns
+
+
+def test_long_texts_are_left_out(table: pl.DataFrame, tmp_path: Path) -> None:
+    notes = [f"saw {i // 3} today" for i in range(80)]
+    made = _table(table.with_columns(remark=pl.Series(notes)), tmp_path, "outcome")
+    assert "remark" in made.X.columns  # 27 values in 80 rows
+    notes = [f"saw {i // 2 if i > 40 else i} today" for i in range(80)]
+    made = _table(table.with_columns(remark=pl.Series(notes)), tmp_path, "outcome")
+    assert "Left out, text with too many values: remark (keep one with --keep)." in made.notes
+
+
+def test_types_of_targets(table: pl.DataFrame, tmp_path: Path) -> None:
+    assert _table(table, tmp_path, "cost").about_target.startswith("numbers from ")
+    assert _table(table, tmp_path, "dose").target.kind == "classes"
+    assert _table(table, tmp_path, "dose", target_type="numbers").target.kind == "numbers"
+    halves = table.with_columns(half=(pl.col("id") // 2).cast(pl.Int64))  # 40 whole numbers
+    assert _table(halves, tmp_path, "half").target.kind == "numbers"
+    assert _table(halves, tmp_path, "half", target_type="classes").target.kind == "classes"
+
+
+def test_several_targets(table: pl.DataFrame, tmp_path: Path) -> None:
+    made = _table(table, tmp_path, "cost", "age")
+    assert made.target.kind == "multioutput"
+    assert made.X.columns == ["dose", "colour", "smoker", "outcome"]
+    labels = table.with_columns(a=pl.col("dose") % 2, b=pl.col("dose") // 3)
+    assert _table(labels, tmp_path, "a", "b").about_target == "2 labels, several per row"
+
+
+def test_rows_without_a_target_are_left_out(table: pl.DataFrame, tmp_path: Path) -> None:
+    holes = table.with_columns(
+        pl.when(pl.col("id") < 7).then(None).otherwise(pl.col("outcome")).alias("outcome"),
+        pl.when(pl.col("id") < 9).then(float("nan")).otherwise(pl.col("cost")).alias("cost"),
+    )
+    made = _table(holes, tmp_path, "outcome", drop=("cost",))
+    assert made.X.height == 73
+    assert "7 of 80 rows have no target and are left out." in made.notes
+    assert _table(holes, tmp_path, "cost").X.height == 71
+
+
+def test_columns_without_any_value(table: pl.DataFrame, tmp_path: Path) -> None:
+    made = _table(table.with_columns(empty=pl.lit(None, pl.Float64)), tmp_path, "outcome")
+    assert "empty" not in made.X.columns
+    with pytest.raises(DataError, match="Without any value: empty"):
+        _table(
+            table.with_columns(empty=pl.lit(None, pl.Float64)), tmp_path, "outcome", keep=("empty",)
+        )
