@@ -30,7 +30,7 @@ def rank_of(cross: np.ndarray) -> int:
     >>> rank_of(np.array([[1.0, 0.0], [0.0, 1e-4]]))
     1
     """
-    values = linalg.svdvals(cross) ** 2
+    values = linalg.svdvals(cross) ** 2 if cross.size else np.empty(0)
     return int((values > NONE * values.max(initial=0.0)).sum())
 
 
