@@ -160,7 +160,7 @@ class HSCA(DependenceExtractor):
                 f"HSCA found {count} of n_components={n_components} features: every further "
                 "direction that depends on the target repeats these.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,  # where fit is called,
             )
 
     def _check_parameters(self) -> None:

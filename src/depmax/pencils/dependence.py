@@ -12,6 +12,7 @@ from depmax.pencils.directions import (
     complete_axes,
     leading,
     negligible,
+    rank_of,
     settle_ties,
 )
 from depmax.pencils.space import Moments
@@ -52,14 +53,12 @@ def _positive(moments: Moments, n_directions: int) -> np.ndarray:
     The weighted part of A knows nothing of how samples and targets go together: an eigenvalue
     beyond the rank of C is positive only by what it adds.
     """
-    vectors, roots, _ = linalg.svd(moments.cross, full_matrices=False)
-    values = roots**2
-    kept = values > negligible(moments.eps) * values.max(initial=0.0)
-    if moments.weighted is None:  # A = CCᵀ
-        return settle_ties(values, vectors, TIE * values.max(initial=0.0))[:, kept][
-            :, :n_directions
-        ]
-    values, vectors = leading(moments.criterion, min(n_directions, int(kept.sum())))
+    rank = min(n_directions, rank_of(moments.cross))
+    if moments.weighted is None:  # A = CCᵀ, and its eigenvectors are singular vectors of C
+        vectors, roots, _ = linalg.svd(moments.cross, full_matrices=False)
+        tolerance = TIE * roots.max(initial=0.0) ** 2
+        return settle_ties(roots**2, vectors, tolerance)[:, :rank]
+    values, vectors = leading(moments.criterion, rank)
     return vectors[:, values > NONE * np.abs(values).max(initial=0.0)]
 
 

@@ -13,13 +13,25 @@ TIE = 1e-9
 EQUAL = 1e-6
 #: Eigenvalues below this, relative to the largest, are rounding errors in double precision.
 ZERO = 1e-12
-#: An unbiased dependence below this, relative to the largest, counts as none.
+#: A dependence below this, relative to the largest, counts as none.
 NONE = 1e-6
 
 
 def negligible(eps: float) -> float:
     """Eigenvalues below this, relative to the largest, are rounding errors at a precision."""
     return max(ZERO, 10 * eps)
+
+
+def rank_of(cross: np.ndarray) -> int:
+    """Number of directions that carry dependence in CCᵀ.
+
+    Examples
+    --------
+    >>> rank_of(np.array([[1.0, 0.0], [0.0, 1e-4]]))
+    1
+    """
+    values = linalg.svdvals(cross) ** 2 if cross.size else np.empty(0)
+    return int((values > NONE * values.max(initial=0.0)).sum())
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy import linalg
 
-from depmax.pencils.directions import NONE, leading
+from depmax.pencils.directions import NONE, leading, rank_of
 from depmax.pencils.form import Form
 from depmax.pencils.gram import Gram
 from depmax.pencils.space import Space
@@ -108,10 +108,10 @@ def span_of_dependence(basis: Basis, form: Form, n_wanted: int) -> Basis:
     """
     spare = _random(basis.gram.n_samples, n_wanted + SPARE)
     basis.append(form.factor)  # all of the range of CCᵀ
-    if form.weights is not None:
-        rank = min(n_wanted, basis.size)
+    rank = min(n_wanted, rank_of(basis.values.T @ form.factor))
+    if form.weights is not None and rank:
         grow(basis, form.apply, rank, positive=True)
-        basis = basis.reduced(form, rank)
+    basis = basis.reduced(form, rank)
     missing = n_wanted - basis.size
     if missing > 0:
         held = basis.size

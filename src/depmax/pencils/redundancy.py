@@ -12,7 +12,7 @@ from depmax.pencils.form import hsic_form
 from depmax.pencils.space import Moments, Space
 
 #: What is left of C outside the space of earlier features, relative to C, to go on.
-EXHAUSTED = 1e-8
+EXHAUSTED = 1e-10
 
 #: Factor Ψ_f of the kernel matrix of the features so far, L_f = Ψ_fΨ_fᵀ, columns of mean zero.
 FeatureFactor = Callable[[np.ndarray], np.ndarray]
@@ -60,7 +60,7 @@ def least_redundant(
             inside = basis.T @ cross
             outside = cross - basis @ inside
             linear = len(roots) <= found.shape[1]  # other kernels fill the space, by degrees
-            if linear and linalg.norm(outside) <= EXHAUSTED * size:
+            if linear and linalg.norm(outside) <= max(EXHAUSTED, 10 * moments.eps) * size:
                 break
             shrunk = penalty / (squares + penalty)
             rest = outside + basis @ (shrunk[:, np.newaxis] * inside)
