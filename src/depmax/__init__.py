@@ -30,7 +30,7 @@ from depmax.dependence import (
 
 if TYPE_CHECKING:
     from depmax.evaluation import Comparison, compare
-    from depmax.extraction import HBFE, HSCA
+    from depmax.extraction import HBFE, HSCA, PHD, SIR, KernelLDA, LinearRegressionFeature
     from depmax.persistence import load, save
     from depmax.selection import (
         BAHSIC,
@@ -47,7 +47,9 @@ _ROOMS = dict.fromkeys(
     ["BAHSIC", "FOHSIC", "R2W2", "DependenceFilter", "HSICLasso", "Relief", "ZeroNormSVM"],
     "depmax.selection",
 )
-_ROOMS |= dict.fromkeys(["HBFE", "HSCA"], "depmax.extraction")
+_ROOMS |= dict.fromkeys(
+    ["HBFE", "HSCA", "PHD", "SIR", "KernelLDA", "LinearRegressionFeature"], "depmax.extraction"
+)
 _ROOMS |= dict.fromkeys(["Comparison", "compare"], "depmax.evaluation")
 _ROOMS |= dict.fromkeys(["load", "save"], "depmax.persistence")
 
@@ -56,12 +58,16 @@ __all__ = [
     "FOHSIC",
     "HBFE",
     "HSCA",
+    "PHD",
     "R2W2",
+    "SIR",
     "Comparison",
     "DependenceFilter",
     "HSICLasso",
     "IndependenceTest",
     "Interval",
+    "KernelLDA",
+    "LinearRegressionFeature",
     "PairScreening",
     "Relief",
     "Screening",

@@ -198,6 +198,10 @@ class DependenceExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         """
         return None
 
+    def _read_target(self, y: Any) -> Side:
+        """The target as this method sees it: by default as ``target_kernel`` does."""
+        return read_target_side(y, self.target_kernel)
+
     def _check_parameters(self) -> None:
         """Refuse parameters that do not depend on the data."""
 
@@ -206,7 +210,7 @@ class DependenceExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         """Fit; the space, the directions in it, and the precision of the features."""
         self._check_parameters()
         self._check_n_components()
-        target = read_target_side(y, self.target_kernel) if self._supervised else None
+        target = self._read_target(y) if self._supervised else None
         training = read_training(self, X, self.kernel)
         if target is not None:
             require_equal_length(training.n_samples, target.n_samples)
