@@ -145,7 +145,7 @@ class Sphere:
         found = self.whiten @ vectors[:, :count]
         found /= np.sqrt(np.einsum("ij,ij->j", found, self.matrix @ found))
         if count < n_directions:
-            range_of = linalg.qr(self.whiten, mode="economic")[0]
+            range_of = linalg.qr(self.matrix @ self.whiten, mode="economic")[0]
             missing = n_directions - count
             still = complete_axes(range_of, self.rank + missing)[:, self.rank :]
             found = np.column_stack([found, still])
