@@ -102,7 +102,7 @@ def compare(
     >>> found.table[["method", "dimension"]]
        method  dimension
     0  BAHSIC        5.0
-    1     PCA        3.5
+    1     PCA        2.0
     """
     started = perf_counter()
     problem, target = read_problem(X, y, table=prepare)

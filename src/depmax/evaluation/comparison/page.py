@@ -70,8 +70,8 @@ def answer(findings: Findings) -> tuple[str, ...]:
         f"{interval(outcomes.score(best), outcomes.metrics[0].largest)}{size}."
     )
     expect = (
-        "The best of many looks better than it is. With the method chosen inside the training "
-        f"rows, the winner reaches {interval(honest)}: expect this on new data."
+        "To name the best of many is optimistic. With the method, too, chosen inside the training "
+        f"rows alone, the score is {interval(honest)}: expect this on new data."
     )
     if no_better_than_chance(comparison):
         expect += (
