@@ -170,7 +170,7 @@ class TestWriting:
         assert path.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
     def test_no_folder(self, tmp_path):
-        with pytest.raises(FileNotFoundError, match=r"no folder .*missing"):
+        with pytest.raises(FileNotFoundError, match=r"the folder .*missing does not exist"):
             write_html(make_report(), tmp_path / "missing" / "report.html")
 
     def test_without_jinja2(self, monkeypatch):
