@@ -208,6 +208,7 @@ class TestTargets:
         found = compare(X, Y, methods, cv=2, dimensions=[3], random_state=0)
         assert not found.failures
         assert found.table["f1_micro" if kind == "multilabel" else "r2"].min() > 0.3
+        assert ("one_error" in found.table.columns) == (kind == "multilabel")
 
 
 class TestTables:

@@ -9,6 +9,7 @@ from typing import Any
 from sklearn.metrics import get_scorer, hamming_loss, make_scorer
 
 from depmax._inputs import TargetKind
+from depmax.evaluation.multilabel import one_error
 
 Scoring = str | Callable[..., float] | Sequence[str] | Mapping[str, Any] | None
 
@@ -43,19 +44,30 @@ LABELS = {
 }
 
 AT_MOST_ONE = frozenset(
-    {*LABELS, "accuracy", "f1", "f1_weighted", "jaccard", "roc_auc"} - {"rmse", "mae"}
+    {*LABELS, "accuracy", "f1", "f1_weighted", "jaccard", "roc_auc"} - {"rmse", "mae", "hamming_loss"}
 )
 
 
-def default_metrics(kind: TargetKind) -> tuple[Metric, ...]:
-    """The metric that decides, then others to show."""
+def default_metrics(kind: TargetKind, *, probabilities: bool) -> tuple[Metric, ...]:
+    """The metric that decides, then others to show.
+
+    Parameters
+    ----------
+    kind : type of the target
+    probabilities : bool
+        Whether the predictor gives a matrix of probabilities of labels.
+    """
     if kind == "classes":
         names = ("balanced_accuracy", "accuracy", "f1_macro")
         return tuple(Metric(name, get_scorer(name)) for name in names)
     if kind == "multilabel":
         loss = make_scorer(hamming_loss, greater_is_better=False)
         named = tuple(Metric(name, get_scorer(name)) for name in ("f1_micro", "f1_macro"))
-        return (*named, Metric("hamming_loss", loss, -1))
+        found = (*named, Metric("hamming_loss", loss, -1))
+        if not probabilities:
+            return found
+        top = make_scorer(one_error, greater_is_better=False, response_method="predict_proba")
+        return (*found, Metric("one_error", top, -1))
     return (
         Metric("r2", get_scorer("r2")),
         Metric("rmse", get_scorer("neg_root_mean_squared_error"), -1),
@@ -63,13 +75,15 @@ def default_metrics(kind: TargetKind) -> tuple[Metric, ...]:
     )
 
 
-def read_metrics(scoring: Scoring, kind: TargetKind) -> tuple[Metric, ...]:
+def read_metrics(
+    scoring: Scoring, kind: TargetKind, *, probabilities: bool = False
+) -> tuple[Metric, ...]:
     """Metrics from scikit-learn's names, a scorer, a list of names or a dictionary of scorers.
 
     The first decides; the others are shown.
     """
     if scoring is None:
-        return default_metrics(kind)
+        return default_metrics(kind, probabilities=probabilities)
     if isinstance(scoring, str):
         return (Metric(scoring, get_scorer(scoring)),)
     if callable(scoring):

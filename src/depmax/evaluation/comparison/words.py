@@ -23,6 +23,7 @@ KINDS = {
 }
 #: Level at which a difference is called one.
 LEVEL = 0.05
+PERCENT = f"{100 * LEVEL:g} %"
 
 
 def summary(comparison: Comparison) -> str:
