@@ -72,7 +72,7 @@ def compare(
       depmax compare bundled:wine -m BAHSIC -m PCA --dimensions 1,2,5
     """
     from depmax.cli.asking import ask
-    from depmax.cli.preparation import Preparation
+    from depmax.cli.gaps import FillGaps
     from depmax.cli.writing.formats import require_place
     from depmax.evaluation import compare as compare_methods
 
@@ -84,7 +84,7 @@ def compare(
     table = ask(out, data, target, target_type, drop, keep, impute, delimiter, missing)
     X, notes = table.X, list(table.notes)
     if impute is not None:
-        X = Preparation(impute=str(impute), scale=False).fit_transform(X)
+        X = FillGaps(str(impute)).fit_transform(X)
         notes.append("Missing values were filled before the rows were split.")
     with out.counting("comparing", None) as count:
 
