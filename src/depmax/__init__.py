@@ -29,7 +29,18 @@ from depmax.dependence import (
 )
 
 if TYPE_CHECKING:
-    from depmax.extraction import HBFE, HSCA
+    from depmax.extraction import (
+        HBFE,
+        HSCA,
+        SMA,
+        SMC,
+        BoostedLatentFeatures,
+        DeflationFeatures,
+        KernelBoosting,
+        KernelPLS,
+        ReducedKernelOPLS,
+        SparseKernelPLS,
+    )
     from depmax.selection import (
         BAHSIC,
         FOHSIC,
@@ -44,7 +55,21 @@ if TYPE_CHECKING:
 _ROOMS = dict.fromkeys(
     ["BAHSIC", "FOHSIC", "R2W2", "DependenceFilter", "HSICLasso", "Relief", "ZeroNormSVM"],
     "depmax.selection",
-) | dict.fromkeys(["HBFE", "HSCA"], "depmax.extraction")
+) | dict.fromkeys(
+    [
+        "HBFE",
+        "HSCA",
+        "SMA",
+        "SMC",
+        "BoostedLatentFeatures",
+        "DeflationFeatures",
+        "KernelBoosting",
+        "KernelPLS",
+        "ReducedKernelOPLS",
+        "SparseKernelPLS",
+    ],
+    "depmax.extraction",
+)
 
 __all__ = [
     "BAHSIC",
@@ -52,13 +77,21 @@ __all__ = [
     "HBFE",
     "HSCA",
     "R2W2",
+    "SMA",
+    "SMC",
+    "BoostedLatentFeatures",
+    "DeflationFeatures",
     "DependenceFilter",
     "HSICLasso",
     "IndependenceTest",
     "Interval",
+    "KernelBoosting",
+    "KernelPLS",
     "PairScreening",
+    "ReducedKernelOPLS",
     "Relief",
     "Screening",
+    "SparseKernelPLS",
     "ZeroNormSVM",
     "__version__",
     "alignment",
