@@ -30,7 +30,18 @@ from depmax.dependence import (
 
 if TYPE_CHECKING:
     from depmax.evaluation import Comparison, compare
-    from depmax.extraction import HBFE, HSCA
+    from depmax.extraction import (
+        HBFE,
+        HSCA,
+        SMA,
+        SMC,
+        BoostedLatentFeatures,
+        DeflationFeatures,
+        KernelBoosting,
+        KernelPLS,
+        ReducedKernelOPLS,
+        SparseKernelPLS,
+    )
     from depmax.persistence import load, save
     from depmax.selection import (
         BAHSIC,
@@ -47,7 +58,21 @@ _ROOMS = dict.fromkeys(
     ["BAHSIC", "FOHSIC", "R2W2", "DependenceFilter", "HSICLasso", "Relief", "ZeroNormSVM"],
     "depmax.selection",
 )
-_ROOMS |= dict.fromkeys(["HBFE", "HSCA"], "depmax.extraction")
+_ROOMS |= dict.fromkeys(
+    [
+        "HBFE",
+        "HSCA",
+        "SMA",
+        "SMC",
+        "BoostedLatentFeatures",
+        "DeflationFeatures",
+        "KernelBoosting",
+        "KernelPLS",
+        "ReducedKernelOPLS",
+        "SparseKernelPLS",
+    ],
+    "depmax.extraction",
+)
 _ROOMS |= dict.fromkeys(["Comparison", "compare"], "depmax.evaluation")
 _ROOMS |= dict.fromkeys(["load", "save"], "depmax.persistence")
 
@@ -57,14 +82,22 @@ __all__ = [
     "HBFE",
     "HSCA",
     "R2W2",
+    "SMA",
+    "SMC",
+    "BoostedLatentFeatures",
     "Comparison",
+    "DeflationFeatures",
     "DependenceFilter",
     "HSICLasso",
     "IndependenceTest",
     "Interval",
+    "KernelBoosting",
+    "KernelPLS",
     "PairScreening",
+    "ReducedKernelOPLS",
     "Relief",
     "Screening",
+    "SparseKernelPLS",
     "ZeroNormSVM",
     "__version__",
     "alignment",

@@ -1,7 +1,27 @@
 """Extractors: one published method per file."""
 
 from depmax.extraction.base import DependenceExtractor
+from depmax.extraction.boosted_latent_features import BoostedLatentFeatures
+from depmax.extraction.deflation_features import DeflationFeatures
 from depmax.extraction.hbfe import HBFE
 from depmax.extraction.hsca import HSCA
+from depmax.extraction.kernel_boosting import KernelBoosting
+from depmax.extraction.kernel_pls import KernelPLS
+from depmax.extraction.reduced_kernel_opls import ReducedKernelOPLS
+from depmax.extraction.sma import SMA
+from depmax.extraction.smc import SMC
+from depmax.extraction.sparse_kernel_pls import SparseKernelPLS
 
-__all__ = ["HBFE", "HSCA", "DependenceExtractor"]
+__all__ = [
+    "HBFE",
+    "HSCA",
+    "SMA",
+    "SMC",
+    "BoostedLatentFeatures",
+    "DeflationFeatures",
+    "DependenceExtractor",
+    "KernelBoosting",
+    "KernelPLS",
+    "ReducedKernelOPLS",
+    "SparseKernelPLS",
+]

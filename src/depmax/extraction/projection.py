@@ -29,6 +29,10 @@ class FeatureProjection:
         phi = self.kernel.features(rows)
         return safe_sparse_dot(phi, self.weights, dense_output=True) - self.offset
 
+    def in_features(self) -> FeatureProjection:
+        """The same as a product with features."""
+        return self
+
 
 @dataclass(frozen=True)
 class SampleProjection:
@@ -51,6 +55,12 @@ class SampleProjection:
         else:
             values = self.kernel(rows, self.reference)
         return values @ self.weights - self.offset
+
+    def in_features(self) -> FeatureProjection:
+        """The same as a product with the features φ of the kernel: W = φ(reference)ᵀQ."""
+        assert self.kernel is not None
+        weights = self.kernel.features(self.reference).T @ self.weights
+        return FeatureProjection(self.kernel, np.asarray(weights, dtype=np.float64), self.offset)
 
 
 Projection = FeatureProjection | SampleProjection
