@@ -30,7 +30,7 @@ from depmax.dependence import (
 
 if TYPE_CHECKING:
     from depmax.evaluation import Comparison, compare
-    from depmax.extraction import HBFE, HSCA
+    from depmax.extraction import HBFE, HSCA, ICAFX
     from depmax.persistence import load, save
     from depmax.selection import (
         BAHSIC,
@@ -47,7 +47,7 @@ _ROOMS = dict.fromkeys(
     ["BAHSIC", "FOHSIC", "R2W2", "DependenceFilter", "HSICLasso", "Relief", "ZeroNormSVM"],
     "depmax.selection",
 )
-_ROOMS |= dict.fromkeys(["HBFE", "HSCA"], "depmax.extraction")
+_ROOMS |= dict.fromkeys(["HBFE", "HSCA", "ICAFX"], "depmax.extraction")
 _ROOMS |= dict.fromkeys(["Comparison", "compare"], "depmax.evaluation")
 _ROOMS |= dict.fromkeys(["load", "save"], "depmax.persistence")
 
@@ -56,6 +56,7 @@ __all__ = [
     "FOHSIC",
     "HBFE",
     "HSCA",
+    "ICAFX",
     "R2W2",
     "Comparison",
     "DependenceFilter",
