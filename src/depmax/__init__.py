@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from depmax.extraction import (
         HBFE,
         HSCA,
+        ICAFX,
         SMA,
         SMC,
         BoostedLatentFeatures,
@@ -62,6 +63,7 @@ _ROOMS |= dict.fromkeys(
     [
         "HBFE",
         "HSCA",
+        "ICAFX",
         "SMA",
         "SMC",
         "BoostedLatentFeatures",
@@ -81,6 +83,7 @@ __all__ = [
     "FOHSIC",
     "HBFE",
     "HSCA",
+    "ICAFX",
     "R2W2",
     "SMA",
     "SMC",

@@ -1,10 +1,12 @@
 """Extractors: one published method per file."""
 
+from depmax.extraction._unmixing import NaturalGradient, QuasiNewton
 from depmax.extraction.base import DependenceExtractor
 from depmax.extraction.boosted_latent_features import BoostedLatentFeatures
 from depmax.extraction.deflation_features import DeflationFeatures
 from depmax.extraction.hbfe import HBFE
 from depmax.extraction.hsca import HSCA
+from depmax.extraction.icafx import ICAFX
 from depmax.extraction.kernel_boosting import KernelBoosting
 from depmax.extraction.kernel_pls import KernelPLS
 from depmax.extraction.reduced_kernel_opls import ReducedKernelOPLS
@@ -15,6 +17,7 @@ from depmax.extraction.sparse_kernel_pls import SparseKernelPLS
 __all__ = [
     "HBFE",
     "HSCA",
+    "ICAFX",
     "SMA",
     "SMC",
     "BoostedLatentFeatures",
@@ -22,6 +25,8 @@ __all__ = [
     "DependenceExtractor",
     "KernelBoosting",
     "KernelPLS",
+    "NaturalGradient",
+    "QuasiNewton",
     "ReducedKernelOPLS",
     "SparseKernelPLS",
 ]

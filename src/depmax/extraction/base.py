@@ -201,12 +201,16 @@ class DependenceExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     def _check_parameters(self) -> None:
         """Refuse parameters that do not depend on the data."""
 
+    def _read_target(self, y: Any) -> Side:
+        """The target and its kernel."""
+        return read_target_side(y, self.target_kernel)
+
     # --- what it inherits ------------------------------------------------------------------------
     def _learn(self, X: Any, y: Any) -> tuple[Space, np.ndarray, np.dtype]:
         """Fit; the space, the directions in it, and the precision of the features."""
         self._check_parameters()
         self._check_n_components()
-        target = read_target_side(y, self.target_kernel) if self._supervised else None
+        target = self._read_target(y) if self._supervised else None
         training = read_training(self, X, self.kernel)
         if target is not None:
             require_equal_length(training.n_samples, target.n_samples)
