@@ -71,7 +71,7 @@ coverage: $(VENV)/.dev-stamp
 test-browser: $(VENV)/.browser-stamp
 	@if ! command -v chromedriver >/dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	  { apt-get update -q && timeout 600 apt-get install -y -q --no-install-recommends \
-	    chromium chromium-driver; } >/dev/null 2>&1 || true; fi
+	    chromium chromium-driver fonts-dejavu-core; } >/dev/null 2>&1 || true; fi
 	@if command -v chromedriver >/dev/null; then \
 	  OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q tests/browser; \
 	else \

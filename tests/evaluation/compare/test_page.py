@@ -171,4 +171,4 @@ def test_interrupted(data):
 
     found = compare(*data, ["correlation filter", "PCA"], progress=stop, **QUICK)
     assert isinstance(found, Comparison)
-    assert "interrupted" in section(found.report(), "Worth knowing").text[0]
+    assert "Interrupted after 1 of 3" in section(found.report(), "Worth knowing").text[0]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 from sklearn.metrics import get_scorer, hamming_loss, make_scorer
 
 from depmax._inputs import TargetKind
+from depmax.evaluation.comparison.significance import CorrectedMean
 from depmax.evaluation.multilabel import one_error
 
 Scoring = str | Callable[..., float] | Sequence[str] | Mapping[str, Any] | None
@@ -27,10 +29,13 @@ class Metric:
         """The name in words."""
         return LABELS.get(self.name, self.name.replace("_", " "))
 
-    @property
-    def largest(self) -> float:
-        """What no score exceeds, so that no interval should; infinite where that is not known."""
-        return 1.0 if self.name in AT_MOST_ONE else float("inf")
+    def clip(self, found: CorrectedMean) -> CorrectedMean:
+        """The interval without what no score can be."""
+        low, high = BOUNDS.get(self.name, (-np.inf, np.inf))
+        # numpy's minimum and maximum keep NaN
+        return replace(
+            found, low=float(np.maximum(found.low, low)), high=float(np.minimum(found.high, high))
+        )
 
 
 LABELS = {
@@ -43,9 +48,11 @@ LABELS = {
     "hamming_loss": "Hamming loss",
 }
 
-AT_MOST_ONE = frozenset(
-    {*LABELS, "accuracy", "f1", "f1_weighted", "jaccard", "roc_auc"} - {"rmse", "mae", "hamming_loss"}
-)
+#: Least and largest value of a score, where they are known.
+BOUNDS = dict.fromkeys(
+    ("accuracy", "balanced_accuracy", "f1", "f1_macro", "f1_micro", "f1_weighted", "roc_auc"),
+    (0.0, 1.0),
+) | {"r2": (-np.inf, 1.0), "hamming_loss": (0.0, 1.0), "one_error": (0.0, 1.0)}
 
 
 def default_metrics(kind: TargetKind, *, probabilities: bool) -> tuple[Metric, ...]:
@@ -66,13 +73,17 @@ def default_metrics(kind: TargetKind, *, probabilities: bool) -> tuple[Metric, .
         found = (*named, Metric("hamming_loss", loss, -1))
         if not probabilities:
             return found
-        top = make_scorer(one_error, greater_is_better=False, response_method="predict_proba")
-        return (*found, Metric("one_error", top, -1))
+        return (*found, Metric("one_error", score_one_error, -1))
     return (
         Metric("r2", get_scorer("r2")),
         Metric("rmse", get_scorer("neg_root_mean_squared_error"), -1),
         Metric("mae", get_scorer("neg_mean_absolute_error"), -1),
     )
+
+
+def score_one_error(model: Any, X: Any, Y: Any) -> float:
+    """Less the one-error; scikit-learn's scorers take two labels for two classes."""
+    return -one_error(Y, model.predict_proba(X))
 
 
 def read_metrics(

@@ -18,6 +18,7 @@ from depmax.evaluation.comparison.words import (
     LEVEL,
     PERCENT,
     counted,
+    interruption,
     interval,
     listed,
     no_better_than_chance,
@@ -67,7 +68,7 @@ def answer(findings: Findings) -> tuple[str, ...]:
     size = f" with {np.median(sizes):g} features (median)" if sizes else ""
     first = (
         f"With {best}, {comparison.target_name} is predicted best on unseen rows: {metric} "
-        f"{interval(outcomes.score(best), outcomes.metrics[0].largest)}{size}."
+        f"{interval(outcomes.score(best))}{size}."
     )
     expect = (
         "To name the best of many is optimistic. With the method, too, chosen inside the training "
@@ -215,10 +216,7 @@ def trouble_section(comparison: Comparison, notes: tuple[str, ...]) -> Section |
     """What failed, warned or stopped early."""
     text = list(notes)
     if not comparison.complete:
-        done = len({trial.split for trial in comparison.trials})
-        text.append(
-            f"The comparison was interrupted: {done} of {len(comparison.splits)} splits were begun."
-        )
+        text.append(interruption(comparison))
     text += [f"{name} failed and is left out: {why}" for name, why in comparison.failures.items()]
     for name, warned in comparison.warnings.items():
         trials = sum(trial.method == name for trial in comparison.trials)
