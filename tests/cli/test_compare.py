@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-SMALL = ("-m", "DependenceFilter", "-m", "PCA", "--dimensions", "1,2", "--folds", 2)
+SMALL = ("-m", "dependence-filter", "-m", "pca", "--dimensions", "1,2", "--folds", 2)
 Run = Callable[..., Any]
 
 
@@ -23,7 +23,7 @@ def test_leaderboard_and_report(run: Run, tmp_path: Path) -> None:
     assert {line[1] for line in lines[1:]} == {"BAHSIC", "DependenceFilter", "PCA"}
     assert "chosen without the test rows, scores" in result.stderr
     page = (tmp_path / "report.html").read_text()
-    command = "depmax compare bundled:wine --target target --seed 0 --method DependenceFilter"
+    command = "depmax compare bundled:wine --target target --seed 0 --method dependence-filter"
     assert command in page
     assert f"Report: {tmp_path / 'report.html'}" in result.stderr
 
@@ -70,9 +70,8 @@ def test_interrupted_it_reports_what_is_finished(
 
 
 def test_what_does_not_exist(fails: Callable[..., str]) -> None:
-    assert "There is no method named 'BAHSIK'" in fails(
-        2, "compare", "bundled:wine", "-m", "BAHSIK"
-    )
+    line = fails(2, "compare", "bundled:wine", "-m", "BAHSIK")
+    assert "no method is named 'BAHSIK'. Did you mean BAHSIC" in line
     assert "Did you mean roc_auc" in fails(2, "compare", "bundled:wine", "--scoring", "rocauc")
     assert "whole numbers" in fails(2, "compare", "bundled:wine", "--dimensions", "few")
     assert "does not exist" in fails(5, "compare", "bundled:wine", "-o", "nowhere/report.html")
