@@ -77,7 +77,7 @@ def compare(
     from depmax.evaluation import compare as compare_methods
 
     out = Output(as_json=as_json, quiet=quiet)
-    _require_methods(method)
+    methods = _named_methods(method)
     _require_scorer(scoring)
     sizes = _sizes(dimensions)
     place = require_place(report)
@@ -94,7 +94,7 @@ def compare(
         found = compare_methods(
             X,
             table.y,
-            method,
+            methods,
             cv=folds,
             scoring=scoring,
             dimensions=sizes,
@@ -147,12 +147,13 @@ def _show(out: Output, found: Comparison) -> None:
 
 def _say_next(out: Output, found: Comparison, data: str, target: list[str]) -> None:
     """The command that puts the best method to work, where it is one of ours."""
-    from depmax.cli.methods import methods
+    from depmax.cli.methods import fold, methods
 
     row = _records(found.table)[0]
-    if found.best.lower() in methods() and row["dimension"] == row["dimension"]:
+    kind = methods().get(fold(found.best))
+    if kind is not None and row["dimension"] == row["dimension"]:
         size = str(round(row["dimension"]))
-        command = ["depmax", "fit", data, *target, "--method", found.best, "-n", size]
+        command = ["depmax", "fit", data, *target, "--method", kind.__name__, "-n", size]
         out.say(f"Next: {shlex.join(command)}")
 
 
@@ -162,14 +163,25 @@ def _records(frame: Any) -> list[dict[str, Any]]:
     return rows
 
 
-def _require_methods(names: list[str] | None) -> None:
-    from depmax.evaluation.comparison.user_methods import find_method
+def _named_methods(names: list[str] | None) -> dict[str, Any] | None:
+    """Methods of the comparison's own catalogue, and every other of depmax, by name."""
+    from depmax.cli.methods import fold, methods
+    from depmax.evaluation.comparison.catalogue import catalogue
 
-    for name in names or ():
-        try:
-            find_method(name)
-        except ValueError as error:
-            raise UserError(f"--method: {error}") from None
+    if names is None:
+        return None
+    known: dict[str, Any] = {fold(kind.__name__): kind for kind in methods().values()}
+    shown = {fold(kind.__name__): kind.__name__ for kind in methods().values()}
+    for method in catalogue():
+        known[fold(method.name)], shown[fold(method.name)] = method, method.name
+    found = {}
+    for name in names:
+        if fold(name) not in known:
+            hint = nearest(name, shown.values())
+            raise UserError(f"--method: no method is named {name!r}.{hint}")
+        part = known[fold(name)]
+        found[shown[fold(name)]] = part() if isinstance(part, type) else part
+    return found
 
 
 def _require_scorer(name: str | None) -> None:
