@@ -37,7 +37,7 @@ class TestDefinition:
     @pytest.mark.parametrize("sparsity", [2, 3])
     @pytest.mark.parametrize("target", [y, LABELS])
     def test_few_samples_per_direction(self, method, sparsity, target):
-        few, target = X[:14], target[:14]
+        few, target = X[:11], target[:11]
         model = METHODS[method](3, kernel=Gaussian(1.0), sparsity=sparsity)
         T = model.fit_transform(few, target)
         _, features = sparse_features(gaussian_gram(few, 1.0), target, 3, method, sparsity)
