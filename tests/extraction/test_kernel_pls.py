@@ -101,6 +101,18 @@ class TestKernelPLS:
         with pytest.warns(ConvergenceWarning, match="1 of n_components=6"):
             KernelPLS(6).fit(rows, X[:, 0])
 
+    def test_whitened_inputs_have_one_component(self):
+        white = linalg.orth(X - X.mean(axis=0))
+        wide = np.column_stack([white, np.zeros((50, 500))])
+        for kernel, rows in (("linear", white), ("linear", wide), ("precomputed", white @ white.T)):
+            with pytest.warns(ConvergenceWarning, match="1 of n_components=3"):
+                KernelPLS(3, kernel=kernel).fit(rows, y)
+
+    def test_fast_convergence_is_no_end(self):
+        rows = np.random.default_rng(0).normal(size=(20_000, 30))
+        model = KernelPLS(7).fit(rows, rows[:, :5].sum(axis=1) + rows[:, 6] ** 2)
+        assert model.components_.shape == (7, 30)
+
 
 def _signed(model, expected):
     signs = np.sign(np.sum(model.components_ * expected.x_rotations_.T, axis=1))

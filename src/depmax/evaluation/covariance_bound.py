@@ -46,7 +46,8 @@ class CovarianceBound:
         return self.bound <= 0
 
     def __str__(self) -> str:
-        terms = f"{self.empirical:.4g} - {self.complexity:.4g} - {self.deviation:.4g} = {self.bound:.4g}"
+        penalties = f"{self.complexity:.4g} - {self.deviation:.4g}"
+        terms = f"{self.empirical:.4g} - {penalties} = {self.bound:.4g}"
         if self.is_vacuous:
             verdict = f"vacuous: {terms} is not above zero, which holds without any bound"
         else:
