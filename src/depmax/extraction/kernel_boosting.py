@@ -106,14 +106,13 @@ class KernelBoosting(DeflationExtractor):
             vectors.append(vector * np.sqrt(alpha) / size)
             found = np.column_stack([found, phi @ vectors[-1]])
         directions = np.array(vectors).T if vectors else np.empty((phi.shape[1], 0))
-        return Extracted(found, coordinates.project(directions))
+        return Extracted(coordinates.project(directions), found)
 
     def _keep_views(self, side: Side, found: Extracted, target: CodedTarget | None) -> None:
         """As for orthogonal features, with the loadings of features that are not."""
         super()._keep_views(side, found, target)
         if hasattr(self, "loadings_"):
-            squares = np.square(found.features).sum(axis=0)
-            products = self.loadings_ * squares[:, np.newaxis]  # TᵀX
+            products = self.loadings_ * found.squares[:, np.newaxis]  # TᵀX
             self.loadings_ = linalg.pinvh(found.features.T @ found.features) @ products
 
     def _read_target(self, y: Any) -> CodedTarget:

@@ -124,12 +124,12 @@ class KernelPLS(RegressorMixin, DeflationExtractor):
 
     def _keep_more(self, found: Extracted, target: CodedTarget | None) -> None:
         assert target is not None
-        values = target.values
-        if target.classes is not None and values.shape[1] > 1:  # back to indicators 0 and 1
-            values = (values > 0).astype(np.float64)
-        squares = np.square(found.features).sum(axis=0)
-        self.target_loadings_ = found.features.T @ values / squares[:, np.newaxis]
-        self.intercept_ = values.mean(axis=0)
+        scale = np.ones(target.values.shape[1])
+        if target.classes is not None and len(scale) > 1:  # back to indicators 0 and 1
+            scale = 1.0 / target.values.max(axis=0)
+        covariances = found.covariances(target.values)
+        self.target_loadings_ = (covariances / found.squares).T * scale
+        self.intercept_ = target.values.mean(axis=0) * scale
         self.target_labels_ = target.classes
         if hasattr(self, "components_"):
             self.coef_ = self.target_loadings_.T @ self.components_

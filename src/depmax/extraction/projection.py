@@ -33,6 +33,10 @@ class FeatureProjection:
         """The same as a product with features."""
         return self
 
+    def inner(self) -> np.ndarray:
+        """WᵀW of shape (k, k)."""
+        return self.weights.T @ self.weights
+
 
 @dataclass(frozen=True)
 class SampleProjection:
@@ -61,6 +65,11 @@ class SampleProjection:
         assert self.kernel is not None
         weights = self.kernel.features(self.reference).T @ self.weights
         return FeatureProjection(self.kernel, np.asarray(weights, dtype=np.float64), self.offset)
+
+    def inner(self) -> np.ndarray:
+        """QᵀKQ of shape (k, k), the inner products of the directions in feature space."""
+        assert self.kernel is not None
+        return self.weights.T @ self.kernel(self.reference) @ self.weights
 
 
 Projection = FeatureProjection | SampleProjection

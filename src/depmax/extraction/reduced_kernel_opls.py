@@ -101,7 +101,7 @@ class ReducedKernelOPLS(DeflationExtractor):
         vectors = cross @ outputs[:, alive] / np.sqrt(values[alive])
         weights = lift @ vectors
         kernel = None if self._precomputed else side.kernel
-        return Extracted(left @ vectors, SampleProjection(kernel, others, weights, mean @ weights))
+        return Extracted(SampleProjection(kernel, others, weights, mean @ weights), left @ vectors)
 
     def _drawn(self, n_samples: int) -> np.ndarray:
         if self.n_basis is None or self.n_basis >= n_samples:

@@ -114,7 +114,7 @@ class SparseKernelPLS(DeflationExtractor):
         lifted = found.conjugate(weights[basis]) if found.count else weights[basis]
         offset = found.offset if found.count else np.zeros(0)
         projection = SampleProjection(kernel, side.rows[basis], lifted, offset)
-        return Extracted(found.features, projection)
+        return Extracted(projection, found.features)
 
     def _chosen(self, side: Side, left: np.ndarray, count: int) -> np.ndarray:
         """Rows that the heuristic ranks first, sorted."""

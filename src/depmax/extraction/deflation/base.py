@@ -19,37 +19,81 @@ from depmax.extraction.loadings import coordinate_names
 from depmax.extraction.projection import Projection
 from depmax.extraction.reading import is_precomputed, read_training
 from depmax.kernels import Precomputed, as_kernel
-from depmax.pencils import signs
+from depmax.pencils import Space, signs
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What sums over the rows tell about features that are not made yet."""
+
+    covariances: np.ndarray  # YᵀT, shape (r, k)
+    squares: np.ndarray  # ‖τ_j‖², shape (k,)
+    loadings: np.ndarray  # P, shape (D, k)
+    mean: np.ndarray  # of the features of the kernel, shape (D,)
+    space: Space  # the rows, from which T can be made
+
+    def times(self, factors: np.ndarray) -> Summary:
+        """Every feature multiplied by a number."""
+        return replace(
+            self,
+            covariances=self.covariances * factors,
+            squares=self.squares * factors**2,
+            loadings=self.loadings / factors,
+        )
 
 
 @dataclass(frozen=True)
 class Extracted:
-    """Features of the training rows, and the projection that makes those of new rows."""
+    """The projection that makes features, and those of the training rows or their summary."""
 
-    features: np.ndarray  # T, shape (m, k)
     projection: Projection
-    loadings: np.ndarray | None = None  # P, shape (D, k), where it is known already
-    mean: np.ndarray | None = None  # of the features of the kernel, shape (D,), likewise
+    made: np.ndarray | None  # T, shape (m, k)
+    summary: Summary | None = None
 
     @classmethod
     def of(cls, images: Images, directions: np.ndarray, found: OrthogonalFeatures) -> Extracted:
         """From the end of the deflation loop."""
         if found.count == 0:
-            return cls(found.features, images.project(directions, np.zeros(0)))
+            return cls(images.project(directions, np.zeros(0)), found.features)
         projection = images.project(found.conjugate(directions), found.offset)
-        return cls(found.features, projection)
+        return cls(projection, found.features)
+
+    @property
+    def count(self) -> int:
+        """Number of features k."""
+        return int(self.projection.weights.shape[1])
+
+    @property
+    def features(self) -> np.ndarray:
+        """T of shape (m, k)."""
+        if self.made is not None:
+            return self.made
+        assert self.summary is not None
+        return self.summary.space.features(self.projection.weights)
+
+    @property
+    def squares(self) -> np.ndarray:
+        """‖τ_j‖², of shape (k,)."""
+        if self.summary is not None:
+            return self.summary.squares
+        return np.square(self.features).sum(axis=0)
+
+    def covariances(self, target: np.ndarray) -> np.ndarray:
+        """YᵀT of shape (r, k)."""
+        return target.T @ self.features if self.summary is None else self.summary.covariances
 
     def times(self, factors: np.ndarray) -> Extracted:
         """Every feature multiplied by a number."""
+        if (factors == 1).all():
+            return self
         projection = replace(
             self.projection,
             weights=self.projection.weights * factors,
             offset=self.projection.offset * factors,
         )
-        loadings = None if self.loadings is None else self.loadings / factors
-        return replace(
-            self, features=self.features * factors, projection=projection, loadings=loadings
-        )
+        made = None if self.made is None else self.made * factors
+        summary = None if self.summary is None else self.summary.times(factors)
+        return Extracted(projection, made, summary)
 
 
 class DeflationExtractor(DependenceExtractor):
@@ -93,7 +137,8 @@ class DeflationExtractor(DependenceExtractor):
         -------
         ndarray of shape (n_samples, n_components)
         """
-        return self._fit(X, y)
+        found, dtype = self._fit(X, y)
+        return found.features.astype(dtype, copy=False)
 
     # --- what a subclass implements --------------------------------------------------------------
     def _features(self, side: Side, target: CodedTarget | None, n_components: int) -> Extracted:
@@ -104,7 +149,7 @@ class DeflationExtractor(DependenceExtractor):
         """Remember what this method offers beside the features."""
 
     # --- what it inherits ------------------------------------------------------------------------
-    def _fit(self, X: Any, y: Any) -> np.ndarray:
+    def _fit(self, X: Any, y: Any) -> tuple[Extracted, np.dtype]:
         self._check_parameters()
         self._check_n_components()
         needs_target = self._supervised or y is not None
@@ -121,15 +166,15 @@ class DeflationExtractor(DependenceExtractor):
         self.kernel_ = Precomputed() if self._precomputed else side.kernel
         self._check_n_components(side)
         found = self._features(side, target, int(self.n_components))
-        self._warn_if_fewer(found.features.shape[1])
+        self._warn_if_fewer(found.count)
         if self._is_linear:
             found = replace(found, projection=found.projection.in_features())
         found = found.times(self._signs(found, target))
         self._projection = found.projection
-        self._n_features_out = found.features.shape[1]
+        self._n_features_out = found.count
         self._keep_views(side, found, target)
         self._keep_more(found, target)
-        return found.features.astype(training.dtype, copy=False)
+        return found, training.dtype
 
     def _read_target(self, y: Any) -> CodedTarget:
         return coded_target(y, whole_numbers_are_numbers=self._regresses)
@@ -147,22 +192,22 @@ class DeflationExtractor(DependenceExtractor):
         """Signs that make the largest covariance with a column of the target positive."""
         if target is None or not self._supervised:
             return signs(found.projection.weights)
-        return signs(target.values.T @ found.features)
+        return signs(found.covariances(target.values))
 
     def _keep_views(self, side: Side, found: Extracted, target: CodedTarget | None) -> None:
-        features = found.features
         scale = float(side.n_samples - 1) ** 2
         if target is not None:
-            self.dependence_ = np.square(target.values.T @ features).sum(axis=0) / scale
+            covariances = found.covariances(target.values)
+            self.dependence_ = np.square(covariances).sum(axis=0) / scale
         else:
-            self.dependence_ = self._own_dependence(side, features) / scale
+            self.dependence_ = self._own_dependence(side, found.features) / scale
         if not self._is_linear:
             return
-        loadings, mean = found.loadings, found.mean
-        if loadings is None or mean is None:
+        if found.summary is not None:
+            loadings, mean = found.summary.loadings, found.summary.mean
+        else:
             images = FeatureImages(side, center=bool(self.center))
-            loadings = images.pull(features) / np.square(features).sum(axis=0)
-            mean = images.mean
+            loadings, mean = images.pull(found.features) / found.squares, images.mean
         self.components_ = found.projection.weights.T
         self.loadings_ = loadings.T
         self.mean_ = mean

@@ -33,6 +33,9 @@ class Images(Protocol):
     def square(self, weights: np.ndarray, image: np.ndarray) -> float:
         """‖u‖² of one direction with the image Φu."""
 
+    def reach(self, weights: np.ndarray) -> float:
+        """What ‖Φu‖ cannot exceed, given the weights of u: the scale of its rounding errors."""
+
     def example(self, index: int) -> np.ndarray:
         """Weights of the direction φ(x_i), of shape (width,)."""
 
@@ -85,6 +88,10 @@ class FeatureImages:
     def square(self, weights: np.ndarray, image: np.ndarray) -> float:
         """uᵀu."""
         return float(weights @ weights)
+
+    def reach(self, weights: np.ndarray) -> float:
+        """√Σ‖φ‖²‖u‖."""
+        return float(np.sqrt(self.variance) * np.linalg.norm(weights))
 
     def example(self, index: int) -> np.ndarray:
         """The features of one sample."""
@@ -144,6 +151,10 @@ class GramImages:
     def square(self, weights: np.ndarray, image: np.ndarray) -> float:
         """βᵀKβ."""
         return float(weights @ image)
+
+    def reach(self, weights: np.ndarray) -> float:
+        """Tr K‖β‖."""
+        return float(self.variance * np.linalg.norm(weights))
 
     def example(self, index: int) -> np.ndarray:
         """The unit vector of one sample."""

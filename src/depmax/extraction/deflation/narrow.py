@@ -6,14 +6,16 @@ import numpy as np
 from scipy import linalg, sparse
 
 from depmax.dependence.sides import Side
-from depmax.extraction.deflation.base import Extracted
+from depmax.extraction.deflation.base import Extracted, Summary
 from depmax.extraction.projection import FeatureProjection
 from depmax.pencils import Form, Space, leading
 
 #: Features per component up to which one product XᵀX costs less than visits for each component.
 FEATURES_PER_COMPONENT = 64
-#: What is left of XᵀY, relative to √tr(XᵀX)‖Y_j‖, to be more than rounding errors.
-EXHAUSTED = 1e-10
+#: What is left of XᵀY, relative to √tr(XᵀX)‖Y‖, to be more than rounding errors.
+EXHAUSTED = 1e-13
+#: The same for squares: ‖Y_j‖² relative to ‖Y‖², and ‖Xr‖² relative to tr(XᵀX)‖r‖².
+EXHAUSTED_SQUARE = 1e-14
 
 
 def is_narrow(side: Side, n_components: int) -> bool:
@@ -25,7 +27,7 @@ def is_narrow(side: Side, n_components: int) -> bool:
 
 
 def pls_of_moments(side: Side, target: np.ndarray, n_components: int) -> Extracted:
-    """Features of partial least squares from one visit to the rows, and one more for T itself.
+    """Partial least squares from one visit to the rows; T itself is not made.
 
     With S = XᵀX, C = XᵀY: u is the first left singular vector of C_j, r = u made conjugate to
     earlier ones, p = Sr/rᵀSr, and C_{j+1} = C_j - p rᵀC_j.
@@ -36,11 +38,12 @@ def pls_of_moments(side: Side, target: np.ndarray, n_components: int) -> Extract
     weights = conjugate_directions(
         moments.scatter, moments.cross, float(np.vdot(centred, centred)), n_components
     )
-    features = space.features(weights)
     image = moments.scatter @ weights
-    loadings = image / np.einsum("ij,ij->j", weights, image)
+    squares = np.einsum("ij,ij->j", weights, image)
+    covariances = moments.cross.T @ weights
+    summary = Summary(covariances, squares, image / squares, space.mean, space)
     projection = FeatureProjection(side.kernel, weights, space.mean @ weights)
-    return Extracted(features, projection, loadings, space.mean)
+    return Extracted(projection, None, summary)
 
 
 def conjugate_directions(
@@ -62,10 +65,11 @@ def conjugate_directions(
     conjugate = np.empty((width, n_components))  # R
     loadings = np.empty((width, n_components))  # P
     size = np.sqrt(max(float(np.trace(scatter)), 0.0))
-    left, start = square, square
+    left = square
     for j in range(n_components):
         reached = float(linalg.norm(cross))
-        if left <= EXHAUSTED**2 * start or not reached > EXHAUSTED * size * np.sqrt(left):
+        explained = left <= EXHAUSTED_SQUARE * square
+        if explained or not reached > EXHAUSTED * size * np.sqrt(square):
             return conjugate[:, :j]
         direction = cross[:, 0]
         if cross.shape[1] > 1:
@@ -74,7 +78,7 @@ def conjugate_directions(
         vector = direction - conjugate[:, :j] @ (loadings[:, :j].T @ direction)
         image = scatter @ vector
         length = float(vector @ image)  # ‖τ_j‖²
-        if not length > EXHAUSTED**2 * size**2 * float(vector @ vector):
+        if not length > EXHAUSTED_SQUARE * size**2 * float(vector @ vector):
             return conjugate[:, :j]
         conjugate[:, j], loadings[:, j] = vector, image / length
         covariance = vector @ cross  # τ_jᵀY

@@ -62,12 +62,15 @@ class OrthogonalFeatures:
         rest -= basis @ (basis.T @ rest)  # once more: the first time leaves rounding errors
         return rest
 
-    def add(self, image: np.ndarray) -> bool:
-        """One more feature from Φu, of shape (m,); False if earlier features span it already."""
+    def add(self, image: np.ndarray, noise: float = 0.0) -> bool:
+        """One more feature from Φu, of shape (m,); False if earlier features span it already.
+
+        ``noise`` is the length below which Φu itself is nothing but rounding errors.
+        """
         rest = self.residual(image)
         length = float(linalg.norm(rest))
         start = image - image.mean() if self._first else image
-        if not length > INDEPENDENT * linalg.norm(start):
+        if not length > max(INDEPENDENT * float(linalg.norm(start)), noise):
             return False
         position = self._first + self.count
         self._basis[:, position] = rest / length

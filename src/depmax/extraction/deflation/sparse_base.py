@@ -66,7 +66,7 @@ class SparseExtractor(DeflationExtractor):
             weights, offset = found.conjugate(chosen.weights), found.offset
         kernel = None if self._precomputed else side.kernel
         projection = SampleProjection(kernel, side.rows[chosen.indices], weights, offset)
-        return Extracted(found.features, projection)
+        return Extracted(projection, found.features)
 
     def _check_parameters(self) -> None:
         name = type(self).__name__

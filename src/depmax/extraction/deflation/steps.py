@@ -12,6 +12,8 @@ from depmax.extraction.deflation.orthogonal import OrthogonalFeatures
 
 #: A target, or its covariance with the inputs, below this relative to where it began is zero.
 EXHAUSTED = 1e-11
+#: Rounding errors of a product, relative to what it could be.
+ROUNDING = 1e-14
 
 
 class Residual:
@@ -101,7 +103,7 @@ def deflate(
             break
         weights = _checked(answer, images)
         image = images.push(weights[:, np.newaxis])[:, 0]
-        if not found.add(image):
+        if not found.add(image, ROUNDING * images.reach(weights)):
             break
         factor = 1.0
         if scale == "feature":
