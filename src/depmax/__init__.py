@@ -31,6 +31,7 @@ from depmax.dependence import (
 if TYPE_CHECKING:
     from depmax.evaluation import Comparison, compare
     from depmax.extraction import HBFE, HSCA
+    from depmax.pencils.graphs import GaussianGraph, NeighborGraph, RadiusGraph
     from depmax.persistence import load, save
     from depmax.selection import (
         BAHSIC,
@@ -48,6 +49,7 @@ _ROOMS = dict.fromkeys(
     "depmax.selection",
 )
 _ROOMS |= dict.fromkeys(["HBFE", "HSCA"], "depmax.extraction")
+_ROOMS |= dict.fromkeys(["GaussianGraph", "NeighborGraph", "RadiusGraph"], "depmax.pencils.graphs")
 _ROOMS |= dict.fromkeys(["Comparison", "compare"], "depmax.evaluation")
 _ROOMS |= dict.fromkeys(["load", "save"], "depmax.persistence")
 
@@ -59,10 +61,13 @@ __all__ = [
     "R2W2",
     "Comparison",
     "DependenceFilter",
+    "GaussianGraph",
     "HSICLasso",
     "IndependenceTest",
     "Interval",
+    "NeighborGraph",
     "PairScreening",
+    "RadiusGraph",
     "Relief",
     "Screening",
     "ZeroNormSVM",
