@@ -29,7 +29,10 @@ from depmax.dependence import (
 )
 
 if TYPE_CHECKING:
-    from depmax.evaluation import Comparison, compare
+    from depmax.evaluation import (
+        Comparison,
+        compare,
+    )
     from depmax.extraction import (
         HBFE,
         HSCA,
@@ -43,7 +46,15 @@ if TYPE_CHECKING:
         ReducedKernelOPLS,
         SparseKernelPLS,
     )
-    from depmax.persistence import load, save
+    from depmax.pencils.graphs import (
+        GaussianGraph,
+        NeighborGraph,
+        RadiusGraph,
+    )
+    from depmax.persistence import (
+        load,
+        save,
+    )
     from depmax.selection import (
         BAHSIC,
         FOHSIC,
@@ -54,13 +65,13 @@ if TYPE_CHECKING:
         ZeroNormSVM,
     )
 
-#: Names that load a room of their own when first used, so that importing depmax stays fast.
-_ROOMS = dict.fromkeys(
-    ["BAHSIC", "FOHSIC", "R2W2", "DependenceFilter", "HSICLasso", "Relief", "ZeroNormSVM"],
-    "depmax.selection",
-)
-_ROOMS |= dict.fromkeys(
-    [
+#: Names that are loaded when first asked for, so that ``import depmax`` stays fast.
+_LAZY = {
+    "depmax.evaluation": [
+        "Comparison",
+        "compare",
+    ],
+    "depmax.extraction": [
         "HBFE",
         "HSCA",
         "ICAFX",
@@ -73,10 +84,26 @@ _ROOMS |= dict.fromkeys(
         "ReducedKernelOPLS",
         "SparseKernelPLS",
     ],
-    "depmax.extraction",
-)
-_ROOMS |= dict.fromkeys(["Comparison", "compare"], "depmax.evaluation")
-_ROOMS |= dict.fromkeys(["load", "save"], "depmax.persistence")
+    "depmax.pencils.graphs": [
+        "GaussianGraph",
+        "NeighborGraph",
+        "RadiusGraph",
+    ],
+    "depmax.persistence": [
+        "load",
+        "save",
+    ],
+    "depmax.selection": [
+        "BAHSIC",
+        "FOHSIC",
+        "R2W2",
+        "DependenceFilter",
+        "HSICLasso",
+        "Relief",
+        "ZeroNormSVM",
+    ],
+}
+_ROOMS = {name: room for room, names in _LAZY.items() for name in names}
 
 __all__ = [
     "BAHSIC",
@@ -91,12 +118,15 @@ __all__ = [
     "Comparison",
     "DeflationFeatures",
     "DependenceFilter",
+    "GaussianGraph",
     "HSICLasso",
     "IndependenceTest",
     "Interval",
     "KernelBoosting",
     "KernelPLS",
+    "NeighborGraph",
     "PairScreening",
+    "RadiusGraph",
     "ReducedKernelOPLS",
     "Relief",
     "Screening",
