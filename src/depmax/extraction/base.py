@@ -198,6 +198,10 @@ class DependenceExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         """
         return None
 
+    def _read_target(self, y: Any) -> Side:
+        """The target as this method sees it: by default as ``target_kernel`` does."""
+        return read_target_side(y, self.target_kernel)
+
     def _check_parameters(self) -> None:
         """Refuse parameters that do not depend on the data."""
 

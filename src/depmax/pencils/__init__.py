@@ -7,6 +7,7 @@ from depmax.pencils.gram import Gram
 from depmax.pencils.krylov import Basis, span_of_dependence
 from depmax.pencils.redundancy import least_redundant, least_redundant_unbiased
 from depmax.pencils.space import Moments, Space
+from depmax.pencils.sphere import Sphere
 
 __all__ = [
     "Basis",
@@ -15,6 +16,7 @@ __all__ = [
     "Gram",
     "Moments",
     "Space",
+    "Sphere",
     "attained",
     "complete",
     "complete_axes",

@@ -14,6 +14,8 @@ from depmax.rows import slices
 
 #: Numbers of one dense chunk: small enough for the second-level cache, large enough for BLAS.
 CHUNK = 2**17
+#: A coordinate whose standard deviation is below so many roundings of its mean is constant.
+CONSTANT = 64.0
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,7 @@ class Space:
         self.eps = eps
         self._mean: np.ndarray | None = None
         self._scatter: np.ndarray | None = None
+        self._rounding: np.ndarray | None = None
 
     @classmethod
     def of_array(cls, coordinates: Any, eps: float = float(np.finfo(np.float64).eps)) -> Space:
@@ -86,6 +89,19 @@ class Space:
             self.moments(Form(np.zeros((self.n_samples, 0))))
         assert self._scatter is not None
         return self._scatter
+
+    @property
+    def covariance(self) -> np.ndarray:
+        """S/m of shape (s, s)."""
+        return self.scatter / self.n_samples
+
+    @property
+    def rounding(self) -> np.ndarray:
+        """Variance that a constant coordinate may seem to have, of shape (s,)."""
+        if self._rounding is None:
+            self.moments(Form(np.zeros((self.n_samples, 0))))
+        assert self._rounding is not None
+        return self._rounding
 
     def moments(self, form: Form) -> Moments:
         """All sums that a form needs, and the mean, from one visit to the samples."""
@@ -110,6 +126,7 @@ class Space:
         shift = total / self.n_samples
         self._mean = origin + shift
         self._scatter = scatter - self.n_samples * np.outer(shift, shift)
+        self._rounding = (CONSTANT * self.eps * self._mean) ** 2 + CONSTANT * self.eps * shift**2
         cross -= np.outer(shift, form.factor.sum(axis=0))
         if weighted is not None and form.weights is not None:
             weighted -= np.outer(pull, shift) + np.outer(shift, pull)

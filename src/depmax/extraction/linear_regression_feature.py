@@ -1,0 +1,80 @@
+"""The feature that linear regression predicts the target with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from depmax._inputs import read_target
+from depmax.dependence.sides import Side
+from depmax.extraction.base import DependenceExtractor
+from depmax.extraction.slicing import side_of_outputs
+from depmax.extraction.sphering import Alpha, check_alpha, sphere_of
+from depmax.extraction.target import target_factor
+from depmax.kernels import KernelLike
+from depmax.pencils import Directions, Form, Space
+
+
+class LinearRegressionFeature(DependenceExtractor):
+    """The linear combination of the columns that predicts the target best.
+
+    One number has one such feature. Several outputs have as many, ordered by what they explain of
+    the outputs together (reduced rank regression, outputs in units of their standard deviation);
+    classes count as outputs that tell membership.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Number of features, at most the number of rows and of columns. Beyond the number of
+        outputs, directions of largest variance uncorrelated with the prediction follow.
+    kernel : kernel, name, callable, transformer or "precomputed", default="linear"
+        A transformer (a map) stands for the inner product of its output.
+    alpha : float or "auto", default="auto"
+        Variance added to every direction of the covariance's range, relative to the mean variance
+        there (ridge regression). ``"auto"``: none where there are fewer columns than rows; 10⁻³
+        otherwise, since any target would be predicted without error.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        Directions of features with variance 1; with ``kernel="linear"`` only.
+    dependence_ : ndarray of shape (n_components,)
+        Share of the variance of the outputs that each feature explains: for one output the squared
+        correlation.
+    loadings_, mean_, coordinate_names_
+        See :class:`depmax.extraction.DependenceExtractor`; linear only.
+    kernel_, target_kernel_ : Kernel
+        With every recipe replaced by numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from depmax import LinearRegressionFeature
+    >>> X = np.random.default_rng(0).normal(size=(100, 3))
+    >>> LinearRegressionFeature(1).fit(X, 2 * X[:, 0] + X[:, 1]).dependence_.round(6)
+    array([1.])
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        kernel: KernelLike = "linear",
+        alpha: Alpha = "auto",
+    ) -> None:
+        self.n_components = n_components
+        self.kernel = kernel
+        self.alpha = alpha
+
+    def _read_target(self, y: Any) -> Side:
+        return side_of_outputs(read_target(y), "LinearRegressionFeature")
+
+    def _extract(self, space: Space, target: Side | None, n_components: int) -> Directions:
+        assert target is not None
+        factor = target_factor(target)
+        total = float((factor**2).mean(axis=0).sum())  # variance of all outputs
+        cross = space.moments(Form(factor / space.n_samples)).cross
+        found = sphere_of(self, space, 1).most_correlated(cross, n_components)
+        return Directions(found.vectors, found.dependence / total)
+
+    def _check_parameters(self) -> None:
+        check_alpha("LinearRegressionFeature", self.alpha)

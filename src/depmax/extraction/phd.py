@@ -1,0 +1,97 @@
+"""Principal Hessian directions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from depmax._inputs import read_target
+from depmax.dependence.sides import Side
+from depmax.extraction.base import DependenceExtractor
+from depmax.extraction.slicing import side_of_outputs
+from depmax.extraction.sphering import Alpha, check_alpha, sphere_of
+from depmax.extraction.target import target_factor
+from depmax.kernels import KernelLike
+from depmax.pencils import Directions, Form, Space, Sphere
+
+
+class PHD(DependenceExtractor):
+    """Directions along which the target curves most.
+
+    With the rows sphered (z of unit covariance) and the target y of mean zero and variance 1, the
+    directions are eigenvectors of H = mean(y zzᵀ) by the size of the eigenvalue. For normal z this
+    is the mean Hessian of the regression of y on z (Stein's lemma). A linear trend has none: see
+    :class:`SIR`.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Number of features, at most the number of rows and of columns.
+    residuals : bool, default=False
+        Whether y is replaced by what linear regression leaves of it, which removes the trace that a
+        trend leaves when z is skewed.
+    kernel : kernel, name, callable, transformer or "precomputed", default="linear"
+        A transformer (a map) stands for the inner product of its output.
+    alpha : float or "auto", default="auto"
+        Variance added to every direction of the covariance's range, relative to the mean variance
+        there. ``"auto"``: none where there are fewer columns than rows, 10⁻³ otherwise.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        Directions of features with variance 1; with ``kernel="linear"`` only.
+    dependence_ : ndarray of shape (n_components,)
+        Size of the eigenvalue: of one output that of H, of several the root of that of ΣH², with
+        one H per output. Classes count as outputs that tell membership.
+    loadings_, mean_, coordinate_names_
+        See :class:`depmax.extraction.DependenceExtractor`; linear only.
+    kernel_, target_kernel_ : Kernel
+        With every recipe replaced by numbers.
+
+    References
+    ----------
+    K.-C. Li (1992), On principal Hessian directions for data visualization and dimension reduction.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from depmax import PHD
+    >>> X = np.random.default_rng(0).normal(size=(2000, 4))
+    >>> PHD(1).fit(X, (X[:, 0] - X[:, 2]) ** 2).components_.round(1)
+    array([[ 0.7,  0. , -0.7,  0. ]])
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        residuals: bool = False,
+        kernel: KernelLike = "linear",
+        alpha: Alpha = "auto",
+    ) -> None:
+        self.n_components = n_components
+        self.residuals = residuals
+        self.kernel = kernel
+        self.alpha = alpha
+
+    def _read_target(self, y: Any) -> Side:
+        return side_of_outputs(read_target(y), "PHD")
+
+    def _extract(self, space: Space, target: Side | None, n_components: int) -> Directions:
+        assert target is not None
+        outputs = target_factor(target)
+        sphere = sphere_of(self, space, 1)
+        if self.residuals:
+            outputs = outputs - _predicted(space, sphere, outputs)
+        hessians = [sphere.image(space.weighted_scatter(y)) / len(y) for y in outputs.T]
+        return sphere.most_curved(hessians, n_components)
+
+    def _check_parameters(self) -> None:
+        check_alpha("PHD", self.alpha)
+
+
+def _predicted(space: Space, sphere: Sphere, outputs: np.ndarray) -> np.ndarray:
+    """Linear regression of the outputs on the coordinates, of shape (m, q)."""
+    cross = space.moments(Form(outputs / space.n_samples)).cross
+    return space.features(sphere.whiten @ (sphere.whiten.T @ cross))

@@ -1,0 +1,94 @@
+"""Sliced inverse regression."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+from depmax._inputs import read_target
+from depmax.dependence.sides import Side
+from depmax.extraction.base import DependenceExtractor
+from depmax.extraction.slicing import groups_of, require_groups, side_of_groups
+from depmax.extraction.sphering import Alpha, check_alpha, sphere_of
+from depmax.extraction.target import target_factor
+from depmax.kernels import KernelLike
+from depmax.pencils import Directions, Form, Space
+
+
+class SIR(DependenceExtractor):
+    """Directions along which the mean of X moves as the target does.
+
+    The rows are cut into slices of similar targets; among directions of unit variance those are
+    chosen along which the means of the slices differ most. Classes are slices as they are, and
+    SIR is then discriminant analysis. Where X is elliptically distributed, the directions lie in
+    the space through which the target depends on X; dependence that is symmetric about the mean
+    leaves no trace in the means, see :class:`PHD`.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Number of features, at most the number of rows and of columns. Beyond the number of slices
+        less one, directions of largest variance follow.
+    n_slices : int, default=10
+        Slices of nearly equal numbers of rows; rows of equal targets share one. Each of several
+        outputs has slices of its own, and their criteria are added. Not used for classes.
+    kernel : kernel, name, callable, transformer or "precomputed", default="linear"
+        A transformer (a map) stands for the inner product of its output.
+    alpha : float or "auto", default="auto"
+        Variance added to every direction of the covariance's range, relative to the mean variance
+        there. ``"auto"``: none where there are fewer columns than rows, less the slices; 10⁻³
+        otherwise, since the covariance within slices is then singular.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        Directions of features with variance 1; with ``kernel="linear"`` only.
+    dependence_ : ndarray of shape (n_components,)
+        Share of each feature's variance that lies between slices, summed over outputs.
+    loadings_, mean_, coordinate_names_
+        See :class:`depmax.extraction.DependenceExtractor`; linear only.
+    kernel_, target_kernel_ : Kernel
+        With every recipe replaced by numbers.
+
+    References
+    ----------
+    K.-C. Li (1991), Sliced inverse regression for dimension reduction.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from depmax import SIR
+    >>> X = np.random.default_rng(0).normal(size=(500, 4))
+    >>> SIR(1).fit(X, np.exp(X[:, 0] - X[:, 2])).components_.round(1)
+    array([[ 0.7,  0. , -0.7,  0. ]])
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        n_slices: int = 10,
+        kernel: KernelLike = "linear",
+        alpha: Alpha = "auto",
+    ) -> None:
+        self.n_components = n_components
+        self.n_slices = n_slices
+        self.kernel = kernel
+        self.alpha = alpha
+
+    def _read_target(self, y: Any) -> Side:
+        groups = groups_of(read_target(y), int(self.n_slices))
+        require_groups(groups, "SIR")
+        return side_of_groups(groups)
+
+    def _extract(self, space: Space, target: Side | None, n_components: int) -> Directions:
+        assert target is not None
+        factor = target_factor(target)
+        cross = space.moments(Form(factor / space.n_samples)).cross
+        return sphere_of(self, space, factor.shape[1]).most_correlated(cross, n_components)
+
+    def _check_parameters(self) -> None:
+        check_alpha("SIR", self.alpha)
+        value = self.n_slices
+        if isinstance(value, bool) or not isinstance(value, Integral) or value < 2:
+            raise ValueError(f"n_slices of SIR must be an integer >= 2, got {value!r}.")

@@ -1,0 +1,99 @@
+"""Targets as groups of samples: classes as they are, numbers cut into slices."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from depmax._inputs import Target
+from depmax.dependence.sides import Side
+from depmax.kernels import Columns, Delta, Linear
+
+
+def sliced(values: np.ndarray, n_slices: int) -> np.ndarray:
+    """Number of the slice of each value, for slices of nearly equal counts.
+
+    Equal values share a slice, that of the middle one of them, so that the order of the samples
+    does not matter; there may be fewer slices then.
+
+    Examples
+    --------
+    >>> sliced(np.array([3.0, 1.0, 2.0, 2.0, 5.0]), 2)
+    array([1, 0, 0, 0, 1])
+    """
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    middle = np.cumsum(counts) - (counts + 1) // 2  # rank of the middle one of equal values
+    sizes = [len(part) for part in np.array_split(np.arange(len(values)), n_slices)]
+    slice_of_rank = np.repeat(np.arange(n_slices), sizes)
+    return np.unique(slice_of_rank[middle][inverse], return_inverse=True)[1]
+
+
+def groups_of(target: Target, n_slices: int) -> list[np.ndarray]:
+    """One grouping of the samples per output: its classes, or slices of its numbers."""
+    if target.kind == "classes":
+        return [target.values]
+    columns = target.values.T
+    if target.kind == "multilabel":
+        return list(columns)
+    return [sliced(column, n_slices) for column in columns]
+
+
+def side_of_groups(groups: list[np.ndarray]) -> Side:
+    """Groupings under the balanced delta kernel, that of the scatter between groups.
+
+    Several groupings are added.
+    """
+    if len(groups) == 1:
+        labels = groups[0]
+        return Side(Delta(weights="balanced").resolve(labels), labels, len(labels))
+    codes = np.column_stack(groups).astype(np.float64)
+    parts = [(f"y{column}", Delta(weights="balanced"), column) for column in range(len(groups))]
+    kernel = Columns(parts, combine="add")
+    return Side(kernel.resolve(codes), codes, len(codes))
+
+
+def outputs_of(target: Target) -> np.ndarray:
+    """Numbers to regress on: outputs in units of their standard deviation, classes as indicators.
+
+    Of shape (m, q); an output that does not vary is zero.
+    """
+    values = target.values
+    if target.kind == "classes":
+        classes, codes = np.unique(values, return_inverse=True)
+        values = np.eye(len(classes))[codes]
+        values = values[:, 1:] if len(classes) == 2 else values
+        return values - values.mean(axis=0)
+    centred = values - values.mean(axis=0)
+    spread = centred.std(axis=0)
+    spread[spread <= 1e-12 * np.abs(values).max(axis=0, initial=0.0)] = np.inf
+    return centred / spread
+
+
+def side_of_outputs(target: Target, name: str) -> Side:
+    """Outputs under the linear kernel."""
+    outputs = outputs_of(target)
+    if not outputs.any():
+        raise ValueError(
+            f"y of {name} is constant (one class or value in all {len(outputs)} rows): nothing can "
+            "depend on it."
+        )
+    return Side(Linear(), outputs, len(outputs))
+
+
+def require_groups(groups: list[np.ndarray], name: str) -> None:
+    """Refuse a target that is the same for all rows."""
+    if all(len(np.unique(group)) < 2 for group in groups):
+        raise ValueError(
+            f"y of {name} has one class or value only: nothing can depend on a constant. At least "
+            "two classes are needed."
+        )
+
+
+def require_classes(target: Target, name: str) -> None:
+    """Refuse numbers, multi-labels and several outputs."""
+    if target.kind != "classes":
+        found = {"numbers": "numbers", "multilabel": "several labels per row"}
+        raise ValueError(
+            f"{name} separates classes, but y holds {found.get(target.kind, 'several outputs')} "
+            f"(Unknown label type): use SIR or HBFE, or turn y into classes, as text or whole "
+            "numbers of at most 20 different values."
+        )

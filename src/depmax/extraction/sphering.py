@@ -1,0 +1,40 @@
+"""What methods share that divide by the variance of a feature: how much variance is added to it."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, Literal
+
+import numpy as np
+
+from depmax.pencils import Space, Sphere
+
+#: Regularisation, or the choice of it.
+Alpha = float | Literal["auto"]
+#: What ``alpha="auto"`` adds where there are as many coordinates as samples, or more.
+SINGULAR = 1e-3
+
+
+def check_alpha(name: str, alpha: Any) -> None:
+    """Refuse what is neither "auto" nor a number >= 0."""
+    if isinstance(alpha, str) and alpha == "auto":
+        return
+    if isinstance(alpha, bool) or not isinstance(alpha, Real) or not 0 <= float(alpha) < np.inf:
+        raise ValueError(f"alpha of {name} must be 'auto' or a number >= 0, got {alpha!r}.")
+
+
+def choose_alpha(extractor: Any, space: Space, n_groups: int) -> float:
+    """The number that ``alpha`` stands for.
+
+    "auto" adds nothing where the features of the kernel are so few that the covariance within
+    ``n_groups`` groups of samples is known, and 10⁻³ where a direction could fit any target.
+    """
+    if extractor.alpha != "auto":
+        return float(extractor.alpha)
+    known = extractor.kernel_.has_features and space.dimension + n_groups <= space.n_samples
+    return 0.0 if known else SINGULAR
+
+
+def sphere_of(extractor: Any, space: Space, n_groups: int) -> Sphere:
+    """The samples sphered, on the range of their covariance."""
+    return Sphere.of_space(space, choose_alpha(extractor, space, n_groups))

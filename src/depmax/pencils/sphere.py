@@ -1,0 +1,156 @@
+"""The pencil (A, B) as an eigenproblem: coordinates in which B is the identity, on its range."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg
+
+from depmax.pencils.dependence import complete
+from depmax.pencils.directions import (
+    TIE,
+    Directions,
+    complete_axes,
+    leading,
+    negligible,
+    rank_of,
+    settle_ties,
+)
+from depmax.pencils.space import Space
+
+
+@dataclass(frozen=True)
+class Sphere:
+    """A basis W of the range of B with Wᵀ(B + αI)W = I.
+
+    Directions are p = Wv with v orthonormal: pᵀAp / pᵀ(B + αI)p is then vᵀ(WᵀAW)v. Where B has no
+    range nothing is divided by α: a direction of no variance is not made to look like one of much.
+    """
+
+    whiten: np.ndarray  # W, shape (s, r)
+    matrix: np.ndarray  # B, shape (s, s)
+    eps: float
+
+    @classmethod
+    def of(
+        cls,
+        matrix: np.ndarray,
+        alpha: float = 0.0,
+        *,
+        eps: float = float(np.finfo(np.float64).eps),
+        noise: np.ndarray | float = 0.0,
+    ) -> Sphere:
+        """Sphere of a positive semidefinite matrix.
+
+        Parameters
+        ----------
+        matrix : ndarray of shape (s, s)
+            B.
+        alpha : float
+            α relative to the mean of the eigenvalues on the range of B.
+        eps : float
+            Relative precision of the matrix.
+        noise : float or ndarray of shape (s,)
+            Diagonal entries up to this are rounding errors.
+
+        Notes
+        -----
+        Without α the answer does not depend on the units of the coordinates, and neither does the
+        range: it is that of the matrix with a diagonal of ones.
+
+        Examples
+        --------
+        >>> Sphere.of(np.diag([4.0, 0.0, 1e-14])).whiten
+        array([[0.e+00, 5.e-01],
+               [0.e+00, 0.e+00],
+               [1.e+07, 0.e+00]])
+        """
+        sizes = np.diag(matrix).copy()
+        varies = sizes > noise
+        scale = np.ones(len(sizes))
+        if alpha == 0:
+            scale[varies] = 1.0 / np.sqrt(sizes[varies])
+        scale[~varies] = 0.0
+        values, axes = linalg.eigh(matrix * np.outer(scale, scale))
+        kept = values > negligible(eps) * values.max(initial=0.0)
+        values, axes = values[kept][::-1], axes[:, kept][:, ::-1]
+        penalty = alpha * values.mean() if len(values) else 0.0
+        whiten = scale[:, np.newaxis] * axes / np.sqrt(values + penalty)
+        return cls(whiten, matrix, eps)
+
+    @classmethod
+    def of_space(cls, space: Space, alpha: float = 0.0) -> Sphere:
+        """Sphere of the covariance S/m of samples; a constant coordinate varies by rounding."""
+        return cls.of(space.covariance, alpha, eps=space.eps, noise=space.rounding)
+
+    @property
+    def rank(self) -> int:
+        """Number r of directions that vary."""
+        return int(self.whiten.shape[1])
+
+    def most_correlated(self, cross: np.ndarray, n_directions: int) -> Directions:
+        """Directions with the largest pᵀCCᵀp / pᵀ(B + αI)p, for C of shape (s, r).
+
+        Then directions of largest variance for their length, since no more depend on the target.
+        """
+        image = self.whiten.T @ cross  # of low rank: its singular vectors, no s × s eigenproblem
+        vectors, roots, _ = linalg.svd(image, full_matrices=False)
+        tolerance = TIE * roots.max(initial=0.0) ** 2
+        vectors = settle_ties(roots**2, vectors, tolerance)[:, : rank_of(image)]
+        directions = self.directions(vectors, n_directions)
+        return Directions(directions, self._moving(np.sum((cross.T @ directions) ** 2, axis=0)))
+
+    def image(self, matrix: np.ndarray) -> np.ndarray:
+        """WᵀAW of a symmetric A of shape (s, s)."""
+        image = self.whiten.T @ matrix @ self.whiten
+        return (image + image.T) / 2
+
+    def most_curved(self, images: list[np.ndarray], n_directions: int) -> Directions:
+        """Directions of the eigenvectors of ΣH² for matrices H in sphered coordinates.
+
+        For one H these are its own eigenvectors, by the size of the eigenvalue.
+        """
+        if len(images) == 1:
+            values, vectors = linalg.eigh(images[0])
+            order = np.argsort(-np.abs(values), kind="stable")
+            values, vectors = np.abs(values[order]), vectors[:, order]
+            vectors = settle_ties(values, vectors, TIE * values.max(initial=0.0))
+        else:
+            squares = sum(image @ image for image in images)
+            values, vectors = leading(squares, self.rank)
+            values = np.sqrt(np.maximum(values, 0.0))
+        reached = np.zeros(n_directions)
+        reached[: len(values)] = values[:n_directions]
+        return Directions(self.directions(vectors[:, :n_directions], n_directions), reached)
+
+    def least(self, matrix: np.ndarray, n_directions: int) -> Directions:
+        """Directions with the smallest pᵀAp / pᵀ(B + αI)p, for a symmetric A of shape (s, s)."""
+        vectors = leading(-self.image(matrix), min(n_directions, self.rank))[1]
+        directions = self.directions(vectors, n_directions)
+        reached = np.einsum("ij,ij->j", directions, matrix @ directions)
+        return Directions(directions, self._moving(reached))
+
+    def directions(self, vectors: np.ndarray, n_directions: int) -> np.ndarray:
+        """Wv of orthonormal vectors v, completed to ``n_directions`` and with pᵀBp = 1.
+
+        First by the directions of largest variance for their length that are left, then, where
+        nothing varies, by coordinate axes, of unit length.
+        """
+        count = min(n_directions, self.rank)
+        if vectors.shape[1] < count:
+            triangle = linalg.qr(self.whiten, mode="r")[0][: self.rank]
+            root = linalg.solve_triangular(triangle, np.eye(self.rank))
+            vectors = complete(vectors, root @ root.T, count, self.eps)  # (WᵀW)⁻¹: variances
+        found = self.whiten @ vectors[:, :count]
+        found /= np.sqrt(np.einsum("ij,ij->j", found, self.matrix @ found))
+        if count < n_directions:
+            range_of = linalg.qr(self.matrix @ self.whiten, mode="economic")[0]
+            missing = n_directions - count
+            still = complete_axes(range_of, self.rank + missing)[:, self.rank :]
+            found = np.column_stack([found, still])
+        return found
+
+    def _moving(self, values: np.ndarray) -> np.ndarray:
+        """Values of directions, 0 for those of no variance, which come last."""
+        return np.where(np.arange(len(values)) < self.rank, values, 0.0)

@@ -1,0 +1,159 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import linalg, sparse
+from sklearn.datasets import load_iris
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
+from depmax import KernelLDA
+from depmax.datasets import load
+from depmax.kernels import Gaussian
+from depmax.maps import KernelMap
+from tests.extraction.oracles import same_up_to_signs
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(60, 5)) @ rng.normal(size=(5, 5)) + 3.0
+CLASSES = np.array(["a", "b", "c", "d"])[2 * (X[:, 1] > 3) + (X[:, 2] > 3)]
+
+
+def scatters(X: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """S_b and S_t of (3.6)."""
+    mean = X.mean(axis=0)
+    means = {label: X[y == label].mean(axis=0) - mean for label in np.unique(y)}
+    between = sum((y == label).sum() * np.outer(mu, mu) for label, mu in means.items())
+    return between, (X - mean).T @ (X - mean)
+
+
+def unit(P: np.ndarray) -> np.ndarray:
+    return P / linalg.norm(P, axis=1, keepdims=True)
+
+
+class TestDefinition:
+    def test_directions_of_scikit_learn(self):
+        iris = load_iris(return_X_y=True)
+        wine = load("wine")
+        for A, y in [(X, CLASSES), iris, (wine.X.astype(float), wine.y)]:
+            count = len(np.unique(y)) - 1
+            lda = LinearDiscriminantAnalysis(solver="eigen").fit(A, y)
+            fitted = KernelLDA(count).fit(A, y)
+            same_up_to_signs(unit(fitted.components_), unit(lda.scalings_.T[:count]), 1e-6)
+            between, total = scatters(A, y)
+            values = linalg.eigh(between, total, eigvals_only=True)[::-1][:count]
+            np.testing.assert_allclose(fitted.dependence_, values, rtol=1e-6)
+
+    def test_features_are_uncorrelated_and_have_variance_one(self):
+        features = KernelLDA(5).fit_transform(X, CLASSES)
+        np.testing.assert_allclose(features.T @ features / len(X), np.eye(5), atol=1e-10)
+
+    @pytest.mark.parametrize("alpha", [0.0, 0.1])
+    def test_no_other_direction_reaches_more(self, alpha):
+        between, total = scatters(X, CLASSES)
+        total = total + alpha * np.trace(total) / 5 * np.eye(5)
+        fitted = KernelLDA(1, alpha=alpha).fit(X, CLASSES)
+
+        def reached(p):
+            return p @ between @ p / (p @ total @ p)
+
+        best = reached(fitted.components_[0])
+        assert best == pytest.approx(linalg.eigh(between, total, eigvals_only=True)[-1])
+        assert all(reached(p) <= best for p in rng.normal(size=(1000, 5)))
+
+    def test_dual_of_the_thesis_with_the_missing_kernel(self):
+        """(3.9): K W_b K q = λ K H K q on the range of K; W_b q = λ W_t q is another problem."""
+        K = Gaussian(2.0)(X)
+        m = len(X)
+        H = np.eye(m) - 1.0 / m
+        E = (CLASSES[:, np.newaxis] == np.unique(CLASSES)).astype(float)
+        F = (E / E.sum(axis=0) - 1.0 / m) * np.sqrt(E.sum(axis=0))
+        values, vectors = linalg.eigh(H @ K @ H)
+        kept = values > 1e-10
+        Z = vectors[:, kept] * np.sqrt(values[kept])
+        ridge = 0.01 * values[kept].mean() * np.eye(kept.sum())
+        expected = linalg.eigh(Z.T @ F @ F.T @ Z, Z.T @ Z + ridge)[1][:, ::-1][:, :3]
+        features = KernelLDA(3, kernel=Gaussian(2.0), alpha=0.01).fit_transform(X, CLASSES)
+        expected = Z @ expected
+        same_up_to_signs(features.T, (expected / expected.std(axis=0)).T, 1e-5)
+        printed = linalg.eig(F @ F.T, H + 1e-9 * np.eye(m))[1][:, 0].real
+        assert abs(np.corrcoef(K @ printed, features[:, 0])[0, 1]) < 0.99
+
+
+class TestRoutes:
+    def test_primal_dual_sparse_and_wide(self):
+        primal = KernelLDA(4, alpha=0.01).fit(X, CLASSES)
+        features = primal.transform(X)
+        K = X @ X.T
+        dual = KernelLDA(4, kernel="precomputed", alpha=0.01).fit_transform(K, CLASSES)
+        same_up_to_signs(dual.T, features.T, 1e-6)
+        rows = sparse.csr_matrix(X)
+        np.testing.assert_allclose(
+            KernelLDA(4, alpha=0.01).fit_transform(rows, CLASSES), features, atol=1e-8
+        )
+        turned = linalg.qr(rng.normal(size=(90, 5)), mode="economic")[0]  # 90 columns of rank 5
+        wide = KernelLDA(4, alpha=0.01).fit_transform(X @ turned.T, CLASSES)
+        same_up_to_signs(wide.T, features.T, 1e-6)
+
+    def test_exact_map_equals_kernel(self):
+        kernel = Gaussian(3.0)
+        direct = KernelLDA(3, kernel=kernel, alpha=0.01).fit_transform(X, CLASSES)
+        mapped = KernelLDA(3, kernel=KernelMap(kernel=kernel), alpha=0.01)
+        same_up_to_signs(mapped.fit_transform(X, CLASSES).T, direct.T, 1e-6)
+
+
+class TestRange:
+    def test_units_of_columns_do_not_matter(self):
+        scales = np.array([1e-9, 1.0, 1e6, 1e-4, 10.0])
+        plain = KernelLDA(5).fit(X, CLASSES)
+        other = KernelLDA(3).fit(X * scales, CLASSES)
+        np.testing.assert_allclose(other.dependence_, plain.dependence_[:3], rtol=1e-8)
+        same_up_to_signs(other.transform(X * scales).T, plain.transform(X)[:, :3].T, 1e-6)
+
+    @pytest.mark.parametrize("constant", [0.1, 1e6 + 0.1])
+    def test_constant_and_repeated_columns_change_nothing(self, constant):
+        more = np.column_stack([X, np.full(60, constant), X[:, 0] - X[:, 1], X[:, 2]])
+        for rows in (more, sparse.csr_matrix(more)):
+            fitted = KernelLDA(3).fit(rows, CLASSES)
+            same_up_to_signs(
+                fitted.transform(rows).T, KernelLDA(3).fit_transform(X, CLASSES).T, 1e-6
+            )
+
+    def test_more_components_than_directions_that_vary(self):
+        more = np.column_stack([X, X[:, 0]])
+        fitted = KernelLDA(6).fit(more, CLASSES)
+        np.testing.assert_allclose(fitted.transform(more)[:, 5], 0.0, atol=1e-8)
+        assert fitted.dependence_[5] == 0.0
+
+    def test_after_the_classes_follow_directions_of_variance(self):
+        many = np.column_stack([10.0 * rng.normal(size=200), rng.normal(size=(200, 3))])
+        y = many[:, 1] > 0
+        fitted = KernelLDA(4).fit(many, y)
+        assert abs(fitted.components_[1, 0]) > 5 * abs(fitted.components_[1, 1:]).max() * 0.01
+        lengths = linalg.norm(fitted.components_[1:], axis=1)
+        assert (np.diff(lengths) > 0).all()  # variance one each, so short ones vary most
+
+    def test_wide_data_are_regularised(self):
+        """Without it classes at random are separated perfectly."""
+        wide = rng.normal(size=(40, 100))
+        y = np.arange(40) % 2
+        assert KernelLDA(1, alpha=0.0).fit(wide, y).dependence_[0] == pytest.approx(1.0)
+        assert KernelLDA(1, alpha=10.0).fit(wide, y).dependence_[0] < 0.99
+        assert KernelLDA(1).fit(wide, y).dependence_[0] < 1.0 - 1e-9
+
+
+class TestRefusals:
+    @pytest.mark.parametrize("alpha", [-1.0, np.nan, "large", None])
+    def test_alpha(self, alpha):
+        with pytest.raises(ValueError, match="alpha of KernelLDA"):
+            KernelLDA(alpha=alpha).fit(X, CLASSES)
+
+    def test_numbers(self):
+        with pytest.raises(ValueError, match=r"numbers.*use SIR"):
+            KernelLDA().fit(X, X[:, 0])
+
+    def test_labels(self):
+        with pytest.raises(ValueError, match="several labels"):
+            KernelLDA().fit(X, X[:, :2] > 0)
+
+    def test_one_class(self):
+        with pytest.raises(ValueError, match="one class"):
+            KernelLDA().fit(X, np.zeros(60, dtype=int))
