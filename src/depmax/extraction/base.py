@@ -205,10 +205,6 @@ class DependenceExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     def _check_parameters(self) -> None:
         """Refuse parameters that do not depend on the data."""
 
-    def _read_target(self, y: Any) -> Side:
-        """The target and its kernel."""
-        return read_target_side(y, self.target_kernel)
-
     # --- what it inherits ------------------------------------------------------------------------
     def _learn(self, X: Any, y: Any) -> tuple[Space, np.ndarray, np.dtype]:
         """Fit; the space, the directions in it, and the precision of the features."""
