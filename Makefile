@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --maxprocesses=2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types layering unit coverage references bench calibrate clean
+.PHONY: help demo test lint types layering unit coverage test-browser references bench calibrate clean
 
 help:
 	@echo "make demo        run examples/demo.py with the library as its users install it"
@@ -18,6 +18,7 @@ help:
 	@echo "make layering    import-linter: which room may import which"
 	@echo "make unit        all tests and doctests, without coverage"
 	@echo "make coverage    all tests and doctests, with coverage"
+	@echo "make test-browser  the report in headless Chromium, installed if it can be"
 	@echo "make references  run tests/references/make_*.py, which compute with other libraries"
 	@echo "make bench       run benchmarks/bench_*.py, side by side with other libraries"
 	@echo "make calibrate   simulate what the tests promise (about ten minutes on two cores)"
@@ -35,6 +36,10 @@ $(VENV)/.demo-stamp: pyproject.toml constraints/ci.txt | $(BIN)/python
 
 $(VENV)/.dev-stamp: pyproject.toml constraints/ci.txt | $(BIN)/python
 	$(PIP) -e ".[dev]"
+	@touch $@
+
+$(VENV)/.browser-stamp: pyproject.toml constraints/ci.txt | $(BIN)/python
+	$(PIP) -e ".[dev,browser]"
 	@touch $@
 
 $(VENV)/.bench-stamp: pyproject.toml constraints/ci.txt | $(BIN)/python
@@ -61,6 +66,18 @@ unit: $(VENV)/.dev-stamp
 
 coverage: $(VENV)/.dev-stamp
 	$(PYTEST) --cov --cov-report=term
+
+# As root on Debian, Chromium and its driver are installed; where they cannot be, this says so.
+test-browser: $(VENV)/.browser-stamp
+	@if ! command -v chromedriver >/dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  { apt-get update -q && timeout 600 apt-get install -y -q --no-install-recommends \
+	    chromium chromium-driver fonts-dejavu-core; } >/dev/null 2>&1 || true; fi
+	@if command -v chromedriver >/dev/null; then \
+	  OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q tests/browser; \
+	else \
+	  echo "NOT TESTED IN A BROWSER: chromium and chromedriver are missing and cannot be" \
+	    "installed here (root and apt-get are needed)."; \
+	fi
 
 references: $(VENV)/.bench-stamp
 	@set -e; for script in tests/references/make_*.py; do \

@@ -73,7 +73,7 @@ def compare(m: int, d: int, draws: int, n_jobs: int, peer_rows: int) -> dict[str
             found.setdefault(name, []).append((recall, pair, seconds))
     return {
         name: {
-            "recall": float(np.mean([recall for recall, _, _ in rows])),
+            "recall": round(float(np.mean([recall for recall, _, _ in rows])), 6),
             "pairs": int(sum(pair for _, pair, _ in rows)),
             "seconds": float(np.median([seconds for _, _, seconds in rows])),
         }

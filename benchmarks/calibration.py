@@ -1,4 +1,4 @@
-"""Do the tests keep what they promise? p-values, false discoveries and power, by simulation.
+"""Do the tests keep what they promise? p-values, false discoveries, ties and power, by simulation.
 
 Writes benchmarks/results/calibration.json and docs/images/power.png. It takes about ten minutes on
 two cores; with ``--only`` the other parts keep their earlier results.
@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import _calibrate_compare as comparing
 import _calibrate_power as shapes
 import _calibrate_pvalues as pvalues
 import _calibrate_screen as screening
@@ -29,6 +30,7 @@ PARTS: dict[str, tuple[Callable[[int, int], Found], Callable[[Found], None]]] = 
         lambda shrink, jobs: screening.discovery_rates(200 // shrink, jobs),
         screening.show,
     ),
+    "ties": (lambda shrink, jobs: comparing.tie_rates(2000 // shrink, jobs), comparing.show),
     "power": (lambda shrink, jobs: shapes.power(200 // shrink, jobs), shapes.show),
 }
 

@@ -3,11 +3,13 @@
     python benchmarks/reproduce.py --list
     python benchmarks/reproduce.py bahsic_table1 --quick
     python benchmarks/reproduce.py bahsic_table1 --sets sonar heart --n-jobs 2
+    python benchmarks/reproduce.py --page
 
 The rows of every data set are kept in benchmarks/results/TABLE.csv as soon as they are complete; a
 later run replaces the sets it computes and leaves the others. Tables of repeated splits also keep
-the value of every split, in TABLE_splits.csv. Sets that do not come with the package are read from
-the folder that the environment variable DEPMAX_DATA names.
+the value of every split, in TABLE_splits.csv. --page writes the tables of docs/reproduction.md from
+these files. Sets that do not come with the package are read from the folder that the environment
+variable DEPMAX_DATA names.
 """
 
 from __future__ import annotations
@@ -18,10 +20,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from _reproduction_page import fill_page
+
 from depmax.evaluation.reproduce import merge, print_table, read_csv, save_csv, tables
 
 RESULTS = Path(__file__).parent / "results"
-IMAGES = Path(__file__).parents[1] / "docs" / "images"
+PAGE = Path(__file__).parents[1] / "docs" / "reproduction.md"
+IMAGES = PAGE.parent / "images"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -30,6 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("table", nargs="?", choices=list(tables()), metavar="TABLE")
     parser.add_argument("--list", action="store_true", help="show the tables and stop")
+    parser.add_argument("--page", action="store_true", help="fill the page of results and stop")
     parser.add_argument("--quick", action="store_true", help="fewer sets and folds; not saved")
     parser.add_argument("--n-jobs", type=int, default=None, metavar="N")
     parser.add_argument("--sets", nargs="+", metavar="NAME", help="only these data sets")
@@ -38,8 +44,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for table in tables().values():
             print(f"{table.name:<20} {table.title}")
         return
+    if options.page:
+        fill_page(PAGE, RESULTS)
+        print(f"Filled: {PAGE}")
+        return
     if options.table is None:
-        parser.error("name a TABLE, or --list")
+        parser.error("name a TABLE, --list or --page")
     table = tables()[options.table]
     path, splits = RESULTS / f"{table.name}.csv", RESULTS / f"{table.name}_splits.csv"
     fresh: list[dict[str, Any]] = []

@@ -29,9 +29,36 @@ from depmax.dependence import (
 )
 
 if TYPE_CHECKING:
-    from depmax.evaluation import Comparison, compare
-    from depmax.extraction import HBFE, HSCA, PHD, SIR, KernelLDA, LinearRegressionFeature
-    from depmax.persistence import load, save
+    from depmax.evaluation import (
+        Comparison,
+        compare,
+    )
+    from depmax.extraction import (
+        HBFE,
+        HSCA,
+        ICAFX,
+        PHD,
+        SIR,
+        SMA,
+        SMC,
+        BoostedLatentFeatures,
+        DeflationFeatures,
+        KernelBoosting,
+        KernelLDA,
+        KernelPLS,
+        LinearRegressionFeature,
+        ReducedKernelOPLS,
+        SparseKernelPLS,
+    )
+    from depmax.pencils.graphs import (
+        GaussianGraph,
+        NeighborGraph,
+        RadiusGraph,
+    )
+    from depmax.persistence import (
+        load,
+        save,
+    )
     from depmax.selection import (
         BAHSIC,
         FOHSIC,
@@ -42,35 +69,80 @@ if TYPE_CHECKING:
         ZeroNormSVM,
     )
 
-#: Names that load a room of their own when first used, so that importing depmax stays fast.
-_ROOMS = dict.fromkeys(
-    ["BAHSIC", "FOHSIC", "R2W2", "DependenceFilter", "HSICLasso", "Relief", "ZeroNormSVM"],
-    "depmax.selection",
-)
-_ROOMS |= dict.fromkeys(
-    ["HBFE", "HSCA", "PHD", "SIR", "KernelLDA", "LinearRegressionFeature"], "depmax.extraction"
-)
-_ROOMS |= dict.fromkeys(["Comparison", "compare"], "depmax.evaluation")
-_ROOMS |= dict.fromkeys(["load", "save"], "depmax.persistence")
+#: Names that are loaded when first asked for, so that ``import depmax`` stays fast.
+_LAZY = {
+    "depmax.evaluation": [
+        "Comparison",
+        "compare",
+    ],
+    "depmax.extraction": [
+        "HBFE",
+        "HSCA",
+        "ICAFX",
+        "PHD",
+        "SIR",
+        "SMA",
+        "SMC",
+        "BoostedLatentFeatures",
+        "DeflationFeatures",
+        "KernelBoosting",
+        "KernelLDA",
+        "KernelPLS",
+        "LinearRegressionFeature",
+        "ReducedKernelOPLS",
+        "SparseKernelPLS",
+    ],
+    "depmax.pencils.graphs": [
+        "GaussianGraph",
+        "NeighborGraph",
+        "RadiusGraph",
+    ],
+    "depmax.persistence": [
+        "load",
+        "save",
+    ],
+    "depmax.selection": [
+        "BAHSIC",
+        "FOHSIC",
+        "R2W2",
+        "DependenceFilter",
+        "HSICLasso",
+        "Relief",
+        "ZeroNormSVM",
+    ],
+}
+_ROOMS = {name: room for room, names in _LAZY.items() for name in names}
 
 __all__ = [
     "BAHSIC",
     "FOHSIC",
     "HBFE",
     "HSCA",
+    "ICAFX",
     "PHD",
     "R2W2",
     "SIR",
+    "SMA",
+    "SMC",
+    "BoostedLatentFeatures",
     "Comparison",
+    "DeflationFeatures",
     "DependenceFilter",
+    "GaussianGraph",
     "HSICLasso",
     "IndependenceTest",
     "Interval",
+    "KernelBoosting",
     "KernelLDA",
+    "KernelPLS",
     "LinearRegressionFeature",
+    "NeighborGraph",
     "PairScreening",
+    "RadiusGraph",
+    "ReducedKernelOPLS",
     "Relief",
     "Screening",
+    "SparseKernelPLS",
     "ZeroNormSVM",
     "__version__",
     "alignment",

@@ -15,7 +15,14 @@ import polars as pl
 import depmax
 
 COMMAND = [sys.executable, "-m", "depmax.cli"]
+#: The library that this test has imported, wherever the process starts.
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(Path(depmax.__file__).parents[1])}
+
+
+def _run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*COMMAND, *arguments], capture_output=True, text=True, env=ENVIRONMENT, cwd=folder
+    )
 
 
 def test_results_and_errors_are_told_apart(tmp_path: Path) -> None:
@@ -66,7 +73,7 @@ def test_ctrl_c_and_a_closed_pipe_are_clean(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["data.parquet"]
     shell = f"{sys.executable} -m depmax.cli screen bundled:sonar --quiet | head -2"
     piped = subprocess.run(
-        shell, shell=True, capture_output=True, text=True, cwd=tmp_path, env=ENVIRONMENT
+        shell, shell=True, capture_output=True, text=True, env=ENVIRONMENT, cwd=tmp_path
     )
     assert piped.stderr == ""
     assert len(piped.stdout.splitlines()) == 2

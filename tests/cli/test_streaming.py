@@ -36,7 +36,7 @@ def test_batches_give_what_the_whole_gives(
     from depmax import load
 
     model = load(tmp_path / "m.skops")
-    names = model.named_steps["prepare"].feature_names_in_
+    names = model.feature_names_in_
     rows = table.with_columns(pl.col("colour", "outcome").cast(pl.Categorical)).select(names)
     whole = model.transform(rows).to_numpy()
     np.testing.assert_allclose(streamed.drop("name").to_numpy(), whole, rtol=1e-6, atol=1e-9)

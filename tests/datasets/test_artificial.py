@@ -11,8 +11,12 @@ import pytest
 from depmax.datasets import (
     Problem,
     make_collinear_classes,
+    make_linear_direction,
     make_mixed,
     make_nonlinear_regression,
+    make_product,
+    make_rings,
+    make_sine_direction,
     make_xor,
 )
 
@@ -35,7 +39,10 @@ def test_problems_of_the_paper_have_two_relevant_of_22_columns(
     assert np.isfinite(X).all()
 
 
-@pytest.mark.parametrize("make", [*PAPER, make_mixed])
+OTHERS = [make_mixed, make_linear_direction, make_sine_direction, make_rings, make_product]
+
+
+@pytest.mark.parametrize("make", [*PAPER, *OTHERS])
 def test_seeds_are_honoured(make: Callable[..., Problem]) -> None:
     one, same, other = (make(50, 30, random_state=seed) for seed in (3, 3, 4))
     np.testing.assert_array_equal(one.X, same.X)
@@ -119,3 +126,21 @@ def test_impossible_sizes_are_refused(make: Callable[..., Problem]) -> None:
         make(0, 30)
     with pytest.raises(ValueError, match="n_features must be at least"):
         make(10, 1)
+
+
+def test_directions_of_the_ica_paper() -> None:
+    X, y = make_linear_direction(2000, random_state=0)
+    np.testing.assert_allclose(np.std(y - 2 * X[:, 0] - 3 * X[:, 2]), 0.1, rtol=0.1)
+    X, y = make_sine_direction(2000, random_state=0, noise=0.0)
+    np.testing.assert_allclose(y, np.sin(X[:, 1] + 2 * X[:, 3]))
+
+
+@pytest.mark.parametrize("make", [make_rings, make_product])
+def test_no_direction_tells_about_rings_and_products(make: Callable[..., Problem]) -> None:
+    X, y = make(4000, random_state=0)
+    assert np.abs(correlations(X, y)).max() < 0.05
+
+
+def test_rings_are_told_by_their_radius() -> None:
+    X, y = make_rings(500, random_state=0)
+    assert ((np.hypot(X[:, 0], X[:, 1]) > 1.5) == y).all()

@@ -1,3 +1,4 @@
+import importlib
 import subprocess
 import sys
 from dataclasses import replace
@@ -216,10 +217,32 @@ def test_quick_artificial(monkeypatch):
     assert ("regression", "Relief") not in ranks
 
 
-def test_the_script_lists_the_tables():
-    script = Path(__file__).parents[2] / "benchmarks" / "reproduce.py"
-    if not script.is_file():
+@pytest.fixture
+def script():
+    path = Path(__file__).parents[2] / "benchmarks" / "reproduce.py"
+    if not path.is_file():
         pytest.skip("benchmarks are not part of the source package")
+    return path
+
+
+def test_the_page_shows_the_results(script, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(script.parent)
+    page = importlib.import_module("_reproduction_page")
+    written = script.parents[1] / "docs" / "reproduction.md"
+    copy = tmp_path / "page.md"
+    copy.write_text(written.read_text(encoding="utf-8").replace("→", "?"), encoding="utf-8")
+    page.fill_page(copy, script.parent / "results")
+    tables_of = [
+        [line for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("|")]
+        for path in (written, copy)
+    ]
+    assert tables_of[0] == tables_of[1]
+    copy.write_text("no tables here", encoding="utf-8")
+    with pytest.raises(ValueError, match="<!-- bahsic_artificial -->"):
+        page.fill_page(copy, script.parent / "results")
+
+
+def test_the_script_lists_the_tables(script):
     shown = subprocess.run([sys.executable, script, "--list"], capture_output=True, text=True)
     assert shown.returncode == 0, shown.stderr
     assert all(name in shown.stdout for name in NAMES)

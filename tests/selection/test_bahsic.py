@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.kernel_ridge import KernelRidge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
@@ -12,6 +13,7 @@ from sklearn.svm import SVC
 from depmax import BAHSIC, FOHSIC, hsic
 from depmax.datasets import load
 from depmax.kernels import Delta, Gaussian, InverseDistance, Kernel, Laplace
+from depmax.selection import significance
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(120, 10))
@@ -180,6 +182,42 @@ def test_auto_stops_where_the_gain_ends() -> None:
     selector = BAHSIC("auto").fit(columns, y)
     assert {1, 7} <= set(np.flatnonzero(selector.support_))
     assert selector.n_features_ <= 4
+
+
+@pytest.mark.parametrize("kind", [BAHSIC, FOHSIC])
+@pytest.mark.parametrize("weights", [(1.0, 1.0, 1.0, 1.0), (1.0, 0.6, 0.4)])
+def test_auto_keeps_weaker_columns_too(kind: type, weights: tuple[float, ...]) -> None:
+    local = np.random.default_rng(4)
+    columns = local.normal(size=(400, 9))
+    y = columns[:, : len(weights)] @ weights + 0.5 * local.normal(size=400)
+    selector = kind("auto", pvalues=False).fit(columns, y)
+    assert np.flatnonzero(selector.support_).tolist() == list(range(len(weights)))
+
+
+def test_auto_judges_by_errors_of_a_ridge_regression() -> None:
+    """The errors that decide are those of scikit-learn's regression of explicit coordinates."""
+    local = np.random.default_rng(0)
+    inputs, outputs = local.normal(size=(60, 3)), local.normal(size=(60, 2))
+    learn, test = slice(0, 40), slice(40, 60)
+    kernel = Gaussian(1.5)(inputs)
+    about = outputs - outputs[learn].mean(axis=0)
+    weights = significance._ridge(
+        kernel[learn, learn], kernel[learn, test], about[learn] @ about[learn].T
+    )
+    scores = []
+    for ratio in significance.RIDGES:
+        penalty = ratio * np.trace(kernel[learn, learn]) / 40
+        smoother = kernel[learn, learn] @ np.linalg.inv(kernel[learn, learn] + penalty * np.eye(40))
+        left = about[learn] - smoother @ about[learn]
+        scores.append(((left**2).sum() / np.trace(np.eye(40) - smoother) ** 2, penalty))
+    ridge = KernelRidge(alpha=min(scores)[1], kernel="precomputed")
+    expected = ridge.fit(kernel[learn, learn], about[learn]).predict(kernel[test, learn])
+    np.testing.assert_allclose(weights.T @ about[learn], expected, atol=1e-8)
+    own, cross = significance._centred(
+        outputs[learn] @ outputs[learn].T, outputs[learn] @ outputs[test].T
+    )
+    np.testing.assert_allclose(own, about[learn] @ about[learn].T, atol=1e-12)
+    np.testing.assert_allclose(cross, about[learn] @ about[test].T, atol=1e-12)
 
 
 def test_auto_keeps_little_when_nothing_depends() -> None:

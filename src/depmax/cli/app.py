@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from depmax.cli.commands.compare import compare
 from depmax.cli.commands.datasets import datasets
 from depmax.cli.commands.fit import fit
 from depmax.cli.commands.methods import methods
@@ -18,7 +19,9 @@ _HELP = """Which few features predict this, how sure are we, and which method sh
 
 [bold]Examples[/]
 
-  depmax screen patients.csv --target outcome
+  depmax compare patients.csv --target outcome
+
+  depmax screen patients.csv -t outcome
 
   depmax select patients.csv -t outcome -n 5 -o few.csv
 
@@ -65,5 +68,5 @@ def _depmax(
     pass
 
 
-for command in (screen, select, fit, transform, methods, datasets, reproduce):
+for command in (compare, screen, select, fit, transform, methods, datasets, reproduce):
     app.command()(command)

@@ -1,4 +1,4 @@
-"""A model from a table: prepared columns, then the method."""
+"""A model from a table: gaps filled, columns on one scale, then the method."""
 
 from __future__ import annotations
 
@@ -6,29 +6,31 @@ from typing import Any
 
 from sklearn.pipeline import Pipeline
 
+from depmax.cli.gaps import FillGaps
 from depmax.cli.methods import role_of
-from depmax.cli.preparation import Preparation
 from depmax.cli.table import Table
+from depmax.evaluation import PrepareColumns
 
 
-def fit_model(
-    table: Table,
-    method: Any,
-    *,
-    scale: bool,
-    impute: str | None,
-) -> Pipeline:
+def fit_model(table: Table, method: Any, *, scale: bool, impute: str | None) -> Pipeline:
     """Fit a method; the pipeline takes a frame with the table's columns and gives one of features.
 
     A selector searches on standardised columns and keeps them as they are: its columns come out
     in their own units.
     """
-    prepared = Preparation(impute=impute, scale=scale).fit(table.X)
-    method.fit(prepared.transform(table.X), table.y)
-    if role_of(type(method)) == "selector" and scale:
-        prepared = Preparation(impute=impute, scale=False).fit(table.X)
+    steps: list[tuple[str, Any]] = []
+    X = table.X
+    if impute is not None:
+        steps.append(("fill", FillGaps(impute)))
+        X = steps[-1][1].fit_transform(X)
+    if scale:
+        prepare = PrepareColumns()
+        X = prepare.fit_transform(X)
+        if role_of(type(method)) != "selector":
+            steps.append(("prepare", prepare))
+    method.fit(X, table.y)
     method.set_output(transform="polars")
-    return Pipeline([("prepare", prepared), ("method", method)])
+    return Pipeline([*steps, ("method", method)])
 
 
 def model_notes(table: Table, method: str, data: str) -> dict[str, Any]:

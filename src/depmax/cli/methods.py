@@ -43,13 +43,23 @@ def role_of(kind: type) -> Role | None:
 def find_method(name: str, role: Role | None = None) -> type:
     """The class of a method by its name, whatever its letters' case."""
     known = methods(role)
-    folded = name.lower().replace("-", "").replace("_", "")
-    if folded in known:
-        return known[folded]
+    if fold(name) in known:
+        return known[fold(name)]
     raise UserError(
         f"--method: no {role or 'method'} is named {name!r}."
-        f"{nearest(folded, [kind.__name__ for kind in known.values()])}"
+        f"{nearest(name, [kind.__name__ for kind in known.values()])}"
     )
+
+
+def fold(name: str) -> str:
+    """A name without case, spaces and hyphens.
+
+    Examples
+    --------
+    >>> fold("HSIC-Lasso")
+    'hsiclasso'
+    """
+    return "".join(letter for letter in name.lower() if letter.isalnum())
 
 
 def build(

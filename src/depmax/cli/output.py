@@ -59,7 +59,7 @@ class Output:
     def counting(self, what: str, total: int | None) -> Iterator[Any]:
         """A bar with the time left, on a terminal only; yields a function that takes a count."""
         if self.quiet or not sys.stderr.isatty():
-            yield lambda done: None
+            yield lambda done, total=None: None
             return
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
         from rich.progress import TimeRemainingColumn as Remaining
@@ -67,7 +67,7 @@ class Output:
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Remaining())
         with Progress(*columns, console=self._err, transient=True) as progress:
             task = progress.add_task(what, total=total)
-            yield lambda done: progress.update(task, completed=done)
+            yield lambda done, total=total: progress.update(task, completed=done, total=total)
 
     # --- results, on standard output
     def result(self, name: str, value: Any, line: str | None = None) -> None:

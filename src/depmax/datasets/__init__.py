@@ -8,8 +8,12 @@ Dataset(sonar: 208 rows, 60 features, 2 classes)
 from depmax.datasets.artificial import (
     Problem,
     make_collinear_classes,
+    make_linear_direction,
     make_mixed,
     make_nonlinear_regression,
+    make_product,
+    make_rings,
+    make_sine_direction,
     make_xor,
 )
 from depmax.datasets.bundled import available, load
@@ -24,7 +28,11 @@ __all__ = [
     "load",
     "load_external",
     "make_collinear_classes",
+    "make_linear_direction",
     "make_mixed",
     "make_nonlinear_regression",
+    "make_product",
+    "make_rings",
+    "make_sine_direction",
     "make_xor",
 ]

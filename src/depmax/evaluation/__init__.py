@@ -6,6 +6,7 @@ from depmax.evaluation.comparison.preparing import NumericTarget, PrepareColumns
 from depmax.evaluation.comparison.problem import Problem
 from depmax.evaluation.comparison.progress import Progress
 from depmax.evaluation.comparison.significance import CorrectedMean, corrected_mean, holm
+from depmax.evaluation.covariance_bound import CovarianceBound, covariance_bound
 from depmax.evaluation.ml_knn import MLkNN
 from depmax.evaluation.multilabel import average_precision, coverage, one_error, ranking_loss
 from depmax.evaluation.stability import Stability, stability, stability_of
@@ -13,6 +14,7 @@ from depmax.evaluation.stability import Stability, stability, stability_of
 __all__ = [
     "Comparison",
     "CorrectedMean",
+    "CovarianceBound",
     "MLkNN",
     "Method",
     "NumericTarget",
@@ -24,6 +26,7 @@ __all__ = [
     "by_ranking",
     "compare",
     "corrected_mean",
+    "covariance_bound",
     "coverage",
     "holm",
     "leading",

@@ -53,7 +53,10 @@ class Method:
 class Space(Protocol):
     """Coordinates of all rows, which may depend on the training rows and on settings."""
 
-    settings: tuple[Setting, ...]
+    @property
+    def settings(self) -> tuple[Setting, ...]:
+        """What ``coordinates`` may be given; of equally good ones the first is chosen."""
+        ...
 
     def coordinates(self, train: np.ndarray, setting: Setting) -> np.ndarray:
         """Coordinates of every row, (n_samples, n_columns)."""

@@ -1,19 +1,40 @@
 """Extractors: one published method per file."""
 
+from depmax.extraction._unmixing import NaturalGradient, QuasiNewton
 from depmax.extraction.base import DependenceExtractor
+from depmax.extraction.boosted_latent_features import BoostedLatentFeatures
+from depmax.extraction.deflation_features import DeflationFeatures
 from depmax.extraction.hbfe import HBFE
 from depmax.extraction.hsca import HSCA
+from depmax.extraction.icafx import ICAFX
+from depmax.extraction.kernel_boosting import KernelBoosting
 from depmax.extraction.kernel_lda import KernelLDA
+from depmax.extraction.kernel_pls import KernelPLS
 from depmax.extraction.linear_regression_feature import LinearRegressionFeature
 from depmax.extraction.phd import PHD
+from depmax.extraction.reduced_kernel_opls import ReducedKernelOPLS
 from depmax.extraction.sir import SIR
+from depmax.extraction.sma import SMA
+from depmax.extraction.smc import SMC
+from depmax.extraction.sparse_kernel_pls import SparseKernelPLS
 
 __all__ = [
     "HBFE",
     "HSCA",
+    "ICAFX",
     "PHD",
     "SIR",
+    "SMA",
+    "SMC",
+    "BoostedLatentFeatures",
+    "DeflationFeatures",
     "DependenceExtractor",
+    "KernelBoosting",
     "KernelLDA",
+    "KernelPLS",
     "LinearRegressionFeature",
+    "NaturalGradient",
+    "QuasiNewton",
+    "ReducedKernelOPLS",
+    "SparseKernelPLS",
 ]

@@ -29,6 +29,14 @@ class FeatureProjection:
         phi = self.kernel.features(rows)
         return safe_sparse_dot(phi, self.weights, dense_output=True) - self.offset
 
+    def in_features(self) -> FeatureProjection:
+        """The same as a product with features."""
+        return self
+
+    def inner(self) -> np.ndarray:
+        """WᵀW of shape (k, k)."""
+        return self.weights.T @ self.weights
+
 
 @dataclass(frozen=True)
 class SampleProjection:
@@ -51,6 +59,17 @@ class SampleProjection:
         else:
             values = self.kernel(rows, self.reference)
         return values @ self.weights - self.offset
+
+    def in_features(self) -> FeatureProjection:
+        """The same as a product with the features φ of the kernel: W = φ(reference)ᵀQ."""
+        assert self.kernel is not None
+        weights = self.kernel.features(self.reference).T @ self.weights
+        return FeatureProjection(self.kernel, np.asarray(weights, dtype=np.float64), self.offset)
+
+    def inner(self) -> np.ndarray:
+        """QᵀKQ of shape (k, k), the inner products of the directions in feature space."""
+        assert self.kernel is not None
+        return self.weights.T @ self.kernel(self.reference) @ self.weights
 
 
 Projection = FeatureProjection | SampleProjection

@@ -46,8 +46,8 @@ class HeatMapDisplay:
     >>> from depmax.plotting import HeatMapDisplay
     >>> display = HeatMapDisplay.from_bands(lambda low, high: -abs(low + high - 20), [5, 9, 12])
     >>> display.values
-    array([[ -6.,  nan],
-           [ -3.,  -1.]])
+    array([[-6., nan],
+           [-3., -1.]])
     """
 
     values: np.ndarray

@@ -3,12 +3,13 @@
 This room knows pictures and no estimator: whoever found something fills a :class:`Report`.
 """
 
-from depmax.report.contents import Column, KeyFigure, Picture, Report, Section, Table
+from depmax.report.contents import Column, KeyFigure, Noted, Picture, Report, Section, Table
 from depmax.report.html import render_html, write_html
 
 __all__ = [
     "Column",
     "KeyFigure",
+    "Noted",
     "Picture",
     "Report",
     "Section",

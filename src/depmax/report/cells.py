@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from depmax.report.contents import Column, Table
+from depmax.report.contents import Column, Noted, Table
 
 
 @dataclass(frozen=True)
@@ -17,6 +17,7 @@ class Cell:
     key: str
     number: bool
     share: float | None = None
+    note: str = ""
 
 
 def cells_of(table: Table) -> list[list[Cell]]:
@@ -29,6 +30,8 @@ def cells_of(table: Table) -> list[list[Cell]]:
 
 def cell_of(value: Any, column: Column) -> Cell:
     """One cell; None and NaN are a dash and sort last."""
+    if isinstance(value, Noted):
+        return Cell(value.text, value.text.lower(), False, note=value.note)
     number = isinstance(value, int | float) and not isinstance(value, bool)
     if value is None or (number and math.isnan(value)):
         return Cell("–", "", number or bool(column.format))

@@ -14,6 +14,14 @@ class Display(Protocol):
 
 
 @dataclass(frozen=True)
+class Noted:
+    """Text of a cell with a quieter line under it."""
+
+    text: str
+    note: str
+
+
+@dataclass(frozen=True)
 class Column:
     """A column of a table."""
 
@@ -28,7 +36,7 @@ class Table:
 
     caption: str
     columns: tuple[Column, ...]
-    rows: tuple[tuple[Any, ...], ...]  # numbers, text, or None for an empty cell
+    rows: tuple[tuple[Any, ...], ...]  # numbers, text, Noted, None if empty
     emphasised: tuple[int, ...] = ()  # rows set apart, such as the best
 
 

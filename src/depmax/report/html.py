@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from importlib import resources
 from pathlib import Path
 
+from depmax._files import replacing
 from depmax.report.cells import cells_of
 from depmax.report.contents import Report
 from depmax.report.svg import draw
@@ -72,22 +71,7 @@ def write_html(report: Report, path: str | Path) -> Path:
     -------
     Path
     """
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"There is no folder {target.parent} to write {target.name} into.")
     text = render_html(report)
-    handle, temporary = tempfile.mkstemp(
-        prefix=f".{target.name}.", suffix=".part", dir=target.parent
-    )
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
-        # mkstemp makes files private; a page is as readable as any new file
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)
-        os.replace(temporary, target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-    return target
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+    return Path(path)

@@ -21,8 +21,8 @@ class BAHSIC(HSICSelector):
     Parameters
     ----------
     n_features_to_select : int, float, "auto" or None, default=None
-        A number, a share, half (None), or as many as rows held out from a search on the other rows
-        show to add dependence ("auto").
+        A number, a share, half (None), or "auto": as many as significantly improve a kernel ridge
+        regression of the target, judged on rows that the search did not see.
     kernel : kernel or name, default="gaussian"
         Kernel of a row. A bandwidth policy (``"median"``, ``"dimension"``, ``"maximize"``) is
         applied anew in every round. Gaussian, polynomial and linear kernels are scored by matrix

@@ -1,10 +1,11 @@
-"""How many units are worth keeping: gains that rows outside the search confirm.
+"""How many units are worth keeping: as long as they help to predict the target on other rows.
 
-The rows are split at random (fixed seed). One half orders the units; on the other half, which the
-order knows nothing of, HSIC₁ of the first t units is a U-statistic with known variance, and so is
-the gain from t to t' units on the same rows. The smallest t is kept from which no larger set gains
-significantly (one-sided normal test, Bonferroni over the sets compared). The normal law holds since
-the first units depend on the target; if they do not, one unit is kept.
+The rows are split at random (fixed seed) and each half in turn orders the units. With the first t
+of them a kernel ridge regression predicts the images ψ(y) of the target (those of its kernel, less
+their mean) and is judged by its squared errors on the other half, a number per row. The smallest t
+is kept from which no larger set has significantly smaller errors (one-sided paired normal test over
+all rows, Bonferroni over the sets compared). Comparing HSIC itself would not do: a weaker unit may
+add information and yet lower a normalised dependence.
 """
 
 from __future__ import annotations
@@ -17,63 +18,105 @@ from scipy import special
 from sklearn.utils import _safe_indexing
 
 from depmax.dependence.sides import Side
-from depmax.dependence.variance import shares_of_rows
 from depmax.kernels.base import Kernel
-from depmax.selection.search import together
+from depmax.selection.search import Setting, together
 from depmax.selection.units import Units
 
 if TYPE_CHECKING:
     from depmax.selection.hsic_selector import HSICSelector
 
 LEVEL = 0.05
-#: Sizes of sets that are compared, at most.
-SIZES = 24
+#: Sets of every size up to this are compared, and as many larger ones.
+SIZES = 12
+#: Rows of each half that the regression uses, at most; the search uses all.
+ROWS = 1000
+#: Ridge penalties to choose from, in units of the mean eigenvalue.
+RIDGES = np.logspace(-4, 3, 15)
 
 
 def significant_units(
     selector: HSICSelector, units: Units, target: Side, recipe: Kernel, X: Any, y: Any
 ) -> int:
-    """Number of leading units beyond which held-out dependence gains nothing."""
+    """Number of leading units beyond which held-out predictions get no better."""
     m = target.n_samples
     if m < 16:
         raise ValueError(f'n_features_to_select="auto" needs at least 16 rows, got {m}.')
-    halves = np.array_split(np.random.default_rng(0).permutation(m), 2)
-    setting = selector._setting(units, target, recipe, halves[0])
-    # interactions, too, are looked for in the first half only
-    rows = None if y is None else _safe_indexing(y, halves[0])
-    order = selector._decide(setting, units, X[halves[0]], rows).order
-    sizes = np.unique(np.geomspace(1, len(order), min(SIZES, len(order))).astype(int))
-    held_out = target.take(halves[1])
-    n = held_out.n_samples
-    projections = []
-    for size in sizes:
-        columns = together(units.columns, order[:size])
-        kernel = setting.resolve(columns)
-        side = Side(kernel, units.X[halves[1]][:, columns], n)
-        shares = shares_of_rows(side, held_out)
-        # first projections of the U-statistic: their mean is HSIC₁, 16 Var/n its variance
-        projections.append(0.5 * ((n - 2) * shares + shares.sum()) / ((n - 1) * (n - 3)))
-    scale = [math.sqrt(_self(units, order[:size], setting, halves[1])) for size in sizes]
-    normalised = np.array(projections) / np.array(scale)[:, np.newaxis]
-    return int(sizes[_first_sufficient(normalised)])
+    first, second = np.array_split(np.random.default_rng(0).permutation(m), 2)
+    sizes = _sizes(len(units.columns))
+    errors = []
+    for rows, others in ((first, second), (second, first)):
+        setting = selector._setting(units, target, recipe, rows)
+        labels = None if y is None else _safe_indexing(y, rows)
+        # everything that decides the order is read off these rows
+        order = selector._decide(setting, units, X[rows], labels).order
+        sets = [together(units.columns, order[:size]) for size in sizes]
+        errors.append(_errors(setting, units.X, sets, target, rows[:ROWS], others[:ROWS]))
+    return int(sizes[_first_sufficient(np.hstack(errors))])
 
 
-def _self(units: Units, chosen: np.ndarray, setting: Any, rows: np.ndarray) -> float:
-    """HSIC₁ of a set with itself, so that sets of any size are compared on one scale."""
-    from depmax.dependence.sums import terms
+def _sizes(count: int) -> np.ndarray:
+    """Sizes of sets to compare: all small ones, then at equal ratios."""
+    if count <= SIZES:
+        return np.arange(1, count + 1)
+    larger = np.geomspace(SIZES, count, SIZES + 1).round().astype(int)
+    return np.unique(np.concatenate([np.arange(1, SIZES), larger]))
 
-    columns = together(units.columns, chosen)
-    side = Side(setting.resolve(columns), units.X[rows][:, columns], len(rows))
-    return max(terms(side, side, unbiased=True).hsic(), np.finfo(float).tiny)
+
+def _errors(
+    setting: Setting,
+    X: Any,
+    sets: list[np.ndarray],
+    target: Side,
+    rows: np.ndarray,
+    others: np.ndarray,
+) -> np.ndarray:
+    """Squared errors of ψ(y) in ``others``, learnt from ``rows``: shape (n_sets, n_others).
+
+    Less ‖ψ(y)‖², which is the same for every set.
+    """
+    both = np.concatenate([rows, others])
+    n = len(rows)
+    learn, test = slice(0, n), slice(n, None)
+    side = target.take(both)
+    own, cross = _centred(side.tile(learn, learn), side.tile(learn, test))
+    result = []
+    for columns in sets:
+        inputs = Side(setting.resolve(columns), X[both][:, columns], len(both))
+        weights = _ridge(inputs.tile(learn, learn), inputs.tile(learn, test), own)
+        fitted = np.einsum("ij,ij->j", weights, own @ weights)
+        result.append(fitted - 2.0 * np.einsum("ij,ij->j", weights, cross))
+    return np.array(result)
 
 
-def _first_sufficient(projections: np.ndarray) -> int:
-    """First set from which no later one gains significantly."""
-    count, n = projections.shape
+def _centred(own: np.ndarray, cross: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Inner products of images about the mean image of the rows that are learnt from."""
+    means = own.mean(axis=0)
+    constant = means.mean()
+    cross = cross - cross.mean(axis=0) - means[:, np.newaxis] + constant
+    return own - means - means[:, np.newaxis] + constant, cross
+
+
+def _ridge(gram: np.ndarray, cross: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """Weights of the learnt rows in every prediction; the penalty has the least GCV score.
+
+    Generalised cross-validation: tr((I-S)L(I-S)) / tr(I-S)², with S the smoother.
+    """
+    values, vectors = np.linalg.eigh(gram)
+    values = np.maximum(values, 0.0)
+    shares = np.einsum("ij,ij->j", vectors, target @ vectors)
+    penalties = RIDGES * max(float(values.mean()), np.finfo(float).tiny)
+    left = penalties[:, np.newaxis] / (values + penalties[:, np.newaxis])  # eigenvalues of I - S
+    best = penalties[int(np.argmin((left**2 @ shares) / left.sum(axis=1) ** 2))]
+    return vectors @ ((vectors.T @ cross) / (values + best)[:, np.newaxis])
+
+
+def _first_sufficient(errors: np.ndarray) -> int:
+    """First set from which no later one has significantly smaller errors."""
+    count, n = errors.shape
     for place in range(count - 1):
-        gains = projections[place + 1 :] - projections[place]
-        errors = 4.0 * gains.std(axis=1) / math.sqrt(n)
+        gains = errors[place] - errors[place + 1 :]
+        spreads = gains.std(axis=1) / math.sqrt(n)
         critical = -special.ndtri(LEVEL / len(gains))
-        if not (gains.mean(axis=1) > critical * errors).any():
+        if not (gains.mean(axis=1) > critical * spreads).any():
             return place
     return count - 1

@@ -208,6 +208,7 @@ class TestTargets:
         found = compare(X, Y, methods, cv=2, dimensions=[3], random_state=0)
         assert not found.failures
         assert found.table["f1_micro" if kind == "multilabel" else "r2"].min() > 0.3
+        assert ("one_error" in found.table.columns) == (kind == "multilabel")
 
 
 class TestTables:
@@ -343,13 +344,18 @@ class TestTrouble:
 
     def test_interruption_keeps_what_is_finished(self, data):
         def stop(state):
-            if state.done == 4:
+            if state.done == last:
                 raise KeyboardInterrupt
 
+        last = 5  # the first method on the third split, which the second has not finished
         found = compare(*data, estimator=GaussianNB(), progress=stop, **QUICK)
         assert not found.complete
-        assert len(found.scores) == 4
-        assert "Interrupted: 2 of 3 splits" in repr(found)
+        assert found.scores["split"].tolist() == [0, 1, 0, 1]
+        assert "Interrupted after 2 of 3 splits." in repr(found)
+        last = 1
+        found = compare(*data, estimator=GaussianNB(), progress=stop, **QUICK)
+        assert found.scores["split"].tolist() == [0]
+        assert "Interrupted after 1 of 3 splits, before PCA." in repr(found)
 
     def test_progress(self, data):
         states = []

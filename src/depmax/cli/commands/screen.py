@@ -50,12 +50,14 @@ def screen(
       depmax screen bundled:sonar | head
     """
     from depmax.cli.asking import ask
-    from depmax.cli.preparation import Preparation
+    from depmax.cli.gaps import FillGaps
     from depmax.dependence import screen as screen_columns
+    from depmax.evaluation import PrepareColumns
 
     out = Output(as_json=as_json, quiet=quiet)
     table = ask(out, data, target, target_type, drop, keep, impute, delimiter, missing)
-    X = Preparation(impute=impute and str(impute), scale=True).fit_transform(table.X)
+    X = table.X if impute is None else FillGaps(str(impute)).fit_transform(table.X)
+    X = PrepareColumns().fit_transform(X)
     with out.working(f"screening {X.width} columns"):
         found = screen_columns(X, table.y, n_jobs=n_jobs)
         joint = _joint_test(X, table.y, table.target.kind, seed, n_jobs)

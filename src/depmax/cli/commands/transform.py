@@ -86,7 +86,7 @@ def transform(
             known = list(source.schema())
             raise DataError(f"--keep: {data} has no column named {name!r}.{nearest(name, known)}")
     wanted = list(dict.fromkeys([*columns, *copied]))
-    fills = getattr(getattr(fitted, "named_steps", {}).get("prepare"), "impute", None) is not None
+    fills = "fill" in getattr(fitted, "named_steps", {})
     rows = 0
     with (
         out.counting("transforming", source.n_rows()) as count,

@@ -7,7 +7,7 @@ from typing import Any
 from depmax.evaluation.comparison.methods import Method, all_columns, by_ranking, leading
 from depmax.evaluation.comparison.preparing import NumericTarget
 from depmax.evaluation.comparison.problem import Problem
-from depmax.extraction import HBFE, HSCA
+from depmax.extraction import HBFE, HSCA, ICAFX, SMA, KernelPLS
 from depmax.selection import BAHSIC, FOHSIC, DependenceFilter, HSICLasso, Relief
 
 #: Rows in a block of HSIC; smaller problems are one block.
@@ -112,6 +112,28 @@ def _extractors() -> tuple[Method, ...]:
             nested=leading,
             takes_sparse=True,
             description="Directions that depend on the target and not on each other.",
+        ),
+        Method(
+            "KernelPLS",
+            lambda count: KernelPLS(count, kernel="gaussian"),
+            nested=leading,
+            suits=lambda problem: problem.n_samples <= BLOCK_ROWS,
+            description="Nonlinear features of the largest covariance with the target.",
+        ),
+        Method(
+            "SMA",
+            lambda count: SMA(count),
+            nested=leading,
+            description="Nonlinear features that need one kernel value each for a new row.",
+        ),
+        Method(
+            "ICAFX",
+            lambda count: ICAFX(count),
+            largest=lambda problem: min(5, all_columns(problem)),
+            suits=lambda problem: (
+                problem.n_samples * problem.n_features <= SMALL_CELLS and problem.n_features <= 30
+            ),
+            description="Supervised independent components.",
         ),
     )
 

@@ -54,7 +54,8 @@ def compare(
         :class:`~depmax.evaluation.Method` declares more.
     estimator : predictor, optional
         Predicts the target from the features. By default a support vector machine with a Gaussian
-        kernel up to 1,000 training rows, ten nearest neighbours up to 20,000, then boosted trees.
+        kernel up to 1,000 training rows, ten nearest neighbours up to 20,000, then boosted trees;
+        nearest neighbours for several numbers, ML-kNN for several labels.
     cv : int, splitter or iterable of (train, test), optional
         Outer splits; by default five folds twice, once from 2,000 rows on.
     inner_cv : int or splitter, optional
@@ -102,7 +103,7 @@ def compare(
     >>> found.table[["method", "dimension"]]
        method  dimension
     0  BAHSIC        5.0
-    1     PCA        3.5
+    1     PCA        2.0
     """
     started = perf_counter()
     problem, target = read_problem(X, y, table=prepare)
@@ -113,7 +114,7 @@ def compare(
     setting = Setting(
         training,
         default_predictor(training) if estimator is None else estimator,
-        read_metrics(scoring, problem.kind),
+        read_metrics(scoring, problem.kind, probabilities=estimator is None),
         dimension_grid(dimensions, training),
         inner_cv,
         _read_tolerance(tolerance),

@@ -113,4 +113,6 @@ def kernel_evaluations(transformer: Any, n_train: int) -> float:
     linear = ("components_", "get_support", "x_rotations_", "scalings_", "ranking_")
     if any(hasattr(transformer, name) for name in linear):
         return 0.0
+    if hasattr(transformer, "kernel_"):
+        return float(n_train)
     return float("nan")

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 from sklearn.metrics import get_scorer, hamming_loss, make_scorer
 
 from depmax._inputs import TargetKind
+from depmax.evaluation.comparison.significance import CorrectedMean
+from depmax.evaluation.multilabel import one_error
 
 Scoring = str | Callable[..., float] | Sequence[str] | Mapping[str, Any] | None
 
@@ -26,10 +29,13 @@ class Metric:
         """The name in words."""
         return LABELS.get(self.name, self.name.replace("_", " "))
 
-    @property
-    def largest(self) -> float:
-        """What no score exceeds, so that no interval should; infinite where that is not known."""
-        return 1.0 if self.name in AT_MOST_ONE else float("inf")
+    def clip(self, found: CorrectedMean) -> CorrectedMean:
+        """The interval without what no score can be."""
+        low, high = BOUNDS.get(self.name, (-np.inf, np.inf))
+        # numpy's minimum and maximum keep NaN
+        return replace(
+            found, low=float(np.maximum(found.low, low)), high=float(np.minimum(found.high, high))
+        )
 
 
 LABELS = {
@@ -42,20 +48,32 @@ LABELS = {
     "hamming_loss": "Hamming loss",
 }
 
-AT_MOST_ONE = frozenset(
-    {*LABELS, "accuracy", "f1", "f1_weighted", "jaccard", "roc_auc"} - {"rmse", "mae"}
-)
+#: Least and largest value of a score, where they are known.
+BOUNDS = dict.fromkeys(
+    ("accuracy", "balanced_accuracy", "f1", "f1_macro", "f1_micro", "f1_weighted", "roc_auc"),
+    (0.0, 1.0),
+) | {"r2": (-np.inf, 1.0), "hamming_loss": (0.0, 1.0), "one_error": (0.0, 1.0)}
 
 
-def default_metrics(kind: TargetKind) -> tuple[Metric, ...]:
-    """The metric that decides, then others to show."""
+def default_metrics(kind: TargetKind, *, probabilities: bool) -> tuple[Metric, ...]:
+    """The metric that decides, then others to show.
+
+    Parameters
+    ----------
+    kind : type of the target
+    probabilities : bool
+        Whether the predictor gives a matrix of probabilities of labels.
+    """
     if kind == "classes":
         names = ("balanced_accuracy", "accuracy", "f1_macro")
         return tuple(Metric(name, get_scorer(name)) for name in names)
     if kind == "multilabel":
         loss = make_scorer(hamming_loss, greater_is_better=False)
         named = tuple(Metric(name, get_scorer(name)) for name in ("f1_micro", "f1_macro"))
-        return (*named, Metric("hamming_loss", loss, -1))
+        found = (*named, Metric("hamming_loss", loss, -1))
+        if not probabilities:
+            return found
+        return (*found, Metric("one_error", score_one_error, -1))
     return (
         Metric("r2", get_scorer("r2")),
         Metric("rmse", get_scorer("neg_root_mean_squared_error"), -1),
@@ -63,13 +81,20 @@ def default_metrics(kind: TargetKind) -> tuple[Metric, ...]:
     )
 
 
-def read_metrics(scoring: Scoring, kind: TargetKind) -> tuple[Metric, ...]:
+def score_one_error(model: Any, X: Any, Y: Any) -> float:
+    """Less the one-error; scikit-learn's scorers take two labels for two classes."""
+    return -one_error(Y, model.predict_proba(X))
+
+
+def read_metrics(
+    scoring: Scoring, kind: TargetKind, *, probabilities: bool = False
+) -> tuple[Metric, ...]:
     """Metrics from scikit-learn's names, a scorer, a list of names or a dictionary of scorers.
 
     The first decides; the others are shown.
     """
     if scoring is None:
-        return default_metrics(kind)
+        return default_metrics(kind, probabilities=probabilities)
     if isinstance(scoring, str):
         return (Metric(scoring, get_scorer(scoring)),)
     if callable(scoring):

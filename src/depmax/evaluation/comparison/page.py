@@ -16,13 +16,15 @@ from depmax.evaluation.comparison.tables import leaderboard_columns, significanc
 from depmax.evaluation.comparison.words import (
     KINDS,
     LEVEL,
+    PERCENT,
     counted,
+    interruption,
     interval,
     listed,
     no_better_than_chance,
     ties_with_best,
 )
-from depmax.report import Column, KeyFigure, Picture, Report, Section, Table
+from depmax.report import Column, KeyFigure, Noted, Picture, Report, Section, Table
 
 if TYPE_CHECKING:
     from depmax.evaluation.comparison.comparison import Comparison
@@ -65,12 +67,12 @@ def answer(findings: Findings) -> tuple[str, ...]:
     sizes = outcomes.dimensions(best)
     size = f" with {np.median(sizes):g} features (median)" if sizes else ""
     first = (
-        f"{best} predicts {comparison.target_name} best on rows it has not seen: {metric} "
-        f"{interval(outcomes.score(best), outcomes.metrics[0].largest)}{size}."
+        f"With {best}, {comparison.target_name} is predicted best on unseen rows: {metric} "
+        f"{interval(outcomes.score(best))}{size}."
     )
     expect = (
-        "The best of many looks better than it is. With the method chosen inside the training "
-        f"rows, the winner reaches {interval(honest)}: expect this on new data."
+        "To name the best of many is optimistic. With the method, too, chosen inside the training "
+        f"rows alone, the score is {interval(honest)}: expect this on new data."
     )
     if no_better_than_chance(comparison):
         expect += (
@@ -90,12 +92,14 @@ def _ties(comparison: Comparison) -> str:
         return "No other method was compared."
     if not ties:
         return (
-            f"It is better than every other method compared ({LEVEL:.0%} level, corrected for "
+            f"It is better than every other method compared ({PERCENT} level, corrected for "
             "overlapping splits and for the number of comparisons)."
         )
+    others = len(names) - 1
+    share = "any" if len(ties) == others else str(len(ties))
     return (
-        f"{counted(len(ties), 'other method')} of {len(names) - 1} cannot be told from it at the "
-        f"{LEVEL:.0%} level: {listed(ties, 6)}."
+        f"These data cannot tell it from {share} of the {counted(others, 'other method')} "
+        f"({PERCENT} level): {listed(ties, 6)}."
     )
 
 
@@ -117,7 +121,7 @@ def _few(findings: Findings) -> str:
         )
     return text + (
         f" Looked at one by one, {screened} of {n_columns} columns depend on the target "
-        f"(false discovery rate {LEVEL:.0%})."
+        f"(false discovery rate {PERCENT})."
     )
 
 
@@ -142,7 +146,7 @@ def key_figures(findings: Findings) -> tuple[KeyFigure, ...]:
             KeyFigure(
                 "columns that depend on the target",
                 f"{found} of {len(findings.names)}",
-                f"each alone, false discovery rate {LEVEL:.0%}",
+                f"each alone, false discovery rate {PERCENT}",
             ),
         ]
     return tuple(figures)
@@ -153,22 +157,21 @@ def leaderboard_section(comparison: Comparison) -> Section:
     outcomes = comparison.outcomes
     columns = leaderboard_columns(outcomes, significance_columns(outcomes))
     first, *others = outcomes.metrics
-    described = {method.name: method.description for method in comparison.methods}
+    notes = {method.name: method.description for method in comparison.methods}
     shown: list[tuple[Column, list[object]]] = [
         (Column("rank", "d"), columns["rank"]),
-        (Column("method"), columns["method"]),
+        (Column("method"), [Noted(name, notes[name]) for name in columns["method"]]),
         (Column(first.label, ".3f", "mean over the test parts"), columns[first.name]),
         (Column("from", ".3f", "95 % interval, corrected for overlapping splits"), columns["low"]),
         (Column("to", ".3f", "95 % interval, corrected for overlapping splits"), columns["high"]),
         (Column("features", "g", "median of the numbers chosen"), columns["dimension"]),
         (
-            Column("p against best", "p", "corrected t-test, Holm's correction over all pairs"),
+            Column("p vs best", "p", "corrected t-test, Holm's correction over all pairs"),
             columns["pvalue_adjusted"],
         ),
         (Column("stability", ".2f", "of the columns kept over splits"), columns["stability"]),
     ]
     shown += [(Column(metric.label, ".3f"), columns[metric.name]) for metric in others]
-    shown.append((Column("what it does"), [described[name] for name in columns["method"]]))
     table = Table(
         f"Methods by mean {first.label} on {counted(len(comparison.splits), 'test part')}. Click "
         "a heading to sort.",
@@ -213,10 +216,7 @@ def trouble_section(comparison: Comparison, notes: tuple[str, ...]) -> Section |
     """What failed, warned or stopped early."""
     text = list(notes)
     if not comparison.complete:
-        done = len({trial.split for trial in comparison.trials})
-        text.append(
-            f"The comparison was interrupted: {done} of {len(comparison.splits)} splits were begun."
-        )
+        text.append(interruption(comparison))
     text += [f"{name} failed and is left out: {why}" for name, why in comparison.failures.items()]
     for name, warned in comparison.warnings.items():
         trials = sum(trial.method == name for trial in comparison.trials)

@@ -54,7 +54,7 @@ def _kept_table(findings: Findings) -> Table:
         (
             Column("rank", "d"),
             Column("column"),
-            Column("score", ".4g", "the selector's own; comparable within a round of its search"),
+            Column("score", ".3g", "the selector's own; comparable within a round of its search"),
             Column("chosen on splits", "bar", "share of the training parts on which it was kept"),
             Column("HSIC alone", ".4f", "dependence of this column alone on the target"),
             Column("p (adjusted)", "p", "of this column alone, adjusted over all columns"),

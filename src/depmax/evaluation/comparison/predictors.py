@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from depmax.evaluation.comparison.problem import Problem
+from depmax.evaluation.ml_knn import MLkNN
 
 #: Up to so many training rows a kernel machine is fast enough to be fitted thousands of times.
 KERNEL_MACHINE_ROWS = 1000
@@ -16,7 +17,8 @@ def default_predictor(problem: Problem) -> Any:
     """A nonlinear predictor without parameters to tune: the features are on trial, not it.
 
     A support vector machine with a Gaussian kernel up to 1,000 training rows, ten nearest
-    neighbours up to 20,000 and for targets with several columns, boosted trees beyond.
+    neighbours up to 20,000 and for targets with several columns (ML-kNN for labels), boosted trees
+    beyond.
     """
     from sklearn.compose import TransformedTargetRegressor
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
@@ -25,12 +27,13 @@ def default_predictor(problem: Problem) -> Any:
     from sklearn.preprocessing import MaxAbsScaler, StandardScaler
     from sklearn.svm import SVC, SVR
 
-    classify = problem.kind in ("classes", "multilabel")
+    classify = problem.kind == "classes"
     scaler = MaxAbsScaler() if problem.sparse else StandardScaler()
     neighbours = min(10, max(1, problem.n_samples // 4))
-    if problem.kind in ("multilabel", "multioutput"):
-        model = KNeighborsClassifier if classify else KNeighborsRegressor
-        return make_pipeline(scaler, model(neighbours))
+    if problem.kind == "multilabel":
+        return make_pipeline(scaler, MLkNN(neighbours))
+    if problem.kind == "multioutput":
+        return make_pipeline(scaler, KNeighborsRegressor(neighbours))
     if problem.n_samples <= KERNEL_MACHINE_ROWS:
         if classify:
             return make_pipeline(scaler, SVC())

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -27,11 +28,18 @@ class Outcomes:
     def of(
         cls, trials: Sequence[Trial], metrics: tuple[Metric, ...], test_per_train: float
     ) -> Outcomes:
-        """Methods that finished every split they were tried on."""
+        """Methods that failed nowhere, on the splits that all of them finished.
+
+        Where an interruption left no such split, each method has the splits it finished.
+        """
         failed = {trial.method for trial in trials if not trial.finished}
+        sound = sorted((t for t in trials if t.method not in failed), key=lambda t: t.split)
+        counts = Counter(trial.split for trial in sound)
+        n_methods = len({trial.method for trial in sound})
+        common = {split for split, count in counts.items() if count == n_methods}
         groups: dict[str, list[Trial]] = {}
-        for trial in sorted(trials, key=lambda trial: trial.split):
-            if trial.method not in failed:
+        for trial in sound:
+            if trial.split in common or not common:
                 groups.setdefault(trial.method, []).append(trial)
         first = metrics[0].name
         order = sorted(groups, key=lambda m: -np.mean([t.scores[first] for t in groups[m]]))
@@ -46,7 +54,7 @@ class Outcomes:
         """Mean score of a method on the test parts, as the metric is shown."""
         metric = metric or self.metrics[0]
         values = np.array([trial.scores[metric.name] for trial in self.by_method[method]])
-        return corrected_mean(metric.sign * values, self.test_per_train)
+        return metric.clip(corrected_mean(metric.sign * values, self.test_per_train))
 
     def difference(self, one: str, other: str) -> CorrectedMean:
         """Mean difference of two methods over the splits that both finished."""
@@ -85,7 +93,7 @@ class Outcomes:
         chosen = [trial.method for trial in winners]
         counts = {method: chosen.count(method) for method in self.names if method in chosen}
         found = corrected_mean(values, self.test_per_train)
-        return replace(found, high=_at_most(found.high, self.metrics[0])), counts
+        return self.metrics[0].clip(found), counts
 
 
 def significance_columns(outcomes: Outcomes) -> dict[str, list[Any]]:
@@ -127,7 +135,7 @@ def leaderboard_columns(
         "method": list(outcomes.names),
         first.name: [score.mean for score in scores],
         "low": [score.low for score in scores],
-        "high": [_at_most(score.high, first) for score in scores],
+        "high": [score.high for score in scores],
     }
     for metric in others:
         columns[metric.name] = [outcomes.score(name, metric).mean for name in outcomes.names]
@@ -158,9 +166,8 @@ def curve_columns(outcomes: Outcomes) -> dict[str, list[Any]]:
         sizes = sorted({size for trial in trials for size in trial.curve})
         for size in sizes:
             values = np.array([trial.curve[size] for trial in trials if size in trial.curve])
-            found = corrected_mean(values, outcomes.test_per_train)
-            high = _at_most(found.high, outcomes.metrics[0])
-            row = (method, size, found.mean, found.low, high, found.n_splits)
+            found = outcomes.metrics[0].clip(corrected_mean(values, outcomes.test_per_train))
+            row = (method, size, found.mean, found.low, found.high, found.n_splits)
             for name, value in zip(columns, row, strict=True):
                 columns[name].append(value)
     return columns
@@ -178,11 +185,6 @@ def score_columns(outcomes: Outcomes) -> dict[str, list[Any]]:
     for metric in outcomes.metrics:
         columns[metric.name] = [metric.sign * trial.scores[metric.name] for trial in trials]
     return columns
-
-
-def _at_most(value: float, metric: Metric) -> float:
-    """An end of an interval, no larger than scores can be."""
-    return float(np.minimum(value, metric.largest))  # NaN stays
 
 
 def _number(value: int | None) -> float:

@@ -23,6 +23,7 @@ KINDS = {
 }
 #: Level at which a difference is called one.
 LEVEL = 0.05
+PERCENT = f"{100 * LEVEL:g} %"
 
 
 def summary(comparison: Comparison) -> str:
@@ -38,15 +39,14 @@ def summary(comparison: Comparison) -> str:
         size, pvalue = columns["dimension"][row], columns["pvalue_adjusted"][row]
         score = columns[metric.name][row]
         lines.append(
-            f"{row + 1:>2}  {name:<{width}}  {score:>17.3f}  {low:>7.3f} – {high:<6.3f}  "
+            f"{row + 1:>2}  {name:<{width}}  {score:>17.3f}  {_ends(low, high):>16}  "
             f"{'all' if np.isnan(size) else f'{size:g}':>8}  "
             f"{'' if np.isnan(pvalue) else f'{pvalue:.2g}':>8}"
         )
     honest = comparison.winner_score
     lines.append(f"The best of these, chosen without the test rows: {interval(honest)}.")
     if not comparison.complete:
-        done = len({trial.split for trial in comparison.trials})
-        lines.append(f"Interrupted: {done} of {len(comparison.splits)} splits were begun.")
+        lines.append(interruption(comparison))
     lines += [f"{name} failed: {reason}" for name, reason in comparison.failures.items()]
     problem = comparison.setting.problem
     n_rows = len(comparison.y)
@@ -57,11 +57,24 @@ def summary(comparison: Comparison) -> str:
     return "\n".join([head, *lines])
 
 
-def interval(found: CorrectedMean, largest: float = float("inf")) -> str:
-    """Mean with its interval, which ends where scores do, as text."""
+def _ends(low: float, high: float) -> str:
+    return "" if np.isnan(low) else f"{low:.3f} – {high:.3f}"
+
+
+def interval(found: CorrectedMean) -> str:
+    """Mean with its interval, as text."""
     if np.isnan(found.error):
         return f"{found.mean:.3f}"
-    return f"{found.mean:.3f} (95 % interval {found.low:.3f} to {min(found.high, largest):.3f})"
+    return f"{found.mean:.3f} (95 % interval {found.low:.3f} to {found.high:.3f})"
+
+
+def interruption(comparison: Comparison) -> str:
+    """How far an interrupted comparison came."""
+    done = max(len(trials) for trials in comparison.outcomes.by_method.values())
+    missing = [m.name for m in comparison.methods if m.name not in comparison.outcomes.names]
+    missing = [name for name in missing if name not in comparison.failures]
+    text = f"Interrupted after {done} of {counted(len(comparison.splits), 'split')}"
+    return f"{text}, before {listed(missing, 6)}." if missing else f"{text}."
 
 
 def counted(count: int, thing: str) -> str:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import csv
-import os
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
+from depmax._files import replacing
 from depmax.evaluation.reproduce.registry import Row, Table
 
 
@@ -31,17 +30,13 @@ def print_table(table: Table, rows: Sequence[Row]) -> None:
 def save_csv(path: Path, rows: Sequence[Row], columns: Sequence[str]) -> None:
     """Write rows to a file, whole or not at all; a list of numbers is one cell, with spaces."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
-    try:
-        with os.fdopen(handle, "w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, columns, extrasaction="ignore", lineterminator="\n")
-            writer.writeheader()
-            writer.writerows({name: _text(row.get(name)) for name in columns} for row in rows)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    with (
+        replacing(path) as temporary,
+        temporary.open("w", newline="", encoding="utf-8") as file,
+    ):
+        writer = csv.DictWriter(file, columns, extrasaction="ignore", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({name: _text(row.get(name)) for name in columns} for row in rows)
 
 
 def read_csv(path: Path) -> list[Row]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.decomposition import PCA
@@ -31,7 +31,7 @@ def hbfe(
     y: np.ndarray,
     count: int,
     unbiased: bool,
-    completion: str = "eigenvectors",
+    completion: Literal["variance", "eigenvectors"] = "eigenvectors",
     **more: Any,
 ) -> Transform:
     """HBFE with eigenvectors of any sign, as published."""

@@ -1,0 +1,100 @@
+"""Fill the tables of docs/reproduction.md from benchmarks/results/*.csv.
+
+A table stands between the lines ``<!-- NAME -->`` and ``<!-- end of NAME -->``, NAME being that of
+its file of results; what lies between is replaced, the text around it is written by hand.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from depmax.evaluation.reproduce import read_csv
+
+Row = dict[str, Any]
+
+#: Numbers of samples that the page shows; the picture has all.
+SIZES = (40, 80, 160, 400)
+PROBLEMS = {"xor": "XOR", "classes": "four classes", "regression": "regression"}
+DASH = "–"
+
+
+def fill_page(page: Path, results: Path) -> None:
+    """Replace every table of the page by what the files of results hold."""
+    text = page.read_text(encoding="utf-8")
+    for name, make in TABLES.items():
+        lines = make(read_csv(results / f"{name}.csv"))
+        table = "\n".join([f"<!-- {name} -->", *lines, f"<!-- end of {name} -->"])
+        marked = re.compile(f"<!-- {name} -->\n.*?<!-- end of {name} -->", re.DOTALL)
+        if len(marked.findall(text)) != 1:
+            raise ValueError(f"{page} needs one pair of lines <!-- {name} --> … for its table.")
+        text = marked.sub(lambda _, table=table: table, text)  # type: ignore[misc]
+    page.write_text(text, encoding="utf-8")
+
+
+def artificial(rows: Sequence[Row]) -> list[str]:
+    """A line per problem and method, a column per number of samples."""
+    lines = markdown_head(["problem", "method", "the paper", *(f"m = {size}" for size in SIZES)])
+    for problem, title in PROBLEMS.items():
+        mine = [row for row in rows if row["dataset"] == problem]
+        for method in dict.fromkeys(row["method"] for row in mine):
+            found = {row["n_samples"]: row for row in mine if row["method"] == method}
+            figures = [_ours(found[size]) if size in found else DASH for size in SIZES]
+            claim = next(iter(found.values()))["claim"]
+            lines.append(markdown_line([title, method, claim, *figures]))
+    return lines
+
+
+def side_by_side(rows: Sequence[Row]) -> list[str]:
+    """A line per data set, a column per method: published → ours."""
+    methods = list(dict.fromkeys(row["method"] for row in rows))
+    lines = markdown_head(["data", *methods])
+    for data in dict.fromkeys(row["dataset"] for row in rows):
+        found = {row["method"]: row for row in rows if row["dataset"] == data}
+        if any(row["ours"] is not None for row in found.values()):
+            cells = [_cell(found[m]) if m in found else DASH for m in methods]
+            lines.append(markdown_line([data, *cells]))
+    return lines
+
+
+def markdown_head(names: Sequence[str]) -> list[str]:
+    """First two lines of a table."""
+    return [markdown_line(names), "|" + "---|" * len(names)]
+
+
+def markdown_line(cells: Sequence[str]) -> str:
+    """One line of a table."""
+    return "| " + " | ".join(cells) + " |"
+
+
+def _cell(row: Row) -> str:
+    parts = [part for part in (_published(row), _ours(row)) if part]
+    if row["ours"] is None and parts:
+        parts.append(DASH)
+    return " → ".join(parts) or DASH
+
+
+def _published(row: Row) -> str:
+    return _figure(row, "published", "published_error", "published_overlap")
+
+
+def _ours(row: Row) -> str:
+    return _figure(row, "ours", "standard_error", "overlap")
+
+
+def _figure(row: Row, value: str, error: str, common: str) -> str:
+    """Value±error and, where the table has it, the number of columns common to all folds."""
+    if row[value] is None:
+        return ""
+    spread = "" if row.get(error) is None else f"±{row[error]:.1f}"
+    genes = "" if row.get(common) is None else f", {row[common]:.0f}"
+    return f"{row[value]:.1f}{spread}{genes}"
+
+
+TABLES: dict[str, Callable[[Sequence[Row]], list[str]]] = {
+    "bahsic_artificial": artificial,
+    "bahsic_table1": side_by_side,
+    "bahsic_microarrays": side_by_side,
+}

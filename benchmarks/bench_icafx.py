@@ -1,0 +1,116 @@
+"""ICAFX beside FastICA: cost of a pass, and of a whole fit, at 100,000 x 50."""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+
+import numpy as np
+from common import at_least, at_most, best_seconds, duration, report_bars, save, table
+from sklearn.decomposition import FastICA
+from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
+
+from depmax import ICAFX
+from depmax.extraction import NaturalGradient, QuasiNewton
+from depmax.extraction._unmixing import Likelihood, sphere, starts
+from depmax.extraction._unmixing.sources import signed_states
+from depmax.pencils import Space
+
+
+def make_data(m: int, d: int) -> tuple[np.ndarray, np.ndarray]:
+    """x = As + Bt: half of the sources with heavy tails, half with light ones."""
+    rng = np.random.default_rng(0)
+    s = np.hstack([rng.laplace(size=(m, d // 2)), rng.uniform(-1, 1, size=(m, d - d // 2))])
+    t = rng.normal(size=m)
+    s[:, 0] += t
+    return s @ rng.normal(size=(d, d)), t
+
+
+def make_likelihood(X: np.ndarray, y: np.ndarray, n_jobs: int) -> Likelihood:
+    space, codes = Space.of_array(X), (y - y.mean())[:, np.newaxis]
+    sphering = sphere(space, codes)
+    inputs, targets = space.features(sphering.inputs), codes @ sphering.targets
+    return Likelihood(inputs, targets, sphering.correlations, 1, 1e-6, n_jobs)
+
+
+def seconds_per_pass(X: np.ndarray, y: np.ndarray, n_jobs: int) -> float:
+    """One visit to all rows: value and gradient, every source with a tail of its own."""
+    likelihood = make_likelihood(X, y, n_jobs)
+    start = next(starts(likelihood, 1, np.random.RandomState(0)))
+    states = signed_states(likelihood.evidence(start))
+    weights = likelihood.pack(start)
+    with threadpool_limits(1):
+        return best_seconds(lambda: likelihood.loss(weights, states), repeats=7)
+
+
+def seconds_per_iteration(X: np.ndarray, few: int = 4) -> float:
+    """FastICA's, from fits with few and with three times as many iterations."""
+
+    def fit(count: int) -> None:
+        FastICA(max_iter=count, tol=0.0, whiten="unit-variance", random_state=0).fit(X)
+
+    short = best_seconds(lambda: fit(few), repeats=3)
+    return (best_seconds(lambda: fit(3 * few), repeats=3) - short) / (2 * few)
+
+
+def main() -> None:
+    """Compare, and print which bars are reached."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--samples", type=int, default=100_000)
+    parser.add_argument("--features", type=int, default=50)
+    parser.add_argument("--threads", type=int, default=2)
+    options = parser.parse_args()
+    m, d, threads = options.samples, options.features, options.threads
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    X, y = make_data(m, d)
+    with threadpool_limits(threads):
+        step = seconds_per_iteration(X)
+        start = time.perf_counter()
+        peer = FastICA(max_iter=1000, tol=1e-4, whiten="unit-variance", random_state=0).fit(X)
+        peer_fit = time.perf_counter() - start
+    one, several = (seconds_per_pass(X, y, n_jobs) for n_jobs in (1, threads))
+    start = time.perf_counter()
+    ours = ICAFX(1, n_jobs=threads).fit(X, y)
+    our_fit = time.perf_counter() - start
+
+    # How many passes the published rule needs for the same likelihood, on fewer rows.
+    likelihood = make_likelihood(X[:5000], y[:5000], threads)
+    first = next(starts(likelihood, 1, np.random.RandomState(0)))
+    best = QuasiNewton().maximize(likelihood, first)
+    published = NaturalGradient(max_iter=5000, tol=0.0).maximize(likelihood, first)
+    rows = [
+        ("FastICA", duration(step), duration(peer_fit), peer.n_iter_),
+        ("ICAFX, one thread", duration(one), "", ""),
+        (f"ICAFX, {threads} threads", duration(several), duration(our_fit), ours.n_passes_),
+    ]
+    table([f"{m} x {d}", "a pass", "whole fit", "passes"], rows)
+    print(
+        f"5,000 rows: mean log likelihood {best.log_likelihood:.4f} after {best.n_passes} passes, "
+        f"{published.log_likelihood:.4f} after {published.n_iter} steps of the published rule"
+    )
+    bars = {
+        "a pass, times as fast as an iteration of FastICA": at_least(step / several, 3),
+        "whole fit, part of FastICA's": at_most(our_fit / peer_fit, 1.0),
+        "steps of the published rule per pass, at most equal likelihood": at_least(
+            published.n_iter / best.n_passes, 20
+        ),
+    }
+    report_bars(bars)
+    result = {
+        "fastica": {"pass": step, "fit": peer_fit, "iterations": int(peer.n_iter_)},
+        "icafx": {"pass_1": one, "pass": several, "fit": our_fit, "passes": ours.n_passes_},
+        "published": {
+            "log_likelihood": published.log_likelihood,
+            "steps": published.n_iter,
+            "quasi_newton": best.log_likelihood,
+            "passes": best.n_passes,
+        },
+        "bars": bars,
+    }
+    save("icafx", {"samples": m, "features": d, "threads": threads, **result})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,201 @@
+"""``depmax compare``: which method finds the best few features of these data."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from depmax.cli import options as o
+from depmax.cli.errors import Code, OutputError, UserError, nearest
+from depmax.cli.guard import guarded
+from depmax.cli.output import Output
+
+if TYPE_CHECKING:
+    from depmax.evaluation import Comparison, Progress
+
+#: Columns of the leaderboard that a terminal shows, beside the scores.
+SHOWN = ("low", "high", "dimension", "pvalue_adjusted", "stability", "fit_seconds")
+
+
+@guarded
+def compare(
+    data: o.Data,
+    target: o.Target = None,
+    *,
+    report: Annotated[
+        str, typer.Option("--report", "-o", metavar="FILE", help="Where the report goes.")
+    ] = "report.html",
+    method: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--method",
+            "-m",
+            help="Compare this method, such as BAHSIC or PCA; may be given again. By default those "
+            "that suit the target and the size of the data.",
+        ),
+    ] = None,
+    dimensions: Annotated[
+        str | None,
+        typer.Option(metavar="N,N,…", help="Numbers of features to try, such as 1,2,5,10."),
+    ] = None,
+    folds: Annotated[
+        int | None,
+        typer.Option(min=2, help="Outer folds, once; by default five folds, on few rows twice."),
+    ] = None,
+    scoring: Annotated[
+        str | None, typer.Option(help="A scorer of scikit-learn, such as roc_auc or r2.")
+    ] = None,
+    target_type: o.Kind = None,
+    drop: o.Drop = None,
+    keep: o.Keep = None,
+    impute: o.Fill = None,
+    delimiter: o.Delimiter = None,
+    missing: o.Missing = None,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of everything random.")] = 0,
+    n_jobs: o.Jobs = None,
+    as_json: o.Json = False,
+    quiet: o.Quiet = False,
+) -> None:
+    """Compare methods on your data: a leaderboard here, and a report to send to a colleague.
+
+    Every method is judged on rows that it has not seen, with its number of features chosen inside.
+    Ctrl-C stops and reports what is finished.
+
+    [bold]Examples[/]
+
+      depmax compare patients.csv --target outcome
+
+      depmax compare genes.parquet -t class --n-jobs -1 --report genes.html
+
+      depmax compare bundled:wine -m BAHSIC -m PCA --dimensions 1,2,5
+    """
+    from depmax.cli.asking import ask
+    from depmax.cli.gaps import FillGaps
+    from depmax.cli.writing.formats import require_place
+    from depmax.evaluation import compare as compare_methods
+
+    out = Output(as_json=as_json, quiet=quiet)
+    methods = _named_methods(method)
+    _require_scorer(scoring)
+    sizes = _sizes(dimensions)
+    place = require_place(report)
+    table = ask(out, data, target, target_type, drop, keep, impute, delimiter, missing)
+    X, notes = table.X, list(table.notes)
+    if impute is not None:
+        X = FillGaps(str(impute)).fit_transform(X)
+        notes.append("Missing values were filled before the rows were split.")
+    with out.counting("comparing", None) as count:
+
+        def listen(state: Progress) -> None:
+            count(state.done, state.total)
+
+        found = compare_methods(
+            X,
+            table.y,
+            methods,
+            cv=folds,
+            scoring=scoring,
+            dimensions=sizes,
+            random_state=seed,
+            n_jobs=n_jobs,
+            progress=listen,
+        )
+    _show(out, found)
+    named = [part for name in table.target_names for part in ("--target", name)]
+    again = ["depmax", "compare", data, *named, "--seed", str(seed)]
+    for name in method or ():
+        again += ["--method", name]
+    with out.working("writing the report"):
+        try:
+            found.to_html(place, command=shlex.join(again), notes=tuple(notes))
+        except OSError as error:
+            raise OutputError(f"Cannot write {place}: {error}") from error
+    _say_next(out, found, data, named)
+    out.result("report", str(place), f"Report: {place.resolve()}")
+    out.finish()
+    if not found.complete:
+        raise typer.Exit(Code.INTERRUPTED)
+
+
+def _show(out: Output, found: Comparison) -> None:
+    rows: list[dict[str, Any]] = _records(found.table)
+    metric = list(rows[0])[2]
+    if out.on_terminal:
+        columns = ("rank", "method", metric, *SHOWN)
+        rows = [{column: row[column] for column in columns} for row in rows]
+    out.table("leaderboard", rows)
+    honest = found.winner_score
+    score = {"mean": honest.mean, "low": honest.low, "high": honest.high}
+    out.result("metric", metric)
+    out.result("best", found.best)
+    out.result(
+        "winner_score",
+        score,
+        f"Best: {found.best}. The best of these methods, chosen without the test rows, scores "
+        f"{honest.mean:.3f} on new rows (95 % interval {honest.low:.3f} to {honest.high:.3f}).",
+    )
+    out.result("significance", _records(found.significance))
+    out.result("failures", found.failures)
+    out.note(f"{name} failed: {why}" for name, why in found.failures.items())
+    out.result("complete", found.complete)
+    if not found.complete:
+        done = len({trial.split for trial in found.trials})
+        out.note([f"Interrupted: {done} of {len(found.splits)} splits were begun."])
+
+
+def _say_next(out: Output, found: Comparison, data: str, target: list[str]) -> None:
+    """The command that puts the best method to work, where it is one of ours."""
+    from depmax.cli.methods import fold, methods
+
+    row = _records(found.table)[0]
+    kind = methods().get(fold(found.best))
+    if kind is not None and row["dimension"] == row["dimension"]:
+        size = str(round(row["dimension"]))
+        command = ["depmax", "fit", data, *target, "--method", kind.__name__, "-n", size]
+        out.say(f"Next: {shlex.join(command)}")
+
+
+def _records(frame: Any) -> list[dict[str, Any]]:
+    """Rows of a frame of polars, which the comparison makes since it was given one."""
+    rows: list[dict[str, Any]] = frame.to_dicts()
+    return rows
+
+
+def _named_methods(names: list[str] | None) -> dict[str, Any] | None:
+    """Methods of the comparison's own catalogue, and every other of depmax, by name."""
+    from depmax.cli.methods import fold, methods
+    from depmax.evaluation.comparison.catalogue import catalogue
+
+    if names is None:
+        return None
+    known: dict[str, Any] = {fold(kind.__name__): kind for kind in methods().values()}
+    shown = {fold(kind.__name__): kind.__name__ for kind in methods().values()}
+    for method in catalogue():
+        known[fold(method.name)], shown[fold(method.name)] = method, method.name
+    found = {}
+    for name in names:
+        if fold(name) not in known:
+            hint = nearest(name, shown.values())
+            raise UserError(f"--method: no method is named {name!r}.{hint}")
+        part = known[fold(name)]
+        found[shown[fold(name)]] = part() if isinstance(part, type) else part
+    return found
+
+
+def _require_scorer(name: str | None) -> None:
+    from sklearn.metrics import get_scorer_names
+
+    if name is not None and name not in get_scorer_names():
+        hint = nearest(name, get_scorer_names())
+        raise UserError(f"--scoring: no scorer is named {name!r}.{hint}")
+
+
+def _sizes(text: str | None) -> list[int] | None:
+    if text is None:
+        return None
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise UserError(f"--dimensions needs whole numbers such as 1,2,5, got {text!r}.") from None

@@ -1,0 +1,199 @@
+"""How much of the covariance of extracted features must remain on new data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_regressor
+from sklearn.utils.validation import check_is_fitted
+
+from depmax.dependence.sides import require_equal_length
+from depmax.extraction.deflation import coded_target
+from depmax.extraction.reading import is_precomputed, read_rows
+
+
+@dataclass(frozen=True)
+class CovarianceBound:
+    """A lower bound of E[y²‖τ(x)‖²] and all its terms."""
+
+    #: Mean of y²‖τ(x)‖² over the training rows.
+    empirical: float
+    #: 2c√(Σ y⁴k(x, x)²)/m, from the Rademacher complexity.
+    complexity: float
+    #: 3cR²√(log(2/δ)/2m), from the deviation of the mean.
+    deviation: float
+    #: Norm c = ‖AᵀKA‖ of the projection.
+    norm: float
+    #: R², the largest y²k(x, x).
+    squared_radius: float
+    #: The bound fails with at most this probability.
+    delta: float
+    n_samples: int
+    #: Whether norm and radius were given, not read off the same rows.
+    fixed_beforehand: bool
+
+    @property
+    def bound(self) -> float:
+        """Empirical - complexity - deviation."""
+        return self.empirical - self.complexity - self.deviation
+
+    @property
+    def is_vacuous(self) -> bool:
+        """Whether the bound says nothing, since y²‖τ‖² is not negative anyway."""
+        return self.bound <= 0
+
+    def __str__(self) -> str:
+        penalties = f"{self.complexity:.4g} - {self.deviation:.4g}"
+        terms = f"{self.empirical:.4g} - {penalties} = {self.bound:.4g}"
+        if self.is_vacuous:
+            verdict = f"vacuous: {terms} is not above zero, which holds without any bound"
+        else:
+            verdict = f"E[y²‖τ‖²] ≥ {terms} with probability {1 - self.delta:g}"
+        if not self.fixed_beforehand:
+            verdict += "; norm and radius were read off the data, so this is an estimate only"
+        return verdict
+
+
+def covariance_bound(
+    extractor: Any,
+    X: Any,
+    y: Any,
+    *,
+    delta: float = 0.1,
+    norm: float | None = None,
+    radius: float | None = None,
+    n_components: int | None = None,
+) -> CovarianceBound:
+    """Lower bound of the expected cumulative square covariance E[y²‖τ(x)‖²] of features.
+
+    With probability 1 - δ over training sets of m rows
+
+    E[y²‖τ‖²] ≥ (1/m)Σ y_i²‖τ(x_i)‖² - (2c/m)√(Σ y_i⁴k(x_i, x_i)²) - 3cR²√(log(2/δ)/2m)
+
+    with the norm c = ‖AᵀKA‖ of the projection and R² = max y²k(x, x).
+
+    Parameters
+    ----------
+    extractor : a fitted extractor
+        Such as SMC, SMA or KernelPLS.
+    X, y : the rows and the target that it was fitted to
+        One target: numbers as they are, two classes as -1 and +1.
+    delta : float, default=0.1
+    norm, radius : float, optional
+        c and R. The theorem needs them fixed before the data are seen; those of the data are taken
+        where none are given, and the answer says so. Values that the data exceed are refused.
+    n_components : int, optional
+        Use this many of the features.
+
+    Returns
+    -------
+    CovarianceBound
+        With every term. At thousands of rows the bound is mostly vacuous, and then says so.
+
+    Notes
+    -----
+    Centred features have an offset, τ = φᵀW - b. It counts as one more coordinate, so that
+    k(x, x) + 1 takes the place of k(x, x) and AᵀKA + bbᵀ that of AᵀKA. Note that y²‖τ‖² is no
+    squared covariance: its mean is large also for features that do not depend on y.
+
+    References
+    ----------
+    C. Dhanjal, S. Gunn, J. Shawe-Taylor (2009), Efficient sparse kernel feature extraction based on
+    partial least squares, theorem 5.5.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from depmax import SMC
+    >>> from depmax.evaluation import covariance_bound
+    >>> X = np.random.default_rng(0).normal(size=(100, 2))
+    >>> y = X[:, 0] > 0
+    >>> covariance_bound(SMC(2, random_state=0).fit(X, y), X, y).is_vacuous
+    True
+    """
+    projection, kernel = _parts(extractor)
+    if isinstance(delta, bool) or not isinstance(delta, Real) or not 0 < float(delta) < 1:
+        raise ValueError(f"delta must be a probability, 0 < delta < 1, got {delta!r}.")
+    count = _count(n_components, projection.weights.shape[1])
+    target = coded_target(y, whole_numbers_are_numbers=is_regressor(extractor))
+    if target.values.shape[1] != 1:
+        raise ValueError(
+            f"covariance_bound is for one target, but y has {target.values.shape[1]} columns or "
+            "classes: call it once for each."
+        )
+    rows = read_rows(extractor, X, extractor._abilities())
+    m = int(rows.shape[0])
+    require_equal_length(m, target.n_samples)
+    squares = np.square(target.values[:, 0])  # y²
+    features = np.asarray(extractor.transform(X), dtype=np.float64)[:, :count]
+    offset = projection.offset[:count]
+    has_offset = bool(np.any(offset))
+    lengths = np.asarray(kernel.diag(rows[:]), dtype=np.float64) + has_offset  # k(x, x)
+    metric = projection.inner()[:count, :count] + np.outer(offset, offset)
+    c, squared_radius, fixed = _fixed(
+        float(np.linalg.norm(metric)), float((squares * lengths).max()), norm, radius
+    )
+    return CovarianceBound(
+        empirical=float(squares @ np.square(features).sum(axis=1)) / m,
+        complexity=2 * c / m * float(np.sqrt(np.sum(np.square(squares * lengths)))),
+        deviation=3 * c * squared_radius * float(np.sqrt(np.log(2 / float(delta)) / (2 * m))),
+        norm=c,
+        squared_radius=squared_radius,
+        delta=float(delta),
+        n_samples=m,
+        fixed_beforehand=fixed,
+    )
+
+
+def _parts(extractor: Any) -> tuple[Any, Any]:
+    """Projection and kernel of a fitted extractor that has both."""
+    check_is_fitted(extractor)
+    if not hasattr(extractor, "_projection"):
+        raise TypeError(
+            "covariance_bound is for depmax's extractors, whose features are linear in a kernel's "
+            f"feature space, such as SMC or KernelPLS; got {type(extractor).__name__}."
+        )
+    if is_precomputed(extractor.kernel):
+        raise ValueError(
+            'covariance_bound needs k(x, x) of the rows, which kernel="precomputed" does not keep: '
+            "fit with the kernel itself, or with Precomputed(matrix) and row numbers as X."
+        )
+    return extractor._projection, extractor.kernel_
+
+
+def _count(n_components: int | None, available: int) -> int:
+    if n_components is None:
+        return available
+    if (
+        isinstance(n_components, bool)
+        or not isinstance(n_components, Integral)
+        or not 1 <= n_components <= available
+    ):
+        raise ValueError(
+            f"n_components must be an integer from 1 to {available}, the number of features, got "
+            f"{n_components!r}."
+        )
+    return int(n_components)
+
+
+def _fixed(
+    own_norm: float, own_squared_radius: float, norm: float | None, radius: float | None
+) -> tuple[float, float, bool]:
+    """Norm c, R², and whether both were given; given ones must cover those of the data."""
+    slack = 1 + 1e-9
+    if norm is not None and not float(norm) * slack >= own_norm:
+        raise ValueError(
+            f"norm={norm!r} is less than that of this projection, {own_norm:.6g}: the theorem is "
+            "for a class of projections that contains it."
+        )
+    if radius is not None and not float(radius) ** 2 * slack >= own_squared_radius:
+        raise ValueError(
+            f"radius={radius!r} is less than that of the rows, {own_squared_radius**0.5:.6g}: "
+            "every yφ(x) must lie inside."
+        )
+    c = own_norm if norm is None else float(norm)
+    squared = own_squared_radius if radius is None else float(radius) ** 2
+    return c, squared, norm is not None and radius is not None

@@ -1,0 +1,213 @@
+"""The likelihood of supervised independent components, and its gradient, from one pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg
+
+from depmax._threads import map_threads
+from depmax.extraction._unmixing.sources import SUB, SUPER, Evidence, log_normaliser
+
+#: Samples of a block: with fifty columns in float32 a block and its sources fit in the cache.
+BLOCK = 2048
+#: Parts that threads may take; their sums are added in order, so threads change no digit.
+PARTS = 8
+#: Numbers in memory from which a pass runs in single precision. Its rounding errors, 1e-7 each,
+#: average out over the rows, and second moments are always in double precision.
+MANY = 2_000_000
+
+
+@dataclass(frozen=True)
+class Unmixing:
+    """u = Cx + Dr: weights of the white inputs and of the white residuals of the targets."""
+
+    inputs: np.ndarray  # C, shape (N, N)
+    targets: np.ndarray  # D, shape (N, q); rows from n_components on are zero
+
+
+class Likelihood:
+    """-log|det W| - mean Σ log p(u) + α‖W‖²/2 of u = Wx + Vt, for white x and t.
+
+    The weights are sought in other coordinates: with r = (t - ρx/(1+α))/σ, the standardised
+    residual of t given x, u = Cx + Dr and W = C - D(ρ/((1+α)σ)). Since (x, r) is white, the data
+    term has curvature near one in all directions, also where t is almost a function of x and W, V
+    are large and nearly cancel.
+
+    Parameters
+    ----------
+    inputs : ndarray of shape (m, N)
+    targets : ndarray of shape (m, q)
+    correlations : ndarray of shape (min(N, q),)
+        ρ, see ``Sphering``.
+    n_components : int
+        Rows of W that belong to V.
+    alpha : float
+        Variance of a noise that every white input is taken to carry. Without it the likelihood of
+        a target that is a linear function of the inputs is unbounded.
+    n_jobs : int or None
+    """
+
+    def __init__(
+        self,
+        inputs: np.ndarray,
+        targets: np.ndarray,
+        correlations: np.ndarray,
+        n_components: int,
+        alpha: float,
+        n_jobs: int | None,
+    ) -> None:
+        self.n_samples, self.n_inputs = inputs.shape
+        self.n_targets = targets.shape[1]
+        self.n_components = n_components
+        self.alpha = alpha
+        self._n_jobs = n_jobs
+        paired = np.zeros(self.n_targets)
+        paired[: len(correlations)] = correlations
+        self.scale = np.sqrt(1.0 - paired**2 / (1.0 + alpha))  # σ, shape (q,)
+        self.slope = paired / (1.0 + alpha)  # shape (q,)
+        #: W = C - D·back, shape (q, N)
+        self.back = np.zeros((self.n_targets, self.n_inputs))
+        np.fill_diagonal(self.back, self.slope / self.scale)
+        residuals = targets.copy()
+        width = min(self.n_targets, self.n_inputs)
+        residuals[:, :width] -= self.slope[:width] * inputs[:, :width]
+        self._hold(np.hstack([inputs, residuals / self.scale]))
+
+    def _hold(self, samples: np.ndarray) -> None:
+        self.second_moments = samples.T @ samples / self.n_samples
+        self.dtype = np.dtype(np.float32 if samples.size >= MANY else np.float64)
+        starts = range(0, self.n_samples, BLOCK)
+        blocks = [
+            np.ascontiguousarray(samples[start : start + BLOCK].T, dtype=self.dtype)
+            for start in starts
+        ]
+        size = -(-len(blocks) // PARTS)
+        self._parts = [blocks[first : first + size] for first in range(0, len(blocks), size)]
+
+    # --- coordinates ----------------------------------------------------------------------------
+    @property
+    def n_weights(self) -> int:
+        """Length of the vector of free weights."""
+        return self.n_inputs**2 + self.n_components * self.n_targets
+
+    def pack(self, unmixing: Unmixing) -> np.ndarray:
+        """Free weights as one vector."""
+        return np.concatenate(
+            [unmixing.inputs.ravel(), unmixing.targets[: self.n_components].ravel()]
+        )
+
+    def unpack(self, weights: np.ndarray) -> Unmixing:
+        """The inverse of ``pack``."""
+        size = self.n_inputs**2
+        inputs = weights[:size].reshape(self.n_inputs, self.n_inputs)
+        targets = np.zeros((self.n_inputs, self.n_targets))
+        targets[: self.n_components] = weights[size:].reshape(self.n_components, self.n_targets)
+        return Unmixing(inputs, targets)
+
+    def published(self, unmixing: Unmixing) -> tuple[np.ndarray, np.ndarray]:
+        """W and V of the paper."""
+        weights = unmixing.inputs - unmixing.targets @ self.back
+        return weights, unmixing.targets / self.scale
+
+    def of_published(self, weights: np.ndarray, target_weights: np.ndarray) -> Unmixing:
+        """The inverse of ``published``."""
+        targets = target_weights * self.scale
+        return Unmixing(weights + targets @ self.back, targets)
+
+    # --- values ---------------------------------------------------------------------------------
+    def loss(self, weights: np.ndarray, states: np.ndarray) -> tuple[float, np.ndarray]:
+        """Penalised mean of -log p(x | t) and its gradient, by free weights."""
+        unmixing = self.unpack(weights)
+        matrix, _ = self.published(unmixing)
+        sign, log_determinant = np.linalg.slogdet(matrix)
+        if sign == 0 or not np.isfinite(log_determinant):
+            return np.inf, np.zeros_like(weights)
+        value, slopes = self.data_term(unmixing, states)
+        value += 0.5 * self.alpha * float((matrix**2).sum()) - float(log_determinant)
+        by_matrix = self.alpha * matrix - linalg.inv(matrix).T
+        count = self.n_components
+        by_inputs = slopes[:, : self.n_inputs] + by_matrix
+        by_targets = slopes[:count, self.n_inputs :] - by_matrix[:count] @ self.back.T
+        return value, np.concatenate([by_inputs.ravel(), by_targets.ravel()])
+
+    def log_likelihood(self, unmixing: Unmixing, states: np.ndarray) -> float:
+        """Mean of log p(x | t) over samples, without penalty."""
+        matrix, _ = self.published(unmixing)
+        return float(np.linalg.slogdet(matrix)[1]) - self.data_term(unmixing, states)[0]
+
+    def data_term(self, unmixing: Unmixing, states: np.ndarray) -> tuple[float, np.ndarray]:
+        """Mean of -Σ log p(u), and its gradient by (C, D), of shape (N, N + q)."""
+        both = np.hstack([unmixing.inputs, unmixing.targets])
+        slopes = both @ self.second_moments
+        value = 0.5 * float(np.einsum("ij,ij->", slopes, both)) + log_normaliser(states)
+        # Sources with light tails after those with heavy ones; Gaussian ones need no pass.
+        order = np.concatenate([np.flatnonzero(states == kind) for kind in (SUPER, SUB)])
+        if len(order):
+            n_super = int((states == SUPER).sum())
+            rows = both[order].astype(self.dtype)
+            results = map_threads(
+                lambda blocks: _pass(rows, n_super, blocks), self._parts, self._n_jobs
+            )
+            value += sum(result[0] for result in results) / self.n_samples
+            curved = np.sum([result[1] for result in results], axis=0) / self.n_samples
+            slopes[order] += curved * states[order, np.newaxis]
+        return value, slopes
+
+    def evidence(self, unmixing: Unmixing) -> Evidence:
+        """What the samples say about the tails of every source."""
+        rows = np.hstack([unmixing.inputs, unmixing.targets]).astype(self.dtype)
+        results = map_threads(lambda blocks: _tails(rows, blocks), self._parts, self._n_jobs)
+        sums = np.sum([result[0] for result in results], axis=0)
+        products = np.sum([result[1] for result in results], axis=0)
+        return Evidence.of_moments(sums, products, self.n_samples)
+
+
+def _pass(rows: np.ndarray, n_super: int, blocks: list[np.ndarray]) -> tuple[float, np.ndarray]:
+    """Σ ±log cosh u over sources and samples, and Σ tanh(u)sᵀ of shape (n_rows, N + q).
+
+    With e = exp(-2|u|), log cosh u = |u| + log(1 + e) - log 2 and tanh|u| = 2/(1 + e) - 1: one
+    exponential per number, and one logarithm per sample, of a product of factors up to 2.
+    """
+    count = len(rows)
+    group = 100 if rows.dtype == np.float32 else 1000  # 2^group must not overflow
+    signs = [(slice(0, n_super), 1.0), (slice(n_super, count), -1.0)]
+    value = 0.0
+    slopes = np.zeros((count, blocks[0].shape[0]))
+    sources = np.empty((count, blocks[0].shape[1]), dtype=rows.dtype)
+    scratch = np.empty_like(sources)
+    for block in blocks:
+        n_columns = block.shape[1]
+        u, e = sources[:, :n_columns], scratch[:, :n_columns]
+        np.matmul(rows, block, out=u)
+        np.abs(u, out=e)
+        for part, sign in signs:
+            value += sign * float(e[part].sum(dtype=np.float64))
+        np.multiply(e, -2.0, out=e)
+        np.exp(e, out=e)
+        e += 1.0
+        for part, sign in signs:
+            for first in range(part.start, part.stop, group):
+                factors = e[first : min(first + group, part.stop)]
+                product = np.multiply.reduce(factors, axis=0)
+                value += sign * float(np.log(product).sum(dtype=np.float64))
+        np.divide(2.0, e, out=e)
+        e -= 1.0
+        np.copysign(e, u, out=e)
+        slopes += e @ block.T
+        value -= (2 * n_super - count) * n_columns * np.log(2.0)
+    return value, slopes
+
+
+def _tails(rows: np.ndarray, blocks: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Sums (3, N) and sums of products (3, 3, N) of sech²u, u² and u tanh u."""
+    sums = np.zeros((3, len(rows)))
+    products = np.zeros((3, 3, len(rows)))
+    for block in blocks:
+        u = rows @ block
+        bend = np.tanh(u)
+        parts = np.stack([1.0 - bend**2, u**2, u * bend])
+        sums += parts.sum(axis=2, dtype=np.float64)
+        products += np.einsum("ain,bin->abi", parts, parts)
+    return sums, products

@@ -1,0 +1,235 @@
+"""What the deflation methods share: a coded target, orthogonal features, and how they end."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from depmax.dependence.resolve import maximizer
+from depmax.dependence.sides import Side, require_equal_length
+from depmax.extraction.base import DependenceExtractor
+from depmax.extraction.deflation.images import FeatureImages, Images
+from depmax.extraction.deflation.orthogonal import OrthogonalFeatures
+from depmax.extraction.deflation.target import CodedTarget, coded_target
+from depmax.extraction.loadings import coordinate_names
+from depmax.extraction.projection import Projection
+from depmax.extraction.reading import is_precomputed, read_training
+from depmax.kernels import Precomputed, as_kernel
+from depmax.pencils import Space, signs
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What sums over the rows tell about features that are not made yet."""
+
+    covariances: np.ndarray  # YᵀT, shape (r, k)
+    squares: np.ndarray  # ‖τ_j‖², shape (k,)
+    loadings: np.ndarray  # P, shape (D, k)
+    mean: np.ndarray  # of the features of the kernel, shape (D,)
+    space: Space  # the rows, from which T can be made
+
+    def times(self, factors: np.ndarray) -> Summary:
+        """Every feature multiplied by a number."""
+        return replace(
+            self,
+            covariances=self.covariances * factors,
+            squares=self.squares * factors**2,
+            loadings=self.loadings / factors,
+        )
+
+
+@dataclass(frozen=True)
+class Extracted:
+    """The projection that makes features, and those of the training rows or their summary."""
+
+    projection: Projection
+    made: np.ndarray | None  # T, shape (m, k)
+    summary: Summary | None = None
+
+    @classmethod
+    def of(cls, images: Images, directions: np.ndarray, found: OrthogonalFeatures) -> Extracted:
+        """From the end of the deflation loop."""
+        if found.count == 0:
+            return cls(images.project(directions, np.zeros(0)), found.features)
+        projection = images.project(found.conjugate(directions), found.offset)
+        return cls(projection, found.features)
+
+    @property
+    def count(self) -> int:
+        """Number of features k."""
+        return int(self.projection.weights.shape[1])
+
+    @property
+    def features(self) -> np.ndarray:
+        """T of shape (m, k)."""
+        if self.made is not None:
+            return self.made
+        assert self.summary is not None
+        return self.summary.space.features(self.projection.weights)
+
+    @property
+    def squares(self) -> np.ndarray:
+        """‖τ_j‖², of shape (k,)."""
+        if self.summary is not None:
+            return self.summary.squares
+        return np.square(self.features).sum(axis=0)
+
+    def covariances(self, target: np.ndarray) -> np.ndarray:
+        """YᵀT of shape (r, k)."""
+        return target.T @ self.features if self.summary is None else self.summary.covariances
+
+    def times(self, factors: np.ndarray) -> Extracted:
+        """Every feature multiplied by a number."""
+        if (factors == 1).all():
+            return self
+        projection = replace(
+            self.projection,
+            weights=self.projection.weights * factors,
+            offset=self.projection.offset * factors,
+        )
+        made = None if self.made is None else self.made * factors
+        summary = None if self.summary is None else self.summary.times(factors)
+        return Extracted(projection, made, summary)
+
+
+class DeflationExtractor(DependenceExtractor):
+    """Base of the deflation methods: a subclass implements ``_features``.
+
+    Attributes
+    ----------
+    dependence_ : ndarray of shape (n_components,)
+        HSIC₀ of each feature and the target with linear kernels, ‖Yᵀτ_j‖²/(m - 1)²; without a
+        target, of each feature and the inputs.
+    """
+
+    center: bool = True
+    #: Whether labels that are whole numbers are numbers.
+    _regresses = False
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the features.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features), or objects
+            With ``kernel="precomputed"`` the kernel matrix of shape (n_samples, n_samples).
+        y : target of any type
+
+        Returns
+        -------
+        self
+        """
+        self._fit(X, y)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
+        """Find the features and return those of the training rows.
+
+        Parameters
+        ----------
+        X, y : as in ``fit``
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+        """
+        found, dtype = self._fit(X, y)
+        return found.features.astype(dtype, copy=False)
+
+    # --- what a subclass implements --------------------------------------------------------------
+    def _features(self, side: Side, target: CodedTarget | None, n_components: int) -> Extracted:
+        """At most ``n_components`` features; none where nothing depends on the target."""
+        raise NotImplementedError
+
+    def _keep_more(self, found: Extracted, target: CodedTarget | None) -> None:
+        """Remember what this method offers beside the features."""
+
+    # --- what it inherits ------------------------------------------------------------------------
+    def _fit(self, X: Any, y: Any) -> tuple[Extracted, np.dtype]:
+        self._check_parameters()
+        self._check_n_components()
+        needs_target = self._supervised or y is not None
+        target = self._read_target(y) if needs_target else None
+        training = read_training(self, X, self.kernel)
+        choose = None
+        if target is not None:
+            require_equal_length(training.n_samples, target.n_samples)
+            choose = maximizer(Side(as_kernel("linear"), target.values, target.n_samples))
+        side = Side(
+            training.recipe.resolve(training.rows, choose), training.rows, training.n_samples
+        )
+        # A kernel matrix that was passed as X is not kept.
+        self.kernel_ = Precomputed() if self._precomputed else side.kernel
+        self._check_n_components(side)
+        found = self._features(side, target, int(self.n_components))
+        self._warn_if_fewer(found.count)
+        if self._is_linear:
+            found = replace(found, projection=found.projection.in_features())
+        found = found.times(self._signs(found, target))
+        self._projection = found.projection
+        self._n_features_out = found.count
+        self._keep_views(side, found, target)
+        self._keep_more(found, target)
+        return found, training.dtype
+
+    def _read_target(self, y: Any) -> CodedTarget:
+        return coded_target(y, whole_numbers_are_numbers=self._regresses)
+
+    @property
+    def _is_linear(self) -> bool:
+        """Whether features are linear in the columns of X."""
+        return self._abilities().changes_by == "shares"
+
+    @property
+    def _precomputed(self) -> bool:
+        return is_precomputed(self.kernel)
+
+    def _signs(self, found: Extracted, target: CodedTarget | None) -> np.ndarray:
+        """Signs that make the largest covariance with a column of the target positive."""
+        if target is None or not self._supervised:
+            return signs(found.projection.weights)
+        return signs(found.covariances(target.values))
+
+    def _keep_views(self, side: Side, found: Extracted, target: CodedTarget | None) -> None:
+        scale = float(side.n_samples - 1) ** 2
+        if target is not None:
+            covariances = found.covariances(target.values)
+            self.dependence_ = np.square(covariances).sum(axis=0) / scale
+        else:
+            self.dependence_ = self._own_dependence(side, found.features) / scale
+        if not self._is_linear:
+            return
+        if found.summary is not None:
+            loadings, mean = found.summary.loadings, found.summary.mean
+        else:
+            images = FeatureImages(side, center=bool(self.center))
+            loadings, mean = images.pull(found.features) / found.squares, images.mean
+        self.components_ = found.projection.weights.T
+        self.loadings_ = loadings.T
+        self.mean_ = mean
+        self.coordinate_names_ = coordinate_names(self)
+
+    def _own_dependence(self, side: Side, features: np.ndarray) -> np.ndarray:
+        """‖Φᵀτ_j‖² of every feature."""
+        if side.kernel.has_features:
+            pulled = FeatureImages(side, center=bool(self.center)).pull(features)
+            return np.square(pulled).sum(axis=0)
+        return np.einsum("ij,ij->j", features, side.gram() @ features)
+
+    def _warn_if_fewer(self, count: int) -> None:
+        if count == 0:
+            raise ValueError(
+                f"{type(self).__name__} found no feature that depends on the target: X is "
+                "constant, or uncorrelated with y under this kernel."
+            )
+        if count < self.n_components:
+            warnings.warn(
+                f"{type(self).__name__} found {count} of n_components={self.n_components} "
+                "features: nothing that the criterion seeks is left.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )

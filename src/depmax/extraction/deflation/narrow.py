@@ -1,0 +1,87 @@
+"""Partial least squares from XᵀX and XᵀY alone, for features that are few."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import linalg, sparse
+
+from depmax.dependence.sides import Side
+from depmax.extraction.deflation.base import Extracted, Summary
+from depmax.extraction.projection import FeatureProjection
+from depmax.pencils import Form, Space, leading
+
+#: Features per component up to which one product XᵀX costs less than visits for each component.
+FEATURES_PER_COMPONENT = 64
+#: What is left of XᵀY, relative to √tr(XᵀX)‖Y‖, to be more than rounding errors.
+EXHAUSTED = 1e-13
+#: The same for squares: ‖Y_j‖² relative to ‖Y‖², and ‖Xr‖² relative to tr(XᵀX)‖r‖².
+EXHAUSTED_SQUARE = 1e-14
+
+
+def is_narrow(side: Side, n_components: int) -> bool:
+    """Whether the kernel has dense features, and few of them."""
+    width = side.n_coordinates
+    if width is None or sparse.issparse(side.coordinates(slice(0, 1))):
+        return False
+    return width <= min(side.n_samples, FEATURES_PER_COMPONENT * n_components)
+
+
+def pls_of_moments(side: Side, target: np.ndarray, n_components: int) -> Extracted:
+    """Partial least squares from one visit to the rows; T itself is not made.
+
+    With S = XᵀX, C = XᵀY: u is the first left singular vector of C_j, r = u made conjugate to
+    earlier ones, p = Sr/rᵀSr, and C_{j+1} = C_j - p rᵀC_j.
+    """
+    space = Space(side.coordinates, side.n_samples, side.n_coordinates or 0)
+    centred = target - target.mean(axis=0)
+    moments = space.moments(Form(centred))
+    weights = conjugate_directions(
+        moments.scatter, moments.cross, float(np.vdot(centred, centred)), n_components
+    )
+    image = moments.scatter @ weights
+    squares = np.einsum("ij,ij->j", weights, image)
+    covariances = moments.cross.T @ weights
+    summary = Summary(covariances, squares, image / squares, space.mean, space)
+    projection = FeatureProjection(side.kernel, weights, space.mean @ weights)
+    return Extracted(projection, None, summary)
+
+
+def conjugate_directions(
+    scatter: np.ndarray, cross: np.ndarray, square: float, n_components: int
+) -> np.ndarray:
+    """R = U(PᵀU)⁻¹ of shape (D, k), fewer columns where nothing is left.
+
+    Parameters
+    ----------
+    scatter : ndarray of shape (D, D)
+        S = XᵀX.
+    cross : ndarray of shape (D, r)
+        C = XᵀY.
+    square : float
+        ‖Y‖².
+    n_components : int
+    """
+    width = len(scatter)
+    conjugate = np.empty((width, n_components))  # R
+    loadings = np.empty((width, n_components))  # P
+    size = np.sqrt(max(float(np.trace(scatter)), 0.0))
+    left = square
+    for j in range(n_components):
+        reached = float(linalg.norm(cross))
+        explained = left <= EXHAUSTED_SQUARE * square
+        if explained or not reached > EXHAUSTED * size * np.sqrt(square):
+            return conjugate[:, :j]
+        direction = cross[:, 0]
+        if cross.shape[1] > 1:
+            direction = cross @ leading(cross.T @ cross, 1)[1][:, 0]
+        direction = direction / linalg.norm(direction)
+        vector = direction - conjugate[:, :j] @ (loadings[:, :j].T @ direction)
+        image = scatter @ vector
+        length = float(vector @ image)  # ‖τ_j‖²
+        if not length > EXHAUSTED_SQUARE * size**2 * float(vector @ vector):
+            return conjugate[:, :j]
+        conjugate[:, j], loadings[:, j] = vector, image / length
+        covariance = vector @ cross  # τ_jᵀY
+        cross = cross - np.outer(loadings[:, j], covariance)
+        left = max(left - float(covariance @ covariance) / length, 0.0)
+    return conjugate

@@ -1,0 +1,156 @@
+"""The general framework of feature extraction by deflation."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from depmax.dependence.sides import Side
+from depmax.extraction.deflation import (
+    LOSSES,
+    CodedTarget,
+    Criterion,
+    DeflationExtractor,
+    Extracted,
+    boosted,
+    deflate,
+    images_of,
+    pca,
+    pls,
+    sma,
+    smc,
+)
+from depmax.extraction.deflation.steps import Scale
+from depmax.kernels import KernelLike
+
+_NAMED: dict[str, tuple[Criterion, Scale]] = {
+    "pca": (pca, "direction"),
+    "pls": (pls, "direction"),
+    "sma": (sma, "feature"),
+    "smc": (smc, "direction"),
+}
+
+
+class DeflationFeatures(DeflationExtractor):
+    """Orthogonal features along directions that a criterion of yours chooses.
+
+    One after another: a direction u_j is chosen, its feature τ_j = X_ju_j taken, and the data are
+    deflated, X_{j+1} = (I - τ_jτ_jᵀ/τ_jᵀτ_j)X_j. With a kernel the same is done in its feature
+    space. New rows are projected by U(PᵀU)⁻¹, in the dual B((TᵀT)⁻¹TᵀKB)⁻¹.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Number of features, at most the number of rows and of columns.
+    criterion : {"pls", "pca", "sma", "smc", "blf"} or callable, default="pls"
+        How a direction is chosen: by covariance with the target; by variance; the one sample of
+        largest alignment or covariance (:class:`SMA` and :class:`SMC` with all candidates); by the
+        gradient of a loss (:class:`BoostedLatentFeatures`: logistic for classes, absolute for
+        numbers).
+
+        A callable takes a :class:`depmax.extraction.deflation.Residual` and returns u_j of shape
+        (n_features,), in the dual β_j of shape (n_samples,), or None where there is nothing left.
+        Its features have the length that it gives them.
+    kernel : kernel, name, callable, transformer or "precomputed", default="linear"
+        A transformer (a map) stands for the inner product of its output.
+    center : bool, default=True
+        Whether features have mean zero, which is deflation by a constant; sparse rows stay sparse.
+    dual : bool or None, default=None
+        Whether directions are combinations β of the samples, found from the kernel matrix, or
+        weights u of the features of the kernel. None: the primal where the kernel has features.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        Rows of (U(PᵀU)⁻¹)ᵀ; with ``kernel="linear"`` in the primal only.
+    dependence_ : ndarray of shape (n_components,)
+        HSIC₀ of each feature and the target with linear kernels, ‖Yᵀτ_j‖²/(m - 1)²; without a
+        target, of each feature and the inputs.
+    loadings_, mean_, coordinate_names_
+        See :class:`depmax.extraction.DependenceExtractor`; linear only.
+    kernel_ : Kernel
+        With every recipe replaced by numbers.
+
+    Warns
+    -----
+    ConvergenceWarning
+        Where there are fewer features than asked for.
+
+    References
+    ----------
+    C. Dhanjal, S. Gunn, J. Shawe-Taylor (2009), Efficient sparse kernel feature extraction based on
+    partial least squares, section 3.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from depmax import DeflationFeatures
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(100, 4))
+    >>> T = DeflationFeatures(2).fit_transform(X, X[:, 0] + X[:, 1] ** 2)
+    >>> bool(abs(T[:, 0] @ T[:, 1]) < 1e-9)
+    True
+
+    The column of largest covariance with what is left of the target, as a criterion:
+
+    >>> def single_column(residual):
+    ...     u = residual.pull(residual.left_target)[:, 0]
+    ...     return np.where(abs(u) == abs(u).max(), 1.0, 0.0)
+    >>> model = DeflationFeatures(2, criterion=single_column).fit(X, X[:, 0] + 0.1 * X[:, 3])
+    >>> abs(model.components_).argmax(axis=1)
+    array([0, 3])
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        criterion: Literal["pls", "pca", "sma", "smc", "blf"] | Criterion = "pls",
+        kernel: KernelLike = "linear",
+        center: bool = True,
+        dual: bool | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.criterion = criterion
+        self.kernel = kernel
+        self.center = center
+        self.dual = dual
+
+    @property
+    def _supervised(self) -> bool:  # type: ignore[override]
+        """Variance needs no target, and whether a callable does is its own affair."""
+        return isinstance(self.criterion, str) and self.criterion != "pca"
+
+    def _features(self, side: Side, target: CodedTarget | None, n_components: int) -> Extracted:
+        center = bool(self.center)
+        images = images_of(side, center=center, precomputed=self._precomputed, dual=self.dual)
+        criterion, scale, values = self._chosen(target)
+        directions, found = deflate(
+            images, values, criterion, n_components, center=center, scale=scale
+        )
+        return Extracted.of(images, directions, found)
+
+    def _chosen(self, target: CodedTarget | None) -> tuple[Criterion, Scale, np.ndarray | None]:
+        values = None if target is None else target.values
+        if not isinstance(self.criterion, str):
+            return self.criterion, "given", values
+        if self.criterion in _NAMED:
+            return *_NAMED[self.criterion], values
+        assert target is not None
+        numbers = target.kind in ("numbers", "multioutput")
+        loss = LOSSES["absolute" if numbers else "logistic"]
+        return boosted(loss), "feature", target.values if numbers else target.signs
+
+    def _check_parameters(self) -> None:
+        names = [*_NAMED, "blf"]
+        if isinstance(self.criterion, str):
+            if self.criterion not in names:
+                raise ValueError(
+                    f"criterion must be a callable or one of {sorted(names)}, got "
+                    f"{self.criterion!r}."
+                )
+        elif not callable(self.criterion):
+            raise ValueError(f"criterion must be a name or a callable, got {self.criterion!r}.")
+        if self.dual not in (True, False, None):
+            raise ValueError(f"dual must be True, False or None, got {self.dual!r}.")

@@ -1,0 +1,300 @@
+"""ICA-FX: independent components that separate what tells about the target from what does not."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, Literal
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from depmax._inputs import Target, read_target
+from depmax._threads import one_blas_thread
+from depmax.dependence.sides import Side, require_equal_length
+from depmax.extraction._unmixing import (
+    Likelihood,
+    NaturalGradient,
+    QuasiNewton,
+    Solution,
+    Sphering,
+    sphere,
+    starts,
+)
+from depmax.extraction._unmixing.sources import NAMES
+from depmax.extraction.base import DependenceExtractor
+from depmax.extraction.coordinates import Coordinates
+from depmax.extraction.reading import precision, read_rows
+from depmax.kernels import Delta, Linear
+from depmax.pencils import Directions, Space
+
+_SOLVERS = {"quasi-newton": QuasiNewton, "natural-gradient": NaturalGradient}
+
+
+class ICAFX(DependenceExtractor):
+    """Linear features with the most mutual information on the target, by supervised ICA.
+
+    The model is x = As + Bt with independent sources s that are also independent of the target t.
+    It is inverted by u = Wx + Vt, where only the first ``n_components`` rows of V are not zero:
+    the other rows of Wx are independent of t, so that the first ones, the features, tell all that
+    x tells about t. W and V maximise the likelihood; a source has heavier tails than a Gaussian,
+    lighter ones, or those of a Gaussian, whichever fits.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Number of features, at most the number of rows and of columns.
+    solver : {"quasi-newton", "natural-gradient"} or object, default="quasi-newton"
+        ``"natural-gradient"`` is the published rule, 500 steps at a rate of 0.02, which often
+        stops far from the maximum. Objects ``QuasiNewton(...)`` and ``NaturalGradient(...)`` of
+        ``depmax.extraction`` set tolerances, rates and numbers of steps.
+    n_init : int, default=1
+        Number of starts, of which the one with the largest likelihood counts. The first is the
+        maximum for Gaussian sources, where the first features are directions of regression; the
+        others are random.
+    alpha : float, default=1e-6
+        Variance of the noise that each sphered input is taken to carry. It bounds the likelihood
+        where y is a linear function of X, as it always is with fewer rows than columns; larger
+        values then give smoother features.
+    random_state : int, RandomState or None, default=None
+        Of the random starts.
+    n_jobs : int or None, default=None
+        Threads.
+    verbose : int, default=0
+        Whether to print progress.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        The first rows of W, most dependent first.
+    target_weights_ : ndarray of shape (n_components, n_targets)
+        The first rows of V: weights of the targets, or of indicators of ``classes_``.
+    dependence_ : ndarray of shape (n_components,)
+        -log(1 - R²)/2 of each feature regressed on the target: the mutual information, in nats, of
+        Gaussian variables with these correlations.
+    sources_ : ndarray of shape (n_components,)
+        "super-gaussian", "gaussian" or "sub-gaussian".
+    log_likelihood_ : float
+        Mean over rows of log p(x | t), for sphered x.
+    n_iter_, n_passes_ : int
+        Steps of the solver, and how often it visited all rows.
+    classes_ : ndarray
+        Labels of the indicators; for classes only.
+    loadings_, mean_, coordinate_names_
+        See :class:`depmax.extraction.DependenceExtractor`.
+
+    Warns
+    -----
+    ConvergenceWarning
+        Where the solver stopped early or diverged (the best weights it met are kept), or where X
+        has a smaller rank than ``n_components``.
+
+    References
+    ----------
+    N. Kwak, C. Kim, H. Kim (2008), Dimensionality reduction based on ICA for regression problems,
+    Neurocomputing 71. N. Kwak, C.-H. Choi (2003), Feature extraction based on ICA for binary
+    classification problems, IEEE Transactions on Knowledge and Data Engineering 15.
+    T.-W. Lee, M. Girolami, T. Sejnowski (1999), Independent component analysis using an extended
+    infomax algorithm, Neural Computation 11.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from depmax import ICAFX
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(1000, 5))
+    >>> y = 2 * X[:, 0] + 3 * X[:, 2] + 0.1 * rng.normal(size=1000)
+    >>> direction = ICAFX(1).fit(X, y).components_[0]
+    >>> abs(direction / direction[2]).round(2)
+    array([0.67, 0.  , 1.  , 0.  , 0.  ])
+    """
+
+    classes_: np.ndarray
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        solver: Literal["quasi-newton", "natural-gradient"] | Any = "quasi-newton",
+        n_init: int = 1,
+        alpha: float = 1e-6,
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.solver = solver
+        self.n_init = n_init
+        self.alpha = alpha
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _read_target(self, y: Any) -> Side:
+        """Numbers as they are, classes as indicators."""
+        target = read_target(y)
+        _require_two_values(target)
+        if hasattr(self, "classes_"):
+            del self.classes_
+        if target.kind == "classes":
+            self.classes_ = target.classes
+            weights = dict.fromkeys(self.classes_.tolist(), 1.0)
+            return Side(Delta(weights), target.labels, target.n_samples)
+        return Side(Linear(), target.vectors, target.n_samples)
+
+    def _extract(self, space: Space, target: Side | None, n_components: int) -> Directions:
+        assert target is not None
+        codes = target.centred_coordinates()
+        with one_blas_thread(self.n_jobs):
+            sphering = sphere(space, codes)
+            count = self._attainable(sphering, n_components)
+            likelihood = self._likelihood(space, codes, sphering, count)
+            solution = self._maximize(likelihood)
+        W, V = likelihood.published(solution.unmixing)
+        dependence = _information(sphering, W[:count])
+        order = np.argsort(-dependence, kind="stable")
+        self.log_likelihood_ = solution.log_likelihood
+        self.n_iter_, self.n_passes_ = solution.n_iter, solution.n_passes
+        self.sources_ = np.array([NAMES[int(state)] for state in solution.states[order]])
+        self._target_mean = target.coordinates(slice(None)).mean(axis=0)
+        return Unmixed(
+            sphering.inputs @ W[order].T,
+            dependence[order],
+            V[order] @ sphering.targets.T,
+            sphering.inputs @ W[count:].T,
+        )
+
+    def _keep(self, coordinates: Coordinates, found: Directions) -> np.ndarray:
+        """Remember the weights of the targets and the discarded features too."""
+        assert isinstance(found, Unmixed)
+        directions = super()._keep(coordinates, found)
+        flips = np.sign(np.einsum("ij,ij->j", directions, found.vectors))
+        self.target_weights_ = found.target_weights * flips[:, np.newaxis]
+        self._discarded = coordinates.project(found.discarded)
+        return directions
+
+    def sources(self, X: Any, y: Any) -> np.ndarray:
+        """Sources u = Wx + Vt, under the model independent of each other and of the target.
+
+        Parameters
+        ----------
+        X, y : as in ``fit``
+
+        Returns
+        -------
+        ndarray of shape (n_samples, rank of X in ``fit``)
+            The first ``n_components`` belong to the features; the others are features that the
+            target does not move, all of them discarded.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from depmax import ICAFX, hsic_test
+        >>> rng = np.random.default_rng(0)
+        >>> s, t = rng.uniform(-1, 1, size=(300, 2)), rng.uniform(-1, 1, size=300)
+        >>> X = s @ [[1.0, 0.5], [-0.5, 1.0]] + np.outer(t, [1.0, 2.0])
+        >>> model = ICAFX(1).fit(X, t)
+        >>> hsic_test(model.transform(X), t).pvalue < 0.01
+        True
+        >>> hsic_test(model.sources(X, t), t).pvalue > 0.05
+        True
+        """
+        check_is_fitted(self)
+        rows = read_rows(self, X, self._abilities())
+        target = read_target(y)
+        require_equal_length(rows.shape[0], target.n_samples)
+        labels = self.target_kernel_.capabilities.labels
+        codes = self.target_kernel_.features(target.labels if labels else target.vectors)
+        moved = (codes - self._target_mean) @ self.target_weights_.T
+        values = np.hstack([self._projection(rows) + moved, self._discarded(rows)])
+        return values.astype(precision(rows), copy=False)
+
+    # --- parts of fit ---------------------------------------------------------------------------
+    def _attainable(self, sphering: Sphering, n_components: int) -> int:
+        """Number of features, as many as X has rank."""
+        if sphering.n_inputs == 0:
+            raise ValueError("X is constant: no feature of it can depend on y.")
+        if sphering.n_inputs < n_components:
+            warnings.warn(
+                f"ICAFX found {sphering.n_inputs} of n_components={n_components} features: X has "
+                "no larger rank.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+        return min(sphering.n_inputs, n_components)
+
+    def _likelihood(
+        self, space: Space, codes: np.ndarray, sphering: Sphering, n_components: int
+    ) -> Likelihood:
+        if self.alpha == 0 and sphering.correlations[0] > 1.0 - 1e-10:
+            raise ValueError(
+                "y is a linear function of X, for which the likelihood has no maximum: alpha of "
+                "ICAFX must be positive."
+            )
+        inputs = space.features(sphering.inputs)
+        targets = codes @ sphering.targets
+        return Likelihood(
+            inputs, targets, sphering.correlations, n_components, float(self.alpha), self.n_jobs
+        )
+
+    def _maximize(self, likelihood: Likelihood) -> Solution:
+        """The best of all starts."""
+        solver = _SOLVERS[self.solver]() if isinstance(self.solver, str) else self.solver
+        rng = check_random_state(self.random_state)
+        found = [
+            solver.maximize(likelihood, start, self.verbose)
+            for start in starts(likelihood, int(self.n_init), rng)
+        ]
+        best = max(found, key=lambda solution: solution.log_likelihood)
+        if best.problem:
+            warnings.warn(
+                f"ICAFX has not found a maximum of the likelihood: {best.problem}.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+        return best
+
+    def _check_parameters(self) -> None:
+        if isinstance(self.solver, str):
+            if self.solver not in _SOLVERS:
+                raise ValueError(
+                    f"solver of ICAFX must be one of {sorted(_SOLVERS)} or an object with "
+                    f"maximize(likelihood, start, verbose), got {self.solver!r}."
+                )
+        elif not callable(getattr(self.solver, "maximize", None)):
+            raise TypeError(
+                f"solver of ICAFX must be one of {sorted(_SOLVERS)} or an object with "
+                f"maximize(likelihood, start, verbose), got {self.solver!r}."
+            )
+        if not isinstance(self.n_init, Integral) or self.n_init < 1:
+            raise ValueError(f"n_init of ICAFX must be an integer >= 1, got {self.n_init!r}.")
+        if not isinstance(self.alpha, Real) or not np.isfinite(self.alpha) or self.alpha < 0:
+            raise ValueError(f"alpha of ICAFX must be a number >= 0, got {self.alpha!r}.")
+
+
+@dataclass(frozen=True)
+class Unmixed(Directions):
+    """Directions of the features, and the rest of the model."""
+
+    target_weights: np.ndarray  # V of the features, shape (k, n_codes)
+    discarded: np.ndarray  # directions that the target does not move, shape (s, N - k)
+
+
+def _information(sphering: Sphering, W: np.ndarray) -> np.ndarray:
+    """-log(1 - R²)/2 of each row of Wx regressed on the white targets."""
+    width = len(sphering.correlations)
+    explained = np.sum((W[:, :width] * sphering.correlations) ** 2, axis=1)
+    share = explained / np.sum(W**2, axis=1)
+    information: np.ndarray = -0.5 * np.log(np.maximum(1.0 - share, np.finfo(np.float64).eps))
+    return information
+
+
+def _require_two_values(target: Target) -> None:
+    if (target.values == target.values[0]).all():
+        raise ValueError(
+            f"y has one class only or is constant ({target.values[0]!r}): nothing can depend on a "
+            "constant. At least two values are needed."
+        )

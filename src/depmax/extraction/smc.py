@@ -1,0 +1,72 @@
+"""Sparse maximal covariance."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from depmax.extraction.deflation.sparse_base import SparseExtractor
+from depmax.extraction.deflation.sparse_steps import Measure
+
+
+class SMC(SparseExtractor):
+    """Orthogonal features of single kernel columns, chosen by covariance with the target.
+
+    Feature j is the kernel column k_i of one training row, made orthogonal to earlier features: the
+    row with the largest (k_iᵀ(I - Π)y)²/k(x_i, x_i). A new row costs one kernel value per feature,
+    fitting is linear in the rows, and the kernel matrix is never formed.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Number of features, at most the number of rows.
+    kernel : kernel, name, callable, transformer or "precomputed", default="gaussian"
+    n_candidates : int or None, default=500
+        Rows that are drawn anew for every feature and compared; all, if there are fewer, or with
+        None.
+    sparsity : int, default=1
+        Rows per direction, at most three: the best combination of so many candidates is searched
+        among all subsets.
+    center : bool, default=True
+        Whether features have mean zero, which is deflation by a constant. Directions and k(x, x)
+        are measured from the origin of the kernel's feature space all the same.
+    random_state : int, RandomState or None, default=None
+        Draws candidates.
+
+    Attributes
+    ----------
+    basis_indices_ : ndarray of shape (n_basis,)
+        Training rows that new rows are compared with, in the order of their first use.
+    components_ : ndarray of shape (n_components, n_features)
+        Weights of the columns; with ``kernel="linear"`` only.
+    dependence_ : ndarray of shape (n_components,)
+        HSIC₀ of each feature and the target with linear kernels, ‖Yᵀτ_j‖²/(m - 1)².
+    kernel_ : Kernel
+        With every recipe replaced by numbers.
+
+    Warns
+    -----
+    ConvergenceWarning
+        Where there are fewer features than asked for: no candidate is left that earlier features
+        do not span, or that covaries with what they leave of the target.
+
+    Notes
+    -----
+    Directions have unit length in feature space. With several targets (outputs, or classes as
+    indicators) the numerator is summed over them, ‖Yᵀ(I - Π)k_i‖².
+
+    References
+    ----------
+    C. Dhanjal, S. Gunn, J. Shawe-Taylor (2009), Efficient sparse kernel feature extraction based on
+    partial least squares, section 4.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from depmax import SMC
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> model = SMC(3).fit(X, (X**2).sum(axis=1) > 2)
+    >>> model.transform(X).shape, len(model.basis_indices_)
+    ((200, 3), 3)
+    """
+
+    _measure: ClassVar[Measure] = Measure(of_features=False)

@@ -1,0 +1,256 @@
+"""Autoencoders: features from which the inputs, or a target, can be computed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from scipy import linalg
+from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_array, check_is_fitted
+
+from depmax._inputs import read_target
+from depmax.neural.base import NeuralExtractor, _in_range
+from depmax.neural.devices import seeded
+from depmax.neural.networks import ACTIVATIONS, perceptron
+from depmax.neural.reconstruction import ReconstructionTask, Wanted
+from depmax.neural.solvers import as_solver
+from depmax.neural.tasks import Split
+
+
+def _reconstructs(model: Autoencoder) -> bool:
+    """Whether there is a way back from features to inputs."""
+    return not model.supervised
+
+
+class Autoencoder(NeuralExtractor):
+    """Features in the narrowest layer of a network that gives back its inputs.
+
+    Encoder and decoder mirror each other. With ``activation="linear"`` the features span the same
+    space as the principal components of the standardised inputs.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Number of features, at most the number of rows and of columns.
+    hidden_layers : sequence of int, default=()
+        Widths of the layers between inputs and features, and back: several make it stacked.
+    activation : {"tanh", "relu", "gelu", "sigmoid", "linear"}, default="tanh"
+        After every layer except that of the features and the last.
+    pretraining : bool, default=True
+        Whether the layers are first trained one after another, each to give back what it reads.
+    noise : float, default=0.0
+        Standard deviation of noise added to the standardised inputs, which are to be given back
+        without it: a denoising autoencoder.
+    supervised : bool, default=False
+        Whether the network predicts y in place of the inputs: squared errors for numbers,
+        cross-entropy for classes. The features are the inputs of its last hidden activation.
+    weight_decay : float, default=0.0
+        Times the sum of squares of all weights, added to the loss.
+    solver : {"auto", "full-batch", "mini-batch"} or object, default="auto"
+        As in ``NeuroHBFE``.
+    validation_fraction : float, default=0.0
+        Part of the rows that is held out; the weights with the smallest loss there are kept.
+    device, random_state, verbose
+        As in ``NeuroHBFE``.
+
+    Attributes
+    ----------
+    module_ : torch.nn.Module
+        The encoder, which reads standardised inputs.
+    decoder_ : torch.nn.Module
+        The rest of the network.
+    loss_ : float
+        Mean squared error of standardised values, or cross-entropy, of the training rows.
+    n_iter_ : int
+        Iterations or epochs, pre-training included.
+
+    References
+    ----------
+    G. Hinton, R. Salakhutdinov (2006), Reducing the dimensionality of data with neural networks,
+    Science 313. P. Daniušis (2012), Feature extraction via dependence structure optimization,
+    section 3.3. F. Yger (2014), Review of feature extraction techniques.
+
+    Examples
+    --------
+    >>> from depmax.neural import Autoencoder
+    >>> rng = np.random.default_rng(0)
+    >>> angle = rng.uniform(0.0, 3.0, size=200)
+    >>> X = np.column_stack([np.cos(angle), np.sin(angle), angle])
+    >>> model = Autoencoder(1, hidden_layers=(8,), random_state=0).fit(X)
+    >>> bool(np.abs(model.inverse_transform(model.transform(X)) - X).mean() < 0.1)
+    True
+    """
+
+    module: Any = None  # encoders are perceptrons
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        hidden_layers: tuple[int, ...] = (),
+        activation: str = "tanh",
+        pretraining: bool = True,
+        noise: float = 0.0,
+        supervised: bool = False,
+        weight_decay: float = 0.0,
+        solver: Any = "auto",
+        validation_fraction: float = 0.0,
+        device: Any = "auto",
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.hidden_layers = hidden_layers
+        self.activation = activation
+        self.pretraining = pretraining
+        self.noise = noise
+        self.supervised = supervised
+        self.weight_decay = weight_decay
+        self.solver = solver
+        self.validation_fraction = validation_fraction
+        self.device = device
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None) -> Autoencoder:
+        """Train the network.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_samples, n_features)
+        y : target of any type, with ``supervised``; otherwise not read
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        wanted = Wanted.of(read_target(y)) if self.supervised else None
+        inputs = self._read(X)
+        if wanted is None:
+            wanted = Wanted(inputs, inputs.shape[1], torch.nn.functional.mse_loss)
+        if len(wanted.values) != len(inputs):
+            raise ValueError(
+                "X and y have inconsistent numbers of samples: "
+                f"{len(inputs)} rows against {len(wanted.values)}."
+            )
+        rng = check_random_state(self.random_state)
+        self.n_iter_ = 0
+        with seeded(rng):
+            self._train(inputs, wanted, rng)
+        return self
+
+    @available_if(_reconstructs)
+    def inverse_transform(self, X: Any) -> np.ndarray:
+        """Rows with given features, in the encoded columns; not with ``supervised``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_components)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_columns)
+        """
+        check_is_fitted(self)
+        features = check_array(X, dtype=[np.float64, np.float32])
+        codes = features @ self._basis.T + self._offset
+        dtype = next(self.decoder_.parameters()).dtype
+        with torch.no_grad():
+            outputs = self.decoder_(torch.as_tensor(codes, dtype=dtype, device=self.device_))
+        rows = outputs.cpu().numpy() * self._encoding.scale + self._encoding.mean
+        return rows.astype(features.dtype, copy=False)
+
+    def __sklearn_tags__(self) -> Any:
+        """A target is needed with ``supervised``."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = bool(self.supervised)
+        return tags
+
+    # --- parts of fit ---------------------------------------------------------------------------
+    def _empty_modules(self, n_inputs: int) -> list[Any]:
+        return [perceptron(self._sizes(n_inputs), self.activation)]
+
+    def _empty_decoder(self, n_inputs: int, n_outputs: int) -> Any:
+        if self.supervised:
+            head = [ACTIVATIONS[self.activation](), torch.nn.Linear(self._sizes(1)[-1], n_outputs)]
+            return torch.nn.Sequential(*head)
+        return perceptron(self._sizes(n_inputs)[::-1], self.activation)
+
+    def _sizes(self, n_inputs: int) -> list[int]:
+        return [n_inputs, *(int(size) for size in self.hidden_layers), int(self.n_components)]
+
+    def _train(self, inputs: np.ndarray, wanted: Wanted, rng: np.random.RandomState) -> None:
+        solver = as_solver(self.solver, len(inputs), "Autoencoder")
+        split = Split.of(len(inputs), float(self.validation_fraction), rng)
+        (encoder,) = self._empty_modules(inputs.shape[1])
+        decoder = self._empty_decoder(inputs.shape[1], wanted.n_outputs)
+        network = torch.nn.Sequential(encoder, decoder)
+        network.to(device=self.device_, dtype=solver.dtype)
+        rows = torch.as_tensor(inputs, dtype=solver.dtype, device=self.device_)
+        if self.pretraining and len(self.hidden_layers) > 0:
+            self._pretrain(encoder, decoder, rows, split, solver, rng)
+        values = torch.as_tensor(wanted.values, device=self.device_)
+        if values.is_floating_point():
+            values = values.to(solver.dtype)
+        task = self._task(network, rows, values, wanted.loss_of, split)
+        self._run(task, solver, rng)
+        network.eval()
+        with torch.no_grad():
+            self.loss_ = float(wanted.loss_of(network(rows), values))
+        self.decoder_ = decoder
+        size = int(self.n_components)
+        self._keep([encoder], np.zeros(size), np.eye(size))
+        codes = self._outputs(inputs)
+        offset = codes.mean(axis=0)
+        self._keep([encoder], offset, _principal_axes(codes - offset))
+
+    def _pretrain(
+        self, encoder: Any, decoder: Any, rows: Any, split: Split, solver: Any, rng: Any
+    ) -> None:
+        """Train every layer of the encoder, with its mirror, to give back what it reads."""
+        layers = [part for part in encoder if isinstance(part, torch.nn.Linear)]
+        mirrors = [part for part in decoder if isinstance(part, torch.nn.Linear)][::-1]
+        bend = ACTIVATIONS[self.activation]()
+        for number, layer in enumerate(layers):
+            last = number == len(layers) - 1
+            mirror = torch.nn.Linear(layer.out_features, layer.in_features)
+            if not self.supervised:
+                mirror = mirrors[number]
+            mirror.to(device=self.device_, dtype=rows.dtype)
+            step = torch.nn.Sequential(layer, torch.nn.Identity() if last else bend)
+            network = torch.nn.Sequential(step, mirror)
+            loss_of = torch.nn.functional.mse_loss
+            self._run(self._task(network, rows, rows, loss_of, split), solver, rng)
+            with torch.no_grad():
+                rows = step(rows)
+
+    def _task(
+        self, network: Any, rows: Any, wanted: Any, loss_of: Any, split: Split
+    ) -> ReconstructionTask:
+        network.train()
+        decay, noise = float(self.weight_decay), float(self.noise)
+        return ReconstructionTask(network, rows, wanted, loss_of, split, noise, decay)
+
+    def _run(self, task: ReconstructionTask, solver: Any, rng: np.random.RandomState) -> None:
+        training = solver.train(task, rng, int(self.verbose))
+        self.n_iter_ += training.n_iter
+        self._report(training)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        _in_range("Autoencoder", "noise", self.noise, 0.0, np.inf)
+        as_solver(self.solver, 0, "Autoencoder")
+
+
+def _principal_axes(codes: np.ndarray) -> np.ndarray:
+    """Rotation to uncorrelated features, the one of largest variance first."""
+    _, axes = linalg.eigh(codes.T @ codes)
+    axes = axes[:, ::-1]
+    features = codes @ axes
+    flips = np.sign((features * np.abs(features)).sum(axis=0))
+    rotated: np.ndarray = axes * np.where(flips == 0, 1.0, flips)
+    return rotated

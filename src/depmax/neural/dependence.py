@@ -1,0 +1,154 @@
+"""What NeuroHBFE and NeuroHSCA share: targets, unlabelled rows, and how features are kept."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.utils import check_random_state
+
+from depmax.dependence.terms import require_samples
+from depmax.neural.base import NeuralExtractor, _in_range
+from depmax.neural.devices import seeded
+from depmax.neural.networks import check_width
+from depmax.neural.solvers import as_solver
+from depmax.neural.statistics import gram, hsic, whiten
+from depmax.neural.targets import LabelledTarget, read_labelled
+from depmax.neural.tasks import DependenceTask, Edges, Split
+
+#: Rows over which a dependence is averaged.
+BLOCK = 1000
+FEATURE_KERNELS = ("gaussian", "linear")
+
+
+class DependenceNetwork(NeuralExtractor):
+    """Base of extractors whose networks are trained for dependence."""
+
+    target_kernel: Any
+    feature_kernel: Any
+    unbiased: Any
+    beta: Any
+    n_neighbors: Any
+    unlabeled: Any
+    solver: Any
+    random_state: Any
+    verbose: Any
+    alpha: Any = 0.05
+
+    def fit(self, X: Any, y: Any = None) -> Any:
+        """Train the network.
+
+        Parameters
+        ----------
+        X : array-like or frame of shape (n_samples, n_features)
+        y : target of any type
+            With ``beta`` rows may be unlabelled: NaN or None, or -1.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        target = read_labelled(y, self.target_kernel, self.unlabeled, semi=self.beta > 0)
+        inputs = self._read(X)
+        if len(inputs) != target.n_samples:
+            raise ValueError(
+                "X and y have inconsistent numbers of samples: "
+                f"{len(inputs)} rows against {target.n_samples}."
+            )
+        require_samples(len(target.rows), self.unbiased)
+        self.target_kernel_, self.n_unlabeled_ = target.kernel, target.n_unlabeled
+        rng = check_random_state(self.random_state)
+        self.n_iter_ = 0
+        self.validation_scores_: list[float | None] = []
+        with seeded(rng):
+            self._train(inputs, target, rng)
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        """A target is needed."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.one_d_labels = True
+        return tags
+
+    def _train(
+        self, inputs: np.ndarray, target: LabelledTarget, rng: np.random.RandomState
+    ) -> None:
+        raise NotImplementedError
+
+    def _train_one(
+        self,
+        module: Any,
+        inputs: np.ndarray,
+        target: LabelledTarget,
+        split: Split,
+        rng: np.random.RandomState,
+        earlier: np.ndarray | None = None,
+    ) -> Any:
+        """Train one network; the network."""
+        solver = as_solver(self.solver, len(target.rows), type(self).__name__)
+        module = module.to(device=self.device_, dtype=solver.dtype).train()
+
+        def tensor(values: np.ndarray) -> Any:
+            return torch.as_tensor(values, dtype=solver.dtype, device=self.device_)
+
+        edges = Edges.of(inputs, int(self.n_neighbors)) if self.beta > 0 else None
+        task = DependenceTask(
+            module,
+            tensor(inputs),
+            target.rows,
+            tensor(target.factor),
+            split,
+            self.feature_kernel,
+            bool(self.unbiased),
+            float(self.weight_decay),
+            rng,
+            None if earlier is None else tensor(earlier),
+            float(self.alpha),
+            float(self.beta),
+            edges,
+        )
+        with torch.no_grad():
+            outputs = module(task.inputs[:2])
+        check_width(outputs, self._width, 2)
+        training = solver.train(task, rng, int(self.verbose))
+        self.n_iter_ += training.n_iter
+        self.validation_scores_.append(training.best_score)
+        self._report(training)
+        return module
+
+    def _dependences(self, features: np.ndarray, target: LabelledTarget) -> np.ndarray:
+        """HSIC of each feature with the target, averaged over blocks of rows."""
+        rows = target.rows
+        order = np.random.default_rng(0).permutation(len(rows))
+        blocks = np.array_split(order, max(1, len(rows) // BLOCK))
+        values = np.zeros(features.shape[1])
+        for block in blocks:
+            factor = torch.as_tensor(target.factor[block])
+            for column in range(features.shape[1]):
+                feature = whiten(torch.as_tensor(features[rows[block], column : column + 1]))
+                K = gram(feature, self.feature_kernel)
+                value = hsic(K, factor @ factor.T, unbiased=bool(self.unbiased))
+                values[column] += float(value) / len(blocks)
+        return values
+
+    #: Outputs of a network.
+    _width: int
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        name = type(self).__name__
+        if self.feature_kernel not in FEATURE_KERNELS:
+            raise ValueError(
+                f"feature_kernel of {name} must be one of {FEATURE_KERNELS}, got "
+                f"{self.feature_kernel!r}."
+            )
+        _in_range(name, "beta", self.beta, 0.0, 1.0)
+        if not isinstance(self.n_neighbors, Integral) or self.n_neighbors < 1:
+            raise ValueError(
+                f"n_neighbors of {name} must be an integer >= 1, got {self.n_neighbors!r}."
+            )
+        as_solver(self.solver, 0, name)

@@ -1,0 +1,97 @@
+"""Fitted networks as files of plain arrays."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from depmax.neural.inputs import Encoding
+
+#: Parameters that are objects: not part of a file.
+_OBJECTS = ("module", "solver", "random_state", "target_kernel")
+_VERSION = 1
+
+
+def write_file(model: Any, path: str | Path) -> None:
+    """Write weights, encoding and parameters of a fitted extractor."""
+    parameters = model.get_params(deep=False)
+    plain = {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in parameters.items()
+        if name not in _OBJECTS or isinstance(value, str | int | None)
+    }
+    about: dict[str, Any] = {
+        "version": _VERSION,
+        "class": type(model).__name__,
+        "parameters": plain,
+        "own_module": model.module is not None,
+        "n_features_in": model.n_features_in_,
+        "names": [str(name) for name in getattr(model, "feature_names_in_", ())],
+        "categories": {str(c): list(levels) for c, levels in model.categories_.items()},
+    }
+    arrays = {
+        "mean": model._encoding.mean,
+        "scale": model._encoding.scale,
+        "offset": model._offset,
+        "basis": model._basis,
+    }
+    networks: dict[Any, Any] = dict(enumerate(model._modules))
+    if hasattr(model, "decoder_"):
+        networks["decoder"] = model.decoder_
+        about["n_outputs"] = int([*model.decoder_.parameters()][-1].shape[0])
+    for number, module in networks.items():
+        for name, tensor in module.state_dict().items():
+            arrays[f"weights/{number}/{name}"] = tensor.detach().cpu().numpy()
+    arrays["about"] = np.array(json.dumps(about))
+    with Path(path).open("wb") as file:
+        np.savez_compressed(file, **arrays)
+
+
+def read_file(cls: Any, path: str | Path, module: Any) -> Any:
+    """A fitted extractor from a file."""
+    with np.load(path, allow_pickle=False) as arrays:
+        if "about" not in arrays:
+            raise ValueError(f"{path} was not written by save of a neural extractor.")
+        about = json.loads(str(arrays["about"]))
+        contents = {name: arrays[name] for name in arrays.files if name != "about"}
+    if about["class"] != cls.__name__:
+        raise ValueError(f"{path} holds a {about['class']}: use {about['class']}.load.")
+    if about["own_module"] and module is None:
+        raise ValueError(f"{path} holds the weights of a module of your own: pass module=.")
+    parameters = about["parameters"]
+    if isinstance(parameters.get("hidden_layers"), list):
+        parameters["hidden_layers"] = tuple(parameters["hidden_layers"])
+    if about["own_module"]:
+        parameters["module"] = module
+    model = cls(**parameters)
+    model.n_features_in_ = about["n_features_in"]
+    if about["names"]:
+        model.feature_names_in_ = np.array(about["names"], dtype=object)
+    model.categories_ = {int(c): tuple(levels) for c, levels in about["categories"].items()}
+    n_levels = {column: len(levels) for column, levels in model.categories_.items()}
+    model._encoding = Encoding(n_levels, contents["mean"], contents["scale"])
+    model.device_ = "cpu"
+    modules = model._empty_modules(len(contents["mean"]))
+    networks: dict[Any, Any] = dict(enumerate(modules))
+    if "n_outputs" in about:
+        model.decoder_ = model._empty_decoder(len(contents["mean"]), about["n_outputs"])
+        networks["decoder"] = model.decoder_.eval()
+    for number, network in networks.items():
+        _fill(network, contents, f"weights/{number}/")
+    model._keep(modules, contents["offset"], contents["basis"])
+    return model
+
+
+def _fill(network: Any, contents: dict[str, np.ndarray], prefix: str) -> None:
+    """Put weights into a network, in their own precision."""
+    weights = {
+        name.removeprefix(prefix): torch.as_tensor(value)
+        for name, value in contents.items()
+        if name.startswith(prefix)
+    }
+    floating = [tensor.dtype for tensor in weights.values() if tensor.is_floating_point()]
+    network.to(floating[0]).load_state_dict(weights)

@@ -1,0 +1,147 @@
+"""NeuroHSCA: networks whose outputs depend on the target and not on each other."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+
+from depmax.kernels import KernelLike
+from depmax.neural.base import _in_range
+from depmax.neural.dependence import DependenceNetwork
+from depmax.neural.networks import fresh_copy, perceptron
+from depmax.neural.targets import LabelledTarget
+from depmax.neural.tasks import Split
+
+
+class NeuroHSCA(DependenceNetwork):
+    """Features of neural networks, one after another, that depend on the target, not on each other.
+
+    Network after network of one output f maximises A(f, y)/(α + A(f, earlier features)), where A is
+    HSIC over √(HSIC(f, f) HSIC(y, y)): between 0 and 1, so that α has a scale and the quotient is
+    bounded, also where f is independent of all earlier features.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Number of features, at most the number of rows and of columns.
+    hidden_layers : sequence of int, default=(32,)
+        Widths of the hidden layers of each multilayer perceptron.
+    activation : {"tanh", "relu", "gelu", "sigmoid", "linear"}, default="tanh"
+    module : torch.nn.Module or None, default=None
+        A network of your own with one output per row. ``fit`` trains one copy per feature; copies
+        after the first begin with new weights (``reset_parameters`` of their layers).
+    target_kernel : kernel, name or "auto", default="auto"
+        ``"auto"`` reads the type of y, as in ``HSCA``.
+    feature_kernel : {"gaussian", "linear"}, default="gaussian"
+        Kernel of the standardised features.
+    unbiased : bool, default=True
+        HSIC₁ or HSIC₀ in the numerator; the denominator is HSIC₀, which is never negative.
+    alpha : float, default=0.05
+        Positive. The smaller, the more a feature avoids the earlier ones.
+    beta, n_neighbors, unlabeled, weight_decay, solver, validation_fraction, device, random_state, \
+verbose
+        As in ``NeuroHBFE``.
+
+    Attributes
+    ----------
+    module_ : torch.nn.Module or list
+        The trained networks.
+    dependence_ : ndarray of shape (n_components,)
+        HSIC of each feature with the target, averaged over blocks of about 1,000 rows.
+    validation_scores_ : list
+        Value of the quotient on the rows held out, for each feature.
+    n_iter_, n_unlabeled_ : int
+    target_kernel_ : Kernel
+
+    References
+    ----------
+    P. Daniušis (2012), Feature extraction via dependence structure optimization, section 4.5.2.
+
+    Examples
+    --------
+    >>> from depmax.datasets import make_rings
+    >>> from depmax.neural import NeuroHSCA
+    >>> X, y = make_rings(200, random_state=0)
+    >>> NeuroHSCA(2, random_state=0).fit_transform(X, y).shape
+    (200, 2)
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        hidden_layers: tuple[int, ...] = (32,),
+        activation: str = "tanh",
+        module: Any = None,
+        target_kernel: KernelLike | Literal["auto"] = "auto",
+        feature_kernel: Literal["gaussian", "linear"] = "gaussian",
+        unbiased: bool = True,
+        alpha: float = 0.05,
+        beta: float = 0.0,
+        n_neighbors: int = 5,
+        unlabeled: Literal["auto"] | None = "auto",
+        weight_decay: float = 1e-4,
+        solver: Any = "auto",
+        validation_fraction: float = 0.15,
+        device: Any = "auto",
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.hidden_layers = hidden_layers
+        self.activation = activation
+        self.module = module
+        self.target_kernel = target_kernel
+        self.feature_kernel = feature_kernel
+        self.unbiased = unbiased
+        self.alpha = alpha
+        self.beta = beta
+        self.n_neighbors = n_neighbors
+        self.unlabeled = unlabeled
+        self.weight_decay = weight_decay
+        self.solver = solver
+        self.validation_fraction = validation_fraction
+        self.device = device
+        self.random_state = random_state
+        self.verbose = verbose
+
+    _width = 1
+
+    def _empty_modules(self, n_inputs: int) -> list[Any]:
+        count = int(self.n_components)
+        if self.module is not None:
+            return [fresh_copy(self.module, number) for number in range(count)]
+        sizes = [n_inputs, *self.hidden_layers, 1]
+        return [perceptron(sizes, self.activation) for _ in range(count)]
+
+    def _train(
+        self, inputs: np.ndarray, target: LabelledTarget, rng: np.random.RandomState
+    ) -> None:
+        split = Split.of(len(target.rows), float(self.validation_fraction), rng)
+        trained: list[Any] = []
+        features = None
+        for module in self._empty_modules(inputs.shape[1]):
+            earlier = None if features is None else features[target.rows]
+            trained.append(self._train_one(module, inputs, target, split, rng, earlier))
+            features = self._settle(trained, inputs)
+        assert features is not None
+        self.dependence_ = self._dependences(features, target)
+
+    def _settle(self, modules: list[Any], inputs: np.ndarray) -> np.ndarray:
+        """Keep the networks so far; their features, standardised and with a sign."""
+        count = len(modules)
+        self._keep(modules, np.zeros(count), np.eye(count))
+        outputs = self._outputs(inputs)
+        offset, spread = outputs.mean(axis=0), outputs.std(axis=0)
+        centred = outputs - offset
+        flips = np.sign((centred * np.abs(centred)).sum(axis=0))
+        signs = np.where(flips == 0, 1.0, flips)
+        basis = np.diag(signs / np.where(spread == 0, 1.0, spread))
+        self._keep(modules, offset, basis)
+        features: np.ndarray = centred @ basis
+        return features
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        _in_range("NeuroHSCA", "alpha", self.alpha, 1e-12, np.inf)

@@ -1,0 +1,61 @@
+"""HSIC and whitening of network outputs, differentiable."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+#: Relative ridge of the covariance of outputs, so that dead outputs have a finite whitening.
+RIDGE = 1e-6
+
+
+def gram(features: Any, kernel: str) -> Any:
+    """Kernel matrix of features of unit variance.
+
+    ``"gaussian"`` is exp(-‖f-f'‖²/2k) for k features, ``"linear"`` the inner product.
+    """
+    products = features @ features.T
+    if kernel == "linear":
+        return products
+    squares = products.diagonal()
+    distances = squares[:, None] + squares[None, :] - 2.0 * products
+    return torch.exp(distances.clamp_min(0.0) / (-2.0 * features.shape[1]))
+
+
+def hsic(K: Any, L: Any, *, unbiased: bool) -> Any:
+    """HSIC₁ or HSIC₀ of two kernel matrices."""
+    m = K.shape[0]
+    if unbiased:
+        trace = (K * L).sum() - (K.diagonal() * L.diagonal()).sum()
+        rows = K.sum(dim=1) - K.diagonal()
+        columns = L.sum(dim=1) - L.diagonal()
+        total = rows.sum() * columns.sum() / ((m - 1) * (m - 2))
+        return (trace + total - 2.0 / (m - 2) * (rows @ columns)) / (m * (m - 3))
+    rows, columns = K.mean(dim=1), L.mean(dim=1)
+    value = (K * L).sum() - 2.0 * m * (rows @ columns) + m**2 * rows.mean() * columns.mean()
+    return value / (m - 1) ** 2
+
+
+def alignment(K: Any, L: Any) -> Any:
+    """HSIC₀(K, L)/√(HSIC₀(K, K) HSIC₀(L, L)), between 0 and 1."""
+    scale = hsic(K, K, unbiased=False) * hsic(L, L, unbiased=False)
+    return hsic(K, L, unbiased=False) / torch.sqrt(scale + 1e-24)
+
+
+def whitener(outputs: Any) -> tuple[Any, Any]:
+    """Mean, and B such that (outputs - mean)B has the identity for covariance."""
+    mean = outputs.mean(dim=0)
+    centred = outputs - mean
+    covariance = centred.T @ centred / len(outputs)
+    size = covariance.shape[0]
+    ridge = RIDGE * covariance.diagonal().mean() + 1e-12
+    identity = torch.eye(size, dtype=outputs.dtype, device=outputs.device)
+    factor = torch.linalg.cholesky(covariance + ridge * identity)
+    return mean, torch.linalg.solve_triangular(factor, identity, upper=False).T
+
+
+def whiten(outputs: Any) -> Any:
+    """Outputs with mean zero and the identity for covariance."""
+    mean, basis = whitener(outputs)
+    return (outputs - mean) @ basis

@@ -1,0 +1,97 @@
+"""What graphs share: who is whose neighbour, and the Laplacian that follows."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from depmax.pencils.graphs.laplacian import EdgeWeights, Laplacian, Weights
+from depmax.pencils.graphs.points import Pairs, Points, median_distance
+
+
+class Graph(BaseEstimator):
+    """A rule by which samples are neighbours: a subclass implements ``weights``.
+
+    Distances are those of the kernel's feature space: Euclidean distances for the linear kernel.
+    """
+
+    normalized: bool
+
+    def laplacian(self, points: Points) -> Laplacian:
+        """Laplacian of the graph of some points.
+
+        Parameters
+        ----------
+        points : Points
+
+        Warns
+        -----
+        UserWarning
+            If the graph falls into several parts: values may then differ freely between them.
+        """
+        laplacian = Laplacian.of(self.weights(points), normalized=bool(self.normalized))
+        count = laplacian.n_components
+        if count > 1:
+            warnings.warn(
+                f"{self!r} falls into {count} parts that no edge connects: the graph says nothing "
+                f"about how these relate. {self._remedy}",
+                UserWarning,
+                stacklevel=2,
+            )
+        return laplacian
+
+    def weights(self, points: Points) -> Weights:
+        """Weights of the edges between points."""
+        raise NotImplementedError
+
+    #: What makes more samples neighbours.
+    _remedy = ""
+
+
+def edge_weights(points: Points, pairs: Pairs, bandwidth: Any, owner: Graph) -> EdgeWeights:
+    """Weights 1 of the pairs, or with a bandwidth exp(-d²/2σ²)."""
+    values = np.ones(len(pairs.squares))
+    if bandwidth is not None:
+        values = np.exp(pairs.squares / (-2.0 * width(points, bandwidth, owner) ** 2))
+    return EdgeWeights(points.n_samples, pairs.first, pairs.second, values, pairs.squares)
+
+
+def width(points: Points, bandwidth: Any, owner: Graph) -> float:
+    """A bandwidth as a number: itself, or the median distance of the points."""
+    if isinstance(bandwidth, str) and bandwidth == "median":
+        return median_distance(points)
+    return positive(bandwidth, "bandwidth", owner, " or 'median'")
+
+
+def positive(value: Any, name: str, owner: Graph, otherwise: str = "") -> float:
+    """Value of a parameter that must be a positive number."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < np.inf:
+        raise ValueError(
+            f"{name} of {type(owner).__name__} must be a positive number{otherwise}, got {value!r}."
+        )
+    return float(value)
+
+
+def as_graph(graph: Any) -> Graph:
+    """Graph from its name, "neighbors", "radius" or "gaussian", or the graph itself.
+
+    Examples
+    --------
+    >>> as_graph("neighbors")
+    NeighborGraph()
+    """
+    from depmax.pencils.graphs import GaussianGraph, NeighborGraph, RadiusGraph
+
+    names = {"neighbors": NeighborGraph, "radius": RadiusGraph, "gaussian": GaussianGraph}
+    if isinstance(graph, str) and graph in names:
+        return names[graph]()
+    if isinstance(graph, Graph):
+        return graph
+    raise ValueError(
+        f"graph must be 'neighbors', 'radius', 'gaussian' or a graph such as "
+        f"NeighborGraph(n_neighbors=10), got {graph!r}."
+    )

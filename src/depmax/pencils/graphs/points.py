@@ -1,0 +1,175 @@
+"""Samples as points of a kernel's feature space: their distances, by vectors or by kernel values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from scipy import sparse
+from sklearn.neighbors import NearestNeighbors
+from sklearn.utils.extmath import row_norms
+
+from depmax.kernels.bandwidth import MEDIAN_ROWS, squared_distances
+from depmax.rows import slices
+
+#: Distances of one block of rows to all others.
+BLOCK = 2**21
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs of different samples, each once, and their squared distances."""
+
+    first: np.ndarray  # shape (n_pairs,)
+    second: np.ndarray  # larger than the first
+    squares: np.ndarray
+
+    @classmethod
+    def of(cls, rows: np.ndarray, columns: np.ndarray, squares: np.ndarray, mutual: bool) -> Pairs:
+        """Pairs from directed ones, taken if either direction is there, or both (``mutual``)."""
+        first, second = np.minimum(rows, columns), np.maximum(rows, columns)
+        order = np.lexsort((second, first))
+        first, second, squares = first[order], second[order], squares[order]
+        repeated = np.zeros(len(first), dtype=bool)
+        repeated[1:] = (first[1:] == first[:-1]) & (second[1:] == second[:-1])
+        kept = repeated if mutual else ~repeated
+        return cls(first[kept], second[kept], squares[kept])
+
+
+class Points(Protocol):
+    """m samples and the squared distances between their images."""
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples m."""
+
+    def squares(self, rows: slice | np.ndarray, columns: slice | np.ndarray) -> np.ndarray:
+        """Squared distances of some samples to others."""
+
+    def nearest(self, n_neighbors: int) -> tuple[np.ndarray, np.ndarray]:
+        """Numbers and squared distances of each sample's nearest others, two of shape (m, p)."""
+
+    def within(self, radius: float) -> Pairs:
+        """Pairs no farther apart than a radius."""
+
+    def norms(self) -> np.ndarray:
+        """Squared distance of each sample to the mean of all, of shape (m,)."""
+
+
+@dataclass(frozen=True)
+class VectorPoints:
+    """Points that are vectors, dense or sparse; neighbours are searched by scikit-learn."""
+
+    vectors: Any  # of shape (m, D)
+
+    @classmethod
+    def of(cls, vectors: Any) -> VectorPoints:
+        """Points from coordinates; dense ones are measured from their mean, for accuracy."""
+        if sparse.issparse(vectors):
+            return cls(vectors.tocsr().astype(np.float64))
+        vectors = np.asarray(vectors, dtype=np.float64)
+        return cls(vectors - vectors.mean(axis=0))
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples m."""
+        return int(self.vectors.shape[0])
+
+    def squares(self, rows: slice | np.ndarray, columns: slice | np.ndarray) -> np.ndarray:
+        """Squared distances of some samples to others."""
+        left = self.vectors[rows]
+        return squared_distances(left, left if rows is columns else self.vectors[columns])
+
+    def nearest(self, n_neighbors: int) -> tuple[np.ndarray, np.ndarray]:
+        """Numbers and squared distances of each sample's nearest others."""
+        search = NearestNeighbors(n_neighbors=n_neighbors).fit(self.vectors)
+        distances, numbers = search.kneighbors()
+        return numbers, distances**2
+
+    def within(self, radius: float) -> Pairs:
+        """Pairs no farther apart than a radius."""
+        search = NearestNeighbors(radius=radius).fit(self.vectors)
+        found = search.radius_neighbors_graph(mode="distance").tocoo()
+        return Pairs.of(found.row, found.col, found.data**2, mutual=False)
+
+    def norms(self) -> np.ndarray:
+        """Squared distance of each sample to the mean of all."""
+        vectors = self.vectors
+        mean = np.asarray(vectors.mean(axis=0)).ravel()
+        products = np.asarray(vectors @ mean).ravel()
+        norms: np.ndarray = row_norms(vectors, squared=True) - 2.0 * products + mean @ mean
+        return norms
+
+
+@dataclass(frozen=True)
+class KernelPoints:
+    """Points of which only kernel values are known: ‖φ-φ'‖² = k(x, x) + k(x', x') - 2k(x, x')."""
+
+    tile: Callable[[Any, Any], np.ndarray]  # kernel values of some samples with others
+    diagonal: np.ndarray  # k(x, x), shape (m,)
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples m."""
+        return len(self.diagonal)
+
+    def squares(self, rows: slice | np.ndarray, columns: slice | np.ndarray) -> np.ndarray:
+        """Squared distances of some samples to others."""
+        squares = -2.0 * self.tile(rows, columns)
+        squares += self.diagonal[rows][:, np.newaxis]
+        squares += self.diagonal[columns]
+        return np.maximum(squares, 0.0, out=squares)
+
+    def nearest(self, n_neighbors: int) -> tuple[np.ndarray, np.ndarray]:
+        """Numbers and squared distances of each sample's nearest others."""
+        numbers = np.empty((self.n_samples, n_neighbors), dtype=np.intp)
+        distances = np.empty((self.n_samples, n_neighbors))
+        for rows in self._blocks():
+            squares = self.squares(rows, slice(0, self.n_samples))
+            places = np.arange(len(squares))
+            squares[places, places + rows.start] = np.inf
+            near = np.argpartition(squares, n_neighbors - 1, axis=1)[:, :n_neighbors]
+            numbers[rows] = near
+            distances[rows] = np.take_along_axis(squares, near, axis=1)
+        return numbers, distances
+
+    def within(self, radius: float) -> Pairs:
+        """Pairs no farther apart than a radius."""
+        parts = []
+        for rows in self._blocks():
+            squares = self.squares(rows, slice(0, self.n_samples))
+            first, second = np.nonzero(squares <= radius**2)
+            upper = first + rows.start < second
+            first, second = first[upper], second[upper]
+            parts.append((first + rows.start, second, squares[first, second]))
+        return Pairs(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+
+    def norms(self) -> np.ndarray:
+        """Squared distance of each sample to the mean of all."""
+        everything = slice(0, self.n_samples)
+        means = np.concatenate(
+            [self.tile(rows, everything).mean(axis=1) for rows in self._blocks()]
+        )
+        norms: np.ndarray = self.diagonal - 2.0 * means + means.mean()
+        return norms
+
+    def _blocks(self) -> list[slice]:
+        return list(slices(self.n_samples, max(1, BLOCK // self.n_samples)))
+
+
+def median_distance(points: Points) -> float:
+    """Median distance of two points; of many points, that of the pairs among some.
+
+    Where more than half of the pairs coincide, the median of the positive distances.
+    """
+    m = points.n_samples
+    some = np.arange(m)
+    if m > MEDIAN_ROWS:
+        some = np.sort(np.random.default_rng(0).choice(m, MEDIAN_ROWS, replace=False))
+    squares = points.squares(some, some)[np.triu_indices(len(some), 1)]
+    if not squares.size or not squares.any():
+        return 1.0
+    median = np.median(squares)
+    return float(np.sqrt(median if median > 0 else np.median(squares[squares > 0])))

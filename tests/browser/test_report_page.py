@@ -1,0 +1,185 @@
+"""The report in a real browser: no errors, tables that sort, every picture drawn, two widths.
+
+``make test-browser`` installs what this needs. With DEPMAX_SCREENSHOTS set to a folder, pictures of
+the page are left there.
+"""
+
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.naive_bayes import GaussianNB
+
+from depmax import compare
+from depmax.datasets import load
+
+webdriver = pytest.importorskip("selenium.webdriver", reason="needs selenium: make test-browser")
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+DRIVER = shutil.which("chromedriver")
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None or DRIVER is None, reason="needs chromium and chromedriver: make test-browser"
+)
+
+# Quiet, without a sandbox of its own (as root), and without calls to anyone.
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-dev-shm-usage",
+    "--disable-sync",
+)
+WIDTHS = {"desktop": 1200, "phone": 390}
+
+
+@pytest.fixture(name="page", scope="module")
+def make_page(tmp_path_factory):
+    wine = load("wine")
+    X = pd.DataFrame(wine.X, columns=wine.feature_names)
+    y = pd.Series(np.array(["first", "second", "third"])[wine.y - wine.y.min()], name="cultivar")
+    found = compare(
+        X,
+        y,
+        ["BAHSIC", "HSIC filter", "correlation filter", "LDA", "PCA", "all columns"],
+        estimator=GaussianNB(),
+        cv=3,
+        dimensions=[1, 2, 5],
+        random_state=0,
+    )
+    return found.to_html(tmp_path_factory.mktemp("report") / "report.html", title="Wine")
+
+
+@pytest.fixture(name="browser", scope="module")
+def start_browser(tmp_path_factory):
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM
+    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    service = webdriver.ChromeService(executable_path=DRIVER)
+    driver = webdriver.Chrome(options=options, service=service)
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture(name="opened", params=WIDTHS)
+def open_page(request, browser, page):
+    resize(browser, WIDTHS[request.param], 900)
+    browser.get(page.as_uri())
+    folder = os.environ.get("DEPMAX_SCREENSHOTS")
+    if folder:
+        height = browser.execute_script("return document.documentElement.scrollHeight")
+        resize(browser, WIDTHS[request.param], height)
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        browser.save_screenshot(str(Path(folder) / f"report-{request.param}.png"))
+    return browser
+
+
+def resize(browser, width, height):
+    metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+
+
+def test_no_errors_and_nothing_fetched(opened):
+    assert opened.get_log("browser") == []
+    fetched = opened.execute_script(
+        "return performance.getEntriesByType('resource').map(entry => entry.name)"
+    )
+    assert [name for name in fetched if not name.startswith("data:")] == []
+
+
+def test_every_picture_is_drawn(opened):
+    pictures = opened.execute_script(
+        """return [...document.querySelectorAll("figure svg")].map(svg => {
+            const box = svg.getBoundingClientRect(), inner = svg.getBBox();
+            return {width: box.width, height: box.height, right: box.right,
+                    drawn: inner.width * inner.height,
+                    shapes: svg.querySelectorAll("path, use, image").length,
+                    words: svg.querySelectorAll("text").length,
+                    meaning: svg.querySelector("title").textContent};
+        })"""
+    )
+    width = opened.execute_script("return innerWidth")
+    assert len(pictures) == 6
+    for picture in pictures:
+        assert picture["width"] > 250
+        assert picture["height"] > 150
+        assert picture["right"] <= width
+        assert picture["drawn"] > 10_000
+        assert picture["shapes"] > 10
+        assert picture["words"] > 3
+        assert len(picture["meaning"]) > 40
+
+
+def test_the_page_fits_the_screen(opened):
+    scroll, inner = opened.execute_script(
+        "return [document.documentElement.scrollWidth, innerWidth]"
+    )
+    assert scroll <= inner
+
+
+def test_a_table_sorts_both_ways(opened):
+    def column(place):
+        return opened.execute_script(
+            "return [...document.querySelectorAll('table')[0].tBodies[0].rows]"
+            ".map(row => row.cells[arguments[0]].dataset.key)",
+            place,
+        )
+
+    def click(place):
+        opened.execute_script(
+            "document.querySelectorAll('table')[0].tHead.rows[0].cells[arguments[0]]"
+            ".querySelector('button').click()",
+            place,
+        )
+
+    assert [int(float(rank)) for rank in column(0)] == list(range(1, 7))
+    click(1)
+    assert column(1) == sorted(column(1))
+    click(1)
+    assert column(1) == sorted(column(1), reverse=True)
+    click(2)
+    scores = [float(key) for key in column(2)]
+    assert scores == sorted(scores)
+    click(6)  # the best method has no p-value against itself and stays last
+    assert column(6)[-1] == ""
+    state = "return document.querySelectorAll('th[aria-sort]').length"
+    assert opened.execute_script(state) == 1
+
+
+def test_headings_can_be_reached_by_keyboard(opened):
+    buttons = opened.execute_script(
+        "return [...document.querySelectorAll('th button')].every(b => b.tabIndex === 0)"
+    )
+    assert buttons
+
+
+def test_dark_and_light(browser, page):
+    colours = []
+    for scheme in ("light", "dark"):
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+        browser.get(page.as_uri())
+        colours.append(
+            browser.execute_script(
+                """const page = getComputedStyle(document.body);
+                const ink = getComputedStyle(document.querySelector("figure svg text"));
+                return [page.backgroundColor, page.color, ink.fill];"""
+            )
+        )
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    (paper, ink, drawn), (dark_paper, dark_ink, dark_drawn) = colours
+    assert paper != dark_paper
+    assert ink == drawn != dark_ink == dark_drawn
+
+
+def test_print(browser, page):
+    browser.get(page.as_uri())
+    assert len(browser.print_page()) > 10_000

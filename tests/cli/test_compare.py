@@ -1,0 +1,78 @@
+"""A leaderboard in the terminal, and a report."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+SMALL = ("-m", "dependence-filter", "-m", "pca", "--dimensions", "1,2", "--folds", 2)
+Run = Callable[..., Any]
+
+
+def test_leaderboard_and_report(run: Run, tmp_path: Path) -> None:
+    result = run("compare", "bundled:wine", *SMALL, "-m", "BAHSIC")
+    assert result.exit_code == 0, result.output
+    lines = [line.split("\t") for line in result.stdout.splitlines()]
+    assert lines[0][:3] == ["rank", "method", "balanced_accuracy"]
+    assert {line[1] for line in lines[1:]} == {"BAHSIC", "DependenceFilter", "PCA"}
+    assert "chosen without the test rows, scores" in result.stderr
+    page = (tmp_path / "report.html").read_text()
+    command = "depmax compare bundled:wine --target target --seed 0 --method dependence-filter"
+    assert command in page
+    assert f"Report: {tmp_path / 'report.html'}" in result.stderr
+
+
+def test_the_answer_for_machines(run: Run, table: pl.DataFrame, tmp_path: Path) -> None:
+    gaps = table.with_columns(
+        age=pl.when(pl.col("dose") == 2).then(None).otherwise(pl.col("age")),
+    )
+    gaps.write_csv(tmp_path / "gaps.csv")
+    arguments = ("compare", "gaps.csv", "-t", "cost", "--impute", "median", *SMALL)
+    result = run(*arguments, "--json", "--report", "gaps.html")
+    assert result.exit_code == 0, result.output
+    answer = json.loads(result.stdout)
+    assert answer["metric"] == "r2"
+    assert answer["complete"] is True
+    assert answer["best"] == answer["leaderboard"][0]["method"]
+    assert answer["report"] == "gaps.html"
+    assert "filled before the rows were split" in (tmp_path / "gaps.html").read_text()
+
+
+def test_the_next_command_can_be_typed(run: Run, tmp_path: Path) -> None:
+    result = run("compare", "bundled:wine", "-m", "FOHSIC", "--dimensions", "2", "--folds", 2)
+    (line,) = [line for line in result.stderr.splitlines() if line.startswith("Next: ")]
+    assert line == "Next: depmax fit bundled:wine --target target --method FOHSIC -n 2"
+    assert run(*line.split()[2:]).exit_code == 0
+    assert (tmp_path / "model.skops").exists()
+
+
+def test_interrupted_it_reports_what_is_finished(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import depmax.evaluation
+
+    whole = depmax.evaluation.compare
+
+    def interrupted(*args: Any, **kwargs: Any) -> Any:
+        return replace(whole(*args, **kwargs), complete=False)
+
+    monkeypatch.setattr(depmax.evaluation, "compare", interrupted)
+    result = run("compare", "bundled:wine", *SMALL)
+    assert result.exit_code == 130
+    assert "note: Interrupted: 2 of 2 splits were begun." in result.stderr
+    assert (tmp_path / "report.html").exists()
+
+
+def test_what_does_not_exist(fails: Callable[..., str]) -> None:
+    line = fails(2, "compare", "bundled:wine", "-m", "BAHSIK")
+    assert "no method is named 'BAHSIK'. Did you mean BAHSIC" in line
+    assert "Did you mean roc_auc" in fails(2, "compare", "bundled:wine", "--scoring", "rocauc")
+    assert "whole numbers" in fails(2, "compare", "bundled:wine", "--dimensions", "few")
+    assert "does not exist" in fails(5, "compare", "bundled:wine", "-o", "nowhere/report.html")
+    assert "does not exist" in fails(3, "compare", "nowhere.csv")

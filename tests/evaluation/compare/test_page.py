@@ -1,0 +1,174 @@
+"""The report of a comparison: the answer in words, honest p-values, every kind of problem."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.naive_bayes import GaussianNB
+
+from depmax import compare, screen
+from depmax.evaluation import Comparison
+from depmax.evaluation.comparison.findings import Findings
+from depmax.evaluation.comparison.positions import positions_of
+from depmax.plotting import FeatureScatterDisplay, HeatMapDisplay, LoadingsDisplay
+
+QUICK = {"estimator": GaussianNB(), "cv": 3, "dimensions": [1, 2], "random_state": 0}
+
+
+@pytest.fixture(name="data", scope="module")
+def make_data():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 6))
+    y = np.where(X[:, 1] + X[:, 4] + 0.4 * rng.normal(size=80) > 0, "yes", "no")
+    frame = pd.DataFrame(X, columns=["age", "dose", "height", "pulse", "weight", "dose copy"])
+    frame["dose copy"] = frame["dose"] + 0.05 * rng.normal(size=80)
+    return frame, pd.Series(y, name="healed")
+
+
+@pytest.fixture(name="found", scope="module")
+def run(data):
+    methods = ["correlation filter", "BAHSIC", "PLS", "all columns"]
+    return compare(*data, methods, **QUICK)
+
+
+@pytest.fixture(name="report", scope="module")
+def make_report(found):
+    return found.report(title="A trial", command="depmax compare trial.csv", notes=("A note.",))
+
+
+def section(report, title):
+    return next(part for part in report.sections if part.title == title)
+
+
+def test_the_answer_comes_first(found, report):
+    text = " ".join(report.answer)
+    assert f"With {found.best}, healed is predicted best" in text
+    assert f"{found.winner_score.mean:.3f}" in text
+    assert "dose" in text
+    assert report.title == "A trial"
+    assert "6 columns predict healed (classes, 80 rows)" in report.question
+
+
+def test_every_part_is_there(report):
+    assert [part.title for part in report.sections] == [
+        "Which method?",
+        "How many features?",
+        "Which columns?",
+        "What do columns share?",
+        "What do extracted features show?",
+        "Worth knowing",
+        "What does it cost?",
+        "How to repeat it",
+    ]
+    assert section(report, "Worth knowing").text == ("A note.",)
+    assert section(report, "How to repeat it").code == "depmax compare trial.csv"
+    assert "Seed: 0" in section(report, "How to repeat it").text[0]
+
+
+def test_pvalues_are_those_of_the_screening_over_all_columns(data, report):
+    screening = screen(*data)
+    (table,) = section(report, "Which columns?").tables
+    titles = [column.title for column in table.columns]
+    for row in table.rows:
+        place = list(screening.names).index(row[titles.index("column")])
+        assert row[titles.index("p (adjusted)")] == screening.pvalues_adjusted[place]
+    assert len(table.rows) <= 2
+
+
+def test_stand_ins_and_frequencies(found):
+    findings = Findings(found)
+    (here,) = {1, 5} & set(findings.kept)  # the dose or its copy
+    other = {1: "dose copy", 5: "dose"}[here]
+    assert other in findings.replaced_by(here)
+    trials = found.outcomes.by_method[findings.selector.name]
+    expected = np.mean([trial.dimension for trial in trials])
+    assert findings.frequencies.sum() == pytest.approx(expected)
+
+
+def test_matrices(found):
+    findings = Findings(found)
+    which = np.array([1, 5, 0])
+    redundancy = findings.redundancy(which)
+    assert redundancy[0, 1] > 0.9 > 0.2 > redundancy[0, 2]
+    joint = findings.joint_dependence(which)
+    np.testing.assert_array_equal(joint, joint.T)
+    assert joint[0, 0] > joint[2, 2]
+
+
+def test_the_scatter_shows_held_out_rows(found, report):
+    scatter, loadings = section(report, "What do extracted features show?").pictures
+    assert isinstance(scatter.display, FeatureScatterDisplay)
+    assert scatter.display.held_out.sum() == len(found.splits[0][1])
+    assert isinstance(loadings.display, LoadingsDisplay)
+    assert set(loadings.display.names) >= {"age", "dose"}
+
+
+def test_written(found, tmp_path):
+    path = found.to_html(tmp_path / "report.html")
+    text = path.read_text(encoding="utf-8")
+    assert "What predicts healed?" in text
+    assert text.count("<svg") == 6
+    assert "from depmax import compare" in text
+
+
+def test_plot(found):
+    from matplotlib.figure import Figure
+
+    display = found.plot(ax=Figure().add_subplot())
+    assert set(display.curves) == {"correlation filter", "BAHSIC", "PLS"}
+    assert list(display.levels) == ["all columns"]
+
+
+def test_noise_is_called_noise():
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(60, 5)), np.tile([0, 1], 30)
+    report = compare(X, y, ["correlation filter", "PCA"], **QUICK).report()
+    assert "not clearly better than guessing" in " ".join(report.answer)
+
+
+def test_ordered_columns_are_drawn_as_bands_and_curves(data):
+    rng = np.random.default_rng(0)
+    spectra = pd.DataFrame(
+        np.cumsum(rng.normal(size=(50, 14)), axis=1),
+        columns=[f"{w} nm" for w in range(400, 540, 10)],
+    )
+    found = compare(spectra, spectra["450 nm"] - spectra["420 nm"], ["HSIC filter", "PLS"], cv=2)
+    report = found.report()
+    bands = section(report, "What do columns share?").pictures[0].display
+    assert isinstance(bands, HeatMapDisplay)
+    assert bands.row_label == "upper edge (nm)"
+    loadings = section(report, "What do extracted features show?").pictures[1].display
+    assert loadings.positions[0] == 400
+    assert "cannot be drawn again" in section(report, "How to repeat it").text[0]
+
+
+@pytest.mark.parametrize(
+    "names", [["a", "b"] * 10, [f"x{j}" for j in range(12)], [f"b{j}" for j in (3, 1, 2) * 4]]
+)
+def test_columns_without_an_order(names):
+    assert positions_of(names) is None
+
+
+def test_categories_labels_and_failures(data):
+    frame, y = data
+    frame = frame.assign(level=pd.Categorical(np.where(y == "yes", "high", "low")))
+    labels = np.column_stack([y == "yes", frame["age"] > 0]).astype(int)
+    found = compare(frame, labels, ["BAHSIC", "PLS", "LDA"], cv=2, dimensions=[2], random_state=0)
+    report = found.report()
+    assert "LDA failed" in section(report, "Worth knowing").text[0]
+    assert "level" in " ".join(report.answer)
+
+
+def test_rows_as_they_are(data):
+    frame, y = data
+    found = compare(frame.to_numpy(), y, ["PCA", "all columns"], prepare=False, **QUICK)
+    titles = [part.title for part in found.report().sections]
+    assert "Which columns?" not in titles
+
+
+def test_interrupted(data):
+    def stop(state):
+        raise KeyboardInterrupt
+
+    found = compare(*data, ["correlation filter", "PCA"], progress=stop, **QUICK)
+    assert isinstance(found, Comparison)
+    assert "Interrupted after 1 of 3" in section(found.report(), "Worth knowing").text[0]

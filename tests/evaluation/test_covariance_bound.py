@@ -1,0 +1,96 @@
+"""Theorem 5.5: every term by its definition, and plain words."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.decomposition import PCA
+
+from depmax import HBFE, SMC, DeflationFeatures, KernelPLS
+from depmax.evaluation import covariance_bound
+from depmax.kernels import Gaussian
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(60, 3))
+y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=60)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        SMC(4, kernel=Gaussian(1.0), center=False),
+        SMC(4, kernel=Gaussian(1.0)),
+        DeflationFeatures(2, center=False),
+        KernelPLS(3, kernel=Gaussian(2.0)),
+        HBFE(2),
+    ],
+)
+def test_terms(model):
+    T = model.fit_transform(X, y)
+    result = covariance_bound(model, X, y, delta=0.05)
+    projection = model._projection
+    offset = projection.offset
+    if hasattr(projection, "reference"):
+        A = projection.weights
+        inner = A.T @ model.kernel_(projection.reference) @ A + np.outer(offset, offset)
+    else:
+        inner = projection.weights.T @ projection.weights + np.outer(offset, offset)
+    k = model.kernel_.diag(X) + bool(offset.any())
+    c, m = np.sqrt(np.sum(inner**2)), 60
+    np.testing.assert_allclose(result.empirical, np.trace(T.T @ np.diag(y**2) @ T) / m)
+    np.testing.assert_allclose(result.norm, c)
+    np.testing.assert_allclose(result.complexity, 2 * c / m * np.sqrt(np.sum(y**4 * k**2)))
+    np.testing.assert_allclose(result.squared_radius, np.max(y**2 * k))
+    expected = 3 * c * np.max(y**2 * k) * np.sqrt(np.log(2 / 0.05) / (2 * m))
+    np.testing.assert_allclose(result.deviation, expected)
+    np.testing.assert_allclose(
+        result.bound, result.empirical - result.complexity - result.deviation
+    )
+
+
+def test_first_features_are_those_of_a_shorter_fit():
+    long = SMC(5, kernel=Gaussian(1.0)).fit(X, y)
+    short = SMC(2, kernel=Gaussian(1.0)).fit(X, y)
+    part, whole = covariance_bound(long, X, y, n_components=2), covariance_bound(short, X, y)
+    np.testing.assert_allclose(part.bound, whole.bound)
+    np.testing.assert_allclose(part.norm, whole.norm)
+
+
+def test_holds_on_new_rows_and_is_not_always_vacuous():
+    labels = np.where(rng.random(40_000) < 0.5, -1.0, 1.0)
+    rows = labels[:, np.newaxis]
+    model = DeflationFeatures(1, center=False).fit(rows, labels)
+    result = covariance_bound(model, rows, labels, norm=1.0, radius=1.0)
+    assert 0.9 < result.bound < 1.0  # the truth is E[y²x²] = 1
+    assert result.fixed_beforehand
+    assert "≥" in str(result)
+    assert "estimate" not in str(result)
+
+
+def test_says_vacuous_and_estimate():
+    result = covariance_bound(SMC(3).fit(X, y), X, y)
+    assert result.is_vacuous
+    assert "vacuous" in str(result)
+    assert "estimate only" in str(result)
+
+
+def test_refusals():
+    model = SMC(3).fit(X, y)
+    with pytest.raises(ValueError, match="delta"):
+        covariance_bound(model, X, y, delta=1.5)
+    with pytest.raises(ValueError, match="from 1 to 3"):
+        covariance_bound(model, X, y, n_components=4)
+    with pytest.raises(ValueError, match="norm=0"):
+        covariance_bound(model, X, y, norm=0)
+    with pytest.raises(ValueError, match="radius="):
+        covariance_bound(model, X, y, radius=1e-3)
+    with pytest.raises(ValueError, match="one target"):
+        covariance_bound(model, X, np.column_stack([y, y]))
+    with pytest.raises(ValueError, match="inconsistent"):
+        covariance_bound(model, X, y[:-1])
+    with pytest.raises(TypeError, match="got PCA"):
+        covariance_bound(PCA().fit(X, y), X, y)
+    K = X @ X.T
+    matrix = SMC(2, kernel="precomputed").fit(K, y)
+    with pytest.raises(ValueError, match="precomputed"):
+        covariance_bound(matrix, K, y)

@@ -1,0 +1,234 @@
+"""The framework: what it specialises to, in the primal and in the dual."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.cross_decomposition import PLSRegression
+from sklearn.decomposition import PCA, KernelPCA
+from sklearn.exceptions import ConvergenceWarning
+
+from depmax import SMA, SMC, BoostedLatentFeatures, DeflationFeatures
+from depmax.kernels import Gaussian
+from depmax.rows import ArrayRows
+from tests.extraction.deflation_oracles import deflated, gaussian_gram, up_to_sign
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(50, 7)) @ rng.normal(size=(7, 7)) + 3.0
+y = X[:, 0] + X[:, 3] ** 2 + 0.3 * rng.normal(size=50)
+Y = np.column_stack([y, np.sin(X[:, 1]), rng.normal(size=50)])
+NEW = rng.normal(size=(9, 7)) + 3.0
+CRITERIA = ["pca", "pls", "sma", "smc", "blf"]
+
+
+class TestSpecialisations:
+    @pytest.mark.parametrize("dual", [False, True])
+    def test_pca(self, dual):
+        model = DeflationFeatures(4, criterion="pca", dual=dual).fit(X)
+        reference = PCA(4).fit(X)
+        up_to_sign(model.transform(X), reference.transform(X), atol=1e-10)
+        up_to_sign(model.transform(NEW), reference.transform(NEW), atol=1e-10)
+
+    def test_pca_with_lanczos(self, monkeypatch):
+        monkeypatch.setattr("depmax.extraction.deflation.criteria.DENSE", 3)
+        model = DeflationFeatures(4, criterion="pca")
+        up_to_sign(model.fit_transform(X), PCA(4).fit_transform(X), atol=1e-9)
+
+    def test_kernel_pca(self):
+        K, L = gaussian_gram(X, 4.0), np.exp(-np.square(NEW[:, None] - X).sum(axis=2) / 32)
+        model = DeflationFeatures(4, criterion="pca", kernel=Gaussian(4.0)).fit(X)
+        reference = KernelPCA(4, kernel="precomputed").fit(K)
+        up_to_sign(model.transform(X), reference.transform(K), atol=1e-10)
+        up_to_sign(model.transform(NEW), reference.transform(L), atol=1e-10)
+
+    @pytest.mark.parametrize("target", [y, Y])
+    @pytest.mark.parametrize("dual", [False, True])
+    def test_pls(self, target, dual):
+        model = DeflationFeatures(4, dual=dual).fit(X, target)
+        reference = PLSRegression(4, scale=False, tol=1e-15, max_iter=100_000).fit(X, target)
+        up_to_sign(model.transform(X), reference.x_scores_, atol=1e-6)
+        up_to_sign(model.transform(NEW), reference.transform(NEW), atol=1e-6)
+        up_to_sign(model.components_.T, reference.x_rotations_, atol=1e-6)
+
+    @pytest.mark.parametrize("criterion", CRITERIA)
+    def test_dual_linear_is_primal(self, criterion):
+        primal = DeflationFeatures(3, criterion=criterion, dual=False).fit(X, y)
+        dual = DeflationFeatures(3, criterion=criterion, dual=True).fit(X, y)
+        np.testing.assert_allclose(dual.transform(NEW), primal.transform(NEW), atol=1e-9)
+        np.testing.assert_allclose(dual.components_, primal.components_, atol=1e-9)
+        np.testing.assert_allclose(dual.loadings_, primal.loadings_, atol=1e-9)
+
+    @pytest.mark.parametrize(("criterion", "cls"), [("sma", SMA), ("smc", SMC)])
+    def test_sparse_methods(self, criterion, cls):
+        model = DeflationFeatures(4, criterion=criterion, kernel="gaussian").fit(X, y)
+        direct = cls(4, n_candidates=None).fit(X, y)
+        np.testing.assert_allclose(model.transform(NEW), direct.transform(NEW), atol=1e-10)
+
+    @pytest.mark.parametrize("kernel", ["linear", "gaussian"])
+    @pytest.mark.parametrize(("target", "loss"), [(y, "absolute"), (y > np.median(y), "logistic")])
+    def test_boosted(self, kernel, target, loss):
+        model = DeflationFeatures(3, criterion="blf", kernel=kernel).fit(X, target)
+        direct = BoostedLatentFeatures(3, loss=loss, kernel=kernel).fit(X, target)
+        np.testing.assert_allclose(model.transform(NEW), direct.transform(NEW), atol=1e-10)
+
+
+class TestAlgorithm:
+    @pytest.mark.parametrize("criterion", CRITERIA)
+    @pytest.mark.parametrize("kernel", ["linear", "gaussian"])
+    @pytest.mark.parametrize("center", [True, False])
+    def test_features_are_orthogonal_and_reproduced(self, criterion, kernel, center):
+        model = DeflationFeatures(4, criterion=criterion, kernel=kernel, center=center)
+        T = model.fit_transform(X, y)
+        products = T.T @ T
+        sizes = np.sqrt(np.outer(products.diagonal(), products.diagonal()))
+        np.testing.assert_allclose(products / sizes, np.eye(4), atol=1e-10)
+        np.testing.assert_allclose(model.transform(X), T, atol=1e-9 * np.abs(T).max())
+
+    def test_primal_algorithm_1(self):
+        directions = rng.normal(size=(7, 3))
+        model = DeflationFeatures(
+            3, criterion=lambda r: directions[:, r.features.shape[1]], center=False
+        ).fit(X)
+        left, U, P, T = X, directions, [], []
+        for u in U.T:
+            T.append(left @ u)
+            P.append(left.T @ T[-1] / (T[-1] @ T[-1]))
+            left = deflated(left, T[-1])
+        M = np.array(P) @ U
+        np.testing.assert_allclose(np.tril(M), np.eye(3), atol=1e-10)  # unit upper triangular
+        weights = U @ np.linalg.inv(M)
+        up_to_sign(model.components_.T, weights, atol=1e-9)
+        up_to_sign(model.transform(X), np.array(T).T, atol=1e-8)
+
+    def test_dual_algorithm_2(self):
+        K = gaussian_gram(X, 4.0)
+        B = rng.normal(size=(50, 3))
+        model = DeflationFeatures(
+            3, criterion=lambda r: B[:, r.features.shape[1]], kernel=Gaussian(4.0), center=False
+        ).fit(X)
+        left, T = K, []
+        for beta in B.T:
+            T.append(left @ beta)
+            left = deflated(left, T[-1])
+        T = np.array(T).T
+        weights = B @ np.linalg.inv(np.linalg.inv(T.T @ T) @ T.T @ K @ B)
+        up_to_sign(model.transform(X), T, atol=1e-8)
+        new = np.exp(-np.square(NEW[:, None] - X).sum(axis=2) / 32)
+        up_to_sign(model.transform(NEW), new @ weights, atol=1e-8)
+
+    def test_one_target_makes_a_bidiagonal_matrix(self):
+        centred = X - X.mean(axis=0)
+        model = DeflationFeatures(5).fit(X, y)
+        U = []
+        T = model.fit_transform(X, y)
+        left = centred
+        for t in T.T:
+            u = left.T @ (y - y.mean())
+            U.append(u / np.linalg.norm(u))
+            left = deflated(left, t)
+        P = centred.T @ T / np.square(T).sum(axis=0)
+        M = P.T @ np.array(U).T
+        np.testing.assert_allclose(M, np.triu(np.tril(M, 1)), atol=1e-8)
+
+    def test_a_criterion_sees_the_residual(self):
+        seen = []
+
+        def criterion(residual):
+            seen.append(residual)
+            centred = X - X.mean(axis=0)
+            expected = centred
+            for t in residual.features.T:
+                expected = deflated(expected, t)
+            np.testing.assert_allclose(residual.matrix, expected, atol=1e-9)
+            target = residual.left_target
+            np.testing.assert_allclose(residual.pull(target), expected.T @ target, atol=1e-8)
+            np.testing.assert_allclose(residual.push(np.eye(7)), expected, atol=1e-9)
+            return residual.pull(target)[:, 0]
+
+        T = DeflationFeatures(3, criterion=criterion).fit_transform(X, y)
+        assert len(seen) == 3
+        reference = DeflationFeatures(3).fit_transform(X, y)
+        up_to_sign(
+            T / np.linalg.norm(T, axis=0), reference / np.linalg.norm(reference, axis=0), atol=1e-9
+        )
+
+    def test_dependence(self):
+        model = DeflationFeatures(2)
+        T = model.fit_transform(X, Y)
+        centred = Y - Y.mean(axis=0)
+        np.testing.assert_allclose(
+            model.dependence_, np.square(centred.T @ T).sum(axis=0) / 49**2, rtol=1e-9
+        )
+        pca = DeflationFeatures(2, criterion="pca")
+        T = pca.fit_transform(X)
+        centred = X - X.mean(axis=0)
+        expected = np.square(centred.T @ T).sum(axis=0) / 49**2
+        np.testing.assert_allclose(pca.dependence_, expected, rtol=1e-9)
+        kernel = DeflationFeatures(2, criterion="pca", kernel="precomputed").fit(X @ X.T)
+        np.testing.assert_allclose(kernel.dependence_, expected, rtol=1e-7)
+
+
+class TestInputs:
+    @pytest.mark.parametrize("criterion", ["pls", "pca", "smc"])
+    @pytest.mark.parametrize("center", [True, False])
+    def test_sparse_rows_stay_sparse(self, criterion, center):
+        text = sparse.random(60, 300, density=0.05, format="csr", random_state=0)
+        target = np.asarray(text[:, :20].sum(axis=1)).ravel() + 0.1 * rng.normal(size=60)
+        model = DeflationFeatures(3, criterion=criterion, center=center)
+        dense = model.fit(text.toarray(), target).transform(text.toarray())
+        np.testing.assert_allclose(model.fit_transform(text, target), dense, atol=1e-9)
+        np.testing.assert_allclose(model.transform(text), dense, atol=1e-9)
+
+    def test_row_source(self):
+        model = DeflationFeatures(3, criterion="smc")
+        expected = model.fit(X, y).transform(X)
+        np.testing.assert_allclose(model.fit(ArrayRows(X), y).transform(X), expected, atol=1e-9)
+
+    def test_offset_is_no_feature(self):
+        far = DeflationFeatures(3).fit_transform(X + 1e5, y)
+        np.testing.assert_allclose(far, DeflationFeatures(3).fit_transform(X, y), atol=1e-5)
+
+    def test_beyond_the_rank(self):
+        flat = X[:, :2] @ rng.normal(size=(2, 7))
+        with pytest.warns(ConvergenceWarning, match="2 of n_components=5"):
+            model = DeflationFeatures(5).fit(flat, y)
+        assert model.transform(flat).shape == (50, 2)
+        with pytest.raises(ValueError, match="n_features = 7"):
+            DeflationFeatures(8).fit(X, y)
+
+    @pytest.mark.parametrize("criterion", CRITERIA)
+    def test_equal_rows(self, criterion):
+        doubled, target = np.repeat(X[:6], 8, axis=0), np.repeat(y[:6], 8)
+        model = DeflationFeatures(7, criterion=criterion, kernel="gaussian")
+        with pytest.warns(ConvergenceWarning, match="of n_components=7"):
+            features = model.fit_transform(doubled, target)
+        assert features.shape[1] <= 5
+        np.testing.assert_allclose(model.transform(doubled), features, atol=1e-6)
+
+    @pytest.mark.parametrize("target", [np.ones(50), ["a"] * 50])
+    def test_constant_target(self, target):
+        with pytest.raises(ValueError, match="constant"):
+            DeflationFeatures().fit(X, target)
+
+    def test_constant_inputs(self):
+        with pytest.raises(ValueError, match="no feature that depends"):
+            DeflationFeatures().fit(np.ones((50, 3)), y)
+
+    def test_bad_parameters(self):
+        with pytest.raises(ValueError, match="one of"):
+            DeflationFeatures(criterion="lda").fit(X, y)
+        with pytest.raises(ValueError, match="a name or a callable"):
+            DeflationFeatures(criterion=3).fit(X, y)
+        with pytest.raises(ValueError, match="dual must be"):
+            DeflationFeatures(dual="yes").fit(X, y)
+        with pytest.raises(ValueError, match="needs the features of the kernel"):
+            DeflationFeatures(kernel="gaussian", dual=False).fit(X, y)
+        with pytest.raises(ValueError, match=r"u_j, one weight per column, of shape \(7,\)"):
+            DeflationFeatures(criterion=lambda r: np.ones(50)).fit(X, y)
+        with pytest.raises(ValueError, match="NaN or infinity"):
+            DeflationFeatures(criterion=lambda r: np.full(7, np.nan)).fit(X, y)
+        with pytest.raises(ValueError, match="needs a target"):
+            DeflationFeatures(criterion=lambda r: r.pull(r.left_target)[:, 0]).fit(X)
+        with pytest.raises(ValueError, match="y is None"):
+            DeflationFeatures(criterion="pls").fit(X)

@@ -1,0 +1,202 @@
+"""ICAFX: independence under its model, the paper's problems, and bad input."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LinearRegression
+
+from depmax import ICAFX, hsic_test
+from depmax.datasets import make_linear_direction, make_sine_direction
+from depmax.extraction import NaturalGradient, QuasiNewton
+
+
+def cosine(a, b):
+    return abs(a @ b) / (np.linalg.norm(a) * np.linalg.norm(b))
+
+
+def make_model_data(n_samples, t, seed=0):
+    """x = As + Bt with two heavy- and two light-tailed sources, t in one direction."""
+    rng = np.random.default_rng(seed)
+    s = np.hstack([rng.laplace(size=(n_samples, 2)), rng.uniform(-1.7, 1.7, (n_samples, 2))])
+    A = np.linalg.qr(rng.normal(size=(4, 4)))[0] * [1.0, 1.5, 0.7, 1.2]
+    s += np.outer(t, [0.0, 2.0, 0.0, 0.0])
+    return s @ A, s, A
+
+
+class TestModelData:
+    t = np.random.default_rng(5).exponential(size=800) - 1.0
+    X, s, A = make_model_data(800, t)
+    fitted = ICAFX(1).fit(X, t)
+
+    def test_sources_are_found(self):
+        u = self.fitted.sources(self.X, self.t)
+        clean = self.s - np.outer(self.t, [0.0, 2.0, 0.0, 0.0])
+        found = np.abs(np.corrcoef(u.T, clean.T)[:4, 4:])
+        assert (found.max(axis=0) > 0.99).all()
+        assert found[0].argmax() == 1
+        assert self.fitted.sources_[0] == "super-gaussian"
+
+    def test_sources_are_independent_of_the_target_and_of_each_other(self):
+        u = self.fitted.sources(self.X, self.t)
+        assert hsic_test(u, self.t, random_state=0).pvalue > 0.05
+        for i in range(4):
+            others = np.delete(u, i, axis=1)
+            assert hsic_test(u[:, i], others, random_state=0).pvalue > 0.05
+        features = self.fitted.transform(self.X)
+        assert hsic_test(features, self.t, random_state=0).pvalue < 0.01
+
+    def test_discarded_features_are_independent_of_the_target(self):
+        discarded = self.fitted.sources(self.X, self.t)[:, 1:]
+        both = np.column_stack([self.fitted.transform(self.X), self.t])
+        assert hsic_test(discarded, both, random_state=0).pvalue > 0.05
+
+    def test_sources_are_features_moved_by_the_target(self):
+        u = self.fitted.sources(self.X, self.t)[:, :1]
+        moved = np.outer(self.t - self.t.mean(), self.fitted.target_weights_)
+        np.testing.assert_allclose(u - self.fitted.transform(self.X), moved, atol=1e-10)
+
+    def test_units_of_inputs_and_target_change_nothing(self):
+        mixing = np.random.default_rng(3).normal(size=(4, 4))
+        other = ICAFX(1).fit(self.X @ mixing + 7.0, -50.0 * self.t + 3.0)
+        features = other.transform(self.X @ mixing + 7.0)[:, 0]
+        assert cosine(features, self.fitted.transform(self.X)[:, 0]) > 1 - 1e-6
+        assert other.log_likelihood_ == pytest.approx(self.fitted.log_likelihood_, abs=1e-6)
+        np.testing.assert_allclose(other.dependence_, self.fitted.dependence_, atol=1e-5)
+
+    def test_published_rule_stops_below_the_maximum(self):
+        with pytest.warns(ConvergenceWarning, match="max_iter=500"):
+            published = ICAFX(1, solver="natural-gradient").fit(self.X, self.t)
+        assert published.n_iter_ == 500
+        assert published.log_likelihood_ < self.fitted.log_likelihood_ - 1e-3
+
+    def test_random_starts_never_lose(self):
+        many = ICAFX(1, n_init=3, random_state=0).fit(self.X, self.t)
+        assert many.log_likelihood_ >= self.fitted.log_likelihood_ - 1e-9
+
+
+class TestPaper:
+    @pytest.mark.parametrize("seed", range(3))
+    def test_linear_problem(self, seed):
+        X, y = make_linear_direction(1000, random_state=seed)
+        direction = ICAFX(1).fit(X, y).components_[0]
+        assert cosine(direction, np.array([2.0, 0, 3, 0, 0])) > 0.99
+
+    @pytest.mark.parametrize("seed", range(3))
+    def test_sine_problem_beats_regression(self, seed):
+        X, y = make_sine_direction(1000, random_state=seed)
+        best = np.array([0.0, 1, 0, 2, 0])
+        found = cosine(ICAFX(1).fit(X, y).components_[0], best)
+        assert found > 0.99
+        assert found > cosine(LinearRegression().fit(X, y).coef_, best)
+
+    def test_gaussian_data_give_the_regression(self):
+        X, y = make_linear_direction(300, random_state=0)
+        model = ICAFX(1).fit(X, y)
+        assert list(model.sources_) == ["gaussian"]
+        assert cosine(model.components_[0], LinearRegression().fit(X, y).coef_) > 1 - 1e-8
+        r2 = np.corrcoef(model.transform(X)[:, 0], y)[0, 1] ** 2
+        np.testing.assert_allclose(model.dependence_, -0.5 * np.log(1 - r2))
+
+
+class TestTargets:
+    rng = np.random.default_rng(1)
+    labels = np.array(["a", "b", "c"])[rng.integers(0, 3, 400)]
+    codes = (labels == "a") * 1.0 - (labels == "c") * 1.0
+    X, _, A = make_model_data(400, codes, seed=2)
+
+    def test_classes(self):
+        model = ICAFX(1).fit(self.X, self.labels)
+        assert list(model.classes_) == ["a", "b", "c"]
+        assert model.target_weights_.shape == (1, 3)
+        weights = np.zeros(4)
+        weights[1] = 1.0
+        assert cosine(model.components_[0], np.linalg.inv(self.A) @ weights) > 0.99
+        u = model.sources(self.X, self.labels)
+        assert hsic_test(u, self.labels, random_state=0).pvalue > 0.05
+
+    def test_two_classes_are_any_two_numbers(self):
+        y = (self.codes > 0).astype(int)
+        classes = ICAFX(2).fit(self.X, y)
+        numbers = ICAFX(2).fit(self.X, np.column_stack([3.0 * y, 1.0 - y]))
+        np.testing.assert_allclose(classes.components_, numbers.components_, atol=1e-5)
+
+    def test_several_targets(self):
+        y = np.column_stack([self.codes, self.rng.normal(size=400)])
+        model = ICAFX(2).fit(self.X, y)
+        assert model.target_weights_.shape == (2, 2)
+        assert model.dependence_[0] > model.dependence_[1]
+        assert not hasattr(model, "classes_")
+
+    def test_frames(self):
+        frame = pd.DataFrame(self.X[:, :2]).assign(kind=pd.Categorical(self.labels))
+        frame.columns = ["a", "b", "kind"]
+        y = self.X[:, 0] + self.rng.normal(size=400)
+        model = ICAFX(2).set_output(transform="pandas").fit(frame, y)
+        assert model.transform(frame).shape == (400, 2)
+        assert list(model.coordinate_names_)[2:] == ["kind=a", "kind=b", "kind=c"]
+        assert model.sources(frame, y).shape == (400, 4)  # three levels have rank two
+
+
+class TestFewRows:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, 50))
+    y = X[:, 0] + 0.1 * rng.normal(size=20)
+
+    def test_more_columns_than_rows(self):
+        model = ICAFX(2).fit(self.X, self.y)
+        features = model.transform(self.X)
+        assert np.isfinite(features).all()
+        assert abs(np.corrcoef(features[:, 0], self.y)[0, 1]) > 0.999
+        assert model.sources(self.X, self.y).shape == (20, 19)
+
+    def test_single_precision_is_kept(self):
+        features = ICAFX(2).fit_transform(self.X.astype(np.float32), self.y)
+        assert features.dtype == np.float32
+
+    def test_fewer_features_than_asked_for(self):
+        X = np.outer(self.y, [1.0, 2.0, 3.0])
+        with pytest.warns(ConvergenceWarning, match="1 of n_components=2"):
+            assert ICAFX(2).fit(X, self.y > 0).transform(X).shape == (20, 1)
+
+    def test_an_exact_target_needs_alpha(self):
+        X = self.X[:, :5]
+        assert cosine(ICAFX(1).fit(X, 2.0 * X[:, 1]).components_[0], np.eye(5)[1]) > 1 - 1e-9
+        with pytest.raises(ValueError, match="alpha of ICAFX must be positive"):
+            ICAFX(1, alpha=0.0).fit(X, 2.0 * X[:, 1])
+
+
+class TestRefusals:
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    y = X[:, 0]
+
+    @pytest.mark.parametrize(
+        ("parameters", "error", "message"),
+        [
+            ({"solver": "newton"}, ValueError, "solver of ICAFX"),
+            ({"solver": 3}, TypeError, "solver of ICAFX"),
+            ({"n_init": 0}, ValueError, "n_init of ICAFX"),
+            ({"alpha": -1.0}, ValueError, "alpha of ICAFX"),
+        ],
+    )
+    def test_parameters(self, parameters, error, message):
+        with pytest.raises(error, match=message):
+            ICAFX(1, **parameters).fit(self.X, self.y)
+
+    @pytest.mark.parametrize("y", [np.ones(30), np.full(30, "a"), np.ones((30, 2))])
+    def test_constant_targets(self, y):
+        with pytest.raises(ValueError, match="one class only or is constant"):
+            ICAFX(1).fit(self.X, y)
+
+    def test_constant_inputs(self):
+        with pytest.raises(ValueError, match="X is constant"):
+            ICAFX(1).fit(np.ones((30, 3)), self.y)
+
+    def test_progress(self, capsys):
+        ICAFX(1, verbose=1, solver=QuasiNewton(max_iter=20)).fit(self.X, self.y)
+        assert "ICA-FX" in capsys.readouterr().out
+        with pytest.warns(ConvergenceWarning):
+            ICAFX(1, verbose=1, solver=NaturalGradient(max_iter=60, tol=0.0)).fit(self.X, self.y**3)
+        assert "50 steps" in capsys.readouterr().out

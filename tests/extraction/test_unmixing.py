@@ -1,0 +1,208 @@
+"""The likelihood of ICA-FX and its parts, against their definitions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import integrate, optimize
+
+from depmax.extraction import NaturalGradient, QuasiNewton
+from depmax.extraction._unmixing import Likelihood, sphere, starts
+from depmax.extraction._unmixing import likelihood as module
+from depmax.extraction._unmixing.sources import (
+    GAUSSIAN,
+    LOG_NORMALISERS,
+    SUB,
+    SUPER,
+    Evidence,
+    next_states,
+    signed_states,
+    turned_states,
+)
+from depmax.pencils import Space
+
+rng = np.random.default_rng(0)
+X = np.hstack([rng.laplace(size=(150, 2)), rng.uniform(-2, 2, size=(150, 2))]) @ rng.normal(
+    size=(4, 4)
+)
+T = np.column_stack([X[:, 0] + rng.normal(size=150), rng.normal(size=150)])
+T -= T.mean(axis=0)
+STATES = np.array([SUPER, SUB, GAUSSIAN, SUPER])
+
+
+def make_likelihood(n_components=2, alpha=1e-3, codes=T, n_jobs=None):
+    space = Space.of_array(X)
+    sphering = sphere(space, codes)
+    inputs, targets = space.features(sphering.inputs), codes @ sphering.targets
+    model = Likelihood(inputs, targets, sphering.correlations, n_components, alpha, n_jobs)
+    return model, inputs, targets, sphering
+
+
+def log_density(u, state):
+    return -0.5 * u**2 - state * np.log(np.cosh(u)) - LOG_NORMALISERS[state]
+
+
+class TestSources:
+    @pytest.mark.parametrize("state", [SUPER, GAUSSIAN, SUB])
+    def test_densities_integrate_to_one(self, state):
+        total, _ = integrate.quad(lambda u: np.exp(log_density(u, state)), -30, 30)
+        assert total == pytest.approx(1.0, abs=1e-9)
+
+    def evidence(self, u):
+        bend = np.tanh(u)
+        parts = np.stack([1 - bend**2, u**2, u * bend])[:, None, :]
+        products = np.einsum("ain,bin->abi", parts, parts)
+        return Evidence.of_moments(parts.sum(axis=2), products, len(u))
+
+    @pytest.mark.parametrize("scale", [0.5, 1.0, 2.0])
+    def test_evidence_knows_tails_at_every_scale(self, scale):
+        draws = np.random.default_rng(1)
+        heavy = self.evidence(scale * draws.laplace(size=20000))
+        light = self.evidence(scale * draws.uniform(-1.7, 1.7, size=20000))
+        normal = self.evidence(scale * draws.normal(size=20000))
+        assert signed_states(heavy) == SUPER
+        assert signed_states(light) == SUB
+        assert abs(normal.value) < 4 * normal.error
+
+    def test_standard_error(self):
+        draws = np.random.default_rng(2).laplace(size=(500, 400))
+        found = [self.evidence(u) for u in draws]
+        spread = np.std([e.value[0] for e in found])
+        assert np.mean([e.error[0] for e in found]) == pytest.approx(spread, rel=0.15)
+
+    def test_hysteresis(self):
+        between = Evidence(np.array([1.5, 1.5, -1.5, 0.5]), np.ones(4))
+        before = np.array([GAUSSIAN, SUPER, SUPER, SUPER])
+        np.testing.assert_array_equal(
+            next_states(before, between), [GAUSSIAN, SUPER, GAUSSIAN, GAUSSIAN]
+        )
+        np.testing.assert_array_equal(
+            turned_states(np.array([SUB, SUPER, SUPER, SUPER]), between),
+            [SUPER, SUPER, SUB, SUPER],
+        )
+        clear = Evidence(np.array([9.0, -9.0]), np.ones(2))
+        np.testing.assert_array_equal(next_states(np.array([SUB, SUPER]), clear), [SUPER, SUB])
+
+
+class TestSphering:
+    def test_second_moments(self):
+        model, inputs, targets, sphering = make_likelihood()
+        np.testing.assert_allclose(inputs.T @ inputs / 150, np.eye(4), atol=1e-10)
+        np.testing.assert_allclose(targets.T @ targets / 150, np.eye(2), atol=1e-10)
+        expected = np.zeros((4, 2))
+        np.fill_diagonal(expected, sphering.correlations)
+        np.testing.assert_allclose(inputs.T @ targets / 150, expected, atol=1e-10)
+        # With the noise that alpha stands for, (x, r) is white.
+        noisy = model.second_moments + np.diag([model.alpha] * 4 + [0, 0])
+        noisy[4:, 4:] += model.back @ model.back.T * model.alpha
+        np.testing.assert_allclose(np.diag(noisy)[4:], 1.0, atol=1e-9)
+
+    def test_collinear_and_many_targets(self):
+        codes = np.column_stack([T, T[:, 0] - T[:, 1], rng.normal(size=(150, 6))])
+        codes -= codes.mean(axis=0)
+        sphering = sphere(Space.of_array(X), codes)
+        assert sphering.n_targets == 8
+        assert sphering.correlations.shape == (4,)
+
+
+class TestLikelihood:
+    def test_value_is_that_of_the_definition(self):
+        model, inputs, targets, _ = make_likelihood()
+        weights = rng.normal(size=model.n_weights)
+        W, V = model.published(model.unpack(weights))
+        u = inputs @ W.T + targets @ V.T
+        each = [log_density(u[:, i], int(state)).mean() for i, state in enumerate(STATES)]
+        expected = np.log(abs(np.linalg.det(W))) + sum(each)
+        unmixing = model.unpack(weights)
+        assert model.log_likelihood(unmixing, STATES) == pytest.approx(expected)
+        penalty = 0.5 * model.alpha * (W**2).sum()
+        assert model.loss(weights, STATES)[0] == pytest.approx(penalty - expected)
+        assert not V[2:].any()
+
+    def test_gradient_is_the_numerical_one(self):
+        model, *_ = make_likelihood()
+        weights = rng.normal(size=model.n_weights)
+        numerical = optimize.approx_fprime(weights, lambda w: model.loss(w, STATES)[0], 1e-7)
+        np.testing.assert_allclose(model.loss(weights, STATES)[1], numerical, atol=2e-5)
+
+    def test_published_weights_and_back(self):
+        model, *_ = make_likelihood()
+        weights = rng.normal(size=model.n_weights)
+        unmixing = model.unpack(weights)
+        again = model.of_published(*model.published(unmixing))
+        np.testing.assert_allclose(model.pack(again), weights)
+
+    def test_threads_and_single_precision(self, monkeypatch):
+        monkeypatch.setattr(module, "BLOCK", 16)
+        one, *_ = make_likelihood()
+        two, *_ = make_likelihood(n_jobs=2)
+        weights = rng.normal(size=one.n_weights)
+        value, slope = one.loss(weights, STATES)
+        assert two.loss(weights, STATES)[0] == value
+        np.testing.assert_array_equal(two.loss(weights, STATES)[1], slope)
+        monkeypatch.setattr(module, "MANY", 0)
+        single, *_ = make_likelihood()
+        assert single.dtype == np.float32
+        assert single.loss(weights, STATES)[0] == pytest.approx(value, rel=1e-6)
+        np.testing.assert_allclose(single.loss(weights, STATES)[1], slope, atol=1e-5)
+
+    def test_singular_weights_have_no_likelihood(self):
+        model, *_ = make_likelihood()
+        assert model.loss(np.zeros(model.n_weights), STATES)[0] == np.inf
+
+    def test_first_start_is_the_maximum_for_gaussian_sources(self):
+        model, *_ = make_likelihood()
+        start = next(starts(model, 1, np.random.RandomState(0)))
+        slope = model.loss(model.pack(start), np.zeros(4, dtype=int))[1]
+        np.testing.assert_allclose(slope, 0.0, atol=1e-9)
+
+
+class TestSolvers:
+    def test_natural_gradient_takes_the_published_step(self):
+        model, inputs, targets, _ = make_likelihood(alpha=0.0)
+        start = next(starts(model, 1, np.random.RandomState(0)))
+        W, V = model.published(start)
+        state = signed_states(model.evidence(start))
+        # Two steps, of which the second shows the weights after the first.
+        found = NaturalGradient(0.03, 0.05, max_iter=2, tol=0.0).maximize(model, start)
+        f = inputs @ W.T
+        u = f + targets @ V.T
+        phi = u + state * np.tanh(u)
+        W_next = W + 0.03 * (np.eye(4) - phi.T @ f / 150) @ W
+        V_next = V.copy()
+        V_next[:2] -= 0.05 * phi[:, :2].T @ targets / 150
+        W_found, V_found = model.published(found.unmixing)
+        np.testing.assert_allclose(W_found, W_next, atol=1e-12)
+        np.testing.assert_allclose(V_found, V_next, atol=1e-12)
+        assert "max_iter=2" in found.problem
+
+    def test_natural_gradient_reports_divergence(self):
+        model, *_ = make_likelihood()
+        start = next(starts(model, 1, np.random.RandomState(0)))
+        found = NaturalGradient(learning_rate=50.0).maximize(model, start)
+        assert "diverged" in found.problem
+        assert np.isfinite(found.unmixing.inputs).all()
+
+    def test_both_solvers_find_the_same_maximum(self):
+        draws = np.random.default_rng(7)
+        t = draws.exponential(size=(400, 1)) - 1.0
+        s = np.column_stack([draws.laplace(size=400), draws.uniform(-2, 2, size=400)])
+        space = Space.of_array((s + t * [1.0, 0.0]) @ draws.normal(size=(2, 2)))
+        codes = t - t.mean()
+        sphering = sphere(space, codes)
+        inputs, targets = space.features(sphering.inputs), codes @ sphering.targets
+        model = Likelihood(inputs, targets, sphering.correlations, 1, 1e-6, None)
+        start = next(starts(model, 1, np.random.RandomState(0)))
+        newton = QuasiNewton().maximize(model, start)
+        slow = NaturalGradient(0.3, 0.3, max_iter=1000, tol=1e-8).maximize(model, start)
+        assert newton.problem is None
+        assert slow.problem is None
+        np.testing.assert_array_equal(newton.states, slow.states)
+        assert slow.log_likelihood == pytest.approx(newton.log_likelihood, abs=1e-6)
+        slope = model.loss(model.pack(newton.unmixing), newton.states)[1]
+        assert np.abs(slope).max() <= 1e-7
+
+    def test_quasi_newton_reports_an_early_end(self):
+        model, *_ = make_likelihood()
+        start = next(starts(model, 1, np.random.RandomState(0)))
+        assert "max_iter=2" in QuasiNewton(max_iter=2).maximize(model, start).problem

@@ -1,0 +1,51 @@
+"""HSIC of network outputs equals that of the measures."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed: run make test-neural")
+
+from depmax import alignment, hsic  # noqa: E402
+from depmax.kernels import Gaussian  # noqa: E402
+from depmax.neural import statistics  # noqa: E402
+
+rng = np.random.default_rng(0)
+F = rng.normal(size=(30, 2))
+Y = rng.normal(size=(30, 3)) + F[:, :1]
+
+
+@pytest.mark.parametrize("unbiased", [True, False])
+def test_hsic_is_that_of_the_measure(unbiased):
+    K = statistics.gram(torch.as_tensor(F), "gaussian")
+    L = torch.as_tensor(Y @ Y.T)
+    expected = hsic(F, Y, kernel=Gaussian(np.sqrt(2.0)), target_kernel="linear", unbiased=unbiased)
+    assert float(statistics.hsic(K, L, unbiased=unbiased)) == pytest.approx(expected)
+
+
+def test_alignment_is_that_of_the_measure():
+    K, L = (statistics.gram(torch.as_tensor(values), "linear") for values in (F, Y))
+    expected = alignment(F, Y, kernel="linear", target_kernel="linear")
+    assert float(statistics.alignment(K, L)) == pytest.approx(expected)
+
+
+def test_white_outputs():
+    white = statistics.whiten(torch.as_tensor(F @ [[1.0, 2.0], [0.0, 0.1]] + 5.0)).numpy()
+    np.testing.assert_allclose(white.mean(axis=0), 0.0, atol=1e-12)
+    np.testing.assert_allclose(white.T @ white / 30, np.eye(2), atol=1e-2)
+
+
+def test_constant_outputs_are_not_nan():
+    assert torch.isfinite(statistics.whiten(torch.ones(10, 2))).all()
+
+
+def test_gradient_is_the_numerical_one():
+    L = torch.as_tensor(Y @ Y.T)
+
+    def value(outputs):
+        features = statistics.whiten(outputs)
+        return statistics.hsic(statistics.gram(features, "gaussian"), L, unbiased=True)
+
+    outputs = torch.as_tensor(F, dtype=torch.float64).clone().requires_grad_()
+    assert torch.autograd.gradcheck(value, (outputs,))
