@@ -7,7 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
-from sklearn.linear_model import LogisticRegression
+from sklearn.dummy import DummyClassifier
 from sklearn.model_selection import KFold
 from sklearn.neighbors import KNeighborsRegressor
 
@@ -66,10 +66,8 @@ class TestAuto:
         assert model.n_components_ == 1
 
     def test_the_estimator_counts(self):
-        """A line separates four corners with both features, and none with one."""
-        corners = (X[:, 0] > 0) ^ (X[:, 1] > 0)
-        model = HBFE("auto", estimator=LogisticRegression(), kernel="gaussian").fit(X, corners)
-        assert model.n_components_ >= 1
+        """One that looks at no feature needs no second one."""
+        assert HBFE("auto", estimator=DummyClassifier()).fit(X, y).n_components_ == 1
 
     def test_is_the_rule_done_by_hand(self):
         numbers = np.sin(X[:, 0]) + 0.5 * X[:, 1]

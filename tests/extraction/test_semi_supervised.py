@@ -227,7 +227,7 @@ class TestRefusals:
     @pytest.mark.parametrize("beta", [-0.1, 1.1, np.nan, "much", None, True])
     @pytest.mark.parametrize("cls", [HBFE, HSCA])
     def test_beta(self, beta, cls):
-        with pytest.raises(ValueError, match="beta of .* must be a number from 0"):
+        with pytest.raises(ValueError, match=r"beta of .* must be a number from 0"):
             cls(1, beta=beta).fit(X, Y)
 
     def test_no_labelled_rows(self):
