@@ -235,7 +235,7 @@ class DependenceExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         """
         return None
 
-    def _read_target(self, y: Any) -> Side:
+    def _read_target(self, y: Any) -> Any:
         """The target as this method sees it: by default as ``target_kernel`` does."""
         return read_target_side(y, self.target_kernel)
 
