@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
-from numbers import Integral
+import warnings
+from dataclasses import dataclass
+from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from depmax._frames import make_frame
+from depmax._inputs import read_target
 from depmax.dependence.resolve import maximizer
 from depmax.dependence.sides import Side, read_target_side, require_equal_length
 from depmax.extraction.coordinates import Coordinates, coordinates_of
+from depmax.extraction.how_many import by_prediction, enough, most_components, take_rows
+from depmax.extraction.labels import Labels
 from depmax.extraction.loadings import coordinate_names, loadings
+from depmax.extraction.points import points_of
 from depmax.extraction.projection import Projection
 from depmax.extraction.reading import (
+    Training,
     abilities_of,
     is_precomputed,
+    is_source,
     precision,
     read_rows,
     read_training,
 )
 from depmax.kernels import Capabilities, KernelLike, Precomputed
+from depmax.kernels.base import Choose
 from depmax.pencils import Basis, Directions, Gram, Space, signs
 from depmax.rows import chunk_rows, slices
 
@@ -33,14 +44,31 @@ def _is_linear(extractor: DependenceExtractor) -> bool:
     return extractor._abilities().changes_by == "shares"
 
 
+@dataclass(frozen=True)
+class Fitted:
+    """The training samples, the directions found, and how features are returned."""
+
+    space: Space
+    directions: np.ndarray  # shape (s, k)
+    dtype: np.dtype
+    complete: bool  # whether the space holds all rows of X
+
+    @property
+    def features(self) -> np.ndarray:
+        """Features of the samples in the space."""
+        return self.space.features(self.directions).astype(self.dtype, copy=False)
+
+
 class DependenceExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Base of the extractors: a subclass implements ``_extract``.
 
-    A subclass stores ``n_components`` and, where it has the choice, ``kernel`` and
-    ``target_kernel``; otherwise these stay the class attributes below. This class reads X as the
-    kernel needs it (arrays, memory maps, sparse matrices, frames with categorical columns, objects,
-    row sources, or with ``kernel="precomputed"`` the kernel matrix itself), resolves the kernels,
-    and gives ``_extract`` the samples in whichever coordinates are fewer.
+    A subclass stores ``n_components`` and, where it has the choice, ``kernel``,
+    ``target_kernel``, ``estimator`` and ``scoring``; otherwise these stay the class attributes
+    below. This class reads X as the kernel needs it (arrays, memory maps, sparse matrices, frames
+    with categorical columns, objects, row sources, or with ``kernel="precomputed"`` the kernel
+    matrix itself), resolves the kernels, gives ``_extract`` the samples in whichever coordinates
+    are fewer, and settles the number of components: an int, a float share of the dependence, or
+    ``"auto"``.
 
     Attributes
     ----------
@@ -55,6 +83,8 @@ class DependenceExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         Names of the columns that ``components_`` refers to; linear only.
     dependence_ : ndarray of shape (n_components,)
         Dependence on the target that each feature reaches.
+    n_components_ : int
+        Number of features.
     kernel_, target_kernel_ : Kernel
         With every recipe replaced by numbers.
     """
@@ -62,6 +92,9 @@ class DependenceExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     n_components: Any
     kernel: KernelLike = "linear"
     target_kernel: Any = "auto"
+    #: What predicts the target from features, and how it is scored, for ``n_components="auto"``.
+    estimator: Any = None
+    scoring: Any = None
     #: Whether a target is needed.
     _supervised: ClassVar[bool] = True
     _n_features_out: int
@@ -94,8 +127,8 @@ class DependenceExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         -------
         ndarray of shape (n_samples, n_components)
         """
-        space, directions, dtype = self._learn(X, y)
-        return space.features(directions).astype(dtype, copy=False)
+        fitted = self._learn(X, y)
+        return fitted.features if fitted.complete else self.transform(X)
 
     def transform(self, X: Any) -> np.ndarray:
         """Features of new rows.
@@ -187,55 +220,131 @@ class DependenceExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         return tags
 
     # --- what a subclass implements --------------------------------------------------------------
-    def _extract(self, space: Space, target: Side | None, n_components: int) -> Directions:
-        """Directions in the coordinates of ``space``; at most ``n_components``, at least one."""
+    def _extract(self, space: Space, target: Any, n_components: int) -> Directions:
+        """Directions in the coordinates of ``space``; at most ``n_components``, at least one.
+
+        The directions of fewer components must be the first of those of more. ``target`` is what
+        ``_prepare`` made: the ``Side`` of the target, or None.
+        """
         raise NotImplementedError
 
-    def _span(self, gram: Gram, target: Side | None, n_components: int) -> Basis | None:
+    def _span(self, gram: Gram, target: Any, n_components: int) -> Basis | None:
         """Basis of the part of the samples' span that holds the directions; None: all of it.
 
         Asked only where a kernel matrix is large, to spare the eigenproblem of its size.
         """
         return None
 
-    def _read_target(self, y: Any) -> Side:
+    def _read_target(self, y: Any) -> Any:
         """The target as this method sees it: by default as ``target_kernel`` does."""
         return read_target_side(y, self.target_kernel)
+
+    def _prepare(self, side: Side, labels: Labels | None) -> Any:
+        """What ``_extract`` and ``_span`` are told about the target."""
+        return None if labels is None else labels.side
+
+    def _read_labels(self, y: Any) -> Labels | None:
+        """The target, and which rows have one."""
+        if not self._supervised:
+            return None
+        return Labels(self._read_target(y))
+
+    def _uses_unlabeled(self) -> bool:
+        """Whether rows without a label stay among the training rows."""
+        return False
+
+    def _carriers(self, side: Side, target: Any) -> int:
+        """Number of components that may carry dependence, of which a share may be asked for."""
+        return _limit(side)
 
     def _check_parameters(self) -> None:
         """Refuse parameters that do not depend on the data."""
 
     # --- what it inherits ------------------------------------------------------------------------
-    def _learn(self, X: Any, y: Any) -> tuple[Space, np.ndarray, np.dtype]:
-        """Fit; the space, the directions in it, and the precision of the features."""
+    def _learn(self, X: Any, y: Any, at_most: int | None = None) -> Fitted:
+        """Fit; with ``at_most`` so many components, or as many as there are."""
         self._check_parameters()
         self._check_n_components()
-        target = self._read_target(y) if self._supervised else None
+        labels = self._read_labels(y)
         training = read_training(self, X, self.kernel)
-        if target is not None:
-            require_equal_length(training.n_samples, target.n_samples)
-            self.target_kernel_ = target.kernel
-        choose = None if target is None else maximizer(target)
-        side = Side(
-            training.recipe.resolve(training.rows, choose), training.rows, training.n_samples
-        )
+        if labels is not None:
+            require_equal_length(training.n_samples, labels.n_rows)
+            self.target_kernel_ = labels.side.kernel
+        side, labels, complete = self._side(training, labels)
         precomputed = is_precomputed(self.kernel)
         # A kernel matrix that was passed as X is not kept.
         self.kernel_ = Precomputed() if precomputed else side.kernel
-        self._check_n_components(side)
-        count = int(self.n_components)
+        target = self._prepare(side, labels)
+        asked = at_most is None and isinstance(self.n_components, Integral)
+        if asked:
+            count = int(self.n_components)
+            self._require_possible(side, count)
+        elif at_most is not None:
+            count = min(at_most, _limit(side))
+        elif isinstance(self.n_components, str):
+            count = min(self._choose_count(X, y, side), _limit(side))
+        else:
+            count = max(1, min(self._carriers(side, target), _limit(side)))
         coordinates = coordinates_of(
             side, lambda gram: self._span(gram, target, count), precomputed=precomputed
         )
-        space = coordinates.space
-        if count > space.dimension:
+        found = self._find(coordinates.space, target, count, asked=asked)
+        if not asked and at_most is None and not isinstance(self.n_components, str):
+            kept = enough(found.dependence, float(self.n_components))
+            found = Directions(found.vectors[:, :kept], found.dependence[:kept])
+        directions = self._keep(coordinates, found)
+        return Fitted(coordinates.space, directions, training.dtype, complete)
+
+    def _side(self, training: Training, labels: Labels | None) -> tuple[Side, Labels | None, bool]:
+        """Training rows with the kernel resolved on them; whether these are all rows."""
+        rows, known, complete = training.rows, None, True
+        if labels is not None and labels.labelled is not None:
+            known = np.flatnonzero(labels.labelled)
+            if not self._uses_unlabeled():
+                rows, known, complete = rows[known], None, False
+                labels = Labels(labels.side)
+        choose = None if labels is None else _chooser(labels.side, known)
+        kernel = training.recipe.resolve(rows, choose)
+        return Side(kernel, rows, int(rows.shape[0])), labels, complete
+
+    def _find(self, space: Space, target: Any, count: int, *, asked: bool) -> Directions:
+        """Directions; a number that nobody asked for need not be reached."""
+        if asked and count > space.dimension:
             raise ValueError(
                 f"n_components={count} of {type(self).__name__} is more than the rank "
                 f"of the centred kernel matrix, {space.dimension}: equal rows add nothing."
             )
-        found = self._extract(space, target, count)
-        directions = self._keep(coordinates, found)
-        return space, directions, training.dtype
+        if asked:
+            return self._extract(space, target, count)
+        if space.dimension == 0:
+            raise ValueError("All rows of X are equal: nothing can depend on them.")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return self._extract(space, target, min(count, space.dimension))
+
+    def _choose_count(self, X: Any, y: Any, side: Side) -> int:
+        """Number of components for ``n_components="auto"``."""
+        if is_source(X):
+            raise ValueError(
+                "n_components='auto' compares fits to parts of the rows, which a row source does "
+                "not give: load the rows as an array, or give a number."
+            )
+        most = most_components(points_of(side))
+        if not self._supervised:
+            return _limit(side) if most is None else max(1, most // 2)
+        limit = _limit(side) if most is None else most
+
+        def fit(train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            model = clone(self)
+            own = take_rows(self, X, train, train)
+            fitted = model._learn(own, _safe_indexing(y, train), at_most=limit)
+            features = fitted.features if fitted.complete else model.transform(own)
+            return features, model.transform(take_rows(self, X, test, train))
+
+        labels = self._read_labels(y)
+        semi = labels is not None and labels.labelled is not None
+        target = read_target(y, unlabeled=getattr(self, "unlabeled", None), semi=semi)
+        return by_prediction(fit, target, self.estimator, self.scoring)
 
     def _keep(self, coordinates: Coordinates, found: Directions) -> np.ndarray:
         """Remember the projection, signs decided; the directions with these signs."""
@@ -243,7 +352,7 @@ class DependenceExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         directions: np.ndarray = found.vectors * signs(lifted)
         self._projection = coordinates.project(directions)
         self.dependence_ = found.dependence
-        self._n_features_out = directions.shape[1]
+        self._n_features_out = self.n_components_ = directions.shape[1]
         if _is_linear(self):
             self.components_ = self._projection.weights.T
             self.loadings_ = loadings(coordinates.pull(directions), self._projection.weights).T
@@ -254,23 +363,42 @@ class DependenceExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     def _abilities(self) -> Capabilities:
         return abilities_of(self.kernel)
 
-    def _check_n_components(self, side: Side | None = None) -> None:
+    def _check_n_components(self) -> None:
         value = self.n_components
-        if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+        whole = isinstance(value, Integral) and int(value) >= 1
+        share = (
+            isinstance(value, Real) and not isinstance(value, Integral) and 0 < float(value) <= 1
+        )
+        automatic = isinstance(value, str) and value == "auto"
+        if isinstance(value, bool) or not (whole or share or automatic):
             raise ValueError(
-                f"n_components of {type(self).__name__} must be an integer >= 1, got {value!r}."
+                f"n_components of {type(self).__name__} must be an integer >= 1, a share of the "
+                f"dependence (a float up to 1.0) or 'auto', got {value!r}."
             )
-        if side is None:
-            return
+
+    def _require_possible(self, side: Side, count: int) -> None:
         width = side.n_coordinates
-        value = int(value)
-        if value > side.n_samples:
+        if count > side.n_samples:
             raise ValueError(
-                f"n_components={value} of {type(self).__name__} is more than the number of "
+                f"n_components={count} of {type(self).__name__} is more than the number of "
                 f"training rows, n_samples = {side.n_samples}."
             )
-        if width is not None and value > width:
+        if width is not None and count > width:
             raise ValueError(
-                f"n_components={value} of {type(self).__name__} is more than the number of "
+                f"n_components={count} of {type(self).__name__} is more than the number of "
                 f"columns, n_features = {width}."
             )
+
+
+def _limit(side: Side) -> int:
+    """Largest possible number of components."""
+    width = side.n_coordinates
+    return side.n_samples if width is None else min(width, side.n_samples)
+
+
+def _chooser(target: Side, known: np.ndarray | None) -> Choose:
+    """Choice of a bandwidth by the target, on the rows that have one."""
+    choose = maximizer(target)
+    if known is None:
+        return choose
+    return lambda candidates, rows: choose(candidates, rows[known])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -149,6 +150,14 @@ class DeflationExtractor(DependenceExtractor):
         """Remember what this method offers beside the features."""
 
     # --- what it inherits ------------------------------------------------------------------------
+    def _check_n_components(self) -> None:
+        """Only a number: features are made one after another, whatever they turn out to reach."""
+        value = self.n_components
+        if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+            raise ValueError(
+                f"n_components of {type(self).__name__} must be an integer >= 1, got {value!r}."
+            )
+
     def _fit(self, X: Any, y: Any) -> tuple[Extracted, np.dtype]:
         self._check_parameters()
         self._check_n_components()
@@ -164,7 +173,7 @@ class DeflationExtractor(DependenceExtractor):
         )
         # A kernel matrix that was passed as X is not kept.
         self.kernel_ = Precomputed() if self._precomputed else side.kernel
-        self._check_n_components(side)
+        self._require_possible(side, int(self.n_components))
         found = self._features(side, target, int(self.n_components))
         self._warn_if_fewer(found.count)
         if self._is_linear:
