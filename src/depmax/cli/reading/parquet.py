@@ -16,7 +16,7 @@ from depmax.cli.reading.source import Source, require_distinct
 class Parquet(Source):
     """A Parquet file, read by row groups."""
 
-    def schema(self) -> Mapping[str, pl.DataType]:
+    def _find_types(self) -> Mapping[str, pl.DataType]:
         """Types of the columns, from the file's own footer."""
         return dict(_polars(self._open().schema_arrow.empty_table()).schema)
 
