@@ -32,6 +32,11 @@ class Summary:
     loadings: np.ndarray  # P, shape (D, k)
     mean: np.ndarray  # of the features of the kernel, shape (D,)
     space: Space  # the rows, from which T can be made
+    mixing: np.ndarray | None = None  # from the coordinates of space to features of the kernel
+
+    def features(self, weights: np.ndarray) -> np.ndarray:
+        """T of shape (m, k) for the weights of the features of the kernel."""
+        return self.space.features(weights if self.mixing is None else self.mixing @ weights)
 
     def times(self, factors: np.ndarray) -> Summary:
         """Every feature multiplied by a number."""
@@ -70,7 +75,7 @@ class Extracted:
         if self.made is not None:
             return self.made
         assert self.summary is not None
-        return self.summary.space.features(self.projection.weights)
+        return self.summary.features(self.projection.weights)
 
     @property
     def squares(self) -> np.ndarray:
@@ -162,7 +167,7 @@ class DeflationExtractor(DependenceExtractor):
         self._check_parameters()
         self._check_n_components()
         needs_target = self._supervised or y is not None
-        target = self._read_target(y) if needs_target else None
+        target = self._read_coded(y) if needs_target else None
         training = read_training(self, X, self.kernel)
         choose = None
         if target is not None:
@@ -185,7 +190,7 @@ class DeflationExtractor(DependenceExtractor):
         self._keep_more(found, target)
         return found, training.dtype
 
-    def _read_target(self, y: Any) -> CodedTarget:
+    def _read_coded(self, y: Any) -> CodedTarget:
         return coded_target(y, whole_numbers_are_numbers=self._regresses)
 
     @property
