@@ -8,11 +8,12 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --maxprocesses=2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types layering unit coverage references bench calibrate clean
+.PHONY: help demo test test-neural lint types layering unit coverage references bench calibrate clean
 
 help:
 	@echo "make demo        run examples/demo.py with the library as its users install it"
 	@echo "make test        lint, types, layering, then all tests with coverage: what CI runs"
+	@echo "make test-neural install torch into .venv and test depmax.neural: what CI runs next"
 	@echo "make lint        ruff check and ruff format --check"
 	@echo "make types       mypy"
 	@echo "make layering    import-linter: which room may import which"
@@ -37,6 +38,11 @@ $(VENV)/.dev-stamp: pyproject.toml constraints/ci.txt | $(BIN)/python
 	$(PIP) -e ".[dev]"
 	@touch $@
 
+# torch is large: only this target installs it.
+$(VENV)/.neural-stamp: $(VENV)/.dev-stamp
+	$(PIP) torch==2.13.0
+	@touch $@
+
 $(VENV)/.bench-stamp: pyproject.toml constraints/ci.txt | $(BIN)/python
 	$(PIP) -e ".[dev,bench]"
 	@touch $@
@@ -45,6 +51,9 @@ demo: $(VENV)/.demo-stamp
 	$(BIN)/python examples/demo.py
 
 test: lint types layering coverage
+
+test-neural: $(VENV)/.neural-stamp
+	$(PYTEST) tests/neural src/depmax/neural
 
 lint: $(VENV)/.dev-stamp
 	$(BIN)/ruff check .
