@@ -9,10 +9,12 @@ PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n au
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint types layering unit coverage test-browser references bench calibrate clean
+.PHONY: help demo test test-neural lint types layering unit coverage references bench calibrate clean
 
 help:
 	@echo "make demo        run examples/demo.py with the library as its users install it"
 	@echo "make test        lint, types, layering, then all tests with coverage: what CI runs"
+	@echo "make test-neural install torch into .venv and test depmax.neural: what CI runs next"
 	@echo "make lint        ruff check and ruff format --check"
 	@echo "make types       mypy"
 	@echo "make layering    import-linter: which room may import which"
@@ -40,6 +42,9 @@ $(VENV)/.dev-stamp: pyproject.toml constraints/ci.txt | $(BIN)/python
 
 $(VENV)/.browser-stamp: pyproject.toml constraints/ci.txt | $(BIN)/python
 	$(PIP) -e ".[dev,browser]"
+# torch is large: only this target installs it.
+$(VENV)/.neural-stamp: $(VENV)/.dev-stamp
+	$(PIP) torch==2.13.0
 	@touch $@
 
 $(VENV)/.bench-stamp: pyproject.toml constraints/ci.txt | $(BIN)/python
@@ -50,6 +55,9 @@ demo: $(VENV)/.demo-stamp
 	$(BIN)/python examples/demo.py
 
 test: lint types layering coverage
+
+test-neural: $(VENV)/.neural-stamp
+	$(PYTEST) tests/neural src/depmax/neural
 
 lint: $(VENV)/.dev-stamp
 	$(BIN)/ruff check .

@@ -217,8 +217,10 @@ def test_promoters_in_short(monkeypatch, tmp_path):
     monkeypatch.setattr(thesis_promoters, "QUICK_SPLITS", 2)
     monkeypatch.setattr(thesis_promoters, "MOST_FEATURES", 4)
     table = tables()["thesis_promoters"]
-    rows = table.run(quick=True, datasets=["linear"])
+    rows = []
+    shown = table.run(quick=True, datasets=["linear"], report=rows.append)
     assert len(rows) == 3 * 6
+    assert all(set(row) == set(table.columns) for row in shown)
     for row in rows:
         assert 0.4 < row["ours"] < 1
         assert len(row["accuracies"]) == len(row["numbers_of_features"]) == 2

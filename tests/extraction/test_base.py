@@ -150,7 +150,7 @@ class TestSearches:
 
 
 class TestRefusals:
-    @pytest.mark.parametrize("count", [0, -1, 2.5, "two", True, None])
+    @pytest.mark.parametrize("count", [0, -1, 2.5, 0.0, np.nan, "two", True, None])
     def test_no_number_of_components(self, count):
         with pytest.raises(ValueError, match="n_components of HBFE must be"):
             HBFE(count).fit(X, y)

@@ -84,11 +84,16 @@ class TestKernelPLS:
             KernelPLS(2).fit(X, counts).predict(X), KernelPLS(2).fit(X, counts * 1.0).predict(X)
         )
 
-    def test_map_as_kernel(self):
-        mapping = NystroemMap(20, kernel="gaussian", random_state=0)
-        model = KernelPLS(3, kernel=mapping).fit(X, y)
+    @pytest.mark.parametrize("width", [1.0, 30.0])  # the second makes an ill-conditioned map
+    def test_map_as_kernel(self, width):
+        mapping = NystroemMap(20, kernel=Gaussian(width), random_state=0)
+        model = KernelPLS(3, kernel=mapping)
+        T = model.fit_transform(X, y)
         phi = mapping.fit_transform(X)
-        np.testing.assert_allclose(model.predict(X), KernelPLS(3).fit(phi, y).predict(phi))
+        plain = KernelPLS(3).fit(phi, y)
+        np.testing.assert_allclose(model.predict(NEW), plain.predict(mapping.transform(NEW)))
+        np.testing.assert_allclose(T, plain.transform(phi), atol=1e-9)
+        np.testing.assert_allclose(T.T @ T, np.diag(np.diag(T.T @ T)), atol=1e-8)
 
     def test_shape_of_predictions(self):
         assert KernelPLS().fit(X, y).predict(X).shape == (50,)

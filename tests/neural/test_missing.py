@@ -7,8 +7,8 @@ import sys
 
 CODE = """
 import sys
-sys.modules["torch"] = None  # as if it were not installed
 import depmax
+sys.modules["torch"] = None  # as if it were not installed
 try:
     import depmax.neural
 except ImportError as error:

@@ -58,6 +58,8 @@ def _same_parameters(first: Any, second: Any) -> bool:
     return repr(first.get_params()) == repr(second.get_params())
 
 
+# two classes leave some methods of deflation with one feature, which they say
+@pytest.mark.filterwarnings("ignore:.*nothing that the criterion seeks is left")
 @pytest.mark.parametrize("name", sorted(ESTIMATORS))
 def test_every_estimator_comes_back(name: str, tmp_path: Path) -> None:
     model = ESTIMATORS[name]()

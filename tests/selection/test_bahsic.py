@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from depmax import BAHSIC, FOHSIC, hsic
-from depmax.datasets import load
+from depmax.datasets import load, make_mixed
 from depmax.kernels import Delta, Gaussian, InverseDistance, Kernel, Laplace
 from depmax.selection import significance
 
@@ -318,3 +318,12 @@ def test_progress_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
 def test_bad_input_is_refused_by_name(options: dict, data: tuple, message: str) -> None:
     with pytest.raises((ValueError, TypeError), match=message):
         BAHSIC(**options).fit(*data)
+
+
+def test_what_a_wide_kernel_cannot_see_is_kept() -> None:
+    """Quadratic effects and an exclusive-or pair among 150 columns; None loses some of them."""
+    problem = make_mixed(500, 150, random_state=1)
+    found = np.flatnonzero(BAHSIC(10, pvalues=False).fit(problem.X, problem.y).support_)
+    assert set(problem.relevant) <= set(found)
+    published = BAHSIC(10, interactions=None, pvalues=False).fit(problem.X, problem.y)
+    assert not set(problem.relevant) <= set(np.flatnonzero(published.support_))

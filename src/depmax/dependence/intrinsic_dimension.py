@@ -86,17 +86,31 @@ def _likelihood_dimension(rows: np.ndarray, fewest: int, most: int) -> float:
             f"n_neighbors up to {most} needs at least {most + 1} distinct rows, but X has "
             f"{len(rows)}: lower n_neighbors, or remove duplicates and get more data."
         )
-    logs = np.log(_neighbour_distances(rows, most))  # log T_j, shape (m, most)
-    sums = np.cumsum(logs, axis=1)
-    counts = np.arange(fewest, most + 1)  # k
-    inverses = logs[:, counts - 1] - sums[:, counts - 2] / (counts - 1)
-    means = inverses.mean(axis=0)
-    if (means <= 1e-12).any():
+    dimension = dimension_of_distances(_neighbour_distances(rows, most), fewest)
+    if dimension is None:
         raise ValueError(
             "The nearest rows are all equally far, as in a regular grid, so their distances tell "
             "no dimension: raise n_neighbors."
         )
-    return float(np.mean(1.0 / means))
+    return dimension
+
+
+def dimension_of_distances(distances: np.ndarray, fewest: int) -> float | None:
+    """Likeliest dimension given distances to nearest neighbours; None if they are all equal.
+
+    Parameters
+    ----------
+    distances : ndarray of shape (n_rows, most)
+        Positive, each row in rising order.
+    fewest : int
+        The estimates from ``fewest`` to ``most`` neighbours are averaged.
+    """
+    logs = np.log(distances)  # log T_j
+    sums = np.cumsum(logs, axis=1)
+    counts = np.arange(fewest, distances.shape[1] + 1)  # k
+    inverses = logs[:, counts - 1] - sums[:, counts - 2] / (counts - 1)
+    means = inverses.mean(axis=0)
+    return None if (means <= 1e-12).any() else float(np.mean(1.0 / means))
 
 
 def _correlation_dimension(rows: np.ndarray) -> float:

@@ -93,17 +93,29 @@ def read_target_side(
     """Target y read by its type, with the kernel that suits it or the one given."""
     if isinstance(target_kernel, str) and target_kernel == "precomputed":
         return _precomputed_side(y, "y")
-    if isinstance(target_kernel, str) and target_kernel == "auto":
-        target = read_target(y)
-        recipe = kernel_of_target(target)
-    else:
-        recipe = as_kernel(target_kernel)
-        if not recipe.requires_vector_input and not recipe.capabilities.labels:
-            rows = read_objects(y, "y")
-            return Side(recipe.resolve(rows, choose), rows, rows.shape[0])
-        target = read_target(y)
+    recipe = None if _is_auto(target_kernel) else as_kernel(target_kernel)
+    if recipe is not None and reads_objects(recipe):
+        rows = read_objects(y, "y")
+        return Side(recipe.resolve(rows, choose), rows, rows.shape[0])
+    return side_of_target(read_target(y), target_kernel, choose=choose)
+
+
+def side_of_target(
+    target: Target, target_kernel: KernelLike | Literal["auto"], *, choose: Choose | None = None
+) -> Side:
+    """Side of a target that is read already, for a kernel of labels or of vectors."""
+    recipe = kernel_of_target(target) if _is_auto(target_kernel) else as_kernel(target_kernel)
     rows = target.labels if recipe.capabilities.labels else target.vectors
     return Side(recipe.resolve(rows, choose), rows, rows.shape[0])
+
+
+def reads_objects(kernel: Kernel) -> bool:
+    """Whether a kernel of targets reads neither labels nor vectors, but strings or row numbers."""
+    return not kernel.requires_vector_input and not kernel.capabilities.labels
+
+
+def _is_auto(target_kernel: KernelLike) -> bool:
+    return isinstance(target_kernel, str) and target_kernel == "auto"
 
 
 def kernel_of_target(target: Target) -> Kernel:

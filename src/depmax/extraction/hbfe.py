@@ -2,36 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from depmax.dependence.sides import Side
-from depmax.dependence.terms import require_samples
-from depmax.extraction.base import DependenceExtractor
-from depmax.extraction.target import target_factor
+from depmax.extraction.criterion import Criterion
+from depmax.extraction.semi_supervised import SemiSupervisedExtractor
 from depmax.kernels import KernelLike
-from depmax.pencils import (
-    Basis,
-    Directions,
-    Form,
-    Gram,
-    Space,
-    hsic_form,
-    most_dependent,
-    span_of_dependence,
-)
+from depmax.pencils import Basis, Directions, Gram, Space, most_dependent, span_of_dependence
+from depmax.pencils.graphs import Graph
 
 
-class HBFE(DependenceExtractor):
+class HBFE(SemiSupervisedExtractor):
     """Orthogonal features whose dependence on the target, summed, is largest.
 
     The directions P in the kernel's feature space maximise the sum of HSIC(Φp, y) (linear kernel
     on the features, ``target_kernel`` on the target) under PᵀP = I: eigenvectors of A = ΦᵀMΦ, where
-    M carries the target.
+    M carries the target. With ``beta`` > 0 features that change much between neighbouring rows,
+    labelled or not, are penalised.
 
     Parameters
     ----------
-    n_components : int, default=2
-        Number of features, at most the number of rows and of columns.
+    n_components : int, float or "auto", default=2
+        Number of features, at most the number of rows and of columns. A float is a share of the
+        dependence, for which the fewest features are taken. ``"auto"`` takes the fewest whose
+        3-fold score is within one standard error of the best, up to twice the intrinsic dimension.
     kernel : kernel, name, callable, transformer or "precomputed", default="linear"
         A transformer (a map) stands for the inner product of its output.
     target_kernel : kernel, name or "auto", default="auto"
@@ -43,7 +37,22 @@ class HBFE(DependenceExtractor):
         What follows the directions of positive eigenvalue, of which two classes have one.
         ``"variance"``: directions of largest variance orthogonal to them.
         ``"eigenvectors"``: the next eigenvectors, as published; with ``unbiased`` these have
-        negative eigenvalues, and for two classes of equal size the least variance of all.
+        negative eigenvalues, and for two classes of equal size the least variance of all. Kernels
+        without coordinates then cost an eigenproblem of the size of the samples.
+    beta : float, default=0.0
+        Weight of the graph, from 0 to 1: (1-β)·HSIC - β·fᵀΔf, each divided by its trace, with Δ the
+        Laplacian. With 0 unlabelled rows are left out.
+    graph : {"neighbors", "radius", "gaussian"} or graph, default="neighbors"
+        Who is whose neighbour in the kernel's feature space: a ``NeighborGraph``, ``RadiusGraph``
+        or ``GaussianGraph``. Used with ``beta`` > 0.
+    unlabeled : "auto" or None, default="auto"
+        NaN and None in y are unlabelled rows; so is -1 unless the only values are -1 and +1. None
+        makes -1 a class.
+    estimator : estimator, optional
+        What predicts y from features for ``n_components="auto"``: by default the five nearest
+        neighbours.
+    scoring : str or callable, optional
+        Its score, as in scikit-learn; by default the estimator's own.
 
     Attributes
     ----------
@@ -52,6 +61,10 @@ class HBFE(DependenceExtractor):
     dependence_ : ndarray of shape (n_components,)
         HSIC between each feature and the target: the eigenvalues of A over (m-1)² (biased) or
         m(m-3) (unbiased).
+    n_components_ : int
+        Number of features.
+    n_unlabeled_ : int
+        Number of rows without a label.
     loadings_, mean_, coordinate_names_
         See :class:`depmax.extraction.DependenceExtractor`; linear only.
     kernel_, target_kernel_ : Kernel
@@ -73,36 +86,46 @@ class HBFE(DependenceExtractor):
 
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | float | Literal["auto"] = 2,
         *,
         kernel: KernelLike = "linear",
         target_kernel: KernelLike | Literal["auto"] = "auto",
         unbiased: bool = True,
         completion: Literal["variance", "eigenvectors"] = "variance",
+        beta: float = 0.0,
+        graph: Literal["neighbors", "radius", "gaussian"] | Graph = "neighbors",
+        unlabeled: Literal["auto"] | None = "auto",
+        estimator: Any = None,
+        scoring: Any = None,
     ) -> None:
         self.n_components = n_components
         self.kernel = kernel
         self.target_kernel = target_kernel
         self.unbiased = unbiased
         self.completion = completion
+        self.beta = beta
+        self.graph = graph
+        self.unlabeled = unlabeled
+        self.estimator = estimator
+        self.scoring = scoring
 
-    def _extract(self, space: Space, target: Side | None, n_components: int) -> Directions:
+    def _extract(self, space: Space, target: Criterion, n_components: int) -> Directions:
         by_variance = self.completion == "variance"
-        moments = space.moments(self._form(target))
-        return most_dependent(moments, n_components, by_variance=by_variance)
+        moments = space.moments(target.form)
+        found = most_dependent(moments, n_components, by_variance=by_variance)
+        return target.judged(space, found)
 
-    def _span(self, gram: Gram, target: Side | None, n_components: int) -> Basis | None:
-        form = self._form(target)
+    def _span(self, gram: Gram, target: Criterion, n_components: int) -> Basis | None:
+        form = target.form
         if self.completion != "variance" or form.factor.shape[1] > gram.n_samples // 4:
             return None
         return span_of_dependence(Basis(gram), form, n_components)
 
-    def _form(self, target: Side | None) -> Form:
-        assert target is not None
-        require_samples(target.n_samples, self.unbiased)
-        return hsic_form(target_factor(target), unbiased=self.unbiased)
+    def _carriers(self, side: Side, target: Criterion) -> int:
+        return int(target.form.factor.shape[1])
 
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         if self.completion not in ("variance", "eigenvectors"):
             raise ValueError(
                 f"completion must be 'variance' or 'eigenvectors', got {self.completion!r}."

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import warnings
 from numbers import Real
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from depmax.dependence.sides import Side
-from depmax.dependence.terms import require_samples
-from depmax.extraction.base import DependenceExtractor
+from depmax.extraction.criterion import Criterion
+from depmax.extraction.semi_supervised import SemiSupervisedExtractor
 from depmax.extraction.target import target_factor
 from depmax.kernels import KernelLike, as_kernel
 from depmax.pencils import (
@@ -19,24 +19,32 @@ from depmax.pencils import (
     Directions,
     Form,
     Gram,
+    Moments,
     Space,
     hsic_form,
     least_redundant,
-    least_redundant_unbiased,
+    least_redundant_weighted,
+    positive_part,
+    squared_part,
 )
+from depmax.pencils.graphs import Graph
 
 
-class HSCA(DependenceExtractor):
+class HSCA(SemiSupervisedExtractor):
     """Features that depend on the target and not on each other.
 
     One after another, each direction p maximises HSIC(Φp, y) over HSIC(Φp, earlier features),
     regularised: a Rayleigh quotient pᵀAp / pᵀ(B + αI)p. As α → 0 the biased form with linear
-    kernels is partial least squares (SIMPLS).
+    kernels is partial least squares (SIMPLS). With ``beta`` > 0 features that change much between
+    neighbouring rows, labelled or not, are penalised.
 
     Parameters
     ----------
-    n_components : int, default=2
-        Number of features, at most the number of rows and of columns.
+    n_components : int, float or "auto", default=2
+        Number of features, at most the number of rows and of columns. A float is a share of the
+        dependence that as many features as the target's rank reach. ``"auto"`` takes the fewest
+        whose 3-fold score is within one standard error of the best, up to twice the intrinsic
+        dimension.
     kernel : kernel, name, callable, transformer or "precomputed", default="linear"
         A transformer (a map) stands for the inner product of its output.
     target_kernel : kernel, name or "auto", default="auto"
@@ -46,10 +54,25 @@ class HSCA(DependenceExtractor):
         Kernel of the features in the denominator.
     unbiased : bool, default=False
         HSIC₁ or HSIC₀ in numerator and denominator. The denominator of HSIC₁ is indefinite; its
-        negative part counts as zero.
+        negative part counts as zero. Kernels without coordinates then cost an eigenproblem of the
+        size of the samples per feature, as with ``beta`` > 0.
     alpha : float, default=1e-5
         Regularisation relative to the mean of the denominator per feature, tr(B)/n; positive with
         ``unbiased``.
+    beta : float, default=0.0
+        Weight of the graph, from 0 to 1: (1-β)·HSIC - β·fᵀΔf, each divided by its trace, with Δ the
+        Laplacian. With 0 unlabelled rows are left out.
+    graph : {"neighbors", "radius", "gaussian"} or graph, default="neighbors"
+        Who is whose neighbour in the kernel's feature space: a ``NeighborGraph``, ``RadiusGraph``
+        or ``GaussianGraph``. Used with ``beta`` > 0.
+    unlabeled : "auto" or None, default="auto"
+        NaN and None in y are unlabelled rows; so is -1 unless the only values are -1 and +1. None
+        makes -1 a class.
+    estimator : estimator, optional
+        What predicts y from features for ``n_components="auto"``: by default the five nearest
+        neighbours.
+    scoring : str or callable, optional
+        Its score, as in scikit-learn; by default the estimator's own.
 
     Attributes
     ----------
@@ -57,6 +80,10 @@ class HSCA(DependenceExtractor):
         Directions of unit length; with ``kernel="linear"`` only.
     dependence_ : ndarray of shape (n_components,)
         HSIC between each feature and the target, pᵀAp.
+    n_components_ : int
+        Number of features.
+    n_unlabeled_ : int
+        Number of rows without a label.
     loadings_, mean_, coordinate_names_
         See :class:`depmax.extraction.DependenceExtractor`; linear only.
     kernel_, target_kernel_ : Kernel
@@ -85,13 +112,18 @@ class HSCA(DependenceExtractor):
 
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | float | Literal["auto"] = 2,
         *,
         kernel: KernelLike = "linear",
         target_kernel: KernelLike | Literal["auto"] = "auto",
         feature_kernel: KernelLike = "linear",
         unbiased: bool = False,
         alpha: float = 1e-5,
+        beta: float = 0.0,
+        graph: Literal["neighbors", "radius", "gaussian"] | Graph = "neighbors",
+        unlabeled: Literal["auto"] | None = "auto",
+        estimator: Any = None,
+        scoring: Any = None,
     ) -> None:
         self.n_components = n_components
         self.kernel = kernel
@@ -99,38 +131,54 @@ class HSCA(DependenceExtractor):
         self.feature_kernel = feature_kernel
         self.unbiased = unbiased
         self.alpha = alpha
+        self.beta = beta
+        self.graph = graph
+        self.unlabeled = unlabeled
+        self.estimator = estimator
+        self.scoring = scoring
 
-    def _extract(self, space: Space, target: Side | None, n_components: int) -> Directions:
-        found = self._search(space, self._form(target), n_components)
+    def _extract(self, space: Space, target: Criterion, n_components: int) -> Directions:
+        found = self._search(space, target, n_components)
         self._warn_if_fewer(found, n_components)
-        return found
+        return target.judged(space, found)
 
-    def _search(self, space: Space, form: Form, n_components: int) -> Directions:
-        moments = space.moments(form)
-        alpha = float(self.alpha)
-        if self.unbiased:
-            return least_redundant_unbiased(
-                moments, space, self._feature_factor, n_components, alpha
-            )
-        if self._has_linear_features():  # G = SP needs no visit to the samples
-            return least_redundant(moments, lambda P: space.scatter @ P, n_components, alpha)
-        return least_redundant(
-            moments,
-            lambda P: space.cross(self._feature_factor(space.features(P))),
-            n_components,
-            alpha,
-        )
+    def _search(self, space: Space, target: Criterion, n_components: int) -> Directions:
+        moments = space.moments(target.form)
+        if not target.form.is_low_rank:
+            return self._search_weighted(space, moments, target, n_components)
 
-    def _span(self, gram: Gram, target: Side | None, n_components: int) -> Basis | None:
+        def cross(directions: np.ndarray) -> np.ndarray:
+            if linear:  # G = SP needs no visit to the samples
+                return space.scatter @ directions
+            return space.cross(self._feature_factor(space.features(directions)))
+
+        linear = self._has_linear_features()
+        return least_redundant(moments, cross, n_components, float(self.alpha))
+
+    def _search_weighted(
+        self, space: Space, moments: Moments, target: Criterion, n_components: int
+    ) -> Directions:
+        """Where the numerator is not CCᵀ alone, or the denominator is that of HSIC₁."""
+
+        def redundancy(directions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            factor = self._feature_factor(target.centred(space.features(directions)))
+            if self.unbiased:
+                form = target.spread(hsic_form(factor, unbiased=True))
+                return positive_part(space.moments(form).criterion)
+            return squared_part(space.cross(target.spread(Form(factor)).factor))
+
+        return least_redundant_weighted(moments, redundancy, n_components, float(self.alpha))
+
+    def _span(self, gram: Gram, target: Criterion, n_components: int) -> Basis | None:
         """Each direction lies in the span of C and of G = ΦᵀΨ_f, which follows from the last."""
-        form = self._form(target)
-        if self.unbiased or form.factor.shape[1] > gram.n_samples // 4:
+        form = target.form
+        if not form.is_low_rank or form.factor.shape[1] > gram.n_samples // 4:
             return None
         basis = Basis(gram)
         basis.append(form.factor)
         for count in range(1, n_components):
             space = basis.space
-            found = self._search(space, form, count)
+            found = self._search(space, target, count)
             if found.vectors.shape[1] < count:
                 break
             features = space.features(found.vectors)
@@ -138,10 +186,8 @@ class HSCA(DependenceExtractor):
             basis.append(features[:, -1:] if linear else self._feature_factor(features))
         return basis
 
-    def _form(self, target: Side | None) -> Form:
-        assert target is not None
-        require_samples(target.n_samples, self.unbiased)
-        return hsic_form(target_factor(target), unbiased=self.unbiased)
+    def _carriers(self, side: Side, target: Criterion) -> int:
+        return int(target.form.factor.shape[1])
 
     def _feature_factor(self, features: np.ndarray) -> np.ndarray:
         """Ψ_f of the features so far, columns of mean zero."""
@@ -150,6 +196,11 @@ class HSCA(DependenceExtractor):
 
     def _warn_if_fewer(self, found: Directions, n_components: int) -> None:
         count = found.vectors.shape[1]
+        if count == 0 and self.beta > 0:
+            raise ValueError(
+                f"No direction gains more from the target than beta={self.beta} takes off for the "
+                "graph: lower beta."
+            )
         if count == 0:
             raise ValueError(
                 "No direction depends on the target: X or y is constant, or with unbiased=True "
@@ -160,17 +211,18 @@ class HSCA(DependenceExtractor):
                 f"HSCA found {count} of n_components={n_components} features: every further "
                 "direction that depends on the target repeats these.",
                 ConvergenceWarning,
-                stacklevel=5,  # where fit is called,
+                stacklevel=6,  # where fit is called
             )
 
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         alpha = self.alpha
         if not isinstance(alpha, Real) or not np.isfinite(alpha) or alpha < 0:
             raise ValueError(f"alpha of HSCA must be a number >= 0, got {alpha!r}.")
-        if alpha == 0 and (self.unbiased or not self._has_linear_features()):
+        if alpha == 0 and (self.unbiased or self.beta > 0 or not self._has_linear_features()):
             raise ValueError(
-                "alpha of HSCA must be positive with unbiased=True and with a feature_kernel that "
-                "is not linear: without it the quotient is not bounded."
+                "alpha of HSCA must be positive with unbiased=True, with beta > 0 and with a "
+                "feature_kernel that is not linear: without it the quotient is not bounded."
             )
 
     def _has_linear_features(self) -> bool:

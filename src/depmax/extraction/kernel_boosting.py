@@ -115,8 +115,8 @@ class KernelBoosting(DeflationExtractor):
             products = self.loadings_ * found.squares[:, np.newaxis]  # TᵀX
             self.loadings_ = linalg.pinvh(found.features.T @ found.features) @ products
 
-    def _read_target(self, y: Any) -> CodedTarget:
-        target = super()._read_target(y)
+    def _read_coded(self, y: Any) -> CodedTarget:
+        target = super()._read_coded(y)
         if target.kind != "classes":
             raise ValueError(
                 "KernelBoosting needs one class per row, but y holds numbers or several columns: "

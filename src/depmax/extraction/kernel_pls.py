@@ -108,8 +108,8 @@ class KernelPLS(RegressorMixin, DeflationExtractor):
             return self.target_labels_[(values[:, 0] > 0).astype(int)]
         return self.target_labels_[values.argmax(axis=1)]
 
-    def _read_target(self, y: Any) -> CodedTarget:
-        target = super()._read_target(y)
+    def _read_coded(self, y: Any) -> CodedTarget:
+        target = super()._read_coded(y)
         shape = y.shape if hasattr(y, "shape") else np.asarray(y).shape
         self._flat = len(shape) == 1
         return target

@@ -22,10 +22,14 @@ class FeatureProjection:
     @property
     def width(self) -> int:
         """Columns of the widest matrix on the way."""
-        return int(self.weights.shape[0])
+        mixing = self.kernel.mixing
+        return int(self.weights.shape[0] if mixing is None else mixing.shape[0])
 
     def __call__(self, rows: Any) -> np.ndarray:
         """Features of some rows, of shape (n_rows, k)."""
+        mixing = self.kernel.mixing
+        if mixing is not None:  # two small products instead of a large one
+            return self.kernel.unmixed(rows) @ (mixing @ self.weights) - self.offset
         phi = self.kernel.features(rows)
         return safe_sparse_dot(phi, self.weights, dense_output=True) - self.offset
 

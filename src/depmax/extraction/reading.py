@@ -78,7 +78,7 @@ def read_training(estimator: Any, X: Any, kernel: KernelLike) -> Training:
         return Training(np.arange(len(matrix)), Precomputed(matrix), precision(matrix))
     recipe = as_kernel(kernel)
     abilities = recipe.capabilities
-    if _is_source(X):
+    if is_source(X):
         return _read_source(estimator, X, recipe)
     rows, estimator.categories_ = read_fit(
         estimator, X, vector_input=abilities.vector_input, accept_sparse=abilities.sparse
@@ -91,7 +91,7 @@ def read_training(estimator: Any, X: Any, kernel: KernelLike) -> Training:
 
 def read_rows(estimator: Any, X: Any, abilities: Capabilities) -> Any:
     """New rows, checked against those of ``fit``."""
-    if _is_source(X):
+    if is_source(X):
         if X.shape[1] != estimator.n_features_in_:
             raise ValueError(
                 f"X has {X.shape[1]} features, but {type(estimator).__name__} is expecting "
@@ -107,7 +107,8 @@ def read_rows(estimator: Any, X: Any, abilities: Capabilities) -> Any:
     )
 
 
-def _is_source(X: Any) -> bool:
+def is_source(X: Any) -> bool:
+    """Whether X gives its rows a block at a time."""
     return isinstance(X, RowSource)
 
 

@@ -137,6 +137,15 @@ class Kernel(BaseEstimator):
         """Exact coordinates phi(x) of the rows of X (dense or sparse), where ``has_features``."""
         raise NotImplementedError(f"{type(self).__name__} has no finite exact feature map.")
 
+    @property
+    def mixing(self) -> np.ndarray | None:
+        """W with ``features(X) = unmixed(X) @ W``, where features end in a product; else None."""
+        return None
+
+    def unmixed(self, X: Any) -> np.ndarray:
+        """Features before their last product, where ``mixing`` is not None."""
+        raise NotImplementedError(f"{type(self).__name__} has no features that end in a product.")
+
     def of_squares(self, squares: np.ndarray) -> np.ndarray:
         """Kernel values from squared distances of any shape, which may be overwritten."""
         raise NotImplementedError(f"{type(self).__name__} is no function of the distance.")

@@ -121,6 +121,16 @@ class FromMap(Kernel):
         """The transformer's output."""
         return self.transformer.transform(self._table(X))
 
+    @property
+    def mixing(self) -> np.ndarray | None:
+        """The matrix in which the transformer ends, for maps that tell."""
+        return getattr(self.transformer, "mixing", None) if self.fitted else None
+
+    def unmixed(self, X: Any) -> np.ndarray:
+        """The transformer's output before that matrix."""
+        values: np.ndarray = self.transformer.unmixed(self._table(X))
+        return values
+
     def _input_tags(self) -> Any:
         """Tags of the step that reads the rows: a pipeline does not tell that it reads text."""
         reader = self.transformer

@@ -110,6 +110,15 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
+    @property
+    def mixing(self) -> np.ndarray | None:
+        """W with ``transform(X) = unmixed(X) @ W``, where a fitted map ends in a product."""
+        return None
+
+    def unmixed(self, X: Any) -> np.ndarray:
+        """Features of new rows before the last product, where ``mixing`` is not None."""
+        return self._unmixed(self._read_new(X))
+
     # --- what a subclass implements --------------------------------------------------------------
     def _fit(self, sample: Sample) -> np.ndarray | None:
         """Learn from the training rows; their features, if they come for free."""
@@ -117,6 +126,10 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _map(self, rows: Any) -> np.ndarray:
         """Features of a block of new rows."""
+        raise NotImplementedError
+
+    def _unmixed(self, rows: Any) -> np.ndarray:
+        """Features of a block of new rows before the product with ``mixing``."""
         raise NotImplementedError
 
     def _width(self) -> int:

@@ -75,5 +75,13 @@ class NystroemMap(FeatureMap):
         self._projection = vectors * signs(vectors) / np.sqrt(values)  # U Λ^(-1/2)
         self._n_features_out = len(values)
 
+    @property
+    def mixing(self) -> np.ndarray | None:
+        """U Λ^(-1/2), by which kernel values with the landmarks are multiplied."""
+        return self._projection
+
+    def _unmixed(self, rows: Any) -> np.ndarray:
+        return self._reference.against(rows)
+
     def _map(self, rows: Any) -> np.ndarray:
-        return self._reference.against(rows) @ self._projection
+        return self._unmixed(rows) @ self._projection

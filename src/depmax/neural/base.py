@@ -127,7 +127,10 @@ class NeuralExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
                     for rows in slices(len(inputs), CHUNK)
                 ]
                 parts.append(np.concatenate(blocks))
-        return np.hstack(parts)
+        outputs = np.hstack(parts)
+        if not np.isfinite(outputs).all():
+            raise ValueError(f"The outputs of the network of {type(self).__name__} are not finite.")
+        return outputs
 
     def _keep(self, modules: list[Any], offset: np.ndarray, basis: np.ndarray) -> None:
         self._modules = [module.eval() for module in modules]

@@ -51,7 +51,8 @@ def whitener(outputs: Any) -> tuple[Any, Any]:
     size = covariance.shape[0]
     ridge = RIDGE * covariance.diagonal().mean() + 1e-12
     identity = torch.eye(size, dtype=outputs.dtype, device=outputs.device)
-    factor = torch.linalg.cholesky(covariance + ridge * identity)
+    factor, failed = torch.linalg.cholesky_ex(covariance + ridge * identity)
+    factor = torch.where(failed > 0, torch.nan, factor)  # a loss that is not finite is reported
     return mean, torch.linalg.solve_triangular(factor, identity, upper=False).T
 
 

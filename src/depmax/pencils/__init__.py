@@ -5,7 +5,12 @@ from depmax.pencils.directions import Directions, complete_axes, leading, signs
 from depmax.pencils.form import Form, hsic_form
 from depmax.pencils.gram import Gram
 from depmax.pencils.krylov import Basis, span_of_dependence
-from depmax.pencils.redundancy import least_redundant, least_redundant_unbiased
+from depmax.pencils.redundancy import (
+    least_redundant,
+    least_redundant_weighted,
+    positive_part,
+    squared_part,
+)
 from depmax.pencils.space import Moments, Space
 from depmax.pencils.sphere import Sphere
 
@@ -23,8 +28,10 @@ __all__ = [
     "hsic_form",
     "leading",
     "least_redundant",
-    "least_redundant_unbiased",
+    "least_redundant_weighted",
     "most_dependent",
+    "positive_part",
     "signs",
     "span_of_dependence",
+    "squared_part",
 ]

@@ -19,7 +19,7 @@ from depmax.pencils.space import Moments
 
 
 def most_dependent(moments: Moments, n_directions: int, *, by_variance: bool) -> Directions:
-    """Orthonormal directions with the largest Σ pᵀAp, A = CCᵀ - Φᵀdiag(w)Φ.
+    """Orthonormal directions with the largest Σ pᵀAp, A = CCᵀ - Φᵀdiag(w)Φ - ΦᵀNΦ.
 
     Parameters
     ----------

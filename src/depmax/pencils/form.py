@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
+#: A symmetric operator on columns of values at the samples.
+Operator = Callable[[np.ndarray], np.ndarray]
+
 
 @dataclass(frozen=True)
 class Form:
-    """M = ΨΨᵀ - diag(w), a quadratic form over centred samples.
+    """M = ΨΨᵀ - diag(w) - N, a quadratic form over centred samples.
 
     With the centred coordinates Φ of the samples the matrix of a criterion is
-    A = ΦᵀMΦ = CCᵀ - Φᵀdiag(w)Φ with C = ΦᵀΨ.
+    A = ΦᵀMΦ = CCᵀ - Φᵀdiag(w)Φ - ΦᵀNΦ with C = ΦᵀΨ. If only some samples are labelled, Ψ and w are
+    zero for the others, and diag(w) acts on the labelled samples measured from their own mean.
     """
 
     factor: np.ndarray  # Ψ, shape (m, r), columns of mean zero
     weights: np.ndarray | None = None  # w, shape (m,)
+    labelled: np.ndarray | None = None  # which samples are, shape (m,); None: all
+    penalty: Operator | None = None  # N
 
     @property
     def n_samples(self) -> int:
@@ -27,8 +34,36 @@ class Form:
         """M times columns of values on the samples, of shape (m, k)."""
         images: np.ndarray = self.factor @ (self.factor.T @ values)
         if self.weights is not None:
-            images -= self.weights[:, np.newaxis] * values
+            images -= self._weighted(values, self.weights[:, np.newaxis])
+        if self.penalty is not None:
+            images -= self.penalty(values)
         return images
+
+    def reached(self, features: np.ndarray) -> np.ndarray:
+        """fᵀMf of each column of centred features, of shape (k,)."""
+        return np.einsum("ij,ij->j", features, self.apply(features))
+
+    def spread(self, labelled: np.ndarray) -> Form:
+        """The same form of the labelled samples, as one of all samples."""
+        factor = np.zeros((len(labelled), self.factor.shape[1]))
+        factor[labelled] = self.factor
+        weights = None
+        if self.weights is not None:
+            weights = np.zeros(len(labelled))
+            weights[labelled] = self.weights
+        return Form(factor, weights, labelled)
+
+    def _weighted(self, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        if self.labelled is None:
+            return weights * values
+        images = weights * (values - values[self.labelled].mean(axis=0))
+        images[self.labelled] -= images[self.labelled].mean(axis=0)
+        return images
+
+    @property
+    def is_low_rank(self) -> bool:
+        """Whether M = ΨΨᵀ."""
+        return self.weights is None and self.penalty is None
 
 
 def hsic_form(factor: np.ndarray, *, unbiased: bool) -> Form:

@@ -109,7 +109,7 @@ def span_of_dependence(basis: Basis, form: Form, n_wanted: int) -> Basis:
     spare = _random(basis.gram.n_samples, n_wanted + SPARE)
     basis.append(form.factor)  # all of the range of CCᵀ
     rank = min(n_wanted, rank_of(basis.values.T @ form.factor))
-    if form.weights is not None and rank:
+    if not form.is_low_rank and rank:
         grow(basis, form.apply, rank, positive=True)
     basis = basis.reduced(form, rank)
     missing = n_wanted - basis.size

@@ -8,14 +8,13 @@ import numpy as np
 from scipy import linalg
 
 from depmax.pencils.directions import Directions, leading
-from depmax.pencils.form import hsic_form
-from depmax.pencils.space import Moments, Space
+from depmax.pencils.space import Moments
 
 #: What is left of C outside the space of earlier features, relative to C, to go on.
 EXHAUSTED = 1e-10
 
-#: Factor Ψ_f of the kernel matrix of the features so far, L_f = Ψ_fΨ_fᵀ, columns of mean zero.
-FeatureFactor = Callable[[np.ndarray], np.ndarray]
+#: Positive eigenvalues of B, and their eigenvectors, for directions so far of shape (s, n).
+Redundancy = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
 def least_redundant(
@@ -54,12 +53,12 @@ def least_redundant(
     while found.shape[1] < n_directions:
         rest = cross
         if found.shape[1]:
-            basis, roots, _ = linalg.svd(features_cross(found), full_matrices=False)  # U, d
-            basis, squares = basis[:, roots > 0], roots[roots > 0] ** 2
+            factor = features_cross(found)
+            squares, basis = squared_part(factor)  # d², U
             penalty = alpha * squares.sum() / found.shape[1]
             inside = basis.T @ cross
             outside = cross - basis @ inside
-            linear = len(roots) <= found.shape[1]  # other kernels fill the space, by degrees
+            linear = factor.shape[1] <= found.shape[1]  # other kernels fill the space, by degrees
             if linear and linalg.norm(outside) <= max(EXHAUSTED, 10 * moments.eps) * size:
                 break
             shrunk = penalty / (squares + penalty)
@@ -73,26 +72,19 @@ def least_redundant(
     return Directions(found, np.sum((moments.cross.T @ found) ** 2, axis=0))
 
 
-def least_redundant_unbiased(
-    moments: Moments,
-    space: Space,
-    factor: FeatureFactor,
-    n_directions: int,
-    alpha: float,
+def least_redundant_weighted(
+    moments: Moments, redundancy: Redundancy, n_directions: int, alpha: float
 ) -> Directions:
-    """Unit directions p that maximise pᵀAp / pᵀ(B⁺ + αI)p, one after another.
+    """Unit directions p that maximise pᵀAp / pᵀ(B⁺ + αI)p, one after another, for any A.
 
-    A and B are those of HSIC₁ with the target and with the features so far. B is indefinite: its
-    negative eigenvalues, which say that a direction depends on the features less than chance
-    would have it, count as zero.
+    B⁺ is the positive part of B: the B of HSIC₁ has negative eigenvalues, which say that a
+    direction depends on the features less than chance would have it, and count as zero.
 
     Parameters
     ----------
     moments : Moments
-        Of the unbiased form.
-    space : Space
-    factor : callable
-        Ψ_f for features of shape (m, n), columns of mean zero.
+    redundancy : callable
+        Positive eigenvalues of B and their eigenvectors for the directions so far.
     n_directions : int
     alpha : float
         Relative to tr(B⁺)/n.
@@ -104,23 +96,49 @@ def least_redundant_unbiased(
     """
     target = moments.criterion  # A
     found = np.empty((target.shape[0], 0))
-    dependence: list[float] = []
-    while len(dependence) < n_directions:
-        whiten = np.eye(target.shape[0])
-        if dependence:
-            form = hsic_form(factor(space.features(found)), unbiased=True)
-            values, basis = linalg.eigh(space.moments(form).criterion)
-            values = np.maximum(values, 0.0)
-            penalty = alpha * values.sum() / len(dependence)
-            whiten = basis / np.sqrt(values + penalty)  # (B⁺ + αI)^(-1/2) up to a rotation
-        vector = whiten @ leading(whiten.T @ target @ whiten, 1)[1][:, 0]
+    reached: list[float] = []
+    while len(reached) < n_directions:
+        roots, basis = np.empty(0), np.empty((target.shape[0], 0))
+        if reached:
+            values, basis = redundancy(found)
+            penalty = alpha * values.sum() / len(reached)
+            roots = 1.0 - np.sqrt(penalty / (values + penalty))
+        # √α(B⁺ + αI)^(-½) = I - U diag(roots) Uᵀ on both sides of A
+        left = target - (basis * roots) @ (basis.T @ target)
+        both = left - (left @ basis * roots) @ basis.T
+        vector = leading((both + both.T) / 2, 1)[1][:, 0]
+        vector = vector - (basis * roots) @ (basis.T @ vector)
         vector /= linalg.norm(vector)
-        reached = float(vector @ target @ vector)
-        if reached <= 0:
+        value = float(vector @ target @ vector)
+        if value <= 0:
             break
         found = np.column_stack([found, vector])
-        dependence.append(reached)
-    return Directions(found, np.array(dependence))
+        reached.append(value)
+    return Directions(found, np.array(reached))
+
+
+def positive_part(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Positive eigenvalues of a symmetric matrix and their eigenvectors.
+
+    Examples
+    --------
+    >>> positive_part(np.diag([-1.0, 2.0]))[0]
+    array([2.])
+    """
+    values, vectors = linalg.eigh(matrix)
+    return values[values > 0], vectors[:, values > 0]
+
+
+def squared_part(factor: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Positive eigenvalues of GGᵀ and their eigenvectors, for G with few columns.
+
+    Examples
+    --------
+    >>> squared_part(np.array([[2.0], [0.0]]))[0]
+    array([4.])
+    """
+    vectors, roots, _ = linalg.svd(factor, full_matrices=False)
+    return roots[roots > 0] ** 2, vectors[:, roots > 0]
 
 
 def _compressed(cross: np.ndarray) -> np.ndarray:

@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from depmax.pencils.form import Form
+from depmax.pencils.form import Form, Operator
 from depmax.rows import slices
 
 #: Numbers of one dense chunk: small enough for the second-level cache, large enough for BLAS.
 CHUNK = 2**17
 #: A coordinate whose standard deviation is below so many roundings of its mean is constant.
 CONSTANT = 64.0
+#: Columns that an operator on values at the samples is applied to at a time.
+COLUMNS = 256
 
 
 @dataclass(frozen=True)
@@ -24,12 +26,12 @@ class Moments:
 
     cross: np.ndarray  # C = ΦᵀΨ, shape (s, r)
     scatter: np.ndarray  # S = ΦᵀΦ, shape (s, s)
-    weighted: np.ndarray | None  # Φᵀdiag(w)Φ, shape (s, s)
+    weighted: np.ndarray | None  # what is taken off CCᵀ: Φᵀdiag(w)Φ + ΦᵀNΦ, shape (s, s)
     eps: float = float(np.finfo(np.float64).eps)  # relative precision of the coordinates
 
     @property
     def criterion(self) -> np.ndarray:
-        """A = CCᵀ - Φᵀdiag(w)Φ, of shape (s, s)."""
+        """A = CCᵀ - Φᵀdiag(w)Φ - ΦᵀNΦ, of shape (s, s)."""
         product = self.cross @ self.cross.T
         return product if self.weighted is None else product - self.weighted
 
@@ -104,13 +106,17 @@ class Space:
         return self._rounding
 
     def moments(self, form: Form) -> Moments:
-        """All sums that a form needs, and the mean, from one visit to the samples."""
+        """All sums that a form needs, and the mean, from one visit to the samples.
+
+        A form with a penalty N takes two more visits.
+        """
         size = self.dimension
         cross = np.zeros((size, form.factor.shape[1]))
         scatter = np.zeros((size, size))
         total = np.zeros(size)
         weighted = None if form.weights is None else np.zeros((size, size))
         pull = np.zeros(size)  # Σ wφ
+        known = np.zeros(size)  # Σ φ over labelled samples
         origin = np.zeros(size)
         for number, (rows, phi) in enumerate(self._chunks()):
             if not sparse.issparse(phi):
@@ -123,18 +129,24 @@ class Space:
                 weights = form.weights[rows]
                 weighted += _dense(phi.T @ _times(weights, phi))
                 pull += phi.T @ weights
+                if form.labelled is not None:
+                    known += phi.T @ form.labelled[rows].astype(np.float64)
         shift = total / self.n_samples
         self._mean = origin + shift
         self._scatter = scatter - self.n_samples * np.outer(shift, shift)
         self._rounding = (CONSTANT * self.eps * self._mean) ** 2 + CONSTANT * self.eps * shift**2
         cross -= np.outer(shift, form.factor.sum(axis=0))
         if weighted is not None and form.weights is not None:
-            weighted -= np.outer(pull, shift) + np.outer(shift, pull)
-            weighted += form.weights.sum() * np.outer(shift, shift)
+            centre = shift if form.labelled is None else known / form.labelled.sum()
+            weighted -= np.outer(pull, centre) + np.outer(centre, pull)
+            weighted += form.weights.sum() * np.outer(centre, centre)
+        if form.penalty is not None:
+            penalty = self.quadratic(form.penalty)
+            weighted = penalty if weighted is None else weighted + penalty
         return Moments(cross, self._scatter, weighted, self.eps)
 
     def cross(self, factor: np.ndarray) -> np.ndarray:
-        """ΦᵀΨ of shape (s, r) for another factor with columns of mean zero."""
+        """ΦᵀΨ of shape (s, r) for another factor."""
         cross = np.zeros((self.dimension, factor.shape[1]))
         for rows, phi in self._chunks():
             cross += self._centred(phi).T @ factor[rows]
@@ -145,6 +157,15 @@ class Space:
         moments = self.moments(Form(np.zeros((self.n_samples, 0)), weights))
         assert moments.weighted is not None
         return moments.weighted
+
+    def quadratic(self, operator: Operator) -> np.ndarray:
+        """ΦᵀNΦ of shape (s, s) for a symmetric operator N on values at the samples."""
+        product = np.empty((self.dimension, self.dimension))
+        for columns in slices(self.dimension, COLUMNS):
+            axes = np.zeros((self.dimension, columns.stop - columns.start))
+            axes[columns] = np.eye(axes.shape[1])
+            product[:, columns] = self.cross(operator(self.features(axes)))
+        return (product + product.T) / 2.0
 
     def features(self, directions: np.ndarray) -> np.ndarray:
         """Features ΦP of all samples, of shape (m, k), for directions P of shape (s, k)."""

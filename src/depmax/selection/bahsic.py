@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
+from scipy.stats import false_discovery_control
 
 from depmax.kernels import KernelLike
 from depmax.selection.hsic_selector import HSICSelector
-from depmax.selection.search import Searched, Setting, backward
+from depmax.selection.interactions import LEVEL, interacting_columns
+from depmax.selection.scores.kernel import hsic as column_scores
+from depmax.selection.search import FAR_SIGHTED, Searched, Setting, backward
 from depmax.selection.units import Units
 
 
@@ -39,9 +42,10 @@ class BAHSIC(HSICSelector):
         Columns with the same label leave together.
     interactions : {"auto", None}, default="auto"
         "auto" protects pairs of columns whose interaction is significant (see
-        :func:`depmax.screen_pairs`), and the groups they are in: with hundreds of columns a
-        Gaussian kernel is almost additive and would lose them in its early rounds. None is the
-        published algorithm.
+        :func:`depmax.screen_pairs`), and the groups they are in, to the end; and, while more than
+        ten columns are left, columns with a significant dependence of their own (see
+        :func:`depmax.screen`). With hundreds of columns a Gaussian kernel is almost linear and
+        would lose them in its early rounds. None is the published algorithm.
     block_size : int, optional
         Average HSIC over random blocks of about so many rows: time linear in the rows.
     precision : {"auto", "single", "double"}, default="auto"
@@ -111,15 +115,15 @@ class BAHSIC(HSICSelector):
         self.verbose = verbose
 
     def _search(self, setting: Setting, units: Units, busy: np.ndarray, X: Any, y: Any) -> Searched:
-        return backward(setting, busy.tolist(), self._protected(units, X, y))
-
-    def _protected(self, units: Units, X: Any, y: Any) -> np.ndarray:
-        """Units with a column that takes part in a significant interaction."""
-        from depmax.selection.interactions import interacting_columns
-
         if self.interactions not in ("auto", None):
             raise ValueError(f"interactions must be 'auto' or None, got {self.interactions!r}.")
+        nobody = np.zeros(len(units.columns), dtype=bool)
         if self.interactions is None or self._is_unsupervised():
-            return np.zeros(len(units.columns), dtype=bool)
-        found = interacting_columns(X, y, units.categories, self.target_kernel, self.n_jobs)
-        return np.array([bool(np.isin(members, found).any()) for members in units.members])
+            return backward(setting, busy.tolist(), nobody, nobody)
+        pairs = interacting_columns(X, y, units.categories, self.target_kernel, self.n_jobs)
+        if len(busy) <= FAR_SIGHTED:
+            return backward(setting, busy.tolist(), units.having(pairs), nobody)
+        target = setting.blocks.target
+        _, pvalues = column_scores(X, target, categories=units.categories, n_jobs=self.n_jobs)
+        alone = np.flatnonzero(false_discovery_control(pvalues) < LEVEL)
+        return backward(setting, busy.tolist(), units.having(pairs), units.having(alone))

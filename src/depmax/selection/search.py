@@ -15,6 +15,9 @@ from depmax.selection.changes import Change, Outcome, changes
 
 #: Rows that a bandwidth is read off in every round, seeded.
 RESOLVE_ROWS = 500
+#: Up to so many units a kernel sees what two columns do together, or a column by its square; with
+#: more it is so wide that it is almost linear.
+FAR_SIGHTED = 10
 #: Candidates whose bandwidths are averaged in a forward round.
 FORWARD_WIDTHS = 9
 
@@ -81,8 +84,13 @@ def together(columns: Sequence[np.ndarray], units: Sequence[int] | np.ndarray) -
     return np.concatenate([columns[unit] for unit in units])
 
 
-def backward(setting: Setting, units: Sequence[int], protected: np.ndarray) -> Searched:
-    """Drop the units whose loss leaves most dependence, protected ones only at the end."""
+def backward(
+    setting: Setting, units: Sequence[int], protected: np.ndarray, at_first: np.ndarray
+) -> Searched:
+    """Drop the units whose loss leaves most dependence, protected ones only at the end.
+
+    Those protected ``at_first`` stay while the kernel is too wide to see what they do.
+    """
     active = list(units)
     worst_first: list[int] = []
     scores = np.zeros(len(setting.columns))
@@ -99,8 +107,7 @@ def backward(setting: Setting, units: Sequence[int], protected: np.ndarray) -> S
         outcome = setting.outcome(setting.resolve(base), change)
         setting.report(len(active), outcome.value)
         path.append((len(active), outcome.value))
-        may_leave = [place for place, unit in enumerate(active) if not protected[unit]]
-        may_leave = may_leave or list(range(len(active)))
+        may_leave = _free(active, [protected | at_first, protected], len(active) > FAR_SIGHTED)
         count = min(setting.count(len(active)), len(may_leave), len(active) - 1)
         # most dependence left first; among equals the later column leaves
         ranked = sorted(may_leave, key=lambda place: (-outcome.scores[place], -active[place]))
@@ -111,6 +118,15 @@ def backward(setting: Setting, units: Sequence[int], protected: np.ndarray) -> S
         gone = {active[place] for place in leaving}
         active = [unit for unit in active if unit not in gone]
     return Searched(np.array(worst_first[::-1]), scores, tuple(path))
+
+
+def _free(active: list[int], guards: Sequence[np.ndarray], strict: bool) -> list[int]:
+    """Places of the units that may leave: those outside the first guard that leaves any."""
+    for guard in guards if strict else guards[1:]:
+        free = [place for place, unit in enumerate(active) if not guard[unit]]
+        if free:
+            return free
+    return list(range(len(active)))
 
 
 def changes_of_last(setting: Setting, base: np.ndarray) -> float:

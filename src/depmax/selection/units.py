@@ -21,6 +21,10 @@ class Units:
     members: Sequence[np.ndarray]  # per unit: columns of the input
     categories: Categories  # levels of the categorical columns of the input
 
+    def having(self, columns: np.ndarray) -> np.ndarray:
+        """Whether each unit stands for one of these input columns."""
+        return np.array([bool(np.isin(members, columns).any()) for members in self.members])
+
     def idle(self) -> np.ndarray:
         """Units that say nothing new: constant, or an exact copy of an earlier one."""
         return np.array([False] * len(self.columns)) if sparse.issparse(self.X) else self._idle()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import polars as pl
 from scipy.io import arff
 
@@ -13,10 +11,6 @@ from depmax.cli.reading.source import Source, require_distinct
 
 class Arff(Source):
     """Numeric and nominal attributes; a question mark is a missing value."""
-
-    def schema(self) -> Mapping[str, pl.DataType]:
-        """Types of the columns."""
-        return dict(self.read().schema)
 
     def read(self) -> pl.DataFrame:
         """All rows."""

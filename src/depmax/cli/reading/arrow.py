@@ -16,7 +16,7 @@ from depmax.cli.reading.source import Source, require_distinct
 class Arrow(Source):
     """An Arrow or Feather file, mapped into memory rather than loaded."""
 
-    def schema(self) -> Mapping[str, pl.DataType]:
+    def _find_types(self) -> Mapping[str, pl.DataType]:
         """Types of the columns."""
         with self._open() as reader:
             return dict(_polars(reader.schema.empty_table()).schema)

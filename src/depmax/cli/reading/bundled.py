@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import polars as pl
 
 from depmax.cli.errors import DataError, nearest
@@ -15,10 +13,6 @@ PREFIX = "bundled:"
 
 class Bundled(Source):
     """``bundled:sonar`` in place of a file."""
-
-    def schema(self) -> Mapping[str, pl.DataType]:
-        """Types of the columns."""
-        return dict(self.read().schema)
 
     def read(self) -> pl.DataFrame:
         """All rows, the target last."""

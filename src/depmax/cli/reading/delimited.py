@@ -45,7 +45,7 @@ class Delimited(Source):
         require_distinct([name for name in names if name], self.name)
         return [name or f"column {place + 1}" for place, name in enumerate(names)]
 
-    def schema(self) -> Mapping[str, pl.DataType]:
+    def _find_types(self) -> Mapping[str, pl.DataType]:
         """Types of the columns over all rows."""
         try:
             return dict(self._scan().collect_schema())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from zipfile import BadZipFile
 
 import numpy as np
@@ -14,10 +13,6 @@ from depmax.cli.reading.source import Source, require_distinct
 
 class Npz(Source):
     """A matrix X with columns x0, x1, … (or ``feature_names``), and other arrays by their names."""
-
-    def schema(self) -> Mapping[str, pl.DataType]:
-        """Types of the columns."""
-        return dict(self.read().schema)
 
     def default_targets(self) -> tuple[str, ...]:
         """The array y, by habit."""

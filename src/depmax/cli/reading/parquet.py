@@ -16,7 +16,7 @@ from depmax.cli.reading.source import Source, require_distinct
 class Parquet(Source):
     """A Parquet file, read by row groups."""
 
-    def schema(self) -> Mapping[str, pl.DataType]:
+    def _find_types(self) -> Mapping[str, pl.DataType]:
         """Types of the columns, from the file's own footer."""
         return dict(_polars(self._open().schema_arrow.empty_table()).schema)
 
@@ -31,9 +31,11 @@ class Parquet(Source):
     def batches(self, columns: Sequence[str], size: int) -> Iterator[pl.DataFrame]:
         """Batches of at most ``size`` rows, a row group in memory at most."""
         file = self._open()
+        names = list(columns)
         try:
-            for batch in file.iter_batches(batch_size=size, columns=list(columns)):
-                yield _polars(pa.Table.from_batches([batch])).select(columns)
+            for group in range(file.num_row_groups):  # all at once would keep what was read
+                for batch in file.iter_batches(size, row_groups=[group], columns=names):
+                    yield _polars(pa.Table.from_batches([batch])).select(names)
         except (pa.ArrowException, OSError) as error:
             raise self._damaged(error) from None
 
@@ -43,7 +45,7 @@ class Parquet(Source):
 
     def _open(self) -> Any:
         try:
-            file = parquet.ParquetFile(self.path)
+            file = parquet.ParquetFile(self.path, pre_buffer=False)
         except (pa.ArrowException, OSError) as error:
             raise self._damaged(error) from None
         require_distinct(file.schema_arrow.names, self.name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -42,9 +43,17 @@ class Source(ABC):
         """What messages call the file."""
         return str(self.path)
 
-    @abstractmethod
     def schema(self) -> Mapping[str, pl.DataType]:
-        """Columns and their types, without keeping the rows."""
+        """Columns and their types, found once, without keeping the rows."""
+        return self._types
+
+    @cached_property
+    def _types(self) -> Mapping[str, pl.DataType]:
+        return self._find_types()
+
+    def _find_types(self) -> Mapping[str, pl.DataType]:
+        """Columns and their types; formats that can, do not read the rows."""
+        return dict(self.read().schema)
 
     @abstractmethod
     def read(self) -> pl.DataFrame:

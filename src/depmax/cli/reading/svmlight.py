@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,10 +20,6 @@ TARGET = "label"
 
 class Svmlight(Source):
     """Columns x1, x2, … as the file counts them, and the label."""
-
-    def schema(self) -> Mapping[str, pl.DataType]:
-        """Types of the columns: all numbers."""
-        return dict(self.read().schema)
 
     def read(self) -> pl.DataFrame:
         """All rows, as a dense table."""

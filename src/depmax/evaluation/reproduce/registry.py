@@ -67,13 +67,12 @@ class Table:
         datasets: Sequence[str] | None = None,
         report: Callable[[Row], None] | None = None,
     ) -> list[Row]:
-        """All rows; ``report`` is called with each as soon as it is known."""
+        """All rows; ``report`` is called with each, paired columns included, once it is known."""
         rows = []
-        kept = dict.fromkeys((*self.columns, *self.paired))
         for row in self.stream(quick, n_jobs, datasets):
-            rows.append({column: row.get(column) for column in kept})
+            rows.append({column: row.get(column) for column in self.columns})
             if report is not None:
-                report(rows[-1])
+                report(rows[-1] | {column: row.get(column) for column in self.paired})
         return rows
 
 

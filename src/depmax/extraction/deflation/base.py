@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -31,6 +32,11 @@ class Summary:
     loadings: np.ndarray  # P, shape (D, k)
     mean: np.ndarray  # of the features of the kernel, shape (D,)
     space: Space  # the rows, from which T can be made
+    mixing: np.ndarray | None = None  # from the coordinates of space to features of the kernel
+
+    def features(self, weights: np.ndarray) -> np.ndarray:
+        """T of shape (m, k) for the weights of the features of the kernel."""
+        return self.space.features(weights if self.mixing is None else self.mixing @ weights)
 
     def times(self, factors: np.ndarray) -> Summary:
         """Every feature multiplied by a number."""
@@ -69,7 +75,7 @@ class Extracted:
         if self.made is not None:
             return self.made
         assert self.summary is not None
-        return self.summary.space.features(self.projection.weights)
+        return self.summary.features(self.projection.weights)
 
     @property
     def squares(self) -> np.ndarray:
@@ -149,11 +155,19 @@ class DeflationExtractor(DependenceExtractor):
         """Remember what this method offers beside the features."""
 
     # --- what it inherits ------------------------------------------------------------------------
+    def _check_n_components(self) -> None:
+        """Only a number: features are made one after another, whatever they turn out to reach."""
+        value = self.n_components
+        if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+            raise ValueError(
+                f"n_components of {type(self).__name__} must be an integer >= 1, got {value!r}."
+            )
+
     def _fit(self, X: Any, y: Any) -> tuple[Extracted, np.dtype]:
         self._check_parameters()
         self._check_n_components()
         needs_target = self._supervised or y is not None
-        target = self._read_target(y) if needs_target else None
+        target = self._read_coded(y) if needs_target else None
         training = read_training(self, X, self.kernel)
         choose = None
         if target is not None:
@@ -164,7 +178,7 @@ class DeflationExtractor(DependenceExtractor):
         )
         # A kernel matrix that was passed as X is not kept.
         self.kernel_ = Precomputed() if self._precomputed else side.kernel
-        self._check_n_components(side)
+        self._require_possible(side, int(self.n_components))
         found = self._features(side, target, int(self.n_components))
         self._warn_if_fewer(found.count)
         if self._is_linear:
@@ -176,7 +190,7 @@ class DeflationExtractor(DependenceExtractor):
         self._keep_more(found, target)
         return found, training.dtype
 
-    def _read_target(self, y: Any) -> CodedTarget:
+    def _read_coded(self, y: Any) -> CodedTarget:
         return coded_target(y, whole_numbers_are_numbers=self._regresses)
 
     @property

@@ -16,6 +16,8 @@ FEATURES_PER_COMPONENT = 64
 EXHAUSTED = 1e-13
 #: The same for squares: ‖Y_j‖² relative to ‖Y‖², and ‖Xr‖² relative to tr(XᵀX)‖r‖².
 EXHAUSTED_SQUARE = 1e-14
+#: Ratio of the squared columns of a mixing matrix up to which sums over rows lose few digits.
+LARGEST_RATIO = 1e6
 
 
 def is_narrow(side: Side, n_components: int) -> bool:
@@ -32,18 +34,33 @@ def pls_of_moments(side: Side, target: np.ndarray, n_components: int) -> Extract
     With S = XᵀX, C = XᵀY: u is the first left singular vector of C_j, r = u made conjugate to
     earlier ones, p = Sr/rᵀSr, and C_{j+1} = C_j - p rᵀC_j.
     """
-    space = Space(side.coordinates, side.n_samples, side.n_coordinates or 0)
     centred = target - target.mean(axis=0)
-    moments = space.moments(Form(centred))
-    weights = conjugate_directions(
-        moments.scatter, moments.cross, float(np.vdot(centred, centred)), n_components
-    )
-    image = moments.scatter @ weights
+    mixing = _stable_mixing(side)
+    if mixing is None:
+        space = Space(side.coordinates, side.n_samples, side.n_coordinates or 0)
+        moments = space.moments(Form(centred))
+        scatter, cross, mean = moments.scatter, moments.cross, space.mean
+    else:
+        space = Space(
+            lambda rows: side.kernel.unmixed(side.rows[rows]), side.n_samples, len(mixing)
+        )
+        moments = space.moments(Form(centred))
+        scatter = mixing.T @ moments.scatter @ mixing
+        cross, mean = mixing.T @ moments.cross, space.mean @ mixing
+    weights = conjugate_directions(scatter, cross, float(np.vdot(centred, centred)), n_components)
+    image = scatter @ weights
     squares = np.einsum("ij,ij->j", weights, image)
-    covariances = moments.cross.T @ weights
-    summary = Summary(covariances, squares, image / squares, space.mean, space)
-    projection = FeatureProjection(side.kernel, weights, space.mean @ weights)
-    return Extracted(projection, None, summary)
+    summary = Summary(cross.T @ weights, squares, image / squares, mean, space, mixing)
+    return Extracted(FeatureProjection(side.kernel, weights, mean @ weights), None, summary)
+
+
+def _stable_mixing(side: Side) -> np.ndarray | None:
+    """The last product of the features, if it can follow the sums over rows without loss."""
+    mixing = side.kernel.mixing
+    if mixing is None:
+        return None
+    squares = np.square(mixing).sum(axis=0)
+    return mixing if squares.max() <= LARGEST_RATIO * squares.min() else None
 
 
 def conjugate_directions(

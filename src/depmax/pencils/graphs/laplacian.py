@@ -28,7 +28,7 @@ class Weights(Protocol):
         """W times columns of values at the nodes, of shape (m, k)."""
 
     def energy(self, scales: np.ndarray) -> float:
-        """½ Σ_ij s_i s_j W_ij d_ij², with the distances d of the nodes and scales s of shape (m,)."""
+        """½ Σ_ij s_i s_j W_ij d_ij² with the nodes' distances d and scales s of shape (m,)."""
 
     def matrix(self) -> sparse.csr_matrix | np.ndarray:
         """W itself, sparse where few nodes are neighbours."""
@@ -125,8 +125,8 @@ class Laplacian:
     def trace(self, points: Points) -> float:
         """tr(ΦᵀΔΦ) for the images Φ of the nodes, measured from their mean.
 
-        With n_i = ‖φ_i‖² and φ_iᵀφ_j = (n_i + n_j - d_ij²)/2 this is a sum over edges, and another over
-        nodes that is zero for Δ₀, whose rows sum to zero.
+        With n_i = ‖φ_i‖² and φ_iᵀφ_j = (n_i + n_j - d_ij²)/2 this is a sum over edges, and another
+        over nodes that is zero for Δ₀, whose rows sum to zero.
         """
         trace = self.weights.energy(self.scales)
         if self.normalized:

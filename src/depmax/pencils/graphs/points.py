@@ -1,4 +1,4 @@
-"""Samples as points of a kernel's feature space: their distances, by vectors or by kernel values."""
+"""Samples as points of a kernel's feature space: distances by vectors or by kernel values."""
 
 from __future__ import annotations
 
@@ -57,6 +57,9 @@ class Points(Protocol):
     def norms(self) -> np.ndarray:
         """Squared distance of each sample to the mean of all, of shape (m,)."""
 
+    def size(self, factor: np.ndarray) -> float:
+        """tr(ΨᵀΦΦᵀΨ) = ‖ΦᵀΨ‖² for a factor of shape (m, r) whose columns have mean zero."""
+
 
 @dataclass(frozen=True)
 class VectorPoints:
@@ -101,6 +104,10 @@ class VectorPoints:
         products = np.asarray(vectors @ mean).ravel()
         norms: np.ndarray = row_norms(vectors, squared=True) - 2.0 * products + mean @ mean
         return norms
+
+    def size(self, factor: np.ndarray) -> float:
+        """‖ΦᵀΨ‖²."""
+        return float(np.sum(np.asarray(self.vectors.T @ factor) ** 2))
 
 
 @dataclass(frozen=True)
@@ -154,6 +161,15 @@ class KernelPoints:
         )
         norms: np.ndarray = self.diagonal - 2.0 * means + means.mean()
         return norms
+
+    def size(self, factor: np.ndarray) -> float:
+        """tr(ΨᵀKΨ), over the rows where Ψ is not zero."""
+        known = np.flatnonzero(factor.any(axis=1))
+        factor = factor[known]
+        return sum(
+            float(np.sum(factor[rows] * (self.tile(known[rows], known) @ factor)))
+            for rows in slices(len(known), max(1, BLOCK // max(1, len(known))))
+        )
 
     def _blocks(self) -> list[slice]:
         return list(slices(self.n_samples, max(1, BLOCK // self.n_samples)))

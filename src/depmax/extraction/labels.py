@@ -1,0 +1,78 @@
+"""Targets of which some rows may be unknown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from depmax._inputs import Target, read_objects, read_target
+from depmax._inputs.objects import is_missing
+from depmax.dependence.sides import Side, read_target_side, reads_objects, side_of_target
+from depmax.kernels import KernelLike, as_kernel
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The target on the labelled rows, and which rows these are."""
+
+    side: Side
+    labelled: np.ndarray | None = None  # shape (n_rows,); None: all
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows, labelled or not."""
+        return self.side.n_samples if self.labelled is None else len(self.labelled)
+
+    @property
+    def n_unlabeled(self) -> int:
+        """Number of rows without a label."""
+        return self.n_rows - self.side.n_samples
+
+
+def read_labels(
+    y: Any, target_kernel: KernelLike | Literal["auto"], unlabeled: Literal["auto"] | None
+) -> Labels:
+    """Target in which NaN, None, and -1 where it cannot be a class, mark unlabelled rows."""
+    if isinstance(target_kernel, str) and target_kernel == "precomputed":
+        return Labels(read_target_side(y, target_kernel))
+    if not isinstance(target_kernel, str) and reads_objects(as_kernel(target_kernel)):
+        return _read_objects(y, as_kernel(target_kernel), unlabeled)
+    target = read_target(y, unlabeled=unlabeled, semi=True)
+    if target.n_unlabeled == 0:
+        return Labels(side_of_target(target, target_kernel))
+    _require_some(target.labelled)
+    values = target.values[target.labelled]
+    known = Target(target.kind, values, np.ones(len(values), dtype=bool))
+    if known.kind == "classes" and len(known.classes) < 2:
+        raise ValueError(
+            f"The labelled rows of y have one class only ({known.classes.tolist()[0]!r}): nothing "
+            "can depend on a constant. At least two classes need a labelled row."
+        )
+    return Labels(side_of_target(known, target_kernel), target.labelled)
+
+
+def _read_objects(y: Any, recipe: Any, unlabeled: Literal["auto"] | None) -> Labels:
+    """Targets that are strings, row numbers or other objects."""
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None.")
+    rows = read_objects(y, "y")
+    missing = np.array([is_missing(row) for row in rows], dtype=bool)
+    if unlabeled == "auto" and rows.dtype.kind in "iuf":
+        missing |= rows == -1
+    if not missing.any():
+        return Labels(Side(recipe.resolve(rows), rows, len(rows)))
+    _require_some(~missing)
+    known = rows[~missing]
+    if known.dtype.kind == "f" and (known == np.rint(known)).all():
+        known = known.astype(np.intp)  # row numbers, which gaps had made floats
+    return Labels(Side(recipe.resolve(known), known, len(known)), ~missing)
+
+
+def _require_some(labelled: np.ndarray) -> None:
+    if not labelled.any():
+        raise ValueError(
+            f"y has no labelled rows: all {len(labelled)} are missing. Label some rows, or use an "
+            "unsupervised method such as PCA."
+        )

@@ -1,0 +1,13 @@
+"""The samples of a side as points, for graphs and neighbours."""
+
+from __future__ import annotations
+
+from depmax.dependence.sides import Side
+from depmax.pencils.graphs import KernelPoints, Points, VectorPoints
+
+
+def points_of(side: Side) -> Points:
+    """Points of the kernel's feature space: its features where it has them, else kernel values."""
+    if side.kernel.has_features:
+        return VectorPoints.of(side.coordinates(slice(None)))
+    return KernelPoints(side.tile, side.diag())

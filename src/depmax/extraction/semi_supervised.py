@@ -1,0 +1,54 @@
+"""Extractors by HSIC that also learn from unlabelled rows."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, Literal
+
+from depmax.dependence.sides import Side
+from depmax.extraction.base import DependenceExtractor
+from depmax.extraction.criterion import Criterion, hsic_criterion, smooth_criterion
+from depmax.extraction.labels import Labels, read_labels
+from depmax.pencils.graphs import as_graph
+
+
+class SemiSupervisedExtractor(DependenceExtractor):
+    """Base of HBFE and HSCA: unlabelled rows, and the criterion with a graph of all rows.
+
+    With ``beta`` = 0 unlabelled rows are left out; otherwise features that change much between
+    neighbours, labelled or not, are penalised.
+    """
+
+    unbiased: bool
+    beta: Any
+    graph: Any
+    unlabeled: Literal["auto"] | None
+
+    def _read_labels(self, y: Any) -> Labels | None:
+        labels = read_labels(y, self.target_kernel, self.unlabeled)
+        self.n_unlabeled_ = labels.n_unlabeled
+        return labels
+
+    def _uses_unlabeled(self) -> bool:
+        return bool(self.beta > 0)
+
+    def _prepare(self, side: Side, labels: Labels | None) -> Criterion:
+        assert labels is not None
+        if self.beta == 0:
+            return hsic_criterion(labels.side, unbiased=self.unbiased)
+        return smooth_criterion(
+            side,
+            labels,
+            unbiased=self.unbiased,
+            beta=float(self.beta),
+            graph=as_graph(self.graph),
+        )
+
+    def _check_parameters(self) -> None:
+        beta = self.beta
+        if isinstance(beta, bool) or not isinstance(beta, Real) or not 0 <= float(beta) <= 1:
+            raise ValueError(
+                f"beta of {type(self).__name__} must be a number from 0 (unlabelled rows are left "
+                f"out) to 1 (labels are), got {beta!r}."
+            )
+        as_graph(self.graph)

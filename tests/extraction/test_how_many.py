@@ -1,0 +1,129 @@
+"""n_components as a share of the dependence, and by prediction on held-out rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+from sklearn.dummy import DummyClassifier
+from sklearn.model_selection import KFold
+from sklearn.neighbors import KNeighborsRegressor
+
+from depmax import HBFE, HSCA
+from depmax.extraction import how_many
+from depmax.kernels import Subsequence
+from depmax.pencils.graphs import VectorPoints
+from depmax.rows import ArrayRows
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(120, 6))
+y = 2 * (X[:, 0] > 0) + (X[:, 1] > 0)  # two directions carry four classes
+
+
+class TestShare:
+    @pytest.mark.parametrize("unbiased", [False, True])
+    @pytest.mark.parametrize("share", [0.3, 0.8, 0.95, 1.0])
+    def test_fewest_that_reach_the_share(self, share, unbiased):
+        all_of_them = HBFE(6, unbiased=unbiased).fit(X, y)
+        reached = np.cumsum(np.maximum(all_of_them.dependence_, 0.0))
+        count = int(np.argmax(reached >= share * reached[-1] * (1 - 1e-9))) + 1
+        model = HBFE(share, unbiased=unbiased).fit(X, y)
+        assert model.n_components_ == count
+        np.testing.assert_allclose(model.components_, all_of_them.components_[:count], atol=1e-9)
+        assert model.transform(X).shape == (120, count)
+        assert len(model.get_feature_names_out()) == len(model.dependence_) == count
+
+    @pytest.mark.parametrize("kernel", ["linear", "gaussian"])
+    def test_hsca(self, kernel):
+        model = HSCA(0.9, kernel=kernel).fit(X, y)
+        assert 1 <= model.n_components_ <= 4
+        fixed = HSCA(model.n_components_, kernel=kernel).fit(X, y)
+        np.testing.assert_allclose(model.transform(X), fixed.transform(X), atol=1e-9)
+
+    def test_two_classes_have_one(self):
+        assert HBFE(1.0).fit(X, X[:, 0] > 0).n_components_ == 1
+
+    def test_int_of_one_is_a_number(self):
+        assert HBFE(1).fit(X, y).n_components_ == 1
+        assert HBFE(np.int64(2)).fit(X, y).n_components_ == 2
+
+
+class TestAuto:
+    def test_two_directions_are_found(self):
+        model = HBFE("auto").fit(X, y)
+        assert model.n_components_ == 2
+        fixed = HBFE(2).fit(X, y)
+        np.testing.assert_allclose(model.components_, fixed.components_)
+        assert model.get_params()["n_components"] == "auto"
+
+    def test_numbers_and_their_scoring(self):
+        numbers = X[:, 0] + X[:, 1]
+        model = HSCA(
+            "auto", estimator=KNeighborsRegressor(3), scoring="neg_mean_absolute_error"
+        ).fit(X, numbers)
+        assert model.n_components_ == 1
+
+    def test_the_estimator_counts(self):
+        """One that looks at no feature needs no second one."""
+        assert HBFE("auto", estimator=DummyClassifier()).fit(X, y).n_components_ == 1
+
+    def test_is_the_rule_done_by_hand(self):
+        numbers = np.sin(X[:, 0]) + 0.5 * X[:, 1]
+        limit = min(6, how_many.most_components(VectorPoints.of(X)))
+        scores = []
+        for train, test in KFold(3, shuffle=True, random_state=0).split(X):
+            model = HBFE(limit).fit(X[train], numbers[train])
+            own, other = model.transform(X[train]), model.transform(X[test])
+            scores.append(
+                [
+                    KNeighborsRegressor(5)
+                    .fit(own[:, :count], numbers[train])
+                    .score(other[:, :count], numbers[test])
+                    for count in range(1, limit + 1)
+                ]
+            )
+        scores = np.array(scores)
+        best = scores.mean(axis=0).argmax()
+        bar = scores.mean(axis=0)[best] - scores[:, best].std(ddof=1) / np.sqrt(3)
+        expected = int(np.flatnonzero(scores.mean(axis=0) >= bar)[0]) + 1
+        assert HBFE("auto").fit(X, numbers).n_components_ == expected
+
+    @pytest.mark.parametrize("beta", [0.0, 0.1])
+    def test_unlabelled_rows(self, beta):
+        partly = np.where(np.arange(120) % 2, y, -1)
+        model = HBFE("auto", beta=beta).fit(X, partly)
+        assert 1 <= model.n_components_ <= 4
+        assert model.fit_transform(X, partly).shape == (120, model.n_components_)
+
+    def test_every_kind_of_rows(self):
+        expected = HBFE("auto").fit(X, y).n_components_
+        names = [f"c{i}" for i in range(6)]
+        for rows in (
+            pd.DataFrame(X, columns=names),
+            pl.DataFrame(X, schema=names),
+            sparse.csr_matrix(X),
+            X.tolist(),
+        ):
+            assert HBFE("auto").fit(rows, y).n_components_ == expected
+        assert HBFE("auto", kernel="precomputed").fit(X @ X.T, y).n_components_ == expected
+
+    def test_strings(self):
+        words = ["".join(rng.choice(list("acgt"), 6)) for _ in range(30)]
+        model = HBFE("auto", kernel=Subsequence(2, 0.5))
+        assert model.fit(words, [word.count("a") > 1 for word in words]).n_components_ >= 1
+
+    def test_refusals(self):
+        with pytest.raises(ValueError, match="which a row source does not give"):
+            HBFE("auto").fit(ArrayRows(X), y)
+        with pytest.raises(ValueError, match="at least 6 labelled rows, got n_samples = 5"):
+            HBFE("auto").fit(X[:5], [0, 1, 0, 1, 0])
+
+
+def test_range_from_the_intrinsic_dimension():
+    plane = rng.normal(size=(200, 2)) @ rng.normal(size=(2, 10))
+    assert how_many.most_components(VectorPoints.of(plane)) in (3, 4, 5)
+    assert how_many.most_components(VectorPoints.of(plane[:10])) is None
+    assert how_many.most_components(VectorPoints.of(np.repeat(plane[:30], 2, axis=0))) is None
+    assert how_many.most_components(VectorPoints.of(np.ones((40, 2)))) is None

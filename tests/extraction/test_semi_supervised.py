@@ -1,0 +1,262 @@
+"""Unlabelled rows: HBFE and HSCA with a graph, against the definitions with m × m matrices."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy import linalg
+
+from depmax import HBFE, HSCA, GaussianGraph, NeighborGraph, RadiusGraph
+from depmax.extraction import coordinates
+from depmax.kernels import Gaussian, Linear, Subsequence
+from depmax.maps import NystroemMap
+from depmax.pencils.graphs import KernelPoints, VectorPoints
+from tests.extraction.oracles import form, positive_part, same_up_to_signs, top_of_pencil
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(60, 4)) @ rng.normal(size=(4, 4)) + 3.0
+CLASSES = np.digitize(X[:, 0] + 0.5 * rng.normal(size=60), [2.0, 4.0])
+KNOWN = np.arange(60) % 3 == 0
+Y = np.where(KNOWN, CLASSES, -1)
+GRAPHS = [
+    NeighborGraph(8),
+    NeighborGraph(8, normalized=True),
+    RadiusGraph(6.0),
+    GaussianGraph(normalized=True),
+]
+ids = [repr(graph) for graph in GRAPHS]
+
+
+def parts(rows, graph, unbiased, L=None, known=KNOWN):
+    """XᵀM_lX over tr(CCᵀ), and XᵀΔX over its trace, the slow way; and HSIC's own matrix."""
+    if L is None:
+        L = (CLASSES[known][:, np.newaxis] == CLASSES[known]).astype(float)
+    centred = rows - rows.mean(axis=0)
+    M = np.zeros((60, 60))
+    M[np.ix_(known, known)] = form(L, unbiased)
+    A = centred.T @ M @ centred
+    m = known.sum()
+    scale = m * (m - 3) if unbiased else (m - 1) ** 2
+    H = np.eye(m) - 1 / m
+    size = np.trace(rows[known].T @ H @ L @ H @ rows[known]) / scale
+    laplacian = graph.laplacian(VectorPoints.of(rows)).matrix()
+    B = centred.T @ np.asarray(laplacian @ centred)
+    return A / size, B / np.trace(B), A
+
+
+@pytest.mark.parametrize("graph", GRAPHS, ids=ids)
+@pytest.mark.parametrize("unbiased", [False, True])
+def test_hbfe_is_the_eigenproblem(graph, unbiased):
+    A, B, dependence = parts(X, graph, unbiased)
+    expected = linalg.eigh(0.7 * A - 0.3 * B)[1][:, ::-1].T
+    model = HBFE(
+        4,
+        beta=0.3,
+        graph=graph,
+        unbiased=unbiased,
+        target_kernel="delta",
+        completion="eigenvectors",
+    ).fit(X, Y)
+    same_up_to_signs(model.components_, expected)
+    reached = np.einsum("ij,jk,ik->i", expected, dependence, expected)
+    np.testing.assert_allclose(model.dependence_, reached, atol=1e-10)
+    assert model.n_unlabeled_ == 40
+    first = HBFE(2, beta=0.3, graph=graph, unbiased=unbiased, target_kernel="delta").fit(X, Y)
+    positive = int(min(2, (linalg.eigvalsh(0.7 * A - 0.3 * B) > 0).sum()))
+    assert positive >= 1
+    same_up_to_signs(first.components_[:positive], expected[:positive])
+
+
+@pytest.mark.parametrize("graph", GRAPHS, ids=ids)
+@pytest.mark.parametrize("unbiased", [False, True])
+def test_hsca_is_the_pencil(graph, unbiased):
+    A, B, dependence = parts(X, graph, unbiased)
+    A = 0.9 * A - 0.1 * B
+    alpha, found = 1e-3, np.empty((0, 4))
+    while len(found) < 3:
+        denominator = np.eye(4)
+        if len(found):
+            features = X[KNOWN] @ found.T
+            M = form(features @ features.T, unbiased)
+            other = X[KNOWN] - X[KNOWN].mean(axis=0)
+            D = positive_part(other.T @ M @ other)
+            denominator = D + alpha * np.trace(D) / len(found) * np.eye(4)
+        found = np.vstack([found, top_of_pencil(A, denominator)])
+    model = HSCA(
+        3, beta=0.1, graph=graph, unbiased=unbiased, target_kernel="delta", alpha=alpha
+    ).fit(X, Y)
+    same_up_to_signs(model.components_, found, 1e-6)
+    reached = np.einsum("ij,jk,ik->i", found, dependence, found)
+    np.testing.assert_allclose(model.dependence_, reached, atol=1e-8)
+
+
+MODELS = [HBFE(2), HBFE(2, unbiased=False), HSCA(2), HSCA(2, unbiased=True)]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+@pytest.mark.parametrize("kernel", ["linear", "gaussian", "precomputed"])
+def test_without_beta_only_labelled_rows_count(model, kernel):
+    rows = X @ X.T if kernel == "precomputed" else X
+    model.set_params(kernel=kernel, beta=0.0)
+    features = model.fit_transform(rows, Y)
+    assert model.n_unlabeled_ == 40
+    assert features.shape == (60, 2)
+    own = rows[np.ix_(KNOWN, KNOWN)] if kernel == "precomputed" else rows[KNOWN]
+    every = rows[:, KNOWN] if kernel == "precomputed" else rows
+    supervised = type(model)(**model.get_params(deep=False)).fit(own, CLASSES[KNOWN])
+    np.testing.assert_allclose(features, supervised.transform(every), atol=1e-9)
+    np.testing.assert_allclose(model.dependence_, supervised.dependence_)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+def test_a_little_beta_changes_little(model):
+    model.set_params(kernel="linear", beta=0.0)
+    plain = model.fit(X, CLASSES).transform(X)
+    model.set_params(beta=1e-9)
+    np.testing.assert_allclose(model.fit(X, CLASSES).transform(X), plain, atol=1e-4)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+@pytest.mark.parametrize("graph", GRAPHS[:2], ids=ids[:2])
+def test_routes_agree(model, graph):
+    model.set_params(kernel="linear", beta=0.1, graph=graph, target_kernel="delta")
+    features = model.fit_transform(X, Y)
+    scaled = 1e-3 * X  # the scale of X does not matter
+    np.testing.assert_allclose(model.fit_transform(scaled, Y), 1e-3 * features, atol=1e-8)
+    for kernel, rows in [("precomputed", X @ X.T), (NystroemMap(4, kernel=Linear()), X)]:
+        model.set_params(kernel=kernel)
+        same_up_to_signs(model.fit_transform(rows, Y).T, features.T, 1e-6)
+    wide = np.hstack([X, np.zeros((60, 80))])
+    model.set_params(kernel="linear")
+    same_up_to_signs(model.fit_transform(wide, Y).T, features.T, 1e-6)
+
+
+@pytest.mark.parametrize(
+    "model", [HBFE(3), HBFE(3, unbiased=False), HSCA(2), HSCA(2, unbiased=True)], ids=repr
+)
+@pytest.mark.parametrize("graph", GRAPHS[:2], ids=ids[:2])
+def test_many_rows_give_what_few_would(model, graph, monkeypatch):
+    model.set_params(beta=0.1, graph=graph, target_kernel="delta", kernel=Gaussian(4.0))
+    features = model.fit_transform(X, Y)
+    dependence = model.dependence_
+    monkeypatch.setattr(coordinates, "EXACT_ROWS", 20)
+    same_up_to_signs(model.fit_transform(X, Y).T, features.T, 1e-5)
+    np.testing.assert_allclose(model.dependence_, dependence, rtol=1e-4)
+
+
+def test_kernel_space_has_kernel_distances():
+    kernel = Gaussian(2.0)
+    K = kernel(X)
+    points = KernelPoints(lambda rows, columns: K[rows][:, columns], np.ones(60))
+    graph = GaussianGraph(0.5)
+    laplacian = graph.laplacian(points).matrix()
+    expected = np.exp((2.0 * K - 2.0) / 0.5)
+    np.fill_diagonal(expected, 0.0)
+    np.testing.assert_allclose(laplacian, np.diag(expected.sum(axis=0)) - expected, atol=1e-10)
+    H = np.eye(60) - 1 / 60
+    L = (CLASSES[KNOWN][:, np.newaxis] == CLASSES[KNOWN]).astype(float)
+    M = np.zeros((60, 60))
+    M[np.ix_(KNOWN, KNOWN)] = form(L, False)
+    values, vectors = linalg.eigh(H @ K @ H)
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    supervised, smooth = root.T @ M @ root, root.T @ laplacian @ root
+    mixed = 0.8 * supervised / np.trace(supervised) - 0.2 * smooth / np.trace(smooth)
+    features = (root @ linalg.eigh(mixed)[1][:, -1:]).T
+    model = HBFE(
+        1, kernel=kernel, unbiased=False, target_kernel="delta", beta=0.2, graph=graph
+    ).fit(X, Y)
+    same_up_to_signs(model.transform(X).T, features, 1e-7)
+
+
+def test_unlabelled_rows_help():
+    """Two crescents with two labels each: the graph tells which rows belong together."""
+    angle = rng.uniform(0, np.pi, 200)
+    upper = np.arange(200) < 100
+    moons = np.column_stack([np.cos(angle), np.sin(angle)])
+    moons[~upper] = [1.0, 0.4] - moons[~upper]
+    y = np.full(200, np.nan)
+    y[[10, 50, 110, 150]] = [0, 0, 1, 1]
+
+    def accuracy(beta):
+        model = HBFE(1, kernel=Gaussian(0.3), unbiased=False, beta=beta, graph=NeighborGraph(8))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # two parts are what we want
+            feature = model.fit(moons, y).transform(moons)[:, 0]
+        return max(np.mean((feature > 0) == upper), np.mean((feature < 0) == upper))
+
+    assert accuracy(0.9) > accuracy(0.0) + 0.02
+
+
+class TestTargets:
+    @pytest.mark.parametrize("model", [HBFE(1), HSCA(1)], ids=repr)
+    def test_every_type(self, model):
+        text = np.where(CLASSES > 0, "b", "a").astype(object)
+        text[~KNOWN] = None
+        numbers = np.where(KNOWN, X[:, 0], np.nan)
+        several = np.where(KNOWN[:, np.newaxis], X[:, :2], np.nan)
+        labels = np.where(KNOWN[:, np.newaxis], X[:, :3] > 3.0, np.nan)
+        for y in (text, text.tolist(), numbers, several, labels):
+            for beta in (0.0, 0.2):
+                model.set_params(beta=beta)
+                assert model.fit_transform(X, y).shape == (60, 1)
+                assert model.n_unlabeled_ == 40
+
+    def test_strings_as_targets(self):
+        words = np.where(CLASSES > 0, "acgt", "ttga").astype(object)
+        words[~KNOWN] = None
+        kernel = Subsequence(2, 0.5)
+        model = HBFE(1, target_kernel=kernel).fit(X, words)
+        assert model.n_unlabeled_ == 40
+        plain = HBFE(1, target_kernel=kernel).fit(X[KNOWN], words[KNOWN])
+        np.testing.assert_allclose(model.components_, plain.components_)
+
+    def test_minus_one(self):
+        signs = np.where(X[:, 0] > 3.0, 1, -1)
+        assert HBFE(1).fit(X, signs).n_unlabeled_ == 0
+        assert HBFE(1, unlabeled=None).fit(X, Y).n_unlabeled_ == 0
+        assert HBFE(1, unlabeled=None).fit(X, Y).target_kernel_ is not None
+
+    def test_bandwidth_by_the_labelled_rows(self):
+        model = HBFE(1, kernel=Gaussian("maximize"), beta=0.1).fit(X, Y)
+        assert model.kernel_.bandwidth > 0
+
+
+class TestRefusals:
+    @pytest.mark.parametrize("beta", [-0.1, 1.1, np.nan, "much", None, True])
+    @pytest.mark.parametrize("cls", [HBFE, HSCA])
+    def test_beta(self, beta, cls):
+        with pytest.raises(ValueError, match=r"beta of .* must be a number from 0"):
+            cls(1, beta=beta).fit(X, Y)
+
+    def test_no_labelled_rows(self):
+        with pytest.raises(ValueError, match="y has no labelled rows: all 60 are missing"):
+            HBFE(1, beta=0.5).fit(X, np.full(60, np.nan))
+        with pytest.raises(ValueError, match="y has no labelled rows"):
+            HBFE(1, beta=0.5, target_kernel=Subsequence(2, 0.5)).fit(X, [None] * 60)
+
+    @pytest.mark.parametrize("beta", [0.0, 0.5])
+    def test_one_class_among_the_labelled(self, beta):
+        y = np.where(KNOWN, 1.0, np.nan)
+        with pytest.raises(ValueError, match=r"labelled rows of y have one class only \(1.0\)"):
+            HSCA(1, beta=beta).fit(X, y)
+
+    def test_graph(self):
+        with pytest.raises(ValueError, match="graph must be 'neighbors', 'radius'"):
+            HBFE(1, graph="knn").fit(X, Y)
+
+    def test_unlabeled(self):
+        with pytest.raises(ValueError, match="unlabeled must be 'auto' or None"):
+            HBFE(1, unlabeled=-1).fit(X, Y)
+
+    def test_more_weight_of_the_graph_than_dependence(self):
+        with pytest.raises(ValueError, match="lower beta"):
+            HSCA(1, beta=1.0).fit(X, Y)
+        assert HBFE(1, beta=1.0).fit(X, Y).n_components_ == 1
+
+    def test_disconnected_graph_warns_and_works(self):
+        rows = X + 1000.0 * (np.arange(60) < 30)[:, np.newaxis]
+        with pytest.warns(UserWarning, match="falls into 2 parts"):
+            features = HBFE(2, beta=0.3, graph=NeighborGraph(5)).fit_transform(rows, Y)
+        assert np.isfinite(features).all()
