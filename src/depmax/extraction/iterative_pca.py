@@ -56,8 +56,8 @@ class IterativePCA(DependenceExtractor):
     >>> from depmax import IterativePCA
     >>> X = np.random.default_rng(0).normal(size=(100, 3)) * [1.0, 5.0, 2.0]
     >>> abs(IterativePCA(2).fit(X).components_).round(1)
-    array([[0. , 1. , 0. ],
-           [0. , 0. , 1. ]])
+    array([[0., 1., 0.],
+           [0., 0., 1.]])
     """
 
     _supervised: ClassVar[bool] = False
@@ -72,7 +72,10 @@ class IterativePCA(DependenceExtractor):
         found = principal(space.scatter, n_components, space.eps)
         count = found.vectors.shape[1]
         if count == 0:
-            raise ValueError("All rows of X are equal: no direction has any variance.")
+            raise ValueError(
+                f"All rows of X are equal (n_samples = {space.n_samples}): no direction has any "
+                "variance."
+            )
         if count < n_components:
             warnings.warn(
                 f"IterativePCA found {count} of n_components={n_components} features: no other "

@@ -11,7 +11,7 @@ from depmax.extraction.base import DependenceExtractor
 from depmax.extraction.coordinates import Coordinates
 from depmax.extraction.labels import Labels
 from depmax.extraction.points import points_of
-from depmax.extraction.sphering import check_alpha, unit_variance
+from depmax.extraction.sphering import check_alpha
 from depmax.kernels import KernelLike
 from depmax.pencils import Directions, Space, Sphere, smoothest
 from depmax.pencils.graphs import Graph, Laplacian, as_graph
@@ -70,10 +70,10 @@ class LaplacianEigenmap(DependenceExtractor):
     Examples
     --------
     >>> import numpy as np
-    >>> from depmax import LaplacianEigenmap
+    >>> from depmax import LaplacianEigenmap, NeighborGraph
     >>> angle = np.random.default_rng(0).uniform(0, 5, size=200)
     >>> X = np.column_stack([np.cos(angle), np.sin(angle)])
-    >>> feature = LaplacianEigenmap(1).fit_transform(X)[:, 0]
+    >>> feature = LaplacianEigenmap(1, graph=NeighborGraph(10)).fit_transform(X)[:, 0]
     >>> bool(abs(np.corrcoef(feature, angle)[0, 1]) > 0.95)
     True
     """

@@ -8,7 +8,6 @@ from depmax._inputs import read_target
 from depmax.dependence.sides import Side
 from depmax.extraction.base import DependenceExtractor
 from depmax.extraction.groups import side_of_outputs
-from depmax.extraction.labels import Labels
 from depmax.extraction.sphering import Alpha, check_alpha, sphere_of
 from depmax.extraction.target import target_factor
 from depmax.kernels import KernelLike
@@ -79,8 +78,8 @@ class LinearRegressionFeature(DependenceExtractor):
         self.estimator = estimator
         self.scoring = scoring
 
-    def _read_labels(self, y: Any) -> Labels:
-        return Labels(side_of_outputs(read_target(y), "LinearRegressionFeature"))
+    def _read_target(self, y: Any) -> Side:
+        return side_of_outputs(read_target(y), "LinearRegressionFeature")
 
     def _extract(self, space: Space, target: Side, n_components: int) -> Directions:
         factor = target_factor(target)
