@@ -119,6 +119,17 @@ def test_every_selector_selects(run: Run, name: str) -> None:
     assert len(_json(result)["selected"]) == 3
 
 
+@pytest.mark.parametrize("name", sorted(methods("extractor")))
+def test_every_extractor_is_fitted_and_used(run: Run, tmp_path: Path, name: str) -> None:
+    assert run("datasets", "wine", "-o", "wine.parquet").exit_code == 0
+    arguments = ("-t", "target", "--method", name, "-n", 2, "--seed", 0)
+    fitted = run("fit", "wine.parquet", *arguments)
+    assert fitted.exit_code == 0, fitted.output
+    result = run("transform", "model.skops", "wine.parquet", "-o", "out.parquet")
+    assert result.exit_code == 0, result.output
+    assert pl.read_parquet(tmp_path / "out.parquet").height == 178
+
+
 def test_settings(run: Run, patients: Path) -> None:
     answer = _json(
         run(
