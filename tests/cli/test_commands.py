@@ -279,3 +279,17 @@ def test_tables_for_people(run: Run, patients: Path, monkeypatch: pytest.MonkeyP
     assert "of 5 columns depend on the target" in result.stdout
     kept = run("select", patients, "-t", "cost", "-n", 2)
     assert " no " not in kept.stdout
+
+
+def test_without_the_extra_it_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from depmax.cli import main
+
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "skops" else name)
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert stopped.value.code == 1
+    assert capsys.readouterr().err == (
+        "error: the command line needs skops: pip install 'depmax[cli]'\n"
+    )
