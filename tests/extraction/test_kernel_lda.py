@@ -6,7 +6,7 @@ from scipy import linalg, sparse
 from sklearn.datasets import load_iris
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-from depmax import KernelLDA
+from depmax import GaussianGraph, KernelLDA, NeighborGraph
 from depmax.datasets import load
 from depmax.kernels import Gaussian
 from depmax.maps import KernelMap
@@ -138,6 +138,91 @@ class TestRange:
         assert KernelLDA(1, alpha=0.0).fit(wide, y).dependence_[0] == pytest.approx(1.0)
         assert KernelLDA(1, alpha=10.0).fit(wide, y).dependence_[0] < 0.99
         assert KernelLDA(1).fit(wide, y).dependence_[0] < 1.0 - 1e-9
+
+
+def semi_supervised(labelled: int) -> np.ndarray:
+    return np.where(np.arange(60) < labelled, CLASSES, None)
+
+
+class TestSemiSupervised:
+    def test_without_a_graph_unlabelled_rows_are_left_out(self):
+        some = KernelLDA(2).fit(X, semi_supervised(40))
+        alone = KernelLDA(2).fit(X[:40], CLASSES[:40])
+        assert some.n_unlabeled_ == 20
+        np.testing.assert_allclose(some.transform(X), alone.transform(X))
+
+    @pytest.mark.parametrize("normalized", [False, True])
+    def test_definition(self, normalized):
+        """Cai: S_b against S_t of the labelled rows and the Laplacian of all."""
+        beta, y = 0.3, semi_supervised(30)
+        fitted = KernelLDA(3, beta=beta, graph=GaussianGraph(4.0, normalized=normalized)).fit(X, y)
+        W = np.exp(-((X[:, np.newaxis] - X) ** 2).sum(axis=2) / 32.0)
+        np.fill_diagonal(W, 0.0)
+        D = W.sum(axis=1)
+        L = np.eye(60) - W / np.sqrt(np.outer(D, D)) if normalized else np.diag(D) - W
+        centred = X - X.mean(axis=0)
+        between, total = scatters(X[:30], CLASSES[:30])
+        smooth = centred.T @ L @ centred
+        B = (1 - beta) * total / np.trace(total) + beta * smooth / np.trace(smooth)
+        vectors = linalg.eigh(between, B)[1][:, ::-1][:, :3].T
+        same_up_to_signs(unit(fitted.components_), unit(vectors), 1e-6)
+        np.testing.assert_allclose(fitted.transform(X).std(axis=0), 1.0)
+        P = fitted.components_
+        ratio = np.einsum("ij,jk,ik->i", P, between, P) / np.einsum("ij,jk,ik->i", P, total, P)
+        np.testing.assert_allclose(fitted.dependence_, ratio)
+
+    def test_primal_equals_dual(self):
+        y = semi_supervised(30)
+        options = {"alpha": 0.01, "beta": 0.5, "graph": NeighborGraph(8)}
+        primal = KernelLDA(3, **options).fit_transform(X, y)
+        dual = KernelLDA(3, kernel="precomputed", **options).fit_transform(X @ X.T, y)
+        same_up_to_signs(dual.T, primal.T, 1e-6)
+
+    def test_two_moons(self):
+        """Three labels in each moon: the graph carries them along."""
+        from sklearn.datasets import make_moons
+
+        moons, y = make_moons(300, noise=0.1, random_state=0)
+        known = np.full(300, -1)
+        for label in (0, 1):
+            rows = np.flatnonzero(y == label)[:3]
+            known[rows] = label
+        known = np.where(known == -1, np.nan, known)
+
+        def accuracy(beta):
+            model = KernelLDA(1, kernel=Gaussian(0.3), beta=beta, graph=NeighborGraph(8))
+            feature = model.fit(moons, known).transform(moons)[:, 0]
+            centres = [feature[known == label].mean() for label in (0, 1)]
+            guess = np.abs(feature - centres[0]) > np.abs(feature - centres[1])
+            return (guess == y).mean()
+
+        assert accuracy(0.9) > accuracy(0.0)
+        assert accuracy(0.9) > 0.95
+
+    def test_whole_floats_are_classes_where_gaps_made_them_floats(self):
+        numbers = (CLASSES[:, np.newaxis] == np.unique(CLASSES)).argmax(axis=1).astype(float)
+        plain = KernelLDA(3).fit(X[1:], CLASSES[1:])
+        numbers[0] = np.nan
+        np.testing.assert_allclose(KernelLDA(3).fit(X, numbers).components_, plain.components_)
+
+    def test_refusals(self):
+        with pytest.raises(ValueError, match="no labelled rows"):
+            KernelLDA().fit(X, np.full(60, np.nan))
+        with pytest.raises(ValueError, match="one class"):
+            KernelLDA(beta=0.5).fit(X, np.where(np.arange(60) < 5, "a", None))
+        with pytest.raises(ValueError, match="beta of KernelLDA"):
+            KernelLDA(beta=1.5).fit(X, CLASSES)
+        with pytest.raises(ValueError, match="graph must be"):
+            KernelLDA(beta=0.5, graph="ring").fit(X, CLASSES)
+
+
+class TestNumbersOfComponents:
+    def test_share_of_the_dependence(self):
+        assert KernelLDA(1.0).fit(X, CLASSES).n_components_ <= 3
+        assert KernelLDA(0.5).fit(X, CLASSES).n_components_ < 3
+
+    def test_auto(self):
+        assert 1 <= KernelLDA("auto").fit(X, CLASSES).n_components_ <= 5
 
 
 class TestRefusals:

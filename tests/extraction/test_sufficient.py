@@ -11,7 +11,7 @@ from scipy import linalg
 from sklearn.linear_model import LinearRegression, Ridge
 
 from depmax import PHD, SIR, KernelLDA, LinearRegressionFeature
-from depmax.extraction.slicing import sliced
+from depmax.extraction.groups import sliced
 from depmax.kernels import Gaussian
 from tests.extraction.oracles import same_up_to_signs
 from tests.references.make_statsmodels import Case

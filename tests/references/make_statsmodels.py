@@ -44,12 +44,24 @@ class Case:
 
 
 CASES = (
-    Case("wine", ("alcohol", "ash", "magnesium", "flavanoids"), ("hue", "proline", "proanthocyanins")),
-    Case("wdbc", ("mean radius", "mean texture", "mean smoothness"), ("worst area",
-         "worst concavity"), every=3),
-    Case("abalone", ("Length", "Height", "Shell weight"), ("Whole weight", "Shucked weight",
-         "Viscera weight"), every=20),
-)  # fmt: skip
+    Case(
+        "wine",
+        ("alcohol", "ash", "magnesium", "flavanoids"),
+        ("hue", "proline", "proanthocyanins"),
+    ),
+    Case(
+        "wdbc",
+        ("mean radius", "mean texture", "mean smoothness"),
+        ("worst area", "worst concavity"),
+        every=3,
+    ),
+    Case(
+        "abalone",
+        ("Length", "Height", "Shell weight"),
+        ("Whole weight", "Shucked weight", "Viscera weight"),
+        every=20,
+    ),
+)
 
 
 def answer(case: Case) -> dict[str, Any]:

@@ -7,10 +7,13 @@ from depmax.extraction.deflation_features import DeflationFeatures
 from depmax.extraction.hbfe import HBFE
 from depmax.extraction.hsca import HSCA
 from depmax.extraction.icafx import ICAFX
+from depmax.extraction.iterative_pca import IterativePCA
 from depmax.extraction.kernel_boosting import KernelBoosting
 from depmax.extraction.kernel_lda import KernelLDA
 from depmax.extraction.kernel_pls import KernelPLS
+from depmax.extraction.laplacian_eigenmap import LaplacianEigenmap
 from depmax.extraction.linear_regression_feature import LinearRegressionFeature
+from depmax.extraction.lpp import LPP
 from depmax.extraction.phd import PHD
 from depmax.extraction.reduced_kernel_opls import ReducedKernelOPLS
 from depmax.extraction.sir import SIR
@@ -22,6 +25,7 @@ __all__ = [
     "HBFE",
     "HSCA",
     "ICAFX",
+    "LPP",
     "PHD",
     "SIR",
     "SMA",
@@ -29,9 +33,11 @@ __all__ = [
     "BoostedLatentFeatures",
     "DeflationFeatures",
     "DependenceExtractor",
+    "IterativePCA",
     "KernelBoosting",
     "KernelLDA",
     "KernelPLS",
+    "LaplacianEigenmap",
     "LinearRegressionFeature",
     "NaturalGradient",
     "QuasiNewton",

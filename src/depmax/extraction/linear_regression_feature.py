@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from depmax._inputs import read_target
 from depmax.dependence.sides import Side
 from depmax.extraction.base import DependenceExtractor
-from depmax.extraction.slicing import side_of_outputs
+from depmax.extraction.groups import side_of_outputs
 from depmax.extraction.sphering import Alpha, check_alpha, sphere_of
 from depmax.extraction.target import target_factor
 from depmax.kernels import KernelLike
@@ -23,8 +23,10 @@ class LinearRegressionFeature(DependenceExtractor):
 
     Parameters
     ----------
-    n_components : int, default=2
-        Number of features, at most the number of rows and of columns. Beyond the number of
+    n_components : int, float or "auto", default=2
+        Number of features, at most the number of rows and of columns. A float is a share of the
+        dependence. ``"auto"`` takes the fewest whose 3-fold score is within one standard error of
+        the best, up to twice the intrinsic dimension. Beyond the number of
         outputs, directions of largest variance uncorrelated with the prediction follow.
     kernel : kernel, name, callable, transformer or "precomputed", default="linear"
         A transformer (a map) stands for the inner product of its output.
@@ -32,6 +34,11 @@ class LinearRegressionFeature(DependenceExtractor):
         Variance added to every direction of the covariance's range, relative to the mean variance
         there (ridge regression). ``"auto"``: none where there are fewer columns than rows; 10⁻³
         otherwise, since any target would be predicted without error.
+    estimator : estimator, optional
+        What predicts y from features for ``n_components="auto"``: by default the five nearest
+        neighbours.
+    scoring : str or callable, optional
+        Its score, as in scikit-learn; by default the estimator's own.
 
     Attributes
     ----------
@@ -40,6 +47,8 @@ class LinearRegressionFeature(DependenceExtractor):
     dependence_ : ndarray of shape (n_components,)
         Share of the variance of the outputs that each feature explains: for one output the squared
         correlation.
+    n_components_ : int
+        Number of features.
     loadings_, mean_, coordinate_names_
         See :class:`depmax.extraction.DependenceExtractor`; linear only.
     kernel_, target_kernel_ : Kernel
@@ -56,25 +65,31 @@ class LinearRegressionFeature(DependenceExtractor):
 
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | float | Literal["auto"] = 2,
         *,
         kernel: KernelLike = "linear",
         alpha: Alpha = "auto",
+        estimator: Any = None,
+        scoring: Any = None,
     ) -> None:
         self.n_components = n_components
         self.kernel = kernel
         self.alpha = alpha
+        self.estimator = estimator
+        self.scoring = scoring
 
     def _read_target(self, y: Any) -> Side:
         return side_of_outputs(read_target(y), "LinearRegressionFeature")
 
-    def _extract(self, space: Space, target: Side | None, n_components: int) -> Directions:
-        assert target is not None
+    def _extract(self, space: Space, target: Side, n_components: int) -> Directions:
         factor = target_factor(target)
         total = float((factor**2).mean(axis=0).sum())  # variance of all outputs
         cross = space.moments(Form(factor / space.n_samples)).cross
         found = sphere_of(self, space, 1).most_correlated(cross, n_components)
         return Directions(found.vectors, found.dependence / total)
+
+    def _carriers(self, side: Side, target: Side) -> int:
+        return int(target.n_coordinates or 1)
 
     def _check_parameters(self) -> None:
         check_alpha("LinearRegressionFeature", self.alpha)

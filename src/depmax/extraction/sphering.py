@@ -15,12 +15,13 @@ Alpha = float | Literal["auto"]
 SINGULAR = 1e-3
 
 
-def check_alpha(name: str, alpha: Any) -> None:
-    """Refuse what is neither "auto" nor a number >= 0."""
-    if isinstance(alpha, str) and alpha == "auto":
+def check_alpha(name: str, alpha: Any, *, automatic: bool = True) -> None:
+    """Refuse what is neither a number >= 0 nor, if there is that choice, "auto"."""
+    if automatic and isinstance(alpha, str) and alpha == "auto":
         return
     if isinstance(alpha, bool) or not isinstance(alpha, Real) or not 0 <= float(alpha) < np.inf:
-        raise ValueError(f"alpha of {name} must be 'auto' or a number >= 0, got {alpha!r}.")
+        choice = "'auto' or " if automatic else ""
+        raise ValueError(f"alpha of {name} must be {choice}a number >= 0, got {alpha!r}.")
 
 
 def choose_alpha(extractor: Any, space: Space, n_groups: int) -> float:
@@ -38,3 +39,11 @@ def choose_alpha(extractor: Any, space: Space, n_groups: int) -> float:
 def sphere_of(extractor: Any, space: Space, n_groups: int) -> Sphere:
     """The samples sphered, on the range of their covariance."""
     return Sphere.of_space(space, choose_alpha(extractor, space, n_groups))
+
+
+def unit_variance(space: Space, vectors: np.ndarray) -> np.ndarray:
+    """Directions at which features have variance 1; directions of no variance stay as they are."""
+    variances = np.einsum("ij,ij->j", vectors, space.covariance @ vectors)
+    squares = np.einsum("ij,ij->j", vectors, vectors)
+    still = variances <= 1e-14 * squares * max(float(np.trace(space.covariance)), 0.0)
+    return vectors / np.sqrt(np.where(still, 1.0, variances))

@@ -1,7 +1,9 @@
 """Pencils (A, B) → directions, in whichever coordinates are fewer."""
 
+from depmax.pencils.deflation import principal
 from depmax.pencils.dependence import attained, complete, most_dependent
 from depmax.pencils.directions import Directions, complete_axes, leading, signs
+from depmax.pencils.embedding import smoothest
 from depmax.pencils.form import Form, hsic_form
 from depmax.pencils.gram import Gram
 from depmax.pencils.krylov import Basis, span_of_dependence
@@ -31,7 +33,9 @@ __all__ = [
     "least_redundant_weighted",
     "most_dependent",
     "positive_part",
+    "principal",
     "signs",
+    "smoothest",
     "span_of_dependence",
     "squared_part",
 ]

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any, Literal
+
 import numpy as np
 
-from depmax._inputs import Target
+from depmax._inputs import Target, read_target
+from depmax._inputs.target import MAX_INTEGER_CLASSES
 from depmax.dependence.sides import Side
+from depmax.extraction.labels import Labels
 from depmax.kernels import Columns, Delta, Linear
 
 
@@ -88,12 +92,25 @@ def require_groups(groups: list[np.ndarray], name: str) -> None:
         )
 
 
-def require_classes(target: Target, name: str) -> None:
-    """Refuse numbers, multi-labels and several outputs."""
-    if target.kind != "classes":
+def class_labels(y: Any, unlabeled: Literal["auto"] | None, name: str) -> Labels:
+    """Classes of the labelled rows; whole numbers are classes here, even as floats."""
+    target = read_target(y, unlabeled=unlabeled, semi=True)
+    if not target.labelled.any():
+        raise ValueError(
+            f"y of {name} has no labelled rows: all {target.n_samples} are missing. Label some rows, "
+            "or use an unsupervised method such as LPP."
+        )
+    values = target.values[target.labelled]
+    whole = target.kind == "numbers" and (values == np.rint(values)).all()
+    few = whole and len(np.unique(values)) <= MAX_INTEGER_CLASSES
+    if target.kind != "classes" and not few:
         found = {"numbers": "numbers", "multilabel": "several labels per row"}
         raise ValueError(
             f"{name} separates classes, but y holds {found.get(target.kind, 'several outputs')} "
-            f"(Unknown label type): use SIR or HBFE, or turn y into classes, as text or whole "
-            "numbers of at most 20 different values."
+            "(Unknown label type): use SIR or HBFE, or turn y into classes, as text or whole "
+            f"numbers of at most {MAX_INTEGER_CLASSES} different values."
         )
+    values = values.ravel()
+    require_groups([values], name)
+    complete = target.n_unlabeled == 0
+    return Labels(side_of_groups([values]), None if complete else target.labelled)

@@ -1,0 +1,91 @@
+"""Principal components, one after another."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from depmax.extraction.base import DependenceExtractor
+from depmax.kernels import KernelLike
+from depmax.pencils import Basis, Directions, Form, Gram, Space, principal, span_of_dependence
+
+
+class IterativePCA(DependenceExtractor):
+    """Directions of largest variance by deflation, blind to the target.
+
+    Each direction is the principal eigenvector of the scatter matrix of what the earlier ones left
+    of the samples. The features are those of principal component analysis, with any kernel those of
+    kernel PCA.
+
+    Parameters
+    ----------
+    n_components : int, float or "auto", default=2
+        Number of features, at most the number of rows and of columns. A float is a share of the
+        variance; ``"auto"`` the intrinsic dimension.
+    kernel : kernel, name, callable, transformer or "precomputed", default="linear"
+        A transformer (a map) stands for the inner product of its output.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        Orthonormal directions; with ``kernel="linear"`` only.
+    dependence_ : ndarray of shape (n_components,)
+        Variance of each feature: the eigenvalues of the scatter matrix over m - 1.
+    n_components_ : int
+        Number of features.
+    loadings_, mean_, coordinate_names_
+        See :class:`depmax.extraction.DependenceExtractor`; linear only.
+    kernel_ : Kernel
+        With every recipe replaced by numbers.
+
+    Warns
+    -----
+    ConvergenceWarning
+        Where fewer features than asked for have any variance.
+
+    References
+    ----------
+    P. Daniušis (2012), Feature extraction via dependence structure optimization, section 3.1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from depmax import IterativePCA
+    >>> X = np.random.default_rng(0).normal(size=(100, 3)) * [1.0, 5.0, 2.0]
+    >>> abs(IterativePCA(2).fit(X).components_).round(1)
+    array([[0., 1., 0.],
+           [0., 0., 1.]])
+    """
+
+    _supervised: ClassVar[bool] = False
+
+    def __init__(
+        self, n_components: int | float | Literal["auto"] = 2, *, kernel: KernelLike = "linear"
+    ) -> None:
+        self.n_components = n_components
+        self.kernel = kernel
+
+    def _extract(self, space: Space, target: Any, n_components: int) -> Directions:
+        found = principal(space.scatter, n_components, space.eps)
+        count = found.vectors.shape[1]
+        if count == 0:
+            raise ValueError(
+                f"All rows of X are equal (n_samples = {space.n_samples}): no direction has any "
+                "variance."
+            )
+        if count < n_components:
+            warnings.warn(
+                f"IterativePCA found {count} of n_components={n_components} features: no other "
+                "direction has any variance.",
+                ConvergenceWarning,
+                stacklevel=5,  # where fit is called
+            )
+        return Directions(found.vectors, found.dependence / max(space.n_samples - 1, 1))
+
+    def _span(self, gram: Gram, target: Any, n_components: int) -> Basis | None:
+        """The directions of most variance: there is no dependence to come before them."""
+        nothing = Form(np.zeros((gram.n_samples, 0)))
+        return span_of_dependence(Basis(gram), nothing, n_components)

@@ -1,0 +1,118 @@
+"""Laplacian eigenmaps, with a map for new rows."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from depmax.dependence.sides import Side
+from depmax.extraction.base import DependenceExtractor
+from depmax.extraction.coordinates import Coordinates
+from depmax.extraction.labels import Labels
+from depmax.extraction.points import points_of
+from depmax.extraction.sphering import check_alpha
+from depmax.kernels import KernelLike
+from depmax.pencils import Directions, Space, Sphere, smoothest
+from depmax.pencils.graphs import Graph, Laplacian, as_graph
+
+
+class LaplacianEigenmap(DependenceExtractor):
+    """Coordinates on a graph of neighbours that change least along its edges, and a map to them.
+
+    The coordinates F of the training rows (``embedding_``) minimise ½ Σ W_ij ‖f_i - f_j‖² under
+    FᵀDF = I, with the weights W and degrees D of a graph: a sparse eigenproblem. Rows that were not
+    in the graph have no such coordinates, so ``transform`` is their regression on the kernel's
+    feature space (spectral regression), for training rows too. With a kernel matrix of full rank
+    and small ``alpha`` it passes through the coordinates.
+
+    Parameters
+    ----------
+    n_components : int, float or "auto", default=2
+        Number of features, less than the number of rows. A float is a share of the dependence;
+        ``"auto"`` the intrinsic dimension.
+    kernel : kernel, name, callable, transformer or "precomputed", default="gaussian"
+        Of the regression, and of the distances in the graph. A map, such as ``NystroemMap``, spares
+        the kernel matrix of many rows.
+    graph : {"neighbors", "radius", "gaussian"} or graph, default="neighbors"
+        Who is whose neighbour in the kernel's feature space: a ``NeighborGraph``, ``RadiusGraph``
+        or ``GaussianGraph``. With ``normalized=True`` the coordinates are those of
+        I - D^(-½)WD^(-½), under FᵀF = I.
+    alpha : float, default=1e-6
+        Penalty of the regression, relative to the mean variance of the kernel's features.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n_samples, n_components)
+        Coordinates of the training rows, with mean 0 and variance 1.
+    components_ : ndarray of shape (n_components, n_features)
+        Weights of the columns; with ``kernel="linear"`` only.
+    dependence_ : ndarray of shape (n_components,)
+        How much neighbours tell about each other: 1 - λ, the correlation of a coordinate between the
+        ends of an edge, with λ the eigenvalue of the Laplacian.
+    n_components_ : int
+        Number of features.
+    loadings_, mean_, coordinate_names_
+        See :class:`depmax.extraction.DependenceExtractor`; linear only.
+    kernel_ : Kernel
+        With every recipe replaced by numbers.
+
+    Warns
+    -----
+    UserWarning
+        If the graph falls into several parts: the first coordinates then tell which.
+
+    References
+    ----------
+    M. Belkin, P. Niyogi (2002), Laplacian eigenmaps and spectral techniques for embedding and
+    clustering. D. Cai (2009), Spectral regression.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from depmax import LaplacianEigenmap, NeighborGraph
+    >>> angle = np.random.default_rng(0).uniform(0, 5, size=200)
+    >>> X = np.column_stack([np.cos(angle), np.sin(angle)])
+    >>> feature = LaplacianEigenmap(1, graph=NeighborGraph(10)).fit_transform(X)[:, 0]
+    >>> bool(abs(np.corrcoef(feature, angle)[0, 1]) > 0.95)
+    True
+    """
+
+    _supervised: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        n_components: int | float | Literal["auto"] = 2,
+        *,
+        kernel: KernelLike = "gaussian",
+        graph: Literal["neighbors", "radius", "gaussian"] | Graph = "neighbors",
+        alpha: float = 1e-6,
+    ) -> None:
+        self.n_components = n_components
+        self.kernel = kernel
+        self.graph = graph
+        self.alpha = alpha
+
+    def _prepare(self, side: Side, labels: Labels | None) -> Laplacian:
+        return as_graph(self.graph).laplacian(points_of(side))
+
+    def _extract(self, space: Space, target: Laplacian, n_components: int) -> Directions:
+        count = min(n_components, space.n_samples - 1)
+        values, embedding = smoothest(target, count)
+        embedding = embedding - embedding.mean(axis=0)
+        self.embedding_ = embedding / embedding.std(axis=0)
+        sphere = Sphere.of_space(space, float(self.alpha))
+        cross = space.cross(self.embedding_) / space.n_samples
+        vectors = sphere.whiten @ (sphere.whiten.T @ cross)
+        return Directions(vectors, 1.0 - values)
+
+    def _keep(self, coordinates: Coordinates, found: Directions) -> np.ndarray:
+        """As every extractor does; the embedding takes part in the choice of signs."""
+        directions = super()._keep(coordinates, found)
+        turned = np.einsum("ij,ij->j", directions, found.vectors) < 0
+        self.embedding_ = np.where(turned, -1.0, 1.0) * self.embedding_
+        return directions
+
+    def _check_parameters(self) -> None:
+        check_alpha("LaplacianEigenmap", self.alpha, automatic=False)
+        as_graph(self.graph)

@@ -1,0 +1,116 @@
+"""Locality preserving projections."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from depmax.dependence.sides import Side
+from depmax.extraction.base import DependenceExtractor
+from depmax.extraction.labels import Labels
+from depmax.extraction.points import points_of
+from depmax.extraction.sphering import Alpha, check_alpha, choose_alpha, unit_variance
+from depmax.kernels import KernelLike
+from depmax.pencils import Directions, Space, Sphere
+from depmax.pencils.graphs import Graph, Laplacian, as_graph
+
+
+class LPP(DependenceExtractor):
+    """Directions along which neighbouring rows stay close, blind to the target.
+
+    The directions p minimise ½ Σ W_ij (f_i - f_j)² for features f = Φp + b of given size, where W_ij
+    are the weights of a graph: pᵀΦᵀΔΦp / pᵀΦᵀDΦp, with the Laplacian Δ = D - W and the degrees D, and
+    samples measured from their mean weighted by D. It is the Laplacian eigenmap among linear
+    functions; with a kernel, among those of its feature space.
+
+    Parameters
+    ----------
+    n_components : int, float or "auto", default=2
+        Number of features, at most the number of rows and of columns. A float is a share of the
+        dependence; ``"auto"`` the intrinsic dimension.
+    kernel : kernel, name, callable, transformer or "precomputed", default="linear"
+        A transformer (a map) stands for the inner product of its output.
+    graph : {"neighbors", "radius", "gaussian"} or graph, default="neighbors"
+        Who is whose neighbour in the kernel's feature space: a ``NeighborGraph``, ``RadiusGraph``
+        or ``GaussianGraph``. With ``normalized=True`` the Laplacian is I - D^(-½)WD^(-½), and the
+        size of a feature is its variance.
+    alpha : float or "auto", default="auto"
+        Size added to every direction of the denominator's range, relative to the mean there.
+        ``"auto"``: none where there are fewer columns than rows, 10⁻³ otherwise.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        Directions of features with variance 1; with ``kernel="linear"`` only.
+    dependence_ : ndarray of shape (n_components,)
+        How much neighbours tell about each other: 1 - λ, the correlation of a feature between the
+        ends of an edge, with λ the quotient reached.
+    n_components_ : int
+        Number of features.
+    loadings_, mean_, coordinate_names_
+        See :class:`depmax.extraction.DependenceExtractor`; linear only.
+    kernel_ : Kernel
+        With every recipe replaced by numbers.
+
+    Warns
+    -----
+    UserWarning
+        If the graph falls into several parts.
+
+    References
+    ----------
+    X. He, P. Niyogi (2004), Locality preserving projections.
+    P. Daniušis (2012), Feature extraction via dependence structure optimization, section 3.4.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from depmax import LPP
+    >>> rng = np.random.default_rng(0)
+    >>> angle = rng.uniform(0, 3, size=200)
+    >>> X = np.column_stack([np.cos(angle), np.sin(angle), 0.1 * rng.normal(size=200)])
+    >>> feature = LPP(1).fit_transform(X)[:, 0]
+    >>> bool(abs(np.corrcoef(feature, angle)[0, 1]) > 0.95)
+    True
+    """
+
+    _supervised: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        n_components: int | float | Literal["auto"] = 2,
+        *,
+        kernel: KernelLike = "linear",
+        graph: Literal["neighbors", "radius", "gaussian"] | Graph = "neighbors",
+        alpha: Alpha = "auto",
+    ) -> None:
+        self.n_components = n_components
+        self.kernel = kernel
+        self.graph = graph
+        self.alpha = alpha
+
+    def _prepare(self, side: Side, labels: Labels | None) -> Laplacian:
+        return as_graph(self.graph).laplacian(points_of(side))
+
+    def _extract(self, space: Space, target: Laplacian, n_components: int) -> Directions:
+        size = space.scatter if target.normalized else space.quadratic(_weighted(target.degrees))
+        total = float(space.n_samples if target.normalized else target.degrees.sum())
+        alpha = choose_alpha(self, space, 1)
+        sphere = Sphere.of(size, alpha, eps=space.eps, noise=total * space.rounding)
+        found = sphere.least(space.quadratic(target.apply), n_components)
+        return Directions(unit_variance(space, found.vectors), 1.0 - found.dependence)
+
+    def _check_parameters(self) -> None:
+        check_alpha("LPP", self.alpha)
+        as_graph(self.graph)
+
+
+def _weighted(degrees: np.ndarray) -> Any:
+    """D about the mean weighted by D: D - D11ᵀD/1ᵀD1."""
+
+    def apply(values: np.ndarray) -> np.ndarray:
+        images: np.ndarray = degrees[:, np.newaxis] * values
+        return images - np.outer(degrees, images.sum(axis=0) / degrees.sum())
+
+    return apply
