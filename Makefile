@@ -8,11 +8,11 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --maxprocesses=2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types layering unit coverage test-browser references bench calibrate clean
-.PHONY: help demo test test-neural lint types layering unit coverage references bench calibrate clean
+.PHONY: help demo test test-neural test-browser lint types layering unit coverage references \
+  reproduce bench calibrate clean
 
 help:
-	@echo "make demo        run examples/demo.py with the library as its users install it"
+	@echo "make demo        depmax compare on a bundled data set, as its users install it"
 	@echo "make test        lint, types, layering, then all tests with coverage: what CI runs"
 	@echo "make test-neural install torch into .venv and test depmax.neural: what CI runs next"
 	@echo "make lint        ruff check and ruff format --check"
@@ -22,6 +22,7 @@ help:
 	@echo "make coverage    all tests and doctests, with coverage"
 	@echo "make test-browser  the report in headless Chromium, installed if it can be"
 	@echo "make references  run tests/references/make_*.py, which compute with other libraries"
+	@echo "make reproduce   the published tables beside ours; needs DEPMAX_DATA for most (hours)"
 	@echo "make bench       run benchmarks/bench_*.py, side by side with other libraries"
 	@echo "make calibrate   simulate what the tests promise (about ten minutes on two cores)"
 	@echo "make clean       remove .venv, caches and builds"
@@ -33,7 +34,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.demo-stamp: pyproject.toml constraints/ci.txt | $(BIN)/python
-	$(PIP) -e .
+	$(PIP) -e ".[cli]"
 	@touch $@
 
 $(VENV)/.dev-stamp: pyproject.toml constraints/ci.txt | $(BIN)/python
@@ -42,6 +43,8 @@ $(VENV)/.dev-stamp: pyproject.toml constraints/ci.txt | $(BIN)/python
 
 $(VENV)/.browser-stamp: pyproject.toml constraints/ci.txt | $(BIN)/python
 	$(PIP) -e ".[dev,browser]"
+	@touch $@
+
 # torch is large: only this target installs it.
 $(VENV)/.neural-stamp: $(VENV)/.dev-stamp
 	$(PIP) torch==2.13.0
@@ -52,7 +55,7 @@ $(VENV)/.bench-stamp: pyproject.toml constraints/ci.txt | $(BIN)/python
 	@touch $@
 
 demo: $(VENV)/.demo-stamp
-	$(BIN)/python examples/demo.py
+	$(BIN)/depmax compare bundled:wine --n-jobs 2 --report report.html
 
 test: lint types layering coverage
 
@@ -91,6 +94,12 @@ references: $(VENV)/.bench-stamp
 	@set -e; for script in tests/references/make_*.py; do \
 	  test -e "$$script" || { echo "There is no tests/references/make_*.py yet." >&2; exit 1; }; \
 	  echo "$$script"; $(BIN)/python "$$script"; done
+
+reproduce: $(VENV)/.bench-stamp
+	@set -e; for table in $$($(BIN)/depmax reproduce --list --json | $(BIN)/python -c \
+	  'import json, sys; print(*[t["table"] for t in json.load(sys.stdin)["tables"]])'); do \
+	  echo "$$table"; $(BIN)/python benchmarks/reproduce.py "$$table" --n-jobs 2; done
+	$(BIN)/python benchmarks/reproduce.py --page
 
 bench: $(VENV)/.bench-stamp
 	@set -e; for script in benchmarks/bench_*.py; do \

@@ -119,6 +119,17 @@ def test_every_selector_selects(run: Run, name: str) -> None:
     assert len(_json(result)["selected"]) == 3
 
 
+@pytest.mark.parametrize("name", sorted(methods("extractor")))
+def test_every_extractor_is_fitted_and_used(run: Run, tmp_path: Path, name: str) -> None:
+    assert run("datasets", "wine", "-o", "wine.parquet").exit_code == 0
+    arguments = ("-t", "target", "--method", name, "-n", 2, "--seed", 0)
+    fitted = run("fit", "wine.parquet", *arguments)
+    assert fitted.exit_code == 0, fitted.output
+    result = run("transform", "model.skops", "wine.parquet", "-o", "out.parquet")
+    assert result.exit_code == 0, result.output
+    assert pl.read_parquet(tmp_path / "out.parquet").height == 178
+
+
 def test_settings(run: Run, patients: Path) -> None:
     answer = _json(
         run(
@@ -268,3 +279,17 @@ def test_tables_for_people(run: Run, patients: Path, monkeypatch: pytest.MonkeyP
     assert "of 5 columns depend on the target" in result.stdout
     kept = run("select", patients, "-t", "cost", "-n", 2)
     assert " no " not in kept.stdout
+
+
+def test_without_the_extra_it_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from depmax.cli import main
+
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "skops" else name)
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert stopped.value.code == 1
+    assert capsys.readouterr().err == (
+        "error: the command line needs skops: pip install 'depmax[cli]'\n"
+    )

@@ -1,5 +1,7 @@
 """The runners of the thesis's tables: published figures, marks, coordinates, and short runs."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.spatial.distance import pdist
@@ -16,6 +18,7 @@ from depmax.evaluation.reproduce import (
     thesis_accuracy,
     thesis_linear,
     thesis_promoters,
+    thesis_semisupervised,
     thesis_yahoo,
 )
 from depmax.evaluation.reproduce.figures import published
@@ -25,7 +28,9 @@ from depmax.evaluation.reproduce.thesis_methods import FULL, hsca, pca
 from depmax.evaluation.reproduce.thesis_spaces import GaussianSpace, StringSpace
 from depmax.kernels import Gaussian, Subsequence
 
-NAMES = ("thesis_gaussian", "thesis_linear", "thesis_promoters", "thesis_yahoo")
+NAMES = tuple(
+    f"thesis_{part}" for part in ("gaussian", "linear", "promoters", "semisupervised", "yahoo")
+)
 rng = np.random.default_rng(0)
 
 
@@ -232,3 +237,18 @@ def test_promoters_in_short(monkeypatch, tmp_path):
         rows[0]["accuracies"], abs=1e-5
     )
     assert set(thesis_accuracy.PAIRED) == set(first)
+
+
+def test_semisupervised_in_short(monkeypatch):
+    monkeypatch.setattr(thesis_semisupervised, "QUICK_SPLITS", 2)
+    few = tuple(
+        replace(method, settings=method.settings[:2]) for method in thesis_semisupervised.METHODS
+    )
+    monkeypatch.setattr(thesis_semisupervised, "METHODS", few)
+    rows = tables()["thesis_semisupervised"].run(quick=True)
+    found = {(row["neighbors"], row["method"]): row for row in rows}
+    assert len(found) == len(rows) == 3 * 10
+    row, plain = found[3, "HSCA1, graph"], found[3, "HSCA1"]
+    assert row["change"] == pytest.approx(100 * (row["ours"] - plain["ours"]))
+    assert row["published_change"] == 0.83
+    assert (plain["published"], plain["change"]) == (0.783, None)

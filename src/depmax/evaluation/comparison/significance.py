@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import t as student
+from scipy.special import stdtr, stdtrit  # Student's law, without the cost of scipy.stats
 
 
 @dataclass(frozen=True)
@@ -64,11 +64,11 @@ def corrected_mean(
     if spread <= 8 * np.finfo(np.float64).eps * float(np.abs(values).max()):
         spread = 0.0
     error = spread * float(np.sqrt(1.0 / n_splits + test_per_train))
-    margin = float(student.ppf(0.5 + level / 2.0, n_splits - 1)) * error
+    margin = float(stdtrit(n_splits - 1, 0.5 + level / 2.0)) * error
     if error == 0.0:
         pvalue = 1.0 if mean == 0.0 else 0.0
     else:
-        pvalue = float(2.0 * student.sf(abs(mean) / error, n_splits - 1))
+        pvalue = float(2.0 * stdtr(n_splits - 1, -abs(mean) / error))
     return CorrectedMean(mean, error, mean - margin, mean + margin, pvalue, n_splits)
 
 

@@ -19,7 +19,7 @@ from depmax.maps import BasisSelection, KernelMap
 #: σ over the median distance.
 SCALES = (1.0, 0.9, 1.1, 0.8, 1.2)
 #: Lengths and decays of the string kernel; the thesis gives no grid. A first one (lengths 2 to 5,
-#: decays from 0.3) was left because its corner, 5 and 0.3, was chosen in most folds.
+#: decays from 0.3) was left because its corner, 5 and 0.3, was chosen in half of the splits.
 LENGTHS = (3, 4, 5, 6, 8)
 DECAYS = (0.1, 0.2, 0.3, 0.5)
 

@@ -8,23 +8,18 @@ from itertools import count
 import numpy as np
 from scipy import optimize
 
+from depmax.extraction._unmixing.fixed_point import separate
 from depmax.extraction._unmixing.likelihood import Likelihood, Unmixing
+from depmax.extraction._unmixing.preconditioner import Preconditioner
 from depmax.extraction._unmixing.solution import Solution
-from depmax.extraction._unmixing.sources import (
-    GAUSSIAN,
-    next_states,
-    signed_states,
-    turned_states,
-)
+from depmax.extraction._unmixing.sources import Evidence, next_states
 
 #: Iterations before the densities are looked at for the first time; doubled every time.
-FIRST_ROUND = 10
+FIRST_ROUND = 20
 #: Rounds after which densities stay as they are.
 ROUNDS = 10
-#: Iterations in which sources that look Gaussian are taken for others.
-EAGER = 50
-#: Gradients that single precision cannot tell from zero.
-SINGLE = 1e-5
+#: In single precision: gradients that cannot be told from zero, and relative changes of the loss.
+SINGLE, SINGLE_CHANGE = 1e-4, 1e-9
 
 
 @dataclass(frozen=True)
@@ -36,7 +31,7 @@ class QuasiNewton:
     max_iter : int, default=1000
         Iterations of each of at most two climbs, all rounds of it together.
     tol : float, default=1e-7
-        Largest gradient of the mean log likelihood at which it stops; at least 1e-5 for the many
+        Largest gradient of the mean log likelihood at which it stops; at least 1e-4 for the many
         samples that are visited in single precision.
 
     Examples
@@ -50,44 +45,38 @@ class QuasiNewton:
     tol: float = 1e-7
 
     def maximize(self, likelihood: Likelihood, start: Unmixing, verbose: int = 0) -> Solution:
-        """Go uphill from ``start``, and once more from where too many sources look Gaussian.
+        """Go uphill from two places, unless the first leaves no doubt.
 
-        Mixtures of sources look Gaussian, and a source that is taken to be Gaussian stays mixed
-        with others of this kind. So if several are left, they are taken for heavy- or light-tailed
-        ones for some iterations; the larger likelihood decides whether that was right.
+        From ``start`` with its discarded rows separated into sources that are not Gaussian; and,
+        where some source might be Gaussian after all, from ``start`` itself, with sources Gaussian
+        until the samples say otherwise. The larger likelihood decides.
         """
-        mixed = np.zeros(likelihood.n_inputs, dtype=np.int64)
-        states = next_states(mixed, likelihood.evidence(start))
-        first = self._climb(likelihood, start, states, 0, verbose)
-        if (first.states == GAUSSIAN).sum() < 2:
+        separated, n_steps = separate(likelihood, start)
+        first, evidence = self._climb(likelihood, separated, verbose)
+        first = replace(first, n_passes=first.n_passes + n_steps)
+        if evidence.is_clear:
             return first
-        signed = signed_states(likelihood.evidence(first.unmixing))
-        states = np.where(first.states == GAUSSIAN, signed, first.states)
-        second = self._climb(likelihood, first.unmixing, states, EAGER, verbose)
+        second, _ = self._climb(likelihood, start, verbose)
         best = max(first, second, key=lambda solution: solution.log_likelihood)
         return replace(
-            best,
-            n_iter=first.n_iter + second.n_iter,
-            n_passes=first.n_passes + second.n_passes + 2,
+            best, n_iter=first.n_iter + second.n_iter, n_passes=first.n_passes + second.n_passes
         )
 
     def _climb(
-        self,
-        likelihood: Likelihood,
-        start: Unmixing,
-        states: np.ndarray,
-        n_eager: int,
-        verbose: int,
-    ) -> Solution:
-        """Rounds of L-BFGS; before ``n_eager`` iterations no source becomes Gaussian."""
-        weights = likelihood.pack(start)
-        tol = self.tol if likelihood.dtype == np.float64 else max(self.tol, SINGLE)
-        n_iter, n_passes, problem = 0, 0, None
+        self, likelihood: Likelihood, start: Unmixing, verbose: int
+    ) -> tuple[Solution, Evidence]:
+        """Rounds of L-BFGS; where it ends, and what the samples say there."""
+        unmixing, evidence = start, likelihood.evidence(start)
+        states = next_states(np.zeros(likelihood.n_inputs, dtype=np.int64), evidence)
+        double = likelihood.dtype == np.float64
+        tol = self.tol if double else max(self.tol, SINGLE)
+        n_iter, n_passes, problem = 0, 1, None
         for number in count():
+            scaled = Preconditioner(likelihood, unmixing, states, evidence)
             found = optimize.minimize(
-                likelihood.loss,
-                weights,
-                args=(states,),
+                _loss,
+                np.zeros(likelihood.n_weights),
+                args=(likelihood, scaled, states),
                 jac=True,
                 method="L-BFGS-B",
                 options={
@@ -95,20 +84,19 @@ class QuasiNewton:
                     "maxfun": 20 * self.max_iter,
                     "maxcor": 20,
                     "gtol": tol,
-                    "ftol": 0.0,
+                    "ftol": 0.0 if double else SINGLE_CHANGE,
                 },
             )
-            weights = found.x
+            unmixing = likelihood.unpack(scaled.weights(found.x))
+            evidence = likelihood.evidence(unmixing)
             n_iter, n_passes = n_iter + int(found.nit), n_passes + int(found.nfev) + 1
             steepest = float(np.abs(found.jac).max())
             if verbose:
                 print(f"ICA-FX: {n_iter} iterations, loss {found.fun:.8f}, slope {steepest:.1e}")
-            # An abnormal end of the line search means that rounding errors hide further progress.
-            level = steepest <= tol or found.status == 2
+            # Without further progress, or with a line search that rounding errors end, it is found.
+            level = found.status != 1
             if number < ROUNDS and n_iter < self.max_iter:
-                eager = n_iter < n_eager and not level
-                look = turned_states if eager else next_states
-                seen = look(states, likelihood.evidence(likelihood.unpack(weights)))
+                seen = next_states(states, evidence)
                 if (seen != states).any():
                     states = seen
                     continue
@@ -120,6 +108,13 @@ class QuasiNewton:
                     f"{steepest:.1e}: raise max_iter or tol of QuasiNewton"
                 )
                 break
-        unmixing = likelihood.unpack(weights)
-        value = likelihood.log_likelihood(unmixing, states)
-        return Solution(unmixing, states, value, n_iter, n_passes + 1, problem)
+        matrix, _ = likelihood.published(unmixing)
+        value = 0.5 * likelihood.alpha * float((matrix**2).sum()) - float(found.fun)
+        return Solution(unmixing, states, value, n_iter, n_passes, problem), evidence
+
+
+def _loss(
+    z: np.ndarray, likelihood: Likelihood, scaled: Preconditioner, states: np.ndarray
+) -> tuple[float, np.ndarray]:
+    value, gradient = likelihood.loss(scaled.weights(z), states)
+    return value, scaled.slopes(gradient)

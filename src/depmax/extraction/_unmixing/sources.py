@@ -22,6 +22,9 @@ LOG_NORMALISERS = {SUPER: 0.6195404611792522, GAUSSIAN: _HALF_LOG_2PI, SUB: _HAL
 #: another one becomes Gaussian again when it falls below the second: they do not alternate.
 ENTER, LEAVE = 2.5, 1.0
 
+#: More than the sources of Gaussian samples reach, whichever rotation is chosen.
+CLEAR = 6.0
+
 
 def log_normaliser(states: np.ndarray) -> float:
     """Sum of log Z over sources."""
@@ -37,6 +40,12 @@ class Evidence:
 
     value: np.ndarray  # shape (N,)
     error: np.ndarray  # standard errors, shape (N,)
+    curvature: np.ndarray  # E[sech²u], shape (N,)
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether no source could be Gaussian."""
+        return bool((np.abs(self.value) > CLEAR * self.error).all())
 
     @classmethod
     def of_moments(cls, sums: np.ndarray, products: np.ndarray, n_samples: int) -> Evidence:
@@ -47,7 +56,7 @@ class Evidence:
         covariance = products / n_samples - means[:, None] * means[None, :]
         variance = np.einsum("ai,abi,bi->i", slopes, covariance, slopes)
         error = np.sqrt(np.maximum(variance, 0.0) / n_samples)
-        return cls(curvature * power - pull, error)
+        return cls(curvature * power - pull, error, curvature)
 
 
 def signed_states(evidence: Evidence) -> np.ndarray:
