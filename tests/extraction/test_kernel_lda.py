@@ -6,7 +6,7 @@ from scipy import linalg, sparse
 from sklearn.datasets import load_iris
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-from depmax import GaussianGraph, KernelLDA, NeighborGraph
+from depmax import GaussianGraph, KernelLDA, NeighborGraph, hsic
 from depmax.datasets import load
 from depmax.kernels import Gaussian
 from depmax.maps import KernelMap
@@ -41,6 +41,14 @@ class TestDefinition:
             between, total = scatters(A, y)
             values = linalg.eigh(between, total, eigvals_only=True)[::-1][:count]
             np.testing.assert_allclose(fitted.dependence_, values, rtol=1e-6)
+
+    def test_dependence_is_hsic_with_balanced_classes(self):
+        fitted = KernelLDA(3).fit(X, CLASSES)
+        reached = [
+            hsic(f, CLASSES, kernel="linear", target_kernel=fitted.target_kernel_, unbiased=False)
+            for f in fitted.transform(X).T
+        ]
+        np.testing.assert_allclose(fitted.dependence_, np.array(reached) * (59 / 60) ** 2)
 
     def test_features_are_uncorrelated_and_have_variance_one(self):
         features = KernelLDA(5).fit_transform(X, CLASSES)

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import linalg
+from scipy.spatial.distance import pdist
 from sklearn.linear_model import LinearRegression, Ridge
 
 from depmax import PHD, SIR, KernelLDA, LinearRegressionFeature
@@ -74,6 +75,10 @@ class TestSIR:
         values, vectors = linalg.eigh(V)
         np.testing.assert_allclose(fitted.dependence_, values[::-1][:2])
         same_up_to_signs(fitted.transform(X).T, (Z @ vectors[:, ::-1][:, :2]).T, 1e-7)
+
+    def test_all_features_keep_mahalanobis_distances(self):
+        features = SIR(4).fit_transform(X, NUMBERS)
+        np.testing.assert_allclose(pdist(features), pdist(sphered(X)))
 
     def test_several_outputs_add_up(self):
         Y = np.column_stack([NUMBERS, X[:, 1] ** 2])

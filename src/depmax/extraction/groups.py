@@ -97,8 +97,8 @@ def class_labels(y: Any, unlabeled: Literal["auto"] | None, name: str) -> Labels
     target = read_target(y, unlabeled=unlabeled, semi=True)
     if not target.labelled.any():
         raise ValueError(
-            f"y of {name} has no labelled rows: all {target.n_samples} are missing. Label some rows, "
-            "or use an unsupervised method such as LPP."
+            f"y of {name} has no labelled rows: all {target.n_samples} are missing. Label some "
+            "rows, or use an unsupervised method such as LPP."
         )
     values = target.values[target.labelled]
     whole = target.kind == "numbers" and (values == np.rint(values)).all()

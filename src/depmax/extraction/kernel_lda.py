@@ -54,7 +54,7 @@ class KernelLDA(SemiSupervisedExtractor):
         A transformer (a map) stands for the inner product of its output.
     alpha : float or "auto", default="auto"
         Variance added to every direction of the denominator's range, relative to the mean there.
-        ``"auto"``: none where there are fewer columns than rows, less the classes; 10⁻³ otherwise,
+        ``"auto"``: none where there are fewer columns than rows, less the classes; 0.1 otherwise,
         since any classes could be separated.
     beta : float, default=0.0
         Weight of the graph, from 0 to 1: the denominator is (1-β)·S_t + β·ΦᵀΔΦ, each divided by its

@@ -48,8 +48,8 @@ class LaplacianEigenmap(DependenceExtractor):
     components_ : ndarray of shape (n_components, n_features)
         Weights of the columns; with ``kernel="linear"`` only.
     dependence_ : ndarray of shape (n_components,)
-        How much neighbours tell about each other: 1 - λ, the correlation of a coordinate between the
-        ends of an edge, with λ the eigenvalue of the Laplacian.
+        How much neighbours tell about each other: 1 - λ, the correlation of a coordinate between
+        the ends of an edge, with λ the eigenvalue of the Laplacian.
     n_components_ : int
         Number of features.
     loadings_, mean_, coordinate_names_

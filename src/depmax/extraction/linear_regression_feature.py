@@ -32,7 +32,7 @@ class LinearRegressionFeature(DependenceExtractor):
         A transformer (a map) stands for the inner product of its output.
     alpha : float or "auto", default="auto"
         Variance added to every direction of the covariance's range, relative to the mean variance
-        there (ridge regression). ``"auto"``: none where there are fewer columns than rows; 10⁻³
+        there (ridge regression). ``"auto"``: none where there are fewer columns than rows; 0.1
         otherwise, since any target would be predicted without error.
     estimator : estimator, optional
         What predicts y from features for ``n_components="auto"``: by default the five nearest

@@ -19,9 +19,9 @@ from depmax.pencils.graphs import Graph, Laplacian, as_graph
 class LPP(DependenceExtractor):
     """Directions along which neighbouring rows stay close, blind to the target.
 
-    The directions p minimise ½ Σ W_ij (f_i - f_j)² for features f = Φp + b of given size, where W_ij
-    are the weights of a graph: pᵀΦᵀΔΦp / pᵀΦᵀDΦp, with the Laplacian Δ = D - W and the degrees D, and
-    samples measured from their mean weighted by D. It is the Laplacian eigenmap among linear
+    The directions p minimise ½ Σ W_ij (f_i - f_j)² for features f = Φp + b of given size, where
+    W_ij are the weights of a graph: pᵀΦᵀΔΦp / pᵀΦᵀDΦp, with the Laplacian Δ = D - W and the degrees
+    D, and samples measured from their mean weighted by D. It is the Laplacian eigenmap among linear
     functions; with a kernel, among those of its feature space.
 
     Parameters
@@ -37,7 +37,7 @@ class LPP(DependenceExtractor):
         size of a feature is its variance.
     alpha : float or "auto", default="auto"
         Size added to every direction of the denominator's range, relative to the mean there.
-        ``"auto"``: none where there are fewer columns than rows, 10⁻³ otherwise.
+        ``"auto"``: none where there are fewer columns than rows, 0.1 otherwise.
 
     Attributes
     ----------

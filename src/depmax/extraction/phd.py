@@ -37,7 +37,7 @@ class PHD(DependenceExtractor):
         A transformer (a map) stands for the inner product of its output.
     alpha : float or "auto", default="auto"
         Variance added to every direction of the covariance's range, relative to the mean variance
-        there. ``"auto"``: none where there are fewer columns than rows, 10⁻³ otherwise.
+        there. ``"auto"``: none where there are fewer columns than rows, 0.1 otherwise.
     estimator : estimator, optional
         What predicts y from features for ``n_components="auto"``: by default the five nearest
         neighbours.

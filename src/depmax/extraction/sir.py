@@ -38,7 +38,7 @@ class SIR(DependenceExtractor):
         A transformer (a map) stands for the inner product of its output.
     alpha : float or "auto", default="auto"
         Variance added to every direction of the covariance's range, relative to the mean variance
-        there. ``"auto"``: none where there are fewer columns than rows, less the slices; 10⁻³
+        there. ``"auto"``: none where there are fewer columns than rows, less the slices; 0.1
         otherwise, since the covariance within slices is then singular.
     estimator : estimator, optional
         What predicts y from features for ``n_components="auto"``: by default the five nearest

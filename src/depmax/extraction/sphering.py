@@ -12,7 +12,7 @@ from depmax.pencils import Space, Sphere
 #: Regularisation, or the choice of it.
 Alpha = float | Literal["auto"]
 #: What ``alpha="auto"`` adds where there are as many coordinates as samples, or more.
-SINGULAR = 1e-3
+SINGULAR = 0.1
 
 
 def check_alpha(name: str, alpha: Any, *, automatic: bool = True) -> None:
@@ -28,7 +28,7 @@ def choose_alpha(extractor: Any, space: Space, n_groups: int) -> float:
     """The number that ``alpha`` stands for.
 
     "auto" adds nothing where the features of the kernel are so few that the covariance within
-    ``n_groups`` groups of samples is known, and 10⁻³ where a direction could fit any target.
+    ``n_groups`` groups of samples is known, and 0.1 where a direction could fit any target.
     """
     if extractor.alpha != "auto":
         return float(extractor.alpha)

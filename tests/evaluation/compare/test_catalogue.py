@@ -49,7 +49,7 @@ def test_every_method_fits_and_tells_its_kernel_values(name, data):
     assert len(fitted.transform(X)) == 60
     assert method.description.endswith(".")
     values = kernel_evaluations(fitted, 60)
-    assert values == {"KernelPLS": 60, "SMA": 2}.get(name, 0)
+    assert values == {"KernelLDA": 60, "KernelPLS": 60, "SMA": 2}.get(name, 0)
 
 
 def test_defaults_for_a_large_problem_are_linear_in_the_rows():

@@ -7,7 +7,7 @@ from typing import Any
 from depmax.evaluation.comparison.methods import Method, all_columns, by_ranking, leading
 from depmax.evaluation.comparison.preparing import NumericTarget
 from depmax.evaluation.comparison.problem import Problem
-from depmax.extraction import HBFE, HSCA, ICAFX, SMA, KernelPLS
+from depmax.extraction import HBFE, HSCA, ICAFX, SIR, SMA, KernelLDA, KernelPLS
 from depmax.selection import BAHSIC, FOHSIC, DependenceFilter, HSICLasso, Relief
 
 #: Rows in a block of HSIC; smaller problems are one block.
@@ -112,6 +112,22 @@ def _extractors() -> tuple[Method, ...]:
             nested=leading,
             takes_sparse=True,
             description="Directions that depend on the target and not on each other.",
+        ),
+        Method(
+            "KernelLDA",
+            lambda count: KernelLDA(count, kernel="gaussian"),
+            nested=leading,
+            largest=lambda problem: min(problem.n_outputs - 1, all_columns(problem)),
+            suits=lambda problem: problem.kind == "classes" and problem.n_samples <= BLOCK_ROWS,
+            description="Nonlinear features that separate the class means best.",
+        ),
+        Method(
+            "SIR",
+            lambda count: SIR(count),
+            nested=leading,
+            takes_sparse=True,
+            suits=lambda problem: problem.kind in ("numbers", "multioutput"),
+            description="Directions along which the columns' means move with the target.",
         ),
         Method(
             "KernelPLS",
