@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TypeVar
+from functools import cache
+from typing import Any, TypeVar
 
 from joblib import effective_n_jobs
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController, threadpool_limits
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
@@ -42,3 +43,22 @@ def one_blas_thread(n_jobs: int | None = None, *, always: bool = False) -> Itera
         return
     with threadpool_limits(limits=1, user_api="blas"):
         yield
+
+
+@contextmanager
+def blas_threads_for_parts() -> Iterator[int]:
+    """Number of threads that BLAS would use, for parts that call BLAS, which then keeps to one."""
+    controller = _controller()
+    blas = controller.select(user_api="blas")
+    threads = max((library["num_threads"] for library in blas.info()), default=1)
+    if threads == 1:
+        yield 1
+        return
+    with blas.limit(limits=1):
+        yield threads
+
+
+@cache
+def _controller() -> Any:
+    """The libraries that are loaded, looked for once: the search takes milliseconds."""
+    return ThreadpoolController()

@@ -18,6 +18,8 @@ SPARE = 4
 CONVERGED = 32.0
 #: A Ritz value ≤ 0 is not waited for once its residual, relative to the largest, is below this.
 UNSEEN = 1e-3
+#: Convergence is looked at from this step on.
+FIRST_LOOK = 2
 #: A new direction is dropped if its length, relative to the longest, is below so many roundings.
 NULL = 100.0
 
@@ -39,8 +41,8 @@ class Basis:
 
     def __init__(self, gram: Gram) -> None:
         self.gram = gram
-        self.dual = np.empty((gram.n_samples, 0))
-        self.values = np.empty((gram.n_samples, 0))
+        self.dual = np.empty((gram.n_samples, 0), order="F")
+        self.values = np.empty((gram.n_samples, 0), order="F")
         # What two orthogonalisations leave of a column that the basis spans, relative to its parts
         self._precision = max(16 * float(np.finfo(np.float64).eps), (100 * gram.eps) ** 2)
         self._largest = 0.0  # largest ‖Φᵀq‖² of a q of unit length so far
@@ -58,9 +60,13 @@ class Basis:
     def reduced(self, form: Form, n_wanted: int) -> Basis:
         """The eigenvectors of A = ΦᵀMΦ with λ > 0 that this basis holds, at most so many."""
         theta, ritz = leading(_symmetric(self.values.T @ form.apply(self.values)), n_wanted)
-        ritz = ritz[:, theta > NONE * np.abs(theta).max(initial=0.0)]
+        return self.rotated(ritz[:, theta > NONE * np.abs(theta).max(initial=0.0)])
+
+    def rotated(self, vectors: np.ndarray) -> Basis:
+        """Basis of directions given by orthonormal vectors of s coordinates, of shape (s, k)."""
         basis = Basis(self.gram)
-        basis.dual, basis.values = self.dual @ ritz, self.values @ ritz
+        basis.dual = np.asfortranarray(self.dual @ vectors)
+        basis.values = np.asfortranarray(self.values @ vectors)
         return basis
 
     def append(self, columns: np.ndarray) -> np.ndarray:
@@ -88,8 +94,8 @@ class Basis:
         self._largest = max(self._largest, squares.max(initial=0.0))
         some = squares > NULL * self.gram.eps * self._largest
         rotation, roots = rotation[:, some], np.sqrt(squares[some])
-        self.dual = np.hstack([self.dual, columns @ (rotation / roots)])
-        self.values = np.hstack([self.values, images @ (rotation / roots)])
+        self.dual = _joined(self.dual, columns @ (rotation / roots))
+        self.values = _joined(self.values, images @ (rotation / roots))
         coefficients = np.zeros((len(roots), len(sizes)))
         coefficients[:, kept] = (rotation * roots).T * (left * sizes)[kept]
         return coefficients
@@ -116,7 +122,11 @@ def span_of_dependence(basis: Basis, form: Form, n_wanted: int) -> Basis:
     if missing > 0:
         held = basis.size
         basis.append(spare[:, : missing + SPARE])
-        grow(basis, lambda values: values, missing, held)
+        variances = grow(basis, lambda values: values, missing, held)
+        vectors = np.zeros((basis.size, held + min(len(variances), missing + SPARE)))
+        vectors[:held, :held] = np.eye(held)
+        vectors[held:, held:] = leading(variances, missing + SPARE)[1]
+        basis = basis.rotated(vectors)
     return basis
 
 
@@ -127,7 +137,7 @@ def grow(
     held: int = 0,
     *,
     positive: bool = False,
-) -> None:
+) -> np.ndarray:
     """Grow a basis until it holds the leading eigenvectors of an operator, by block Krylov steps.
 
     Parameters
@@ -143,22 +153,64 @@ def grow(
         Directions that the eigenvectors must be orthogonal to.
     positive : bool
         Whether eigenvectors with λ ≤ 0 are not wanted.
+
+    Returns
+    -------
+    ndarray of shape (s - held, s - held)
+        The operator in the directions of the basis beyond those held.
     """
+    operator = np.empty((0, 0))
     width = basis.size - held  # of the last block
-    while width and basis.size < basis.gram.n_samples - 1:
+    step = 0
+    converged = False
+    while width:
+        step += 1
         values = basis.values[:, held:]
-        images = apply(values)
-        theta, ritz = leading(_symmetric(values.T @ images), n_wanted)
-        coefficients = basis.append(images[:, -width:])
-        # What the operator makes of a Ritz vector beyond the basis it was found in
-        residuals = linalg.norm(coefficients @ ritz[-width:], axis=0)
-        scale = np.abs(theta).max()
-        open_ones = residuals > CONVERGED * basis.gram.eps * scale
-        if positive:
-            open_ones &= (theta > NONE * scale) | (residuals > UNSEEN * scale)
-        if not open_ones.any():
-            return
+        images = apply(values[:, -width:])
+        operator = _bordered(operator, values.T @ images)
+        if converged or basis.size >= basis.gram.n_samples - 1:
+            break
+        coefficients = basis.append(images)
         width = coefficients.shape[0]
+        converged = step >= FIRST_LOOK and _converged(
+            operator, coefficients, n_wanted, basis.gram.eps, positive=positive
+        )
+    return operator
+
+
+def _converged(
+    operator: np.ndarray, coefficients: np.ndarray, n_wanted: int, eps: float, *, positive: bool
+) -> bool:
+    """Whether the operator leaves its leading eigenvectors where they are.
+
+    ``coefficients`` tell what it makes of the last block beyond the basis.
+    """
+    theta, ritz = leading(operator, n_wanted)
+    residuals = linalg.norm(coefficients @ ritz[-coefficients.shape[1] :], axis=0)
+    scale = np.abs(theta).max()
+    open_ones = residuals > CONVERGED * eps * scale
+    if positive:
+        open_ones &= (theta > NONE * scale) | (residuals > UNSEEN * scale)
+    return not open_ones.any()
+
+
+def _bordered(matrix: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Symmetric matrix continued by its last columns, of shape (n, k)."""
+    size, width = columns.shape
+    larger = np.empty((size, size))
+    larger[: size - width, : size - width] = matrix
+    larger[:, size - width :] = columns
+    larger[size - width :] = columns.T
+    larger[size - width :, size - width :] = _symmetric(columns[size - width :])
+    return larger
+
+
+def _joined(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Columns beside columns, in the order in which products with them are fastest."""
+    joined = np.empty((left.shape[0], left.shape[1] + right.shape[1]), order="F")
+    joined[:, : left.shape[1]] = left
+    joined[:, left.shape[1] :] = right
+    return joined
 
 
 def _lengths(columns: np.ndarray) -> np.ndarray:
