@@ -12,6 +12,11 @@ from depmax.dependence.sides import Side
 from depmax.extraction.labels import Labels
 from depmax.kernels import Columns, Delta, Linear
 
+_ONE_CLASS = (
+    "y of {} has one class or value only: nothing can depend on a constant. At least two classes "
+    "are needed."
+)
+
 
 def sliced(values: np.ndarray, n_slices: int) -> np.ndarray:
     """Number of the slice of each value, for slices of nearly equal counts.
@@ -86,10 +91,7 @@ def side_of_outputs(target: Target, name: str) -> Side:
 def require_groups(groups: list[np.ndarray], name: str) -> None:
     """Refuse a target that is the same for all rows."""
     if all(len(np.unique(group)) < 2 for group in groups):
-        raise ValueError(
-            f"y of {name} has one class or value only: nothing can depend on a constant. At least "
-            "two classes are needed."
-        )
+        raise ValueError(_ONE_CLASS.format(name))
 
 
 def class_labels(y: Any, unlabeled: Literal["auto"] | None, name: str) -> Labels:
@@ -110,7 +112,7 @@ def class_labels(y: Any, unlabeled: Literal["auto"] | None, name: str) -> Labels
             "(Unknown label type): use SIR or HBFE, or turn y into classes, as text or whole "
             f"numbers of at most {MAX_INTEGER_CLASSES} different values."
         )
-    values = values.ravel()
-    require_groups([values], name)
-    complete = target.n_unlabeled == 0
-    return Labels(side_of_groups([values]), None if complete else target.labelled)
+    side = side_of_groups([values.ravel()])
+    if side.n_coordinates == 1:  # one indicator per class
+        raise ValueError(_ONE_CLASS.format(name))
+    return Labels(side, None if target.n_unlabeled == 0 else target.labelled)

@@ -122,7 +122,7 @@ class Space:
             if not sparse.issparse(phi):
                 origin = phi.mean(axis=0, dtype=np.float64) if number == 0 else origin
                 phi = phi - origin
-            total += np.asarray(phi.sum(axis=0)).ravel()
+            total += phi.T @ np.ones(phi.shape[0])
             scatter += _dense(phi.T @ phi)
             cross += phi.T @ form.factor[rows]
             if weighted is not None and form.weights is not None:
