@@ -62,6 +62,7 @@ def test_defaults_for_a_large_problem_are_linear_in_the_rows():
         "HSIC-Lasso",
         "HBFE",
         "HSCA",
+        "SIR",
         "SMA",
         "PCA",
         "PLS",
