@@ -35,7 +35,7 @@ class Units:
         result = np.zeros(len(self.columns), dtype=bool)
         for number, columns in enumerate(self.columns):
             values = np.ascontiguousarray(self.X[:, columns])
-            key = blake2b(values, digest_size=16).digest()
+            key = blake2b(values.tobytes(), digest_size=16).digest()
             result[number] = key in seen or not (values != values[0]).any()
             seen.add(key)
         return result
