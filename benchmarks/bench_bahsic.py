@@ -17,6 +17,7 @@ from numba import njit, prange
 from sklearn.feature_selection import mutual_info_classif
 
 from depmax import BAHSIC
+from depmax._threads import one_blas_thread
 from depmax.dependence.null import u_centred
 from depmax.dependence.sides import read_target_side
 from depmax.kernels import Gaussian
@@ -60,6 +61,39 @@ def explicit_elimination(X: np.ndarray, weights: np.ndarray) -> list[int]:
     return [*active, *worst_first[::-1]]
 
 
+DATA = """
+    import contextlib, io
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=({m}, {d}))
+    y = (X[:, 0] + X[:, 1] ** 2 - 1 + 0.5 * X[:, 2] > 0).astype(int)
+"""
+OURS = """
+    from depmax import BAHSIC
+    from depmax.kernels import Gaussian
+
+    def run(X, y):
+        kernel = Gaussian("dimension")
+        model = BAHSIC(10, kernel=kernel, interactions=None, pvalues=False, n_jobs=2)
+        return int(model.fit(X, y).support_.sum())
+
+    run(X[:60, :12], y[:60])
+"""
+PEER = """
+    from pyHSICLasso import HSICLasso
+
+    def run(X, y):
+        model = HSICLasso()
+        with contextlib.redirect_stdout(io.StringIO()):
+            model.input(X, y)
+            model.classification(10, B=20, M=3, n_jobs=1)  # more jobs are other processes
+        return len(model.get_index())
+
+    run(X[:60, :12], y[:60])
+"""
+
+
 def problem(m: int, d: int) -> tuple[np.ndarray, np.ndarray]:
     """Noise with a few relevant columns, standardised."""
     rng = np.random.default_rng(0)
@@ -91,9 +125,14 @@ def elimination(m: int, d: int, results: dict[str, Any], with_explicit: bool) ->
         lambda: mutual_info_classif(X, y, random_state=0, n_jobs=2), 1
     )
     print(f"  mutual_info_classif {row['mutual_info_classif']:.2f} s")
-    if importlib.util.find_spec("pyHSICLasso"):
-        row["pyHSICLasso"] = best_seconds(lambda: _py_hsic_lasso(X, y), 1)
-        print(f"  pyHSICLasso block (B=20, M=3) {row['pyHSICLasso']:.2f} s (bar: 3 times ours)")
+    if with_explicit and importlib.util.find_spec("pyHSICLasso"):
+        ours = peak_memory(DATA.format(m=m, d=d) + OURS, "run(X, y)")
+        peer = peak_memory(DATA.format(m=m, d=d) + PEER, "run(X, y)")
+        row["pyHSICLasso"] = peer["seconds"]
+        row["memory"] = {"depmax": ours["increment"], "pyHSICLasso": peer["increment"]}
+        print(f"  pyHSICLasso block (B=20, M=3) {peer['seconds']:.2f} s: ", end="")
+        print(f"{peer['seconds'] / seconds:.1f} times (bar 3, aim 5), memory ", end="")
+        print(f"{megabytes(peer['increment'])} against {megabytes(ours['increment'])}")
     if importlib.util.find_spec("mrmr"):
         row["mrmr"] = best_seconds(lambda: _mrmr(X, y), 1)
         print(f"  mRMR (mrmr_selection), 10 columns {row['mrmr']:.2f} s")
@@ -107,21 +146,14 @@ def _mrmr(X: np.ndarray, y: np.ndarray) -> None:
     mrmr.mrmr_classif(pd.DataFrame(X), pd.Series(y), K=10, n_jobs=2, show_progress=False)
 
 
-def _py_hsic_lasso(X: np.ndarray, y: np.ndarray) -> None:
-    from pyHSICLasso import HSICLasso
-
-    model = HSICLasso()
-    model.input(X, y)
-    model.classification(10, B=20, M=3, n_jobs=2)
-
-
 def scoring_pass(m: int, d: int, results: dict[str, Any]) -> None:
     """One pass against the products it consists of."""
     X, y = problem(m, d)
     target = TargetWeights.of(read_target_side(y, "auto"), True)
     change = Change(np.arange(d), [np.array([j]) for j in range(d)], joins=False)
     task = Problem(X, target, np.dtype(np.float32), 2)
-    seconds = best_seconds(lambda: changes(task, Gaussian(np.sqrt(d)), change), 5)
+    with one_blas_thread(2):  # as in a fit: two threads with a BLAS thread each
+        seconds = best_seconds(lambda: changes(task, Gaussian(np.sqrt(d)), change), 5)
     single = X.astype(np.float32)
     needed = Series.of(task, np.arange(d), 0.5 / d).needed
     powers = [int(np.sum(needed >= k)) for k in range(1, needed.max() + 1)]

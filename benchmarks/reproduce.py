@@ -3,13 +3,14 @@
     python benchmarks/reproduce.py --list
     python benchmarks/reproduce.py bahsic_table1 --quick
     python benchmarks/reproduce.py bahsic_table1 --sets sonar heart --n-jobs 2
+    python benchmarks/reproduce.py thesis_gaussian --splits 10
     python benchmarks/reproduce.py --page
 
 The rows of every data set are kept in benchmarks/results/TABLE.csv as soon as they are complete; a
-later run replaces the sets it computes and leaves the others. Tables of repeated splits also keep
-the value of every split, in TABLE_splits.csv. --page writes the tables of docs/reproduction.md from
-these files. Sets that do not come with the package are read from the folder that the environment
-variable DEPMAX_DATA names.
+later run replaces the sets it computes and leaves the others. Tables of repeated splits say how
+many there were; those of the thesis also keep the value of every split, in TABLE_splits.csv.
+--page writes the tables of docs/reproduction.md from these files. Sets that do not come with the
+package are read from the folder that the environment variable DEPMAX_DATA names.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from typing import Any
 
 from _reproduction_page import fill_page
 
-from depmax.evaluation.reproduce import merge, print_table, read_csv, save_csv, tables
+from depmax.evaluation.reproduce import Results, print_table, read_csv, tables
 
 RESULTS = Path(__file__).parent / "results"
 PAGE = Path(__file__).parents[1] / "docs" / "reproduction.md"
@@ -37,6 +38,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--list", action="store_true", help="show the tables and stop")
     parser.add_argument("--page", action="store_true", help="fill the page of results and stop")
     parser.add_argument("--quick", action="store_true", help="fewer sets and folds; not saved")
+    parser.add_argument(
+        "--splits", type=int, metavar="N", help="only the first N of a table's repeated splits"
+    )
     parser.add_argument("--n-jobs", type=int, default=None, metavar="N")
     parser.add_argument("--sets", nargs="+", metavar="NAME", help="only these data sets")
     options = parser.parse_args(arguments)
@@ -51,30 +55,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.table is None:
         parser.error("name a TABLE, --list or --page")
     table = tables()[options.table]
-    path, splits = RESULTS / f"{table.name}.csv", RESULTS / f"{table.name}_splits.csv"
-    fresh: list[dict[str, Any]] = []
+    path = RESULTS / f"{table.name}.csv"
+    results = Results(table, path, RESULTS / f"{table.name}_splits.csv")
     start = time.perf_counter()
 
-    def save() -> None:
-        if not options.quick:
-            save_csv(path, merge(read_csv(path), fresh), table.columns)
-            if table.paired:
-                kept = [row for row in fresh if row[table.paired[-1]] is not None]
-                save_csv(splits, merge(read_csv(splits), kept), table.paired)
-
     def report(row: dict[str, Any]) -> None:
-        if fresh and fresh[-1]["dataset"] != row["dataset"]:
-            save()
-        fresh.append(row)
+        if not options.quick:
+            results.add(row)
         shown = "-" if row["ours"] is None else f"{row['ours']:.3g}"
         elapsed = time.perf_counter() - start
         print(f"[{elapsed:6.0f} s] {row['dataset']} {row['method']}: {shown}", flush=True)
 
-    rows = table.run(options.quick, options.n_jobs, options.sets, report)
-    save()
+    rows = table.run(options.quick, options.n_jobs, options.sets, report, options.splits)
     print()
     print_table(table, rows)
     if not options.quick:
+        results.save()
         print(f"\nSaved: {path}")
         if table.name == "bahsic_artificial":
             draw_artificial(read_csv(path), IMAGES / "bahsic_artificial.png")

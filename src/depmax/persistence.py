@@ -28,7 +28,6 @@ from depmax._version import __version__
 
 #: Rooms whose classes are trusted: their constructors store what they are given and do no more.
 _TRUSTED_ROOMS = (
-    "depmax.cli.gaps",
     "depmax.dependence",
     "depmax.evaluation",
     "depmax.extraction",

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
+import shlex
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +26,7 @@ def test_leaderboard_and_report(run: Run, tmp_path: Path) -> None:
     assert {line[1] for line in lines[1:]} == {"BAHSIC", "DependenceFilter", "PCA"}
     assert "chosen without the test rows, scores" in result.stderr
     page = (tmp_path / "report.html").read_text()
-    command = "depmax compare bundled:wine --target target --seed 0 --method dependence-filter"
+    command = "depmax compare bundled:wine --target target --seed 0 --method dependence-filter "
     assert command in page
     assert f"Report: {tmp_path / 'report.html'}" in result.stderr
 
@@ -41,7 +44,50 @@ def test_the_answer_for_machines(run: Run, table: pl.DataFrame, tmp_path: Path) 
     assert answer["complete"] is True
     assert answer["best"] == answer["leaderboard"][0]["method"]
     assert answer["report"] == "gaps.html"
-    assert "filled before the rows were split" in (tmp_path / "gaps.html").read_text()
+    page = (tmp_path / "gaps.html").read_text()
+    assert "Missing values filled (median): age" in page
+    (shown,) = re.findall(r"depmax compare gaps[^<]*", page)
+    assert "--impute median" in shown
+
+
+def test_the_shown_command_repeats_the_comparison(
+    run: Run, table: pl.DataFrame, tmp_path: Path
+) -> None:
+    """Every option that changes the result is in it, quoted as a shell wants it."""
+    gaps = table.with_columns(
+        age=pl.when(pl.col("dose") == 2).then(pl.lit("no value")).otherwise(pl.col("age")),
+        row=pl.int_range(table.height),
+    )
+    gaps.write_csv(tmp_path / "gaps.csv", separator=";")
+    options = {
+        "--target": "cost",
+        "--target-type": "numbers",
+        "--drop": "dose",
+        "--keep": "row",
+        "--impute": "mean",
+        "--delimiter": ";",
+        "--missing": "no value",
+        "--seed": "3",
+        "--dimensions": "1,2",
+        "--folds": "2",
+        "--scoring": "neg_mean_absolute_error",
+    }
+    words = [word for option in options.items() for word in option]
+    words += ["--method", "FOHSIC", "--method", "DependenceFilter"]
+    first = run("compare", "gaps.csv", *words)
+    assert first.exit_code == 0, first.output
+    page = html.unescape((tmp_path / "report.html").read_text())
+    (shown,) = re.findall(r"depmax compare gaps[^<]*", page)
+    typed = shlex.split(shown)[1:]
+    assert sorted(typed) == sorted(["compare", "gaps.csv", *words])
+    again = run(*typed)
+    assert _scores(again.stdout) == _scores(first.stdout)
+    (line,) = [line for line in first.stderr.splitlines() if line.startswith("Next: ")]
+    assert run(*shlex.split(line)[2:]).exit_code == 0
+
+
+def _scores(leaderboard: str) -> list[list[str]]:
+    return [line.split("\t")[:5] for line in leaderboard.splitlines()]
 
 
 def test_the_next_command_can_be_typed(run: Run, tmp_path: Path) -> None:

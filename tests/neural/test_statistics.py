@@ -22,6 +22,8 @@ def test_hsic_is_that_of_the_measure(unbiased):
     L = torch.as_tensor(Y @ Y.T)
     expected = hsic(F, Y, kernel=Gaussian(np.sqrt(2.0)), target_kernel="linear", unbiased=unbiased)
     assert float(statistics.hsic(K, L, unbiased=unbiased)) == pytest.approx(expected)
+    factor = torch.as_tensor(Y)
+    assert float(statistics.hsic_with(K, factor, unbiased=unbiased)) == pytest.approx(expected)
 
 
 def test_alignment_is_that_of_the_measure():

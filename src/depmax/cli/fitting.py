@@ -6,10 +6,9 @@ from typing import Any
 
 from sklearn.pipeline import Pipeline
 
-from depmax.cli.gaps import FillGaps
 from depmax.cli.methods import role_of
 from depmax.cli.table import Table
-from depmax.evaluation import PrepareColumns
+from depmax.evaluation import FillGaps, PrepareColumns
 
 
 def fit_model(table: Table, method: Any, *, scale: bool, impute: str | None) -> Pipeline:

@@ -7,6 +7,7 @@ from depmax.evaluation.comparison.problem import Problem
 from depmax.evaluation.comparison.progress import Progress
 from depmax.evaluation.comparison.significance import CorrectedMean, corrected_mean, holm
 from depmax.evaluation.covariance_bound import CovarianceBound, covariance_bound
+from depmax.evaluation.gaps import FillGaps
 from depmax.evaluation.ml_knn import MLkNN
 from depmax.evaluation.multilabel import average_precision, coverage, one_error, ranking_loss
 from depmax.evaluation.stability import Stability, stability, stability_of
@@ -15,6 +16,7 @@ __all__ = [
     "Comparison",
     "CorrectedMean",
     "CovarianceBound",
+    "FillGaps",
     "MLkNN",
     "Method",
     "NumericTarget",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
@@ -18,7 +18,7 @@ from depmax._frames import make_frame
 from depmax._inputs import read_target
 from depmax.dependence.resolve import maximizer
 from depmax.dependence.sides import Side, read_target_side, require_equal_length
-from depmax.extraction.coordinates import Coordinates, coordinates_of
+from depmax.extraction.coordinates import Coordinates, FeatureCoordinates, coordinates_of
 from depmax.extraction.how_many import by_prediction, enough, most_components, take_rows
 from depmax.extraction.labels import Labels
 from depmax.extraction.loadings import coordinate_names, loadings
@@ -348,14 +348,16 @@ class DependenceExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
     def _keep(self, coordinates: Coordinates, found: Directions) -> np.ndarray:
         """Remember the projection, signs decided; the directions with these signs."""
-        lifted = coordinates.lift(found.vectors)
-        directions: np.ndarray = found.vectors * signs(lifted)
-        self._projection = coordinates.project(directions)
+        projection = coordinates.project(found.vectors)
+        turns = signs(projection.weights)
+        directions: np.ndarray = found.vectors * turns
+        self._projection = projection.turned(turns)
         self.dependence_ = found.dependence
         self._n_features_out = self.n_components_ = directions.shape[1]
         if _is_linear(self):
             self.components_ = self._projection.weights.T
-            self.loadings_ = loadings(coordinates.pull(directions), self._projection.weights).T
+            pulled = cast(FeatureCoordinates, coordinates).pull(directions)
+            self.loadings_ = loadings(pulled, self._projection.weights).T
             self.mean_ = coordinates.mean
             self.coordinate_names_ = coordinate_names(self)
         return directions

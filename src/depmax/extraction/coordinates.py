@@ -21,6 +21,9 @@ EXACT_ROWS = 400
 #: From so many samples on a stationary kernel's values are stored in single precision.
 SINGLE_ROWS = 1500
 
+#: Up to so many columns their principal components are a cheap guess.
+COMPONENT_COLUMNS = 200
+
 #: A basis of the part of the samples' span that a method needs; None if it needs all.
 Grow = Callable[[Gram], Basis | None]
 
@@ -41,6 +44,10 @@ class Coordinates(Protocol):
 
     def project(self, vectors: np.ndarray) -> Projection:
         """Features of new rows along these directions."""
+
+
+class FeatureCoordinates(Coordinates, Protocol):
+    """Coordinates of a kernel that has features."""
 
     def pull(self, vectors: np.ndarray) -> np.ndarray:
         """ΦᵀF for the features F along these directions, of shape (width, k)."""
@@ -104,7 +111,9 @@ class WideCoordinates:
             phi = phi - mean
             gram = phi @ phi.T
             scale = 0.0
-        basis = grown(lambda rows, columns: gram[rows, columns].copy(), len(gram), np.float64, grow)
+        basis = grown(
+            lambda rows, columns: gram[rows, columns].copy(), len(gram), np.float64, None, grow
+        )
         if basis is not None:
             return cls(side, basis.space, phi, mean, basis.dual)
         coordinates, dual = span(gram, scale)
@@ -168,10 +177,6 @@ class GramCoordinates:
         kernel = None if self.precomputed else self.side.kernel
         return SampleProjection(kernel, self.side.rows, weights, self.mean @ weights)
 
-    def pull(self, vectors: np.ndarray) -> np.ndarray:
-        """HF."""
-        return self.space.features(vectors)
-
 
 def coordinates_of(
     side: Side, grow: Grow | None = None, *, precomputed: bool = False
@@ -189,29 +194,44 @@ def coordinates_of(
     return WideCoordinates.of(side, grow)
 
 
-def grown(tile: Tile, n_samples: int, dtype: Any, grow: Grow | None) -> Basis | None:
+def grown(
+    tile: Tile, n_samples: int, dtype: Any, likely: np.ndarray | None, grow: Grow | None
+) -> Basis | None:
     """The part of the samples' span that a method asks for, if it does and they are many."""
     if grow is None or n_samples <= EXACT_ROWS:
         return None
-    return grow(Gram(tile, n_samples, dtype))
+    return grow(Gram(tile, n_samples, dtype, likely))
 
 
-def tiles_of(side: Side) -> tuple[Tile, int, Any]:
-    """Kernel values in slices, the number of samples, and the precision that suits them.
+def tiles_of(side: Side) -> tuple[Tile, int, Any, np.ndarray | None]:
+    """Kernel values in slices, the number of samples, the precision that suits them, and a guess.
 
     Stationary kernels have values of one size, and many of them are stored in single precision;
-    their rows are measured from the mean, so that an offset costs no digits.
+    their rows are measured from the mean, so that an offset costs no digits. Their directions of
+    largest variance are much like the principal components of the rows.
     """
     rows = side.rows
+    stationary = side.kernel.capabilities.stationary and isinstance(rows, np.ndarray)
+    likely = components_of(rows) if stationary and rows.ndim == 2 else None
     if not side.kernel.capabilities.stationary or side.n_samples < SINGLE_ROWS:
-        return side.tile, side.n_samples, np.float64
+        return side.tile, side.n_samples, np.float64, likely
     if isinstance(rows, np.ndarray):
         rows = (rows - rows.mean(axis=0)).astype(np.float32)
 
     def tile(left: slice, right: slice) -> np.ndarray:
         return side.kernel(rows[left], None if left is right else rows[right])
 
-    return tile, side.n_samples, np.float32
+    return tile, side.n_samples, np.float32, likely
+
+
+def components_of(rows: np.ndarray) -> np.ndarray | None:
+    """Principal components of a table that is not wide, the largest first; None if it is."""
+    if rows.shape[1] > min(COMPONENT_COLUMNS, rows.shape[0]):
+        return None
+    centred = rows - rows.mean(axis=0)
+    vectors = linalg.eigh(centred.T @ centred)[1]
+    components: np.ndarray = centred @ vectors[:, ::-1]
+    return components
 
 
 def centred_gram(gram: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

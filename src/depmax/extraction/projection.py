@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,10 @@ class FeatureProjection:
         """Columns of the widest matrix on the way."""
         mixing = self.kernel.mixing
         return int(self.weights.shape[0] if mixing is None else mixing.shape[0])
+
+    def turned(self, signs: np.ndarray) -> FeatureProjection:
+        """The same with some features multiplied by -1."""
+        return replace(self, weights=self.weights * signs, offset=self.offset * signs)
 
     def __call__(self, rows: Any) -> np.ndarray:
         """Features of some rows, of shape (n_rows, k)."""
@@ -55,6 +59,10 @@ class SampleProjection:
     def width(self) -> int:
         """Columns of the widest matrix on the way."""
         return int(self.weights.shape[0])
+
+    def turned(self, signs: np.ndarray) -> SampleProjection:
+        """The same with some features multiplied by -1."""
+        return replace(self, weights=self.weights * signs, offset=self.offset * signs)
 
     def __call__(self, rows: Any) -> np.ndarray:
         """Features of some rows, of shape (n_rows, k)."""

@@ -14,7 +14,7 @@ from depmax.neural.base import NeuralExtractor, _in_range
 from depmax.neural.devices import seeded
 from depmax.neural.networks import check_width
 from depmax.neural.solvers import as_solver
-from depmax.neural.statistics import gram, hsic, whiten
+from depmax.neural.statistics import gram, hsic_with, whiten
 from depmax.neural.targets import LabelledTarget, read_labelled
 from depmax.neural.tasks import DependenceTask, Edges, Split
 
@@ -131,7 +131,7 @@ class DependenceNetwork(NeuralExtractor):
             for column in range(features.shape[1]):
                 feature = whiten(torch.as_tensor(features[rows[block], column : column + 1]))
                 K = gram(feature, self.feature_kernel)
-                value = hsic(K, factor @ factor.T, unbiased=bool(self.unbiased))
+                value = hsic_with(K, factor, unbiased=bool(self.unbiased))
                 values[column] += float(value) / len(blocks)
         return values
 

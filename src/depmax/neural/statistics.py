@@ -15,12 +15,30 @@ def gram(features: Any, kernel: str) -> Any:
 
     ``"gaussian"`` is exp(-‖f-f'‖²/2k) for k features, ``"linear"`` the inner product.
     """
-    products = features @ features.T
     if kernel == "linear":
-        return products
-    squares = products.diagonal()
-    distances = squares[:, None] + squares[None, :] - 2.0 * products
-    return torch.exp(distances.clamp_min(0.0) / (-2.0 * features.shape[1]))
+        return features @ features.T
+    # The exponent (2f·f' - ‖f‖² - ‖f'‖²)/2k as one product
+    size = features.shape[1]
+    norms = (features**2).sum(dim=1, keepdim=True) / (-2.0 * size)
+    ones = torch.ones_like(norms)
+    left = torch.cat([features / size, norms, ones], dim=1)
+    return torch.exp(left @ torch.cat([features, ones, norms], dim=1).T)
+
+
+def hsic_with(K: Any, factor: Any, *, unbiased: bool) -> Any:
+    """HSIC of a kernel matrix and of one that is ΨΨᵀ, by one product with (Ψ, 1)."""
+    m = K.shape[0]
+    image = K @ torch.cat([factor, torch.ones_like(factor[:, :1])], dim=1)
+    inner, rows = (image[:, :-1] * factor).sum(), image[:, -1]
+    columns = factor @ factor.sum(dim=0)
+    if unbiased:
+        diagonal, squares = K.diagonal(), (factor**2).sum(dim=1)
+        inner, rows = inner - diagonal @ squares, rows - diagonal
+        columns = columns - squares
+        outer = rows.sum() * columns.sum() / ((m - 1) * (m - 2))
+        return (inner + outer - 2.0 / (m - 2) * (rows @ columns)) / (m * (m - 3))
+    outer = rows.sum() * columns.sum() / m**2
+    return (inner + outer - 2.0 / m * (rows @ columns)) / (m - 1) ** 2
 
 
 def hsic(K: Any, L: Any, *, unbiased: bool) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from sklearn.neighbors import NearestNeighbors
 
-from depmax.neural.statistics import alignment, gram, hsic, whiten
+from depmax.neural.statistics import alignment, gram, hsic, hsic_with, whiten
 
 #: Labelled rows from which some are held out, and the fewest that are.
 MANY_ENOUGH, FEWEST = 40, 10
@@ -80,8 +80,9 @@ class DependenceTask:
     edges: Edges | None = None
 
     def __post_init__(self) -> None:
-        L = self._target(np.arange(len(self.factor))[: 4 * 256])
-        self.scale = float(torch.sqrt(hsic(L, L, unbiased=False)))
+        # √HSIC₀(y, y) = ‖ΨᵀΨ‖/(m - 1), columns of Ψ of mean zero
+        moments = self.factor.T @ self.factor
+        self.scale = float(torch.linalg.norm(moments)) / (len(self.factor) - 1)
 
     @property
     def n_rows(self) -> int:
@@ -111,18 +112,15 @@ class DependenceTask:
         self.module.train()
         return float(np.mean(values))
 
-    def _target(self, rows: np.ndarray) -> Any:
-        factor = self.factor[rows]
-        return factor @ factor.T
-
     def _dependence(self, rows: np.ndarray, unbiased: bool) -> Any:
         features = whiten(self.module(self.inputs[self.labelled[rows]]))
-        K, L = gram(features, self.feature_kernel), self._target(rows)
+        K = gram(features, self.feature_kernel)
+        dependence = hsic_with(K, self.factor[rows], unbiased=unbiased) / self.scale
         if self.earlier is None:
-            return hsic(K, L, unbiased=unbiased) / self.scale
+            return dependence
         redundant = alignment(K, gram(self.earlier[rows], self.feature_kernel))
-        scale = torch.sqrt(hsic(K, K, unbiased=False) + 1e-24) * self.scale
-        return hsic(K, L, unbiased=unbiased) / scale / (self.alpha + redundant)
+        own = torch.sqrt(hsic(K, K, unbiased=False) + 1e-24)
+        return dependence / own / (self.alpha + redundant)
 
     def _roughness(self, count: int | None) -> Any:
         assert self.edges is not None

@@ -31,6 +31,8 @@ class Gram:
     n_samples : int
     dtype : dtype
         Precision of storage and of products.
+    likely : ndarray of shape (m, k), optional
+        Values on the samples that directions of large variance are likely to have.
 
     Attributes
     ----------
@@ -38,8 +40,11 @@ class Gram:
         Mean of each column of K.
     """
 
-    def __init__(self, tile: Tile, n_samples: int, dtype: Any) -> None:
+    def __init__(
+        self, tile: Tile, n_samples: int, dtype: Any, likely: np.ndarray | None = None
+    ) -> None:
         self.n_samples = n_samples
+        self.likely = np.empty((n_samples, 0)) if likely is None else likely
         self._dtype = np.dtype(dtype)
         parts = list(slices(n_samples, TILE))
         constant = self._dtype.type(tile(parts[0], parts[-1]).mean())

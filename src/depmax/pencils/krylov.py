@@ -18,6 +18,8 @@ SPARE = 4
 CONVERGED = 32.0
 #: A Ritz value ≤ 0 is not waited for once its residual, relative to the largest, is below this.
 UNSEEN = 1e-3
+#: Size of the random numbers that likely columns are mixed with, relative to these.
+MIXED = 0.01
 #: Convergence is looked at from this step on.
 FIRST_LOOK = 2
 #: A new direction is dropped if its length, relative to the longest, is below so many roundings.
@@ -112,7 +114,7 @@ def span_of_dependence(basis: Basis, form: Form, n_wanted: int) -> Basis:
         M of the criterion A = ΦᵀMΦ.
     n_wanted : int
     """
-    spare = _random(basis.gram.n_samples, n_wanted + SPARE)
+    spare = _first_block(basis.gram, n_wanted + SPARE)
     basis.append(form.factor)  # all of the range of CCᵀ
     rank = min(n_wanted, rank_of(basis.values.T @ form.factor))
     if not form.is_low_rank and rank:
@@ -223,6 +225,10 @@ def _symmetric(matrix: np.ndarray) -> np.ndarray:
     return (matrix + matrix.T) / 2
 
 
-def _random(n_samples: int, n_columns: int) -> np.ndarray:
-    """Columns that no direction is orthogonal to, always the same."""
-    return np.random.default_rng(0).standard_normal((n_samples, n_columns))
+def _first_block(gram: Gram, n_columns: int) -> np.ndarray:
+    """Columns that no direction is orthogonal to, likely ones first, always the same."""
+    block = np.random.default_rng(0).standard_normal((gram.n_samples, n_columns))
+    likely = gram.likely[:, :n_columns]
+    block[:, : likely.shape[1]] *= MIXED
+    block[:, : likely.shape[1]] += likely * (np.sqrt(len(likely)) / _lengths(likely))
+    return block

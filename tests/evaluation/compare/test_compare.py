@@ -11,7 +11,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.decomposition import PCA
 from sklearn.feature_selection import SelectKBest
-from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import GridSearchCV, RepeatedStratifiedKFold, ShuffleSplit
 from sklearn.naive_bayes import GaussianNB
@@ -20,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 
 from depmax import BAHSIC, compare
 from depmax.datasets import load
-from depmax.evaluation import Comparison, Method, by_ranking
+from depmax.evaluation import Comparison, FillGaps, Method, PrepareColumns, by_ranking
 from depmax.evaluation.comparison.catalogue import default_methods
 from depmax.evaluation.comparison.problem import Problem
 from depmax.evaluation.comparison.trial import choose_dimension
@@ -437,3 +437,42 @@ class _Column(TransformerMixin, BaseEstimator):
 
     def transform(self, X):
         return X[:, [self.column]]
+
+
+@pytest.mark.parametrize("kind", ["array", "pandas"])
+def test_gaps_are_filled_by_the_training_rows_alone(kind):
+    """A test row with a gap gets the middle of the training rows, whatever the test rows hold."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    y = X[:, 0] + 0.1 * rng.normal(size=60)
+    X[::7, 1] = np.nan
+    train, test = np.arange(40), np.arange(40, 60)
+    seen = []
+
+    class Watch(PCA):
+        def fit(self, X, y=None):
+            seen.append(np.asarray(X))
+            return super().fit(X)
+
+        def fit_transform(self, X, y=None):
+            return self.fit(X).transform(X)
+
+    table = pd.DataFrame(X, columns=["a", "b", "c"]) if kind == "pandas" else X
+    found = compare(
+        table,
+        y,
+        {"watched": Watch(), "alone": LinearRegression()},
+        cv=[(train, test)],
+        dimensions=[2],
+        impute="mean",
+        random_state=0,
+    )
+    assert not found.failures
+    expected = PrepareColumns().fit_transform(FillGaps("mean").fit_transform(X[train]))
+    np.testing.assert_allclose(seen[-1], expected, atol=1e-12)
+    assert not np.isnan(found.best_estimator_.predict(table)).any()  # fills gaps of new rows too
+    assert "impute='mean'" in found.report().sections[-1].code
+    with pytest.raises(ValueError, match="impute must be None or one of"):
+        compare(table, y, ["PCA"], impute="zero")
+    with pytest.raises(ValueError, match="NaN in column"):
+        compare(table, y, ["PCA"])

@@ -72,7 +72,6 @@ def compare(
       depmax compare bundled:wine -m BAHSIC -m PCA --dimensions 1,2,5
     """
     from depmax.cli.asking import ask
-    from depmax.cli.gaps import FillGaps
     from depmax.cli.writing.formats import require_place
     from depmax.evaluation import compare as compare_methods
 
@@ -82,37 +81,47 @@ def compare(
     sizes = _sizes(dimensions)
     place = require_place(report)
     table = ask(out, data, target, target_type, drop, keep, impute, delimiter, missing)
-    X, notes = table.X, list(table.notes)
-    if impute is not None:
-        X = FillGaps(str(impute)).fit_transform(X)
-        notes.append("Missing values were filled before the rows were split.")
     with out.counting("comparing", None) as count:
 
         def listen(state: Progress) -> None:
             count(state.done, state.total)
 
         found = compare_methods(
-            X,
+            table.X,
             table.y,
             methods,
             cv=folds,
             scoring=scoring,
             dimensions=sizes,
+            impute=impute and str(impute),
             random_state=seed,
             n_jobs=n_jobs,
             progress=listen,
         )
     _show(out, found)
-    named = [part for name in table.target_names for part in ("--target", name)]
-    again = ["depmax", "compare", data, *named, "--seed", str(seed)]
-    for name in method or ():
-        again += ["--method", name]
+    reading = {
+        "--target": list(table.target_names),
+        "--target-type": target_type,
+        "--drop": drop,
+        "--keep": keep,
+        "--impute": impute,
+        "--delimiter": delimiter,
+        "--missing": missing,
+    }
+    comparing = {
+        "--seed": seed,
+        "--method": method,
+        "--dimensions": dimensions,
+        "--folds": folds,
+        "--scoring": scoring,
+    }
+    again = ["depmax", "compare", data, *_spelled(reading), *_spelled(comparing)]
     with out.working("writing the report"):
         try:
-            found.to_html(place, command=shlex.join(again), notes=tuple(notes))
+            found.to_html(place, command=shlex.join(again), notes=tuple(table.notes))
         except OSError as error:
             raise OutputError(f"Cannot write {place}: {error}") from error
-    _say_next(out, found, data, named)
+    _say_next(out, found, data, _spelled(reading))
     out.result("report", str(place), f"Report: {place.resolve()}")
     out.finish()
     if not found.complete:
@@ -145,7 +154,7 @@ def _show(out: Output, found: Comparison) -> None:
         out.note([f"Interrupted: {done} of {len(found.splits)} splits were begun."])
 
 
-def _say_next(out: Output, found: Comparison, data: str, target: list[str]) -> None:
+def _say_next(out: Output, found: Comparison, data: str, reading: list[str]) -> None:
     """The command that puts the best method to work, where it is one of ours."""
     from depmax.cli.methods import fold, methods
 
@@ -153,7 +162,7 @@ def _say_next(out: Output, found: Comparison, data: str, target: list[str]) -> N
     kind = methods().get(fold(found.best))
     if kind is not None and row["dimension"] == row["dimension"]:
         size = str(round(row["dimension"]))
-        command = ["depmax", "fit", data, *target, "--method", kind.__name__, "-n", size]
+        command = ["depmax", "fit", data, *reading, "--method", kind.__name__, "-n", size]
         out.say(f"Next: {shlex.join(command)}")
 
 
@@ -161,6 +170,16 @@ def _records(frame: Any) -> list[dict[str, Any]]:
     """Rows of a frame of polars, which the comparison makes since it was given one."""
     rows: list[dict[str, Any]] = frame.to_dicts()
     return rows
+
+
+def _spelled(options: dict[str, Any]) -> list[str]:
+    """Options as they are typed; those that were not given are left out."""
+    words: list[str] = []
+    for option, value in options.items():
+        values = value if isinstance(value, list) else [] if value is None else [value]
+        for one in values:
+            words += [option, str(one)]
+    return words
 
 
 def _named_methods(names: list[str] | None) -> dict[str, Any] | None:

@@ -22,6 +22,10 @@ def reproduce(
         list[str] | None,
         typer.Option("--set", metavar="NAME", help="Only this data set; may be given again."),
     ] = None,
+    splits: Annotated[
+        int | None,
+        typer.Option("--splits", metavar="N", help="Only the first N of the repeated splits."),
+    ] = None,
     output: Annotated[
         str | None,
         typer.Option(
@@ -45,10 +49,12 @@ def reproduce(
       depmax reproduce bahsic_table1 --quick
 
       depmax reproduce bahsic_table1 --set sonar --n-jobs 2 -o table1.csv
+
+      depmax reproduce thesis_linear --set heart --splits 10
     """
     from depmax.cli.errors import UserError, nearest
     from depmax.cli.writing.formats import require_place
-    from depmax.evaluation.reproduce import merge, read_csv, save_csv, tables
+    from depmax.evaluation.reproduce import Results, tables
 
     out = Output(as_json=as_json, quiet=quiet)
     known = tables()
@@ -63,22 +69,18 @@ def reproduce(
         raise UserError(f"No table is named {table!r}.{nearest(table, known)}")
     place = None if output is None else require_place(output)
     chosen = known[table]
-    fresh: list[dict[str, Any]] = []
-
-    def save() -> None:
-        if place is not None:
-            save_csv(Path(place), merge(read_csv(place), fresh), chosen.columns)
+    results = None if place is None else Results(chosen, Path(place))
 
     def report(row: dict[str, Any]) -> None:
-        if fresh and fresh[-1]["dataset"] != row["dataset"]:
-            save()
-        fresh.append(row)
+        if results is not None:
+            results.add(row)
         ours = "-" if row["ours"] is None else f"{row['ours']:.3g}"
         out.say(f"{row['dataset']}, {row['method']}: {ours}")
 
     with out.working(f"{chosen.title}"):
-        rows = chosen.run(quick, n_jobs, sets, report)
-    save()
+        rows = chosen.run(quick, n_jobs, sets, report, splits)
+    if results is not None:
+        results.save()
     out.table("figures", rows, title=f"{chosen.title} ({chosen.source})")
     if place is not None:
         out.result("output", str(place), f"Written: {place}")

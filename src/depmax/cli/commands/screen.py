@@ -50,9 +50,8 @@ def screen(
       depmax screen bundled:sonar | head
     """
     from depmax.cli.asking import ask
-    from depmax.cli.gaps import FillGaps
     from depmax.dependence import screen as screen_columns
-    from depmax.evaluation import PrepareColumns
+    from depmax.evaluation import FillGaps, PrepareColumns
 
     out = Output(as_json=as_json, quiet=quiet)
     table = ask(out, data, target, target_type, drop, keep, impute, delimiter, missing)

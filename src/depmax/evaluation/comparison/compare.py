@@ -18,6 +18,7 @@ from depmax.evaluation.comparison.progress import Listener, read_listener
 from depmax.evaluation.comparison.running import run_trials
 from depmax.evaluation.comparison.setting import Setting, dimension_grid, outer_splits
 from depmax.evaluation.comparison.user_methods import Methods, read_methods
+from depmax.evaluation.gaps import WAYS, without_gaps
 
 
 def compare(
@@ -32,6 +33,7 @@ def compare(
     dimensions: int | Iterable[int] | None = None,
     tolerance: float = 1.0,
     prepare: bool = True,
+    impute: str | None = None,
     random_state: int | np.random.RandomState | None = None,
     n_jobs: int | None = None,
     progress: bool | Listener = False,
@@ -74,6 +76,9 @@ def compare(
         Standardise numeric columns, and turn categories into indicators for methods that do not
         take them. False passes rows as they are, which may then be any objects that the methods
         understand.
+    impute : {"median", "mean", "frequent"}, optional
+        Fill missing values of X by what the training rows hold; categories by their most frequent
+        level. By default they are refused.
     random_state : int, RandomState instance or None, default=None
         Seed of the splits and of every method that has none.
     n_jobs : int, optional
@@ -106,7 +111,9 @@ def compare(
     1     PCA        2.0
     """
     started = perf_counter()
-    problem, target = read_problem(X, y, table=prepare)
+    if impute is not None and impute not in WAYS:
+        raise ValueError(f"impute must be None or one of {', '.join(WAYS)}, got {impute!r}.")
+    problem, target = read_problem(without_gaps(X, impute), y, table=prepare)
     seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
     splits = outer_splits(cv, problem, target, seed)
     training = _training_problem(problem, splits)
@@ -120,6 +127,7 @@ def compare(
         _read_tolerance(tolerance),
         prepare,
         seed,
+        impute,
     )
     rows = list(X) if isinstance(X, tuple) else X
     trials, complete = run_trials(

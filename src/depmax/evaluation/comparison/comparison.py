@@ -22,6 +22,7 @@ from depmax.evaluation.comparison.tables import (
     significance_columns,
 )
 from depmax.evaluation.comparison.trial import Trial, choose_dimension, make_estimator
+from depmax.evaluation.gaps import without_gaps
 
 if TYPE_CHECKING:
     from depmax.report import Report
@@ -79,6 +80,11 @@ class Comparison:
         """Finished trials by method."""
         ratio = float(np.mean([len(test) / len(train) for train, test in self.splits]))
         return Outcomes.of(self.trials, self.setting.metrics, ratio)
+
+    @cached_property
+    def filled(self) -> Any:
+        """The rows with all gaps filled, for looking at them; methods fill gaps by themselves."""
+        return without_gaps(self.X, self.setting.impute)
 
     @property
     def best(self) -> str:

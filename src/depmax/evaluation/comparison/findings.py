@@ -60,7 +60,7 @@ class Findings:
     @cached_property
     def screening(self) -> Screening:
         """Every column alone, with p-values adjusted over all columns."""
-        return screen(self.comparison.X, self.comparison.y)
+        return screen(self.comparison.filled, self.comparison.y)
 
     @cached_property
     def frequencies(self) -> np.ndarray | None:
@@ -87,7 +87,7 @@ class Findings:
 
     @cached_property
     def _prepared(self) -> Any:
-        rows = _safe_indexing(self.comparison.X, self.sample)
+        rows = _safe_indexing(self.comparison.filled, self.sample)
         return PrepareColumns().fit_transform(rows)
 
     def columns(self, which: Any) -> Any:
@@ -143,7 +143,7 @@ class Findings:
         rows = _safe_indexing(X, train)
         size = min(2, self.extractor.largest(setting.problem))
         pipeline = make_estimator(self.extractor, size, rows, setting)
-        steps = [step for step in pipeline.steps if step[0] in ("prepare", "features")]
+        steps = [step for step in pipeline.steps if step[0] in ("fill", "prepare", "features")]
         features = Pipeline(steps).fit(rows, y[train]).transform(X)
         held_out = np.zeros(len(y), dtype=bool)
         held_out[test] = True

@@ -61,9 +61,10 @@ def repeat_section(comparison: Comparison, command: str) -> Section:
     """Command or call, versions and seed."""
     names = [method.name for method in comparison.methods]
     seed = "none was given: the splits cannot be drawn again" if comparison.seed is None else ""
-    call = (
-        f"from depmax import compare\n\ncompare(X, y, {names!r}, random_state={comparison.seed!r})"
-    )
+    impute = comparison.setting.impute
+    filling = f"impute={impute!r}, " if impute else ""
+    arguments = f"X, y, {names!r}, {filling}random_state={comparison.seed!r}"
+    call = f"from depmax import compare\n\ncompare({arguments})"
     libraries = ("numpy", "scipy", "scikit-learn", "pandas", "polars")
     found = [f"{name} {number}" for name in libraries if (number := _version(name)) is not None]
     setting = comparison.setting

@@ -38,6 +38,7 @@ class Setting:
     tolerance: float  # standard errors that a smaller dimension may score below the best
     prepare: bool
     seed: int
+    impute: str | None = None  # what fills gaps, learnt from the training rows
 
     def inner_splits(self, X: Any, y: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
         """Splits of a training part, on which the dimension is chosen."""

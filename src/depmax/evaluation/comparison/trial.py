@@ -17,6 +17,7 @@ from depmax._frames import library_of
 from depmax.evaluation.comparison.methods import Method, kernel_evaluations, support_of
 from depmax.evaluation.comparison.preparing import PrepareColumns
 from depmax.evaluation.comparison.setting import Setting
+from depmax.evaluation.gaps import FillGaps
 
 
 @dataclass(frozen=True)
@@ -138,11 +139,12 @@ def _fit_all(method: Method, X: Any, y: np.ndarray, setting: Setting) -> _Fitted
     sizes = dimensions_of(method, setting)
     if method.predicts:
         started = perf_counter()
-        model = seeded(method.make(0), setting.seed).fit(X, y)
+        model = make_estimator(method, None, X, setting).fit(X, y)
         seconds: dict[int | None, float] = {None: perf_counter() - started}
         models: dict[int | None, Any] = {None: model}
         return _Fitted((None,), models, seconds, lambda rows: lambda _: rows, models.__getitem__)
-    preparer = _preparer(method, setting)
+    steps = _preparing(method, setting)
+    preparer = Pipeline(steps) if steps else None
     rows = X if preparer is None else preparer.fit_transform(X, y)
     transformers: dict[int | None, Any] = {}
     seconds = {}
@@ -183,20 +185,26 @@ def dimensions_of(method: Method, setting: Setting) -> tuple[int | None, ...]:
 def make_estimator(method: Method, dimension: int | None, X: Any, setting: Setting) -> Any:
     """Unfitted pipeline of preparation, method and predictor, for rows like X."""
     if method.predicts:
-        return seeded(method.make(0), setting.seed)
-    preparer = _preparer(method, setting)
+        model = seeded(method.make(0), setting.seed)
+        return Pipeline([*_filling(setting), ("predict", model)]) if setting.impute else model
     transformer = _transformer(method, dimension, setting, X)
-    steps = [("prepare", preparer)] if preparer is not None else []
-    steps.append(("features", transformer))
+    steps = [*_preparing(method, setting), ("features", transformer)]
     predictor = _predictor(method, setting)
     inner = predictor.steps if isinstance(predictor, Pipeline) else [("predict", predictor)]
     return Pipeline([*steps, *inner])
 
 
-def _preparer(method: Method, setting: Setting) -> PrepareColumns | None:
-    if not setting.prepare:
-        return None
-    return PrepareColumns(encode=not method.takes_categories)
+def _preparing(method: Method, setting: Setting) -> list[tuple[str, Any]]:
+    """Steps before a method: gaps filled, columns on one scale."""
+    steps = _filling(setting)
+    if setting.prepare:
+        steps.append(("prepare", PrepareColumns(encode=not method.takes_categories)))
+    return steps
+
+
+def _filling(setting: Setting) -> list[tuple[str, Any]]:
+    # of few rows a column may hold no value at all
+    return [("fill", FillGaps(setting.impute, keep_empty=True))] if setting.impute else []
 
 
 def _transformer(method: Method, size: int | None, setting: Setting, rows: Any) -> Any:

@@ -5,7 +5,17 @@
 True
 """
 
-from depmax.evaluation.reproduce.registry import Table, register, tables
-from depmax.evaluation.reproduce.report import merge, print_table, read_csv, save_csv
+from depmax.evaluation.reproduce.registry import Table, register, tables, whole
+from depmax.evaluation.reproduce.report import Results, merge, print_table, read_csv, save_csv
 
-__all__ = ["Table", "merge", "print_table", "read_csv", "register", "save_csv", "tables"]
+__all__ = [
+    "Results",
+    "Table",
+    "merge",
+    "print_table",
+    "read_csv",
+    "register",
+    "save_csv",
+    "tables",
+    "whole",
+]

@@ -16,7 +16,7 @@ from depmax.datasets.artificial import (
 )
 from depmax.evaluation.reproduce import methods
 from depmax.evaluation.reproduce.figures import compared, published
-from depmax.evaluation.reproduce.registry import Row, Table, register
+from depmax.evaluation.reproduce.registry import Row, Table, register, whole
 
 NAME = "bahsic_artificial"
 SIZES = tuple(range(40, 401, 40))
@@ -41,26 +41,29 @@ METHODS: dict[str, methods.Order] = {
 
 def stream(quick: bool, n_jobs: int | None, datasets: Sequence[str] | None) -> Iterator[Row]:
     """One row per problem, number of samples and method."""
-    claims = published(NAME)["figures"]
-    draws = range(3 if quick else 10)
     for problem in datasets or GENERATORS:
         if problem not in GENERATORS:
             raise ValueError(f"No problem named {problem!r}: one of {sorted(GENERATORS)}.")
-        for size in QUICK_SIZES if quick else SIZES:
-            for method in METHODS:
-                # as in the paper: Relief for two classes only
-                if method not in claims[problem]:
-                    continue
-                jobs = (delayed(median_rank)(problem, method, size, draw) for draw in draws)
-                ranks = list(Parallel(n_jobs=n_jobs)(jobs))
-                yield compared(
-                    problem,
-                    method,
-                    ranks,
-                    n_samples=size,
-                    claim=claims[problem][method],
-                    median=float(np.median(ranks)),
-                )
+        yield from whole(rows_of(problem, quick, n_jobs))
+
+
+def rows_of(problem: str, quick: bool, n_jobs: int | None) -> Iterator[Row]:
+    """The rows of one problem."""
+    claims = published(NAME)["figures"][problem]
+    draws = range(3 if quick else 10)
+    for size in QUICK_SIZES if quick else SIZES:
+        # as in the paper: Relief for two classes only
+        for method in (name for name in METHODS if name in claims):
+            jobs = (delayed(median_rank)(problem, method, size, draw) for draw in draws)
+            ranks = list(Parallel(n_jobs=n_jobs)(jobs))
+            yield compared(
+                problem,
+                method,
+                ranks,
+                n_samples=size,
+                claim=claims[method],
+                median=float(np.median(ranks)),
+            )
 
 
 def median_rank(problem: str, method: str, size: int, draw: int) -> float:

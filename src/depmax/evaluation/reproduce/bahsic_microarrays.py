@@ -18,7 +18,7 @@ from depmax.datasets import available, load, load_external
 from depmax.evaluation.reproduce import methods
 from depmax.evaluation.reproduce.figures import compared, published
 from depmax.evaluation.reproduce.protocol import Task, folds, one_against_rest, overlap
-from depmax.evaluation.reproduce.registry import COLUMNS, Row, Table, register
+from depmax.evaluation.reproduce.registry import COLUMNS, Row, Table, register, whole
 
 NAME = "bahsic_microarrays"
 N_GENES = 10
@@ -76,12 +76,12 @@ def stream(quick: bool, n_jobs: int | None, datasets: Sequence[str] | None) -> I
     for study in STUDIES:
         if study.file in wanted:
             figure = figures[study.number] if study.number else {}
-            yield from rows_of(study, figure, quick, n_jobs)
+            yield from whole(rows_of(study, figure, quick, n_jobs))
     # any other set with classes that comes with the package or lies in the user's folder
     for name in wanted:
         if name not in known:
             study = Study(name, note="not in the paper" if name in bundled else "your own data")
-            yield from rows_of(study, {}, quick, n_jobs)
+            yield from whole(rows_of(study, {}, quick, n_jobs))
 
 
 def rows_of(

@@ -8,7 +8,7 @@ from typing import Any
 from depmax.evaluation.reproduce import methods
 from depmax.evaluation.reproduce.figures import compared, published
 from depmax.evaluation.reproduce.protocol import folds, gaussian_machine
-from depmax.evaluation.reproduce.registry import COLUMNS, Row, Table, register
+from depmax.evaluation.reproduce.registry import COLUMNS, Row, Table, register, whole
 from depmax.evaluation.reproduce.table1_data import PROBLEMS, Problem
 
 NAME = "bahsic_table1"
@@ -45,10 +45,12 @@ def stream(quick: bool, n_jobs: int | None, datasets: Sequence[str] | None) -> I
         raise ValueError(f"Table 1 has no data set named {unknown[0]!r}: one of {sorted(figures)}.")
     for problem in PROBLEMS:
         if problem.name in wanted:
-            yield from _rows(problem, figures[problem.name], quick, n_jobs)
+            yield from whole(_rows(problem, figures[problem.name], quick, n_jobs))
     for name in sorted(set(wanted) - {problem.name for problem in PROBLEMS}):
-        for method, figure in figures[name].items():
-            yield compared(name, method, None, figure, note="data not at hand")
+        yield from whole(
+            compared(name, method, None, figure, note="data not at hand")
+            for method, figure in figures[name].items()
+        )
 
 
 def _rows(

@@ -43,6 +43,7 @@ class Experiment:
     read: Callable[[], tuple[np.ndarray, np.ndarray]]
     splits: Callable[[int], list[Split]]  # from the number of splits
     sphered: bool = False  # whether all methods but PCA get the sphered inputs
+    repeated: bool = True  # whether there are several splits
 
 
 def external(name: str) -> Callable[[], tuple[np.ndarray, np.ndarray]]:
@@ -98,6 +99,7 @@ EXPERIMENTS = (
         external("orange_juice_nir"),
         lambda count: [(np.arange(150), np.arange(150, 218))],
         sphered=True,
+        repeated=False,
     ),
 )
 
@@ -105,7 +107,12 @@ EXPERIMENTS = (
 def stream_of(experiment: Experiment) -> Any:
     """The stream of one table."""
 
-    def stream(quick: bool, n_jobs: int | None, datasets: Sequence[str] | None) -> Iterator[Row]:
+    def stream(
+        quick: bool,
+        n_jobs: int | None,
+        datasets: Sequence[str] | None,
+        n_splits: int | None = None,
+    ) -> Iterator[Row]:
         figures = published(experiment.name)["figures"]
         unknown = sorted(set(datasets or ()) - {experiment.name})
         if unknown:
@@ -117,7 +124,7 @@ def stream_of(experiment: Experiment) -> Any:
                 for count, figure in row.items():
                     yield _row(experiment, method, int(count), None, figure, str(error))
             return
-        splits = experiment.splits(QUICK_SPLITS if quick else N_SPLITS)
+        splits = experiment.splits(n_splits or (QUICK_SPLITS if quick else N_SPLITS))
         for method in METHODS:
             row = figures[method.partition(",")[0]]
             counts = list(row)[:1] if quick else list(row)
@@ -171,6 +178,7 @@ def _row(
         regressor=regressor,
         published_best=None if figure is None else figure["best"],
         published_regressor=None if figure is None else figure["regressor"],
+        n_splits=None if scores is None else len(scores),
         note=note,
     )
 
@@ -189,7 +197,9 @@ for _experiment in EXPERIMENTS:
                 "regressor",
                 "published_best",
                 "published_regressor",
+                "n_splits",
                 "note",
             ),
+            n_splits=N_SPLITS if _experiment.repeated else None,
         )
     )

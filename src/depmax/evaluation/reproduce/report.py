@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from depmax._files import replacing
-from depmax.evaluation.reproduce.registry import Row, Table
+from depmax.evaluation.reproduce.registry import LAST, Row, Table
 
 
 def print_table(table: Table, rows: Sequence[Row]) -> None:
@@ -45,6 +45,39 @@ def read_csv(path: Path) -> list[Row]:
         return []
     with path.open(newline="", encoding="utf-8") as file:
         return [{name: _value(cell) for name, cell in row.items()} for row in csv.DictReader(file)]
+
+
+class Results:
+    """Files of a table that have a data set as soon as its rows are complete.
+
+    Parameters
+    ----------
+    table : Table
+    path : Path
+        For the rows; those of sets that are not computed anew stay.
+    splits : Path or None
+        For the value of every split, if the table keeps them.
+    """
+
+    def __init__(self, table: Table, path: Path, splits: Path | None = None) -> None:
+        self.table, self.path, self.splits = table, path, splits
+        self._fresh: list[Row] = []
+
+    def add(self, row: Row) -> None:
+        """Take a row as ``Table.run`` reports it."""
+        if self._fresh and self._fresh[-1]["dataset"] != row["dataset"]:
+            self.save()
+        self._fresh.append(row)
+        if row[LAST]:
+            self.save()
+
+    def save(self) -> None:
+        """Write what was added; call it at the end of a run."""
+        save_csv(self.path, merge(read_csv(self.path), self._fresh), self.table.columns)
+        if self.splits is not None and self.table.paired:
+            # a set that is not at hand has no splits
+            kept = [row for row in self._fresh if row[self.table.paired[-1]] is not None]
+            save_csv(self.splits, merge(read_csv(self.splits), kept), self.table.paired)
 
 
 def merge(old: Sequence[Row], new: Sequence[Row]) -> list[Row]:

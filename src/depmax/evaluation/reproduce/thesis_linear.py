@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from depmax.evaluation.dimension_choice import Inputs
 from depmax.evaluation.reproduce.figures import published
-from depmax.evaluation.reproduce.registry import Row, Table, register
+from depmax.evaluation.reproduce.registry import Row, Table, register, whole
 from depmax.evaluation.reproduce.thesis_accuracy import (
     COLUMNS,
     N_SPLITS,
@@ -25,22 +25,28 @@ NAME = "thesis_linear"
 QUICK = ("heart", "ionosphere")
 
 
-def stream(quick: bool, n_jobs: int | None, datasets: Sequence[str] | None) -> Iterator[Row]:
+def stream(
+    quick: bool,
+    n_jobs: int | None,
+    datasets: Sequence[str] | None,
+    n_splits: int | None = None,
+) -> Iterator[Row]:
     """One row per data set, number of neighbours and method."""
     contents = published(NAME)
     figures = contents["figures"]
     for data in read_wanted(figures, datasets or (QUICK if quick else None)):
         if data.X is None or data.y is None:
-            yield from absent_rows(data.name, figures[data.name], data.note)
+            yield from whole(absent_rows(data.name, figures[data.name], data.note))
             continue
         results = run_splits(
             [Stage(Inputs(data.X), LINEAR, data.X.shape[1])],
             data.y,
-            n_splits=QUICK_SPLITS if quick else N_SPLITS,
+            n_splits=n_splits or (QUICK_SPLITS if quick else N_SPLITS),
             n_jobs=n_jobs,
         )
         marks = contents["marks"][data.name]
-        yield from accuracy_rows(data.name, results, figures[data.name], marks, data.note)
+        rows = accuracy_rows(data.name, results, figures[data.name], marks, data.note)
+        yield from whole(rows)
 
 
 register(
@@ -51,5 +57,6 @@ register(
         stream,
         COLUMNS,
         PAIRED,
+        N_SPLITS,
     )
 )

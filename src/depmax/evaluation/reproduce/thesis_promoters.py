@@ -9,7 +9,7 @@ import numpy as np
 from depmax.datasets import load
 from depmax.evaluation.dimension_choice import Inputs
 from depmax.evaluation.reproduce.figures import published
-from depmax.evaluation.reproduce.registry import Row, Table, register
+from depmax.evaluation.reproduce.registry import Row, Table, register, whole
 from depmax.evaluation.reproduce.thesis_accuracy import (
     COLUMNS,
     N_SPLITS,
@@ -32,7 +32,12 @@ MOST_FEATURES = 30
 NOTE = "same data"
 
 
-def stream(quick: bool, n_jobs: int | None, datasets: Sequence[str] | None) -> Iterator[Row]:
+def stream(
+    quick: bool,
+    n_jobs: int | None,
+    datasets: Sequence[str] | None,
+    n_splits: int | None = None,
+) -> Iterator[Row]:
     """One row per kernel, number of neighbours and method."""
     contents = published(NAME)
     figures = contents["figures"]
@@ -47,10 +52,11 @@ def stream(quick: bool, n_jobs: int | None, datasets: Sequence[str] | None) -> I
         results = run_splits(
             stages_of(kernel, strings),
             y,
-            n_splits=QUICK_SPLITS if quick else N_SPLITS,
+            n_splits=n_splits or (QUICK_SPLITS if quick else N_SPLITS),
             n_jobs=n_jobs,
         )
-        yield from accuracy_rows(kernel, results, figures[kernel], contents["marks"][kernel], NOTE)
+        marks = contents["marks"][kernel]
+        yield from whole(accuracy_rows(kernel, results, figures[kernel], marks, NOTE))
 
 
 def stages_of(kernel: str, strings: Sequence[str]) -> list[Stage]:
@@ -71,5 +77,6 @@ register(
         stream,
         COLUMNS,
         PAIRED,
+        N_SPLITS,
     )
 )

@@ -10,7 +10,7 @@ import numpy as np
 
 from depmax.evaluation.dimension_choice import Inputs, Method
 from depmax.evaluation.reproduce.figures import published
-from depmax.evaluation.reproduce.registry import Row, Table, register
+from depmax.evaluation.reproduce.registry import Row, Table, register, whole
 from depmax.evaluation.reproduce.thesis_accuracy import (
     N_SPLITS,
     NEIGHBORS,
@@ -90,23 +90,29 @@ METHODS = (
 )
 
 
-def stream(quick: bool, n_jobs: int | None, datasets: Sequence[str] | None) -> Iterator[Row]:
+def stream(
+    quick: bool,
+    n_jobs: int | None,
+    datasets: Sequence[str] | None,
+    n_splits: int | None = None,
+) -> Iterator[Row]:
     """One row per data set, number of neighbours and method, with and without the graph."""
     contents = published(NAME)
     figures = contents["figures"]
     for data in read_wanted(figures, datasets or (QUICK if quick else None)):
         if data.X is None or data.y is None:
-            yield from absent_rows(data.name, figures[data.name], data.note)
+            yield from whole(absent_rows(data.name, figures[data.name], data.note))
             continue
         results = run_splits(
             [Stage(Inputs(data.X), METHODS, data.X.shape[1])],
             data.y,
-            n_splits=QUICK_SPLITS if quick else N_SPLITS,
+            n_splits=n_splits or (QUICK_SPLITS if quick else N_SPLITS),
             n_jobs=n_jobs,
             labelled=LABELLED,
         )
         changes = contents["changes"][data.name]
-        yield from rows_of(data.name, results, figures[data.name], changes, data.note)
+        rows = rows_of(data.name, results, figures[data.name], changes, data.note)
+        yield from whole(rows)
 
 
 def rows_of(
@@ -146,5 +152,6 @@ register(
         stream,
         COLUMNS,
         PAIRED,
+        N_SPLITS,
     )
 )

@@ -14,7 +14,7 @@ from depmax.evaluation.dimension_choice import Method
 from depmax.evaluation.half_splits import half_splits
 from depmax.evaluation.label_curves import MEASURES, label_curves
 from depmax.evaluation.reproduce.figures import compared, published
-from depmax.evaluation.reproduce.registry import Row, Table, register
+from depmax.evaluation.reproduce.registry import Row, Table, register, whole
 from depmax.evaluation.reproduce.thesis_accuracy import N_SPLITS
 from depmax.evaluation.reproduce.thesis_marks import method_marks
 from depmax.evaluation.reproduce.thesis_methods import FULL, hbfe, pca
@@ -52,7 +52,12 @@ COLUMNS = (
 PAIRED = ("dataset", "measure", "method", "values")
 
 
-def stream(quick: bool, n_jobs: int | None, datasets: Sequence[str] | None) -> Iterator[Row]:
+def stream(
+    quick: bool,
+    n_jobs: int | None,
+    datasets: Sequence[str] | None,
+    n_splits: int | None = None,
+) -> Iterator[Row]:
     """One row per data set, measure and method."""
     contents = published(NAME)
     figures = contents["figures"]
@@ -64,20 +69,25 @@ def stream(quick: bool, n_jobs: int | None, datasets: Sequence[str] | None) -> I
         try:
             data = load_external(f"yahoo_{name}")
         except FileNotFoundError as error:
-            for measure, known in figures[name].items():
-                for method, figure in known.items():
-                    note = str(error)
-                    yield compared(name, method, None, [figure], measure=measure, note=note)
+            yield from whole(absent_rows(name, figures[name], str(error)))
             continue
         # word frequencies as they are: the figures of all columns agree with the published ones
         X, Y = data.X[:N_ROWS].astype(float), data.y[:N_ROWS].astype(int)
         dimensions = dimensions_of(X.shape[1], len(X) // 2)
         jobs = (
             delayed(label_curves)(X, Y, split, METHODS, dimensions)
-            for split in half_splits(Y, QUICK_SPLITS if quick else N_SPLITS)
+            for split in half_splits(Y, n_splits or (QUICK_SPLITS if quick else N_SPLITS))
         )
         curves = list(Parallel(n_jobs=n_jobs)(jobs))
-        yield from rows_of(name, curves, dimensions, figures[name], contents["marks"][name])
+        rows = rows_of(name, curves, dimensions, figures[name], contents["marks"][name])
+        yield from whole(rows)
+
+
+def absent_rows(name: str, figures: Mapping[str, Mapping[str, float]], note: str) -> Iterator[Row]:
+    """Published figures of a set that is not at hand."""
+    for measure, known in figures.items():
+        for method, figure in known.items():
+            yield compared(name, method, None, [figure], measure=measure, note=note)
 
 
 def dimensions_of(n_columns: int, n_rows: int) -> list[int]:
@@ -132,5 +142,6 @@ register(
         stream,
         COLUMNS,
         PAIRED,
+        N_SPLITS,
     )
 )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 import pytest
+from scipy import sparse
 from sklearn.base import clone
 
-from depmax.cli.gaps import FillGaps
+from depmax.evaluation import FillGaps
 
 FRAME = pl.DataFrame(
     {
@@ -50,3 +52,23 @@ def test_new_rows_get_what_was_learnt() -> None:
     assert fitted.transform(whole).equals(whole)
     with pytest.raises(ValueError, match="pass colour, size, count, flag, in this order"):
         fitted.transform(FRAME.select("size", "count"))
+
+
+def test_arrays() -> None:
+    X = np.array([[1.0, np.nan], [3.0, 5.0]], dtype=np.float32)
+    filled = FillGaps("mean").fit_transform(X)
+    assert filled.dtype == np.float32
+    assert filled.tolist() == [[1.0, 5.0], [3.0, 5.0]]
+    assert FillGaps().fit(X).get_feature_names_out().tolist() == ["x0", "x1"]
+    with pytest.raises(TypeError, match="sparse"):
+        FillGaps().fit(sparse.eye(3))
+
+
+def test_a_part_of_the_rows_may_hold_no_value() -> None:
+    none = FRAME.head(0).vstack(FRAME.slice(2, 1).with_columns(count=pl.lit(None, pl.Int64)))
+    with pytest.raises(ValueError, match="'size' has no value at all"):
+        FillGaps().fit(none)
+    filled = FillGaps(keep_empty=True).fit(none)
+    assert filled.transform(none).row(0) == ("missing", 0.0, 0, False)
+    fixed = pl.DataFrame({"mark": pl.Series([None], dtype=pl.Enum(["a", "b"]))})
+    assert FillGaps(keep_empty=True).fit_transform(fixed).row(0) == ("a",)

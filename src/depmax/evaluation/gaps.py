@@ -1,0 +1,209 @@
+"""Missing values filled, by what the training rows hold: the first step of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Self
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from depmax._inputs.table import is_frame
+
+#: What may fill columns of numbers.
+WAYS = ("median", "mean", "frequent")
+
+
+class FillGaps(TransformerMixin, BaseEstimator):
+    """Fill the gaps of an array, or a data frame of numbers, booleans and categories.
+
+    Unlike scikit-learn's imputers it keeps categories categories, and order and names as they are,
+    so that a kernel per column still works after it.
+
+    Parameters
+    ----------
+    how : {"median", "mean", "frequent"}, default="median"
+        What fills columns of numbers; the most frequent value fills all others.
+    keep_empty : bool, default=False
+        Whether a column without any value is filled all the same, by zero, false or a level of its
+        own, instead of refused: a small part of the rows may lack the few values that a column has.
+
+    Attributes
+    ----------
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Of a frame.
+    fills_ : dict from name to value
+        Of every column; by position where X is an array.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"size": [1.0, None, 3.0], "smoker": [True, True, None]})
+    >>> FillGaps("median").fit_transform(frame).rows()
+    [(1.0, True), (2.0, True), (3.0, True)]
+    """
+
+    def __init__(self, how: str = "median", *, keep_empty: bool = False) -> None:
+        self.how = how
+        self.keep_empty = keep_empty
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn what fills every column.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_samples, n_features)
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        if self.how not in WAYS:
+            raise ValueError(f"how must be one of {', '.join(WAYS)}, got {self.how!r}.")
+        if not is_frame(X):
+            values = _as_numbers(X)
+            self.n_features_in_ = values.shape[1]
+            self.fills_ = _middles(range(self.n_features_in_), values, self.how, self.keep_empty)
+            return self
+        frame = nw.from_native(X, eager_only=True)
+        self.feature_names_in_ = np.array(frame.columns, dtype=object)
+        self.n_features_in_ = len(frame.columns)
+        self.fills_ = _fills(frame, self.how, self.keep_empty)
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """The same rows without gaps.
+
+        Parameters
+        ----------
+        X : array or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array or data frame, as X is
+        """
+        check_is_fitted(self)
+        if not is_frame(X):
+            values = _as_numbers(X)
+            fills = np.fromiter(self.fills_.values(), values.dtype, self.n_features_in_)
+            return np.where(np.isnan(values), fills, values)
+        frame = nw.from_native(X, eager_only=True)
+        if frame.columns != list(self.feature_names_in_):
+            raise ValueError(
+                "The columns differ from those the model was fitted on: pass "
+                f"{', '.join(map(str, self.feature_names_in_[:8]))}, in this order."
+            )
+        gaps = [name for name in frame.columns if _has_gaps(frame[name])]
+        filled = [_filled(frame[name], self.fills_[name]) for name in gaps]
+        return (frame.with_columns(*filled) if filled else frame).to_native()
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Names of the columns, which stay as they are.
+
+        Parameters
+        ----------
+        input_features : sequence of str, optional
+            Where X had no names.
+        """
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", input_features)
+        if names is None:
+            names = [f"x{position}" for position in range(self.n_features_in_)]
+        return np.asarray(names, dtype=object)
+
+    def __sklearn_tags__(self) -> Any:
+        """Gaps are what it is for."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def without_gaps(X: Any, how: str | None) -> Any:
+    """All rows with gaps filled; None leaves them."""
+    return X if how is None else FillGaps(how).fit_transform(X)
+
+
+def _as_numbers(X: Any) -> np.ndarray:
+    if sparse.issparse(X):
+        raise TypeError("Gaps of a sparse matrix are not filled: pass a dense array or a frame.")
+    values = np.asarray(X)
+    if values.dtype.kind != "f":
+        values = values.astype(np.float64)
+    return values[:, np.newaxis] if values.ndim == 1 else values
+
+
+def _fills(frame: Any, how: str, keep_empty: bool) -> dict[str, Any]:
+    """What fills the gaps of every column of a frame."""
+    numeric = [name for name, dtype in frame.schema.items() if dtype.is_numeric()]
+    values = np.empty((len(frame), 0))
+    if numeric:
+        values = np.array(frame.select(numeric).to_numpy(), dtype=np.float64)  # gaps are NaN
+    fills = _middles(numeric, values, how, keep_empty)
+    for name, dtype in frame.schema.items():
+        if name not in fills:
+            present = np.asarray(frame[name].drop_nulls().to_list())
+            if not len(present):
+                _require_allowed(name, keep_empty)
+            fills[name] = _most_frequent(present) if len(present) else _any_value(dtype)
+    return fills
+
+
+def _middles(
+    names: Iterable[Any], values: np.ndarray, how: str, keep_empty: bool
+) -> dict[Any, Any]:
+    """What fills the gaps of every column of numbers."""
+    fills = {}
+    for name, column in zip(names, values.T, strict=True):
+        present = column[~np.isnan(column)]
+        if not len(present):
+            _require_allowed(name, keep_empty)
+            fills[name] = 0.0
+        else:
+            fills[name] = _MIDDLE[how](present)
+    return fills
+
+
+def _require_allowed(name: Any, keep_empty: bool) -> None:
+    if not keep_empty:
+        raise ValueError(f"Column {name!r} has no value at all: leave it out.")
+
+
+def _any_value(dtype: Any) -> Any:
+    """A value that a column of this type may hold."""
+    if isinstance(dtype, nw.Boolean):
+        return False
+    return dtype.categories[0] if isinstance(dtype, nw.Enum) else "missing"
+
+
+def _most_frequent(values: np.ndarray) -> Any:
+    levels, counts = np.unique(values, return_counts=True)
+    return levels[np.argmax(counts)].item()
+
+
+_MIDDLE: dict[str, Callable[[np.ndarray], Any]] = {
+    "median": lambda values: float(np.median(values)),
+    "mean": lambda values: float(np.mean(values)),
+    "frequent": _most_frequent,
+}
+
+
+def _has_gaps(series: Any) -> bool:
+    return bool(series.null_count() or (series.dtype.is_float() and series.is_nan().any()))
+
+
+def _filled(series: Any, value: Any) -> Any:
+    """Gaps and NaN replaced; whole numbers become floats where the fill is none."""
+    dtype = series.dtype
+    if dtype.is_float():
+        return series.fill_nan(None).fill_null(value)
+    if dtype.is_integer():
+        whole = float(value).is_integer()
+        return series.fill_null(int(value)) if whole else series.cast(nw.Float64).fill_null(value)
+    if isinstance(dtype, nw.Boolean):
+        return series.fill_null(value)
+    # categories go round by strings, since a batch may lack the level that fills it
+    return series.cast(nw.String).fill_null(value).cast(dtype)

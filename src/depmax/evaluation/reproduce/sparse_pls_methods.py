@@ -1,0 +1,122 @@
+"""The feature extractors of the sparse PLS paper, with the settings that it searches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, Literal
+
+from sklearn.preprocessing import FunctionTransformer
+
+from depmax.extraction import (
+    SMA,
+    SMC,
+    BoostedLatentFeatures,
+    KernelBoosting,
+    KernelPLS,
+    ReducedKernelOPLS,
+    SparseKernelPLS,
+)
+from depmax.kernels import Gaussian
+from depmax.maps import KernelMap
+
+#: σ of the Gaussian kernel.
+WIDTHS = tuple(2.0**power for power in range(-3, 5))
+#: Features at most in the Gaussian space.
+MOST_FEATURES = 100
+SHARES = (0.125, 0.25, 0.5, 1.0)
+HEURISTICS: tuple[Literal["mi", "mr"], ...] = ("mi", "mr")
+BASES = (50, 100, 200, 400)
+
+#: Extractors for a kernel and a number of features, one per setting.
+Make = Callable[[Any, int], Iterator[Any]]
+
+
+@dataclass(frozen=True)
+class Method:
+    """An extractor of the paper's tables."""
+
+    name: str
+    make: Make
+    gaussian: bool = False
+    all_features: bool = False  # no features are chosen: all of them are used
+
+    def candidates(self, n_rows: int, n_columns: int) -> Iterator[Any]:
+        """Extractors of as many features as may be wanted, one per setting."""
+        if not self.gaussian:
+            yield from self.make("linear", min(n_rows, n_columns))
+            return
+        for width in WIDTHS:
+            yield from self.make(Gaussian(width), min(n_rows, MOST_FEATURES))
+
+
+def _plain(kernel: Any, count: int) -> Iterator[Any]:
+    yield FunctionTransformer() if kernel == "linear" else KernelMap(kernel=kernel)
+
+
+def _pls(kernel: Any, count: int) -> Iterator[Any]:
+    yield KernelPLS(count, kernel=kernel)
+
+
+def _sma(kernel: Any, count: int) -> Iterator[Any]:
+    yield SMA(count, kernel=kernel, random_state=0)
+
+
+def _smc(kernel: Any, count: int) -> Iterator[Any]:
+    yield SMC(count, kernel=kernel, random_state=0)
+
+
+def _sparse_pls(kernel: Any, count: int) -> Iterator[Any]:
+    for share, heuristic in product(SHARES, HEURISTICS):
+        yield SparseKernelPLS(count, kernel=kernel, nu=share, heuristic=heuristic)
+
+
+def _reduced(kernel: Any, count: int) -> Iterator[Any]:
+    for basis in BASES:
+        yield ReducedKernelOPLS(1, kernel=kernel, n_basis=basis, random_state=0)
+
+
+def _boosted(loss: Any) -> Make:
+    def make(kernel: Any, count: int) -> Iterator[Any]:
+        yield BoostedLatentFeatures(count, loss=loss, kernel=kernel)
+
+    return make
+
+
+def _kernel_boosting(loss: Any) -> Make:
+    def make(kernel: Any, count: int) -> Iterator[Any]:
+        yield KernelBoosting(count, loss=loss, kernel=kernel)
+
+    return make
+
+
+_LINEAR = (
+    Method("All features", _plain, all_features=True),
+    Method("PLS", _pls),
+    Method("SMA", _sma),
+    Method("SMC", _smc),
+    Method("Sp. KPLS", _sparse_pls),
+)
+_GAUSSIAN = (
+    Method("RBF Features", _plain, gaussian=True, all_features=True),
+    Method("RBF PLS", _pls, gaussian=True),
+    Method("RBF SMA", _sma, gaussian=True),
+    Method("RBF SMC", _smc, gaussian=True),
+    Method("Sp. RBF PLS", _sparse_pls, gaussian=True),
+)
+REGRESSION = (
+    *_LINEAR,
+    Method("rKOPLS", _reduced),
+    *_GAUSSIAN,
+    Method("RBF rKOPLS", _reduced, gaussian=True),
+)
+CLASSES = (
+    *_LINEAR,
+    Method("Exp BLF", _boosted("exponential")),
+    Method("Log BLF", _boosted("logistic")),
+    Method("LAD BLF", _boosted("absolute")),
+    Method("Exp KB", _kernel_boosting("exponential")),
+    Method("Log KB", _kernel_boosting("logistic")),
+    *_GAUSSIAN,
+)
