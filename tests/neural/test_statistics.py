@@ -10,6 +10,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed: run make te
 from depmax import alignment, hsic  # noqa: E402
 from depmax.kernels import Gaussian  # noqa: E402
 from depmax.neural import statistics  # noqa: E402
+from depmax.neural.white_hsic import white_hsic  # noqa: E402
 
 rng = np.random.default_rng(0)
 F = rng.normal(size=(30, 2))
@@ -40,6 +41,21 @@ def test_white_outputs():
 
 def test_constant_outputs_are_not_nan():
     assert torch.isfinite(statistics.whiten(torch.ones(10, 2))).all()
+
+
+@pytest.mark.parametrize("unbiased", [True, False])
+@pytest.mark.parametrize("kernel", ["gaussian", "linear"])
+def test_closed_form_and_its_gradient(kernel, unbiased):
+    factor = torch.as_tensor(Y - Y.mean(axis=0))
+    slow = torch.as_tensor(F @ [[1.0, 2.0], [0.0, 0.5]] + 3.0).requires_grad_()
+    fast = slow.detach().clone().requires_grad_()
+    K = statistics.gram(statistics.whiten(slow), kernel)
+    expected = statistics.hsic_with(K, factor, unbiased=unbiased)
+    found = white_hsic(fast, factor, kernel, unbiased=unbiased)
+    assert found.item() == pytest.approx(expected.item())
+    expected.backward()
+    (2.0 * found).backward()
+    np.testing.assert_allclose(fast.grad, 2.0 * slow.grad, atol=1e-4 * float(slow.grad.abs().max()))
 
 
 def test_gradient_is_the_numerical_one():

@@ -10,6 +10,7 @@ import torch
 from sklearn.neighbors import NearestNeighbors
 
 from depmax.neural.statistics import alignment, gram, hsic, hsic_with, whiten
+from depmax.neural.white_hsic import white_hsic
 
 #: Labelled rows from which some are held out, and the fewest that are.
 MANY_ENOUGH, FEWEST = 40, 10
@@ -113,11 +114,12 @@ class DependenceTask:
         return float(np.mean(values))
 
     def _dependence(self, rows: np.ndarray, unbiased: bool) -> Any:
-        features = whiten(self.module(self.inputs[self.labelled[rows]]))
-        K = gram(features, self.feature_kernel)
-        dependence = hsic_with(K, self.factor[rows], unbiased=unbiased) / self.scale
+        outputs, factor = self.module(self.inputs[self.labelled[rows]]), self.factor[rows]
         if self.earlier is None:
-            return dependence
+            value = white_hsic(outputs, factor, self.feature_kernel, unbiased=unbiased)
+            return value / self.scale
+        K = gram(whiten(outputs), self.feature_kernel)
+        dependence = hsic_with(K, factor, unbiased=unbiased) / self.scale
         redundant = alignment(K, gram(self.earlier[rows], self.feature_kernel))
         own = torch.sqrt(hsic(K, K, unbiased=False) + 1e-24)
         return dependence / own / (self.alpha + redundant)
