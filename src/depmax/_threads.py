@@ -58,6 +58,16 @@ def blas_threads_for_parts() -> Iterator[int]:
         yield threads
 
 
+@contextmanager
+def small_problems(small: bool) -> Iterator[None]:
+    """Keep BLAS to one thread where many ``small`` problems follow each other."""
+    if not small:
+        yield
+        return
+    with _controller().select(user_api="blas").limit(limits=1):
+        yield
+
+
 @cache
 def _controller() -> Any:
     """The libraries that are loaded, looked for once: the search takes milliseconds."""

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import linalg, sparse
 from sklearn.utils.extmath import safe_sparse_dot
 
+from depmax._threads import small_problems
 from depmax.dependence.sides import Side
 from depmax.extraction.projection import FeatureProjection, Projection, SampleProjection
 from depmax.maps._spectrum import require_semidefinite
@@ -21,6 +22,8 @@ EXACT_ROWS = 400
 #: From so many samples on a stationary kernel's values are stored in single precision.
 SINGLE_ROWS = 1500
 
+#: From so many samples on threads of BLAS gain more than they cost.
+THREAD_ROWS = 4000
 #: Up to so many columns their principal components are a cheap guess.
 COMPONENT_COLUMNS = 200
 
@@ -200,7 +203,8 @@ def grown(
     """The part of the samples' span that a method asks for, if it does and they are many."""
     if grow is None or n_samples <= EXACT_ROWS:
         return None
-    return grow(Gram(tile, n_samples, dtype, likely))
+    with small_problems(n_samples < THREAD_ROWS):
+        return grow(Gram(tile, n_samples, dtype, likely))
 
 
 def tiles_of(side: Side) -> tuple[Tile, int, Any, np.ndarray | None]:
