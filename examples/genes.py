@@ -18,7 +18,8 @@ from depmax import BAHSIC, screen
 from depmax.evaluation import stability
 
 colon = external("colon")
-X = StandardScaler().fit_transform(np.log(colon.X))
+genes = np.log(colon.to_frame()[list(colon.feature_names)])
+X = StandardScaler().set_output(transform="pandas").fit_transform(genes)
 names = np.array(colon.feature_names)
 
 screening = screen(X, colon.y)

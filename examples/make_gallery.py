@@ -18,22 +18,36 @@ HERE = Path(__file__).parent
 PAGES = HERE.parent / "docs" / "gallery"
 
 
-def page(name: str) -> str:
-    """Run an example and return its page."""
-    path = HERE / f"{name}.py"
-    source = path.read_text(encoding="utf-8")
+def words_and_code(name: str) -> tuple[list[str], str]:
+    """Paragraphs of an example's docstring, and the code after it."""
+    source = (HERE / f"{name}.py").read_text(encoding="utf-8")
     tree = ast.parse(source)
-    title, *prose, picture = (ast.get_docstring(tree) or "").split("\n\n")
-    after = tree.body[0].end_lineno or 0
-    code = "\n".join(source.splitlines()[after:]).strip()
+    code = "\n".join(source.splitlines()[tree.body[0].end_lineno :]).strip()
+    return (ast.get_docstring(tree) or "").split("\n\n"), code
+
+
+def run(name: str) -> str:
+    """What an example prints."""
     printed = io.StringIO()
     with redirect_stdout(printed):
-        runpy.run_path(str(path), run_name="__main__")
+        runpy.run_path(str(HERE / f"{name}.py"), run_name="__main__")
+    return printed.getvalue().strip()
+
+
+def page(name: str) -> str:
+    """Run an example and return its page."""
+    (title, *prose, picture), code = words_and_code(name)
     alternative = " ".join(picture.split())
-    parts = [f"# {title.rstrip('.')}", *prose, f"```python\n{code}\n```", "It prints"]
-    parts += [f"```text\n{printed.getvalue().strip()}\n```"]
-    parts += [f"![{alternative}](../images/gallery/{name}.png)"]
-    parts += [f"{alternative}\n\nThe script: [examples/{name}.py](../../examples/{name}.py)."]
+    parts = [
+        f"# {title.rstrip('.')}",
+        *prose,
+        f"```python\n{code}\n```",
+        "It prints",
+        f"```text\n{run(name)}\n```",
+        f"![{alternative}](../images/gallery/{name}.png)",
+        alternative,
+        f"The script: [examples/{name}.py](../../examples/{name}.py).",
+    ]
     return "\n\n".join(parts) + "\n"
 
 

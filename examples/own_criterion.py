@@ -6,11 +6,11 @@ direction of largest covariance with the target. Suppose one target in ten was t
 of a hundred: covariance then follows the misprints. The criterion below takes the covariance with
 the *ranks* of the target, which a misprint can move only so far.
 
-(Diabetes progression of 442 patients, which comes with scikit-learn; a quarter of the patients is
-held out and keeps its true targets.)
+(Diabetes progression of 442 patients, which comes with scikit-learn; 60 patients to learn from,
+the others are held out and keep their true targets; means of 20 splits.)
 
 Correlation of the first feature with the true target of the held-out patients: the criterion of
-ranks keeps it, PLS loses it as misprints grow.
+ranks keeps it, PLS loses part of it from a factor of ten on.
 """
 
 import matplotlib.pyplot as plt
@@ -42,7 +42,8 @@ for factor in factors:
             wrong = np.random.default_rng(seed).random(len(typed)) < 0.1
             typed[wrong] *= factor
             model = DeflationFeatures(1, criterion=criterion).fit(X_train, typed)
-            values.append(np.corrcoef(model.transform(X_test)[:, 0], y_test)[0, 1])
+            correlation = np.corrcoef(model.transform(X_test)[:, 0], y_test)[0, 1]
+            values.append(abs(correlation))  # the sign of a feature is arbitrary
         found[name].append(np.mean(values))
 
 print("correlation of the first feature with the true target, held-out patients")

@@ -1,0 +1,62 @@
+"""The worked examples run, and their pages show the code as it is."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("matplotlib")
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples"
+PAGES = sorted(path.stem for path in (ROOT / "docs" / "gallery").glob("*.md"))
+NAMES = [name for name in PAGES if name != "README"]
+#: Those that need no other data than what comes with depmax or scikit-learn.
+ALONE = ["own_criterion", "own_kernel", "promoters", "semi_supervised"]
+
+
+@pytest.fixture(autouse=True)
+def _as_a_script(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    monkeypatch.delitem(sys.modules, "gallery", raising=False)
+    monkeypatch.setenv("DEPMAX_PICTURES", str(tmp_path))
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_runs_without_other_data(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("DEPMAX_DATA", raising=False)
+    import matplotlib.pyplot as plt
+
+    runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
+    plt.close("all")
+    assert capsys.readouterr().out
+    assert (tmp_path / f"{name}.png").stat().st_size > 1000
+
+
+@pytest.mark.parametrize("name", sorted(set(NAMES) - set(ALONE)))
+def test_says_what_to_do_without_the_data(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DEPMAX_DATA", raising=False)
+    with pytest.raises(SystemExit, match="DEPMAX_DATA is not set"):
+        runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_page_shows_the_script(name: str) -> None:
+    shared = runpy.run_path(str(EXAMPLES / "make_gallery.py"))
+    prose, code = shared["words_and_code"](name)
+    page = (ROOT / "docs" / "gallery" / f"{name}.md").read_text(encoding="utf-8")
+    assert f"```python\n{code}\n```" in page, "run examples/make_gallery.py"
+    assert all(paragraph in page for paragraph in prose[1:-1]), "run examples/make_gallery.py"
+    (picture,) = re.findall(r"!\[[^]]+\]\(([^)]+)\)", page)
+    assert (ROOT / "docs" / "gallery" / picture).is_file()
+
+
+def test_the_index_lists_every_page() -> None:
+    index = (ROOT / "docs" / "gallery" / "README.md").read_text(encoding="utf-8")
+    assert sorted(re.findall(r"\((\w+)\.md\)", index)) == NAMES
