@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from depmax.selection.changes.explicit import explicit_scores
+from depmax.selection.changes.inner_products import InnerProducts
 from depmax.selection.changes.pair_weights import PairWeights, pair_weights
 from depmax.selection.changes.problem import Change, Outcome, Problem
 
@@ -145,13 +146,12 @@ def _sums(
     problem: Problem, gamma: float, change: Change, series: Series
 ) -> tuple[float, np.ndarray]:
     """Σ W and the change by each column; W is made strip by strip."""
-    base = problem.centred[change.base]  # one row per column
-    norms = gamma * np.einsum("ji,ji->i", base, base, dtype=np.float64)
-    norms = norms.astype(base.dtype)
-    scaled = base * base.dtype.type(2.0 * gamma)
+    products = InnerProducts.of(problem, change.base)
+    norms = (gamma * products.norms).astype(problem.dtype)
 
     def fill(rows: slice, columns: slice, out: np.ndarray) -> None:
-        np.matmul(scaled[:, rows].T, base[:, columns], out=out)
+        products.fill(rows, columns, out)
+        out *= problem.dtype.type(2.0 * gamma)
         out -= norms[rows, np.newaxis]
         out -= norms[np.newaxis, columns]
         np.minimum(out, 0.0, out=out)
