@@ -11,6 +11,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from _ica_page import regressions
+from _markdown import DASH, markdown_head, markdown_line
+from _thesis_page import accuracies, web_pages, with_graph
+
 from depmax.evaluation.reproduce import read_csv
 
 Row = dict[str, Any]
@@ -18,14 +22,16 @@ Row = dict[str, Any]
 #: Numbers of samples that the page shows; the picture has all.
 SIZES = (40, 80, 160, 400)
 PROBLEMS = {"xor": "XOR", "classes": "four classes", "regression": "regression"}
-DASH = "–"
 
 
 def fill_page(page: Path, results: Path) -> None:
     """Replace every table of the page by what the files of results hold."""
     text = page.read_text(encoding="utf-8")
     for name, make in TABLES.items():
-        lines = make(read_csv(results / f"{name}.csv"))
+        rows = read_csv(results / f"{name}.csv")
+        if not rows:  # not run
+            continue
+        lines = make(rows)
         table = "\n".join([f"<!-- {name} -->", *lines, f"<!-- end of {name} -->"])
         marked = re.compile(f"<!-- {name} -->\n.*?<!-- end of {name} -->", re.DOTALL)
         if len(marked.findall(text)) != 1:
@@ -59,16 +65,6 @@ def side_by_side(rows: Sequence[Row]) -> list[str]:
     return lines
 
 
-def markdown_head(names: Sequence[str]) -> list[str]:
-    """First two lines of a table."""
-    return [markdown_line(names), "|" + "---|" * len(names)]
-
-
-def markdown_line(cells: Sequence[str]) -> str:
-    """One line of a table."""
-    return "| " + " | ".join(cells) + " |"
-
-
 def _cell(row: Row) -> str:
     parts = [part for part in (_published(row), _ours(row)) if part]
     if row["ours"] is None and parts:
@@ -97,4 +93,13 @@ TABLES: dict[str, Callable[[Sequence[Row]], list[str]]] = {
     "bahsic_artificial": artificial,
     "bahsic_table1": side_by_side,
     "bahsic_microarrays": side_by_side,
+    "ica_linear": regressions,
+    "ica_nonlinear": regressions,
+    "ica_housing": regressions,
+    "ica_orange_juice": regressions,
+    "thesis_linear": accuracies,
+    "thesis_gaussian": accuracies,
+    "thesis_semisupervised": with_graph,
+    "thesis_yahoo": web_pages,
+    "thesis_promoters": accuracies,
 }

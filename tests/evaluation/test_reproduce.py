@@ -13,6 +13,7 @@ from sklearn.svm import LinearSVC
 
 from depmax.datasets import available, load
 from depmax.evaluation.reproduce import (
+    Results,
     Table,
     bahsic_artificial,
     bahsic_microarrays,
@@ -24,6 +25,7 @@ from depmax.evaluation.reproduce import (
     register,
     save_csv,
     tables,
+    whole,
 )
 from depmax.evaluation.reproduce.figures import compared, published
 from depmax.evaluation.reproduce.protocol import Fold, folds, gaussian_machine, overlap
@@ -133,6 +135,60 @@ def test_saved_rows_come_back_and_are_replaced_by_set(tmp_path):
     assert [file.name for file in path.parent.iterdir()] == ["table.csv"]
 
 
+def _toy(quick, n_jobs, datasets, n_splits=3):
+    """Two sets of two rows; the second set fails before its last row."""
+    yield from whole(compared("a", m, [1.0] * n_splits, n_splits=n_splits) for m in "xy")
+    yield compared("b", "x", [2.0] * n_splits, n_splits=n_splits)
+    raise KeyboardInterrupt
+
+
+TOY = Table("toy", "", "", _toy, ("dataset", "method", "ours", "n_splits"), n_splits=3)
+
+
+def test_a_set_is_kept_as_soon_as_it_is_complete(tmp_path):
+    path = tmp_path / "toy.csv"
+    results, lines = Results(TOY, path), []
+
+    def report(row):
+        results.add(row)
+        lines.append(len(read_csv(path)))
+
+    with pytest.raises(KeyboardInterrupt):
+        TOY.run(report=report)
+    assert lines == [0, 2, 2]
+    assert [row["dataset"] for row in read_csv(path)] == ["a", "a"]
+    results.save()
+    assert len(read_csv(path)) == 3
+
+
+def test_value_of_every_split_is_kept_beside(tmp_path):
+    table = replace(TOY, paired=("dataset", "method", "values"))
+    results = Results(table, tmp_path / "toy.csv", tmp_path / "splits.csv")
+    row = {"dataset": "a", "method": "x", "ours": 1.5, "n_splits": 2, "last": False}
+    results.add(row | {"values": [1.0, 2.0]})
+    results.add(row | {"dataset": "b", "ours": None, "values": None, "last": True})
+    assert read_csv(tmp_path / "splits.csv") == [
+        {"dataset": "a", "method": "x", "values": "1 2"},
+    ]
+    assert len(read_csv(tmp_path / "toy.csv")) == 2
+
+
+def test_fewer_splits_are_asked_for_by_number():
+    rows = []
+    with pytest.raises(KeyboardInterrupt):
+        TOY.run(report=rows.append, n_splits=2)
+    assert [row["n_splits"] for row in rows] == [2, 2, 2]
+    assert [row["last"] for row in rows] == [False, True, False]
+    with pytest.raises(ValueError, match="from 1 to 3 for toy, got 4"):
+        TOY.run(n_splits=4)
+    with pytest.raises(ValueError, match="no repeated splits"):
+        tables()["bahsic_table1"].run(n_splits=2)
+    assert {name for name, table in tables().items() if table.n_splits} >= {
+        *(f"thesis_{part}" for part in ("gaussian", "linear", "promoters", "yahoo")),
+        "ica_housing",
+    }
+
+
 def test_printed_table_is_aligned(capsys):
     table = Table("t", "Title", "Source", lambda *_: iter(()), ("dataset", "ours"))
     print_table(table, [compared("long name", "m", [1.25]), compared("b", "m", None)])
@@ -176,7 +232,7 @@ def test_large_sets_are_sampled_with_as_many_of_every_class():
 def test_quick_table1_on_a_bundled_set():
     reported = []
     rows = tables()["bahsic_table1"].run(quick=True, datasets=["wine"], report=reported.append)
-    assert rows == reported
+    assert [row | {"last": row is rows[-1]} for row in rows] == reported
     assert [row["method"] for row in rows] == list(bahsic_table1.METHODS)
     ours = {row["method"]: row["ours"] for row in rows}
     assert all(value < 15 for value in ours.values() if value is not None)
@@ -237,7 +293,10 @@ def test_the_page_shows_the_results(script, tmp_path, monkeypatch):
         written.read_text(encoding="utf-8"),
         flags=re.DOTALL,
     )
-    assert "| stale |" in stale
+    shown = re.findall(r"<!-- end of (\w+) -->", stale)
+    assert stale.count("| stale |") == len(shown)
+    run = {file.stem for file in (script.parent / "results").glob("*.csv")} & set(tables())
+    assert set(shown) == run == run & set(page.TABLES)
     copy.write_text(stale, encoding="utf-8")
     page.fill_page(copy, script.parent / "results")
     tables_of = [

@@ -43,8 +43,8 @@ def test_the_best_choice_counts():
 def test_linear_table_ranks_the_methods(monkeypatch):
     monkeypatch.setattr(ica_regressors, "HIDDEN", (2,))
     monkeypatch.setattr(ica_regressors, "DEGREES", (1,))
-    monkeypatch.setattr(ica_tables, "QUICK_SPLITS", 1)
-    rows = tables()["ica_linear"].run(quick=True)
+    rows = tables()["ica_linear"].run(quick=True, n_splits=1)
+    assert {row["n_splits"] for row in rows} == {1}
     ours = {row["method"]: row["ours"] for row in rows}
     assert ours["ICA-FX"] < 0.2
     assert ours["PCA"] > 1.0
@@ -58,3 +58,5 @@ def test_missing_data_are_noted(monkeypatch):
     assert all(row["ours"] is None and "DEPMAX_DATA" in row["note"] for row in rows)
     with pytest.raises(ValueError, match="no data set"):
         tables()["ica_housing"].run(datasets=["wine"])
+    with pytest.raises(ValueError, match="no repeated splits"):
+        tables()["ica_orange_juice"].run(n_splits=2)  # it has a split of its own

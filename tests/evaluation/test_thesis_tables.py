@@ -219,12 +219,13 @@ def test_a_set_that_is_not_at_hand_has_published_figures_only():
 
 # --- a short run ----------------------------------------------------------------------------------
 def test_promoters_in_short(monkeypatch, tmp_path):
-    monkeypatch.setattr(thesis_promoters, "QUICK_SPLITS", 2)
     monkeypatch.setattr(thesis_promoters, "MOST_FEATURES", 4)
     table = tables()["thesis_promoters"]
     rows = []
-    shown = table.run(quick=True, datasets=["linear"], report=rows.append)
+    shown = table.run(quick=True, datasets=["linear"], report=rows.append, n_splits=2)
     assert len(rows) == 3 * 6
+    assert [row["last"] for row in rows] == [False] * 17 + [True]
+    assert {row["n_splits"] for row in shown} == {2}
     assert all(set(row) == set(table.columns) for row in shown)
     for row in rows:
         assert 0.4 < row["ours"] < 1
