@@ -55,7 +55,14 @@ class Blocks:
         """Results of every block, in order; several blocks are shared out among threads."""
         if len(self.rows) == 1:
             return [work(self._whole)]
-        return map_threads(lambda rows: work(self._problem(rows)), self.rows, self.n_jobs)
+        return map_threads(lambda rows: self._visit(work, rows), self.rows, self.n_jobs)
+
+    def _visit(self, work: Callable[[Problem], Result], rows: Any) -> Result:
+        problem = self._problem(rows)
+        try:
+            return work(problem)
+        finally:
+            problem.forget()
 
     @property
     def weights(self) -> np.ndarray:

@@ -160,12 +160,14 @@ def _sums(
     chunks = series.chunks(problem.n_threads)
     changes = np.zeros(len(series.columns))
     total = 0.0
-    for pairs in pair_weights(problem, fill):
+    pairs_of_rows = 0.5 * float(problem.weights.n_samples) ** 2
+    for pairs in pair_weights(problem, fill, pairs_of_rows * len(products.changed)):
         total += pairs.total
 
         def work(chunk: np.ndarray, pairs: PairWeights = pairs) -> np.ndarray:
             return series.factors(problem, chunk).changes(pairs, len(chunk))
 
-        for chunk, part in zip(chunks, problem.over(work, chunks), strict=True):
+        effort = pairs_of_rows * float(np.sum(series.needed + 1))
+        for chunk, part in zip(chunks, problem.over(work, chunks, effort), strict=True):
             changes[chunk] += part
     return total, changes

@@ -39,17 +39,21 @@ class PairWeights:
         return sums
 
 
-def pair_weights(problem: Problem, fill_kernel: FillKernel) -> Iterator[PairWeights]:
-    """W strip by strip, each in the place of the one before."""
+def pair_weights(
+    problem: Problem, fill_kernel: FillKernel, effort: float = np.inf
+) -> Iterator[PairWeights]:
+    """W strip by strip, each in the place of the one before; ``effort`` is that of all of K."""
     thin = problem.weights.strips()
     m = problem.weights.n_samples
     height = max(FEWEST, ENTRIES // max(m, 1))
     at_a_time = max(1, height // (thin[0].stop - thin[0].start))
     for first in range(0, len(thin), at_a_time):
-        yield _strip(problem, fill_kernel, thin[first : first + at_a_time])
+        yield _strip(problem, fill_kernel, thin[first : first + at_a_time], effort)
 
 
-def _strip(problem: Problem, fill_kernel: FillKernel, thin: Sequence[slice]) -> PairWeights:
+def _strip(
+    problem: Problem, fill_kernel: FillKernel, thin: Sequence[slice], effort: float
+) -> PairWeights:
     m, start, stop = problem.weights.n_samples, thin[0].start, thin[-1].stop
     values = problem.space(stop - start, m - start)
 
@@ -65,7 +69,7 @@ def _strip(problem: Problem, fill_kernel: FillKernel, thin: Sequence[slice]) -> 
         ends[rows] += part.sum(axis=1)
         return total, ends
 
-    parts = problem.over(fill, thin)
+    parts = problem.over(fill, thin, effort)
     ends = np.sum([part for _, part in parts], axis=0).astype(problem.dtype)
     blocks = list(_triangle(thin))
     if stop < m:

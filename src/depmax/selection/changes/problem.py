@@ -16,6 +16,8 @@ from depmax.selection.weights import TargetWeights
 
 #: Pairs of rows up to which the weights are kept from round to round (a constant 64 MB at most).
 KEPT = 2**24
+#: Multiplications and additions that take longer than waking threads does.
+WORTH_THREADS = 10**8
 #: Rows that are turned into columns at a time.
 ROWS = 256
 
@@ -82,9 +84,19 @@ class Problem:
         """Threads that work at a time."""
         return int(effective_n_jobs(self.n_jobs))
 
-    def over(self, work: Callable[[Part], Result], parts: Sequence[Part]) -> list[Result]:
-        """Results of independent parts, in order."""
-        return map_threads(work, parts, self.n_jobs)
+    def forget(self) -> None:
+        """Drop everything that was kept for later rounds."""
+        for name in ("ranges", "centred", "_strips", "_space", "_inner_products"):
+            self.__dict__.pop(name, None)
+
+    def over(
+        self, work: Callable[[Part], Result], parts: Sequence[Part], effort: float = np.inf
+    ) -> list[Result]:
+        """Results of independent parts, in order; in threads where the ``effort`` is worth it.
+
+        The effort is a number of multiplications and additions.
+        """
+        return map_threads(work, parts, self.n_jobs if effort >= WORTH_THREADS else 1)
 
 
 @dataclass(frozen=True)
