@@ -23,7 +23,7 @@ train, test = slice(0, 1554), slice(1554, None)
 terms = TfidfVectorizer(min_df=3, sublinear_tf=True, stop_words="english")
 X_train, X_test = terms.fit_transform(news.X[train]), terms.transform(news.X[test])
 words = terms.get_feature_names_out()
-print(f"{X_train.shape[0]} texts, {X_train.shape[1]} terms, {X_train.nnz} of them not zero")
+print(f"{X_train.shape[0]} texts, {X_train.shape[1]} terms, {X_train.nnz} cells that are not zero")
 
 select = BAHSIC(1, kernel="linear", interactions=None).fit(X_train, news.y[train])
 order = np.argsort(select.ranking_)  # one fit ranks all terms

@@ -6,11 +6,11 @@ import itertools
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 
-from depmax import hsic_test
+from depmax import hsic_test, screen
 from depmax.dependence import null
-from depmax.dependence.null import permutation_law, spread, u_centred
+from depmax.dependence.null import PermutationLaw, permutation_law, spread, u_centred
 from depmax.dependence.sides import read_side
 from depmax.dependence.tails import ChiSquareMixture
 from depmax.kernels import Delta, Gaussian, Kernel, Linear
@@ -125,3 +125,22 @@ def test_saddlepoint_of_a_gamma_and_of_a_normal() -> None:
     skewness = gamma.third / gamma.variance**1.5
     expected = stats.pearson3.sf(6.0 / np.sqrt(2.0), skewness)
     assert gamma.sf(6.0) == pytest.approx(expected, rel=0.02)
+
+
+def test_leading_weights_that_missed_the_rare_values() -> None:
+    """Weights too small for the skewness are not believed: the gamma law is, and nothing breaks."""
+    believed = PermutationLaw(1.0, 3.9)
+    for weights in ((5e-14, 8e-18), (0.2,)):
+        assert PermutationLaw(1.0, 3.9, weights).sf(2.2) == believed.sf(2.2)
+    tiny = ChiSquareMixture(np.array([5e-14]), 1.0, 0.0)  # next to normal
+    np.testing.assert_allclose(tiny.sf(2.2), special.ndtr(-2.2), rtol=1e-6)
+
+
+@pytest.mark.parametrize("rare", [3, 11, 40])
+def test_columns_of_rare_values_are_screened(rare: int) -> None:
+    """As the terms of texts: nearly all zero."""
+    rng = np.random.default_rng(rare)
+    column, y = np.zeros(1500), (rng.random(1500) < 0.07).astype(int)
+    column[rng.choice(1500, rare, replace=False)] = rng.uniform(0.05, 0.4, size=rare)
+    (pvalue,) = screen(column[:, np.newaxis], y).pvalues
+    assert 0.0 < pvalue <= 1.0

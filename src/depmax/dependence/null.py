@@ -64,7 +64,9 @@ class PermutationLaw:
         if self.scale == 0.0:
             return 1.0
         z = value / self.scale
-        if z > TAIL and self.weights:
+        # Σ8w³ ≤ 4 max(w) Σ2w²: weights too small for the skewness are not the leading ones, which
+        # a few rows of a column with rare values may miss
+        if z > TAIL and self.weights and 4.0 * self.weights[0] >= self.skewness:
             weights = np.array(self.weights)
             variance = 1.0 - 2.0 * float(np.sum(weights**2))
             third = self.skewness - 8.0 * float(np.sum(weights**3))

@@ -25,11 +25,11 @@ class ChiSquareMixture:
 
         Lugannani and Rice (1980); relative errors are a few per cent however small the tail.
         """
-        limit = self._limit()
-        root = optimize.brentq(
-            lambda share: self._derivative(share * limit, 1) - value, 1e-12, 1.0 - 1e-12, xtol=1e-14
-        )
-        s = root * limit
+        # K' is convex: K'(s) ≥ K''(0)s bounds s, also where weights are so small that the limit,
+        # 1 over the largest, is out of all proportion
+        most = (1.0 + 1e-9) * value / self._derivative(0.0, 2)
+        end = min((1.0 - 1e-12) * self._limit(), most)
+        s = optimize.brentq(lambda s: self._derivative(s, 1) - value, 0.0, end, xtol=1e-14 * end)
         r = np.sqrt(max(2.0 * (s * value - self._cumulant(s)), 0.0))
         q = s * np.sqrt(self._derivative(s, 2))
         tail = special.ndtr(-r) + np.exp(-0.5 * r**2) / np.sqrt(2.0 * np.pi) * (1.0 / q - 1.0 / r)
