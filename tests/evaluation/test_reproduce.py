@@ -295,8 +295,9 @@ def test_the_page_shows_the_results(script, tmp_path, monkeypatch):
     )
     shown = re.findall(r"<!-- end of (\w+) -->", stale)
     assert stale.count("| stale |") == len(shown)
-    run = {file.stem for file in (script.parent / "results").glob("*.csv")} & set(tables())
-    assert set(shown) == run == run & set(page.TABLES)
+    run = {file.stem for file in (script.parent / "results").glob("*.csv")}
+    assert set(shown) == run & set(page.TABLES)
+    assert {name for name in tables() if name.startswith("thesis")} <= set(shown)
     copy.write_text(stale, encoding="utf-8")
     page.fill_page(copy, script.parent / "results")
     tables_of = [
