@@ -52,7 +52,7 @@ def _placed(integral: np.ndarray, step: int) -> Iterator[np.ndarray]:
                 broad = blocks.shape[2] - (pattern.shape[1] - 1) * wide
                 if tall < 1 or broad < 1:
                     continue
-                yield sum(  # type: ignore[misc]
+                yield sum(
                     sign * blocks[:, i * high :, j * wide :][:, :tall:step, :broad:step]
                     for (i, j), sign in np.ndenumerate(pattern)
                 )
