@@ -85,3 +85,12 @@ def test_faces(monkeypatch):
     assert all(row["n_features"] in (2, 5) for row in rows[1:])
     with pytest.raises(ValueError, match="no set named"):
         tables()["sparse_pls_faces"].run(datasets=["iris"])
+
+
+def test_near_copies_are_no_test_images():
+    images = Faces.X[:4]
+    copies = 2 * images[:2] + 1
+    nearest = sparse_pls_faces._nearest(np.vstack([copies, Faces.X[10:12]]), images)
+    np.testing.assert_allclose(nearest[:2], 1)
+    expected = np.corrcoef(Faces.X[10:12], images)[:2, 2:].max(axis=1)
+    np.testing.assert_allclose(nearest[2:], expected)

@@ -28,7 +28,12 @@ SIDE = 19
 WIDTHS = (0.25, 0.5, 1.0)
 PENALTIES = (0.25, 1.0, 4.0, 16.0, 64.0)
 FOLDS = 3
-NOTE = "area on training images that were left out; the paper's test images are not at hand"
+#: Images that correlate more than this with one that was learnt from are not tested on.
+NEAR_COPY = 0.95
+NOTE = (
+    "tested on training images left out, without near copies of those learnt from: far easier than "
+    "the paper's test images, which are not at hand"
+)
 
 
 @dataclass(frozen=True)
@@ -82,6 +87,7 @@ def as_row(ranking: Ranking) -> Row:
         DATASET,
         ranking.method,
         [ranking.area],
+        missing_area=1 - ranking.area,
         false_positives=ranking.false_rate(),
         n_features=ranking.n_features,
         published_n_features=published(NAME)["n_features"].get(ranking.method),
@@ -92,7 +98,8 @@ def as_row(ranking: Ranking) -> Row:
 def rankings(pixels: np.ndarray, y: np.ndarray, plan: Plan) -> Iterator[Ranking]:
     """The machine on the kernel itself, then on the features of every extractor."""
     order = np.random.default_rng(0).permutation(len(y))
-    train, test = np.split(order, [plan.n_train])
+    train, others = np.split(order, [plan.n_train])
+    test = others[_nearest(pixels[others], pixels[train]) <= NEAR_COPY]
     first, second = described(pixels[train], pixels[test])
     inside = first @ first.T  # inner products of rows of unit length
     inner = slice(0, plan.n_inner)
@@ -120,6 +127,15 @@ def described(train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, np.ndarr
     scaler = StandardScaler().fit(raw[0])
     first, second = (normalize(scaler.transform(rows)) for rows in raw)
     return first, second
+
+
+def _nearest(pixels: np.ndarray, references: np.ndarray) -> np.ndarray:
+    """Largest correlation of an image with one of the references."""
+    first, second = (
+        normalize(rows - rows.mean(axis=1, keepdims=True)) for rows in (pixels, references)
+    )
+    largest: np.ndarray = (first @ second.T).max(axis=1)
+    return largest
 
 
 def _gaussian(products: np.ndarray, width: float) -> np.ndarray:
@@ -187,6 +203,6 @@ register(
         "Sparse PLS paper, Figure 6: area under the ROC curve on faces",
         published(NAME)["source"],
         stream,
-        (*COLUMNS, "false_positives", "n_features", "published_n_features", "note"),
+        (*COLUMNS, "missing_area", "false_positives", "n_features", "published_n_features", "note"),
     )
 )
