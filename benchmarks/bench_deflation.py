@@ -142,6 +142,7 @@ def main() -> None:
     parser.add_argument("--features", type=int, default=50, help="features of SMA and SMC")
     parser.add_argument("--no-save", action="store_true", help="only print")
     options = parser.parse_args()
+    # peers' own use of interfaces that their dependencies announce to change
     warnings.filterwarnings("ignore", category=FutureWarning)
     rates = common.machine()
     linear = time_linear(options.rows, 100)

@@ -19,7 +19,7 @@ DATA = """
     import contextlib, io, os, time, warnings
     import numpy as np
 
-    warnings.simplefilter("ignore")
+    warnings.simplefilter("ignore")  # the peer's own
     rng = np.random.default_rng(0)
     X = rng.standard_normal(({m}, {d}))
     score = X[:, 0] + X[:, 1] ** 2 + X[:, 2] + np.tanh(2 * X[:, 3]) + 0.3 * rng.standard_normal({m})

@@ -168,7 +168,7 @@ def limit(n: int, rates: dict[str, float], fourier: bool = False) -> float:
 # --- memory ---------------------------------------------------------------------------------------
 SETUP = """
 import warnings
-warnings.simplefilter("ignore")
+warnings.simplefilter("ignore")  # those of peers at import and use
 import numpy as np
 {imports}
 rng = np.random.default_rng(0)

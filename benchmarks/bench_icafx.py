@@ -68,6 +68,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
     m, d, threads = options.samples, options.features, options.threads
+    # fits are stopped after a set number of steps on purpose
     warnings.simplefilter("ignore", ConvergenceWarning)
     X, y = make_data(m, d)
     with threadpool_limits(threads):

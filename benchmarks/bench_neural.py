@@ -90,6 +90,7 @@ def main() -> None:
     parser.add_argument("--features", type=int, default=50)
     parser.add_argument("--batch", type=int, default=256)
     options = parser.parse_args()
+    # fits are stopped after a set number of steps on purpose
     warnings.simplefilter("ignore", ConvergenceWarning)
     ours, plain = epoch_seconds(options.samples, options.features, options.batch)
     table(

@@ -37,7 +37,7 @@ def _py_hsic_lasso(X: np.ndarray, y: np.ndarray) -> np.ndarray:
 
     peer = Peer()
     with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+        warnings.simplefilter("ignore")  # the peer's own
         peer.input(X, y)
         peer.classification(TOP, B=20, M=3, n_jobs=1)
     return np.asarray(peer.get_index())[:TOP]

@@ -145,7 +145,7 @@ def test_repr_is_short(name, text):
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 @pytest.mark.parametrize("name", ["abalone", "promoters", "wine"])
 def test_to_frame(name, library):
-    pytest.importorskip(library)
+    pytest.importorskip(library, reason="needs a data frame library")
     data = load(name)
     frame = data.to_frame(library)
     assert type(frame).__module__.startswith(library)
@@ -155,7 +155,7 @@ def test_to_frame(name, library):
 
 
 def test_to_frame_gives_each_column_its_type():
-    pl = pytest.importorskip("polars")
+    pl = pytest.importorskip("polars", reason="needs a data frame library")
     frame = load("abalone").to_frame("polars")
     assert frame.schema["Sex"] == pl.String
     assert frame.schema["Length"] == pl.Float64
@@ -222,7 +222,7 @@ def test_external_one_feature_is_still_two_dimensional(folder):
 
 
 def test_external_label_columns_are_one_target(folder):
-    pytest.importorskip("polars")
+    pytest.importorskip("polars", reason="needs a data frame library")
     write(folder, "many", "a,label_red,label_blue\n1,0,1\n2,1,1\n")
     data = load_external("many")
     assert data.X.shape == (2, 1)

@@ -358,7 +358,7 @@ def test_frames_in_frames_out(library: str) -> None:
 
 
 def test_a_category_with_two_levels_is_one_indicator() -> None:
-    pd = pytest.importorskip("pandas")
+    pd = pytest.importorskip("pandas", reason="needs a data frame library")
     frame = pd.DataFrame({"a": X[:, 0], "b": pd.Categorical(np.where(X[:, 3] > 0, "v", "u"))})
     found = screen_pairs(frame, TARGETS["binary"], random_state=0)
     plain = screen_pairs(X[:, [0, 3]], TARGETS["binary"], random_state=0)
@@ -371,7 +371,7 @@ def test_a_pair_of_categories_scores_by_its_best_levels(
     kind: str, tile: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every level as a column of its own; the best p-value times the number of combinations."""
-    pd = pytest.importorskip("pandas")
+    pd = pytest.importorskip("pandas", reason="needs a data frame library")
     monkeypatch.setattr(module, "TILE", tile)
     codes = {"u": fixed.integers(0, 3, M), "v": fixed.integers(0, 4, M)}
     frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 2]})
@@ -398,7 +398,7 @@ def test_a_pair_of_categories_scores_by_its_best_levels(
 
 
 def test_interactions_with_categories_are_found_and_confirmed() -> None:
-    pd = pytest.importorskip("pandas")
+    pd = pytest.importorskip("pandas", reason="needs a data frame library")
     local = np.random.default_rng(5)
     rows, colour = local.normal(size=(300, 10)), local.integers(0, 4, 300)
     shape = local.integers(0, 3, 300)
@@ -417,7 +417,7 @@ def test_interactions_with_categories_are_found_and_confirmed() -> None:
 
 
 def test_main_effects_of_categories_do_not_leak() -> None:
-    pd = pytest.importorskip("pandas")
+    pd = pytest.importorskip("pandas", reason="needs a data frame library")
     rejected = 0
     for seed in range(10):
         local = np.random.default_rng(seed)

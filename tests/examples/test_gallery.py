@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("matplotlib")
+pytest.importorskip("matplotlib", reason="the examples draw pictures: needs the extra plot")
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"

@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils import get_tags
 
 from depmax import maps
-from depmax.kernels import Columns, Delta, Gaussian, Laplace
+from depmax.kernels import Columns, Delta, Gaussian, Laplace, Subsequence
 from depmax.maps import FeatureMap
 
 MAPS = [
@@ -248,9 +248,8 @@ def test_precomputed_matrix_is_split_on_both_sides(part, X):
 
 @pytest.mark.parametrize("part", GENERAL)
 def test_strings(part):
-    kernels = pytest.importorskip("depmax.kernels.subsequence")
     words = ["banana", "bandana", "cabana", "anchor", "ancient", "orient", "band", "cab"]
-    kernel = kernels.Subsequence(2, 0.5)
+    kernel = Subsequence(2, 0.5)
     estimator = make(part, 8, kernel=kernel)
     tags = get_tags(estimator).input_tags
     assert tags.string
@@ -265,12 +264,11 @@ def test_strings(part):
 
 @pytest.mark.parametrize("part", GENERAL)
 def test_strings_beside_numbers(part, X):
-    kernels = pytest.importorskip("depmax.kernels.subsequence")
     words = ["banana", "bandana", "cabana", "anchor", "ancient", "orient", "band", "cab"]
     frame = pl.DataFrame({"word": words, "size": X[:8, 0]})
-    kernel = Columns([("text", kernels.Subsequence(2, 0.5), "word"), ("n", Gaussian(1.0), "size")])
+    kernel = Columns([("text", Subsequence(2, 0.5), "word"), ("n", Gaussian(1.0), "size")])
     features = make(part, 8, kernel=kernel).fit_transform(frame)
-    oracle = kernels.Subsequence(2, 0.5)(words) * Gaussian(1.0)(X[:8, :1])
+    oracle = Subsequence(2, 0.5)(words) * Gaussian(1.0)(X[:8, :1])
     np.testing.assert_allclose(features @ features.T, oracle, atol=1e-9)
 
 

@@ -360,6 +360,7 @@ class TestFunctions:
         np.testing.assert_allclose(found.scores_, F)
         np.testing.assert_allclose(found.pvalues_adjusted_, stats.false_discovery_control(p))
 
+    # what scikit-learn's f_classif itself says about a constant column
     @pytest.mark.filterwarnings("ignore:Features .* are constant", "ignore:invalid value")
     def test_nan_ranks_last(self, X, labels):
         X[:, 0] = 3.0

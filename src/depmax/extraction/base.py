@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
-from numbers import Integral, Real
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
@@ -19,7 +19,7 @@ from depmax._inputs import read_target
 from depmax.dependence.resolve import maximizer
 from depmax.dependence.sides import Side, read_target_side, require_equal_length
 from depmax.extraction.coordinates import Coordinates, FeatureCoordinates, coordinates_of
-from depmax.extraction.how_many import by_prediction, enough, most_components, take_rows
+from depmax.extraction.how_many import by_prediction, most_components, take_rows
 from depmax.extraction.labels import Labels
 from depmax.extraction.loadings import coordinate_names, loadings
 from depmax.extraction.points import points_of
@@ -33,6 +33,7 @@ from depmax.extraction.reading import (
     read_rows,
     read_training,
 )
+from depmax.extraction.wanted import AtMost, Possible, Wanted, most_possible, read_wanted
 from depmax.kernels import Capabilities, KernelLike, Precomputed
 from depmax.kernels.base import Choose
 from depmax.pencils import Basis, Directions, Gram, Space, signs
@@ -46,17 +47,16 @@ def _is_linear(extractor: DependenceExtractor) -> bool:
 
 @dataclass(frozen=True)
 class Fitted:
-    """The training samples, the directions found, and how features are returned."""
+    """What ``fit`` knows of the features of the training rows."""
 
-    space: Space
-    directions: np.ndarray  # shape (s, k)
+    make_features: Callable[[], np.ndarray]
     dtype: np.dtype
-    complete: bool  # whether the space holds all rows of X
+    complete: bool  # whether these are all rows of X
 
     @property
     def features(self) -> np.ndarray:
-        """Features of the samples in the space."""
-        return self.space.features(self.directions).astype(self.dtype, copy=False)
+        """Features of the training rows."""
+        return self.make_features().astype(self.dtype, copy=False)
 
 
 class DependenceExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -255,16 +255,20 @@ class DependenceExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
     def _carriers(self, side: Side, target: Any) -> int:
         """Number of components that may carry dependence, of which a share may be asked for."""
-        return _limit(side)
+        return most_possible(side)
+
+    def _wanted(self) -> Wanted:
+        """How many components were asked for."""
+        return read_wanted(self.n_components, type(self).__name__)
 
     def _check_parameters(self) -> None:
         """Refuse parameters that do not depend on the data."""
 
     # --- what it inherits ------------------------------------------------------------------------
-    def _learn(self, X: Any, y: Any, at_most: int | None = None) -> Fitted:
-        """Fit; with ``at_most`` so many components, or as many as there are."""
+    def _learn(self, X: Any, y: Any, wanted: Wanted | None = None) -> Fitted:
+        """Fit, with another number of components than ``n_components`` if one is given."""
         self._check_parameters()
-        self._check_n_components()
+        wanted = wanted or self._wanted()
         labels = self._read_labels(y)
         training = read_training(self, X, self.kernel)
         if labels is not None:
@@ -275,25 +279,23 @@ class DependenceExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         # A kernel matrix that was passed as X is not kept.
         self.kernel_ = Precomputed() if precomputed else side.kernel
         target = self._prepare(side, labels)
-        asked = at_most is None and isinstance(self.n_components, Integral)
-        if asked:
-            count = int(self.n_components)
-            self._require_possible(side, count)
-        elif at_most is not None:
-            count = min(at_most, _limit(side))
-        elif isinstance(self.n_components, str):
-            count = min(self._choose_count(X, y, side), _limit(side))
-        else:
-            count = max(1, min(self._carriers(side, target), _limit(side)))
+        count = wanted.count(
+            Possible(
+                type(self).__name__,
+                side,
+                lambda: self._carriers(side, target),
+                lambda: self._choose_count(X, y, side),
+            )
+        )
         coordinates = coordinates_of(
             side, lambda gram: self._span(gram, target, count), precomputed=precomputed
         )
-        found = self._find(coordinates.space, target, count, asked=asked)
-        if not asked and at_most is None and not isinstance(self.n_components, str):
-            kept = enough(found.dependence, float(self.n_components))
-            found = Directions(found.vectors[:, :kept], found.dependence[:kept])
+        space = coordinates.space
+        found = self._find(space, target, count, asked=wanted.is_exact)
+        kept = wanted.kept(found.dependence)
+        found = replace(found, vectors=found.vectors[:, :kept], dependence=found.dependence[:kept])
         directions = self._keep(coordinates, found)
-        return Fitted(coordinates.space, directions, training.dtype, complete)
+        return Fitted(lambda: space.features(directions), training.dtype, complete)
 
     def _side(self, training: Training, labels: Labels | None) -> tuple[Side, Labels | None, bool]:
         """Training rows with the kernel resolved on them; whether these are all rows."""
@@ -331,13 +333,13 @@ class DependenceExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             )
         most = most_components(points_of(side))
         if not self._supervised:
-            return _limit(side) if most is None else max(1, most // 2)
-        limit = _limit(side) if most is None else most
+            return most_possible(side) if most is None else max(1, most // 2)
+        limit = most_possible(side) if most is None else most
 
         def fit(train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             model = clone(self)
             own = take_rows(self, X, train, train)
-            fitted = model._learn(own, _safe_indexing(y, train), at_most=limit)
+            fitted = model._learn(own, _safe_indexing(y, train), AtMost(limit))
             features = fitted.features if fitted.complete else model.transform(own)
             return features, model.transform(take_rows(self, X, test, train))
 
@@ -364,38 +366,6 @@ class DependenceExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
     def _abilities(self) -> Capabilities:
         return abilities_of(self.kernel)
-
-    def _check_n_components(self) -> None:
-        value = self.n_components
-        whole = isinstance(value, Integral) and int(value) >= 1
-        share = (
-            isinstance(value, Real) and not isinstance(value, Integral) and 0 < float(value) <= 1
-        )
-        automatic = isinstance(value, str) and value == "auto"
-        if isinstance(value, bool) or not (whole or share or automatic):
-            raise ValueError(
-                f"n_components of {type(self).__name__} must be an integer >= 1, a share of the "
-                f"dependence (a float up to 1.0) or 'auto', got {value!r}."
-            )
-
-    def _require_possible(self, side: Side, count: int) -> None:
-        width = side.n_coordinates
-        if count > side.n_samples:
-            raise ValueError(
-                f"n_components={count} of {type(self).__name__} is more than the number of "
-                f"training rows, n_samples = {side.n_samples}."
-            )
-        if width is not None and count > width:
-            raise ValueError(
-                f"n_components={count} of {type(self).__name__} is more than the number of "
-                f"columns, n_features = {width}."
-            )
-
-
-def _limit(side: Side) -> int:
-    """Largest possible number of components."""
-    width = side.n_coordinates
-    return side.n_samples if width is None else min(width, side.n_samples)
 
 
 def _chooser(target: Side, known: np.ndarray | None) -> Choose:

@@ -67,9 +67,8 @@ class Blocks:
     @property
     def weights(self) -> np.ndarray:
         """Share of every block in an average over rows."""
-        if len(self.rows) == 1:
-            return np.ones(1)
-        sizes = np.array([len(rows) for rows in self.rows], dtype=np.float64)  # type: ignore[arg-type]
+        every = np.arange(self.target.n_samples)
+        sizes = np.array([len(every[rows]) for rows in self.rows], dtype=np.float64)
         return sizes / sizes.sum()
 
     @cached_property

@@ -43,7 +43,7 @@ def test_nested_methods_are(name, data):
 def test_every_method_fits_and_tells_its_kernel_values(name, data):
     X, y = data
     method = CATALOGUE[name]
-    with warnings.catch_warnings():
+    with warnings.catch_warnings():  # 60 rows: the iterative methods need not converge here
         warnings.simplefilter("ignore", ConvergenceWarning)
         fitted = seeded(method.make(2), 0).fit(X, y)
     assert len(fitted.transform(X)) == 60

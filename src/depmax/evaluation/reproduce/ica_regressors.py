@@ -52,7 +52,7 @@ def machines(rows: np.ndarray, y: np.ndarray, others: np.ndarray) -> list[np.nda
             epsilon=0.01,
             max_iter=200_000,
         )
-        with warnings.catch_warnings():
+        with warnings.catch_warnings():  # the cap on steps bounds the time of hopeless features
             warnings.simplefilter("ignore", ConvergenceWarning)
             machine.fit(scale.transform(rows), z)
         guess = machine.predict(scale.transform(others))

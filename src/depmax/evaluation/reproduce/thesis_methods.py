@@ -42,7 +42,7 @@ def hbfe(
 def hsca(rows: np.ndarray, y: np.ndarray, count: int, unbiased: bool, **more: Any) -> Transform:
     """HSCA; it may end with fewer features than asked for."""
     model = HSCA(count, target_kernel="linear", unbiased=unbiased, **more)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings():  # fewer features are an outcome of the table, not a surprise
         warnings.simplefilter("ignore", ConvergenceWarning)
         try:
             return model.fit(rows, y).transform

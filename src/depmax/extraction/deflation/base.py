@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from numbers import Integral
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from depmax.dependence.resolve import maximizer
 from depmax.dependence.sides import Side, require_equal_length
-from depmax.extraction.base import DependenceExtractor
+from depmax.extraction.base import DependenceExtractor, Fitted
 from depmax.extraction.deflation.images import FeatureImages, Images
 from depmax.extraction.deflation.orthogonal import OrthogonalFeatures
 from depmax.extraction.deflation.target import CodedTarget, coded_target
 from depmax.extraction.loadings import coordinate_names
 from depmax.extraction.projection import Projection
 from depmax.extraction.reading import is_precomputed, read_training
+from depmax.extraction.wanted import Exactly, Wanted, read_number, require_possible
 from depmax.kernels import Precomputed, as_kernel
 from depmax.pencils import Space, signs
 
@@ -116,36 +116,6 @@ class DeflationExtractor(DependenceExtractor):
     #: Whether labels that are whole numbers are numbers.
     _regresses = False
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Find the features.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or frame of shape (n_samples, n_features), or objects
-            With ``kernel="precomputed"`` the kernel matrix of shape (n_samples, n_samples).
-        y : target of any type
-
-        Returns
-        -------
-        self
-        """
-        self._fit(X, y)
-        return self
-
-    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
-        """Find the features and return those of the training rows.
-
-        Parameters
-        ----------
-        X, y : as in ``fit``
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_components)
-        """
-        found, dtype = self._fit(X, y)
-        return found.features.astype(dtype, copy=False)
-
     # --- what a subclass implements --------------------------------------------------------------
     def _features(self, side: Side, target: CodedTarget | None, n_components: int) -> Extracted:
         """At most ``n_components`` features; none where nothing depends on the target."""
@@ -155,17 +125,13 @@ class DeflationExtractor(DependenceExtractor):
         """Remember what this method offers beside the features."""
 
     # --- what it inherits ------------------------------------------------------------------------
-    def _check_n_components(self) -> None:
+    def _wanted(self) -> Exactly:
         """Only a number: features are made one after another, whatever they turn out to reach."""
-        value = self.n_components
-        if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-            raise ValueError(
-                f"n_components of {type(self).__name__} must be an integer >= 1, got {value!r}."
-            )
+        return read_number(self.n_components, type(self).__name__)
 
-    def _fit(self, X: Any, y: Any) -> tuple[Extracted, np.dtype]:
+    def _learn(self, X: Any, y: Any, wanted: Wanted | None = None) -> Fitted:
         self._check_parameters()
-        self._check_n_components()
+        count = self._wanted().number
         needs_target = self._supervised or y is not None
         target = self._read_coded(y) if needs_target else None
         training = read_training(self, X, self.kernel)
@@ -178,8 +144,8 @@ class DeflationExtractor(DependenceExtractor):
         )
         # A kernel matrix that was passed as X is not kept.
         self.kernel_ = Precomputed() if self._precomputed else side.kernel
-        self._require_possible(side, int(self.n_components))
-        found = self._features(side, target, int(self.n_components))
+        require_possible(side, count, type(self).__name__)
+        found = self._features(side, target, count)
         self._warn_if_fewer(found.count)
         if self._is_linear:
             found = replace(found, projection=found.projection.in_features())
@@ -188,7 +154,7 @@ class DeflationExtractor(DependenceExtractor):
         self._n_features_out = found.count
         self._keep_views(side, found, target)
         self._keep_more(found, target)
-        return found, training.dtype
+        return Fitted(lambda: found.features, training.dtype, complete=True)
 
     def _read_coded(self, y: Any) -> CodedTarget:
         return coded_target(y, whole_numbers_are_numbers=self._regresses)

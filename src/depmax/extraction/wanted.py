@@ -1,0 +1,154 @@
+"""The number of components that was asked for, in each of its forms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, Protocol
+
+import numpy as np
+
+from depmax.dependence.sides import Side
+from depmax.extraction.how_many import enough
+
+
+@dataclass(frozen=True)
+class Possible:
+    """What the data allow, and what an extractor knows about the number of components."""
+
+    owner: str  # name of the extractor
+    side: Side
+    carriers: Callable[[], int]  # how many may carry dependence
+    predicted: Callable[[], int]  # how many predict as well as the best number
+
+    @property
+    def most(self) -> int:
+        """Largest possible number of components."""
+        return most_possible(self.side)
+
+
+class Wanted(Protocol):
+    """How many components to find, and how many of those found to keep."""
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether fewer are an error or a warning."""
+
+    def count(self, possible: Possible) -> int:
+        """Number of components to find."""
+
+    def kept(self, dependence: np.ndarray) -> int:
+        """Number of components to keep, given the dependence that each reaches."""
+
+
+@dataclass(frozen=True)
+class Exactly:
+    """A number that the user gave."""
+
+    number: int
+    is_exact = True
+
+    def count(self, possible: Possible) -> int:
+        """The number, if the data have so many."""
+        require_possible(possible.side, self.number, possible.owner)
+        return self.number
+
+    def kept(self, dependence: np.ndarray) -> int:
+        """All of them."""
+        return len(dependence)
+
+
+@dataclass(frozen=True)
+class AtMost:
+    """As many as there are, up to a number."""
+
+    number: int
+    is_exact = False
+
+    def count(self, possible: Possible) -> int:
+        """The number, or fewer."""
+        return min(self.number, possible.most)
+
+    def kept(self, dependence: np.ndarray) -> int:
+        """All of them."""
+        return len(dependence)
+
+
+@dataclass(frozen=True)
+class Share:
+    """As many as reach a share of the dependence."""
+
+    share: float
+    is_exact = False
+
+    def count(self, possible: Possible) -> int:
+        """All that may carry dependence."""
+        return max(1, min(possible.carriers(), possible.most))
+
+    def kept(self, dependence: np.ndarray) -> int:
+        """The fewest that reach the share."""
+        return enough(dependence, self.share)
+
+
+@dataclass(frozen=True)
+class ByPrediction:
+    """As many as predict the target about as well as the best number does."""
+
+    is_exact = False
+
+    def count(self, possible: Possible) -> int:
+        """What held-out rows say."""
+        return min(possible.predicted(), possible.most)
+
+    def kept(self, dependence: np.ndarray) -> int:
+        """All of them."""
+        return len(dependence)
+
+
+def read_wanted(value: Any, owner: str) -> Wanted:
+    """The form of ``n_components``: a whole number, a share, or ``"auto"``.
+
+    Examples
+    --------
+    >>> read_wanted(0.9, "HBFE")
+    Share(share=0.9)
+    """
+    if isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1:
+        return Exactly(int(value))
+    if isinstance(value, Real) and not isinstance(value, Integral) and 0 < float(value) <= 1:
+        return Share(float(value))
+    if isinstance(value, str) and value == "auto":
+        return ByPrediction()
+    raise ValueError(
+        f"n_components of {owner} must be an integer >= 1, a share of the dependence (a float up "
+        f"to 1.0) or 'auto', got {value!r}."
+    )
+
+
+def read_number(value: Any, owner: str) -> Exactly:
+    """``n_components`` of methods that make features one after another: a whole number only."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < 1:
+        raise ValueError(f"n_components of {owner} must be an integer >= 1, got {value!r}.")
+    return Exactly(int(value))
+
+
+def most_possible(side: Side) -> int:
+    """Largest number of components that rows with a kernel can have."""
+    width = side.n_coordinates
+    return side.n_samples if width is None else min(width, side.n_samples)
+
+
+def require_possible(side: Side, count: int, owner: str) -> None:
+    """Refuse more components than rows or columns."""
+    if count > side.n_samples:
+        raise ValueError(
+            f"n_components={count} of {owner} is more than the number of training rows, "
+            f"n_samples = {side.n_samples}."
+        )
+    width = side.n_coordinates
+    if width is not None and count > width:
+        raise ValueError(
+            f"n_components={count} of {owner} is more than the number of columns, "
+            f"n_features = {width}."
+        )
