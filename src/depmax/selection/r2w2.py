@@ -15,7 +15,7 @@ from depmax.kernels import KernelLike
 from depmax.selection.base import DependenceSelector, Ranking
 from depmax.selection.radius_margin import RadiusMargin, scaled_kernel
 from depmax.selection.scores.columns import constant_columns
-from depmax.selection.scores.outputs import class_codes, standardized
+from depmax.selection.scores.outputs import machine_signs, standardized
 
 
 class R2W2(DependenceSelector):
@@ -101,7 +101,9 @@ class R2W2(DependenceSelector):
         self.n_iter_ = 0
         if len(varying):
             rows = standardized(X[:, varying])
-            bound = RadiusMargin(scaled_kernel(self.kernel, rows), signs_of(target), float(self.C))
+            bound = RadiusMargin(
+                scaled_kernel(self.kernel, rows), machine_signs(target), float(self.C)
+            )
             found = self._minimize(bound, len(varying), path)
             factors[varying], slopes[varying] = found.x, found.jac
             self.n_iter_ = int(found.nit)
@@ -143,14 +145,3 @@ class R2W2(DependenceSelector):
             raise ValueError(f"C must be a positive number, got {self.C!r}.")
         if not (isinstance(self.max_iter, int | np.integer) and self.max_iter >= 1):
             raise ValueError(f"max_iter must be a whole number >= 1, got {self.max_iter!r}.")
-
-
-def signs_of(target: Target) -> np.ndarray:
-    """Labels -1 and +1 of each machine: shape (n_machines, n_samples)."""
-    if target.kind == "multilabel":
-        indicators = np.array([label for label in target.values.T if label.min() < label.max()])
-    else:
-        codes = class_codes(target)
-        indicators = np.array([codes == code for code in range(codes.max() + 1)])
-        indicators = indicators[1:] if len(indicators) == 2 else indicators
-    return np.where(indicators > 0, 1.0, -1.0)

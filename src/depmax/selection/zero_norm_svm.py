@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from scipy import linalg
-from sklearn.svm import LinearSVC, LinearSVR
+from sklearn.linear_model import Ridge
 
 from depmax._inputs import Target, read_target
 from depmax._inputs.table import Categories
@@ -14,7 +14,8 @@ from depmax.dependence.sides import require_equal_length
 from depmax.dependence.terms import require_samples
 from depmax.selection.base import DependenceSelector, Ranking
 from depmax.selection.scores.columns import constant_columns
-from depmax.selection.scores.outputs import standardized
+from depmax.selection.scores.outputs import machine_signs, standardized
+from depmax.selection.squared_hinge import hinge_weights
 
 
 class ZeroNormSVM(DependenceSelector):
@@ -52,10 +53,10 @@ class ZeroNormSVM(DependenceSelector):
 
     Notes
     -----
-    Columns are standardised first. The loss is the squared hinge loss of scikit-learn's
-    ``LinearSVC`` in the primal, which is deterministic. Several classes are one machine each
-    against the rest, several labels one each, and weights are summed in size. For numbers the
-    machine is a ``LinearSVR`` with squared errors on standardised outputs.
+    Columns are standardised first. The loss is the squared hinge loss, as in scikit-learn's
+    ``LinearSVC``, minimised by Newton steps. Several classes are one machine each against the
+    rest, several labels one each, and weights are summed in size. For numbers the machine is
+    ridge regression of the standardised outputs.
 
     References
     ----------
@@ -117,23 +118,11 @@ class ZeroNormSVM(DependenceSelector):
 
     def _weights(self, rows: np.ndarray, target: Target) -> np.ndarray:
         """Weights of shape (n_machines, n_columns)."""
-        if target.kind == "classes":
-            return self._classifier().fit(rows, target.values).coef_
-        if target.kind == "multilabel":
-            labels = [label for label in target.values.T if label.min() < label.max()]
-            machines = [self._classifier().fit(rows, label) for label in labels]
-        else:
-            outputs = standardized(target.values).T
-            machines = [self._regressor().fit(rows, output) for output in outputs]
-        return np.array([machine.coef_.ravel() for machine in machines])
-
-    def _classifier(self) -> Any:
-        return LinearSVC(C=self.C, dual=False, tol=1e-5, max_iter=10_000)
-
-    def _regressor(self) -> Any:
-        return LinearSVR(
-            C=self.C, loss="squared_epsilon_insensitive", dual=False, tol=1e-5, max_iter=10_000
-        )
+        if target.kind in ("classes", "multilabel"):
+            signs = machine_signs(target)
+            return np.array([hinge_weights(rows, labels, float(self.C)) for labels in signs])
+        machine = Ridge(alpha=1.0 / (2.0 * self.C), fit_intercept=False)
+        return np.atleast_2d(machine.fit(rows, standardized(target.values)).coef_)
 
     def _check(self, X: np.ndarray, target: Target, categories: Categories) -> None:
         require_equal_length(X.shape[0], target.n_samples)

@@ -48,3 +48,14 @@ def standardized(values: np.ndarray) -> np.ndarray:
     spread = np.sqrt(np.mean(centred**2, axis=0))
     spread[constant_columns(values)] = np.inf
     return centred / spread
+
+
+def machine_signs(target: Target) -> np.ndarray:
+    """Labels -1 and +1 of each machine: shape (n_machines, n_samples)."""
+    if target.kind == "multilabel":
+        indicators = np.array([label for label in target.values.T if label.min() < label.max()])
+    else:
+        codes = class_codes(target)
+        indicators = np.array([codes == code for code in range(codes.max() + 1)])
+        indicators = indicators[1:] if len(indicators) == 2 else indicators
+    return np.where(indicators > 0, 1.0, -1.0)
