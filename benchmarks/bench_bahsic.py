@@ -22,7 +22,7 @@ from depmax.dependence.null import u_centred
 from depmax.dependence.sides import read_target_side
 from depmax.kernels import Gaussian
 from depmax.selection.changes import Change, Problem, changes
-from depmax.selection.changes.gaussian import Series
+from depmax.selection.changes.gaussian import APART, Series
 from depmax.selection.weights import TargetWeights
 
 
@@ -157,7 +157,8 @@ def scoring_pass(m: int, d: int, results: dict[str, Any]) -> None:
     single = X.astype(np.float32)
     needed = Series.of(task, np.arange(d), 0.5 / d).needed
     powers = [int(np.sum(needed >= k)) for k in range(1, needed.max() + 1)]
-    widths = [d, d, *powers]  # distances, shifts, powers
+    widths = [d, *powers, int(np.sum(needed >= APART))]  # distances, powers, shifts
+    widths = [width for width in widths if width]
     square = np.random.default_rng(0).normal(size=(m, m)).astype(np.float32)
     bound = sum(best_seconds(lambda w=w: square @ single[:, :w], 5) for w in widths) / 2
     results["pass"] = {"seconds": seconds, "gemm_bound": bound, "products": len(widths)}

@@ -19,7 +19,7 @@ from depmax.kernels import (
     Subset,
 )
 from depmax.selection import weights as weights_module
-from depmax.selection.changes import Change, Problem, changes, explicit
+from depmax.selection.changes import Change, Problem, changes, explicit, gaussian
 from depmax.selection.changes.linear import column_shares
 from depmax.selection.weights import TargetWeights
 
@@ -99,6 +99,33 @@ def test_single_precision_ranks_alike_within_its_bound(joins: bool) -> None:
     np.testing.assert_array_equal(np.argsort(single.scores), np.argsort(double.scores))
     assert double.error < 1e-9 * spread
     assert single.error < 1e-2 * spread
+
+
+PRECISIONS = [1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-7]
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("unbiased", [True, False])
+@pytest.mark.parametrize("joins", [False, True])
+def test_what_the_series_neglects_stays_within_the_bound(
+    precision: float, unbiased: bool, joins: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However few terms are made, and whether the first form is carried along or not."""
+    problem, change = _problem(TARGETS["numbers"], unbiased), _change(joins, False)
+    kernel = Gaussian(12.0)
+    exact = changes(problem, kernel, change)
+    monkeypatch.setitem(gaussian.PRECISION, "d", precision)
+    few = changes(problem, kernel, change)
+    assert 0.0 < np.abs(few.scores - exact.scores).max() <= few.error
+
+
+def test_the_precisions_above_meet_every_number_of_terms(monkeypatch: pytest.MonkeyPatch) -> None:
+    found: set[int] = set()
+    for precision in PRECISIONS:
+        monkeypatch.setitem(gaussian.PRECISION, "d", precision)
+        problem = _problem(TARGETS["numbers"], True)
+        found |= set(gaussian.Series.of(problem, np.arange(8), 0.5 / 12.0**2).needed.tolist())
+    assert found >= {1, 2, 3, 4, 5}
 
 
 @pytest.mark.parametrize("size", [3, 17, 1000])

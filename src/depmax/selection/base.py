@@ -36,6 +36,8 @@ class DependenceSelector(SelectorMixin, BaseEstimator):
     """
 
     n_features_to_select: Any
+    #: Threads, for selectors that have the choice.
+    n_jobs: int | None = None
     _accepts_sparse = False
     #: Whether n_features_to_select="auto" is offered.
     _decides_how_many = False
@@ -63,7 +65,7 @@ class DependenceSelector(SelectorMixin, BaseEstimator):
         self.support_ = self.ranking_ <= count
         self.path_ = ranking.path
         self.n_features_ = count
-        self.stand_ins_ = stand_ins(rows, self.support_)
+        self.stand_ins_ = stand_ins(rows, self.support_, self.n_jobs)
         return self
 
     def _rank(self, X: Any, y: Any, categories: Categories) -> Ranking:

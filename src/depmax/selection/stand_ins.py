@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 from scipy.stats import rankdata
 
+from depmax._threads import map_threads
+from depmax.rows import slices
+
 #: Rows that are compared at most: correlations are then known to 0.01.
 ROWS = 10_000
+#: Columns that are compared at a time.
+COLUMNS = 128
 
 
-def stand_ins(X: Any, support: np.ndarray) -> np.ndarray:
+def stand_ins(X: Any, support: np.ndarray, n_jobs: int | None = None) -> np.ndarray:
     """Position of the kept column with the largest absolute rank correlation, per column.
 
     Kept columns, and dropped ones that no kept column is related to (constants), get -1. Sparse
@@ -30,42 +36,57 @@ def stand_ins(X: Any, support: np.ndarray) -> np.ndarray:
         return result
     if X.shape[0] > ROWS:
         X = X[np.sort(np.random.default_rng(0).choice(X.shape[0], ROWS, replace=False))]
-    correlation = _correlation(X[:, dropped], X[:, kept])
-    best = np.argmax(correlation, axis=1)
-    related = correlation[np.arange(len(dropped)), best] > 0.0
-    result[dropped[related]] = kept[best[related]]
+    together = sparse.issparse(X)  # taking columns of a sparse matrix reads all of it
+    compare = (_plain if together else _by_ranks)(X[:, kept])
+
+    def fill(part: slice) -> None:
+        columns = dropped[part]
+        correlation = compare(X[:, columns])
+        best = np.argmax(correlation, axis=1)
+        related = correlation[np.arange(len(columns)), best] > 0.0
+        result[columns[related]] = kept[best[related]]
+
+    parts = slices(len(dropped), len(dropped) if together else COLUMNS)
+    map_threads(fill, list(parts), n_jobs)
     return result
 
 
-def _correlation(left: Any, right: Any) -> np.ndarray:
-    """Absolute correlations between the columns of two matrices, zero for constants."""
-    if sparse.issparse(left):
-        m = left.shape[0]
-        means = [np.asarray(part.mean(axis=0)).ravel() for part in (left, right)]
-        cross = np.asarray((left.T @ right).todense()) - m * np.outer(*means)
-        squares = [
-            np.asarray(part.multiply(part).sum(axis=0)).ravel() - m * mean**2
-            for part, mean in zip((left, right), means, strict=True)
-        ]
-        scale = np.sqrt(np.maximum(np.outer(*squares), 0.0))
+def _by_ranks(kept: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """Absolute rank correlations of other columns with the kept ones, zero for constants."""
+    right = _unit_ranks(kept)
+    return lambda columns: np.abs(_unit_ranks(columns) @ right.T)
+
+
+def _plain(kept: Any) -> Callable[[Any], np.ndarray]:
+    """Absolute correlations of other sparse columns with the kept ones, zero for constants."""
+    m = kept.shape[0]
+    right_mean, right_squares = _moments(kept)
+
+    def compare(columns: Any) -> np.ndarray:
+        mean, squares = _moments(columns)
+        cross = np.asarray((columns.T @ kept).todense()) - m * np.outer(mean, right_mean)
+        scale = np.sqrt(np.maximum(np.outer(squares, right_squares), 0.0))
         return np.abs(np.divide(cross, scale, out=np.zeros_like(cross), where=scale > 1e-12))
-    unit = []
-    for part in (left, right):
-        ranks = _ranks(part)
-        ranks -= ranks.mean(axis=1, keepdims=True)
-        norms = np.sqrt(np.einsum("ij,ij->i", ranks, ranks))[:, np.newaxis]
-        unit.append(np.divide(ranks, norms, out=np.zeros_like(ranks), where=norms > 0))
-    return np.abs(unit[0] @ unit[1].T)
+
+    return compare
 
 
-def _ranks(X: np.ndarray) -> np.ndarray:
-    """Ranks of the values of every column, means for equal ones: shape (n_columns, n_samples)."""
-    columns = np.ascontiguousarray(X.T)
-    order = np.argsort(columns, axis=1)
-    ranks = np.empty(columns.shape)
-    np.put_along_axis(ranks, order, np.arange(columns.shape[1], dtype=np.float64), axis=1)
-    values = np.take_along_axis(columns, order, axis=1)
-    tied = (values[:, 1:] == values[:, :-1]).any(axis=1)
-    if tied.any():
-        ranks[tied] = rankdata(columns[tied], axis=1)
-    return ranks
+def _moments(columns: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Means of sparse columns, and the sums of squares about them."""
+    mean = np.asarray(columns.mean(axis=0)).ravel()
+    squares = np.asarray(columns.multiply(columns).sum(axis=0)).ravel()
+    return mean, squares - columns.shape[0] * mean**2
+
+
+def _unit_ranks(X: np.ndarray) -> np.ndarray:
+    """Centred ranks of every column, of length 1 (0 if constant): (n_columns, n_samples)."""
+    ranks = np.empty(X.shape[::-1])
+    for row, values in zip(ranks, np.ascontiguousarray(X.T), strict=True):
+        order = np.argsort(values)
+        row[order] = np.arange(len(values), dtype=np.float64)
+        ordered = values[order]
+        if (ordered[1:] == ordered[:-1]).any():
+            row[:] = rankdata(values)
+    ranks -= ranks.mean(axis=1, keepdims=True)
+    norms = np.sqrt(np.einsum("ij,ij->i", ranks, ranks))[:, np.newaxis]
+    return np.divide(ranks, norms, out=np.zeros_like(ranks), where=norms > 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -11,6 +12,10 @@ import numpy as np
 from scipy import sparse
 
 from depmax._inputs.table import Categories
+from depmax.selection.scores.columns import constant_columns
+
+#: Rows that two columns must share before they are compared as a whole.
+BEGINNING = 16
 
 
 @dataclass(frozen=True)
@@ -31,13 +36,16 @@ class Units:
         return np.array([False] * len(self.columns)) if sparse.issparse(self.X) else self._idle()
 
     def _idle(self) -> np.ndarray:
+        constant = constant_columns(self.X)
+        result = np.array([bool(constant[columns].all()) for columns in self.columns])
+        beginnings = [self.X[:BEGINNING, columns].tobytes() for columns in self.columns]
+        alike = Counter(beginnings)
         seen: set[bytes] = set()
-        result = np.zeros(len(self.columns), dtype=bool)
         for number, columns in enumerate(self.columns):
-            values = np.ascontiguousarray(self.X[:, columns])
-            key = blake2b(values.tobytes(), digest_size=16).digest()
-            result[number] = key in seen or not (values != values[0]).any()
-            seen.add(key)
+            if alike[beginnings[number]] > 1:
+                key = blake2b(self.X[:, columns].tobytes(), digest_size=16).digest()
+                result[number] |= key in seen
+                seen.add(key)
         return result
 
 

@@ -45,9 +45,14 @@ class TargetWeights:
         return self.side.n_samples
 
     @cached_property
-    def absolute(self) -> float:
-        """Σ |M|."""
-        return float(sum(np.abs(self.strip(rows)).sum() for rows in self.strips()))
+    def size(self) -> float:
+        """Largest Σ M∘R over matrices R of root mean square 1: m ‖M‖_F."""
+        squares = 0.0
+        for rows in self.strips():
+            strip = self.strip(rows)
+            square, later = strip[:, : len(strip)], strip[:, len(strip) :]
+            squares += float(np.vdot(square, square)) + 0.5 * float(np.vdot(later, later))
+        return self.n_samples * float(np.sqrt(squares))
 
     def strip(self, rows: slice) -> np.ndarray:
         """Weights of some rows against themselves and all later rows, each pair counted once.

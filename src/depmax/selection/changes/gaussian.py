@@ -6,7 +6,11 @@ s = ±γ, exp(s(a-b)²) = e^{sa²} e^{sb²} e^{-2sab}; the last factor's power s
 
     Σ W (exp(s(a-b)²) - 1) = 2 Σ_a r_a p_a + pᵀWp + Σ_{k≥1} (-2s)^k/k! (e^{sx²}x^k)ᵀ W (e^{sx²}x^k)
 
-with r the row sums of W, so that only the change is computed and single precision is safe.
+with r the row sums of W, so that only the change is computed and single precision is safe. With
+u = s x² e^{sx²} the form of p and the second term are pᵀWp + 2uᵀWu = 3vᵀWv + ⅔(p-u)ᵀW(p-u) for
+v = (2u + p)/3. As |p - u| ≤ ½(sx²)² e^{max(s,0)x²}, the last form is at most a quarter of the bound
+on the fourth term (in the root mean square over pairs, by which terms are judged: a form is at most
+‖W‖_F times that of its entries): where that is neglected, one product does for both.
 """
 
 from __future__ import annotations
@@ -22,10 +26,15 @@ from depmax.selection.changes.problem import Change, Outcome, Problem
 
 #: Largest γ max|x|² that the series is used for; beyond, exponentials one by one.
 REACH = 1.5
-#: Wanted size of the first neglected terms, relative to the first-order change of an entry.
+#: Wanted size of the first neglected terms, relative to the first-order change: root mean squares
+#: over all entries.
 PRECISION = {"f": 1e-6, "d": 1e-13}
 #: Terms after which the series is given up.
 MAX_TERMS = 60
+#: Terms from which on the form of p needs a product of its own.
+APART = 4
+#: Multiplications that take as long as an entry of W does: its exponential, weight and sums.
+EXPONENTIAL = 200
 #: Factors of terms that are made and multiplied at a time, at most.
 MOST_FACTORS = 512
 
@@ -47,7 +56,7 @@ def gaussian_changes(problem: Problem, kernel: object, change: Change) -> Outcom
         rest = [unit for unit, easy in zip(change.units, serial, strict=True) if not easy]
         tails = explicit_scores(problem, kernel, Change(change.base, rest, change.joins))
         scores[~serial] = tails.scores
-    return Outcome(value, scores, problem.weights.absolute * series.remainder)  # as K <= 1
+    return Outcome(value, scores, problem.weights.size * series.remainder)  # as K <= 1
 
 
 @dataclass(frozen=True)
@@ -57,7 +66,7 @@ class Series:
     columns: np.ndarray
     s: float  # ±γ
     needed: np.ndarray  # terms per column
-    remainder: float  # largest neglected part of exp(s(a-b)²), over all columns and rows
+    remainder: float  # root mean square of the neglected part of exp(s(a-b)²), largest of columns
 
     @classmethod
     def of(cls, problem: Problem, columns: np.ndarray, s: float) -> Series:
@@ -67,6 +76,7 @@ class Series:
         needed, remainder = _terms_needed(
             2.0 * abs(s) * squares,
             2.0 * max(s, 0.0) * squares,
+            problem.mean_powers[:, columns],
             np.maximum(2.0 * abs(s) * ranges.variance[columns], np.finfo(np.float64).tiny),
             problem.dtype.char,
         )
@@ -75,33 +85,45 @@ class Series:
     def factors(self, problem: Problem, places: np.ndarray) -> Factors:
         """Factors v of the terms ± vᵀWv of some columns, those that need most terms first.
 
-        The first is p = e^{sx²} - 1; then e^{sx²} x^k √((2|s|)^k/k!) for the leading columns that
-        still need the k-th term.
+        They are e^{sx²} x^k √((2|s|)^k/k!) for the leading columns that still need the k-th term,
+        then p itself for the leading columns that need many; for the others the second factor
+        carries p along.
         """
         needed = self.needed[places]
-        widths = [len(places)]
-        widths += [int(np.sum(needed >= k)) for k in range(1, int(needed.max(initial=0)) + 1)]
+        powers = [int(np.sum(needed >= k)) for k in range(1, int(needed.max(initial=0)) + 1)]
+        apart = int(np.sum(needed >= APART))
         x = problem.centred[self.columns[places]]
-        rows = np.empty((sum(widths), x.shape[1]), dtype=x.dtype)
-        first, current = rows[: widths[0]], x
-        np.multiply(x, x, out=first)
-        first *= x.dtype.type(self.s)
-        np.expm1(first, out=first)
+        number = x.dtype.type
+        shifts = np.multiply(x, x)
+        shifts *= number(self.s)
+        np.expm1(shifts, out=shifts)
+        rows = np.empty((sum(powers) + apart, x.shape[1]), dtype=x.dtype)
         signs = np.ones(len(rows))
-        start, last = widths[0], first + x.dtype.type(1.0)
-        for k, width in enumerate(widths[1:], start=1):
+        start, last = 0, shifts + number(1.0)
+        for k, width in enumerate(powers, start=1):
             current = rows[start : start + width]
-            np.multiply(x[:width], x.dtype.type(np.sqrt(2.0 * abs(self.s) / k)), out=current)
+            np.multiply(x[:width], number(np.sqrt(2.0 * abs(self.s) / k)), out=current)
             current *= last[:width]
             if self.s > 0 and k % 2:
                 signs[start : start + width] = -1.0
             start, last = start + width, current
-        return Factors(rows, signs, np.concatenate([np.arange(width) for width in widths]))
+        if len(powers) > 1:
+            second = rows[powers[0] + apart : powers[0] + powers[1]]  # √2|u|, becomes √3 v
+            second *= number(np.copysign(np.sqrt(2.0 / 3.0), self.s))
+            second += number(np.sqrt(1.0 / 3.0)) * shifts[apart : powers[1]]
+        rows[start:] = shifts[:apart]
+        owners = np.concatenate([np.arange(width) for width in (*powers, apart)])
+        return Factors(rows, signs, owners, shifts)
+
+    @property
+    def n_factors(self) -> np.ndarray:
+        """Factors of every column."""
+        return self.needed + (self.needed >= APART)
 
     def chunks(self, n_threads: int) -> list[np.ndarray]:
         """Columns in parts of about equally many factors, most needed first."""
         order = np.argsort(-self.needed, kind="stable")
-        factors = np.cumsum(self.needed[order] + 1)
+        factors = np.cumsum(self.n_factors[order] + 1)
         count = max(min(n_threads, len(order)), -(-int(factors[-1]) // MOST_FACTORS))
         ends = np.searchsorted(factors, factors[-1] * np.arange(1, count) / count)
         return [part for part in np.split(order, ends) if len(part)]
@@ -114,32 +136,41 @@ class Factors:
     rows: np.ndarray  # shape (n_factors, n_samples)
     signs: np.ndarray
     owners: np.ndarray  # place of the column that each factor belongs to
+    shifts: np.ndarray  # p of each column, shape (n_columns, n_samples)
 
     def changes(self, pairs: PairWeights, n_columns: int) -> np.ndarray:
         """Change by each column that the pairs of one strip contribute."""
         forms = self.signs * pairs.bilinear(self.rows)
         sums = np.bincount(self.owners, weights=forms, minlength=n_columns)
-        return sums + self.rows[:n_columns] @ pairs.ends  # 2 Σ_a r_a p_a
+        return sums + self.shifts @ pairs.ends  # 2 Σ_a r_a p_a
 
 
 def _terms_needed(
-    reach: np.ndarray, growth: np.ndarray, spread: np.ndarray, precision: str
+    reach: np.ndarray,
+    growth: np.ndarray,
+    mean_powers: np.ndarray,
+    spread: np.ndarray,
+    precision: str,
 ) -> tuple[np.ndarray, float]:
-    """Terms for which the first neglected one is small, and a bound on all neglected ones.
+    """Terms for which the first neglected one is small, and a bound on all that is neglected.
 
-    ``reach`` is 2|s| max|x|², so that the k-th term is at most e^growth reach^k/k!.
+    ``reach`` is 2|s| h² for a column in [-h, h]. Over all pairs of rows, the k-th term has the root
+    mean square (2|s|)^k/k! mean(e^{2sx²} x^{2k}), at most e^growth reach^k/k! mean((x/h)^{2k}).
+    What p has no factor for is at most half of the first neglected term: a quarter of the fourth
+    if two or three are needed, and pᵀWp at most half of the second if it is neglected.
     """
     allowed = PRECISION[precision] * spread
     needed = np.zeros(len(reach), dtype=np.int64)
-    size = np.exp(growth)
+    largest = np.exp(growth)
     tail = np.zeros(len(reach))
     for k in range(1, MAX_TERMS + 1):
-        size = size * reach / k
+        largest = largest * reach / k
+        size = largest * mean_powers[min(k, len(mean_powers)) - 1]
         needed[size > allowed] = k
         tail = np.where(size > allowed, 0.0, tail + size)
-        if k > 4 and (size < 1e-6 * allowed).all():  # by then reach/k < 1, and the rest is nothing
+        if k > 4 and (largest < 1e-6 * allowed).all():  # by then reach/k < 1: the rest is nothing
             break
-    return needed, float(tail.max(initial=0.0))
+    return needed, 1.5 * float(tail.max(initial=0.0))
 
 
 def _sums(
@@ -161,13 +192,13 @@ def _sums(
     changes = np.zeros(len(series.columns))
     total = 0.0
     pairs_of_rows = 0.5 * float(problem.weights.n_samples) ** 2
-    for pairs in pair_weights(problem, fill, pairs_of_rows * len(products.changed)):
+    for pairs in pair_weights(problem, fill, pairs_of_rows * (len(products.changed) + EXPONENTIAL)):
         total += pairs.total
 
         def work(chunk: np.ndarray, pairs: PairWeights = pairs) -> np.ndarray:
             return series.factors(problem, chunk).changes(pairs, len(chunk))
 
-        effort = pairs_of_rows * float(np.sum(series.needed + 1))
+        effort = pairs_of_rows * float(np.sum(series.n_factors))
         for chunk, part in zip(chunks, problem.over(work, chunks, effort), strict=True):
             changes[chunk] += part
     return total, changes

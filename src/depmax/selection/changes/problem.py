@@ -25,6 +25,12 @@ Part = TypeVar("Part")
 Result = TypeVar("Result")
 
 
+#: Even powers whose means are known; those of higher powers are smaller.
+POWERS = 6
+#: Columns whose powers are made at a time.
+COLUMNS = 64
+
+
 @dataclass(frozen=True)
 class Ranges:
     """Where the values of each column lie."""
@@ -62,6 +68,24 @@ class Problem:
             moved[:, part] = (self.X[part] - self.ranges.middle).T
         return moved
 
+    @cached_property
+    def mean_powers(self) -> np.ndarray:
+        """Means of (x/h)², (x/h)⁴, … of the centred columns, h half their range: (POWERS, d)."""
+        widths = self.ranges.half_width
+        factors = np.divide(1.0, widths, out=np.zeros_like(widths), where=widths > 0)
+        means = np.empty((POWERS, len(widths)))
+
+        def fill(part: slice) -> None:
+            squares = self.centred[part] * factors[part, np.newaxis].astype(self.dtype)
+            squares *= squares
+            power = squares.copy()
+            for mean in means:
+                mean[part] = power.mean(axis=1)
+                power *= squares
+
+        self.over(fill, list(slices(len(widths), COLUMNS)), float(POWERS * self.centred.size))
+        return means
+
     def strip(self, rows: slice) -> np.ndarray:
         """Strip of the weights, not to be written to; kept while there are few pairs."""
         kept: dict[int, np.ndarray] = self.__dict__.setdefault("_strips", {})
@@ -86,7 +110,7 @@ class Problem:
 
     def forget(self) -> None:
         """Drop everything that was kept for later rounds."""
-        for name in ("ranges", "centred", "_strips", "_space", "_inner_products"):
+        for name in ("ranges", "centred", "mean_powers", "_strips", "_space", "_inner_products"):
             self.__dict__.pop(name, None)
 
     def over(
