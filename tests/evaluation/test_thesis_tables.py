@@ -19,6 +19,7 @@ from depmax.evaluation.reproduce import (
     thesis_linear,
     thesis_promoters,
     thesis_semisupervised,
+    thesis_table,
     thesis_yahoo,
 )
 from depmax.evaluation.reproduce.figures import published
@@ -209,7 +210,7 @@ def test_yahoo_rows_are_means_over_dimensions():
 def test_a_set_that_is_not_at_hand_has_published_figures_only():
     rows = thesis_yahoo.stream(True, None, ["arts"])
     assert next(rows)["ours"] is None
-    rows = list(thesis_linear.stream(True, None, ["ames"]))
+    rows = list(thesis_linear.TABLE.stream(True, None, ["ames"]))
     assert len(rows) == 21
     assert all(row["ours"] is None and row["note"] == "data not at hand" for row in rows)
     for module in (thesis_yahoo, thesis_promoters):
@@ -241,7 +242,7 @@ def test_promoters_in_short(monkeypatch, tmp_path):
 
 
 def test_semisupervised_in_short(monkeypatch):
-    monkeypatch.setattr(thesis_semisupervised, "QUICK_SPLITS", 2)
+    monkeypatch.setattr(thesis_table, "QUICK_SPLITS", 2)
     few = tuple(
         replace(method, settings=method.settings[:2]) for method in thesis_semisupervised.METHODS
     )

@@ -2,65 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import numpy as np
 
 from depmax.evaluation.dimension_choice import Inputs
-from depmax.evaluation.reproduce.figures import published
-from depmax.evaluation.reproduce.registry import Row, Table, register, whole
-from depmax.evaluation.reproduce.thesis_accuracy import (
-    COLUMNS,
-    N_SPLITS,
-    PAIRED,
-    QUICK_SPLITS,
-    Stage,
-    absent_rows,
-    accuracy_rows,
-    run_splits,
-)
-from depmax.evaluation.reproduce.thesis_data import read_wanted
+from depmax.evaluation.reproduce.thesis_accuracy import Stage
 from depmax.evaluation.reproduce.thesis_methods import FULL, KERNEL
 from depmax.evaluation.reproduce.thesis_spaces import GaussianSpace
-
-NAME = "thesis_gaussian"
-#: A set that comes with the package, for a quick look.
-QUICK = ("heart",)
+from depmax.evaluation.reproduce.thesis_table import SplitTable
 
 
-def stream(
-    quick: bool,
-    n_jobs: int | None,
-    datasets: Sequence[str] | None,
-    n_splits: int | None = None,
-) -> Iterator[Row]:
-    """One row per data set, number of neighbours and method."""
-    contents = published(NAME)
-    figures = contents["figures"]
-    for data in read_wanted(figures, datasets or (QUICK if quick else None)):
-        if data.X is None or data.y is None:
-            yield from whole(absent_rows(data.name, figures[data.name], data.note))
-            continue
-        results = run_splits(
-            [
-                Stage(Inputs(data.X), (FULL,), 1),
-                Stage(GaussianSpace(data.X), KERNEL, data.X.shape[1]),
-            ],
-            data.y,
-            n_splits=n_splits or (QUICK_SPLITS if quick else N_SPLITS),
-            n_jobs=n_jobs,
-        )
-        marks = contents["marks"][data.name]
-        rows = accuracy_rows(data.name, results, figures[data.name], marks, data.note)
-        yield from whole(rows)
+def stages(X: np.ndarray) -> list[Stage]:
+    """All columns, then features of the kernel."""
+    return [Stage(Inputs(X), (FULL,), 1), Stage(GaussianSpace(X), KERNEL, X.shape[1])]
 
 
-register(
-    Table(
-        NAME,
-        "Thesis, Table 5.5: accuracy of k-NN on features of the Gaussian kernel",
-        published(NAME)["source"],
-        stream,
-        COLUMNS,
-        PAIRED,
-        N_SPLITS,
-    )
+TABLE = SplitTable(
+    "thesis_gaussian",
+    "Thesis, Table 5.5: accuracy of k-NN on features of the Gaussian kernel",
+    ("heart",),
+    stages,
 )
+TABLE.register()

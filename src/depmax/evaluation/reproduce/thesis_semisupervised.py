@@ -9,29 +9,20 @@ from typing import Any
 import numpy as np
 
 from depmax.evaluation.dimension_choice import Inputs, Method
-from depmax.evaluation.reproduce.figures import published
-from depmax.evaluation.reproduce.registry import Row, Table, register, whole
+from depmax.evaluation.reproduce.registry import Row
 from depmax.evaluation.reproduce.thesis_accuracy import (
-    N_SPLITS,
     NEIGHBORS,
-    PAIRED,
-    QUICK_SPLITS,
     Outcomes,
     Stage,
-    absent_rows,
     accuracy_row,
-    run_splits,
 )
-from depmax.evaluation.reproduce.thesis_data import read_wanted
 from depmax.evaluation.reproduce.thesis_methods import FULL, Transform, hbfe, hsca, lda
 from depmax.evaluation.reproduce.thesis_spaces import SCALES, median_distance
+from depmax.evaluation.reproduce.thesis_table import SplitTable
 from depmax.evaluation.signed_rank import signed_rank_pvalue
 from depmax.pencils.graphs import GaussianGraph
 
-NAME = "thesis_semisupervised"
-LABELLED = 0.3
 BETAS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
-QUICK = ("heart",)
 COLUMNS = (
     "dataset",
     "neighbors",
@@ -90,31 +81,6 @@ METHODS = (
 )
 
 
-def stream(
-    quick: bool,
-    n_jobs: int | None,
-    datasets: Sequence[str] | None,
-    n_splits: int | None = None,
-) -> Iterator[Row]:
-    """One row per data set, number of neighbours and method, with and without the graph."""
-    contents = published(NAME)
-    figures = contents["figures"]
-    for data in read_wanted(figures, datasets or (QUICK if quick else None)):
-        if data.X is None or data.y is None:
-            yield from whole(absent_rows(data.name, figures[data.name], data.note))
-            continue
-        results = run_splits(
-            [Stage(Inputs(data.X), METHODS, data.X.shape[1])],
-            data.y,
-            n_splits=n_splits or (QUICK_SPLITS if quick else N_SPLITS),
-            n_jobs=n_jobs,
-            labelled=LABELLED,
-        )
-        changes = contents["changes"][data.name]
-        rows = rows_of(data.name, results, figures[data.name], changes, data.note)
-        yield from whole(rows)
-
-
 def rows_of(
     dataset: str,
     results: Sequence[Outcomes],
@@ -144,14 +110,19 @@ def rows_of(
             )
 
 
-register(
-    Table(
-        NAME,
-        "Thesis, Table 5.6: accuracy of k-NN with 30 % of the labels, without and with a graph",
-        published(NAME)["source"],
-        stream,
-        COLUMNS,
-        PAIRED,
-        N_SPLITS,
-    )
+def stages(X: np.ndarray) -> list[Stage]:
+    """Features without and with the graph."""
+    return [Stage(Inputs(X), METHODS, X.shape[1])]
+
+
+TABLE = SplitTable(
+    "thesis_semisupervised",
+    "Thesis, Table 5.6: accuracy of k-NN with 30 % of the labels, without and with a graph",
+    ("heart",),
+    stages,
+    labelled=0.3,
+    rows=rows_of,
+    beside="changes",
+    columns=COLUMNS,
 )
+TABLE.register()
