@@ -9,7 +9,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from depmax._inputs.table import is_frame
 
@@ -110,10 +110,7 @@ class FillGaps(TransformerMixin, BaseEstimator):
             Where X had no names.
         """
         check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", input_features)
-        if names is None:
-            names = [f"x{position}" for position in range(self.n_features_in_)]
-        return np.asarray(names, dtype=object)
+        return _check_feature_names_in(self, input_features)
 
     def __sklearn_tags__(self) -> Any:
         """Gaps are what it is for."""

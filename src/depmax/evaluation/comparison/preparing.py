@@ -8,7 +8,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from depmax._inputs import read_fit, read_new
 from depmax._inputs.table import is_frame
@@ -118,9 +118,7 @@ class PrepareColumns(TransformerMixin, BaseEstimator):
             Where X had no names.
         """
         check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", input_features)
-        if names is None:
-            names = [f"x{position}" for position in range(self.n_features_in_)]
+        names = _check_feature_names_in(self, input_features)
         out: list[str] = []
         for position, name in enumerate(names):
             levels = self.categories_.get(position) if self.encode else None
