@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy import linalg
 
 from depmax.dependence.sides import Side
 from depmax.maps._pivots import largest_residual, pivot_steps
 from depmax.maps._sample import Sample
+from depmax.maps._spectrum import require_positive, require_semidefinite
 
 #: Trace of L - ΨΨᵀ, relative to that of L, at which pivots suffice: full precision for HSIC.
 PRECISION = 1e-12
@@ -23,9 +25,27 @@ def target_factor(side: Side) -> np.ndarray:
     if width is not None and width <= side.n_samples:
         return side.centred_coordinates()
     sample = Sample(side.kernel, side.rows, np.dtype(np.float64))
+    factor = _of_matrix(sample.gram()) if sample.is_small else _by_pivots(sample)
+    centred: np.ndarray = factor - factor.mean(axis=0)
+    return centred
+
+
+def _of_matrix(matrix: np.ndarray) -> np.ndarray:
+    """The factor of a kernel matrix that is at hand, by LAPACK."""
+    diagonal = matrix.diagonal()
+    total, largest = float(diagonal.sum()), float(diagonal.max())
+    require_positive(largest)
+    lower, order, rank, _ = linalg.lapack.dpstrf(matrix, lower=1)
+    factor = np.empty((len(matrix), rank))
+    factor[order - 1] = np.tril(lower)[:, :rank]
+    require_semidefinite((diagonal - np.square(factor).sum(axis=1)).min(), largest)
+    left = total - np.cumsum(np.square(factor).sum(axis=0))
+    return factor[:, : 1 + int(np.argmax(np.append(left, 0.0) <= PRECISION * total))]
+
+
+def _by_pivots(sample: Sample) -> np.ndarray:
+    """The factor from the kernel columns of the pivots only."""
     for partial in pivot_steps(sample, largest_residual):
         if partial.residual.sum() <= PRECISION * partial.diagonal.sum():
             break
-    factor = np.asarray(partial.factor)
-    centred: np.ndarray = factor - factor.mean(axis=0)
-    return centred
+    return np.asarray(partial.factor)

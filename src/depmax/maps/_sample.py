@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from depmax.kernels import Precomputed
 from depmax.kernels.base import Kernel
+
+#: Rows up to which the kernel matrix is made as a whole: 2 MB, in the time of a few dozen calls.
+SMALL = 512
 
 
 @dataclass(frozen=True)
@@ -36,12 +40,23 @@ class Sample:
 
     def columns(self, indices: np.ndarray) -> np.ndarray:
         """Columns K[:, indices] of shape (m, len(indices)), in the precision of the rows."""
+        if self.is_small:
+            return self._matrix[:, indices]
         values = self.kernel(self.rows, self.rows[indices])
         return _finite(values).astype(self.dtype, copy=False)
 
     def diag(self) -> np.ndarray:
         """k(x, x) of every row, of shape (m,), in float64."""
         return _finite(self.kernel.diag(self.rows)).astype(np.float64)
+
+    @property
+    def is_small(self) -> bool:
+        """Whether all columns at once, by one matrix product, cost less than some in turn."""
+        return self.n_samples <= SMALL and self.kernel.capabilities.radial
+
+    @cached_property
+    def _matrix(self) -> np.ndarray:
+        return self.gram().astype(self.dtype, copy=False)
 
     def take(self, indices: np.ndarray) -> Sample:
         """The same kernel on some of the rows."""
