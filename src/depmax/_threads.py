@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from typing import Any, TypeVar
 
 from joblib import effective_n_jobs
 from threadpoolctl import ThreadpoolController, threadpool_limits
+
+#: Threads that BLAS would use if it were not kept to one here.
+_allowed: ContextVar[int | None] = ContextVar("_allowed", default=None)
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
@@ -48,24 +52,71 @@ def one_blas_thread(n_jobs: int | None = None, *, always: bool = False) -> Itera
 @contextmanager
 def blas_threads_for_parts() -> Iterator[int]:
     """Number of threads that BLAS would use, for parts that call BLAS, which then keeps to one."""
-    controller = _controller()
-    blas = controller.select(user_api="blas")
+    threads = _allowed.get()
+    if threads is not None:
+        yield threads
+        return
+    blas = _controller().select(user_api="blas")
     threads = max((library["num_threads"] for library in blas.info()), default=1)
     if threads == 1:
         yield 1
         return
     with blas.limit(limits=1):
-        yield threads
+        token = _allowed.set(threads)
+        try:
+            yield threads
+        finally:
+            _allowed.reset(token)
 
 
 @contextmanager
 def small_problems(small: bool) -> Iterator[None]:
-    """Keep BLAS to one thread where many ``small`` problems follow each other."""
+    """Keep BLAS to one thread where many ``small`` problems follow each other.
+
+    Its other threads would wait busily for the next problem. Parts of a larger computation among
+    them still get threads of their own.
+    """
     if not small:
         yield
         return
-    with _controller().select(user_api="blas").limit(limits=1):
+    with blas_threads_for_parts():
         yield
+
+
+@contextmanager
+def thread_pool(threads: int) -> Iterator[Callable[..., Iterable[Any]]]:
+    """What ``map`` does, in threads that stay for many short computations.
+
+    Examples
+    --------
+    >>> with thread_pool(2) as run:
+    ...     list(run(abs, [-1, 2, -3]))
+    [1, 2, 3]
+    """
+    if threads == 1:
+        yield map
+        return
+    with ThreadPoolExecutor(threads - 1) as pool:
+
+        def run(work: Callable[[Part], Result], parts: Iterable[Part]) -> Iterable[Result]:
+            waiting = list(enumerate(parts))[::-1]
+            results: dict[int, Result] = {}
+
+            def take() -> None:
+                while True:
+                    try:
+                        number, part = waiting.pop()
+                    except IndexError:  # another thread took the last one
+                        return
+                    results[number] = work(part)
+
+            helpers = [pool.submit(take) for _ in range(min(threads, len(waiting)) - 1)]
+            take()  # this thread works too: others may take a while to wake up
+            for helper in helpers:
+                helper.result()
+            return [results[number] for number in range(len(results))]
+
+        yield run
 
 
 @cache

@@ -20,6 +20,8 @@ TARGETS = {
 MODELS = {
     "biased": HBFE(5, unbiased=False),
     "unbiased": HBFE(5),
+    "plain": HBFE(2, completion="eigenvectors"),
+    "plain, biased": HBFE(2, completion="eigenvectors", unbiased=False),
     "hsca": HSCA(4),
     "hsca gaussian": HSCA(3, feature_kernel="gaussian", alpha=1e-2),
 }
@@ -53,6 +55,16 @@ def test_equals_the_whole_span(name, target, tolerance, monkeypatch):
     np.testing.assert_allclose(model.transform(X), features, atol=1e-4 * np.abs(features).max())
     scale = whole.dependence_.max()
     np.testing.assert_allclose(model.dependence_, whole.dependence_, atol=tolerance * scale)
+
+
+@pytest.mark.parametrize("name", ["plain", "plain, biased"])
+def test_plain_eigenvectors_that_carry_dependence_need_no_large_eigenproblem(name, monkeypatch):
+    def refuse(*_):
+        raise AssertionError("the whole span")
+
+    monkeypatch.setattr(coordinates, "EXACT_ROWS", 50)
+    monkeypatch.setattr(coordinates, "span", refuse)
+    MODELS[name].set_params(kernel=Gaussian(4.0)).fit(X, TARGETS["classes"])
 
 
 @pytest.mark.parametrize("name", ["biased", "unbiased", "hsca"])

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import linalg
 
+from depmax._threads import thread_pool
 from depmax.pencils import Basis, Gram
 from depmax.pencils import gram as module
 from depmax.pencils.krylov import grow
@@ -14,28 +15,54 @@ K = PHI @ PHI.T
 H = np.eye(70) - 1 / 70
 
 
+def entries_of(matrix):
+    def tile(rows, columns, out):
+        out[...] = matrix[rows, columns]
+
+    return tile
+
+
 @pytest.fixture
 def gram(monkeypatch):
-    monkeypatch.setattr(module, "TILE", 16)
-    return Gram(lambda rows, columns: K[rows, columns].copy(), 70, np.float64)
+    monkeypatch.setattr(module, "STRIP", 16)
+    monkeypatch.setattr(module, "TILE", 200)
+    monkeypatch.setattr(module, "PANEL", 24)
+    return Gram(entries_of(K), 70, np.float64)
 
 
 def test_products_with_the_centred_matrix(gram):
     columns = H @ rng.normal(size=(70, 3))
     np.testing.assert_allclose(gram.times(columns), H @ K @ H @ columns, atol=1e-10)
     np.testing.assert_allclose(gram.mean, K.mean(axis=0))
+    np.testing.assert_allclose(gram.trace, np.trace(H @ K @ H))
 
 
-def test_half_of_the_tiles_are_computed(monkeypatch):
-    monkeypatch.setattr(module, "TILE", 35)
-    seen = []
+def test_half_of_the_values_are_computed(monkeypatch):
+    monkeypatch.setattr(module, "STRIP", 10)
+    monkeypatch.setattr(module, "SOME", 1)
+    seen = np.zeros((70, 70), dtype=int)
 
-    def tile(rows, columns):
-        seen.append((rows.start, columns.start))
-        return K[rows, columns].copy()
+    def tile(rows, columns, out):
+        seen[rows, columns] += 1
+        out[...] = K[rows, columns]
 
     Gram(tile, 70, np.float64)
-    assert sorted(seen[1:]) == [(0, 0), (0, 35), (35, 35)]  # after one for the constant
+    seen[:1, 69:] -= 1  # the constant
+    assert seen.max() == 1
+    assert seen[np.triu_indices(70)].all()
+    assert seen.sum() == 10 * sum(range(10, 71, 10))
+
+
+def test_threads_change_no_digit(monkeypatch):
+    monkeypatch.setattr(module, "STRIP", 16)
+    monkeypatch.setattr(module, "WORK", 0)
+    columns = rng.normal(size=(70, 5))
+    with thread_pool(3) as run:
+        found = Gram(entries_of(K), 70, np.float32, run=run)
+        products = found.times(columns)
+    alone = Gram(entries_of(K), 70, np.float32)
+    np.testing.assert_array_equal(products, alone.times(columns))
+    np.testing.assert_array_equal(found.mean, alone.mean)
 
 
 class TestBasis:
@@ -50,22 +77,39 @@ class TestBasis:
         basis = Basis(gram)
         columns = rng.normal(size=(70, 3))
         basis.append(columns)
-        assert basis.append(columns @ rng.normal(size=(3, 2))).shape == (0, 2)
+        basis.append(columns @ rng.normal(size=(3, 2)))
+        assert basis.size == 3
         basis.append(np.column_stack([np.ones(70), rng.normal(size=(70, 8))]))
         assert basis.size == 5  # the rank of the centred matrix
 
-    def test_coefficients_of_what_is_added(self, gram):
+    def test_the_length_of_what_is_beyond_is_bounded(self, gram):
         basis = Basis(gram)
-        columns = H @ rng.normal(size=(70, 2))
-        coefficients = basis.append(columns)
+        basis.append(rng.normal(size=(70, 2)))
+        columns = rng.normal(size=(70, 3))
+        weights = rng.normal(size=(3, 4))
+        rest = basis.beyond(columns)
+        beyond = rest.columns * rest.amounts @ weights
         phi = H @ PHI
-        np.testing.assert_allclose(phi.T @ basis.dual @ coefficients, phi.T @ columns, atol=1e-9)
+        inside = phi.T @ basis.dual @ basis.values.T @ H @ columns  # projection on the basis
+        np.testing.assert_allclose(phi.T @ beyond, (phi.T @ columns - inside) @ weights, atol=1e-8)
+        exact = np.linalg.norm(phi.T @ beyond, axis=0)
+        bound = basis.longest(rest, weights)
+        assert (exact <= bound * (1 + 1e-9)).all()
+        assert (bound <= 100 * exact).all()
+
+    def test_columns_that_the_basis_spans_have_no_length_beyond(self, gram):
+        basis = Basis(gram)
+        columns = rng.normal(size=(70, 3))
+        basis.append(columns)
+        rest = basis.beyond(columns[:, :2])
+        assert rest.columns.shape == (70, 0)
+        np.testing.assert_array_equal(basis.longest(rest, np.eye(2)), 0.0)
 
 
 def test_growth_finds_the_leading_eigenvectors(monkeypatch):
     points = rng.normal(size=(200, 4)) * [2.0, 1.5, 1.2, 1.0]
     kernel = np.exp(-0.1 * np.sum((points[:, None] - points) ** 2, axis=2))
-    basis = Basis(Gram(lambda rows, columns: kernel[rows, columns].copy(), 200, np.float64))
+    basis = Basis(Gram(entries_of(kernel), 200, np.float64))
     basis.append(rng.normal(size=(200, 6)))
     grow(basis, lambda values: values, 4)
     centring = np.eye(200) - 1 / 200

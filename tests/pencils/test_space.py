@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from contextlib import nullcontext
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -68,3 +71,26 @@ def test_samples_are_visited_once():
     assert len(visits) == 1
     assert space.mean.shape == (3,)
     assert len(visits) == 1
+
+
+@pytest.mark.parametrize("unbiased", [False, True])
+def test_parts_in_threads(unbiased, monkeypatch):
+    form = hsic_form(PSI, unbiased=unbiased)
+    whole = Space.of_array(PHI).moments(form)
+    monkeypatch.setattr(module, "CHUNK", 1)  # 64 samples at a time
+    rows = np.tile(np.arange(300), 4)  # 19 chunks
+    several = hsic_form(PSI[rows], unbiased=unbiased)
+    found = []
+    for threads in (1, 3):
+        monkeypatch.setattr(module, "blas_threads_for_parts", partial(nullcontext, threads))
+        space = Space.of_array(PHI[rows])
+        found.append((space.moments(several), space.mean))
+    np.testing.assert_array_equal(found[0][0].criterion, found[1][0].criterion)
+    np.testing.assert_array_equal(found[0][0].scatter, found[1][0].scatter)
+    np.testing.assert_array_equal(found[0][1], found[1][1])
+    np.testing.assert_allclose(found[0][0].scatter, 4 * whole.scatter)
+    one_by_one = Space(lambda part: PHI[rows][part], 1200, PHI.shape[1])
+    criterion = one_by_one.moments(several).criterion
+    np.testing.assert_allclose(
+        found[0][0].criterion, criterion, atol=1e-12 * np.abs(criterion).max()
+    )

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from depmax._frames import make_frame
 from depmax._inputs import read_target
+from depmax._threads import small_problems
 from depmax.dependence.resolve import maximizer
 from depmax.dependence.sides import Side, read_target_side, require_equal_length
 from depmax.extraction.coordinates import Coordinates, FeatureCoordinates, coordinates_of
@@ -38,6 +39,9 @@ from depmax.kernels import Capabilities, KernelLike, Precomputed
 from depmax.kernels.base import Choose
 from depmax.pencils import Basis, Directions, Gram, Space, signs
 from depmax.rows import chunk_rows, slices
+
+#: Up to so many coordinates, threads of BLAS cost an eigenproblem more than they gain.
+FEW = 256
 
 
 def _is_linear(extractor: DependenceExtractor) -> bool:
@@ -291,10 +295,13 @@ class DependenceExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             side, lambda gram: self._span(gram, target, count), precomputed=precomputed
         )
         space = coordinates.space
-        found = self._find(space, target, count, asked=wanted.is_exact)
-        kept = wanted.kept(found.dependence)
-        found = replace(found, vectors=found.vectors[:, :kept], dependence=found.dependence[:kept])
-        directions = self._keep(coordinates, found)
+        with small_problems(space.dimension <= FEW):
+            found = self._find(space, target, count, asked=wanted.is_exact)
+            kept = wanted.kept(found.dependence)
+            found = replace(
+                found, vectors=found.vectors[:, :kept], dependence=found.dependence[:kept]
+            )
+            directions = self._keep(coordinates, found)
         return Fitted(lambda: space.features(directions), training.dtype, complete)
 
     def _side(self, training: Training, labels: Labels | None) -> tuple[Side, Labels | None, bool]:

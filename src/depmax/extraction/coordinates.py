@@ -10,20 +10,17 @@ import numpy as np
 from scipy import linalg, sparse
 from sklearn.utils.extmath import safe_sparse_dot
 
-from depmax._threads import small_problems
+from depmax._threads import blas_threads_for_parts, thread_pool
 from depmax.dependence.sides import Side
 from depmax.extraction.projection import FeatureProjection, Projection, SampleProjection
+from depmax.extraction.tiles import Tiles, kernel_tile, matrix_tile, radial_tile
 from depmax.maps._spectrum import require_semidefinite
 from depmax.pencils import Basis, Gram, Space, complete_axes
-from depmax.pencils.gram import Tile
 
 #: Up to so many samples their whole span is used, by an eigenproblem of that size.
 EXACT_ROWS = 400
 #: From so many samples on a stationary kernel's values are stored in single precision.
 SINGLE_ROWS = 1500
-
-#: From so many samples on threads of BLAS gain more than they cost.
-THREAD_ROWS = 4000
 #: Up to so many columns their principal components are a cheap guess.
 COMPONENT_COLUMNS = 200
 
@@ -66,7 +63,9 @@ class MapCoordinates:
     @classmethod
     def of(cls, side: Side) -> MapCoordinates:
         """Coordinates of a side whose kernel has features."""
-        return cls(side, Space(side.coordinates, side.n_samples, side.n_coordinates or 0))
+        in_memory = isinstance(side.rows, np.ndarray) or sparse.issparse(side.rows)
+        width = side.n_coordinates or 0
+        return cls(side, Space(side.coordinates, side.n_samples, width, parallel=in_memory))
 
     @property
     def mean(self) -> np.ndarray:
@@ -114,9 +113,7 @@ class WideCoordinates:
             phi = phi - mean
             gram = phi @ phi.T
             scale = 0.0
-        basis = grown(
-            lambda rows, columns: gram[rows, columns].copy(), len(gram), np.float64, None, grow
-        )
+        basis = grown(len(gram), lambda: Tiles(matrix_tile(gram), np.float64), grow)
         if basis is not None:
             return cls(side, basis.space, phi, mean, basis.dual)
         coordinates, dual = span(gram, scale)
@@ -159,7 +156,7 @@ class GramCoordinates:
     @classmethod
     def of(cls, side: Side, grow: Grow | None, *, precomputed: bool) -> GramCoordinates:
         """Coordinates of a grown basis, or the eigenvectors of the centred kernel matrix."""
-        basis = grown(*tiles_of(side), grow)
+        basis = grown(side.n_samples, lambda: tiles_of(side), grow)
         if basis is not None:
             return cls(side, basis.space, basis.gram.mean, basis.dual, precomputed)
         gram = side.gram()
@@ -197,44 +194,42 @@ def coordinates_of(
     return WideCoordinates.of(side, grow)
 
 
-def grown(
-    tile: Tile, n_samples: int, dtype: Any, likely: np.ndarray | None, grow: Grow | None
-) -> Basis | None:
-    """The part of the samples' span that a method asks for, if it does and they are many."""
+def grown(n_samples: int, tiles: Callable[[], Tiles], grow: Grow | None) -> Basis | None:
+    """The part of the samples' span that a method asks for, if it does and they are many.
+
+    BLAS keeps to one thread: its own would wait busily between the parts that ours compute.
+    """
     if grow is None or n_samples <= EXACT_ROWS:
         return None
-    with small_problems(n_samples < THREAD_ROWS):
-        return grow(Gram(tile, n_samples, dtype, likely))
+    with blas_threads_for_parts() as threads, thread_pool(threads) as run:
+        found = tiles()
+        return grow(Gram(found.tile, n_samples, found.dtype, found.likely, run))
 
 
-def tiles_of(side: Side) -> tuple[Tile, int, Any, np.ndarray | None]:
-    """Kernel values in slices, the number of samples, the precision that suits them, and a guess.
+def tiles_of(side: Side) -> Tiles:
+    """Kernel values in slices, in the precision that suits them, and a guess.
 
     Stationary kernels have values of one size, and many of them are stored in single precision;
     their rows are measured from the mean, so that an offset costs no digits. Their directions of
     largest variance are much like the principal components of the rows.
     """
-    rows = side.rows
-    stationary = side.kernel.capabilities.stationary and isinstance(rows, np.ndarray)
-    likely = components_of(rows) if stationary and rows.ndim == 2 else None
-    if not side.kernel.capabilities.stationary or side.n_samples < SINGLE_ROWS:
-        return side.tile, side.n_samples, np.float64, likely
-    if isinstance(rows, np.ndarray):
-        rows = (rows - rows.mean(axis=0)).astype(np.float32)
-
-    def tile(left: slice, right: slice) -> np.ndarray:
-        return side.kernel(rows[left], None if left is right else rows[right])
-
-    return tile, side.n_samples, np.float32, likely
+    kernel, rows = side.kernel, side.rows
+    if not kernel.capabilities.stationary:
+        return Tiles(kernel_tile(kernel, rows), np.float64)
+    dtype = np.float64 if side.n_samples < SINGLE_ROWS else np.float32
+    if not isinstance(rows, np.ndarray) or rows.ndim != 2:
+        return Tiles(kernel_tile(kernel, rows), dtype)
+    centred = rows - rows.mean(axis=0)
+    make = radial_tile if kernel.capabilities.radial else kernel_tile
+    return Tiles(make(kernel, centred.astype(dtype)), dtype, components_of(centred))
 
 
 def components_of(rows: np.ndarray) -> np.ndarray | None:
-    """Principal components of a table that is not wide, the largest first; None if it is."""
+    """Principal components of centred rows that are not wide, the largest first; else None."""
     if rows.shape[1] > min(COMPONENT_COLUMNS, rows.shape[0]):
         return None
-    centred = rows - rows.mean(axis=0)
-    vectors = linalg.eigh(centred.T @ centred)[1]
-    components: np.ndarray = centred @ vectors[:, ::-1]
+    vectors = linalg.eigh(rows.T @ rows)[1]
+    components: np.ndarray = rows @ vectors[:, ::-1]
     return components
 
 

@@ -8,7 +8,15 @@ from depmax.dependence.sides import Side
 from depmax.extraction.criterion import Criterion
 from depmax.extraction.semi_supervised import SemiSupervisedExtractor
 from depmax.kernels import KernelLike
-from depmax.pencils import Basis, Directions, Gram, Space, most_dependent, span_of_dependence
+from depmax.pencils import (
+    Basis,
+    Directions,
+    Gram,
+    Space,
+    completed,
+    most_dependent,
+    span_of_dependence,
+)
 from depmax.pencils.graphs import Graph
 
 
@@ -37,8 +45,8 @@ class HBFE(SemiSupervisedExtractor):
         What follows the directions of positive eigenvalue, of which two classes have one.
         ``"variance"``: directions of largest variance orthogonal to them.
         ``"eigenvectors"``: the next eigenvectors, as published; with ``unbiased`` these have
-        negative eigenvalues, and for two classes of equal size the least variance of all. Kernels
-        without coordinates then cost an eigenproblem of the size of the samples.
+        negative eigenvalues, and for two classes of equal size the least variance of all. These
+        cost kernels without coordinates an eigenproblem of the size of the samples.
     beta : float, default=0.0
         Weight of the graph, from 0 to 1: (1-β)·HSIC - β·fᵀΔf, each divided by its trace, with Δ the
         Laplacian. With 0 unlabelled rows are left out.
@@ -116,10 +124,14 @@ class HBFE(SemiSupervisedExtractor):
         return target.judged(space, found)
 
     def _span(self, gram: Gram, target: Criterion, n_components: int) -> Basis | None:
+        """Directions with λ > 0 span little; eigenvectors with λ ≤ 0 may be any."""
         form = target.form
-        if self.completion != "variance" or form.factor.shape[1] > gram.n_samples // 4:
+        if form.factor.shape[1] > gram.n_samples // 4:
             return None
-        return span_of_dependence(Basis(gram), form, n_components)
+        basis = span_of_dependence(gram, form, n_components)
+        if self.completion == "variance":
+            return completed(basis, n_components)
+        return basis if basis.size == n_components else None
 
     def _carriers(self, side: Side, target: Criterion) -> int:
         return int(target.form.factor.shape[1])

@@ -142,7 +142,13 @@ class HSCA(SemiSupervisedExtractor):
         self._warn_if_fewer(found, n_components)
         return target.judged(space, found)
 
-    def _search(self, space: Space, target: Criterion, n_components: int) -> Directions:
+    def _search(
+        self,
+        space: Space,
+        target: Criterion,
+        n_components: int,
+        earlier: np.ndarray | None = None,
+    ) -> Directions:
         moments = space.moments(target.form)
         if not target.form.is_low_rank:
             return self._search_weighted(space, moments, target, n_components)
@@ -153,7 +159,7 @@ class HSCA(SemiSupervisedExtractor):
             return space.cross(self._feature_factor(space.features(directions)))
 
         linear = self._has_linear_features()
-        return least_redundant(moments, cross, n_components, float(self.alpha))
+        return least_redundant(moments, cross, n_components, float(self.alpha), earlier)
 
     def _search_weighted(
         self, space: Space, moments: Moments, target: Criterion, n_components: int
@@ -176,14 +182,17 @@ class HSCA(SemiSupervisedExtractor):
             return None
         basis = Basis(gram)
         basis.append(form.factor)
+        vectors = np.empty((basis.size, 0))
         for count in range(1, n_components):
             space = basis.space
-            found = self._search(space, target, count)
-            if found.vectors.shape[1] < count:
+            beyond = np.zeros((basis.size - len(vectors), count - 1))
+            vectors = self._search(space, target, count, np.vstack([vectors, beyond])).vectors
+            if vectors.shape[1] < count:
                 break
-            features = space.features(found.vectors)
-            linear = self._has_linear_features()  # earlier features are in the basis already
-            basis.append(features[:, -1:] if linear else self._feature_factor(features))
+            if self._has_linear_features():  # earlier features are in the basis already
+                basis.append(space.features(vectors[:, -1:]))
+            else:
+                basis.append(self._feature_factor(space.features(vectors)))
         return basis
 
     def _carriers(self, side: Side, target: Criterion) -> int:

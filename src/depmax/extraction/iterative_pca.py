@@ -5,12 +5,11 @@ from __future__ import annotations
 import warnings
 from typing import Any, ClassVar, Literal
 
-import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from depmax.extraction.base import DependenceExtractor
 from depmax.kernels import KernelLike
-from depmax.pencils import Basis, Directions, Form, Gram, Space, principal, span_of_dependence
+from depmax.pencils import Basis, Directions, Gram, Space, completed, principal
 
 
 class IterativePCA(DependenceExtractor):
@@ -87,5 +86,4 @@ class IterativePCA(DependenceExtractor):
 
     def _span(self, gram: Gram, target: Any, n_components: int) -> Basis | None:
         """The directions of most variance: there is no dependence to come before them."""
-        nothing = Form(np.zeros((gram.n_samples, 0)))
-        return span_of_dependence(Basis(gram), nothing, n_components)
+        return completed(Basis(gram), n_components)

@@ -6,7 +6,7 @@ from depmax.pencils.directions import Directions, complete_axes, leading, signs
 from depmax.pencils.embedding import smoothest
 from depmax.pencils.form import Form, hsic_form
 from depmax.pencils.gram import Gram
-from depmax.pencils.krylov import Basis, span_of_dependence
+from depmax.pencils.krylov import Basis, completed, span_of_dependence
 from depmax.pencils.redundancy import (
     least_redundant,
     least_redundant_weighted,
@@ -27,6 +27,7 @@ __all__ = [
     "attained",
     "complete",
     "complete_axes",
+    "completed",
     "hsic_form",
     "leading",
     "least_redundant",

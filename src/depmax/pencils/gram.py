@@ -2,68 +2,98 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
-from depmax._threads import blas_threads_for_parts, map_threads
 from depmax.rows import slices
 
-#: Rows and columns of a tile, small enough for the second-level cache.
-TILE = 512
+#: Rows of a strip.
+STRIP = 512
+#: Kernel values computed at a time, few enough for the second-level cache.
+TILE = 2**17
+#: Columns of a strip that a product visits at a time: twice, the second time in the cache.
+PANEL = 2048
+#: Samples of which the kernel values tell the constant to take off.
+SOME = 64
+#: Fewer columns than this are multiplied one by one.
+BLOCK = 4
+#: Products of fewer numbers with numbers than this are over before a thread wakes up.
+WORK = 2**24
+#: Products are summed in so many parts, whatever the number of threads, so that these change no
+#: digit of the result.
+PARTS = 8
 
-#: Kernel values of one slice of samples against another.
-Tile = Callable[[slice, slice], np.ndarray]
+#: Writes the kernel values of one slice of samples against another into an array.
+Tile = Callable[[slice, slice, np.ndarray], None]
+#: Applies a function to every part of a computation, as ``map`` does, perhaps in threads.
+Run = Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]
 
 
 class Gram:
     """HKH for the kernel matrix K of m samples.
 
-    K is symmetric: only tiles on and above its diagonal are computed, in threads, and stored, as
-    strips of rows. They are stored less a constant, which centring removes, so that in single
-    precision the digits go to what differs between samples.
+    K is symmetric: it is computed and stored as strips of rows, each from the diagonal on. Its
+    values are stored less a constant, which centring removes, so that in single precision the
+    digits of products go to what differs between samples.
 
     Parameters
     ----------
     tile : callable
-        Kernel values of two slices of samples, which may be overwritten.
+        Writes the kernel values of two slices of samples into an array of ``dtype``.
     n_samples : int
     dtype : dtype
         Precision of storage and of products.
     likely : ndarray of shape (m, k), optional
         Values on the samples that directions of large variance are likely to have.
+    run : callable, default=map
+        What computes the tiles and the parts of a product: the ``map`` of a pool of threads.
 
     Attributes
     ----------
     mean : ndarray of shape (m,)
         Mean of each column of K.
+    trace : float
+        tr HKH.
     """
 
     def __init__(
-        self, tile: Tile, n_samples: int, dtype: Any, likely: np.ndarray | None = None
+        self,
+        tile: Tile,
+        n_samples: int,
+        dtype: Any,
+        likely: np.ndarray | None = None,
+        run: Run = map,
     ) -> None:
         self.n_samples = n_samples
         self.likely = np.empty((n_samples, 0)) if likely is None else likely
         self._dtype = np.dtype(dtype)
-        parts = list(slices(n_samples, TILE))
-        constant = self._dtype.type(tile(parts[0], parts[-1]).mean())
-        # Rows of the slice against its own and all later columns
-        self._strips = [
-            (rows, np.empty((rows.stop - rows.start, n_samples - rows.start), dtype=self._dtype))
-            for rows in parts
+        self._run = run
+        some = min(SOME, n_samples)
+        values = np.empty((some, some), dtype=self._dtype)
+        tile(slice(0, some), slice(n_samples - some, n_samples), values)
+        constant = self._dtype.type(values.mean())
+        self._strips = _strips(n_samples, self._dtype)
+
+        def fill(place: tuple[int, slice]) -> None:
+            (rows, strip), own = self._strips[place[0]], place[1]
+            part = strip[own]
+            first = slice(rows.start + own.start, rows.start + own.stop)
+            tile(first, slice(rows.start, n_samples), part)
+            part -= constant
+
+        places = [
+            (number, own)
+            for number, (_, strip) in enumerate(self._strips)
+            for own in slices(strip.shape[0], max(1, TILE // strip.shape[1]))
         ]
-
-        def fill(place: tuple[int, int]) -> None:
-            (rows, strip), columns = self._strips[place[0]], parts[place[1]]
-            part = strip[:, columns.start - rows.start : columns.stop - rows.start]
-            np.subtract(tile(rows, columns), constant, out=part, casting="same_kind")
-
-        places = [(i, j) for i in range(len(parts)) for j in range(i, len(parts))]
-        with blas_threads_for_parts() as threads:
-            map_threads(fill, places, threads)
+        for _ in run(fill, places):
+            pass
         sums = self._product(np.ones((n_samples, 1), dtype=self._dtype))[:, 0]
         self.mean = sums / n_samples + float(constant)
+        diagonals = [strip.diagonal().sum(dtype=np.float64) for _, strip in self._strips]
+        self.trace = float(sum(diagonals) - sums.sum() / n_samples)
 
     @property
     def eps(self) -> float:
@@ -73,14 +103,48 @@ class Gram:
     def times(self, columns: np.ndarray) -> np.ndarray:
         """HKH times columns of mean zero, of shape (m, k), in float64."""
         product = self._product(np.ascontiguousarray(columns, dtype=self._dtype))
-        product -= product.mean(axis=0)
+        product -= np.full(len(product), 1.0 / len(product)) @ product
         return product
 
     def _product(self, columns: np.ndarray) -> np.ndarray:
         """The stored matrix times columns."""
-        product = np.zeros(columns.shape)
-        for rows, strip in self._strips:
-            product[rows] += strip @ columns[rows.start :]
-            beyond = strip[:, rows.stop - rows.start :]
-            product[rows.stop :] += beyond.T @ columns[rows]
-        return product
+        width = columns.shape[1]
+        # One after another a few columns take less time than a block
+        blocks = range(width) if width < BLOCK else [slice(None)]
+
+        def of_part(number: int) -> np.ndarray:
+            # Strips get shorter: each part has as many that come early as that come late
+            turn = 2 * PARTS
+            own = self._strips[number::turn] + self._strips[turn - 1 - number :: turn]
+            product = np.zeros(columns.shape)
+            for rows, strip in own:
+                for panel in slices(strip.shape[1], PANEL):
+                    first = slice(rows.start + panel.start, rows.start + panel.stop)
+                    beyond = slice(max(first.start, rows.stop), first.stop)
+                    above = strip[:, beyond.start - rows.start : beyond.stop - rows.start].T
+                    for some in blocks:
+                        product[rows, some] += strip[:, panel] @ columns[first, some]
+                        product[beyond, some] += above @ columns[rows, some]
+            return product
+
+        run = self._run if self.n_samples * columns.size >= WORK else map
+        products = iter(run(of_part, range(min(PARTS, len(self._strips)))))
+        total: np.ndarray = next(products)
+        for product in products:
+            total += product
+        return total
+
+
+def _strips(n_samples: int, dtype: np.dtype) -> list[tuple[slice, np.ndarray]]:
+    """Slices of rows, each with room for its values against its own and all later columns.
+
+    All of it is one piece of memory, which systems hand out faster than many small ones.
+    """
+    parts = list(slices(n_samples, STRIP))
+    shapes = [(rows.stop - rows.start, n_samples - rows.start) for rows in parts]
+    stops = np.cumsum([height * width for height, width in shapes])
+    pieces = np.split(np.empty(stops[-1], dtype=dtype), stops[:-1])
+    return [
+        (rows, piece.reshape(shape))
+        for rows, piece, shape in zip(parts, pieces, shapes, strict=True)
+    ]

@@ -3,27 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
-from scipy import linalg
 
+from depmax.pencils.columns import Columns, lengths
 from depmax.pencils.directions import NONE, leading, rank_of
 from depmax.pencils.form import Form
 from depmax.pencils.gram import Gram
 from depmax.pencils.space import Space
 
-#: Columns that a block has beyond the directions it looks for.
-SPARE = 4
+#: A product with fewer columns than this takes as long as one with so many.
+WIDTH = 8
 #: Directions converge when their residuals are below so many roundings of the largest eigenvalue.
-CONVERGED = 32.0
+CONVERGED = 64.0
 #: A Ritz value ≤ 0 is not waited for once its residual, relative to the largest, is below this.
 UNSEEN = 1e-3
 #: Size of the random numbers that likely columns are mixed with, relative to these.
 MIXED = 0.01
 #: Convergence is looked at from this step on.
 FIRST_LOOK = 2
+#: A step lowers residuals by no more than this, most of the time: there is no need to look sooner.
+FALL = 50.0
 #: A new direction is dropped if its length, relative to the longest, is below so many roundings.
 NULL = 100.0
+
+
+@dataclass(frozen=True)
+class Rest:
+    """What columns q have beyond a basis, as directions Φᵀq orthogonal to it."""
+
+    columns: np.ndarray  # of unit length, shape (m, n_kept)
+    kept: np.ndarray  # which of the columns have something beyond, shape (n_columns,)
+    amounts: np.ndarray  # how much, shape (n_columns,)
 
 
 class Basis:
@@ -32,27 +44,30 @@ class Basis:
     Parameters
     ----------
     gram : Gram
-
-    Attributes
-    ----------
-    dual : ndarray of shape (m, s)
-        Q with QᵀHKHQ = I.
-    values : ndarray of shape (m, s)
-        HKHQ: the coordinates of the samples in this basis.
     """
 
     def __init__(self, gram: Gram) -> None:
         self.gram = gram
-        self.dual = np.empty((gram.n_samples, 0), order="F")
-        self.values = np.empty((gram.n_samples, 0), order="F")
+        self._dual = Columns(gram.n_samples)
+        self._values = Columns(gram.n_samples)
         # What two orthogonalisations leave of a column that the basis spans, relative to its parts
         self._precision = max(16 * float(np.finfo(np.float64).eps), (100 * gram.eps) ** 2)
         self._largest = 0.0  # largest ‖Φᵀq‖² of a q of unit length so far
 
     @property
+    def dual(self) -> np.ndarray:
+        """Q with QᵀHKHQ = I, of shape (m, s)."""
+        return self._dual.array
+
+    @property
+    def values(self) -> np.ndarray:
+        """HKHQ, of shape (m, s): the coordinates of the samples in this basis."""
+        return self._values.array
+
+    @property
     def size(self) -> int:
         """Number of directions s."""
-        return int(self.dual.shape[1])
+        return self._dual.size
 
     @property
     def space(self) -> Space:
@@ -67,69 +82,87 @@ class Basis:
     def rotated(self, vectors: np.ndarray) -> Basis:
         """Basis of directions given by orthonormal vectors of s coordinates, of shape (s, k)."""
         basis = Basis(self.gram)
-        basis.dual = np.asfortranarray(self.dual @ vectors)
-        basis.values = np.asfortranarray(self.values @ vectors)
+        basis._largest = self._largest
+        basis._dual.append(self.dual @ vectors)
+        basis._values.append(self.values @ vectors)
         return basis
 
-    def append(self, columns: np.ndarray) -> np.ndarray:
-        """Add the directions Φᵀq for the columns q, less what the basis already spans.
+    def append(self, columns: np.ndarray) -> None:
+        """Add the directions Φᵀq for the columns q, less what the basis already spans."""
+        self.add(self.beyond(columns))
 
-        Costs one product with the kernel matrix.
-
-        Returns
-        -------
-        ndarray of shape (n_added, n_columns)
-            Coefficients of the columns in the added directions.
-        """
-        columns = columns - columns.mean(axis=0)
-        sizes = _lengths(columns)
-        columns = columns / sizes
+    def beyond(self, columns: np.ndarray) -> Rest:
+        """What columns have beyond the basis."""
+        columns = columns - _mean(columns)
+        sizes = lengths(columns)
+        columns /= np.where(sizes > 0, sizes, 1.0)
         inside = self.values.T @ columns  # coefficients in this basis
-        columns = columns - self.dual @ inside
-        columns = columns - self.dual @ (self.values.T @ columns)  # removes what rounding left
-        left = linalg.norm(columns, axis=0)
-        kept = left > self._precision * (linalg.norm(self.dual, axis=0) @ np.abs(inside))
+        columns -= self.dual @ inside
+        columns -= self.dual @ (self.values.T @ columns)  # removes what rounding left
+        left = lengths(columns)
+        kept = left > self._precision * (self._dual.lengths @ np.abs(inside))
         kept &= left > 0
-        columns = columns[:, kept] / left[kept]
-        images = self.gram.times(columns)
-        squares, rotation = linalg.eigh(_symmetric(columns.T @ images))
+        columns /= np.where(kept, left, 1.0)
+        return Rest(columns if kept.all() else columns[:, kept], kept, left * sizes * kept)
+
+    def add(self, rest: Rest) -> None:
+        """Add directions, at the cost of one product with the kernel matrix."""
+        images = self.gram.times(rest.columns)
+        squares, rotation = np.linalg.eigh(_symmetric(rest.columns.T @ images))
         self._largest = max(self._largest, squares.max(initial=0.0))
         some = squares > NULL * self.gram.eps * self._largest
-        rotation, roots = rotation[:, some], np.sqrt(squares[some])
-        self.dual = _joined(self.dual, columns @ (rotation / roots))
-        self.values = _joined(self.values, images @ (rotation / roots))
-        coefficients = np.zeros((len(roots), len(sizes)))
-        coefficients[:, kept] = (rotation * roots).T * (left * sizes)[kept]
-        return coefficients
+        rotation = rotation[:, some] / np.sqrt(squares[some])
+        self._dual.append(rest.columns @ rotation)
+        self._values.append(images @ rotation)
+
+    def longest(self, rest: Rest, weights: np.ndarray) -> np.ndarray:
+        """Bound on the length of combinations of what is beyond the basis, of shape (k,).
+
+        Directions orthogonal to the basis have no more than the variance that it leaves:
+        ‖Φᵀq‖² ≤ ‖q‖²(tr S - tr PᵀSP).
+
+        Parameters
+        ----------
+        rest : Rest
+        weights : ndarray of shape (n_columns, k)
+            One combination of the columns per column.
+        """
+        left = max(self.gram.trace - float(self._values.lengths @ self._values.lengths), 0.0)
+        scaled = (weights * rest.amounts[:, np.newaxis])[rest.kept]
+        return np.sqrt(left) * lengths(rest.columns @ scaled)
 
 
-def span_of_dependence(basis: Basis, form: Form, n_wanted: int) -> Basis:
-    """Basis that holds the directions of most dependence, completed by those of most variance.
+def span_of_dependence(gram: Gram, form: Form, n_wanted: int) -> Basis:
+    """Basis of the directions of most dependence, those with λ > 0, at most so many.
 
     Parameters
     ----------
-    basis : Basis
-        Empty.
+    gram : Gram
     form : Form
         M of the criterion A = ΦᵀMΦ.
     n_wanted : int
     """
-    spare = _first_block(basis.gram, n_wanted + SPARE)
+    basis = Basis(gram)
     basis.append(form.factor)  # all of the range of CCᵀ
     rank = min(n_wanted, rank_of(basis.values.T @ form.factor))
     if not form.is_low_rank and rank:
         grow(basis, form.apply, rank, positive=True)
-    basis = basis.reduced(form, rank)
+    return basis.reduced(form, rank)
+
+
+def completed(basis: Basis, n_wanted: int) -> Basis:
+    """Basis that also holds the directions of most variance orthogonal to it, so many in all."""
     missing = n_wanted - basis.size
-    if missing > 0:
-        held = basis.size
-        basis.append(spare[:, : missing + SPARE])
-        variances = grow(basis, lambda values: values, missing, held)
-        vectors = np.zeros((basis.size, held + min(len(variances), missing + SPARE)))
-        vectors[:held, :held] = np.eye(held)
-        vectors[held:, held:] = leading(variances, missing + SPARE)[1]
-        basis = basis.rotated(vectors)
-    return basis
+    if missing <= 0:
+        return basis
+    held = basis.size
+    width = -(-missing // WIDTH) * WIDTH
+    basis.append(_first_block(basis.gram, width))
+    variances = grow(basis, lambda values: values, missing, held)
+    vectors = np.zeros((basis.size, held + min(len(variances), width)))
+    vectors[:held, :held] = np.eye(held)
+    vectors[held:, held:] = leading(variances, width)[1]
+    return basis.rotated(vectors)
 
 
 def grow(
@@ -162,38 +195,35 @@ def grow(
         The operator in the directions of the basis beyond those held.
     """
     operator = np.empty((0, 0))
-    width = basis.size - held  # of the last block
-    step = 0
-    converged = False
-    while width:
+    size = held  # directions that the operator was applied to, and those held
+    step, look = 0, FIRST_LOOK
+    while basis.size > size:
         step += 1
+        width, size = basis.size - size, basis.size
         values = basis.values[:, held:]
         images = apply(values[:, -width:])
         operator = _bordered(operator, values.T @ images)
-        if converged or basis.size >= basis.gram.n_samples - 1:
+        if size >= basis.gram.n_samples - 1:
             break
-        coefficients = basis.append(images)
-        width = coefficients.shape[0]
-        converged = step >= FIRST_LOOK and _converged(
-            operator, coefficients, n_wanted, basis.gram.eps, positive=positive
-        )
+        rest = basis.beyond(images)
+        if step == look:
+            theta, ritz = leading(operator, n_wanted)
+            above = _above(theta, basis.longest(rest, ritz[-width:]), positive=positive)
+            above /= CONVERGED * basis.gram.eps
+            if above <= 1.0:
+                break
+            look += max(1, int(np.log(above) / np.log(FALL)))
+        basis.add(rest)
     return operator
 
 
-def _converged(
-    operator: np.ndarray, coefficients: np.ndarray, n_wanted: int, eps: float, *, positive: bool
-) -> bool:
-    """Whether the operator leaves its leading eigenvectors where they are.
-
-    ``coefficients`` tell what it makes of the last block beyond the basis.
-    """
-    theta, ritz = leading(operator, n_wanted)
-    residuals = linalg.norm(coefficients @ ritz[-coefficients.shape[1] :], axis=0)
+def _above(theta: np.ndarray, residuals: np.ndarray, *, positive: bool) -> float:
+    """Largest residual of the eigenvectors that are wanted, relative to the largest eigenvalue."""
     scale = np.abs(theta).max()
-    open_ones = residuals > CONVERGED * eps * scale
+    wanted = np.full(len(theta), True)
     if positive:
-        open_ones &= (theta > NONE * scale) | (residuals > UNSEEN * scale)
-    return not open_ones.any()
+        wanted = (theta > NONE * scale) | (residuals > UNSEEN * scale)
+    return float(residuals[wanted].max(initial=0.0) / scale)
 
 
 def _bordered(matrix: np.ndarray, columns: np.ndarray) -> np.ndarray:
@@ -207,18 +237,9 @@ def _bordered(matrix: np.ndarray, columns: np.ndarray) -> np.ndarray:
     return larger
 
 
-def _joined(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Columns beside columns, in the order in which products with them are fastest."""
-    joined = np.empty((left.shape[0], left.shape[1] + right.shape[1]), order="F")
-    joined[:, : left.shape[1]] = left
-    joined[:, left.shape[1] :] = right
-    return joined
-
-
-def _lengths(columns: np.ndarray) -> np.ndarray:
-    """Length of each column; 1 for columns of zeros."""
-    lengths = linalg.norm(columns, axis=0)
-    return np.where(lengths > 0, lengths, 1.0)
+def _mean(columns: np.ndarray) -> np.ndarray:
+    """Mean of each column, by a product, which is faster than a sum over rows."""
+    return np.full(len(columns), 1.0 / len(columns)) @ columns
 
 
 def _symmetric(matrix: np.ndarray) -> np.ndarray:
@@ -229,6 +250,7 @@ def _first_block(gram: Gram, n_columns: int) -> np.ndarray:
     """Columns that no direction is orthogonal to, likely ones first, always the same."""
     block = np.random.default_rng(0).standard_normal((gram.n_samples, n_columns))
     likely = gram.likely[:, :n_columns]
+    sizes = lengths(likely)
     block[:, : likely.shape[1]] *= MIXED
-    block[:, : likely.shape[1]] += likely * (np.sqrt(len(likely)) / _lengths(likely))
+    block[:, : likely.shape[1]] += likely * (np.sqrt(len(likely)) / np.where(sizes > 0, sizes, 1.0))
     return block

@@ -22,6 +22,7 @@ def least_redundant(
     features_cross: Callable[[np.ndarray], np.ndarray],
     n_directions: int,
     alpha: float,
+    earlier: np.ndarray | None = None,
 ) -> Directions:
     """Unit directions p that maximise pᵀCCᵀp / pᵀ(GGᵀ + αI)p, one after another.
 
@@ -34,6 +35,8 @@ def least_redundant(
     n_directions : int
     alpha : float
         Relative to tr(GGᵀ)/n.
+    earlier : ndarray of shape (s, k), optional
+        The first directions, if they are known already.
 
     Returns
     -------
@@ -48,7 +51,7 @@ def least_redundant(
     maximiser is Rv.
     """
     cross = _compressed(moments.cross)
-    found = np.empty((cross.shape[0], 0))
+    found = np.empty((cross.shape[0], 0)) if earlier is None else earlier
     size = linalg.norm(cross)
     while found.shape[1] < n_directions:
         rest = cross

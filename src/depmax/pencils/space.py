@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from depmax._threads import blas_threads_for_parts, map_threads
 from depmax.pencils.form import Form, Operator
 from depmax.rows import slices
 
 #: Numbers of one dense chunk: small enough for the second-level cache, large enough for BLAS.
 CHUNK = 2**17
+#: Sums over many chunks are taken in so many parts, whatever the number of threads, so that these
+#: change no digit of the result.
+PARTS = 8
 #: A coordinate whose standard deviation is below so many roundings of its mean is constant.
 CONSTANT = 64.0
 #: Columns that an operator on values at the samples is applied to at a time.
@@ -36,6 +41,54 @@ class Moments:
         return product if self.weighted is None else product - self.weighted
 
 
+@dataclass
+class Sums:
+    """Sums over samples, measured from some origin."""
+
+    cross: np.ndarray  # Σ φψᵀ, shape (s, r)
+    scatter: np.ndarray  # Σ φφᵀ, shape (s, s)
+    total: np.ndarray  # Σ φ, shape (s,)
+    weighted: np.ndarray | None  # Σ wφφᵀ, shape (s, s)
+    pull: np.ndarray  # Σ wφ
+    known: np.ndarray  # Σ φ over labelled samples
+
+    @classmethod
+    def none(cls, size: int, form: Form) -> Sums:
+        """Sums over no samples."""
+        return cls(
+            np.zeros((size, form.factor.shape[1])),
+            np.zeros((size, size)),
+            np.zeros(size),
+            None if form.weights is None else np.zeros((size, size)),
+            np.zeros(size),
+            np.zeros(size),
+        )
+
+    def add(self, phi: Any, origin: np.ndarray, form: Form, rows: slice) -> None:
+        """Add a chunk of samples."""
+        if not sparse.issparse(phi):
+            phi = phi - origin
+        self.total += phi.T @ np.ones(phi.shape[0])
+        self.scatter += _dense(phi.T @ phi)
+        self.cross += phi.T @ form.factor[rows]
+        if self.weighted is not None and form.weights is not None:
+            weights = form.weights[rows]
+            self.weighted += _dense(phi.T @ _times(weights, phi))
+            self.pull += phi.T @ weights
+            if form.labelled is not None:
+                self.known += phi.T @ form.labelled[rows].astype(np.float64)
+
+    def join(self, other: Sums) -> None:
+        """Add the sums over other samples."""
+        self.cross += other.cross
+        self.scatter += other.scatter
+        self.total += other.total
+        if self.weighted is not None:
+            self.weighted += other.weighted
+        self.pull += other.pull
+        self.known += other.known
+
+
 class Space:
     """The images Φ of m samples in s coordinates, measured from their mean.
 
@@ -47,6 +100,8 @@ class Space:
         m and s.
     eps : float
         Relative precision of the coordinates.
+    parallel : bool
+        Whether several threads may ask for coordinates at a time.
 
     Notes
     -----
@@ -61,8 +116,11 @@ class Space:
         n_samples: int,
         dimension: int,
         eps: float = float(np.finfo(np.float64).eps),
+        *,
+        parallel: bool = False,
     ) -> None:
         self._block = block
+        self._parallel = parallel
         self.n_samples = n_samples
         self.dimension = dimension
         self.eps = eps
@@ -74,7 +132,7 @@ class Space:
     def of_array(cls, coordinates: Any, eps: float = float(np.finfo(np.float64).eps)) -> Space:
         """Space of coordinates that are in memory."""
         n_samples, dimension = coordinates.shape
-        return cls(lambda rows: coordinates[rows], n_samples, dimension, eps)
+        return cls(lambda rows: coordinates[rows], n_samples, dimension, eps, parallel=True)
 
     @property
     def mean(self) -> np.ndarray:
@@ -110,40 +168,45 @@ class Space:
 
         A form with a penalty N takes two more visits.
         """
-        size = self.dimension
-        cross = np.zeros((size, form.factor.shape[1]))
-        scatter = np.zeros((size, size))
-        total = np.zeros(size)
-        weighted = None if form.weights is None else np.zeros((size, size))
-        pull = np.zeros(size)  # Σ wφ
-        known = np.zeros(size)  # Σ φ over labelled samples
-        origin = np.zeros(size)
-        for number, (rows, phi) in enumerate(self._chunks()):
-            if not sparse.issparse(phi):
-                origin = phi.mean(axis=0, dtype=np.float64) if number == 0 else origin
-                phi = phi - origin
-            total += phi.T @ np.ones(phi.shape[0])
-            scatter += _dense(phi.T @ phi)
-            cross += phi.T @ form.factor[rows]
-            if weighted is not None and form.weights is not None:
-                weights = form.weights[rows]
-                weighted += _dense(phi.T @ _times(weights, phi))
-                pull += phi.T @ weights
-                if form.labelled is not None:
-                    known += phi.T @ form.labelled[rows].astype(np.float64)
-        shift = total / self.n_samples
+        sums, origin = self._sums(form)
+        shift = sums.total / self.n_samples
         self._mean = origin + shift
-        self._scatter = scatter - self.n_samples * np.outer(shift, shift)
+        self._scatter = sums.scatter - self.n_samples * np.outer(shift, shift)
         self._rounding = (CONSTANT * self.eps * self._mean) ** 2 + CONSTANT * self.eps * shift**2
-        cross -= np.outer(shift, form.factor.sum(axis=0))
+        cross = sums.cross - np.outer(shift, form.factor.sum(axis=0))
+        weighted = sums.weighted
         if weighted is not None and form.weights is not None:
-            centre = shift if form.labelled is None else known / form.labelled.sum()
-            weighted -= np.outer(pull, centre) + np.outer(centre, pull)
+            centre = shift if form.labelled is None else sums.known / form.labelled.sum()
+            weighted -= np.outer(sums.pull, centre) + np.outer(centre, sums.pull)
             weighted += form.weights.sum() * np.outer(centre, centre)
         if form.penalty is not None:
             penalty = self.quadratic(form.penalty)
             weighted = penalty if weighted is None else weighted + penalty
         return Moments(cross, self._scatter, weighted, self.eps)
+
+    def _sums(self, form: Form) -> tuple[Sums, np.ndarray]:
+        """Sums over all samples, and the origin that they are measured from."""
+        chunks = list(self._slices())
+        first = self._read(chunks[0])
+        origin = np.zeros(self.dimension)
+        if not sparse.issparse(first):
+            origin = first.mean(axis=0)
+
+        def of_part(part: list[slice]) -> Sums:
+            sums = Sums.none(self.dimension, form)
+            for rows in part:
+                sums.add(first if rows is chunks[0] else self._read(rows), origin, form, rows)
+            return sums
+
+        if not self._parallel or len(chunks) < PARTS:
+            return of_part(chunks), origin
+        bounds = [len(chunks) * number // PARTS for number in range(PARTS + 1)]
+        parts = [chunks[start:stop] for start, stop in pairwise(bounds)]
+        with blas_threads_for_parts() as threads:
+            total, *others = map_threads(of_part, parts, threads)
+        for other in others:
+            total.join(other)
+        return total, origin
 
     def cross(self, factor: np.ndarray) -> np.ndarray:
         """ΦᵀΨ of shape (s, r) for another factor."""
@@ -183,9 +246,15 @@ class Space:
         return _dense(phi) - self.mean
 
     def _chunks(self) -> Iterator[tuple[slice, Any]]:
-        for rows in slices(self.n_samples, max(64, CHUNK // max(1, self.dimension))):
-            phi = self._block(rows)
-            yield rows, phi if sparse.issparse(phi) else np.asarray(phi, dtype=np.float64)
+        for rows in self._slices():
+            yield rows, self._read(rows)
+
+    def _slices(self) -> Iterator[slice]:
+        return slices(self.n_samples, max(64, CHUNK // max(1, self.dimension)))
+
+    def _read(self, rows: slice) -> Any:
+        phi = self._block(rows)
+        return phi if sparse.issparse(phi) else np.asarray(phi, dtype=np.float64)
 
 
 def _dense(matrix: Any) -> np.ndarray:

@@ -1,0 +1,44 @@
+"""Tiles of large kernel matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from depmax.extraction.tiles import kernel_tile, matrix_tile, radial_tile
+from depmax.kernels import Gaussian, InverseMultiquadric, Laplace
+
+ROWS = np.random.default_rng(0).normal(size=(40, 3))
+ROWS[7] = ROWS[3]
+KERNELS = [
+    Gaussian(1.5),
+    Laplace(2.0, norm=2),
+    InverseMultiquadric(1.0),
+    2.0 * Gaussian(1.0),
+    Gaussian(1.0) + Gaussian(3.0),
+]
+
+
+@pytest.mark.parametrize("make", [radial_tile, kernel_tile])
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_values_of_the_kernel(kernel, make):
+    expected = kernel(ROWS)
+    found = np.empty((10, 35))
+    make(kernel, ROWS)(slice(12, 22), slice(5, 40), found)
+    np.testing.assert_allclose(found, expected[12:22, 5:], atol=1e-7)  # Laplace: roots of rounding
+    before = np.empty((5, 10))
+    make(kernel, ROWS)(slice(0, 5), slice(30, 40), before)
+    np.testing.assert_allclose(before, expected[:5, 30:], atol=1e-12)
+
+
+def test_a_row_is_at_no_distance_from_itself_in_single_precision():
+    rows = (1e3 * ROWS).astype(np.float32)
+    found = np.empty((4, 38), dtype=np.float32)
+    radial_tile(Gaussian(1.0), rows)(slice(3, 7), slice(2, 40), found)
+    np.testing.assert_array_equal(found[:, 1:].diagonal(), 1.0)
+
+
+def test_entries_of_a_matrix():
+    found = np.empty((2, 3))
+    matrix_tile(ROWS)(slice(1, 3), slice(0, 3), found)
+    np.testing.assert_array_equal(found, ROWS[1:3])
