@@ -35,8 +35,8 @@ def radial_tile(kernel: Kernel, rows: np.ndarray) -> Tile:
     def tile(first: slice, second: slice, out: np.ndarray) -> None:
         np.matmul(left[first], right[second].T, out=out)
         np.maximum(out, 0.0, out=out)
-        own = out[:, first.start - second.start :] if second.start <= first.start else out[:, :0]
-        np.fill_diagonal(own, 0.0)
+        if first.start == second.start:
+            np.fill_diagonal(out, 0.0)
         values = kernel.of_squares(out)
         if values is not out:
             out[...] = values
@@ -48,7 +48,12 @@ def kernel_tile(kernel: Kernel, rows: Any) -> Tile:
     """Values of any kernel."""
 
     def tile(first: slice, second: slice, out: np.ndarray) -> None:
-        out[...] = kernel(rows[first], rows[second])
+        count = out.shape[0]
+        if first.start == second.start and count <= out.shape[1]:
+            out[:, :count] = kernel(rows[first])  # many kernels compute half of it
+            second, out = slice(first.stop, second.stop), out[:, count:]
+        if out.shape[1]:
+            out[...] = kernel(rows[first], rows[second])
 
     return tile
 

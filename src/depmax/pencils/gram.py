@@ -78,9 +78,9 @@ class Gram:
 
         def fill(place: tuple[int, slice]) -> None:
             (rows, strip), own = self._strips[place[0]], place[1]
-            part = strip[own]
+            part = strip[own, own.start :]
             first = slice(rows.start + own.start, rows.start + own.stop)
-            tile(first, slice(rows.start, n_samples), part)
+            tile(first, slice(first.start, n_samples), part)
             part -= constant
 
         places = [
@@ -90,6 +90,9 @@ class Gram:
         ]
         for _ in run(fill, places):
             pass
+        for number, own in places:  # what is left of the diagonal in a strip is known by now
+            strip = self._strips[number][1]
+            strip[own, : own.start] = strip[: own.start, own].T
         sums = self._product(np.ones((n_samples, 1), dtype=self._dtype))[:, 0]
         self.mean = sums / n_samples + float(constant)
         diagonals = [strip.diagonal().sum(dtype=np.float64) for _, strip in self._strips]
