@@ -257,6 +257,7 @@ class TestTables:
             random_state=0,
         )
         assert found.table["balanced_accuracy"][0] > 0.7
+        assert set(found.curves["dimension"]) == {2, 8}
 
 
 class TestMethods:

@@ -53,7 +53,7 @@ def compare(
     impute: o.Fill = None,
     delimiter: o.Delimiter = None,
     missing: o.Missing = None,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of everything random.")] = 0,
+    seed: Annotated[int, o.SEED] = 0,
     n_jobs: o.Jobs = None,
     as_json: o.Json = False,
     quiet: o.Quiet = False,

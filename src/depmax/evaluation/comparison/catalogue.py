@@ -82,6 +82,7 @@ def _selectors() -> tuple[Method, ...]:
             lambda count: DependenceFilter(count, score="pearson"),
             "Each column by its squared correlation with the target.",
             takes_sparse=True,
+            suits=lambda problem: not problem.categorical,
         ),
         selector(
             "HSIC-Lasso",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
@@ -180,6 +180,17 @@ def dimensions_of(method: Method, setting: Setting) -> tuple[int | None, ...]:
         return (None,)
     most = max(1, method.largest(setting.problem))
     return tuple(size for size in setting.dimensions if size <= most) or (most,)
+
+
+def require_possible(setting: Setting, methods: Sequence[Method]) -> None:
+    """Refuse dimensions that no method can give."""
+    counts = [method.largest(setting.problem) for method in methods if method.has_dimension]
+    most = max(1, *counts) if counts else None
+    if most is not None and setting.dimensions[-1] > most:
+        raise ValueError(
+            f"dimensions holds {setting.dimensions[-1]}, but on a training part of these data no "
+            f"method gives more than {most} features."
+        )
 
 
 def make_estimator(method: Method, dimension: int | None, X: Any, setting: Setting) -> Any:
