@@ -121,6 +121,12 @@ Jobs = Annotated[
     int | None,
     typer.Option("--n-jobs", metavar="N", help="Processors to use; -1 is all.", callback=_some),
 ]
+AllJobs = Annotated[
+    int,
+    typer.Option(
+        "--n-jobs", metavar="N", help="Processors to use; by default all (-1).", callback=_some
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No notes and no progress.")]
 Set = Annotated[
