@@ -55,7 +55,7 @@ $(VENV)/.bench-stamp: pyproject.toml constraints/ci.txt | $(BIN)/python
 	@touch $@
 
 demo: $(VENV)/.demo-stamp
-	$(BIN)/depmax compare bundled:wine --n-jobs 2 --report report.html
+	$(BIN)/depmax compare bundled:wine --report report.html
 
 test: lint types layering coverage
 

@@ -18,6 +18,8 @@ def require_writable(path: str | os.PathLike[str]) -> Path:
     folder = path.parent
     if path.is_dir():
         raise IsADirectoryError(f"Cannot write {path}: it is a folder. Name a file in it.")
+    if path.exists() and not path.is_file():
+        raise OSError(f"Cannot write {path}: it is a device or a pipe, not a file.")
     if not folder.exists():
         raise FileNotFoundError(f"Cannot write {path}: the folder {folder} does not exist.")
     if not folder.is_dir():
@@ -49,7 +51,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     >>> [file.name for file in folder.iterdir()]
     ['answer.txt']
     """
-    path = require_writable(path)
+    path = require_writable(path).resolve()  # through a link, to the file that it names
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
     os.close(handle)
     temporary = Path(name)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -56,7 +58,41 @@ def test_a_wrong_delimiter(fails: Fails, table: pl.DataFrame, tmp_path: Path, ru
 
 def test_ragged_rows(fails: Fails, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("x,y\n1,2\n3,4,5\n")
-    assert "a.csv cannot be read" in fails(3, "screen", "a.csv", "-t", "y")
+    line = fails(3, "screen", "a.csv", "-t", "y")
+    assert "a.csv, line 3: 3 cells, but the header names 2. Put cells that hold" in line
+
+
+def test_text_in_another_encoding_and_damaged_gzip(fails: Fails, tmp_path: Path) -> None:
+    text = "x,y\n" + "".join(f"{i},{i % 2}\n" for i in range(200))
+    (tmp_path / "a.csv").write_bytes((text + "é,1\n").encode("latin-1"))
+    assert "a.csv is no text in UTF-8: save it as CSV in UTF-8" in fails(
+        3, "screen", "a.csv", "-t", "y"
+    )
+    (tmp_path / "a.csv.gz").write_text(text)
+    assert "a.csv.gz is no complete gzip file: Not a gzip" in fails(
+        3, "screen", "a.csv.gz", "-t", "y"
+    )
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(text.encode())[:-40])
+    assert "a.csv.gz is no complete gzip file: it was cut off" in fails(
+        3, "screen", "a.csv.gz", "-t", "y"
+    )
+
+
+def test_options_that_make_no_sense(fails: Fails, run: Any, patients: Path) -> None:
+    asked = (patients, "-t", "outcome")
+    assert "--target names 'outcome' twice" in fails(2, "screen", *asked, "-t", "outcome")
+    for option, value in (("--n-jobs", 0), ("--seed", -1), ("--top", -3)):
+        result = run("screen", *asked, option, value)
+        assert result.exit_code == 2
+        assert f"Invalid value for '{option}'" in result.stderr
+    assert "step must be a share between 0 and 1" in fails(3, "fit", *asked, "--set", "step=few")
+    compared = ("compare", *asked, "-m", "BAHSIC", "-m", "PCA")
+    line = fails(3, *compared, "--dimensions", "1,99")
+    assert "dimensions holds 99, but on a training part of these data no method gives more" in line
+    assert "folds are more than the" in fails(3, *compared, "--folds", 99)
+    assert "cannot judge a target of classes" in fails(3, *compared, "--scoring", "r2")
+    line = fails(3, "compare", patients, "-t", "cost", "-m", "PCA", "--scoring", "roc_auc")
+    assert "scoring='roc_auc' cannot judge a target of numbers" in line
 
 
 def test_a_target_that_is_not_there(fails: Fails, patients: Path) -> None:
@@ -157,10 +193,24 @@ def test_names_that_do_not_exist(fails: Fails, patients: Path) -> None:
     assert "BAHSIC has no parameter 'kernl'. Did you mean kernel?" in line
     assert "NAME=VALUE" in fails(2, "fit", patients, "-t", "outcome", "--set", "kernel")
     assert "Did you mean sonar?" in fails(3, "screen", "bundled:sonnar")
+    assert "Did you mean mnist?" in fails(3, "screen", "openml:mnits")
     assert "Did you mean sonar?" in fails(2, "datasets", "sonnar")
     assert "Did you mean bahsic_table1" in fails(2, "reproduce", "bahsic_table")
     assert "Which table?" in fails(2, "reproduce")
     assert "number of columns" in fails(2, "select", patients, "-t", "outcome", "-n", "few")
+
+
+def test_a_set_that_cannot_be_fetched(
+    fails: Fails, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unreachable(*_: object, **__: object) -> None:
+        raise OSError("no route to host")
+
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", unreachable)
+    for arguments in (("screen", "openml:adult"), ("datasets", "adult", "-o", "adult.csv")):
+        line = fails(3, *arguments)
+        assert "adult cannot be fetched from OpenML (no route to host)" in line
+    assert not list(tmp_path.iterdir())
 
 
 def test_what_the_library_refuses_is_one_line_too(fails: Fails, patients: Path) -> None:
@@ -179,6 +229,25 @@ def test_places_that_cannot_be_written(fails: Fails, patients: Path, tmp_path: P
     assert "it is a folder" in fails(5, "select", patients, "-t", "outcome", "-o", "out.csv")
     line = fails(5, "select", patients, "-t", "outcome", "-o", "few.xlsx")
     assert "(.xlsx) is no known format. Known: .csv" in line
+
+
+def test_a_pipe_is_not_replaced(fails: Fails, patients: Path, tmp_path: Path) -> None:
+    """Moved into place, the result would take the place of the pipe, or of a device."""
+    pipe = tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+    for command in ("compare", "fit", "select"):
+        line = fails(5, command, patients, "-t", "outcome", "-o", pipe)
+        assert "it is a device or a pipe, not a file" in line
+    assert pipe.is_fifo()
+
+
+def test_a_link_stays_one(run: Any, patients: Path, tmp_path: Path) -> None:
+    (tmp_path / "few.csv").symlink_to("elsewhere.csv")
+    for _ in range(2):
+        result = run("select", patients, "-t", "outcome", "-n", 2, "-o", "few.csv")
+        assert result.exit_code == 0, result.output
+        assert (tmp_path / "few.csv").is_symlink()
+        assert len((tmp_path / "elsewhere.csv").read_text().splitlines()) == 81
 
 
 def test_a_read_only_folder(

@@ -231,7 +231,9 @@ def test_methods(run: Run) -> None:
 
 
 def test_datasets(run: Run, tmp_path: Path) -> None:
-    assert ["wine", "178", "13", "target", "Wine"] in _lines(run("datasets"))
+    listed = _lines(run("datasets"))
+    assert ["bundled:wine", "178", "13", "target", "Wine"] in listed
+    assert ["openml:mnist", "70000", "784", "", "Handwritten digits"] in listed
     about = _json(run("datasets", "sonar", "--json"))["about"]
     assert any("CC BY" in row["value"] for row in about)
     assert run("datasets", "wine", "-o", "wine.csv").exit_code == 0

@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-SMALL = ("-m", "dependence-filter", "-m", "pca", "--dimensions", "1,2", "--folds", 2)
+SMALL = ("-m", "dependence-filter", "-m", "pca", "--dimensions", "1,2", "--folds", 2, "--n-jobs", 1)
 Run = Callable[..., Any]
 
 
@@ -24,7 +24,7 @@ def test_leaderboard_and_report(run: Run, tmp_path: Path) -> None:
     lines = [line.split("\t") for line in result.stdout.splitlines()]
     assert lines[0][:3] == ["rank", "method", "balanced_accuracy"]
     assert {line[1] for line in lines[1:]} == {"BAHSIC", "DependenceFilter", "PCA"}
-    assert "chosen without the test rows, scores" in result.stderr
+    assert "chosen without the test rows, scores on new rows: " in result.stderr
     page = (tmp_path / "report.html").read_text()
     command = "depmax compare bundled:wine --target target --seed 0 --method dependence-filter "
     assert command in page
@@ -74,13 +74,13 @@ def test_the_shown_command_repeats_the_comparison(
     }
     words = [word for option in options.items() for word in option]
     words += ["--method", "FOHSIC", "--method", "DependenceFilter"]
-    first = run("compare", "gaps.csv", *words)
+    first = run("compare", "gaps.csv", *words, "--n-jobs", 1)
     assert first.exit_code == 0, first.output
     page = html.unescape((tmp_path / "report.html").read_text())
     (shown,) = re.findall(r"depmax compare gaps[^<]*", page)
     typed = shlex.split(shown)[1:]
     assert sorted(typed) == sorted(["compare", "gaps.csv", *words])
-    again = run(*typed)
+    again = run(*typed, "--n-jobs", 1)
     assert _scores(again.stdout) == _scores(first.stdout)
     (line,) = [line for line in first.stderr.splitlines() if line.startswith("Next: ")]
     assert run(*shlex.split(line)[2:]).exit_code == 0
@@ -91,11 +91,27 @@ def _scores(leaderboard: str) -> list[list[str]]:
 
 
 def test_the_next_command_can_be_typed(run: Run, tmp_path: Path) -> None:
-    result = run("compare", "bundled:wine", "-m", "FOHSIC", "--dimensions", "2", "--folds", 2)
+    result = run(
+        "compare", "bundled:wine", "-m", "FOHSIC", "--dimensions", "2", "--folds", 2, "--n-jobs", 1
+    )
     (line,) = [line for line in result.stderr.splitlines() if line.startswith("Next: ")]
     assert line == "Next: depmax fit bundled:wine --target target --method FOHSIC -n 2"
     assert run(*line.split()[2:]).exit_code == 0
     assert (tmp_path / "model.skops").exists()
+
+
+def test_all_processors_by_default(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    import depmax.evaluation
+
+    asked = {}
+
+    def stop(*args: Any, **kwargs: Any) -> None:
+        asked.update(kwargs)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(depmax.evaluation, "compare", stop)
+    assert run("compare", "bundled:wine").exit_code == 130
+    assert asked["n_jobs"] == -1
 
 
 def test_interrupted_it_reports_what_is_finished(

@@ -14,7 +14,7 @@ import polars as pl
 
 import depmax
 
-COMMAND = [sys.executable, "-m", "depmax.cli"]
+COMMAND = [sys.executable, "-m", "depmax"]
 #: The library that this test has imported, wherever the process starts.
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(Path(depmax.__file__).parents[1])}
 
@@ -71,7 +71,7 @@ def test_ctrl_c_and_a_closed_pipe_are_clean(tmp_path: Path) -> None:
     assert b"Traceback" not in errors
     assert b"Interrupted" in errors
     assert os.listdir(tmp_path) == ["data.parquet"]
-    shell = f"{sys.executable} -m depmax.cli screen bundled:sonar --quiet | head -2"
+    shell = f"{sys.executable} -m depmax screen bundled:sonar --quiet | head -2"
     piped = subprocess.run(
         shell, shell=True, capture_output=True, text=True, env=ENVIRONMENT, cwd=tmp_path
     )

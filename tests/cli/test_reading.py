@@ -5,12 +5,14 @@ from __future__ import annotations
 import gzip
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
 from pyarrow import feather
+from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
 
 from depmax.cli.errors import DataError
@@ -110,6 +112,13 @@ def test_arff(tmp_path: Path) -> None:
     assert frame["the colour"].to_list() == ["red", None]
     assert frame["day"].dtype.is_temporal()
     (tmp_path / "text.arff").write_text("@relation r\n@attribute x string\n@data\n'abc'\n")
+    rows = "".join(f"{i}.5, {'red' if i % 3 else 'blue'}, '2024-03-01'\n\n" for i in range(20))
+    (tmp_path / "long.arff").write_text(f"%a comment\n{text}{rows}")
+    source = open_source(str(tmp_path / "long.arff"))
+    batches = list(source.batches(["the colour", "size"], 7))
+    assert len(batches) > 2
+    assert pl.concat(batches).equals(source.read().select("the colour", "size"))
+    assert dict(source.schema()) == dict(source.read().schema)
     with pytest.raises(DataError, match="Save it as CSV"):
         open_source(str(tmp_path / "text.arff")).read()
 
@@ -128,6 +137,25 @@ def test_svmlight(tmp_path: Path) -> None:
     assert batch["x9"].to_list() == [0.0, 0.0, 0.0]
     assert source.has_column("x9")
     assert not source.has_column("size")
+
+
+def test_svmlight_by_lines(tmp_path: Path) -> None:
+    """Every batch has the columns and types of the whole, whatever its own lines mention."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(1, 9, size=(50, 9)) * (rng.random((50, 9)) < 0.2)
+    X[0], X[:, 0] = 0, 0
+    path = str(tmp_path / "a.svm")
+    dump_svmlight_file(X, rng.normal(size=50).round(1), path, comment="of ours", zero_based=True)
+    source = open_source(path)
+    assert source.n_rows() == 50
+    names = ["x4", "label", "x1", "x8", "x40"]
+    batches = list(source.batches(names, 7))
+    assert len(batches) > 7
+    whole = pl.concat(batches)
+    np.testing.assert_array_equal(whole.select("x4", "x1", "x8").to_numpy(), X[:, [4, 1, 8]])
+    assert whole["x40"].sum() == 0
+    assert whole["label"].equals(source.read()["label"])
+    assert dict(source.schema()) == dict(source.read().schema)
 
 
 def test_svmlight_with_several_labels(tmp_path: Path) -> None:
@@ -160,6 +188,35 @@ def test_npz(tmp_path: Path) -> None:
         open_source(str(path)).read()
     np.savez(path, X=np.array([object()], dtype=object))  # would need pickle
     with pytest.raises(DataError, match="no complete NPZ file of plain arrays"):
+        open_source(str(path)).read()
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("dtype", ["<f8", ">f8", "<f4", "<i4"])
+def test_npz_by_rows(save: Any, order: Any, dtype: str, tmp_path: Path) -> None:
+    X = np.asarray(np.arange(60).reshape(20, 3), dtype=dtype, order=order)
+    y = np.array(["a", "bb", "c", "dd"] * 5)
+    save(tmp_path / "a.npz", X=X, y=y)
+    source = open_source(str(tmp_path / "a.npz"))
+    assert source.n_rows() == 20
+    batches = list(source.batches(["y", "x2"], 7))
+    assert [batch.height for batch in batches] == [7, 7, 6]
+    assert pl.concat(batches)["x2"].to_list() == X[:, 2].tolist()
+    assert pl.concat(batches)["y"].to_list() == y.tolist()
+    assert dict(source.schema()) == dict(source.read().schema)
+
+
+def test_npz_that_cannot_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    sparse.save_npz(path, sparse.eye(3, format="csr"))
+    with pytest.raises(DataError, match="holds a sparse matrix of scipy"):
+        open_source(str(path)).read()
+    np.savez(path, X=np.arange(4000.0))
+    content = bytearray(path.read_bytes())
+    content[2000] ^= 255
+    path.write_bytes(content)
+    with pytest.raises(DataError, match="no complete NPZ file of plain arrays: Bad CRC"):
         open_source(str(path)).read()
 
 

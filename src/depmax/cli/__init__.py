@@ -21,4 +21,4 @@ def main() -> None:
         sys.exit(1)
     from depmax.cli.app import app
 
-    app()
+    app(prog_name="depmax")

@@ -52,9 +52,9 @@ def _table_names() -> list[str]:
 
 
 def _dataset_names() -> list[str]:
-    from depmax.datasets import available
+    from depmax.datasets import available, fetchable
 
-    return available()
+    return [*available(), *fetchable()]
 
 
 Data = Annotated[
@@ -62,7 +62,7 @@ Data = Annotated[
     typer.Argument(
         metavar="DATA",
         help="CSV, TSV, Parquet, Arrow/Feather, ARFF, svmlight or NPZ file, by its extension; "
-        "or a set that comes with depmax, as bundled:sonar.",
+        "or a set that comes with depmax, as bundled:sonar, or is fetched, as openml:adult.",
         show_default=False,
     ),
 ]
@@ -106,9 +106,26 @@ Missing = Annotated[
         "again. By default NA, N/A, NaN, nan, null, NULL and ?.",
     ),
 ]
-Seed = Annotated[int | None, typer.Option("--seed", help="Seed of everything random.")]
+#: Seeds that numpy takes.
+SEED = typer.Option("--seed", min=0, max=2**32 - 1, help="Seed of everything random.")
+
+
+def _some(jobs: int | None) -> int | None:
+    if jobs == 0:
+        raise typer.BadParameter("0 processors cannot compute: 1 or more, or -1 for all.")
+    return jobs
+
+
+Seed = Annotated[int | None, SEED]
 Jobs = Annotated[
-    int | None, typer.Option("--n-jobs", metavar="N", help="Processors to use; -1 is all.")
+    int | None,
+    typer.Option("--n-jobs", metavar="N", help="Processors to use; -1 is all.", callback=_some),
+]
+AllJobs = Annotated[
+    int,
+    typer.Option(
+        "--n-jobs", metavar="N", help="Processors to use; by default all (-1).", callback=_some
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No notes and no progress.")]
@@ -155,7 +172,7 @@ DatasetName = Annotated[
     str | None,
     typer.Argument(
         metavar="NAME",
-        help="A bundled data set.",
+        help="A data set.",
         show_default=False,
         autocompletion=_complete(_dataset_names),
     ),

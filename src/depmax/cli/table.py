@@ -78,6 +78,9 @@ def make_table(source: Source, asked: Asked) -> Table:
         )
     for option, names in (("--target", targets), ("--drop", asked.drop), ("--keep", asked.keep)):
         _require_columns(names, frame.columns, option, source.name)
+    twice = [name for name in targets if targets.count(name) > 1]
+    if twice:
+        raise UserError(f"--target names {twice[0]!r} twice.")
     both = [name for name in targets if name in asked.drop]
     if both:
         raise UserError(f"{both[0]!r} is both the --target and to be left out by --drop.")
@@ -142,7 +145,7 @@ def _split_target(
 
 def _features(frame: pl.DataFrame, keep: Sequence[str], notes: list[str]) -> pl.DataFrame:
     """Columns that a method can use; what is left out is noted, dates are refused."""
-    constant, identifiers, texts = [], [], []
+    empty, constant, identifiers, texts = [], [], [], []
     dates = [name for name, dtype in frame.schema.items() if kind_of(dtype) in ("date", "other")]
     if dates:
         raise DataError(_why_not(dates[0], frame.schema[dates[0]], "Column", dates[1:]))
@@ -152,20 +155,24 @@ def _features(frame: pl.DataFrame, keep: Sequence[str], notes: list[str]) -> pl.
         if name in keep:
             continue
         series = frame.get_column(name)
-        if levels <= 1 and (count == frame.height or count == 0):
+        if count == 0:
+            empty.append(name)
+        elif levels <= 1 and count == frame.height:
             constant.append(name)
         elif _is_identifier(series, levels):
             identifiers.append(name)
         elif kind_of(series.dtype) == "text" and levels > max(MANY_LEVELS, count / 2):
             texts.append(name)
     hint = "keep one with --keep"
+    if empty:
+        notes.append(f"Left out, without any value: {shortened(empty)}.")
     if constant:
         notes.append(f"Left out, the same in all rows: {shortened(constant)}.")
     if identifiers:
         notes.append(f"Left out, looks like an identifier: {shortened(identifiers)} ({hint}).")
     if texts:
         notes.append(f"Left out, text with too many values: {shortened(texts)} ({hint}).")
-    return as_features(frame.drop([*constant, *identifiers, *texts]))
+    return as_features(frame.drop([*empty, *constant, *identifiers, *texts]))
 
 
 def _is_identifier(series: pl.Series, levels: int) -> bool:

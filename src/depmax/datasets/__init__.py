@@ -1,4 +1,4 @@
-"""Real data sets, some of which come with the package, and artificial problems.
+"""Real data sets, some of which come with the package or are fetched, and artificial problems.
 
 >>> from depmax.datasets import load
 >>> load("sonar")
@@ -19,12 +19,16 @@ from depmax.datasets.artificial import (
 from depmax.datasets.bundled import available, load
 from depmax.datasets.dataset import Dataset
 from depmax.datasets.external import data_folder, load_external
+from depmax.datasets.openml import FetchError, fetch, fetchable
 
 __all__ = [
     "Dataset",
+    "FetchError",
     "Problem",
     "available",
     "data_folder",
+    "fetch",
+    "fetchable",
     "load",
     "load_external",
     "make_collinear_classes",

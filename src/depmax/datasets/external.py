@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import gzip
+import hashlib
 import os
 from pathlib import Path
 
@@ -33,7 +35,7 @@ def data_folder() -> Path:
     return folder
 
 
-def load_external(name: str) -> Dataset:
+def load_external(name: str, *, sha256: str | None = None) -> Dataset:
     """Load NAME.csv.gz from the folder that the environment variable DEPMAX_DATA names.
 
     The file has a header row and the features first. The last column is the target; if the last
@@ -43,6 +45,8 @@ def load_external(name: str) -> Dataset:
     ----------
     name : str
         File name without ``.csv.gz``.
+    sha256 : str, optional
+        Checksum that the unpacked file must have; by default any file will do.
 
     Returns
     -------
@@ -52,6 +56,8 @@ def load_external(name: str) -> Dataset:
     ------
     FileNotFoundError
         If the variable is not set, or the folder has no such file.
+    ValueError
+        If the file has another checksum.
     """
     if not name or name != Path(name).name:
         raise ValueError(f"name must be a plain file name without a folder, not {name!r}.")
@@ -68,6 +74,8 @@ def load_external(name: str) -> Dataset:
             f"{path.name} is not in {folder}, the folder that the environment variable "
             f"{_VARIABLE} names.{hint}"
         )
+    if sha256 is not None:
+        _require_checksum(path, sha256)
     table = read_table(path)
     return Dataset(
         X=table.X,
@@ -81,3 +89,15 @@ def load_external(name: str) -> Dataset:
         licence="not recorded",
         notes="",
     )
+
+
+def _require_checksum(path: Path, wanted: str) -> None:
+    digest = hashlib.sha256()
+    with gzip.open(path, "rb") as stream:
+        while chunk := stream.read(1 << 20):
+            digest.update(chunk)
+    if digest.hexdigest() != wanted:
+        raise ValueError(
+            f"{path} is another file than the one meant: the SHA-256 of its unpacked content is "
+            f"{digest.hexdigest()}, not {wanted}."
+        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -150,7 +151,8 @@ class HSICSelector(DependenceSelector):
 
     def _check_parameters(self) -> None:
         step = self.step
-        if not (0 < step < 1 or (step >= 1 and int(step) == step)):
+        number = isinstance(step, Real) and not isinstance(step, bool)
+        if not number or not (0 < step < 1 or (step >= 1 and int(step) == step)):
             raise ValueError(
                 f"step must be a share between 0 and 1 or a whole number >= 1, got {step!r}."
             )

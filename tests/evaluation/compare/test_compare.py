@@ -257,6 +257,7 @@ class TestTables:
             random_state=0,
         )
         assert found.table["balanced_accuracy"][0] > 0.7
+        assert set(found.curves["dimension"]) == {2, 8}
 
 
 class TestMethods:
@@ -418,6 +419,31 @@ class TestOptions:
 
     def test_comparison_is_public(self, quick):
         assert isinstance(quick, Comparison)
+
+
+class _Large(TransformerMixin, BaseEstimator):
+    """Holds so many megabytes while it is fitted."""
+
+    def __init__(self, megabytes=1):
+        self.megabytes = megabytes
+
+    def fit(self, X, y=None):
+        np.ones(self.megabytes * 2**17)
+        return self
+
+    def transform(self, X):
+        return X
+
+
+def test_memory_of_a_fit(data):
+    methods = {"large": _Large(40), "small": _Large(2)}
+    found = compare(*data, methods, estimator=GaussianNB(), cv=2, random_state=0)
+    megabytes = dict(zip(found.table["method"], found.table["fit_megabytes"], strict=True))
+    assert megabytes["large"] == pytest.approx(40, abs=0.5)
+    assert megabytes["small"] == pytest.approx(2, abs=0.5)
+    with parallel_config("threading"):  # threads cannot be told apart
+        found = compare(*data, methods, estimator=GaussianNB(), cv=2, random_state=0, n_jobs=2)
+    assert found.table["fit_megabytes"].isna().all()
 
 
 class _Failing(TransformerMixin, BaseEstimator):

@@ -53,8 +53,8 @@ def compare(
     impute: o.Fill = None,
     delimiter: o.Delimiter = None,
     missing: o.Missing = None,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of everything random.")] = 0,
-    n_jobs: o.Jobs = None,
+    seed: Annotated[int, o.SEED] = 0,
+    n_jobs: o.AllJobs = -1,
     as_json: o.Json = False,
     quiet: o.Quiet = False,
 ) -> None:
@@ -67,7 +67,7 @@ def compare(
 
       depmax compare patients.csv --target outcome
 
-      depmax compare genes.parquet -t class --n-jobs -1 --report genes.html
+      depmax compare genes.parquet -t class --n-jobs 2 --report genes.html
 
       depmax compare bundled:wine -m BAHSIC -m PCA --dimensions 1,2,5
     """
@@ -129,6 +129,8 @@ def compare(
 
 
 def _show(out: Output, found: Comparison) -> None:
+    from depmax.evaluation.comparison.words import interval
+
     rows: list[dict[str, Any]] = _records(found.table)
     metric = list(rows[0])[2]
     if out.on_terminal:
@@ -142,8 +144,8 @@ def _show(out: Output, found: Comparison) -> None:
     out.result(
         "winner_score",
         score,
-        f"Best: {found.best}. The best of these methods, chosen without the test rows, scores "
-        f"{honest.mean:.3f} on new rows (95 % interval {honest.low:.3f} to {honest.high:.3f}).",
+        f"Best: {found.best}. The best of these methods, chosen without the test rows, scores on "
+        f"new rows: {interval(honest)}.",
     )
     out.result("significance", _records(found.significance))
     out.result("failures", found.failures)

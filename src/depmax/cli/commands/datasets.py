@@ -1,4 +1,4 @@
-"""``depmax datasets``: the sets that come with depmax."""
+"""``depmax datasets``: the sets that come with depmax, and those it fetches."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ def datasets(
     as_json: o.Json = False,
     quiet: o.Quiet = False,
 ) -> None:
-    """List the data sets that come with depmax, describe one, or write it to a file.
+    """List the data sets of depmax, describe one, or write it to a file.
+
+    Some come with depmax (bundled:NAME in place of a file); larger ones are fetched from OpenML
+    when they are first asked for (openml:NAME), which needs a network and pandas.
 
     [bold]Examples[/]
 
@@ -31,35 +34,50 @@ def datasets(
       depmax datasets sonar -o sonar.csv
 
       depmax screen bundled:sonar
+
+      depmax datasets adult -o adult.parquet
     """
-    from depmax.cli.errors import UserError, nearest
+    from depmax.cli.errors import DataError, UserError, nearest
     from depmax.cli.writing import open_writer, require_format
-    from depmax.datasets import available, load
+    from depmax.datasets import FetchError, available, fetch, fetchable, load
+    from depmax.datasets.openml import RECORDS
 
     out = Output(as_json=as_json, quiet=quiet)
-    known = available()
+    known = [*available(), *fetchable()]
     if name is None:
         if output is not None:
             raise UserError("Which data set is to be written? Name one of depmax datasets.")
-        sets = [load(entry) for entry in known]
-        out.table(
-            "datasets",
-            [
-                {
-                    "name": entry.name,
-                    "rows": len(entry.y),
-                    "columns": len(entry.feature_names),
-                    "target": str(entry.target_name),
-                    "title": entry.title,
-                }
-                for entry in sets
-            ],
-        )
+        bundled = [
+            {
+                "name": f"bundled:{entry.name}",
+                "rows": len(entry.y),
+                "columns": len(entry.feature_names),
+                "target": str(entry.target_name),
+                "title": entry.title,
+            }
+            for entry in map(load, available())
+        ]
+        fetched = [
+            {
+                "name": f"openml:{entry}",
+                "rows": RECORDS[entry].shape[0],
+                "columns": RECORDS[entry].shape[1],
+                "target": None,  # as OpenML names it
+                "title": RECORDS[entry].title,
+            }
+            for entry in fetchable()
+        ]
+        out.table("datasets", [*bundled, *fetched])
         out.finish()
         return
+    name = name.removeprefix("bundled:").removeprefix("openml:")
     if name not in known:
-        raise UserError(f"No data set named {name!r} is bundled.{nearest(name, known)}")
-    chosen = load(name)
+        raise UserError(f"There is no data set named {name!r}.{nearest(name, known)}")
+    place = None if output is None else require_format(output)
+    try:
+        chosen = load(name) if name in available() else fetch(name)
+    except FetchError as error:
+        raise DataError(str(error)) from None
     facts = {
         "name": chosen.name,
         "title": chosen.title,
@@ -71,10 +89,9 @@ def datasets(
         "citation": chosen.citation,
         "notes": chosen.notes,
     }
-    if output is None:
+    if place is None:
         out.table("about", [{"": key, "value": str(value)} for key, value in facts.items()])
     else:
-        place = require_format(output)
         with open_writer(place) as writer:
             writer.add(chosen.to_frame("polars"))
         out.result("output", str(place), f"Written: {place}")

@@ -76,8 +76,12 @@ def fit(
     features = [str(name) for name in _names(model)]
     out.result("method", kind.__name__)
     out.result("features", features)
-    out.result("output", str(place), f"Model with {len(features)} features written: {place}")
+    out.result("output", str(place), f"Model with {_counted(len(features))} written: {place}")
     out.finish()
+
+
+def _counted(features: int) -> str:
+    return f"{features} feature{'' if features == 1 else 's'}"
 
 
 def _names(model: Any) -> Any:

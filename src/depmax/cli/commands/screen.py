@@ -21,7 +21,7 @@ def screen(
     data: o.Data,
     target: o.Target = None,
     *,
-    top: Annotated[int, typer.Option(help="Columns to show on a terminal; 0 is all.")] = 20,
+    top: Annotated[int, typer.Option(min=0, help="Columns to show on a terminal; 0 is all.")] = 20,
     level: Annotated[float, typer.Option(min=0.0, max=1.0, help="False discovery rate.")] = 0.05,
     check: Annotated[
         bool, typer.Option("--check", help="Exit with code 6 if no column depends on the target.")

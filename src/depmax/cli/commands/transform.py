@@ -103,7 +103,7 @@ def transform(
         if rows == 0:
             raise DataError(f"{data} has no rows.")
     out.result("rows", rows)
-    out.result("output", str(place), f"{rows} rows written: {place}")
+    out.result("output", str(place), f"{rows} row{'' if rows == 1 else 's'} written: {place}")
     out.finish()
 
 

@@ -1,31 +1,78 @@
-"""The data sets that come with depmax, as if they were files."""
+"""The data sets of depmax as if they were files: those that come with it, and those it fetches."""
 
 from __future__ import annotations
+
+from abc import abstractmethod
+from functools import cached_property
+from typing import ClassVar
 
 import polars as pl
 
 from depmax.cli.errors import DataError, nearest
 from depmax.cli.reading.source import Source
-from depmax.datasets import Dataset, available, load
-
-PREFIX = "bundled:"
+from depmax.datasets import Dataset, FetchError, available, fetch, fetchable, load
 
 
-class Bundled(Source):
-    """``bundled:sonar`` in place of a file."""
+class Named(Source):
+    """A set by its name, the target last."""
+
+    prefix: ClassVar[str]
+    what: ClassVar[str]
+
+    @abstractmethod
+    def names(self) -> list[str]:
+        """All such sets."""
+
+    @abstractmethod
+    def get(self, name: str) -> Dataset:
+        """One of them."""
 
     def read(self) -> pl.DataFrame:
         """All rows, the target last."""
-        frame: pl.DataFrame = self._load().to_frame("polars")
+        frame: pl.DataFrame = self._set.to_frame("polars")
         return frame
 
     def default_targets(self) -> tuple[str, ...]:
         """The target of the set."""
-        target = self._load().target_name
+        target = self._set.target_name
         return (target,) if isinstance(target, str) else target
 
-    def _load(self) -> Dataset:
-        name = str(self.path).removeprefix(PREFIX)
-        if name not in available():
-            raise DataError(f"No data set named {name!r} is bundled.{nearest(name, available())}")
+    @cached_property
+    def _set(self) -> Dataset:
+        name, known = str(self.path).removeprefix(self.prefix), self.names()
+        if name not in known:
+            raise DataError(f"No data set named {name!r} {self.what}.{nearest(name, known)}")
+        try:
+            return self.get(name)
+        except FetchError as error:
+            raise DataError(str(error)) from None
+
+
+class Bundled(Named):
+    """``bundled:sonar`` in place of a file."""
+
+    prefix = "bundled:"
+    what = "is bundled"
+
+    def names(self) -> list[str]:
+        """Sets inside the package."""
+        return available()
+
+    def get(self, name: str) -> Dataset:
+        """One of them."""
         return load(name)
+
+
+class OpenML(Named):
+    """``openml:adult`` in place of a file, fetched when it is first asked for."""
+
+    prefix = "openml:"
+    what = "can be fetched"
+
+    def names(self) -> list[str]:
+        """Sets that are known there."""
+        return fetchable()
+
+    def get(self, name: str) -> Dataset:
+        """One of them, from the network or the cache."""
+        return fetch(name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import IO
@@ -36,8 +37,10 @@ class Delimited(Source):
         with self._open() as stream:
             try:
                 line = next(csv.reader(stream, delimiter=self.delimiter), [])
-            except (UnicodeDecodeError, csv.Error) as error:
-                raise DataError(f"{self.name} is no text in UTF-8 ({error}).") from None
+            except (UnicodeDecodeError, csv.Error):
+                raise self._no_text() from None
+            except (OSError, EOFError, zlib.error) as error:  # no gzip file, or cut off
+                raise self._unreadable(error) from None
         if not any(cell.strip() for cell in line):
             raise DataError(f"{self.name} is empty: a header and rows are needed.")
         names = [cell.strip() for cell in line]
@@ -49,14 +52,14 @@ class Delimited(Source):
         """Types of the columns over all rows."""
         try:
             return dict(self._scan().collect_schema())
-        except pl.exceptions.PolarsError as error:
+        except (pl.exceptions.PolarsError, OSError) as error:
             raise self._unreadable(error) from None
 
     def read(self) -> pl.DataFrame:
         """All rows; padding around cells is taken off."""
         try:
             frame = self._scan().collect()
-        except pl.exceptions.PolarsError as error:
+        except (pl.exceptions.PolarsError, OSError) as error:
             raise self._unreadable(error) from None
         return unpadded(frame, self.options.missing)
 
@@ -84,7 +87,7 @@ class Delimited(Source):
                 frame = pl.from_arrow(pa.Table.from_batches([batch]))
                 assert isinstance(frame, pl.DataFrame)
                 yield from unpadded(frame, self.options.missing).iter_slices(size)
-        except pa.ArrowInvalid as error:
+        except (pa.ArrowException, OSError) as error:
             raise self._unreadable(error) from None
 
     def _scan(self) -> pl.LazyFrame:
@@ -102,7 +105,33 @@ class Delimited(Source):
     def _unreadable(self, error: Exception) -> DataError:
         if isinstance(error, pl.exceptions.NoDataError):
             return DataError(f"{self.name} has a header but no rows.")
-        return DataError(f"{self.name} cannot be read: {_first_line(error)}")
+        return self._uneven() or DataError(f"{self.name} cannot be read: {_first_line(error)}.")
+
+    def _no_text(self) -> DataError:
+        return DataError(
+            f"{self.name} is no text in UTF-8: save it as CSV in UTF-8 (with iconv, or in the "
+            "program that wrote it)."
+        )
+
+    def _uneven(self) -> DataError | None:
+        """The first line with more cells than the header, or that is no text, if there is one."""
+        try:
+            with self._open() as stream:
+                lines = csv.reader(stream, delimiter=self.delimiter)
+                width = len(next(lines, []))
+                for cells in lines:
+                    if len(cells) > width:
+                        return DataError(
+                            f"{self.name}, line {lines.line_num}: {len(cells)} cells, but the "
+                            f"header names {width}. Put cells that hold the delimiter "
+                            f"{self.delimiter!r} in double quotes."
+                        )
+        except (UnicodeDecodeError, csv.Error):
+            return self._no_text()
+        except (OSError, EOFError, zlib.error) as error:
+            reason = "it was cut off" if isinstance(error, EOFError) else _first_line(error)
+            return DataError(f"{self.name} is no complete gzip file: {reason}.")
+        return None
 
     @contextmanager
     def _open(self) -> Iterator[IO[str]]:
@@ -137,4 +166,4 @@ def unpadded(frame: pl.DataFrame, missing: Sequence[str]) -> pl.DataFrame:
 
 
 def _first_line(error: BaseException) -> str:
-    return str(error).strip().splitlines()[0][:300]
+    return str(error).strip().splitlines()[0][:300].rstrip(".")

@@ -42,11 +42,12 @@ def suffix_of(path: str | Path) -> str:
 
 def open_source(path: str, options: ReadOptions | None = None) -> Source:
     """The file, ready to be read, if there is one and its format is known."""
-    from depmax.cli.reading.bundled import PREFIX, Bundled
+    from depmax.cli.reading.bundled import Bundled, OpenML
 
     options = options or ReadOptions()
-    if path.startswith(PREFIX):
-        return Bundled(Path(path), options)
+    for kind in (Bundled, OpenML):
+        if path.startswith(kind.prefix):
+            return kind(Path(path), options)
     file = Path(path).expanduser()
     if file.is_dir():
         raise DataError(f"{path} is a folder: name a file in it.")

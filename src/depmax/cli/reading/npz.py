@@ -2,13 +2,53 @@
 
 from __future__ import annotations
 
-from zipfile import BadZipFile
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import IO, Any
+from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 import polars as pl
+from numpy.lib import format as npy
 
 from depmax.cli.errors import DataError
 from depmax.cli.reading.source import Source, require_distinct
+
+_NAMES = "feature_names"
+
+
+@dataclass(frozen=True)
+class _Header:
+    """What the first bytes of an array tell: its shape and type, and the order of its cells."""
+
+    shape: tuple[int, ...]
+    fortran: bool
+    dtype: np.dtype[Any]
+
+    @classmethod
+    def of(cls, stream: IO[bytes]) -> _Header:
+        """Read it; the stream is then at the first cell."""
+        version = npy.read_magic(stream)
+        if version not in ((1, 0), (2, 0)):
+            raise ValueError(f"its format version {version} is not known")
+        read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+        header = cls(*read(stream))
+        if header.dtype.hasobject:
+            raise ValueError("it holds Python objects, whose loading could run code")
+        return header
+
+    @property
+    def native(self) -> np.dtype[Any]:
+        """The type with this machine's order of bytes."""
+        return self.dtype.newbyteorder("=")
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of one row, where rows lie one after the other."""
+        return self.dtype.itemsize * int(np.prod(self.shape[1:], dtype=np.int64))
 
 
 class Npz(Source):
@@ -18,39 +58,129 @@ class Npz(Source):
         """The array y, by habit."""
         return tuple(name for name in self.schema() if name == "y")
 
+    def n_rows(self) -> int | None:
+        """Number of rows, from the headers of the arrays."""
+        return next(iter(self._headers.values())).shape[0]
+
     def read(self) -> pl.DataFrame:
         """All rows: the columns of each matrix, and each vector as a column."""
+        (rows,) = self.batches(list(self.schema()), self.n_rows() or 1)
+        return rows
+
+    def batches(self, columns: Sequence[str], size: int) -> Iterator[pl.DataFrame]:
+        """Batches of ``size`` rows; a matrix whose columns lie one after the other is held whole.
+
+        The cells are unpacked as they are needed, in a compressed archive too.
+        """
+        wanted = {
+            name: [(j, column) for j, column in enumerate(labels) if column in columns]
+            for name, labels in self._columns.items()
+        }
+        wanted = {name: labels for name, labels in wanted.items() if labels}
+        with self._open() as archive, ExitStack() as stack:
+            rows = {
+                name: _rows(stack.enter_context(archive.open(f"{name}.npy")), size)
+                for name in wanted
+            }
+            for parts in zip(*rows.values(), strict=True):
+                cells = {
+                    column: part[:, j]
+                    for part, labels in zip(parts, wanted.values(), strict=True)
+                    for j, column in labels
+                }
+                yield pl.DataFrame(cells).select(columns)
+
+    def _find_types(self) -> Mapping[str, pl.DataType]:
+        """Types of the columns, from the headers of the arrays."""
+        none = {
+            column: np.empty(0, self._headers[name].native)
+            for name, labels in self._columns.items()
+            for column in labels
+        }
+        return dict(pl.DataFrame(none).schema)
+
+    @cached_property
+    def _headers(self) -> dict[str, _Header]:
+        """Headers of the arrays of rows."""
+        with self._open() as archive:
+            members = [name for name in archive.namelist() if name.endswith(".npy")]
+            names = [name.removesuffix(".npy") for name in members]
+            if {"indptr", "indices", "data", "shape"} <= set(names):
+                raise DataError(
+                    f"{self.name} holds a sparse matrix of scipy: write it with dump_svmlight_file "
+                    "(scikit-learn), which holds the target too."
+                )
+            found = {}
+            for name in names:
+                with archive.open(f"{name}.npy") as stream:
+                    found[name] = _Header.of(stream)
+        found.pop(_NAMES, None)
+        for name, header in found.items():
+            if len(header.shape) not in (1, 2):
+                raise DataError(
+                    f"The array {name!r} in {self.name} has {len(header.shape)} dimensions: "
+                    "matrices (rows by columns) and vectors are needed."
+                )
+        lengths = {header.shape[0] for header in found.values()}
+        if len(lengths) != 1 or lengths == {0}:
+            shapes = ", ".join(f"{name} {header.shape}" for name, header in found.items())
+            raise DataError(
+                f"{self.name} needs arrays with the same number of rows, and some rows: found "
+                f"{shapes or 'none'}."
+            )
+        return found
+
+    @cached_property
+    def _columns(self) -> dict[str, list[str]]:
+        """Names of the columns of every array."""
+        found = {}
+        given = self._feature_names()
+        for name, header in self._headers.items():
+            if len(header.shape) == 1:
+                found[name] = [name]
+            elif name == "X" and given is not None and len(given) == header.shape[1]:
+                found[name] = given
+            else:
+                prefix = "x" if name == "X" else name
+                found[name] = [f"{prefix}{j}" for j in range(header.shape[1])]
+        require_distinct([column for labels in found.values() for column in labels], self.name)
+        return found
+
+    def _feature_names(self) -> list[str] | None:
+        with self._open() as archive:
+            if f"{_NAMES}.npy" not in archive.namelist():
+                return None
+            with archive.open(f"{_NAMES}.npy") as stream:
+                return [str(name) for name in npy.read_array(stream, allow_pickle=False)]
+
+    @contextmanager
+    def _open(self) -> Iterator[ZipFile]:
         try:
-            with np.load(self.path, allow_pickle=False) as archive:
-                arrays = {name: archive[name] for name in archive.files}
-        except (ValueError, OSError, BadZipFile, EOFError, AttributeError) as error:
-            reason = " ".join(str(error).split())[:160].rstrip(".")
+            with ZipFile(self.path) as archive:
+                yield archive
+        except (ValueError, KeyError, OSError, BadZipFile, EOFError, zlib.error) as error:
+            reason = " ".join(str(error).split())[:160].rstrip(".").strip("'\"")
             raise DataError(
                 f"{self.name} is no complete NPZ file of plain arrays: {reason}."
             ) from None
-        named = arrays.pop("feature_names", None)
-        columns: dict[str, np.ndarray] = {}
-        names: list[str] = []
-        for name, array in arrays.items():
-            if array.ndim not in (1, 2):
-                raise DataError(
-                    f"The array {name!r} in {self.name} has {array.ndim} dimensions: matrices "
-                    "(rows by columns) and vectors are needed."
-                )
-            if array.ndim == 1:
-                parts = {name: array}
-            elif name == "X" and named is not None and len(named) == array.shape[1]:
-                parts = {str(label): array[:, j] for j, label in enumerate(named)}
-            else:
-                prefix = "x" if name == "X" else name
-                parts = {f"{prefix}{j}": array[:, j] for j in range(array.shape[1])}
-            names += list(parts)
-            columns |= parts
-        require_distinct(names, self.name)
-        lengths = {len(column) for column in columns.values()}
-        if len(lengths) != 1 or lengths == {0}:
-            raise DataError(
-                f"{self.name} needs arrays with the same number of rows, and some rows: found "
-                f"{', '.join(f'{name} {array.shape}' for name, array in arrays.items()) or 'none'}."
-            )
-        return pl.DataFrame(columns)
+
+
+def _rows(stream: IO[bytes], size: int) -> Iterator[np.ndarray]:
+    """Blocks of rows of an array in a stream, as matrices."""
+    header = _Header.of(stream)
+    n_rows = header.shape[0]
+    columns = header.shape[1] if len(header.shape) == 2 else 1
+    if header.fortran and columns > 1:
+        whole = _cells(stream, header, n_rows).reshape(columns, n_rows).T
+        yield from (whole[start : start + size] for start in range(0, n_rows, size))
+        return
+    for start in range(0, n_rows, size):
+        count = min(size, n_rows - start)
+        yield _cells(stream, header, count).reshape(count, columns)
+
+
+def _cells(stream: IO[bytes], header: _Header, n_rows: int) -> np.ndarray:
+    content = stream.read(n_rows * header.row_bytes)
+    if len(content) != n_rows * header.row_bytes:
+        raise EOFError("an array was cut off")
+    return np.frombuffer(content, header.dtype).astype(header.native, copy=False)

@@ -12,6 +12,8 @@ from depmax.selection import BAHSIC, FOHSIC, DependenceFilter, HSICLasso, Relief
 
 #: Rows in a block of HSIC; smaller problems are one block.
 BLOCK_ROWS = 1000
+#: Up to so many rows the second search with HSIC is tried beside the first.
+SEARCH_ROWS = 2000
 #: Up to so many rows methods without blocks compare every row with every other.
 QUADRATIC_ROWS = 5000
 #: Up to so many cells (rows times columns) methods that search anew per dimension are tried.
@@ -69,7 +71,10 @@ def _selectors() -> tuple[Method, ...]:
             "FOHSIC",
             lambda count: FOHSIC(count, block_size=BLOCK_ROWS, pvalues=False),
             "Forward selection with HSIC: columns join one by one.",
-            suits=lambda problem: problem.n_samples * problem.n_features <= SMALL_CELLS,
+            suits=lambda problem: (
+                problem.n_samples * problem.n_features <= SMALL_CELLS
+                and problem.n_samples <= SEARCH_ROWS
+            ),
         ),
         selector(
             "HSIC filter",
@@ -82,6 +87,7 @@ def _selectors() -> tuple[Method, ...]:
             lambda count: DependenceFilter(count, score="pearson"),
             "Each column by its squared correlation with the target.",
             takes_sparse=True,
+            suits=lambda problem: not problem.categorical,
         ),
         selector(
             "HSIC-Lasso",

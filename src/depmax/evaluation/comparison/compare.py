@@ -11,12 +11,13 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from depmax.evaluation.comparison.comparison import Comparison
-from depmax.evaluation.comparison.metrics import Scoring, read_metrics
+from depmax.evaluation.comparison.metrics import Scoring, read_metrics, require_suitable
 from depmax.evaluation.comparison.predictors import default_predictor
 from depmax.evaluation.comparison.problem import Problem, read_problem
 from depmax.evaluation.comparison.progress import Listener, read_listener
 from depmax.evaluation.comparison.running import run_trials
 from depmax.evaluation.comparison.setting import Setting, dimension_grid, outer_splits
+from depmax.evaluation.comparison.trial import require_possible
 from depmax.evaluation.comparison.user_methods import Methods, read_methods
 from depmax.evaluation.gaps import WAYS, without_gaps
 
@@ -118,10 +119,13 @@ def compare(
     splits = outer_splits(cv, problem, target, seed)
     training = _training_problem(problem, splits)
     chosen = read_methods(methods, training)
+    metrics = read_metrics(scoring, problem.kind, probabilities=estimator is None)
+    if isinstance(scoring, str | list | tuple):  # names; a function may look at anything
+        require_suitable(metrics, problem.kind, target)
     setting = Setting(
         training,
         default_predictor(training) if estimator is None else estimator,
-        read_metrics(scoring, problem.kind, probabilities=estimator is None),
+        metrics,
         dimension_grid(dimensions, training),
         inner_cv,
         _read_tolerance(tolerance),
@@ -129,6 +133,8 @@ def compare(
         seed,
         impute,
     )
+    if dimensions is not None:
+        require_possible(setting, chosen)
     rows = list(X) if isinstance(X, tuple) else X
     trials, complete = run_trials(
         chosen, splits, rows, target, setting, n_jobs=n_jobs, listener=read_listener(progress)

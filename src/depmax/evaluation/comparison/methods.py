@@ -18,6 +18,11 @@ def all_columns(problem: Problem) -> int:
     return max(1, min(problem.n_features, problem.n_samples - 1))
 
 
+def as_many_as_rows(problem: Problem) -> int:
+    """As many features as training rows less one, however few columns there are."""
+    return max(1, problem.n_samples - 1)
+
+
 def any_problem(problem: Problem) -> bool:
     """Suits every problem."""
     return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -84,6 +85,26 @@ def default_metrics(kind: TargetKind, *, probabilities: bool) -> tuple[Metric, .
 def score_one_error(model: Any, X: Any, Y: Any) -> float:
     """Less the one-error; scikit-learn's scorers take two labels for two classes."""
     return -one_error(Y, model.predict_proba(X))
+
+
+def require_suitable(metrics: Sequence[Metric], kind: TargetKind, y: np.ndarray) -> None:
+    """Refuse at once a scorer that cannot judge even a constant prediction of the target."""
+    from sklearn.dummy import DummyClassifier, DummyRegressor
+
+    if kind not in ("classes", "numbers"):
+        return
+    rows = np.zeros((len(y), 1))
+    constant = (DummyClassifier() if kind == "classes" else DummyRegressor()).fit(rows, y)
+    for metric in metrics:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of a constant prediction
+                metric.scorer(constant, rows, y)
+        except Exception as error:
+            reason = " ".join(str(error).split()).rstrip(".")
+            raise ValueError(
+                f"scoring={metric.name!r} cannot judge a target of {kind}: {reason}."
+            ) from error
 
 
 def read_metrics(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def cost_section(comparison: Comparison) -> Section:
-    """Seconds per fit and transform, kernel values per new row, memory."""
+    """Seconds and memory per fit, seconds per transform, kernel values per new row."""
     outcomes = comparison.outcomes
     columns = leaderboard_columns(outcomes, significance_columns(outcomes))
     shown = [
@@ -31,30 +31,32 @@ def cost_section(comparison: Comparison) -> Section:
             Column("kernel values per new row", ".4g", "0 for columns and linear directions"),
             columns["kernel_evaluations"],
         ),
+        (
+            Column("MB while fitting", ".3g", "most that Python and numpy held beyond the data"),
+            columns["fit_megabytes"],
+        ),
     ]
     table = Table(
-        "Mean over the splits.",
+        "Mean over the splits; memory on the first of them.",
         tuple(column for column, _ in shown),
         tuple(zip(*(values for _, values in shown), strict=True)),
     )
     text = f"The whole comparison, {counted(len(comparison.trials), 'trial')}, took "
     text += f"{clock(comparison.seconds)}."
-    peak = peak_megabytes()
+    peak = process_megabytes()
     if peak is not None:
-        text += f" The largest process held {peak:.0f} MB."
+        text += f" This process, data and libraries included, held at most {peak:.0f} MB."
     return Section("What does it cost?", (text,), (table,))
 
 
-def peak_megabytes() -> float | None:
-    """Largest memory of this process or one it waited for; None where that is not told."""
+def process_megabytes() -> float | None:
+    """Most memory of this process so far; None where that is not told."""
     try:
         import resource
     except ImportError:  # Windows
         return None
-    who = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-    peaks = [resource.getrusage(one).ru_maxrss for one in who]
-    unit = 1024.0 if platform.system() == "Linux" else 1024.0**2  # kilobytes, or bytes on macOS
-    return max(peaks) / unit
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (1024.0 if platform.system() == "Linux" else 1024.0**2)  # macOS tells bytes
 
 
 def repeat_section(comparison: Comparison, command: str) -> Section:

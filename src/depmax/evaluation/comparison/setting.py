@@ -73,7 +73,13 @@ def outer_splits(
             raise ValueError(f"cv must be at least 2 folds, a splitter or None, got {cv!r}.")
         repeats = 2 if cv is None and len(y) < MANY_ROWS else 1
         if problem.kind == "classes":
-            folds = min(folds, _enough(y))
+            rarest = _enough(y)
+            if cv is not None and folds > rarest:
+                raise ValueError(
+                    f"cv={folds} folds are more than the {rarest} rows of the rarest class: pass "
+                    f"at most {rarest}, or None for a number that suits."
+                )
+            folds = min(folds, rarest)
             cv = RepeatedStratifiedKFold(n_splits=folds, n_repeats=repeats, random_state=seed)
         else:
             if len(y) < 2 * folds:

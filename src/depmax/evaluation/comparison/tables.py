@@ -153,6 +153,10 @@ def leaderboard_columns(
         "fit_seconds": mean("fit_seconds"),
         "transform_seconds": mean("transform_seconds"),
         "kernel_evaluations": mean("kernel_evaluations"),
+        "fit_megabytes": [
+            next((t.fit_megabytes for t in group if not np.isnan(t.fit_megabytes)), missing)
+            for group in outcomes.by_method.values()
+        ],
     }
     return columns
 

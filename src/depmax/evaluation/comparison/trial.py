@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
@@ -14,6 +14,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import _safe_indexing
 
 from depmax._frames import library_of
+from depmax.evaluation.comparison.memory import peak_megabytes
 from depmax.evaluation.comparison.methods import Method, kernel_evaluations, support_of
 from depmax.evaluation.comparison.preparing import PrepareColumns
 from depmax.evaluation.comparison.setting import Setting
@@ -34,6 +35,7 @@ class Trial:
     fit_seconds: float = float("nan")
     transform_seconds: float = float("nan")
     kernel_evaluations: float = float("nan")
+    fit_megabytes: float = float("nan")  # on the first split, by a fit of its own
     warnings: tuple[str, ...] = ()
     failure: str | None = None
 
@@ -100,6 +102,7 @@ def _try(
         fitted.seconds[dimension],
         transform_seconds,
         float("nan") if method.predicts else kernel_evaluations(transformer, len(train)),
+        peak_megabytes(lambda: fitted.again(dimension)) if split == 0 else float("nan"),
     )
 
 
@@ -133,6 +136,7 @@ class _Fitted:
     seconds: Mapping[int | None, float]
     view: Callable[[Any], Callable[[int | None], Any]]  # rows → (dimension → features)
     predictor: Callable[[int | None], Any]  # fitted on the training rows
+    again: Callable[[int | None], Any]  # fit the method once more, to see what it takes
 
 
 def _fit_all(method: Method, X: Any, y: np.ndarray, setting: Setting) -> _Fitted:
@@ -142,7 +146,14 @@ def _fit_all(method: Method, X: Any, y: np.ndarray, setting: Setting) -> _Fitted
         model = make_estimator(method, None, X, setting).fit(X, y)
         seconds: dict[int | None, float] = {None: perf_counter() - started}
         models: dict[int | None, Any] = {None: model}
-        return _Fitted((None,), models, seconds, lambda rows: lambda _: rows, models.__getitem__)
+        return _Fitted(
+            (None,),
+            models,
+            seconds,
+            lambda rows: lambda _: rows,
+            models.__getitem__,
+            lambda _: make_estimator(method, None, X, setting).fit(X, y),
+        )
     steps = _preparing(method, setting)
     preparer = Pipeline(steps) if steps else None
     rows = X if preparer is None else preparer.fit_transform(X, y)
@@ -171,7 +182,11 @@ def _fit_all(method: Method, X: Any, y: np.ndarray, setting: Setting) -> _Fitted
             training.append(view(X))
         return _predictor(method, setting).fit(training[0](count), y)
 
-    return _Fitted(sizes, transformers, seconds, view, predictor)
+    def again(count: int | None) -> Any:
+        size = sizes[-1] if method.nested else count
+        return _transformer(method, size, setting, rows).fit(rows, y)
+
+    return _Fitted(sizes, transformers, seconds, view, predictor, again)
 
 
 def dimensions_of(method: Method, setting: Setting) -> tuple[int | None, ...]:
@@ -180,6 +195,17 @@ def dimensions_of(method: Method, setting: Setting) -> tuple[int | None, ...]:
         return (None,)
     most = max(1, method.largest(setting.problem))
     return tuple(size for size in setting.dimensions if size <= most) or (most,)
+
+
+def require_possible(setting: Setting, methods: Sequence[Method]) -> None:
+    """Refuse dimensions that no method can give."""
+    counts = [method.largest(setting.problem) for method in methods if method.has_dimension]
+    most = max(1, *counts) if counts else None
+    if most is not None and setting.dimensions[-1] > most:
+        raise ValueError(
+            f"dimensions holds {setting.dimensions[-1]}, but on a training part of these data no "
+            f"method gives more than {most} features."
+        )
 
 
 def make_estimator(method: Method, dimension: int | None, X: Any, setting: Setting) -> Any:

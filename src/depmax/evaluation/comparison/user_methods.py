@@ -10,7 +10,7 @@ from typing import Any
 from sklearn.base import clone
 
 from depmax.evaluation.comparison.catalogue import catalogue, default_methods
-from depmax.evaluation.comparison.methods import Method
+from depmax.evaluation.comparison.methods import Method, all_columns, as_many_as_rows
 from depmax.evaluation.comparison.problem import Problem
 
 Methods = Mapping[str, Any] | Iterable[Any] | str | None
@@ -99,7 +99,15 @@ def method_of(estimator: Any) -> Method:
         selects=selects,
         takes_categories=categories,
         takes_sparse=True,
+        largest=all_columns if selects or not _has_kernel(estimator) else as_many_as_rows,
     )
+
+
+def _has_kernel(estimator: Any) -> bool:
+    """Whether features may outnumber columns, as those of a kernel do."""
+    while getattr(estimator, "steps", None):
+        estimator = estimator.steps[-1][1]
+    return "kernel" in estimator.get_params(deep=False)
 
 
 def _copies(estimator: Any) -> Callable[[int], Any]:
