@@ -45,8 +45,8 @@ class _WhiteHSIC(torch.autograd.Function):
             value = torch.sum(sums)
             slope = torch.addcmul((white.T @ G).T, sums, white, value=-1.0)
             scale = 2.0 / size
-        # Through the whitening. HSIC does not change with a rotation of the features, so slopeᵀwhite
-        # is symmetric, and the mean of slopes is zero as rows of M, or of G in differences, cancel.
+        # Through the whitening. Rotated features have the same HSIC, so slopeᵀwhite is symmetric;
+        # the slopes have mean zero since those of a pair are opposite, or rows of M sum to zero.
         slope = torch.addmm(slope, white, slope.T @ white, beta=scale, alpha=-scale / m)
         slope = torch.linalg.solve_triangular(lower, slope, upper=False, left=False)
         ctx.save_for_backward(slope)
@@ -62,8 +62,8 @@ class _WhiteHSIC(torch.autograd.Function):
 def _target_form(factor: Any, unbiased: bool, weight: float) -> Any:
     """Weight times M with HSIC = Σ M_ij K_ij, of shape (m, m); its rows sum to zero.
 
-    For HSIC₁ with ψ of mean zero, M is ψ_i·ψ_j + (q_i + q_j - Σq/(m-1))/(m-2) off the diagonal, over
-    m(m-3), with q = ‖ψ‖².
+    For HSIC₁ with ψ of mean zero and q = ‖ψ‖², off the diagonal and times m(m-3), M_ij is
+    ψ_i·ψ_j + (q_i + q_j - Σq/(m-1))/(m-2).
     """
     m = factor.shape[0]
     centred = factor - factor.mean(dim=0)
