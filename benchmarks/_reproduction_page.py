@@ -13,7 +13,7 @@ from typing import Any
 
 from _ica_page import regressions
 from _markdown import DASH, markdown_head, markdown_line
-from _thesis_page import accuracies, web_pages, with_graph
+from _thesis_page import accuracies, neural_features, web_pages, with_graph
 
 from depmax.evaluation.reproduce import read_csv
 
@@ -102,4 +102,5 @@ TABLES: dict[str, Callable[[Sequence[Row]], list[str]]] = {
     "thesis_semisupervised": with_graph,
     "thesis_yahoo": web_pages,
     "thesis_promoters": accuracies,
+    "thesis_neural": neural_features,
 }

@@ -52,6 +52,20 @@ def web_pages(rows: Sequence[Row]) -> list[str]:
     return lines
 
 
+def neural_features(rows: Sequence[Row]) -> list[str]:
+    """A line per data set and number of neighbours: mean accuracies and their standard errors."""
+    done = [row for row in rows if row["ours"] is not None]
+    methods = list(dict.fromkeys(row["method"] for row in done))
+    splits = ["splits"] if _counts_differ(rows) else []
+    lines = markdown_head(["data", *splits, "k", *methods])
+    for key, found in _groups(rows, "neighbors"):
+        cells = [
+            f"{found[name]['ours']:.3f}±{found[name]['standard_error']:.3f}" for name in methods
+        ]
+        lines.append(markdown_line([*key, *cells]))
+    return lines
+
+
 def _head(rows: Sequence[Row], title: str, *last: str) -> tuple[list[str], tuple[str, ...]]:
     """First lines of a table, and the methods that have a column."""
     present = {row["method"] for row in rows if row["ours"] is not None}
@@ -90,6 +104,10 @@ def _cell(row: Row, places: int = 3, missing: str = "", bold: bool = True) -> st
         ours = f"**{ours}**"
     known = missing if row["published"] is None else f"{row['published']:.{places}f}"
     return f"{known} → {ours}" if known else ours
+
+
+def _with_error(row: Row) -> str:
+    return f"{row['ours']:.3f}±{row['standard_error']:.3f}"
 
 
 def _change(row: Row) -> str:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.svm import SVR
 
 from depmax.evaluation.reproduce import ica_regressors, ica_tables, tables
 from depmax.evaluation.reproduce.figures import published
+from depmax.evaluation.reproduce.ica_machines import fit_machine
 
 NAMES = [experiment.name for experiment in ica_tables.EXPERIMENTS]
 rng = np.random.default_rng(0)
@@ -60,3 +62,23 @@ def test_missing_data_are_noted(monkeypatch):
         tables()["ica_housing"].run(datasets=["wine"])
     with pytest.raises(ValueError, match="no repeated splits"):
         tables()["ica_orange_juice"].run(n_splits=2)  # it has a split of its own
+
+
+@pytest.mark.parametrize(("degree", "epsilon"), [(1, 0.3), (2, 0.1), (3, 0.01)])
+def test_machines_are_at_their_optimum(degree, epsilon):
+    X = rng.normal(size=(50, 2))
+    y = np.sin(2 * X[:, 0]) + 0.1 * rng.normal(size=50)
+    K = (X @ X.T / 2 + 1) ** degree
+    C = 2.0
+    machine = fit_machine(K, y, C, epsilon)
+    beta = machine.weights
+    missed = y - machine(K)
+    # no duality gap between ½‖f‖² + C Σ max(0, |y - f| - ε) and the dual, which bounds it
+    norm = beta @ K @ beta
+    value = 0.5 * norm + C * np.maximum(0.0, np.abs(missed) - epsilon).sum()
+    bound = y @ beta - 0.5 * norm - epsilon * np.abs(beta).sum()
+    assert value == pytest.approx(bound, rel=1e-4)
+    assert abs(beta.sum()) < 1e-6 * C
+    assert np.abs(beta).max() <= C
+    usual = SVR(kernel="precomputed", C=C, epsilon=epsilon, tol=1e-6).fit(K, y)
+    np.testing.assert_allclose(machine(K), usual.predict(K), atol=1e-3)

@@ -13,9 +13,10 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 torch = pytest.importorskip("torch", reason="torch is not installed: run make test-neural")
 
-from depmax import HBFE, hsic  # noqa: E402
+from depmax import HBFE, GaussianGraph, NeighborGraph, RadiusGraph, hsic  # noqa: E402
 from depmax.datasets import make_product, make_rings  # noqa: E402
 from depmax.neural import FullBatch, MiniBatch, NeuroHBFE, NeuroHSCA  # noqa: E402
+from depmax.neural.smoothness import Smoothness  # noqa: E402
 
 QUICK = FullBatch(max_iter=8, n_hops=0)
 SMALL = {"hidden_layers": (6,), "solver": QUICK, "random_state": 0}
@@ -80,16 +81,35 @@ class TestUnlabelled:
         assert np.isfinite(batches.fit(rows, partly).transform(rows)).all()
 
     def test_smoothness_grows_with_beta(self):
-        from depmax.neural.tasks import Edges
-
-        edges = Edges.of(X, 5)
+        smoothness = Smoothness.of(X, NeighborGraph())
         rough = []
         for beta in (0.01, 0.9):
             solver = FullBatch(max_iter=60, n_hops=0)
             model = NeuroHBFE(1, beta=beta, solver=solver, validation_fraction=0.0, random_state=0)
             f = model.fit(X, y).transform(X)
-            rough.append(((f[edges.first] - f[edges.second]) ** 2).mean() / f.var())
+            rough.append(np.sum(f * smoothness.laplacian.apply(f)) / f.var())
         assert rough[1] < rough[0]
+
+    @pytest.mark.parametrize(
+        "graph",
+        ["radius", GaussianGraph(), NeighborGraph(8, bandwidth="median", normalized=True)],
+        ids=repr,
+    )
+    @pytest.mark.parametrize("cls", [NeuroHBFE, NeuroHSCA])
+    def test_graphs_are_those_of_hbfe(self, cls, graph, tmp_path):
+        partly = np.where(np.arange(60) < 30, y, -1)
+        model = cls(1, beta=0.3, graph=graph, **SMALL).fit(X, partly)
+        batches = clone(model).set_params(solver=MiniBatch(max_epochs=2, batch_size=16))
+        for fitted in (model, batches.fit(X, partly)):
+            assert np.isfinite(fitted.transform(X)).all()
+            fitted.save(tmp_path / "model.npz")  # without the graph, which is no part of features
+            again = cls.load(tmp_path / "model.npz").transform(X)
+            np.testing.assert_array_equal(again, fitted.transform(X))
+
+    @pytest.mark.filterwarnings("ignore:RadiusGraph:UserWarning")  # it has many parts
+    def test_rows_without_neighbours_are_refused(self):
+        with pytest.raises(ValueError, match="gives no row a neighbour"):
+            NeuroHBFE(1, beta=0.3, graph=RadiusGraph(1e-6), **SMALL).fit(X, y)
 
     def test_without_beta_missing_labels_are_refused(self):
         with pytest.raises(ValueError, match="y contains NaN"):
@@ -186,8 +206,9 @@ class TestRefusals:
             ({"feature_kernel": "cubic"}, "feature_kernel of NeuroHSCA"),
             ({"beta": 1.0}, "beta of NeuroHSCA"),
             ({"alpha": 0.0}, "alpha of NeuroHSCA"),
-            ({"n_neighbors": 0}, "n_neighbors of NeuroHSCA"),
-            ({"n_neighbors": 60, "beta": 0.1}, "lower n_neighbors"),
+            ({"graph": "nearest"}, "graph must be 'neighbors'"),
+            ({"graph": NeighborGraph(0), "beta": 0.1}, "n_neighbors of NeighborGraph"),
+            ({"graph": NeighborGraph(60), "beta": 0.1}, "lower n_neighbors"),
             ({"solver": "sgd"}, "solver of NeuroHSCA"),
             ({"weight_decay": -1.0}, "weight_decay of NeuroHSCA"),
         ],

@@ -25,3 +25,17 @@ def test_depmax_does_not_load_torch():
     code = "import sys, depmax; print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_tables_of_neural_features_name_it_too():
+    code = """
+import sys
+sys.modules["torch"] = None
+from depmax.evaluation.reproduce import tables
+try:
+    tables()["thesis_neural"].run(quick=True)
+except ImportError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "pip install 'depmax[neural]'" in done.stdout

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 torch = pytest.importorskip("torch", reason="torch is not installed: run make test-neural")
 
-from depmax import alignment, hsic  # noqa: E402
+from depmax import GaussianGraph, NeighborGraph, alignment, hsic  # noqa: E402
 from depmax.kernels import Gaussian  # noqa: E402
 from depmax.neural import statistics  # noqa: E402
+from depmax.neural.smoothness import Smoothness  # noqa: E402
 from depmax.neural.white_hsic import white_hsic  # noqa: E402
 
 rng = np.random.default_rng(0)
@@ -56,6 +58,52 @@ def test_closed_form_and_its_gradient(kernel, unbiased):
     expected.backward()
     (2.0 * found).backward()
     np.testing.assert_allclose(fast.grad, 2.0 * slow.grad, atol=1e-4 * float(slow.grad.abs().max()))
+    weighted = white_hsic(fast, factor, kernel, unbiased=unbiased, weight=-0.5)
+    assert weighted.item() == pytest.approx(-0.5 * expected.item())
+
+
+def test_closed_form_has_the_numerical_gradient(monkeypatch):
+    # whose whitening has no ridge
+    monkeypatch.setattr(statistics, "RIDGE", 0.0)
+    factor = torch.as_tensor(Y)
+
+    def value(outputs):
+        return white_hsic(outputs, factor, "gaussian", unbiased=True, weight=-2.0)
+
+    outputs = torch.as_tensor(F, dtype=torch.float64).clone().requires_grad_()
+    assert torch.autograd.gradcheck(value, (outputs,))
+
+
+def test_closed_form_in_single_precision():
+    outputs = torch.as_tensor(F, dtype=torch.float32)
+    factor = torch.as_tensor(Y, dtype=torch.float32)
+    exact = white_hsic(outputs.double(), factor.double(), "gaussian", unbiased=True)
+    assert white_hsic(outputs, factor, "gaussian", unbiased=True).item() == pytest.approx(
+        exact.item(), rel=1e-4
+    )
+
+
+def test_outputs_that_are_not_finite_give_nan():
+    outputs = torch.as_tensor(F).clone()
+    outputs[3, 1] = torch.inf
+    assert torch.isnan(white_hsic(outputs, torch.as_tensor(Y), "gaussian", unbiased=True))
+
+
+@pytest.mark.parametrize("normalized", [False, True])
+@pytest.mark.parametrize("graph", [NeighborGraph, GaussianGraph])
+def test_roughness_and_its_gradient(graph, normalized):
+    smoothness = Smoothness.of(Y, graph(normalized=normalized))
+    delta = smoothness.laplacian.matrix()
+    delta = delta.toarray() if sparse.issparse(delta) else delta
+    rows = torch.as_tensor(F, dtype=torch.float64)
+    module = torch.nn.Linear(2, 2, dtype=torch.float64)
+    white = statistics.whiten(module(rows)).detach().numpy()
+    expected = np.trace(white.T @ delta @ white) / (2 * np.trace(delta))
+    assert smoothness.of_all(module, rows).item() == pytest.approx(expected)
+    some = smoothness.of_some(module, rows, 20_000, np.random.RandomState(0))
+    assert some.item() == pytest.approx(expected, rel=0.1)
+    inputs = rows.clone().requires_grad_()
+    assert torch.autograd.gradcheck(lambda values: smoothness.of_all(module, values), (inputs,))
 
 
 def test_gradient_is_the_numerical_one():

@@ -144,3 +144,21 @@ def test_names():
 def test_refusals(graph, message):
     with pytest.raises(ValueError, match=message):
         graph.laplacian(VectorPoints.of(X))
+
+
+@pytest.mark.parametrize("kind", sorted(POINTS))
+@pytest.mark.parametrize("graph", [NeighborGraph(6, bandwidth=1.5), GaussianGraph()], ids=repr)
+def test_drawn_edges_estimate_the_sum_over_all(graph, kind):
+    weights = graph.weights(POINTS[kind]())
+    values = rng.normal(size=40)
+    dense = weights.matrix()
+    dense = dense.toarray() if sparse.issparse(dense) else dense
+    expected = (dense * np.subtract.outer(values, values) ** 2).sum() / 2
+    draws = np.random.RandomState(0)
+    found = []
+    for _ in range(40):
+        edges = weights.draw(100, draws)
+        assert (edges.first != edges.second).all()
+        found.append((edges.weights * (values[edges.first] - values[edges.second]) ** 2).mean())
+    error = np.std(found) / np.sqrt(40)
+    assert abs(np.mean(found) - expected) < 4 * error < 0.2 * expected

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -13,10 +12,12 @@ from depmax.dependence.terms import require_samples
 from depmax.neural.base import NeuralExtractor, _in_range
 from depmax.neural.devices import seeded
 from depmax.neural.networks import check_width
+from depmax.neural.smoothness import Smoothness
 from depmax.neural.solvers import as_solver
 from depmax.neural.statistics import gram, hsic_with, whiten
 from depmax.neural.targets import LabelledTarget, read_labelled
-from depmax.neural.tasks import DependenceTask, Edges, Split
+from depmax.neural.tasks import DependenceTask, Split
+from depmax.pencils.graphs import as_graph
 
 #: Rows over which a dependence is averaged.
 BLOCK = 1000
@@ -30,7 +31,7 @@ class DependenceNetwork(NeuralExtractor):
     feature_kernel: Any
     unbiased: Any
     beta: Any
-    n_neighbors: Any
+    graph: Any
     unlabeled: Any
     solver: Any
     random_state: Any
@@ -60,11 +61,14 @@ class DependenceNetwork(NeuralExtractor):
             )
         require_samples(len(target.rows), self.unbiased)
         self.target_kernel_, self.n_unlabeled_ = target.kernel, target.n_unlabeled
+        smoothness = None
+        if self.beta > 0:
+            smoothness = Smoothness.of(inputs, as_graph(self.graph))
         rng = check_random_state(self.random_state)
         self.n_iter_ = 0
         self.validation_scores_: list[float | None] = []
         with seeded(rng):
-            self._train(inputs, target, rng)
+            self._train(inputs, target, smoothness, rng)
         return self
 
     def __sklearn_tags__(self) -> Any:
@@ -75,7 +79,11 @@ class DependenceNetwork(NeuralExtractor):
         return tags
 
     def _train(
-        self, inputs: np.ndarray, target: LabelledTarget, rng: np.random.RandomState
+        self,
+        inputs: np.ndarray,
+        target: LabelledTarget,
+        smoothness: Smoothness | None,
+        rng: np.random.RandomState,
     ) -> None:
         raise NotImplementedError
 
@@ -85,6 +93,7 @@ class DependenceNetwork(NeuralExtractor):
         inputs: np.ndarray,
         target: LabelledTarget,
         split: Split,
+        smoothness: Smoothness | None,
         rng: np.random.RandomState,
         earlier: np.ndarray | None = None,
     ) -> Any:
@@ -95,7 +104,6 @@ class DependenceNetwork(NeuralExtractor):
         def tensor(values: np.ndarray) -> Any:
             return torch.as_tensor(values, dtype=solver.dtype, device=self.device_)
 
-        edges = Edges.of(inputs, int(self.n_neighbors)) if self.beta > 0 else None
         task = DependenceTask(
             module,
             tensor(inputs),
@@ -109,7 +117,7 @@ class DependenceNetwork(NeuralExtractor):
             None if earlier is None else tensor(earlier),
             float(self.alpha),
             float(self.beta),
-            edges,
+            smoothness,
         )
         with torch.no_grad():
             outputs = module(task.inputs[:2])
@@ -147,8 +155,5 @@ class DependenceNetwork(NeuralExtractor):
                 f"{self.feature_kernel!r}."
             )
         _in_range(name, "beta", self.beta, 0.0, 1.0)
-        if not isinstance(self.n_neighbors, Integral) or self.n_neighbors < 1:
-            raise ValueError(
-                f"n_neighbors of {name} must be an integer >= 1, got {self.n_neighbors!r}."
-            )
+        as_graph(self.graph)
         as_solver(self.solver, 0, name)

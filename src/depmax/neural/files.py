@@ -12,7 +12,7 @@ import torch
 from depmax.neural.inputs import Encoding
 
 #: Parameters that are objects: not part of a file.
-_OBJECTS = ("module", "solver", "random_state", "target_kernel")
+_OBJECTS = ("module", "solver", "random_state", "target_kernel", "graph")
 _VERSION = 1
 
 

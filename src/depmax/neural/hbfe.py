@@ -10,8 +10,10 @@ from scipy import linalg
 from depmax.kernels import KernelLike
 from depmax.neural.dependence import DependenceNetwork
 from depmax.neural.networks import fresh_copy, perceptron
+from depmax.neural.smoothness import Smoothness
 from depmax.neural.targets import LabelledTarget
 from depmax.neural.tasks import Split
+from depmax.pencils.graphs import Graph
 
 
 class NeuroHBFE(DependenceNetwork):
@@ -38,8 +40,9 @@ class NeuroHBFE(DependenceNetwork):
         HSIC₁ or HSIC₀. In minibatches only HSIC₁ estimates the dependence of all rows.
     beta : float, default=0.0
         Weight of smoothness over neighbouring rows, in [0, 1); above 0 rows may be unlabelled.
-    n_neighbors : int, default=5
-        Neighbours of each row in this graph.
+    graph : {"neighbors", "radius", "gaussian"} or graph, default="neighbors"
+        Who is whose neighbour among the standardised rows: a ``NeighborGraph``, ``RadiusGraph`` or
+        ``GaussianGraph``, as in ``HBFE``. Used with ``beta`` > 0.
     unlabeled : {"auto", None}, default="auto"
         With ``beta``: whether -1 marks an unlabelled row, unless the only values are -1 and 1, or
         is a class.
@@ -95,7 +98,7 @@ class NeuroHBFE(DependenceNetwork):
         feature_kernel: Literal["gaussian", "linear"] = "gaussian",
         unbiased: bool = True,
         beta: float = 0.0,
-        n_neighbors: int = 5,
+        graph: Literal["neighbors", "radius", "gaussian"] | Graph = "neighbors",
         unlabeled: Literal["auto"] | None = "auto",
         weight_decay: float = 1e-4,
         solver: Any = "auto",
@@ -112,7 +115,7 @@ class NeuroHBFE(DependenceNetwork):
         self.feature_kernel = feature_kernel
         self.unbiased = unbiased
         self.beta = beta
-        self.n_neighbors = n_neighbors
+        self.graph = graph
         self.unlabeled = unlabeled
         self.weight_decay = weight_decay
         self.solver = solver
@@ -131,11 +134,15 @@ class NeuroHBFE(DependenceNetwork):
         return [perceptron([n_inputs, *self.hidden_layers, self._width], self.activation)]
 
     def _train(
-        self, inputs: np.ndarray, target: LabelledTarget, rng: np.random.RandomState
+        self,
+        inputs: np.ndarray,
+        target: LabelledTarget,
+        smoothness: Smoothness | None,
+        rng: np.random.RandomState,
     ) -> None:
         split = Split.of(len(target.rows), float(self.validation_fraction), rng)
         (module,) = self._empty_modules(inputs.shape[1])
-        module = self._train_one(module, inputs, target, split, rng)
+        module = self._train_one(module, inputs, target, split, smoothness, rng)
         self._keep([module], np.zeros(self._width), np.eye(self._width))
         outputs = self._outputs(inputs)
         offset = outputs.mean(axis=0)

@@ -10,8 +10,10 @@ from depmax.kernels import KernelLike
 from depmax.neural.base import _in_range
 from depmax.neural.dependence import DependenceNetwork
 from depmax.neural.networks import fresh_copy, perceptron
+from depmax.neural.smoothness import Smoothness
 from depmax.neural.targets import LabelledTarget
 from depmax.neural.tasks import Split
+from depmax.pencils.graphs import Graph
 
 
 class NeuroHSCA(DependenceNetwork):
@@ -39,7 +41,7 @@ class NeuroHSCA(DependenceNetwork):
         HSIC₁ or HSIC₀ in the numerator; the denominator is HSIC₀, which is never negative.
     alpha : float, default=0.05
         Positive. The smaller, the more a feature avoids the earlier ones.
-    beta, n_neighbors, unlabeled, weight_decay, solver, validation_fraction, device, random_state, \
+    beta, graph, unlabeled, weight_decay, solver, validation_fraction, device, random_state, \
 verbose
         As in ``NeuroHBFE``.
 
@@ -79,7 +81,7 @@ verbose
         unbiased: bool = True,
         alpha: float = 0.05,
         beta: float = 0.0,
-        n_neighbors: int = 5,
+        graph: Literal["neighbors", "radius", "gaussian"] | Graph = "neighbors",
         unlabeled: Literal["auto"] | None = "auto",
         weight_decay: float = 1e-4,
         solver: Any = "auto",
@@ -97,7 +99,7 @@ verbose
         self.unbiased = unbiased
         self.alpha = alpha
         self.beta = beta
-        self.n_neighbors = n_neighbors
+        self.graph = graph
         self.unlabeled = unlabeled
         self.weight_decay = weight_decay
         self.solver = solver
@@ -116,14 +118,18 @@ verbose
         return [perceptron(sizes, self.activation) for _ in range(count)]
 
     def _train(
-        self, inputs: np.ndarray, target: LabelledTarget, rng: np.random.RandomState
+        self,
+        inputs: np.ndarray,
+        target: LabelledTarget,
+        smoothness: Smoothness | None,
+        rng: np.random.RandomState,
     ) -> None:
         split = Split.of(len(target.rows), float(self.validation_fraction), rng)
         trained: list[Any] = []
         features = None
         for module in self._empty_modules(inputs.shape[1]):
             earlier = None if features is None else features[target.rows]
-            trained.append(self._train_one(module, inputs, target, split, rng, earlier))
+            trained.append(self._train_one(module, inputs, target, split, smoothness, rng, earlier))
             features = self._settle(trained, inputs)
         assert features is not None
         self.dependence_ = self._dependences(features, target)

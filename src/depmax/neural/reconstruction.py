@@ -41,11 +41,7 @@ class ReconstructionTask:
         else:
             inputs, wanted = self.inputs[train[rows]], self.wanted[train[rows]]
             inputs = inputs + self._noise(inputs)
-        value = self.loss_of(self.module(inputs), wanted)
-        if self.weight_decay > 0:
-            squares = sum((p**2).sum() for p in self.module.parameters())
-            value = value + self.weight_decay * squares
-        return value
+        return self.loss_of(self.module(inputs), wanted)
 
     def score(self) -> float | None:
         """Minus the loss of rows held out, without noise."""

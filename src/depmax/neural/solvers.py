@@ -16,6 +16,7 @@ class Task(Protocol):
 
     module: Any  # whose parameters are trained
     n_rows: int  # rows to draw batches from
+    weight_decay: float  # times the sum of squares of the parameters, added to the loss
 
     def loss(self, rows: np.ndarray | None) -> Any:
         """Loss of some of the rows, or of all."""
@@ -118,12 +119,13 @@ class FullBatch:
             _from_vector(weights, parameters)
             loss = task.loss(None)
             slopes = torch.autograd.grad(loss, parameters)
-            number = float(loss.detach())
+            decay = task.weight_decay
+            number = float(loss.detach()) + decay * float(weights @ weights)
             if not np.isfinite(number):
                 return 1e10, np.zeros_like(weights)
             last["loss"] = number
             flat = torch.cat([slope.reshape(-1) for slope in slopes])
-            return number, flat.detach().cpu().numpy().astype(np.float64)
+            return number, flat.detach().cpu().numpy().astype(np.float64) + 2.0 * decay * weights
 
         def watch(weights: np.ndarray) -> None:
             _from_vector(weights, parameters)
@@ -169,7 +171,9 @@ class MiniBatch:
     def train(self, task: Task, rng: np.random.RandomState, verbose: int = 0) -> Training:
         """Leave the best weights in the module."""
         parameters = [p for p in task.module.parameters() if p.requires_grad]
-        optimiser = torch.optim.Adam(parameters, lr=self.learning_rate)
+        # Adam adds weight_decay times the parameters to their gradient
+        decay = task.weight_decay
+        optimiser = torch.optim.Adam(parameters, lr=self.learning_rate, weight_decay=2.0 * decay)
         best, waited, problem, epoch = _Best(task), 0, None, 0
         size = min(self.batch_size, task.n_rows)
         n_batches = task.n_rows // size  # the rows of an incomplete batch wait for the next epoch
@@ -188,9 +192,10 @@ class MiniBatch:
                     "MiniBatch"
                 )
                 break
-            better = best.offer(total / n_batches)
+            mean = total / n_batches + decay * float((_to_vector(parameters) ** 2).sum())
+            better = best.offer(mean)
             if verbose:
-                print(f"epoch {epoch}: loss {total / n_batches:.6f}, best {best.value:.6f}")
+                print(f"epoch {epoch}: loss {mean:.6f}, best {best.value:.6f}")
             waited = 0 if better else waited + 1
             if waited >= self.patience:
                 break

@@ -17,12 +17,17 @@ def gram(features: Any, kernel: str) -> Any:
     """
     if kernel == "linear":
         return features @ features.T
-    # The exponent (2f·f' - ‖f‖² - ‖f'‖²)/2k as one product
+    return gaussian_gram(features)
+
+
+def gaussian_gram(features: Any) -> Any:
+    """The Gaussian of ``gram``: the exponent f·f'/k - ‖f‖²/2k - ‖f'‖²/2k, by one product."""
     size = features.shape[1]
-    norms = (features**2).sum(dim=1, keepdim=True) / (-2.0 * size)
-    ones = torch.ones_like(norms)
-    left = torch.cat([features / size, norms, ones], dim=1)
-    return torch.exp(left @ torch.cat([features, ones, norms], dim=1).T)
+    norms = (features * features).sum(dim=1)
+    exponent = torch.addmm(
+        norms.unsqueeze(1), features, features.T, beta=-0.5 / size, alpha=1.0 / size
+    )
+    return exponent.sub_(norms, alpha=0.5 / size).exp_()
 
 
 def hsic_with(K: Any, factor: Any, *, unbiased: bool) -> Any:
@@ -61,16 +66,20 @@ def alignment(K: Any, L: Any) -> Any:
     return hsic(K, L, unbiased=False) / torch.sqrt(scale + 1e-24)
 
 
+def cholesky_of_covariance(centred: Any) -> Any:
+    """Lower factor of the covariance of outputs of mean zero, with a ridge."""
+    m, size = centred.shape
+    covariance = centred.T @ (centred / m)
+    covariance.diagonal().add_(covariance.trace() * (RIDGE / size) + 1e-12)
+    factor, failed = torch.linalg.cholesky_ex(covariance)
+    return factor.masked_fill(failed > 0, torch.nan)  # a loss that is not finite is reported
+
+
 def whitener(outputs: Any) -> tuple[Any, Any]:
     """Mean, and B such that (outputs - mean)B has the identity for covariance."""
     mean = outputs.mean(dim=0)
-    centred = outputs - mean
-    covariance = centred.T @ centred / len(outputs)
-    size = covariance.shape[0]
-    ridge = RIDGE * covariance.diagonal().mean() + 1e-12
-    identity = torch.eye(size, dtype=outputs.dtype, device=outputs.device)
-    factor, failed = torch.linalg.cholesky_ex(covariance + ridge * identity)
-    factor = torch.where(failed > 0, torch.nan, factor)  # a loss that is not finite is reported
+    factor = cholesky_of_covariance(outputs - mean)
+    identity = torch.eye(len(factor), dtype=outputs.dtype, device=outputs.device)
     return mean, torch.linalg.solve_triangular(factor, identity, upper=False).T
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from sklearn.neighbors import NearestNeighbors
 
+from depmax.neural.smoothness import Smoothness
 from depmax.neural.statistics import alignment, gram, hsic, hsic_with, whiten
 from depmax.neural.white_hsic import white_hsic
 
@@ -33,28 +33,6 @@ class Split:
         return cls(np.sort(order[count:]), np.sort(order[:count]))
 
 
-@dataclass(frozen=True)
-class Edges:
-    """Pairs of neighbouring rows, labelled or not."""
-
-    first: np.ndarray
-    second: np.ndarray
-
-    @classmethod
-    def of(cls, inputs: np.ndarray, n_neighbors: int) -> Edges:
-        """Every row with its nearest others, each pair once."""
-        if n_neighbors >= len(inputs):
-            raise ValueError(
-                f"n_neighbors={n_neighbors} needs more than {n_neighbors} rows, got n_samples = "
-                f"{len(inputs)}: lower n_neighbors."
-            )
-        found = NearestNeighbors(n_neighbors=n_neighbors).fit(inputs)
-        others = found.kneighbors(return_distance=False)
-        pairs = np.column_stack([np.repeat(np.arange(len(inputs)), n_neighbors), others.ravel()])
-        unique = np.unique(np.sort(pairs, axis=1), axis=0)
-        return cls(unique[:, 0], unique[:, 1])
-
-
 @dataclass
 class DependenceTask:
     """Minus the dependence of a network's outputs on a target, over that on earlier features.
@@ -62,7 +40,7 @@ class DependenceTask:
     The outputs are made white, so that no output repeats another and scale earns nothing. With
     earlier features the loss is minus A(f, y)/(α + A(f, earlier)), A the centred alignment of
     kernel matrices; without, minus HSIC relative to that of the target with itself. With ``beta``
-    it is (1-β) times this plus β times the mean of ‖f_i - f_j‖²/2k over neighbouring rows, which
+    it is (1-β) times this plus β times how much features change between neighbouring rows, which
     is 1 for features that ignore the neighbourhood.
     """
 
@@ -78,12 +56,14 @@ class DependenceTask:
     earlier: Any = None  # white earlier features of the labelled rows, or None
     alpha: float = 0.05
     beta: float = 0.0
-    edges: Edges | None = None
+    smoothness: Smoothness | None = None  # needed with beta
 
     def __post_init__(self) -> None:
         # √HSIC₀(y, y) = ‖ΨᵀΨ‖/(m - 1), columns of Ψ of mean zero
         moments = self.factor.T @ self.factor
         self.scale = float(torch.linalg.norm(moments)) / (len(self.factor) - 1)
+        # positions of the labelled rows, where the inputs are
+        self._places = torch.as_tensor(self.labelled, device=self.inputs.device)
 
     @property
     def n_rows(self) -> int:
@@ -91,15 +71,16 @@ class DependenceTask:
         return len(self.split.train)
 
     def loss(self, rows: np.ndarray | None) -> Any:
-        """Penalised minus dependence of some of the training rows, or of all."""
+        """Minus dependence, and roughness, of some of the training rows, or of all."""
         chosen = self.split.train if rows is None else self.split.train[rows]
-        value = -(1.0 - self.beta) * self._dependence(chosen, self.unbiased)
-        if self.beta > 0:
-            value = value + self.beta * self._roughness(None if rows is None else len(rows))
-        if self.weight_decay > 0:
-            squares = sum((p**2).sum() for p in self.module.parameters())
-            value = value + self.weight_decay * squares
-        return value
+        value = self._dependence(chosen, self.beta - 1.0)
+        if self.smoothness is None:
+            return value
+        if rows is None:
+            rough = self.smoothness.of_all(self.module, self.inputs)
+        else:
+            rough = self.smoothness.of_some(self.module, self.inputs, len(rows), self.rng)
+        return value + self.beta * rough
 
     def score(self) -> float | None:
         """Dependence of the rows held out."""
@@ -109,30 +90,22 @@ class DependenceTask:
         self.module.eval()
         with torch.no_grad():
             blocks = np.array_split(held_out, max(1, len(held_out) // 1000))
-            values = [float(self._dependence(block, self.unbiased)) for block in blocks]
+            values = [float(self._dependence(block, 1.0)) for block in blocks]
         self.module.train()
         return float(np.mean(values))
 
-    def _dependence(self, rows: np.ndarray, unbiased: bool) -> Any:
-        outputs, factor = self.module(self.inputs[self.labelled[rows]]), self.factor[rows]
+    def _dependence(self, rows: np.ndarray, weight: float) -> Any:
+        """Dependence of some labelled rows, times a weight."""
+        chosen = torch.as_tensor(rows, device=self._places.device)
+        places = self._places.index_select(0, chosen)
+        outputs = self.module(self.inputs.index_select(0, places))
+        factor = self.factor.index_select(0, chosen)
         if self.earlier is None:
-            value = white_hsic(outputs, factor, self.feature_kernel, unbiased=unbiased)
-            return value / self.scale
+            weight = weight / self.scale
+            kernel, unbiased = self.feature_kernel, self.unbiased
+            return white_hsic(outputs, factor, kernel, unbiased=unbiased, weight=weight)
         K = gram(whiten(outputs), self.feature_kernel)
-        dependence = hsic_with(K, factor, unbiased=unbiased) / self.scale
-        redundant = alignment(K, gram(self.earlier[rows], self.feature_kernel))
+        dependence = hsic_with(K, factor, unbiased=self.unbiased) * (weight / self.scale)
+        redundant = alignment(K, gram(self.earlier.index_select(0, chosen), self.feature_kernel))
         own = torch.sqrt(hsic(K, K, unbiased=False) + 1e-24)
         return dependence / own / (self.alpha + redundant)
-
-    def _roughness(self, count: int | None) -> Any:
-        assert self.edges is not None
-        first, second = self.edges.first, self.edges.second
-        if count is None:
-            features = whiten(self.module(self.inputs))
-            one, other = features[first], features[second]
-        else:
-            drawn = self.rng.randint(len(first), size=count)
-            ends = np.concatenate([first[drawn], second[drawn]])
-            features = whiten(self.module(self.inputs[ends]))
-            one, other = features[:count], features[count:]
-        return ((one - other) ** 2).sum(dim=1).mean() / (2.0 * one.shape[1])

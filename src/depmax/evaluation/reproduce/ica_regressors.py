@@ -10,7 +10,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import KNeighborsRegressor
 from sklearn.neural_network import MLPRegressor
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVR
+
+from depmax.evaluation.reproduce.ica_machines import fit_machine
 
 #: Hidden nodes and degrees among which the paper takes the best on the test rows.
 HIDDEN = (2, 4, 6, 8, 10, 15, 20)
@@ -41,21 +42,13 @@ def machines(rows: np.ndarray, y: np.ndarray, others: np.ndarray) -> list[np.nda
     """Support vector regression with polynomial kernels (x·z/d + 1)^degree, C = 100, ε = 0.01."""
     scale, target = StandardScaler().fit(rows), StandardScaler().fit(y[:, np.newaxis])
     z = target.transform(y[:, np.newaxis])[:, 0]
+    known = scale.transform(rows)
+    products = known @ known.T / known.shape[1] + 1.0
+    with_others = scale.transform(others) @ known.T / known.shape[1] + 1.0
     found = []
     for degree in DEGREES:
-        machine = SVR(
-            kernel="poly",
-            degree=degree,
-            coef0=1.0,
-            gamma=1.0 / rows.shape[1],
-            C=100.0,
-            epsilon=0.01,
-            max_iter=200_000,
-        )
-        with warnings.catch_warnings():  # the cap on steps bounds the time of hopeless features
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            machine.fit(scale.transform(rows), z)
-        guess = machine.predict(scale.transform(others))
+        machine = fit_machine(products**degree, z, C=100.0, epsilon=0.01)
+        guess = machine(with_others**degree)
         found.append(target.inverse_transform(guess[:, np.newaxis])[:, 0])
     return found
 

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from depmax.pencils.graphs.base import Graph, width
-from depmax.pencils.graphs.laplacian import Weights
+from depmax.pencils.graphs.laplacian import DrawnEdges, Weights
 from depmax.pencils.graphs.points import Points
 from depmax.rows import slices
 
@@ -58,6 +58,15 @@ class GaussianWeights:
     def matrix(self) -> np.ndarray:
         """W, dense."""
         return self._matrix
+
+    def draw(self, count: int, rng: np.random.RandomState) -> DrawnEdges:
+        """Pairs drawn with equal probabilities."""
+        m = self.points.n_samples
+        first = rng.randint(m, size=count)
+        second = (first + rng.randint(1, m, size=count)) % m
+        squares = self.points.squares(first, second).diagonal()  # a batch is small
+        weights = np.exp(squares / (-2.0 * self.bandwidth**2)) * (m * (m - 1) / 2.0)
+        return DrawnEdges(first, second, weights)
 
     @cached_property
     def _matrix(self) -> np.ndarray:

@@ -33,6 +33,18 @@ class Weights(Protocol):
     def matrix(self) -> sparse.csr_matrix | np.ndarray:
         """W itself, sparse where few nodes are neighbours."""
 
+    def draw(self, count: int, rng: np.random.RandomState) -> DrawnEdges:
+        """Edges drawn at random."""
+
+
+@dataclass(frozen=True)
+class DrawnEdges:
+    """Edges drawn at random: Σ W_ij q_ij over all edges is estimated by the mean of weights·q."""
+
+    first: np.ndarray  # one node of every edge, shape (n_drawn,)
+    second: np.ndarray  # the other
+    weights: np.ndarray
+
 
 @dataclass(frozen=True)
 class EdgeWeights:
@@ -73,6 +85,17 @@ class EdgeWeights:
     def matrix(self) -> sparse.csr_matrix:
         """W, sparse."""
         return self._matrix
+
+    def draw(self, count: int, rng: np.random.RandomState) -> DrawnEdges:
+        """Edges drawn with probabilities in proportion to their weights."""
+        sums = self._sums
+        drawn = np.searchsorted(sums, rng.uniform(0.0, sums[-1], size=count), side="right")
+        drawn = np.minimum(drawn, len(sums) - 1)  # where rounding reaches the last sum
+        return DrawnEdges(self.first[drawn], self.second[drawn], np.full(count, sums[-1]))
+
+    @cached_property
+    def _sums(self) -> np.ndarray:
+        return np.cumsum(self.values)
 
 
 @dataclass(frozen=True)
