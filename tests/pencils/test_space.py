@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -68,3 +70,27 @@ def test_samples_are_visited_once():
     assert len(visits) == 1
     assert space.mean.shape == (3,)
     assert len(visits) == 1
+
+
+@contextmanager
+def _three_threads():
+    yield 3
+
+
+@pytest.mark.parametrize("width", [1, 2, 7], ids=["joined", "joined, two", "apart"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_threads_and_precision(width, dtype, monkeypatch):
+    monkeypatch.setattr(module, "CHUNK", 64 * 16)
+    monkeypatch.setattr(module, "blas_threads_for_parts", _three_threads)
+    phi = rng.normal(loc=3.0, size=(500, 16))
+    form = Form(rng.normal(size=(500, width)), rng.normal(size=500))
+    space = Space(lambda rows: phi[rows], 500, 16, dtype=dtype, concurrent=True)
+    moments = space.moments(form)
+    centred = phi - phi.mean(axis=0)
+    tolerance = 1e-10 if dtype == np.float64 else 1e-3
+    np.testing.assert_allclose(space.mean, phi.mean(axis=0), rtol=tolerance)
+    np.testing.assert_allclose(moments.scatter, centred.T @ centred, atol=tolerance)
+    np.testing.assert_allclose(moments.cross, centred.T @ form.factor, atol=tolerance)
+    weighted = centred.T @ (form.weights[:, np.newaxis] * centred)
+    np.testing.assert_allclose(moments.weighted, weighted, atol=10 * tolerance)
+    assert moments.scatter.dtype == np.float64

@@ -66,7 +66,8 @@ class MapCoordinates:
     @classmethod
     def of(cls, side: Side) -> MapCoordinates:
         """Coordinates of a side whose kernel has features."""
-        return cls(side, Space(side.coordinates, side.n_samples, side.n_coordinates or 0))
+        width = side.n_coordinates or 0
+        return cls(side, Space(side.coordinates, side.n_samples, width, concurrent=side.is_array))
 
     @property
     def mean(self) -> np.ndarray:

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from depmax._threads import blas_threads_for_parts, map_threads
 from depmax.pencils.form import Form, Operator
+from depmax.pencils.sums import Sums
 from depmax.rows import slices
 
-#: Numbers of one dense chunk: small enough for the second-level cache, large enough for BLAS.
-CHUNK = 2**17
+#: Numbers of one dense chunk: few enough for the caches, enough for BLAS.
+CHUNK = 2**18
+#: Rows of a chunk per column, so that adding S costs little beside making it, ...
+ROWS_PER_COLUMN = 2
+#: ... in chunks of at most so many numbers.
+LARGEST_CHUNK = 2**20
+#: Samples whose mean is the origin of the sums.
+FIRST = 256
 #: A coordinate whose standard deviation is below so many roundings of its mean is constant.
 CONSTANT = 64.0
 #: Columns that an operator on values at the samples is applied to at a time.
@@ -47,11 +56,15 @@ class Space:
         m and s.
     eps : float
         Relative precision of the coordinates.
+    dtype : dtype
+        Precision in which products of a chunk of coordinates are summed.
+    concurrent : bool
+        Whether several threads may ask for coordinates at a time.
 
     Notes
     -----
     Samples are visited in chunks and nothing of size m is kept. Sums are taken about the mean of
-    the first chunk and corrected to the true mean, so that one visit is enough and no digits are
+    the first samples and corrected to the true mean, so that one visit is enough and no digits are
     lost to an offset; sparse coordinates are kept sparse and measured from zero.
     """
 
@@ -61,11 +74,16 @@ class Space:
         n_samples: int,
         dimension: int,
         eps: float = float(np.finfo(np.float64).eps),
+        *,
+        dtype: Any = np.float64,
+        concurrent: bool = False,
     ) -> None:
         self._block = block
         self.n_samples = n_samples
         self.dimension = dimension
         self.eps = eps
+        self.dtype = np.dtype(dtype)
+        self.concurrent = concurrent
         self._mean: np.ndarray | None = None
         self._scatter: np.ndarray | None = None
         self._rounding: np.ndarray | None = None
@@ -74,7 +92,7 @@ class Space:
     def of_array(cls, coordinates: Any, eps: float = float(np.finfo(np.float64).eps)) -> Space:
         """Space of coordinates that are in memory."""
         n_samples, dimension = coordinates.shape
-        return cls(lambda rows: coordinates[rows], n_samples, dimension, eps)
+        return cls(lambda rows: coordinates[rows], n_samples, dimension, eps, concurrent=True)
 
     @property
     def mean(self) -> np.ndarray:
@@ -110,35 +128,16 @@ class Space:
 
         A form with a penalty N takes two more visits.
         """
-        size = self.dimension
-        cross = np.zeros((size, form.factor.shape[1]))
-        scatter = np.zeros((size, size))
-        total = np.zeros(size)
-        weighted = None if form.weights is None else np.zeros((size, size))
-        pull = np.zeros(size)  # Σ wφ
-        known = np.zeros(size)  # Σ φ over labelled samples
-        origin = np.zeros(size)
-        for number, (rows, phi) in enumerate(self._chunks()):
-            if not sparse.issparse(phi):
-                origin = phi.mean(axis=0, dtype=np.float64) if number == 0 else origin
-                phi = phi - origin
-            total += phi.T @ np.ones(phi.shape[0])
-            scatter += _dense(phi.T @ phi)
-            cross += phi.T @ form.factor[rows]
-            if weighted is not None and form.weights is not None:
-                weights = form.weights[rows]
-                weighted += _dense(phi.T @ _times(weights, phi))
-                pull += phi.T @ weights
-                if form.labelled is not None:
-                    known += phi.T @ form.labelled[rows].astype(np.float64)
-        shift = total / self.n_samples
+        sums, origin = self._sums(form)
+        shift = sums.total / self.n_samples
         self._mean = origin + shift
-        self._scatter = scatter - self.n_samples * np.outer(shift, shift)
+        self._scatter = sums.scatter - self.n_samples * np.outer(shift, shift)
         self._rounding = (CONSTANT * self.eps * self._mean) ** 2 + CONSTANT * self.eps * shift**2
-        cross -= np.outer(shift, form.factor.sum(axis=0))
+        cross = sums.cross - np.outer(shift, form.factor.sum(axis=0))
+        weighted = sums.weighted
         if weighted is not None and form.weights is not None:
-            centre = shift if form.labelled is None else known / form.labelled.sum()
-            weighted -= np.outer(pull, centre) + np.outer(centre, pull)
+            centre = shift if form.labelled is None else sums.known / form.labelled.sum()
+            weighted -= np.outer(sums.pull, centre) + np.outer(centre, sums.pull)
             weighted += form.weights.sum() * np.outer(centre, centre)
         if form.penalty is not None:
             penalty = self.quadratic(form.penalty)
@@ -182,16 +181,44 @@ class Space:
     def _centred(self, phi: Any) -> np.ndarray:
         return _dense(phi) - self.mean
 
+    def _sums(self, form: Form) -> tuple[Sums, np.ndarray]:
+        """Sums about the mean of the first samples, and that mean; zero for sparse ones."""
+        chunks = self._slices()
+        in_threads = self.concurrent and len(chunks) > 1
+        # all of it, since threads that BLAS has just used go on to keep a core busy for a while
+        with blas_threads_for_parts() if in_threads else nullcontext(1) as threads:
+            first = self._block(chunks[0])
+            origin = self._origin(first)
+
+            def add_up(part: slice) -> Sums:
+                sums = Sums(form, origin, self.dtype)
+                for rows in chunks[part]:
+                    sums.add(rows, first if rows == chunks[0] else self._block(rows))
+                return sums
+
+            parts = list(slices(len(chunks), -(-len(chunks) // threads)))
+            sums, *others = map_threads(add_up, parts, threads)
+        for other in others:
+            sums.merge(other)
+        return sums, origin
+
+    def _origin(self, first: Any) -> np.ndarray:
+        """Mean of some of the first samples, as precise as it is subtracted; zero if sparse."""
+        if sparse.issparse(first):
+            return np.zeros(self.dimension)
+        mean: np.ndarray = np.mean(first[:FIRST], axis=0, dtype=np.float64)
+        return mean.astype(self.dtype).astype(np.float64)
+
+    def _slices(self) -> list[slice]:
+        size = max(1, self.dimension)
+        rows = min(max(CHUNK // size, ROWS_PER_COLUMN * size), LARGEST_CHUNK // size)
+        return list(slices(self.n_samples, max(64, rows)))
+
     def _chunks(self) -> Iterator[tuple[slice, Any]]:
-        for rows in slices(self.n_samples, max(64, CHUNK // max(1, self.dimension))):
+        for rows in self._slices():
             phi = self._block(rows)
             yield rows, phi if sparse.issparse(phi) else np.asarray(phi, dtype=np.float64)
 
 
 def _dense(matrix: Any) -> np.ndarray:
     return matrix.toarray() if sparse.issparse(matrix) else matrix
-
-
-def _times(weights: np.ndarray, phi: Any) -> Any:
-    """diag(w)Φ."""
-    return sparse.diags(weights) @ phi if sparse.issparse(phi) else phi * weights[:, np.newaxis]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -41,22 +42,26 @@ def outer_errors(
     learner: Learner,
     plan: Plan,
     n_jobs: int | None = None,
+    n_splits: int | None = None,
 ) -> list[float]:
-    """Error on every outer fold, all settings chosen inside its training part."""
+    """Error on every outer fold, all settings chosen inside its training part.
+
+    ``n_splits`` asks for the first of the folds only.
+    """
+    splits = (split for repeat in range(plan.repeats) for split in _splits(y, plan.folds, repeat))
     jobs = (
         delayed(_outer_fold)(X, y, method, learner, plan.inner_folds, train, test)
-        for repeat in range(plan.repeats)
-        for train, test in _splits(y, plan.folds, repeat)
+        for train, test in islice(splits, n_splits)
     )
     return [float(error) for error in Parallel(n_jobs=n_jobs)(jobs)]
 
 
 def numbers_of_features(most: int) -> list[int]:
-    """1 to 10, then steps of about a tenth, up to the most."""
+    """1 to 8, then steps of about a quarter, up to the most."""
     counts, count = [], 1
     while count < most:
         counts.append(count)
-        count += max(1, count // 10)
+        count += max(1, count // 4)
     return [*counts, most]
 
 

@@ -7,6 +7,7 @@ from scipy import linalg, sparse
 
 from depmax.dependence.sides import Side
 from depmax.extraction.deflation.base import Extracted, Summary
+from depmax.extraction.deflation.precision import unmixed_space
 from depmax.extraction.projection import FeatureProjection
 from depmax.pencils import Form, Space, leading
 
@@ -37,13 +38,12 @@ def pls_of_moments(side: Side, target: np.ndarray, n_components: int) -> Extract
     centred = target - target.mean(axis=0)
     mixing = _stable_mixing(side)
     if mixing is None:
-        space = Space(side.coordinates, side.n_samples, side.n_coordinates or 0)
+        width = side.n_coordinates or 0
+        space = Space(side.coordinates, side.n_samples, width, concurrent=side.is_array)
         moments = space.moments(Form(centred))
         scatter, cross, mean = moments.scatter, moments.cross, space.mean
     else:
-        space = Space(
-            lambda rows: side.kernel.unmixed(side.rows[rows]), side.n_samples, len(mixing)
-        )
+        space = unmixed_space(side, mixing)
         moments = space.moments(Form(centred))
         scatter = mixing.T @ moments.scatter @ mixing
         cross, mean = mixing.T @ moments.cross, space.mean @ mixing
