@@ -123,10 +123,12 @@ class Space:
         assert self._rounding is not None
         return self._rounding
 
+    @np.errstate(invalid="ignore")
     def moments(self, form: Form) -> Moments:
         """All sums that a form needs, and the mean, from one visit to the samples.
 
-        A form with a penalty N takes two more visits.
+        A form with a penalty N takes two more visits. NaN and infinity among the coordinates show
+        in the sums.
         """
         sums, origin = self._sums(form)
         shift = sums.total / self.n_samples
@@ -192,8 +194,9 @@ class Space:
 
             def add_up(part: slice) -> Sums:
                 sums = Sums(form, origin, self.dtype)
-                for rows in chunks[part]:
-                    sums.add(rows, first if rows == chunks[0] else self._block(rows))
+                with np.errstate(invalid="ignore"):  # in this thread
+                    for rows in chunks[part]:
+                        sums.add(rows, first if rows == chunks[0] else self._block(rows))
                 return sums
 
             parts = list(slices(len(chunks), -(-len(chunks) // threads)))

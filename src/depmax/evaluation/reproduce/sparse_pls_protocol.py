@@ -6,7 +6,6 @@ per setting serves all numbers of features.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -14,12 +13,10 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from depmax.evaluation.reproduce.sparse_pls_learners import Learner, Split
-from depmax.evaluation.reproduce.sparse_pls_methods import Method
+from depmax.evaluation.reproduce.sparse_pls_methods import Candidate, Method
 
 FOLDS = 5
 #: Stands for all features, however many there are.
@@ -77,10 +74,10 @@ def _outer_fold(
     rows, target = X[train], y[train]
     smallest = len(rows) - -(-len(rows) // inner_folds)  # rows of the smallest inner training part
     best: tuple[float, Any, Any, int] = (np.inf, None, None, 0)
-    for extractor in method.candidates(smallest, X.shape[1]):
+    for candidate in method.candidates(smallest, X.shape[1]):
         tables = []
         for inner, held in _splits(target, inner_folds, 0):
-            split = _featured(method, extractor, rows, target, inner, held)
+            split = _featured(method, candidate, rows, target, inner, held)
             counts = _counts(method, split)
             errors = learner.errors(split, counts, learner.settings)
             tables.append(([ALL] if method.all_features else counts, errors))
@@ -90,9 +87,9 @@ def _outer_fold(
         )
         row, column = divmod(int(mean.argmin()), mean.shape[1])
         if mean[row, column] < best[0]:
-            best = (mean[row, column], extractor, learner.settings[row], common[column])
-    _, extractor, setting, count = best
-    split = _featured(method, extractor, X, y, train, test)
+            best = (mean[row, column], candidate, learner.settings[row], common[column])
+    _, candidate, setting, count = best
+    split = _featured(method, candidate, X, y, train, test)
     available = split.train.shape[1]
     count = available if count == ALL else min(count, available)
     return float(learner.errors(split, [count], [setting])[0, 0])
@@ -106,7 +103,7 @@ def _counts(method: Method, split: Split) -> list[int]:
 
 def _featured(
     method: Method,
-    extractor: Any,
+    candidate: Candidate,
     X: np.ndarray,
     y: np.ndarray,
     train: np.ndarray,
@@ -117,11 +114,7 @@ def _featured(
     Columns get unit variance instead of unit norm, and so does the first of extracted features;
     the Gaussian feature space stays as it is.
     """
-    fitted = clone(extractor)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer features are fewer to try
-        fitted.fit(X[train], y[train])
-    first, second = (np.asarray(fitted.transform(X[part])) for part in (train, test))
+    first, second = candidate.features(X[train], y[train], X[test])
     if not method.all_features:
         scale = 1.0 / float(first[:, 0].std())
     else:

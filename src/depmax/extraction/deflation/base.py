@@ -134,7 +134,7 @@ class DeflationExtractor(DependenceExtractor):
         count = self._wanted().number
         needs_target = self._supervised or y is not None
         target = self._read_coded(y) if needs_target else None
-        training = read_training(self, X, self.kernel)
+        training = read_training(self, X, self.kernel, check_finite=not self._sums_show_gaps)
         choose = None
         if target is not None:
             require_equal_length(training.n_samples, target.n_samples)
@@ -158,6 +158,11 @@ class DeflationExtractor(DependenceExtractor):
 
     def _read_coded(self, y: Any) -> CodedTarget:
         return coded_target(y, whole_numbers_are_numbers=self._regresses)
+
+    @property
+    def _sums_show_gaps(self) -> bool:
+        """Whether ``_features`` refuses NaN and infinity, which sums over the rows show."""
+        return False
 
     @property
     def _is_linear(self) -> bool:
