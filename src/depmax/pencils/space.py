@@ -209,7 +209,7 @@ class Space:
         """Mean of some of the first samples, as precise as it is subtracted; zero if sparse."""
         if sparse.issparse(first):
             return np.zeros(self.dimension)
-        mean: np.ndarray = np.mean(first[:FIRST], axis=0, dtype=np.float64)
+        mean = np.asarray(np.mean(first[:FIRST], axis=0, dtype=np.float64))
         return mean.astype(self.dtype).astype(np.float64)
 
     def _slices(self) -> list[slice]:

@@ -77,7 +77,7 @@ class Sums:
         self._apart += other._apart
         self.pull += other.pull
         self.known += other.known
-        if self.weighted is not None:
+        if self.weighted is not None and other.weighted is not None:
             self.weighted += other.weighted
 
     def _add_dense(self, phi: np.ndarray, factor: np.ndarray) -> np.ndarray:

@@ -18,6 +18,7 @@ from depmax.evaluation.reproduce.sparse_pls_protocol import (
     chosen_methods,
     normalised,
     outer_errors,
+    wanted_sets,
 )
 
 QUICK = ("ionosphere",)
@@ -39,11 +40,7 @@ def stream(
 ) -> Iterator[Row]:
     """One row per data set and method."""
     figures = published(name)["figures"]
-    wanted = tuple(datasets or (QUICK if quick else figures))
-    unknown = sorted(set(wanted) - set(figures))
-    if unknown:
-        raise ValueError(f"The table has no set named {unknown[0]!r}: one of {sorted(figures)}.")
-    for dataset in wanted:
+    for dataset in wanted_sets(figures, datasets or (QUICK if quick else None)):
         data = load(dataset) if dataset in available() else load_external(dataset)
         X = normalised(np.asarray(data.X, dtype=np.float64))
         y = np.where(np.asarray(data.y).astype(str) == POSITIVE[dataset], 1.0, -1.0)

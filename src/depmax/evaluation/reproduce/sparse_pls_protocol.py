@@ -6,7 +6,7 @@ per setting serves all numbers of features.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -45,7 +45,7 @@ def outer_errors(
 
     ``n_splits`` asks for the first of the folds only.
     """
-    splits = (split for repeat in range(plan.repeats) for split in _splits(y, plan.folds, repeat))
+    splits = (split for repeat in range(plan.repeats) for split in folds_of(y, plan.folds, repeat))
     jobs = (
         delayed(_outer_fold)(X, y, method, learner, plan.inner_folds, train, test)
         for train, test in islice(splits, n_splits)
@@ -76,7 +76,7 @@ def _outer_fold(
     best: tuple[float, Any, Any, int] = (np.inf, None, None, 0)
     for candidate in method.candidates(smallest, X.shape[1]):
         tables = []
-        for inner, held in _splits(target, inner_folds, 0):
+        for inner, held in folds_of(target, inner_folds, 0):
             split = _featured(method, candidate, rows, target, inner, held)
             counts = _counts(method, split)
             errors = learner.errors(split, counts, learner.settings)
@@ -122,10 +122,20 @@ def _featured(
     return Split(first * scale, second * scale, y[train], y[test])
 
 
-def _splits(y: np.ndarray, n_folds: int, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def folds_of(y: np.ndarray, n_folds: int, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Training and test rows of every fold, in equal shares of two classes."""
     classes = len(np.unique(y)) == 2
     splitter = StratifiedKFold if classes else KFold
     yield from splitter(n_folds, shuffle=True, random_state=seed).split(np.zeros(len(y)), y)
+
+
+def wanted_sets(known: Iterable[str], datasets: Sequence[str] | None) -> tuple[str, ...]:
+    """The data sets to run, all that are known by default; others are refused."""
+    wanted = tuple(datasets or known)
+    unknown = sorted(set(wanted) - set(known))
+    if unknown:
+        raise ValueError(f"The table has no set named {unknown[0]!r}: one of {sorted(known)}.")
+    return wanted
 
 
 def normalised(X: np.ndarray) -> np.ndarray:

@@ -17,6 +17,7 @@ from depmax.evaluation.reproduce.sparse_pls_protocol import (
     chosen_methods,
     normalised,
     outer_errors,
+    wanted_sets,
 )
 
 NAME = "sparse_pls_regression"
@@ -38,12 +39,8 @@ def stream(
 ) -> Iterator[Row]:
     """One row per data set and method."""
     figures = published(NAME)["figures"]
-    wanted = tuple(datasets or (QUICK if quick else figures))
-    unknown = sorted(set(wanted) - set(figures))
-    if unknown:
-        raise ValueError(f"The table has no set named {unknown[0]!r}: one of {sorted(figures)}.")
     plan = Plan(inner_folds=3) if quick else Plan()
-    for name in wanted:
+    for name in wanted_sets(figures, datasets or (QUICK if quick else None)):
         data = load_external(name)
         X = normalised(np.asarray(data.X, dtype=np.float64)[:MOST_ROWS])
         y = normalised(np.asarray(data.y, dtype=np.float64)[:MOST_ROWS, np.newaxis])[:, 0]
