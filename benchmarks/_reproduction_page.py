@@ -13,6 +13,7 @@ from typing import Any
 
 from _ica_page import regressions
 from _markdown import DASH, markdown_head, markdown_line
+from _sparse_pls_page import areas, errors, precisions
 from _thesis_page import accuracies, neural_features, web_pages, with_graph
 
 from depmax.evaluation.reproduce import read_csv
@@ -97,6 +98,11 @@ TABLES: dict[str, Callable[[Sequence[Row]], list[str]]] = {
     "ica_nonlinear": regressions,
     "ica_housing": regressions,
     "ica_orange_juice": regressions,
+    "sparse_pls_regression": errors(4),
+    "sparse_pls_neighbors": errors(3),
+    "sparse_pls_machines": errors(3),
+    "sparse_pls_text": precisions,
+    "sparse_pls_faces": areas,
     "thesis_linear": accuracies,
     "thesis_gaussian": accuracies,
     "thesis_semisupervised": with_graph,

@@ -35,6 +35,10 @@ def map_threads(
     threads = min(effective_n_jobs(n_jobs), len(parts))
     if threads <= 1:
         return [work(part) for part in parts]
+    if threads == len(parts):  # this thread takes one of them
+        with ThreadPoolExecutor(threads - 1) as pool:
+            others = [pool.submit(work, part) for part in parts[1:]]
+            return [work(parts[0]), *(other.result() for other in others)]
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(work, parts))
 

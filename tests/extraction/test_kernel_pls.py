@@ -15,7 +15,7 @@ from depmax import (
     ReducedKernelOPLS,
     SparseKernelPLS,
 )
-from depmax.extraction.deflation import LOSSES
+from depmax.extraction.deflation import LOSSES, precision
 from depmax.kernels import Gaussian
 from depmax.maps import NystroemMap
 from depmax.rows import ArrayRows
@@ -293,3 +293,32 @@ class TestKernelBoosting:
         model = KernelBoosting(4, kernel=Gaussian(3.0))
         T = model.fit_transform(X, LABELS)
         np.testing.assert_allclose(model.transform(X), T, atol=1e-8)
+
+
+def test_single_precision_where_it_is_enough(monkeypatch):
+    rows = np.random.default_rng(0).normal(size=(400, 8))
+    target = np.sin(rows[:, 0]) + rows[:, 1]
+    landmarks = NystroemMap(40, kernel=Gaussian(2.0), random_state=0)
+    exact = KernelPLS(4, kernel=landmarks).fit(rows, target)
+    monkeypatch.setattr(precision, "MANY", 1)
+    single = KernelPLS(4, kernel=landmarks).fit(rows, target)
+    values = exact.predict(rows)
+    difference = np.abs(single.predict(rows) - values).max() / np.abs(values).max()
+    assert 0 < difference < 1e-4
+    # landmarks so alike that rounding errors would show
+    alike = NystroemMap(40, kernel=Gaussian(30.0), random_state=0)
+    kept = KernelPLS(4, kernel=alike).fit(rows, target)
+    monkeypatch.undo()
+    np.testing.assert_array_equal(
+        kept.predict(rows), KernelPLS(4, kernel=alike).fit(rows, target).predict(rows)
+    )
+
+
+def test_single_precision_of_an_offset(monkeypatch):
+    """Rows far from zero lose the digits that tell them apart: they stay as they are."""
+    rows = 1e5 + np.random.default_rng(0).normal(size=(300, 5))
+    landmarks = NystroemMap(20, kernel=Gaussian(2.0), random_state=0)
+    exact = KernelPLS(3, kernel=landmarks).fit(rows, rows[:, 0])
+    monkeypatch.setattr(precision, "MANY", 1)
+    same = KernelPLS(3, kernel=landmarks).fit(rows, rows[:, 0])
+    np.testing.assert_array_equal(same.predict(rows), exact.predict(rows))

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from functools import partial
 
 import numpy as np
@@ -94,3 +94,27 @@ def test_parts_in_threads(unbiased, monkeypatch):
     np.testing.assert_allclose(
         found[0][0].criterion, criterion, atol=1e-12 * np.abs(criterion).max()
     )
+
+
+@contextmanager
+def _three_threads():
+    yield 3
+
+
+@pytest.mark.parametrize("width", [1, 2, 7], ids=["joined", "joined, two", "apart"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_threads_and_precision(width, dtype, monkeypatch):
+    monkeypatch.setattr(module, "CHUNK", 64 * 16)
+    monkeypatch.setattr(module, "blas_threads_for_parts", _three_threads)
+    phi = rng.normal(loc=3.0, size=(500, 16))
+    form = Form(rng.normal(size=(500, width)), rng.normal(size=500))
+    space = Space(lambda rows: phi[rows], 500, 16, dtype=dtype, concurrent=True)
+    moments = space.moments(form)
+    centred = phi - phi.mean(axis=0)
+    tolerance = 1e-10 if dtype == np.float64 else 1e-3
+    np.testing.assert_allclose(space.mean, phi.mean(axis=0), rtol=tolerance)
+    np.testing.assert_allclose(moments.scatter, centred.T @ centred, atol=tolerance)
+    np.testing.assert_allclose(moments.cross, centred.T @ form.factor, atol=tolerance)
+    weighted = centred.T @ (form.weights[:, np.newaxis] * centred)
+    np.testing.assert_allclose(moments.weighted, weighted, atol=10 * tolerance)
+    assert moments.scatter.dtype == np.float64

@@ -1,6 +1,6 @@
 """How data enter: frames, names, types of columns, types of targets, unlabelled rows."""
 
-from depmax._inputs.estimator import read_fit, read_new
+from depmax._inputs.estimator import read_fit, read_new, require_finite_rows
 from depmax._inputs.table import Table, column_names, read_objects, read_table
 from depmax._inputs.target import Target, TargetKind, read_target
 
@@ -14,4 +14,5 @@ __all__ = [
     "read_objects",
     "read_table",
     "read_target",
+    "require_finite_rows",
 ]

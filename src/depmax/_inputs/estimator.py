@@ -20,10 +20,24 @@ from depmax._inputs.table import (
 
 
 def read_fit(
-    estimator: Any, X: Any, *, vector_input: bool = True, accept_sparse: bool = False
+    estimator: Any,
+    X: Any,
+    *,
+    vector_input: bool = True,
+    accept_sparse: bool = False,
+    check_finite: bool = True,
 ) -> tuple[Any, Categories]:
-    """Rows for ``fit`` and the levels of categorical columns; sets ``n_features_in_``."""
-    return _read(estimator, X, None, vector_input, accept_sparse, reset=True)
+    """Rows for ``fit`` and the levels of categorical columns; sets ``n_features_in_``.
+
+    Without ``check_finite`` the estimator calls ``require_finite_rows`` where it meets a NaN.
+    """
+    return _read(estimator, X, None, vector_input, accept_sparse, check_finite, reset=True)
+
+
+def require_finite_rows(estimator: Any, rows: Any) -> None:
+    """Refuse NaN and infinity in rows that ``fit`` has read."""
+    names = getattr(estimator, "feature_names_in_", None)
+    require_finite(rows, None if names is None else tuple(names), "X")
 
 
 def read_new(
@@ -36,7 +50,7 @@ def read_new(
 ) -> Any:
     """Rows for ``transform``, checked against what ``fit`` saw."""
     check_is_fitted(estimator)
-    return _read(estimator, X, categories, vector_input, accept_sparse, reset=False)[0]
+    return _read(estimator, X, categories, vector_input, accept_sparse, True, reset=False)[0]
 
 
 def _read(
@@ -45,6 +59,7 @@ def _read(
     categories: Categories | None,
     vector_input: bool,
     accept_sparse: bool,
+    check_finite: bool,
     reset: bool,
 ) -> tuple[Any, Categories]:
     refuse_unreadable(X, "X")
@@ -81,6 +96,6 @@ def _read(
         dtype=[np.float64, np.float32],
         ensure_all_finite=False,
     )
-    names = getattr(estimator, "feature_names_in_", None)
-    require_finite(values, None if names is None else tuple(names), "X")
+    if check_finite:
+        require_finite_rows(estimator, values)
     return values, found

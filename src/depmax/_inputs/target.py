@@ -17,6 +17,9 @@ TargetKind = Literal["classes", "numbers", "multilabel", "multioutput"]
 #: Whole numbers with more distinct values than this are numbers, with fewer they are classes.
 MAX_INTEGER_CLASSES = 20
 
+#: Rows that are looked at first.
+GLANCE = 1000
+
 _NO_DATES = (
     "y holds dates or durations: turn them into numbers that mean something, such as days since an "
     "event, or into classes, such as the month as text."
@@ -207,10 +210,15 @@ def _kind(present: np.ndarray) -> TargetKind:
         values = _numbers(present)
         return "multilabel" if np.isin(values, (0.0, 1.0)).all() else "multioutput"
     if present.dtype.kind == "f":
-        return "classes" if len(np.unique(present)) <= 2 else "numbers"
+        return "numbers" if _has_more_values(present, 2) else "classes"
     if present.dtype.kind in "iu":
-        return "classes" if len(np.unique(present)) <= MAX_INTEGER_CLASSES else "numbers"
+        return "numbers" if _has_more_values(present, MAX_INTEGER_CLASSES) else "classes"
     return "classes"
+
+
+def _has_more_values(values: np.ndarray, most: int) -> bool:
+    """Whether there are more distinct values; a few rows tell of numbers, without sorting all."""
+    return len(np.unique(values[:GLANCE])) > most or len(np.unique(values)) > most
 
 
 def _numbers(array: np.ndarray) -> np.ndarray:

@@ -31,6 +31,11 @@ class Side:
         return int(self.kernel.features(self.rows[:1]).shape[1])
 
     @property
+    def is_array(self) -> bool:
+        """Whether rows are numbers in memory, which threads may read at the same time."""
+        return isinstance(self.rows, np.ndarray) and self.rows.dtype.kind == "f"
+
+    @property
     def is_narrow(self) -> bool:
         """Whether coordinates are cheaper than the Gram matrix."""
         width = self.n_coordinates

@@ -63,9 +63,8 @@ class MapCoordinates:
     @classmethod
     def of(cls, side: Side) -> MapCoordinates:
         """Coordinates of a side whose kernel has features."""
-        in_memory = isinstance(side.rows, np.ndarray) or sparse.issparse(side.rows)
         width = side.n_coordinates or 0
-        return cls(side, Space(side.coordinates, side.n_samples, width, parallel=in_memory))
+        return cls(side, Space(side.coordinates, side.n_samples, width, concurrent=side.is_array))
 
     @property
     def mean(self) -> np.ndarray:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from depmax._inputs import require_finite_rows
 from depmax.dependence.sides import Side
 from depmax.extraction.deflation import (
     CodedTarget,
@@ -114,10 +116,17 @@ class KernelPLS(RegressorMixin, DeflationExtractor):
         self._flat = len(shape) == 1
         return target
 
+    @property
+    def _sums_show_gaps(self) -> bool:
+        return self._is_linear
+
     def _features(self, side: Side, target: CodedTarget | None, n_components: int) -> Extracted:
         assert target is not None
         if is_narrow(side, n_components):
-            return pls_of_moments(side, target.values, n_components)
+            refuse = partial(require_finite_rows, self, side.rows)
+            return pls_of_moments(side, target.values, n_components, refuse)
+        if self._sums_show_gaps:
+            require_finite_rows(self, side.rows)
         images = images_of(side, center=True, precomputed=self._precomputed)
         directions, found = deflate(images, target.values, pls, n_components, center=True)
         return Extracted.of(images, directions, found)

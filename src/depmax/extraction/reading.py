@@ -66,7 +66,9 @@ def abilities_of(kernel: KernelLike) -> Capabilities:
         return Capabilities()
 
 
-def read_training(estimator: Any, X: Any, kernel: KernelLike) -> Training:
+def read_training(
+    estimator: Any, X: Any, kernel: KernelLike, *, check_finite: bool = True
+) -> Training:
     """Training rows and the kernel on them; sets ``categories_`` and ``n_features_in_``."""
     if is_precomputed(kernel):
         matrix, estimator.categories_ = read_fit(estimator, X)
@@ -81,7 +83,11 @@ def read_training(estimator: Any, X: Any, kernel: KernelLike) -> Training:
     if is_source(X):
         return _read_source(estimator, X, recipe)
     rows, estimator.categories_ = read_fit(
-        estimator, X, vector_input=abilities.vector_input, accept_sparse=abilities.sparse
+        estimator,
+        X,
+        vector_input=abilities.vector_input,
+        accept_sparse=abilities.sparse,
+        check_finite=check_finite,
     )
     names = getattr(estimator, "feature_names_in_", range(estimator.n_features_in_))
     names = [str(name) for name in names]

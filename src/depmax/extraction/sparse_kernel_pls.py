@@ -12,7 +12,6 @@ from depmax.dependence.sides import Side
 from depmax.extraction.deflation import CodedTarget, DeflationExtractor, Extracted
 from depmax.extraction.deflation.orthogonal import OrthogonalFeatures
 from depmax.extraction.deflation.steps import EXHAUSTED
-from depmax.extraction.projection import SampleProjection
 from depmax.kernels import KernelLike
 from depmax.pencils import leading
 from depmax.rows import chunk_rows, slices
@@ -111,10 +110,7 @@ class SparseKernelPLS(DeflationExtractor):
         basis = np.flatnonzero(weights.any(axis=1))
         self.basis_indices_ = basis
         kernel = None if self._precomputed else side.kernel
-        lifted = found.conjugate(weights[basis]) if found.count else weights[basis]
-        offset = found.offset if found.count else np.zeros(0)
-        projection = SampleProjection(kernel, side.rows[basis], lifted, offset)
-        return Extracted(projection, found.features)
+        return Extracted.of_rows(kernel, side.rows[basis], weights[basis], found)
 
     def _chosen(self, side: Side, left: np.ndarray, count: int) -> np.ndarray:
         """Rows that the heuristic ranks first, sorted."""

@@ -83,7 +83,12 @@ class Reference:
         """Kernel values of new rows with the reference rows, of shape (n_new, n_rows)."""
         if self.kernel is None:
             return rows[:, self.rows]
-        return self.kernel(rows, self.rows)
+        return self.kernel(rows, self._as_precise_as(rows))
+
+    def _as_precise_as(self, rows: Any) -> Any:
+        """The reference rows, rounded if the new rows are: more digits would not be kept."""
+        single = getattr(rows, "dtype", None) == np.float32
+        return self.rows.astype(np.float32, copy=False) if single else self.rows
 
 
 def sample_of_matrix(matrix: np.ndarray) -> Sample:

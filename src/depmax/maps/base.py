@@ -115,9 +115,12 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """W with ``transform(X) = unmixed(X) @ W``, where a fitted map ends in a product."""
         return None
 
-    def unmixed(self, X: Any) -> np.ndarray:
-        """Features of new rows before the last product, where ``mixing`` is not None."""
-        return self._unmixed(self._read_new(X))
+    def unmixed(self, rows: Any) -> np.ndarray:
+        """Features of rows before the last product, where ``mixing`` is not None.
+
+        Rows are as ``fit`` reads them, and not checked again.
+        """
+        return self._unmixed(rows)
 
     # --- what a subclass implements --------------------------------------------------------------
     def _fit(self, sample: Sample) -> np.ndarray | None:

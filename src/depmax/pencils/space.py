@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,13 +12,22 @@ from scipy import sparse
 
 from depmax._threads import blas_threads_for_parts, map_threads
 from depmax.pencils.form import Form, Operator
+from depmax.pencils.sums import Sums
 from depmax.rows import slices
 
-#: Numbers of one dense chunk: small enough for the second-level cache, large enough for BLAS.
-CHUNK = 2**17
+#: Numbers of one dense chunk: few enough for the caches, enough for BLAS.
+CHUNK = 2**18
+#: Rows of a chunk per column, so that adding S costs little beside making it, ...
+ROWS_PER_COLUMN = 2
+#: ... in chunks of at most so many numbers.
+LARGEST_CHUNK = 2**20
 #: Sums over many chunks are taken in so many parts, whatever the number of threads, so that these
 #: change no digit of the result.
 PARTS = 8
+#: Numbers of the matrices of all parts; where one takes more, the threads are those of BLAS.
+HELD = 2**23
+#: Samples whose mean is the origin of the sums.
+FIRST = 256
 #: A coordinate whose standard deviation is below so many roundings of its mean is constant.
 CONSTANT = 64.0
 #: Columns that an operator on values at the samples is applied to at a time.
@@ -41,54 +50,6 @@ class Moments:
         return product if self.weighted is None else product - self.weighted
 
 
-@dataclass
-class Sums:
-    """Sums over samples, measured from some origin."""
-
-    cross: np.ndarray  # Σ φψᵀ, shape (s, r)
-    scatter: np.ndarray  # Σ φφᵀ, shape (s, s)
-    total: np.ndarray  # Σ φ, shape (s,)
-    weighted: np.ndarray | None  # Σ wφφᵀ, shape (s, s)
-    pull: np.ndarray  # Σ wφ
-    known: np.ndarray  # Σ φ over labelled samples
-
-    @classmethod
-    def none(cls, size: int, form: Form) -> Sums:
-        """Sums over no samples."""
-        return cls(
-            np.zeros((size, form.factor.shape[1])),
-            np.zeros((size, size)),
-            np.zeros(size),
-            None if form.weights is None else np.zeros((size, size)),
-            np.zeros(size),
-            np.zeros(size),
-        )
-
-    def add(self, phi: Any, origin: np.ndarray, form: Form, rows: slice) -> None:
-        """Add a chunk of samples."""
-        if not sparse.issparse(phi):
-            phi = phi - origin
-        self.total += phi.T @ np.ones(phi.shape[0])
-        self.scatter += _dense(phi.T @ phi)
-        self.cross += phi.T @ form.factor[rows]
-        if self.weighted is not None and form.weights is not None:
-            weights = form.weights[rows]
-            self.weighted += _dense(phi.T @ _times(weights, phi))
-            self.pull += phi.T @ weights
-            if form.labelled is not None:
-                self.known += phi.T @ form.labelled[rows].astype(np.float64)
-
-    def join(self, other: Sums) -> None:
-        """Add the sums over other samples."""
-        self.cross += other.cross
-        self.scatter += other.scatter
-        self.total += other.total
-        if self.weighted is not None:
-            self.weighted += other.weighted
-        self.pull += other.pull
-        self.known += other.known
-
-
 class Space:
     """The images Φ of m samples in s coordinates, measured from their mean.
 
@@ -100,13 +61,15 @@ class Space:
         m and s.
     eps : float
         Relative precision of the coordinates.
-    parallel : bool
+    dtype : dtype
+        Precision in which products of a chunk of coordinates are summed.
+    concurrent : bool
         Whether several threads may ask for coordinates at a time.
 
     Notes
     -----
     Samples are visited in chunks and nothing of size m is kept. Sums are taken about the mean of
-    the first chunk and corrected to the true mean, so that one visit is enough and no digits are
+    the first samples and corrected to the true mean, so that one visit is enough and no digits are
     lost to an offset; sparse coordinates are kept sparse and measured from zero.
     """
 
@@ -117,13 +80,15 @@ class Space:
         dimension: int,
         eps: float = float(np.finfo(np.float64).eps),
         *,
-        parallel: bool = False,
+        dtype: Any = np.float64,
+        concurrent: bool = False,
     ) -> None:
         self._block = block
-        self._parallel = parallel
         self.n_samples = n_samples
         self.dimension = dimension
         self.eps = eps
+        self.dtype = np.dtype(dtype)
+        self.concurrent = concurrent
         self._mean: np.ndarray | None = None
         self._scatter: np.ndarray | None = None
         self._rounding: np.ndarray | None = None
@@ -132,7 +97,7 @@ class Space:
     def of_array(cls, coordinates: Any, eps: float = float(np.finfo(np.float64).eps)) -> Space:
         """Space of coordinates that are in memory."""
         n_samples, dimension = coordinates.shape
-        return cls(lambda rows: coordinates[rows], n_samples, dimension, eps, parallel=True)
+        return cls(lambda rows: coordinates[rows], n_samples, dimension, eps, concurrent=True)
 
     @property
     def mean(self) -> np.ndarray:
@@ -163,10 +128,12 @@ class Space:
         assert self._rounding is not None
         return self._rounding
 
+    @np.errstate(invalid="ignore")
     def moments(self, form: Form) -> Moments:
         """All sums that a form needs, and the mean, from one visit to the samples.
 
-        A form with a penalty N takes two more visits.
+        A form with a penalty N takes two more visits. NaN and infinity among the coordinates show
+        in the sums.
         """
         sums, origin = self._sums(form)
         shift = sums.total / self.n_samples
@@ -183,30 +150,6 @@ class Space:
             penalty = self.quadratic(form.penalty)
             weighted = penalty if weighted is None else weighted + penalty
         return Moments(cross, self._scatter, weighted, self.eps)
-
-    def _sums(self, form: Form) -> tuple[Sums, np.ndarray]:
-        """Sums over all samples, and the origin that they are measured from."""
-        chunks = list(self._slices())
-        first = self._read(chunks[0])
-        origin = np.zeros(self.dimension)
-        if not sparse.issparse(first):
-            origin = first.mean(axis=0)
-
-        def of_part(part: list[slice]) -> Sums:
-            sums = Sums.none(self.dimension, form)
-            for rows in part:
-                sums.add(first if rows is chunks[0] else self._read(rows), origin, form, rows)
-            return sums
-
-        if not self._parallel or len(chunks) < PARTS:
-            return of_part(chunks), origin
-        bounds = [len(chunks) * number // PARTS for number in range(PARTS + 1)]
-        parts = [chunks[start:stop] for start, stop in pairwise(bounds)]
-        with blas_threads_for_parts() as threads:
-            total, *others = map_threads(of_part, parts, threads)
-        for other in others:
-            total.join(other)
-        return total, origin
 
     def cross(self, factor: np.ndarray) -> np.ndarray:
         """ΦᵀΨ of shape (s, r) for another factor."""
@@ -245,22 +188,47 @@ class Space:
     def _centred(self, phi: Any) -> np.ndarray:
         return _dense(phi) - self.mean
 
+    def _sums(self, form: Form) -> tuple[Sums, np.ndarray]:
+        """Sums about the mean of the first samples, and that mean; zero for sparse ones."""
+        chunks = self._slices()
+        n_parts = min(PARTS, len(chunks), HELD // max(1, self.dimension) ** 2)
+        in_threads = self.concurrent and n_parts > 1
+        # all of it, since threads that BLAS has just used go on to keep a core busy for a while
+        with blas_threads_for_parts() if in_threads else nullcontext(1) as threads:
+            first = self._block(chunks[0])
+            origin = self._origin(first)
+
+            def add_up(part: slice) -> Sums:
+                sums = Sums(form, origin, self.dtype)
+                with np.errstate(invalid="ignore"):  # in this thread
+                    for rows in chunks[part]:
+                        sums.add(rows, first if rows == chunks[0] else self._block(rows))
+                return sums.without_buffers()
+
+            size = -(-len(chunks) // n_parts) if in_threads else len(chunks)
+            parts = list(slices(len(chunks), size))
+            sums, *others = map_threads(add_up, parts, threads)
+        for other in others:
+            sums.merge(other)
+        return sums, origin
+
+    def _origin(self, first: Any) -> np.ndarray:
+        """Mean of some of the first samples, as precise as it is subtracted; zero if sparse."""
+        if sparse.issparse(first):
+            return np.zeros(self.dimension)
+        mean = np.asarray(np.mean(first[:FIRST], axis=0, dtype=np.float64))
+        return mean.astype(self.dtype).astype(np.float64)
+
+    def _slices(self) -> list[slice]:
+        size = max(1, self.dimension)
+        rows = min(max(CHUNK // size, ROWS_PER_COLUMN * size), LARGEST_CHUNK // size)
+        return list(slices(self.n_samples, max(64, rows)))
+
     def _chunks(self) -> Iterator[tuple[slice, Any]]:
         for rows in self._slices():
-            yield rows, self._read(rows)
-
-    def _slices(self) -> Iterator[slice]:
-        return slices(self.n_samples, max(64, CHUNK // max(1, self.dimension)))
-
-    def _read(self, rows: slice) -> Any:
-        phi = self._block(rows)
-        return phi if sparse.issparse(phi) else np.asarray(phi, dtype=np.float64)
+            phi = self._block(rows)
+            yield rows, phi if sparse.issparse(phi) else np.asarray(phi, dtype=np.float64)
 
 
 def _dense(matrix: Any) -> np.ndarray:
     return matrix.toarray() if sparse.issparse(matrix) else matrix
-
-
-def _times(weights: np.ndarray, phi: Any) -> Any:
-    """diag(w)Φ."""
-    return sparse.diags(weights) @ phi if sparse.issparse(phi) else phi * weights[:, np.newaxis]

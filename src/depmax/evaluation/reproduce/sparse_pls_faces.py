@@ -11,7 +11,6 @@ import numpy as np
 from sklearn.decomposition import KernelPCA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import roc_auc_score, roc_curve
-from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler, normalize
 from sklearn.svm import SVC, LinearSVC
 
@@ -19,6 +18,7 @@ from depmax.datasets import load_external
 from depmax.evaluation.reproduce.figures import compared, published
 from depmax.evaluation.reproduce.rectangles import rectangle_features
 from depmax.evaluation.reproduce.registry import COLUMNS, Row, Table, register, whole
+from depmax.evaluation.reproduce.sparse_pls_protocol import folds_of
 from depmax.extraction import SMA, SMC
 
 NAME = "sparse_pls_faces"
@@ -147,7 +147,7 @@ def _gaussian(products: np.ndarray, width: float) -> np.ndarray:
 def _plain_scores(K: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Area by penalty, of the machine on a kernel matrix."""
     areas = np.zeros(len(PENALTIES))
-    for train, test in _splits(y):
+    for train, test in folds_of(y, FOLDS, 0):
         for place, penalty in enumerate(PENALTIES):
             machine = SVC(C=penalty, kernel="precomputed").fit(K[np.ix_(train, train)], y[train])
             values = machine.decision_function(K[np.ix_(test, train)])
@@ -160,7 +160,7 @@ def _chosen(
 ) -> tuple[int, float]:
     """Number of features and penalty of the largest area; the first k features are nested."""
     areas = np.zeros((len(counts), len(PENALTIES)))
-    for train, test in _splits(y):
+    for train, test in folds_of(y, FOLDS, 0):
         parts = K[np.ix_(train, train)], y[train], K[np.ix_(test, train)]
         T, U = _features(make(max(counts)), *parts)
         for row, count in enumerate(counts):
@@ -190,11 +190,6 @@ def _machine(penalty: float) -> LinearSVC:
 def _ranking(name: str, count: int | None, y: np.ndarray, values: np.ndarray) -> Ranking:
     false, true, _ = roc_curve(y, values)
     return Ranking(name, count, float(roc_auc_score(y, values)), false, true)
-
-
-def _splits(y: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
-    yield from folds.split(np.zeros(len(y)), y)
 
 
 register(

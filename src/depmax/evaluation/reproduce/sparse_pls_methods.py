@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, Literal
 
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import FunctionTransformer
 
 from depmax.extraction import (
@@ -19,6 +23,7 @@ from depmax.extraction import (
     SparseKernelPLS,
 )
 from depmax.kernels import Gaussian
+from depmax.kernels.base import Kernel
 from depmax.maps import KernelMap
 
 #: σ of the Gaussian kernel.
@@ -34,6 +39,26 @@ Make = Callable[[Any, int], Iterator[Any]]
 
 
 @dataclass(frozen=True)
+class Candidate:
+    """An extractor, and the kernel whose values it is given; None: it is given the rows."""
+
+    extractor: Any
+    kernel: Kernel | None = None
+
+    def features(
+        self, rows: np.ndarray, y: np.ndarray, new: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Features of training and of new rows."""
+        if self.kernel is not None:
+            rows, new = self.kernel(rows), self.kernel(new, rows)
+        fitted = clone(self.extractor)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # fewer features: fewer to try
+            fitted.fit(rows, y)
+        return np.asarray(fitted.transform(rows)), np.asarray(fitted.transform(new))
+
+
+@dataclass(frozen=True)
 class Method:
     """An extractor of the paper's tables."""
 
@@ -42,13 +67,15 @@ class Method:
     gaussian: bool = False
     all_features: bool = False  # no features are chosen: all of them are used
 
-    def candidates(self, n_rows: int, n_columns: int) -> Iterator[Any]:
+    def candidates(self, n_rows: int, n_columns: int) -> Iterator[Candidate]:
         """Extractors of as many features as may be wanted, one per setting."""
         if not self.gaussian:
-            yield from self.make("linear", min(n_rows, n_columns))
+            for extractor in self.make("linear", min(n_rows, n_columns)):
+                yield Candidate(extractor)
             return
         for width in WIDTHS:
-            yield from self.make(Gaussian(width), min(n_rows, MOST_FEATURES))
+            for extractor in self.make("precomputed", min(n_rows, MOST_FEATURES)):
+                yield Candidate(extractor, Gaussian(width))
 
 
 def _plain(kernel: Any, count: int) -> Iterator[Any]:

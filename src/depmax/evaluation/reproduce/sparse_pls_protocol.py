@@ -6,19 +6,17 @@ per setting serves all numbers of features.
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from depmax.evaluation.reproduce.sparse_pls_learners import Learner, Split
-from depmax.evaluation.reproduce.sparse_pls_methods import Method
+from depmax.evaluation.reproduce.sparse_pls_methods import Candidate, Method
 
 FOLDS = 5
 #: Stands for all features, however many there are.
@@ -41,22 +39,26 @@ def outer_errors(
     learner: Learner,
     plan: Plan,
     n_jobs: int | None = None,
+    n_splits: int | None = None,
 ) -> list[float]:
-    """Error on every outer fold, all settings chosen inside its training part."""
+    """Error on every outer fold, all settings chosen inside its training part.
+
+    ``n_splits`` asks for the first of the folds only.
+    """
+    splits = (split for repeat in range(plan.repeats) for split in folds_of(y, plan.folds, repeat))
     jobs = (
         delayed(_outer_fold)(X, y, method, learner, plan.inner_folds, train, test)
-        for repeat in range(plan.repeats)
-        for train, test in _splits(y, plan.folds, repeat)
+        for train, test in islice(splits, n_splits)
     )
     return [float(error) for error in Parallel(n_jobs=n_jobs)(jobs)]
 
 
 def numbers_of_features(most: int) -> list[int]:
-    """1 to 10, then steps of about a tenth, up to the most."""
+    """1 to 8, then steps of about a quarter, up to the most."""
     counts, count = [], 1
     while count < most:
         counts.append(count)
-        count += max(1, count // 10)
+        count += max(1, count // 4)
     return [*counts, most]
 
 
@@ -72,10 +74,10 @@ def _outer_fold(
     rows, target = X[train], y[train]
     smallest = len(rows) - -(-len(rows) // inner_folds)  # rows of the smallest inner training part
     best: tuple[float, Any, Any, int] = (np.inf, None, None, 0)
-    for extractor in method.candidates(smallest, X.shape[1]):
+    for candidate in method.candidates(smallest, X.shape[1]):
         tables = []
-        for inner, held in _splits(target, inner_folds, 0):
-            split = _featured(method, extractor, rows, target, inner, held)
+        for inner, held in folds_of(target, inner_folds, 0):
+            split = _featured(method, candidate, rows, target, inner, held)
             counts = _counts(method, split)
             errors = learner.errors(split, counts, learner.settings)
             tables.append(([ALL] if method.all_features else counts, errors))
@@ -85,9 +87,9 @@ def _outer_fold(
         )
         row, column = divmod(int(mean.argmin()), mean.shape[1])
         if mean[row, column] < best[0]:
-            best = (mean[row, column], extractor, learner.settings[row], common[column])
-    _, extractor, setting, count = best
-    split = _featured(method, extractor, X, y, train, test)
+            best = (mean[row, column], candidate, learner.settings[row], common[column])
+    _, candidate, setting, count = best
+    split = _featured(method, candidate, X, y, train, test)
     available = split.train.shape[1]
     count = available if count == ALL else min(count, available)
     return float(learner.errors(split, [count], [setting])[0, 0])
@@ -101,7 +103,7 @@ def _counts(method: Method, split: Split) -> list[int]:
 
 def _featured(
     method: Method,
-    extractor: Any,
+    candidate: Candidate,
     X: np.ndarray,
     y: np.ndarray,
     train: np.ndarray,
@@ -112,11 +114,7 @@ def _featured(
     Columns get unit variance instead of unit norm, and so does the first of extracted features;
     the Gaussian feature space stays as it is.
     """
-    fitted = clone(extractor)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # fewer features are fewer to try
-        fitted.fit(X[train], y[train])
-    first, second = (np.asarray(fitted.transform(X[part])) for part in (train, test))
+    first, second = candidate.features(X[train], y[train], X[test])
     if not method.all_features:
         scale = 1.0 / float(first[:, 0].std())
     else:
@@ -124,10 +122,20 @@ def _featured(
     return Split(first * scale, second * scale, y[train], y[test])
 
 
-def _splits(y: np.ndarray, n_folds: int, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def folds_of(y: np.ndarray, n_folds: int, seed: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Training and test rows of every fold, in equal shares of two classes."""
     classes = len(np.unique(y)) == 2
     splitter = StratifiedKFold if classes else KFold
     yield from splitter(n_folds, shuffle=True, random_state=seed).split(np.zeros(len(y)), y)
+
+
+def wanted_sets(known: Iterable[str], datasets: Sequence[str] | None) -> tuple[str, ...]:
+    """The data sets to run, all that are known by default; others are refused."""
+    wanted = tuple(datasets or known)
+    unknown = sorted(set(wanted) - set(known))
+    if unknown:
+        raise ValueError(f"The table has no set named {unknown[0]!r}: one of {sorted(known)}.")
+    return wanted
 
 
 def normalised(X: np.ndarray) -> np.ndarray:

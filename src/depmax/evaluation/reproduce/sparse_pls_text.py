@@ -13,12 +13,12 @@ from scipy.sparse import csr_matrix, issparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 from sklearn.metrics import average_precision_score
-from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import LinearSVC
 
 from depmax.datasets import load_external
 from depmax.evaluation.reproduce.figures import compared, published
 from depmax.evaluation.reproduce.registry import COLUMNS, Row, Table, register, whole
+from depmax.evaluation.reproduce.sparse_pls_protocol import folds_of, wanted_sets
 from depmax.extraction import SMA, SMC, DeflationFeatures
 
 NAME = "sparse_pls_text"
@@ -70,11 +70,7 @@ class Judged:
 
 def stream(quick: bool, n_jobs: int | None, datasets: Sequence[str] | None) -> Iterator[Row]:
     """One row per collection and method."""
-    wanted = tuple(datasets or (QUICK if quick else POSITIVE))
-    unknown = sorted(set(wanted) - set(POSITIVE))
-    if unknown:
-        raise ValueError(f"The table has no set named {unknown[0]!r}: one of {sorted(POSITIVE)}.")
-    for name in wanted:
+    for name in wanted_sets(POSITIVE, datasets or (QUICK if quick else None)):
         counts, y = collection(name)
         yield from whole(_rows(name, counts, y, PENALTIES[1:4] if quick else PENALTIES, n_jobs))
 
@@ -100,7 +96,7 @@ def judge(
     inside = np.random.default_rng(0).permutation(train)[:INNER_ROWS]
     tables = [
         _precisions(counts, y, method, method.counts, penalties, inside[first], inside[second])
-        for first, second in _splits(y[inside])
+        for first, second in folds_of(y[inside], FOLDS, 0)
     ]
     place = int(np.mean(tables, axis=0).argmax())
     row, column = divmod(place, len(penalties))
@@ -116,7 +112,7 @@ def _rows(
     note = f"{counts.shape[0]} documents, {counts.shape[1]} terms; published: {paper['collection']}"
     for method in METHODS:
         results = Parallel(n_jobs=n_jobs)(
-            delayed(judge)(counts, y, method, penalties, *split) for split in _splits(y)
+            delayed(judge)(counts, y, method, penalties, *split) for split in folds_of(y, FOLDS, 0)
         )
         figure = paper["figures"].get(method.name)
         row = compared(name, method.name, [result.precision for result in results], figure)
@@ -164,11 +160,6 @@ def _length(rows: Any) -> float:
     """Root of the mean squared length, so that penalties mean the same to terms and features."""
     squares = rows.multiply(rows).sum() if issparse(rows) else np.square(rows).sum()
     return float(np.sqrt(squares / rows.shape[0]))
-
-
-def _splits(y: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
-    yield from folds.split(np.zeros(len(y)), y)
 
 
 register(

@@ -16,10 +16,11 @@ from depmax.extraction.deflation.images import FeatureImages, Images
 from depmax.extraction.deflation.orthogonal import OrthogonalFeatures
 from depmax.extraction.deflation.target import CodedTarget, coded_target
 from depmax.extraction.loadings import coordinate_names
-from depmax.extraction.projection import Projection
+from depmax.extraction.projection import Projection, SampleProjection
 from depmax.extraction.reading import is_precomputed, read_training
 from depmax.extraction.wanted import Exactly, Wanted, read_number, require_possible
 from depmax.kernels import Precomputed, as_kernel
+from depmax.kernels.base import Kernel
 from depmax.pencils import Space, signs
 
 
@@ -63,6 +64,16 @@ class Extracted:
             return cls(images.project(directions, np.zeros(0)), found.features)
         projection = images.project(found.conjugate(directions), found.offset)
         return cls(projection, found.features)
+
+    @classmethod
+    def of_rows(
+        cls, kernel: Kernel | None, rows: Any, weights: np.ndarray, found: OrthogonalFeatures
+    ) -> Extracted:
+        """From directions with weights of a few rows; without a kernel these are positions."""
+        offset = np.zeros(0)
+        if found.count:
+            weights, offset = found.conjugate(weights), found.offset
+        return cls(SampleProjection(kernel, rows, weights, offset), found.features)
 
     @property
     def count(self) -> int:
@@ -134,7 +145,7 @@ class DeflationExtractor(DependenceExtractor):
         count = self._wanted().number
         needs_target = self._supervised or y is not None
         target = self._read_coded(y) if needs_target else None
-        training = read_training(self, X, self.kernel)
+        training = read_training(self, X, self.kernel, check_finite=not self._sums_show_gaps)
         choose = None
         if target is not None:
             require_equal_length(training.n_samples, target.n_samples)
@@ -158,6 +169,11 @@ class DeflationExtractor(DependenceExtractor):
 
     def _read_coded(self, y: Any) -> CodedTarget:
         return coded_target(y, whole_numbers_are_numbers=self._regresses)
+
+    @property
+    def _sums_show_gaps(self) -> bool:
+        """Whether ``_features`` refuses NaN and infinity, which sums over the rows show."""
+        return False
 
     @property
     def _is_linear(self) -> bool:

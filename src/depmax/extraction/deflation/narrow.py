@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy import linalg, sparse
 
+from depmax._threads import small_problems
 from depmax.dependence.sides import Side
 from depmax.extraction.deflation.base import Extracted, Summary
+from depmax.extraction.deflation.precision import unmixed_space
 from depmax.extraction.projection import FeatureProjection
 from depmax.pencils import Form, Space, leading
 
@@ -16,6 +20,8 @@ FEATURES_PER_COMPONENT = 64
 EXHAUSTED = 1e-13
 #: The same for squares: ‖Y_j‖² relative to ‖Y‖², and ‖Xr‖² relative to tr(XᵀX)‖r‖².
 EXHAUSTED_SQUARE = 1e-14
+#: Features up to which products with S are left to one thread.
+SMALL = 1000
 #: Ratio of the squared columns of a mixing matrix up to which sums over rows lose few digits.
 LARGEST_RATIO = 1e6
 
@@ -28,27 +34,34 @@ def is_narrow(side: Side, n_components: int) -> bool:
     return width <= min(side.n_samples, FEATURES_PER_COMPONENT * n_components)
 
 
-def pls_of_moments(side: Side, target: np.ndarray, n_components: int) -> Extracted:
+def pls_of_moments(
+    side: Side, target: np.ndarray, n_components: int, refuse: Callable[[], None]
+) -> Extracted:
     """Partial least squares from one visit to the rows; T itself is not made.
 
     With S = XᵀX, C = XᵀY: u is the first left singular vector of C_j, r = u made conjugate to
-    earlier ones, p = Sr/rᵀSr, and C_{j+1} = C_j - p rᵀC_j.
+    earlier ones, p = Sr/rᵀSr, and C_{j+1} = C_j - p rᵀC_j. ``refuse`` looks for what is not
+    finite among the rows, if the sums are not.
     """
     centred = target - target.mean(axis=0)
     mixing = _stable_mixing(side)
     if mixing is None:
-        space = Space(side.coordinates, side.n_samples, side.n_coordinates or 0)
+        width = side.n_coordinates or 0
+        space = Space(side.coordinates, side.n_samples, width, concurrent=side.is_array)
         moments = space.moments(Form(centred))
         scatter, cross, mean = moments.scatter, moments.cross, space.mean
     else:
-        space = Space(
-            lambda rows: side.kernel.unmixed(side.rows[rows]), side.n_samples, len(mixing)
-        )
+        space = unmixed_space(side, mixing)
         moments = space.moments(Form(centred))
         scatter = mixing.T @ moments.scatter @ mixing
         cross, mean = mixing.T @ moments.cross, space.mean @ mixing
-    weights = conjugate_directions(scatter, cross, float(np.vdot(centred, centred)), n_components)
-    image = scatter @ weights
+    if not np.isfinite(cross).all():
+        refuse()
+    # many small products: threads would cost more than they gain
+    with small_problems(len(scatter) <= SMALL):
+        square = float(np.vdot(centred, centred))
+        weights = conjugate_directions(scatter, cross, square, n_components)
+        image = scatter @ weights
     squares = np.einsum("ij,ij->j", weights, image)
     summary = Summary(cross.T @ weights, squares, image / squares, mean, space, mixing)
     return Extracted(FeatureProjection(side.kernel, weights, mean @ weights), None, summary)

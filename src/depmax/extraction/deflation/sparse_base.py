@@ -12,7 +12,6 @@ from depmax.dependence.sides import Side
 from depmax.extraction.deflation.base import DeflationExtractor, Extracted
 from depmax.extraction.deflation.sparse_steps import Measure, sparse_deflate
 from depmax.extraction.deflation.target import CodedTarget
-from depmax.extraction.projection import SampleProjection
 from depmax.kernels import KernelLike
 
 
@@ -59,14 +58,9 @@ class SparseExtractor(DeflationExtractor):
             center=bool(self.center),
         )
         self.basis_indices_ = chosen.indices
-        found = chosen.found
-        if found.count == 0:
-            weights, offset = np.zeros((0, 0)), np.zeros(0)
-        else:
-            weights, offset = found.conjugate(chosen.weights), found.offset
         kernel = None if self._precomputed else side.kernel
-        projection = SampleProjection(kernel, side.rows[chosen.indices], weights, offset)
-        return Extracted(projection, found.features)
+        rows = side.rows[chosen.indices]
+        return Extracted.of_rows(kernel, rows, chosen.weights, chosen.found)
 
     def _check_parameters(self) -> None:
         name = type(self).__name__
