@@ -34,10 +34,15 @@ def external(name: str) -> Dataset:
         print(f"note: {error} Figures may differ from those of the page.", file=sys.stderr)
         return load_external(name)
     except FileNotFoundError as error:
-        if name in fetchable():
-            print(f"note: {name} is fetched: its rows are in another order.", file=sys.stderr)
+        reasons = [str(error)]
+    if name in fetchable():
+        print(f"note: {name} is fetched: its rows are in another order.", file=sys.stderr)
+        try:
             return replace(fetch(name), target_name="target")
-        sys.exit(f"{error}\nSee docs/gallery/README.md for where {name}.csv.gz comes from.")
+        except OSError as error:
+            reasons.append(str(error))
+    reasons.append(f"See docs/gallery/README.md for where {name}.csv.gz comes from.")
+    sys.exit("\n".join(reasons))
 
 
 def save(figure: mpl.figure.Figure, name: str) -> None:

@@ -6,8 +6,11 @@ import re
 import runpy
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from depmax import datasets
 
 pytest.importorskip("matplotlib", reason="the examples draw pictures: needs the extra plot")
 
@@ -41,7 +44,11 @@ def test_runs_without_other_data(
 
 @pytest.mark.parametrize("name", sorted(set(NAMES) - set(ALONE)))
 def test_says_what_to_do_without_the_data(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_network(name: str) -> Any:
+        raise datasets.FetchError(f"{name} cannot be fetched.")
+
     monkeypatch.delenv("DEPMAX_DATA", raising=False)
+    monkeypatch.setattr(datasets, "fetch", no_network)
     with pytest.raises(SystemExit, match="DEPMAX_DATA is not set"):
         runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
 
