@@ -89,6 +89,9 @@ class PrepareColumns(TransformerMixin, BaseEstimator):
         if not is_frame(X):
             return scaled
         frame = nw.from_native(X, eager_only=True)
+        if not self.categories_ and nw.maybe_get_index(frame) is None:
+            # without an index to keep, a wide frame of numbers is made in one step
+            return nw.from_numpy(scaled, frame.columns, backend=frame.implementation).to_native()
         columns: dict[str, Any] = {}
         for position, name in enumerate(frame.columns):
             levels = self.categories_.get(position)
@@ -102,12 +105,12 @@ class PrepareColumns(TransformerMixin, BaseEstimator):
                 }
             else:
                 columns[name] = None  # stays as it is
-        made = [
+        series = [
             nw.new_series(name, numbers, backend=frame.implementation)
             for name, numbers in columns.items()
             if numbers is not None
         ]
-        return frame.with_columns(*made).select(list(columns)).to_native()
+        return frame.with_columns(*series).select(list(columns)).to_native()
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names of the prepared columns.
