@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import gzip
+import hashlib
 from collections import Counter
 from importlib import resources
 
@@ -230,6 +231,15 @@ def test_external_label_columns_are_one_target(folder):
     assert data.target_name == ("label_red", "label_blue")
     assert repr(data) == "Dataset(many: 2 rows, 1 feature, 2 targets)"
     assert data.to_frame("polars").columns == ["a", "label_red", "label_blue"]
+
+
+def test_external_checksum_is_that_of_the_unpacked_file(folder):
+    text = "a,target\n1,0\n2,1\n"
+    write(folder, "small", text)
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    assert load_external("small", sha256=digest).X.shape == (2, 1)
+    with pytest.raises(ValueError, match=rf"another file than the one meant.*{digest}, not 00"):
+        load_external("small", sha256="00")
 
 
 def test_without_the_variable_the_error_names_it_and_the_file(monkeypatch):
