@@ -322,3 +322,12 @@ def test_single_precision_of_an_offset(monkeypatch):
     monkeypatch.setattr(precision, "MANY", 1)
     same = KernelPLS(3, kernel=landmarks).fit(rows, rows[:, 0])
     np.testing.assert_array_equal(same.predict(rows), exact.predict(rows))
+
+
+def test_single_precision_ends_where_nothing_is_left(monkeypatch):
+    monkeypatch.setattr(precision, "MANY", 1)
+    rows = np.repeat(np.random.default_rng(0).normal(size=(5, 4)), 60, axis=0)
+    target = np.tile(np.random.default_rng(1).normal(size=60), 5) + rows[:, 0] ** 2
+    landmarks = NystroemMap(40, kernel=Gaussian(1.0), random_state=0)
+    with pytest.warns(ConvergenceWarning, match="found 4 of n_components=5"):
+        KernelPLS(5, kernel=landmarks).fit(rows, target)

@@ -69,6 +69,10 @@ class KernelPLS(RegressorMixin, DeflationExtractor):
     Where columns (or features of a map) are few, everything follows from XᵀX and XᵀY, one visit to
     the rows. Otherwise rows are visited twice per component; sparse ones stay sparse.
 
+    Four million kernel values with the landmarks of a map, and more, are computed in single
+    precision and summed in double precision, if that changes features of a sample of rows by less
+    than 1e-5 of their length.
+
     References
     ----------
     R. Rosipal, L. Trejo (2001), Kernel partial least squares regression in reproducing kernel

@@ -20,6 +20,8 @@ FEATURES_PER_COMPONENT = 64
 EXHAUSTED = 1e-13
 #: The same for squares: ‖Y_j‖² relative to ‖Y‖², and ‖Xr‖² relative to tr(XᵀX)‖r‖².
 EXHAUSTED_SQUARE = 1e-14
+#: Roundings of sums in single precision that count as nothing, where these exceed the above.
+NOISE = 8.0
 #: Features up to which products with S are left to one thread.
 SMALL = 1000
 #: Ratio of the squared columns of a mixing matrix up to which sums over rows lose few digits.
@@ -60,7 +62,7 @@ def pls_of_moments(
     # many small products: threads would cost more than they gain
     with small_problems(len(scatter) <= SMALL):
         square = float(np.vdot(centred, centred))
-        weights = conjugate_directions(scatter, cross, square, n_components)
+        weights = conjugate_directions(scatter, cross, square, n_components, moments.eps)
         image = scatter @ weights
     squares = np.einsum("ij,ij->j", weights, image)
     summary = Summary(cross.T @ weights, squares, image / squares, mean, space, mixing)
@@ -77,7 +79,11 @@ def _stable_mixing(side: Side) -> np.ndarray | None:
 
 
 def conjugate_directions(
-    scatter: np.ndarray, cross: np.ndarray, square: float, n_components: int
+    scatter: np.ndarray,
+    cross: np.ndarray,
+    square: float,
+    n_components: int,
+    eps: float = float(np.finfo(np.float64).eps),
 ) -> np.ndarray:
     """R = U(PᵀU)⁻¹ of shape (D, k), fewer columns where nothing is left.
 
@@ -90,16 +96,19 @@ def conjugate_directions(
     square : float
         ‖Y‖².
     n_components : int
+    eps : float
+        Relative precision of the sums.
     """
     width = len(scatter)
+    nothing, no_square = max(EXHAUSTED, NOISE * eps), max(EXHAUSTED_SQUARE, NOISE * eps)
     conjugate = np.empty((width, n_components))  # R
     loadings = np.empty((width, n_components))  # P
     size = np.sqrt(max(float(np.trace(scatter)), 0.0))
     left = square
     for j in range(n_components):
         reached = float(linalg.norm(cross))
-        explained = left <= EXHAUSTED_SQUARE * square
-        if explained or not reached > EXHAUSTED * size * np.sqrt(square):
+        explained = left <= no_square * square
+        if explained or not reached > nothing * size * np.sqrt(square):
             return conjugate[:, :j]
         direction = cross[:, 0]
         if cross.shape[1] > 1:
@@ -108,7 +117,7 @@ def conjugate_directions(
         vector = direction - conjugate[:, :j] @ (loadings[:, :j].T @ direction)
         image = scatter @ vector
         length = float(vector @ image)  # ‖τ_j‖²
-        if not length > EXHAUSTED_SQUARE * size**2 * float(vector @ vector):
+        if not length > no_square * size**2 * float(vector @ vector):
             return conjugate[:, :j]
         conjugate[:, j], loadings[:, j] = vector, image / length
         covariance = vector @ cross  # τ_jᵀY
