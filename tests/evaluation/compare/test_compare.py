@@ -322,6 +322,13 @@ class TestMethods:
         assert "BAHSIC" in names(n_samples=10_000)
         assert "PCA" not in names(sparse=True)
 
+    def test_levels_of_categories_count_as_columns_for_extractors(self):
+        few = Problem("classes", 150, 8, 2, categorical=True, n_indicators=10)
+        many = replace(few, n_indicators=200)
+        costly = {"ICAFX", "NCA", "FastICA"}
+        assert costly <= {method.name for method in default_methods(few)}
+        assert not costly & {method.name for method in default_methods(many)}
+
 
 class TestTrouble:
     def test_a_failing_method_is_reported_and_the_rest_goes_on(self, data):

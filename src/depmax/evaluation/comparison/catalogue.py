@@ -153,7 +153,7 @@ def _extractors() -> tuple[Method, ...]:
             lambda count: ICAFX(count),
             largest=lambda problem: min(5, all_columns(problem)),
             suits=lambda problem: (
-                problem.n_samples * problem.n_features <= SMALL_CELLS and problem.n_features <= 30
+                problem.n_samples * problem.width <= SMALL_CELLS and problem.width <= 30
             ),
             description="Supervised independent components.",
         ),
@@ -190,7 +190,7 @@ def _scikit_learn() -> tuple[Method, ...]:
         Method(
             "FastICA",
             lambda count: FastICA(count, whiten="unit-variance", whiten_solver="eigh", tol=1e-3),
-            suits=lambda problem: problem.n_samples * problem.n_features <= SMALL_CELLS,
+            suits=lambda problem: problem.n_samples * problem.width <= SMALL_CELLS,
             description="Independent components, blind to the target.",
         ),
         Method(
@@ -199,7 +199,7 @@ def _scikit_learn() -> tuple[Method, ...]:
             largest=lambda problem: min(2, all_columns(problem)),
             suits=lambda problem: (
                 problem.kind == "classes"
-                and problem.n_samples * problem.n_features <= SMALL_CELLS
+                and problem.n_samples * problem.width <= SMALL_CELLS
                 and problem.n_samples <= 1000
             ),
             description="A projection for nearest neighbours, learnt by gradient.",

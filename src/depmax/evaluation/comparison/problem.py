@@ -22,6 +22,12 @@ class Problem:
     sparse: bool = False
     categorical: bool = False
     names: tuple[str, ...] = field(default=(), repr=False)
+    n_indicators: int = 0  # columns of numbers that levels of categories add for extractors
+
+    @property
+    def width(self) -> int:
+        """Columns of numbers that extractors see."""
+        return self.n_features + self.n_indicators
 
 
 def read_problem(X: Any, y: Any, *, table: bool) -> tuple[Problem, np.ndarray]:
@@ -64,6 +70,7 @@ def read_problem(X: Any, y: Any, *, table: bool) -> tuple[Problem, np.ndarray]:
         sparse.issparse(read.values),
         bool(read.categories),
         names,
+        sum(len(levels) - 1 for levels in read.categories.values()),
     )
     return problem, values
 
