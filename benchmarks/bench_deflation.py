@@ -31,6 +31,8 @@ from depmax.rows import slices
 COMPONENTS = 10
 LANDMARKS = 500
 CANDIDATES = 500
+#: Features for which two numbers of rows are compared.
+FEW = 10
 
 
 def linear_sample(n_rows: int, n_columns: int) -> tuple[np.ndarray, np.ndarray]:
@@ -115,21 +117,32 @@ def time_columns(n_rows: int, n_columns: int, n_features: int, kernel: Any) -> f
 
 
 def time_sparse(n_rows: int, n_columns: int, n_features: int) -> dict[str, Any]:
-    """Seconds of SMA and SMC, of half the rows, and of the columns that they look at."""
+    """Seconds of SMA and SMC, and of the columns that they look at."""
     kernel = Gaussian(float(np.sqrt(n_columns)))
     results: dict[str, Any] = {"n_rows": n_rows, "n_columns": n_columns, "n_features": n_features}
     results["columns"] = time_columns(n_rows, n_columns, n_features, kernel)
+    X, y = nonlinear_sample(n_rows, n_columns)
     for method in (SMA, SMC):
-        for share, count in (("", n_rows), ("_half", n_rows // 2)):
-            X, y = nonlinear_sample(count, n_columns)
-            model = method(n_features, kernel=kernel, n_candidates=CANDIDATES, random_state=0)
-            seconds = common.best_seconds(lambda model=model, X=X, y=y: model.fit(X, y), 1)
-            results[method.__name__ + share] = seconds
-    model.fit(X, y)
+        model = method(n_features, kernel=kernel, n_candidates=CANDIDATES, random_state=0)
+        seconds = common.best_seconds(lambda model=model: model.fit(X, y), 1)
+        results[method.__name__] = seconds
     new, _ = nonlinear_sample(20_000, n_columns)
     basis = X[model.basis_indices_]
     results["projection"] = common.best_seconds(lambda: model.transform(new))
     results["projection_columns"] = common.best_seconds(lambda: kernel(new, basis))
+    return results
+
+
+def time_growth(n_rows: int, n_columns: int) -> dict[str, Any]:
+    """Seconds of a few features of SMA and SMC, the better of two fits, for two numbers of rows."""
+    kernel = Gaussian(float(np.sqrt(n_columns)))
+    results: dict[str, Any] = {"n_rows": n_rows, "n_columns": n_columns, "n_features": FEW}
+    for method in (SMA, SMC):
+        for share, count in (("", n_rows), ("_half", n_rows // 2)):
+            X, y = nonlinear_sample(count, n_columns)
+            model = method(FEW, kernel=kernel, n_candidates=CANDIDATES, random_state=0)
+            seconds = common.best_seconds(lambda model=model, X=X, y=y: model.fit(X, y), 2)
+            results[method.__name__ + share] = seconds
     return results
 
 
@@ -190,15 +203,36 @@ def show_sparse(sparse: dict[str, Any]) -> dict[str, Any]:
     return {
         "SMA, times the cost of its columns": common.at_most(sparse["SMA"] / sparse["columns"], 3),
         "SMC, times the cost of its columns": common.at_most(sparse["SMC"] / sparse["columns"], 3),
-        "SMA, time for twice the rows": common.at_most(sparse["SMA"] / sparse["SMA_half"], 2.3),
-        "SMC, time for twice the rows": common.at_most(sparse["SMC"] / sparse["SMC_half"], 2.3),
         "projection, times its kernel values": common.at_most(
             sparse["projection"] / sparse["projection_columns"], 3
         ),
     }
 
 
-SHOW = {"linear": show_linear, "landmarks": show_landmarks, "sparse": show_sparse}
+def show_growth(growth: dict[str, Any]) -> dict[str, Any]:
+    """Print the times for two numbers of rows; bars."""
+    half, whole = growth["n_rows"] // 2, growth["n_rows"]
+    common.table(
+        [f"{growth['n_features']} features", f"{half:,} rows", f"{whole:,} rows"],
+        [
+            [name, common.duration(growth[f"{name}_half"]), common.duration(growth[name])]
+            for name in ("SMA", "SMC")
+        ],
+    )
+    return {
+        f"{name}, time for twice the rows": common.at_most(
+            growth[name] / growth[f"{name}_half"], 2.3
+        )
+        for name in ("SMA", "SMC")
+    }
+
+
+SHOW = {
+    "linear": show_linear,
+    "landmarks": show_landmarks,
+    "sparse": show_sparse,
+    "growth": show_growth,
+}
 
 
 def main() -> None:
@@ -217,6 +251,7 @@ def main() -> None:
         "linear": lambda: time_linear(options.rows, 100),
         "landmarks": lambda: time_landmarks(options.map_rows, 50),
         "sparse": lambda: time_sparse(options.rows, 20, options.features),
+        "growth": lambda: time_growth(options.rows, 20),
     }
     results: dict[str, Any] = {"rates": common.machine()}
     bars: dict[str, dict[str, Any]] = {}
