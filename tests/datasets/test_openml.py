@@ -81,7 +81,7 @@ def _server(asked, text=ARFF, stated=None):
 @pytest.fixture
 def asked(monkeypatch):
     """Addresses that were asked for, with the played server behind them."""
-    pytest.importorskip("pandas")
+    pytest.importorskip("pandas", reason="scikit-learn's fetcher makes pandas frames")
     addresses = []
     monkeypatch.setattr("sklearn.datasets._openml.urlopen", _server(addresses))
     monkeypatch.setitem(RECORDS, "toys", Record(9, "toys", (3, 3), "Toys", "Nobody (2024)", MD5))

@@ -327,7 +327,7 @@ class DependenceExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             return self._extract(space, target, count)
         if space.dimension == 0:
             raise ValueError("All rows of X are equal: nothing can depend on them.")
-        with warnings.catch_warnings():
+        with warnings.catch_warnings():  # fewer than a number that nobody gave are no surprise
             warnings.simplefilter("ignore", ConvergenceWarning)
             return self._extract(space, target, min(count, space.dimension))
 

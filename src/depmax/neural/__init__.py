@@ -4,7 +4,7 @@ Install it with the extra ``neural``: ``pip install "depmax[neural]"``.
 """
 
 try:
-    import torch as _torch  # noqa: F401
+    import torch as _torch  # noqa: F401  (only whether it is there)
 except ImportError as error:
     raise ImportError(
         "depmax.neural needs torch, which is not installed: pip install 'depmax[neural]'."

@@ -106,7 +106,7 @@ def _decide(inner: np.ndarray, outer: np.ndarray, y: np.ndarray, penalty: float)
         config_context(assume_finite=True, skip_parameter_validation=True),
         warnings.catch_warnings(),
     ):
-        warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)  # MOST_ITERATIONS says why
         machine.fit(inner, y)
     values: np.ndarray = outer[:, machine.support_] @ machine.dual_coef_[0] + machine.intercept_
     return values

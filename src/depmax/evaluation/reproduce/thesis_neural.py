@@ -51,7 +51,7 @@ def neural(rows: np.ndarray, y: np.ndarray, count: int, name: str) -> Transform:
 
     make: Any = getattr(depmax.neural, name)
     model = make(count, target_kernel="linear", random_state=0)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings():  # a network that could still improve is judged as it is
         warnings.simplefilter("ignore", ConvergenceWarning)
         transform: Transform = model.fit(rows, y).transform
     return transform
