@@ -96,10 +96,9 @@ references: $(VENV)/.bench-stamp
 	  echo "$$script"; $(BIN)/python "$$script"; done
 
 reproduce: $(VENV)/.bench-stamp
-	@set -e; for table in $$($(BIN)/depmax reproduce --list --json | $(BIN)/python -c \
-	  'import json, sys; print(*[t["table"] for t in json.load(sys.stdin)["tables"]])'); do \
-	  echo "$$table"; $(BIN)/python benchmarks/reproduce.py "$$table" --n-jobs 2; done
-	$(BIN)/python benchmarks/reproduce.py --page
+	@set -e; for table in $$($(BIN)/python -m reproduction --names); do \
+	  echo "$$table"; $(BIN)/python -m reproduction "$$table" --n-jobs 2; done
+	$(BIN)/python -m reproduction --page
 
 bench: $(VENV)/.bench-stamp
 	@set -e; for script in benchmarks/bench_*.py; do \

@@ -195,8 +195,6 @@ def test_names_that_do_not_exist(fails: Fails, patients: Path) -> None:
     assert "Did you mean sonar?" in fails(3, "screen", "bundled:sonnar")
     assert "Did you mean mnist?" in fails(3, "screen", "openml:mnits")
     assert "Did you mean sonar?" in fails(2, "datasets", "sonnar")
-    assert "Did you mean bahsic_table1" in fails(2, "reproduce", "bahsic_table")
-    assert "Which table?" in fails(2, "reproduce")
     assert "number of columns" in fails(2, "select", patients, "-t", "outcome", "-n", "few")
 
 

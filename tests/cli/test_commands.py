@@ -29,7 +29,7 @@ def _json(result: Any) -> Any:
 
 def test_help_teaches_by_example(run: Run) -> None:
     page = run("--help").output
-    for command in ("screen", "select", "fit", "transform", "methods", "datasets", "reproduce"):
+    for command in ("screen", "select", "fit", "transform", "methods", "datasets"):
         assert f" {command} " in page
         own = run(command, "--help")
         assert own.exit_code == 0
@@ -239,26 +239,6 @@ def test_datasets(run: Run, tmp_path: Path) -> None:
     assert run("datasets", "wine", "-o", "wine.csv").exit_code == 0
     assert pl.read_csv(tmp_path / "wine.csv").shape == (178, 14)
     assert run("datasets", "-o", "wine.csv").exit_code == 2
-
-
-def test_reproduce(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from depmax.evaluation.reproduce import registry
-
-    def stream(quick: bool, n_jobs: int | None, datasets: Any, n_splits: int = 2) -> Any:
-        for name in datasets or ["one", "two"]:
-            ours = 1.0 if quick else n_splits / 2 + 0.5
-            yield {"dataset": name, "method": "m", "published": 2.0, "ours": ours}
-
-    known = {"toy": registry.Table("toy", "A toy table", "Nobody (2020)", stream, n_splits=9)}
-    monkeypatch.setattr("depmax.evaluation.reproduce.tables", lambda: known)
-    assert _lines(run("reproduce", "--list"))[1] == ["toy", "A toy table", "Nobody (2020)"]
-    result = run("reproduce", "toy", "--quick", "-o", "toy.csv")
-    assert [line[:2] for line in _lines(result)][1:] == [["one", "m"], ["two", "m"]]
-    assert "one, m: 1" in result.stderr
-    assert run("reproduce", "toy", "--set", "two", "-o", "toy.csv").exit_code == 0
-    assert pl.read_csv(tmp_path / "toy.csv")["ours"].to_list() == [1.0, 1.5]
-    assert "one, m: 4" in run("reproduce", "toy", "--splits", "7").stderr
-    assert "from 1 to 9" in run("reproduce", "toy", "--splits", "10").stderr
 
 
 def test_completion_of_names() -> None:

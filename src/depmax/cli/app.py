@@ -10,7 +10,6 @@ from depmax.cli.commands.compare import compare
 from depmax.cli.commands.datasets import datasets
 from depmax.cli.commands.fit import fit
 from depmax.cli.commands.methods import methods
-from depmax.cli.commands.reproduce import reproduce
 from depmax.cli.commands.screen import screen
 from depmax.cli.commands.select import select
 from depmax.cli.commands.transform import transform
@@ -68,5 +67,5 @@ def _depmax(
     pass
 
 
-for command in (compare, screen, select, fit, transform, methods, datasets, reproduce):
+for command in (compare, screen, select, fit, transform, methods, datasets):
     app.command()(command)

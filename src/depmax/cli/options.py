@@ -45,12 +45,6 @@ def _method_names(role: str | None) -> Callable[[], list[str]]:
     return names
 
 
-def _table_names() -> list[str]:
-    from depmax.evaluation.reproduce import tables
-
-    return list(tables())
-
-
 def _dataset_names() -> list[str]:
     from depmax.datasets import available, fetchable
 
@@ -157,15 +151,6 @@ Method = Annotated[
         "-m",
         help="A selector or extractor; depmax methods lists them.",
         autocompletion=_complete(_method_names(None)),
-    ),
-]
-PublishedTable = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="TABLE",
-        help="A published table.",
-        show_default=False,
-        autocompletion=_complete(_table_names),
     ),
 ]
 DatasetName = Annotated[

@@ -1,0 +1,133 @@
+"""Run a published table and show our figures beside it.
+
+    python -m reproduction --list
+    python -m reproduction bahsic_table1 --quick
+    python -m reproduction bahsic_table1 --sets sonar heart --n-jobs 2
+    python -m reproduction thesis_gaussian --splits 10
+    python -m reproduction --page
+
+The rows of every data set are kept in reproduction/results/TABLE.csv as soon as they are complete;
+a later run replaces the sets it computes and leaves the others. Tables of repeated splits say how
+many there were; those of the thesis also keep the value of every split, in TABLE_splits.csv.
+--page writes the tables of docs/reproduction.md from these files. Sets that do not come with the
+package are read from the folder that the environment variable DEPMAX_DATA names.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from reproduction import Results, print_table, read_csv, tables
+from reproduction.pages.filling import fill_page
+
+RESULTS = Path(__file__).parent / "results"
+PAGE = Path(__file__).parents[1] / "docs" / "reproduction.md"
+IMAGES = PAGE.parent / "images"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run what the command line asks for."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("table", nargs="?", choices=list(tables()), metavar="TABLE")
+    parser.add_argument("--list", action="store_true", help="show the tables and stop")
+    parser.add_argument("--names", action="store_true", help="print the tables' names and stop")
+    parser.add_argument("--page", action="store_true", help="fill the page of results and stop")
+    parser.add_argument("--quick", action="store_true", help="fewer sets and folds; not saved")
+    parser.add_argument(
+        "--splits", type=int, metavar="N", help="only the first N of a table's repeated splits"
+    )
+    parser.add_argument("--n-jobs", type=int, default=None, metavar="N")
+    parser.add_argument("--sets", nargs="+", metavar="NAME", help="only these data sets")
+    options = parser.parse_args(arguments)
+    if options.list:
+        for table in tables().values():
+            print(f"{table.name:<20} {table.title}")
+        return
+    if options.names:
+        print(*tables())
+        return
+    if options.page:
+        fill_page(PAGE, RESULTS)
+        print(f"Filled: {PAGE}")
+        return
+    if options.table is None:
+        parser.error("name a TABLE, --list or --page")
+    table = tables()[options.table]
+    path = RESULTS / f"{table.name}.csv"
+    results = Results(table, path, RESULTS / f"{table.name}_splits.csv")
+    start = time.perf_counter()
+
+    def report(row: dict[str, Any]) -> None:
+        if not options.quick:
+            results.add(row)
+        shown = "-" if row["ours"] is None else f"{row['ours']:.3g}"
+        elapsed = time.perf_counter() - start
+        print(f"[{elapsed:6.0f} s] {row['dataset']} {row['method']}: {shown}", flush=True)
+
+    rows = table.run(options.quick, options.n_jobs, options.sets, report, options.splits)
+    print()
+    print_table(table, rows)
+    if not options.quick:
+        results.save()
+        print(f"\nSaved: {path}")
+        if table.name == "bahsic_artificial":
+            draw_artificial(read_csv(path), IMAGES / "bahsic_artificial.png")
+
+
+def draw_artificial(rows: Sequence[dict[str, Any]], path: Path) -> None:
+    """Rank of the relevant features against the number of samples, a panel per problem."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    titles = {
+        "xor": "Two classes (XOR)",
+        "classes": "Four classes, three collinear",
+        "regression": "Nonlinear regression",
+    }
+    styles = {
+        "BAHSIC": ("tab:red", "s", "-"),
+        "BAHSIC, one round": ("tab:red", "s", ":"),
+        "FOHSIC": ("black", "^", "-"),
+        "Pearson": ("tab:blue", "o", "-"),
+        "MI": ("tab:purple", "v", "-"),
+        "Relief": ("tab:green", "<", "-"),
+    }
+    figure, panels = plt.subplots(1, 3, figsize=(11, 3.6), sharey=True, layout="constrained")
+    for panel, (problem, title) in zip(panels, titles.items(), strict=True):
+        for method, (colour, marker, line) in styles.items():
+            mine = [
+                row
+                for row in rows
+                if (row["dataset"], row["method"]) == (problem, method) and row["ours"] is not None
+            ]
+            if mine:
+                panel.plot(
+                    [row["n_samples"] for row in mine],
+                    [row["ours"] for row in mine],
+                    color=colour,
+                    marker=marker,
+                    linestyle=line,
+                    markersize=4,
+                    label=method,
+                )
+        panel.axhline(1.5, color="0.7", linewidth=0.8, zorder=0)
+        panel.set(title=title, xlabel="number of samples")
+    panels[0].set_ylabel("median rank of the two\nrelevant features (1.5 is best)")
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=6, frameon=False)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=130)
+    plt.close(figure)
+    print(f"Drawn: {path}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,73 @@
+"""A table of the thesis: accuracies of k-NN over repeated half splits of its data sets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from reproduction.figures import published
+from reproduction.registry import Row, Table, register, whole
+from reproduction.thesis_accuracy import (
+    COLUMNS,
+    N_SPLITS,
+    PAIRED,
+    QUICK_SPLITS,
+    Outcomes,
+    Stage,
+    absent_rows,
+    accuracy_rows,
+    run_splits,
+)
+from reproduction.thesis_data import read_wanted
+
+#: Rows of a set from its name, the splits' outcomes, published figures, marks and a note.
+MakeRows = Callable[
+    [str, Sequence[Outcomes], Mapping[str, Any], Mapping[str, Any], str], Iterator[Row]
+]
+
+
+@dataclass(frozen=True)
+class SplitTable:
+    """What one such table runs on every data set, and how its rows are made."""
+
+    name: str
+    title: str
+    quick: tuple[str, ...]  # sets that come with the package, for a quick look
+    stages: Callable[[np.ndarray], list[Stage]]  # methods, given the inputs of a set
+    labelled: float = 1.0  # share of the training rows whose label is known
+    rows: MakeRows = accuracy_rows
+    beside: str = "marks"  # what the publication prints beside its figures
+    columns: tuple[str, ...] = COLUMNS
+
+    def stream(
+        self,
+        quick: bool,
+        n_jobs: int | None,
+        datasets: Sequence[str] | None,
+        n_splits: int | None = None,
+    ) -> Iterator[Row]:
+        """The rows of one data set after the other."""
+        contents = published(self.name)
+        figures = contents["figures"]
+        for data in read_wanted(figures, datasets or (self.quick if quick else None)):
+            known = figures[data.name]
+            if data.X is None or data.y is None:
+                yield from whole(absent_rows(data.name, known, data.note))
+                continue
+            results = run_splits(
+                self.stages(data.X),
+                data.y,
+                n_splits=n_splits or (QUICK_SPLITS if quick else N_SPLITS),
+                n_jobs=n_jobs,
+                labelled=self.labelled,
+            )
+            beside = contents[self.beside][data.name]
+            yield from whole(self.rows(data.name, results, known, beside, data.note))
+
+    def register(self) -> None:
+        """Add the table to those that can be run by name."""
+        source = published(self.name)["source"]
+        register(Table(self.name, self.title, source, self.stream, self.columns, PAIRED, N_SPLITS))
