@@ -36,7 +36,8 @@ methods = {
     "HSCA, alpha=1e-10": lambda size: HSCA(size, target_kernel="linear", alpha=1e-10),
     "KernelPLS, linear": lambda size: KernelPLS(size),
     "KernelPLS, Gaussian": lambda size: KernelPLS(size, kernel="gaussian"),
-    "SMA, linear": lambda size: SMA(size, n_candidates=None),
+    "SMA, linear": lambda size: SMA(size, kernel="linear", n_candidates=None),
+    "SMA, Gaussian": lambda size: SMA(size, n_candidates=None),
 }
 sizes = [1, 2, 5, 10, 15]
 print(

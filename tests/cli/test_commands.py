@@ -251,7 +251,6 @@ def test_completion_of_names() -> None:
     assert complete(options.Selector, "bah") == ["BAHSIC"]
     assert "NystroemMap" in complete(options.Method, "")
     assert complete(options.DatasetName, "son") == ["sonar"]
-    assert "bahsic_table1" in complete(options.PublishedTable, "bahsic")
 
 
 def test_tables_for_people(run: Run, patients: Path, monkeypatch: pytest.MonkeyPatch) -> None:
