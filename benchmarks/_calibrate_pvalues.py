@@ -12,10 +12,10 @@ from joblib import Parallel, delayed
 from scipy import stats
 
 from depmax import hsic_test
-from depmax.dependence.null import permutation_law, spread
-from depmax.dependence.permutation import permuted_statistics
-from depmax.dependence.sides import read_pair
-from depmax.dependence.sums import terms
+from depmax.dependence._nulls.law import permutation_law, spread
+from depmax.dependence._nulls.permutation import permuted_statistics
+from depmax.dependence._terms import terms
+from depmax.dependence.resolve import read_pair
 
 LEVELS = (0.05, 0.01, 0.001)
 #: Where the rejection rate at level 0.05 must lie.

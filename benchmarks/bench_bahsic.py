@@ -18,9 +18,9 @@ from sklearn.feature_selection import mutual_info_classif
 
 from depmax import BAHSIC
 from depmax._threads import one_blas_thread
-from depmax.dependence.null import u_centred
-from depmax.dependence.sides import read_target_side
+from depmax.dependence._nulls.law import u_centred
 from depmax.kernels import Gaussian
+from depmax.samples import read_target_sample
 from depmax.selection.changes import Change, Problem, changes
 from depmax.selection.changes.gaussian import APART, Series
 from depmax.selection.weights import TargetWeights
@@ -110,7 +110,7 @@ def elimination(m: int, d: int, results: dict[str, Any], with_explicit: bool) ->
     row: dict[str, Any] = {"depmax": seconds}
     print(f"\n{m} x {d}: BAHSIC full elimination {seconds:.2f} s")
     if with_explicit:
-        weights = u_centred(read_target_side(y, "auto").gram()) / (m * (m - 3))
+        weights = u_centred(read_target_sample(y, "auto").gram()) / (m * (m - 3))
         explicit_elimination(X[:50], weights[:50, :50].copy())
         order = explicit_elimination(X, weights)
         ours = list(np.argsort(selector.ranking_))
@@ -149,7 +149,7 @@ def _mrmr(X: np.ndarray, y: np.ndarray) -> None:
 def scoring_pass(m: int, d: int, results: dict[str, Any]) -> None:
     """One pass against the products it consists of."""
     X, y = problem(m, d)
-    target = TargetWeights.of(read_target_side(y, "auto"), True)
+    target = TargetWeights.of(read_target_sample(y, "auto"), True)
     change = Change(np.arange(d), [np.array([j]) for j in range(d)], joins=False)
     task = Problem(X, target, np.dtype(np.float32), 2)
     with one_blas_thread(2):  # as in a fit: two threads with a BLAS thread each

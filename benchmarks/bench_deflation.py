@@ -26,7 +26,7 @@ from sklearn.pipeline import make_pipeline
 from depmax import SMA, SMC, KernelPLS
 from depmax.kernels import Gaussian
 from depmax.maps import NystroemMap
-from depmax.rows import slices
+from depmax.samples import slices
 
 COMPONENTS = 10
 LANDMARKS = 500

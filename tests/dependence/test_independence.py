@@ -5,15 +5,16 @@ import pytest
 from scipy import stats
 
 from depmax import hsic, hsic_test
-from depmax.dependence import permutation
-from depmax.dependence.permutation import permuted_statistics
-from depmax.dependence.sides import Side, read_pair
+from depmax.dependence._nulls import permutation
+from depmax.dependence._nulls.permutation import permuted_statistics
+from depmax.dependence.resolve import read_pair
 from depmax.kernels import Gaussian
+from depmax.samples import Sample
 
 rng = np.random.default_rng(0)
 
 
-def _explicit(x: Side, y: Side, orders: list[np.ndarray]) -> np.ndarray:
+def _explicit(x: Sample, y: Sample, orders: list[np.ndarray]) -> np.ndarray:
     """HSIC₁ of each permutation of y's rows, recomputed from scratch."""
     from tests.dependence.oracles import dense_hsic
 
@@ -44,7 +45,7 @@ def test_orbits_hold_true_permutations(m: int) -> None:
     [(Gaussian(1.0), Gaussian(1.0)), (Gaussian(1.0), "linear"), ("linear", "linear")],
 )
 def test_permuted_values_have_the_exact_mean_and_variance(kernels: tuple) -> None:
-    from depmax.dependence.null import permutation_law, spread
+    from depmax.dependence._nulls.law import permutation_law, spread
 
     x, y = read_pair(rng.normal(size=(50, 2)), rng.normal(size=50), *kernels)
     observed, permuted = permuted_statistics(x, y, 20_000, np.random.default_rng(0))

@@ -9,11 +9,16 @@ import pytest
 from scipy import special, stats
 
 from depmax import hsic_test, screen
-from depmax.dependence import null
-from depmax.dependence.null import PermutationLaw, permutation_law, spread, u_centred
-from depmax.dependence.sides import read_side
-from depmax.dependence.tails import ChiSquareMixture
+from depmax.dependence._nulls import law as null
+from depmax.dependence._nulls.law import (
+    ChiSquareMixture,
+    PermutationLaw,
+    permutation_law,
+    spread,
+    u_centred,
+)
 from depmax.kernels import Delta, Gaussian, Kernel, Linear
+from depmax.samples import read_sample
 
 rng = np.random.default_rng(0)
 
@@ -24,7 +29,7 @@ rng = np.random.default_rng(0)
 )
 @pytest.mark.parametrize("m", [6, 7])
 def test_moments_over_all_permutations(left: Kernel, right: Kernel, m: int) -> None:
-    x, y = read_side(rng.normal(size=(m, 2)), left), read_side(rng.normal(size=(m, 2)), right)
+    x, y = read_sample(rng.normal(size=(m, 2)), left), read_sample(rng.normal(size=(m, 2)), right)
     A, B = u_centred(x.gram()), u_centred(y.gram())
     values = np.array(
         [np.sum(A * B[np.ix_(order, order)]) for order in itertools.permutations(range(m))]
@@ -42,7 +47,7 @@ def test_u_centring_leaves_nothing_in_rows_or_diagonal() -> None:
 
 
 def test_a_subset_of_rows_stands_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    side = read_side(rng.normal(size=(800, 2)), Gaussian(1.0))
+    side = read_sample(rng.normal(size=(800, 2)), Gaussian(1.0))
     whole = spread(side)
     monkeypatch.setattr(null, "SKEWNESS_ROWS", 400)
     part = spread(side)
@@ -60,8 +65,8 @@ def test_iterated_subspace_finds_the_leading_eigenvalues(kernel: Kernel) -> None
 
 
 def test_a_constant_side_gives_pvalue_one() -> None:
-    constant = read_side(np.ones((20, 1)), Gaussian(1.0))
-    other = read_side(rng.normal(size=(20, 1)), Gaussian(1.0))
+    constant = read_sample(np.ones((20, 1)), Gaussian(1.0))
+    other = read_sample(rng.normal(size=(20, 1)), Gaussian(1.0))
     assert permutation_law(spread(constant), spread(other), 20).sf(1e-17) == 1.0
 
 
@@ -105,8 +110,8 @@ def test_an_offset_changes_no_pvalue() -> None:
 
 def test_inverse_of_the_tail() -> None:
     labels = Delta()(rng.integers(0, 2, 50))
-    x = read_side(rng.normal(size=(50, 1)), Gaussian(1.0))
-    y = read_side(labels, "precomputed")
+    x = read_sample(rng.normal(size=(50, 1)), Gaussian(1.0))
+    y = read_sample(labels, "precomputed")
     law = permutation_law(spread(x), spread(y), 50)
     bare = null.PermutationLaw(law.scale, law.skewness)
     for level in (0.5, 0.05, 0.001):

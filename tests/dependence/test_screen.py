@@ -6,8 +6,8 @@ from scipy import sparse
 from scipy.spatial.distance import pdist
 
 from depmax import hsic, screen
-from depmax.dependence.laplace_column import LaplaceColumn, TargetCoordinates
-from depmax.dependence.null import u_centred
+from depmax.dependence._nulls.laplace_column import LaplaceColumn, TargetCoordinates
+from depmax.dependence._nulls.law import u_centred
 from depmax.kernels import Delta, Gaussian, Laplace
 
 rng = np.random.default_rng(0)

@@ -9,11 +9,10 @@ from scipy import sparse
 from scipy.stats import false_discovery_control
 
 from depmax.datasets import make_mixed
-from depmax.dependence.pair_columns import ColumnBases, Transform
-from depmax.dependence.pair_confirmation import interactions
-from depmax.dependence.pair_main_effects import class_residuals
-from depmax.dependence.pair_ranking import BestPairs, Law
-from depmax.dependence.pair_target import PairTarget
+from depmax.dependence._pairs.columns import ColumnBases, Transform
+from depmax.dependence._pairs.confirmation import interactions
+from depmax.dependence._pairs.ranking import BestPairs, Law
+from depmax.dependence._pairs.target import PairTarget, class_residuals
 from depmax.dependence.screen_pairs import screen_pairs
 
 module = importlib.import_module("depmax.dependence.screen_pairs")

@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from depmax import HBFE, HSCA
 from depmax.kernels import Gaussian, Linear, Precomputed, Subsequence
 from depmax.maps import NystroemMap
-from depmax.rows import ArrayRows
+from depmax.samples import ArrayRows
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(50, 4)) @ rng.normal(size=(4, 4))

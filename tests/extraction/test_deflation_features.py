@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from depmax import SMA, SMC, BoostedLatentFeatures, DeflationFeatures
 from depmax.kernels import Gaussian
-from depmax.rows import ArrayRows
+from depmax.samples import ArrayRows
 from tests.extraction.deflation_oracles import deflated, gaussian_gram, up_to_sign
 
 rng = np.random.default_rng(0)

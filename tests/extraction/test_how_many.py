@@ -15,7 +15,7 @@ from depmax import HBFE, HSCA
 from depmax.extraction import how_many
 from depmax.kernels import Subsequence
 from depmax.pencils.graphs import VectorPoints
-from depmax.rows import ArrayRows
+from depmax.samples import ArrayRows
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(120, 6))

@@ -18,7 +18,7 @@ from depmax import (
 from depmax.extraction.deflation import LOSSES, precision
 from depmax.kernels import Gaussian
 from depmax.maps import NystroemMap
-from depmax.rows import ArrayRows
+from depmax.samples import ArrayRows
 from tests.extraction.deflation_oracles import gaussian_gram, up_to_sign
 
 rng = np.random.default_rng(0)

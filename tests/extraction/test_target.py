@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from depmax.dependence.sides import read_side
 from depmax.extraction.target import _by_pivots, _of_matrix, target_factor
 from depmax.kernels import Gaussian, Laplace, Linear
 from depmax.kernels.base import Kernel
-from depmax.maps._sample import SMALL, Sample
+from depmax.samples import SMALL, Sample, read_sample
 
 rng = np.random.default_rng(0)
 
@@ -22,7 +21,7 @@ def centred(matrix: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("kernel", [Gaussian(1.0), Gaussian(0.01), Laplace(1.0), Linear()])
 @pytest.mark.parametrize("n_rows", [40, SMALL + 1])
 def test_the_centred_kernel_matrix(kernel: Kernel, n_rows: int) -> None:
-    side = read_side(rng.normal(size=(n_rows, 2)), kernel)
+    side = read_sample(rng.normal(size=(n_rows, 2)), kernel)
     factor = target_factor(side)
     np.testing.assert_allclose(factor @ factor.T, centred(kernel(side.rows)), atol=1e-9)
 

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from depmax.dependence.sides import read_side
 from depmax.extraction.wanted import (
     AtMost,
     ByPrediction,
@@ -17,12 +16,13 @@ from depmax.extraction.wanted import (
     read_number,
     read_wanted,
 )
+from depmax.samples import read_sample
 
 X = np.random.default_rng(0).normal(size=(20, 4))
 
 
 def possible(kernel: str = "linear", carriers: int = 3, predicted: int = 2) -> Possible:
-    return Possible("HBFE", read_side(X, kernel), lambda: carriers, lambda: predicted)
+    return Possible("HBFE", read_sample(X, kernel), lambda: carriers, lambda: predicted)
 
 
 @pytest.mark.parametrize(

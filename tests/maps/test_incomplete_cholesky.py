@@ -7,7 +7,7 @@ from scipy import linalg
 from depmax.kernels import Gaussian, Laplace, Linear, Polynomial
 from depmax.maps import IncompleteCholesky
 from depmax.maps._pivots import largest_residual, pivot_steps
-from depmax.maps._sample import Sample
+from depmax.samples import Sample
 
 
 @pytest.fixture(name="X")

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from depmax.dependence.sums import terms_from_moments
-from depmax.rows import CrossMoments, as_rows, slices
+from depmax.dependence._terms import terms_from_moments
+from depmax.samples import CrossMoments, as_rows, slices
 from tests.dependence.oracles import dense_hsic
 
 SUMS = [item.name for item in fields(CrossMoments) if not item.name.startswith("origin")]

@@ -12,8 +12,15 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
-from depmax.rows import ArrayRows, RowSource, SparseRows, as_rows, chunk_rows, slices
-from depmax.rows.sources import CHUNK_BYTES
+from depmax.samples import (
+    CHUNK_BYTES,
+    ArrayRows,
+    RowSource,
+    SparseRows,
+    as_rows,
+    chunk_rows,
+    slices,
+)
 
 X = np.arange(24.0).reshape(8, 3)
 

@@ -7,7 +7,6 @@ import pytest
 from scipy import sparse
 
 from depmax import hsic
-from depmax.dependence.sides import read_target_side
 from depmax.kernels import (
     Gaussian,
     InverseDistance,
@@ -18,6 +17,7 @@ from depmax.kernels import (
     Polynomial,
     Subset,
 )
+from depmax.samples import read_target_sample
 from depmax.selection import weights as weights_module
 from depmax.selection.changes import Change, Problem, changes, explicit, gaussian
 from depmax.selection.changes.linear import column_shares
@@ -48,7 +48,7 @@ KERNELS = [
 
 
 def _problem(y: np.ndarray, unbiased: bool, dtype: type = np.float64) -> Problem:
-    return Problem(X, TargetWeights.of(read_target_side(y, "auto"), unbiased), np.dtype(dtype))
+    return Problem(X, TargetWeights.of(read_target_sample(y, "auto"), unbiased), np.dtype(dtype))
 
 
 def _change(joins: bool, grouped: bool | str) -> Change:
@@ -87,7 +87,7 @@ def test_scores_equal_the_kernel_of_the_remaining_columns(
 def test_single_precision_ranks_alike_within_its_bound(joins: bool) -> None:
     wide = rng.normal(size=(200, 300))
     y = (wide[:, 0] + wide[:, 1] > 0).astype(int)
-    target = TargetWeights.of(read_target_side(y, "auto"), True)
+    target = TargetWeights.of(read_target_sample(y, "auto"), True)
     base = np.arange(300) if not joins else np.arange(100)
     units = [np.array([j]) for j in (range(300) if not joins else range(100, 300))]
     change = Change(base, units, joins)
@@ -145,7 +145,7 @@ def test_long_tails_do_not_overflow() -> None:
     tailed = X.copy()
     tailed[0, 3] = 50.0 * X[:, 3].std()
     y = TARGETS["classes"]
-    target = TargetWeights.of(read_target_side(y, "auto"), True)
+    target = TargetWeights.of(read_target_sample(y, "auto"), True)
     for kernel in (Gaussian(1.0), Laplace(0.05)):
         change = _change(joins=False, grouped=False)
         outcome = changes(Problem(tailed, target), kernel, change)
@@ -171,7 +171,7 @@ def test_kernels_of_the_distance_lose_no_digits_where_rows_agree(
     levels = rng.integers(0, 2, size=(60, 8)) / 3.0 + 1000.1
     levels[7] = levels[3]
     levels[8] = levels[3] + np.array([1e-3, 0, 0, 0, 0, 0, 0, 1e4])
-    target = TargetWeights.of(read_target_side(TARGETS["many"], "auto"), unbiased)
+    target = TargetWeights.of(read_target_sample(TARGETS["many"], "auto"), unbiased)
     change = _change(joins, grouped)
     outcome = changes(Problem(levels, target), kernel, change)
     M = sum_of_strips(target)
@@ -199,7 +199,7 @@ def exact(kernel: Kernel, rows: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("kind", TARGETS)
 def test_sparse_shares_equal_dense_ones(kind: str, unbiased: bool) -> None:
     counts = rng.poisson(0.5, size=(60, 10)).astype(float)
-    target = TargetWeights.of(read_target_side(TARGETS[kind], "auto"), unbiased)
+    target = TargetWeights.of(read_target_sample(TARGETS[kind], "auto"), unbiased)
     dense = column_shares(Problem(counts, target))
     np.testing.assert_allclose(column_shares(Problem(sparse.csr_matrix(counts), target)), dense)
     expected = [

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from sklearn.linear_model import lars_path
 
-from depmax.dependence.sides import read_target_side
 from depmax.kernels import Delta, Gaussian, Laplace, Linear, Polynomial, as_kernel
 from depmax.kernels.base import Kernel
+from depmax.samples import read_target_sample
 from depmax.selection import _column_factors, _column_tiles
 from depmax.selection._column_factors import factor_design
 from depmax.selection._column_kernels import column_kernels, standardised
@@ -36,12 +36,12 @@ ALL = np.arange(X.shape[1])
 
 
 def target_gram(y: np.ndarray) -> np.ndarray:
-    return read_target_side(y, "auto").gram()
+    return read_target_sample(y, "auto").gram()
 
 
 @pytest.mark.parametrize("y", [Y, LABELS, LABELS == 1, np.column_stack([Y, X[:, 2]])])
 def test_factors_equal_explicit_matrices(y: np.ndarray) -> None:
-    design = factor_design(column_kernels(X, {}, Gaussian(1.0)), read_target_side(y, "auto"))
+    design = factor_design(column_kernels(X, {}, Gaussian(1.0)), read_target_sample(y, "auto"))
     slow = explicit(gaussian_grams(X), target_gram(y), WHOLE)
     assert design is not None
     np.testing.assert_allclose(design.correlations, slow.correlations, atol=1e-6)
@@ -51,7 +51,9 @@ def test_factors_equal_explicit_matrices(y: np.ndarray) -> None:
 
 @pytest.mark.parametrize("bandwidth", [0.6, 1.0, 5.0])
 def test_the_precision_holds_for_any_bandwidth(bandwidth: float) -> None:
-    design = factor_design(column_kernels(X, {}, Gaussian(bandwidth)), read_target_side(Y, "auto"))
+    design = factor_design(
+        column_kernels(X, {}, Gaussian(bandwidth)), read_target_sample(Y, "auto")
+    )
     slow = explicit(gaussian_grams(X, bandwidth), target_gram(Y), WHOLE)
     assert design is not None
     np.testing.assert_allclose(design.products(ALL), slow.products(ALL), atol=1e-6)
@@ -59,13 +61,13 @@ def test_the_precision_holds_for_any_bandwidth(bandwidth: float) -> None:
 
 def test_a_narrow_kernel_has_no_small_rank() -> None:
     narrow = column_kernels(X, {}, Gaussian(0.01))
-    assert factor_design(narrow, read_target_side(Y, "auto")) is None
+    assert factor_design(narrow, read_target_sample(Y, "auto")) is None
 
 
 @pytest.mark.parametrize("size", [18, 45, M])  # one triangle, and several tiles
 def test_tiles_equal_explicit_matrices(size: int) -> None:
     blocks = np.split(rng.permutation(M), M // size)
-    design = TileDesign(column_kernels(X, {}, Gaussian(1.0)), read_target_side(Y, "auto"), blocks)
+    design = TileDesign(column_kernels(X, {}, Gaussian(1.0)), read_target_sample(Y, "auto"), blocks)
     slow = explicit(gaussian_grams(X), target_gram(Y), blocks)
     np.testing.assert_allclose(design.correlations, slow.correlations, atol=1e-9)
     np.testing.assert_allclose(design.squares, slow.squares, atol=1e-12)
@@ -86,7 +88,7 @@ def test_every_kernel_of_a_column(kernel: Kernel) -> None:
         resolved = kernel.resolve(column[:, np.newaxis])
         grams.append(np.asarray(resolved(column[:, np.newaxis])))
     slow = explicit(grams, target_gram(Y), WHOLE)
-    columns, target = column_kernels(X, {}, kernel), read_target_side(Y, "auto")
+    columns, target = column_kernels(X, {}, kernel), read_target_sample(Y, "auto")
     tiles = TileDesign(columns, target, WHOLE)
     np.testing.assert_allclose(tiles.correlations, slow.correlations, atol=1e-9)
     np.testing.assert_allclose(tiles.products(ALL), slow.products(ALL), atol=1e-9)
@@ -101,7 +103,7 @@ def test_categories_get_the_delta_kernel() -> None:
     for j in (5, 6):
         grams[j] = (X[:, j][:, None] == X[:, j][None, :]).astype(float)
     slow = explicit(grams, target_gram(Y), WHOLE)
-    target = read_target_side(Y, "auto")
+    target = read_target_sample(Y, "auto")
     factors, tiles = factor_design(columns, target), TileDesign(columns, target, WHOLE)
     assert factors is not None
     np.testing.assert_allclose(factors.products(ALL), slow.products(ALL), atol=1e-6)
@@ -110,7 +112,7 @@ def test_categories_get_the_delta_kernel() -> None:
 
 def test_the_path_equals_that_of_scikit_learn_on_the_vectors() -> None:
     slow = explicit(gaussian_grams(X), target_gram(Y), WHOLE)
-    design = factor_design(column_kernels(X, {}, Gaussian(1.0)), read_target_side(Y, "auto"))
+    design = factor_design(column_kernels(X, {}, Gaussian(1.0)), read_target_sample(Y, "auto"))
     assert design is not None
     path = nonnegative_path(design, 10)
     alphas, active, coefs = lars_path(
@@ -123,7 +125,7 @@ def test_the_path_equals_that_of_scikit_learn_on_the_vectors() -> None:
 
 
 def test_chunks_and_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    columns, target = column_kernels(X, {}, Gaussian(1.0)), read_target_side(Y, "auto")
+    columns, target = column_kernels(X, {}, Gaussian(1.0)), read_target_sample(Y, "auto")
     blocks = np.split(np.arange(M), 5)
     tiles, factors = TileDesign(columns, target, blocks), factor_design(columns, target)
     monkeypatch.setattr(_column_tiles, "CACHE", 400)
@@ -139,7 +141,7 @@ def test_chunks_and_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_columns_of_two_values_have_rank_one() -> None:
     columns = column_kernels(X[:, [5]], {}, Gaussian(1.0))
-    design = factor_design(columns, read_target_side(Y, "auto"))
+    design = factor_design(columns, read_target_sample(Y, "auto"))
     assert design is not None
     assert design.n_rows == 1
 
@@ -150,4 +152,4 @@ def test_a_kernel_that_is_none_is_refused() -> None:
 
     columns = column_kernels(X[:, :3], {}, as_kernel(indefinite))
     with pytest.raises(ValueError, match="not positive semidefinite"):
-        factor_design(columns, read_target_side(Y, "auto"))
+        factor_design(columns, read_target_sample(Y, "auto"))

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from depmax.dependence.sides import read_target_side
 from depmax.kernels import Delta, Gaussian
+from depmax.samples import read_target_sample
 from depmax.selection._column_kernels import column_kernels
 from depmax.selection._column_tiles import TileDesign
 from depmax.selection._nonnegative_path import nonnegative_path
@@ -56,7 +56,7 @@ def test_the_same_blocks_give_the_same_selection(value: dict[str, Any]) -> None:
         index = np.random.RandomState(seed).permutation(index)
         blocks += np.split(index, len(y) // case.block_size)
     columns = column_kernels(X, {}, Gaussian(1.0))
-    design = TileDesign(columns, read_target_side(y, target_kernel(case, y)), blocks)
+    design = TileDesign(columns, read_target_sample(y, target_kernel(case, y)), blocks)
     path = nonnegative_path(design, len(value["order"]))
     assert path.active == value["order"]
     ours = path.coef[[int(j) for j in value["coef"]]]

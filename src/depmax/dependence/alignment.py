@@ -7,12 +7,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from depmax.dependence.constant import is_constant
-from depmax.dependence.pilot import about_a_pilot
-from depmax.dependence.sides import Side, read_pair
-from depmax.dependence.sums import TileSums, cross_moments, terms
-from depmax.dependence.terms import require_samples
+from depmax.dependence._terms import TileSums, cross_moments, is_constant, require_samples, terms
+from depmax.dependence.resolve import read_pair
 from depmax.kernels import KernelLike
+from depmax.samples import Sample
 
 
 def alignment(
@@ -81,17 +79,17 @@ def cosine(cross: float, square_x: float, square_y: float) -> float:
     return min(1.0, max(-1.0, cross / (math.sqrt(square_x) * math.sqrt(square_y))))
 
 
-def _centred_products(x: Side, y: Side) -> tuple[float, float, float]:
+def _centred_products(x: Sample, y: Sample) -> tuple[float, float, float]:
     """HSIC₀ of (x, y), (x, x) and (y, y)."""
     if x.is_narrow and y.is_narrow:
         pairs = ((x, y), (x, x), (y, y))
         cross, square_x, square_y = (terms(*pair, unbiased=False).hsic() for pair in pairs)
         return cross, square_x, square_y
-    sums = TileSums.of(about_a_pilot(x), about_a_pilot(y), zero_diagonal=False)
+    sums = TileSums.of(x.about_mean(), y.about_mean(), zero_diagonal=False)
     return sums.terms(0, 1).hsic(), sums.terms(0, 0).hsic(), sums.terms(1, 1).hsic()
 
 
-def _raw_products(x: Side, y: Side) -> tuple[float, float, float]:
+def _raw_products(x: Sample, y: Sample) -> tuple[float, float, float]:
     """Compute tr KL, tr KK and tr LL, nothing centred."""
     if x.is_narrow and y.is_narrow:
         return _squared_cross(x, y), _squared_cross(x, x), _squared_cross(y, y)
@@ -99,7 +97,7 @@ def _raw_products(x: Side, y: Side) -> tuple[float, float, float]:
     return float(products[0, 1]), float(products[0, 0]), float(products[1, 1])
 
 
-def _squared_cross(left: Side, right: Side) -> float:
+def _squared_cross(left: Sample, right: Sample) -> float:
     """‖ΦᵀΨ‖² = tr KL about the origin."""
     moments = cross_moments(left, right)
     origins = np.zeros_like(moments.origin_x), np.zeros_like(moments.origin_y)

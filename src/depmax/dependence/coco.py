@@ -10,10 +10,10 @@ import numpy as np
 from scipy import linalg, sparse
 
 from depmax.dependence import sums
-from depmax.dependence.constant import is_constant
-from depmax.dependence.sides import Side, read_pair
-from depmax.dependence.terms import require_samples
+from depmax.dependence._terms import is_constant, require_samples
+from depmax.dependence.resolve import read_pair
 from depmax.kernels import KernelLike
+from depmax.samples import Sample
 
 #: Up to so many rows a Gram matrix is kept between products, beyond its tiles are recomputed.
 GRAM_ROWS = 2048
@@ -122,7 +122,7 @@ def _largest_eigenvalue(times_k: Product, times_l: Product, n_samples: int) -> f
     return value
 
 
-def _centred_product(side: Side) -> Product:
+def _centred_product(side: Sample) -> Product:
     """Make the function v → HKHv of a side, by the cheapest exact route."""
     if side.is_narrow:
         phi = side.coordinates(slice(None))
@@ -135,7 +135,7 @@ def _centred_product(side: Side) -> Product:
     return lambda vector: _centre(_times_tiles(side, _centre(vector)))
 
 
-def _times_tiles(side: Side, vector: np.ndarray) -> np.ndarray:
+def _times_tiles(side: Sample, vector: np.ndarray) -> np.ndarray:
     """Kv from the tiles of K on and above the diagonal."""
     product = np.zeros_like(vector)
     for rows, columns in sums.tile_pairs(side.n_samples):

@@ -8,10 +8,10 @@ import numpy as np
 
 from depmax._inputs import read_table
 from depmax.dependence import sums
+from depmax.dependence._terms import require_samples
 from depmax.dependence.alignment import cosine
-from depmax.dependence.sides import Side, require_equal_length
-from depmax.dependence.terms import require_samples
 from depmax.kernels import KernelLike, as_kernel
+from depmax.samples import Sample, require_equal_length
 
 
 def correntropy(
@@ -60,7 +60,7 @@ def correntropy(
     require_equal_length(len(left), len(right))
     require_samples(len(left), unbiased=False)
     resolved = as_kernel(kernel).resolve(np.concatenate([left, right]))
-    a, b = Side(resolved, left, len(left)), Side(resolved, right, len(right))
+    a, b = Sample(resolved, left, len(left)), Sample(resolved, right, len(right))
     value = _centred(a, b)
     if not coefficient:
         return value
@@ -84,7 +84,7 @@ def _scalars(values: Any, name: str) -> np.ndarray:
     return column
 
 
-def _centred(a: Side, b: Side) -> float:
+def _centred(a: Sample, b: Sample) -> float:
     """Mean of k(a_i, b_i) minus mean of k(a_i, b_j), gathered over tiles."""
     n = a.n_samples
     if a.is_narrow:
@@ -103,5 +103,5 @@ def _centred(a: Side, b: Side) -> float:
     return paired / n - total / n**2
 
 
-def _between(a: Side, rows: slice, b: Side, columns: slice) -> np.ndarray:
+def _between(a: Sample, rows: slice, b: Sample, columns: slice) -> np.ndarray:
     return a.kernel(a.rows[rows], b.rows[columns]).astype(np.float64, copy=False)

@@ -9,11 +9,10 @@ import numpy as np
 from scipy import sparse
 
 from depmax._inputs import read_target
-from depmax.dependence.alignment import about_a_pilot, cosine
-from depmax.dependence.sides import Side, read_side, require_equal_length
-from depmax.dependence.sums import TileSums
-from depmax.dependence.terms import require_samples
+from depmax.dependence._terms import TileSums, require_samples
+from depmax.dependence.alignment import cosine
 from depmax.kernels import Distance, FromFunction
+from depmax.samples import Sample, read_sample, require_equal_length
 
 
 def distance_correlation(X: Any, Y: Any, *, unbiased: bool = False, exponent: float = 1.0) -> float:
@@ -68,22 +67,22 @@ def distance_correlation(X: Any, Y: Any, *, unbiased: bool = False, exponent: fl
         raise ValueError(
             f"exponent must lie in (0, 2], got {exponent}: beyond 2 it is no dependence."
         )
-    x = _distance_side(read_side(X, Distance(exponent)).rows, exponent)
+    x = _distance_side(read_sample(X, Distance(exponent)).rows, exponent)
     y = _distance_side(read_target(Y).vectors, exponent)
     require_equal_length(x.n_samples, y.n_samples)
     require_samples(x.n_samples, unbiased)
-    sums = TileSums.of(about_a_pilot(x), about_a_pilot(y), zero_diagonal=unbiased)
+    sums = TileSums.of(x.about_mean(), y.about_mean(), zero_diagonal=unbiased)
     value = cosine(sums.terms(0, 1).hsic(), sums.terms(0, 0).hsic(), sums.terms(1, 1).hsic())
     return value if unbiased else math.sqrt(max(0.0, value))
 
 
-def _distance_side(rows: Any, exponent: float) -> Side:
+def _distance_side(rows: Any, exponent: float) -> Sample:
     """Rows with a kernel whose centred matrix is that of ``Distance``.
 
     For dense rows -‖x - z‖^p / 2, which differs from it by ½‖x‖^p + ½‖z‖^p: centring removes that.
     """
     if sparse.issparse(rows):
-        return Side(Distance(exponent), rows, rows.shape[0])
+        return Sample(Distance(exponent), rows, rows.shape[0])
 
     def minus_half_distance(X: np.ndarray, Z: np.ndarray) -> np.ndarray:
         from scipy.spatial.distance import cdist
@@ -91,4 +90,4 @@ def _distance_side(rows: Any, exponent: float) -> Side:
         distances: np.ndarray = cdist(X, Z)
         return -0.5 * (distances if exponent == 1 else distances**exponent)
 
-    return Side(FromFunction(minus_half_distance), rows, rows.shape[0])
+    return Sample(FromFunction(minus_half_distance), rows, rows.shape[0])

@@ -9,8 +9,8 @@ import numpy as np
 from scipy import linalg
 
 from depmax._inputs import read_table, read_target
-from depmax.dependence.sides import read_side, require_equal_length
-from depmax.dependence.terms import require_samples
+from depmax.dependence._terms import require_samples
+from depmax.samples import read_sample, require_equal_length
 
 #: A part of a column that is independent of the columns before it, below this share of its
 #: length (times the number of columns), is rounding.
@@ -55,7 +55,7 @@ def gaussian_mutual_information(X: Any, Y: Any) -> float:
     >>> round(gaussian_mutual_information(x, y), 3)  # in the population ½ log 2 = 0.347
     0.354
     """
-    inputs = read_side(X, "linear").centred_coordinates()
+    inputs = read_sample(X, "linear").centred_coordinates()
     targets = read_target(Y).vectors
     require_equal_length(len(inputs), len(targets))
     m = len(inputs)

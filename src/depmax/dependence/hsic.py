@@ -6,10 +6,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from depmax.dependence.sides import Side, read_pair
-from depmax.dependence.sums import terms
-from depmax.dependence.terms import MINIMUM, require_samples
+from depmax.dependence._terms import MINIMUM, require_samples, terms
+from depmax.dependence.resolve import read_pair
 from depmax.kernels import KernelLike
+from depmax.samples import Sample
 
 
 def hsic(
@@ -65,7 +65,7 @@ def hsic(
     return _block_average(x, y, unbiased, block_size)
 
 
-def _block_average(x: Side, y: Side, unbiased: bool, block_size: int) -> float:
+def _block_average(x: Sample, y: Sample, unbiased: bool, block_size: int) -> float:
     """Mean of HSIC over random disjoint blocks of rows."""
     if block_size < MINIMUM[unbiased]:
         raise ValueError(f"block_size must be at least {MINIMUM[unbiased]}, got {block_size}.")

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from depmax._inputs import read_table
-from depmax.rows import chunk_rows, slices
+from depmax.samples import chunk_rows, slices
 
 #: Rows whose neighbours the likelihood uses; of more, a sample with a fixed seed.
 LIKELIHOOD_ROWS = 20_000

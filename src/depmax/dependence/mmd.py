@@ -11,10 +11,9 @@ from scipy import sparse
 from depmax._inputs import Table, read_objects, read_table
 from depmax.dependence import sums
 from depmax.dependence.resolve import maximizer
-from depmax.dependence.sides import Side, read_target_side
 from depmax.kernels import KernelLike, as_kernel
 from depmax.kernels.mixed import join_categories
-from depmax.rows import chunk_rows, slices
+from depmax.samples import Sample, chunk_rows, read_target_sample, slices
 
 
 def mmd(X: Any, Z: Any, *, kernel: KernelLike = "gaussian", unbiased: bool = True) -> float:
@@ -72,7 +71,7 @@ def mmd(X: Any, Z: Any, *, kernel: KernelLike = "gaussian", unbiased: bool = Tru
     return value if unbiased else max(0.0, value)
 
 
-def _from_coordinates(side: Side, n_x: int, unbiased: bool) -> float:
+def _from_coordinates(side: Sample, n_x: int, unbiased: bool) -> float:
     """‖μ_x - μ_z‖², less the variances of the two means if unbiased."""
     samples = slice(0, n_x), slice(n_x, side.n_samples)
     (mean_x, spread_x), (mean_z, spread_z) = (_mean_and_spread(side, rows) for rows in samples)
@@ -80,7 +79,7 @@ def _from_coordinates(side: Side, n_x: int, unbiased: bool) -> float:
     return value - spread_x - spread_z if unbiased else value
 
 
-def _mean_and_spread(side: Side, rows: slice) -> tuple[np.ndarray, float]:
+def _mean_and_spread(side: Sample, rows: slice) -> tuple[np.ndarray, float]:
     """Mean μ of the coordinates and the estimated E‖φ - μ‖²/n, the variance of that mean."""
     n_rows = rows.stop - rows.start
     blocks = [
@@ -92,7 +91,7 @@ def _mean_and_spread(side: Side, rows: slice) -> tuple[np.ndarray, float]:
     return mean, squares / (n_rows * (n_rows - 1))
 
 
-def _block_sums(side: Side, n_x: int, unbiased: bool) -> tuple[float, float, float]:
+def _block_sums(side: Sample, n_x: int, unbiased: bool) -> tuple[float, float, float]:
     """Sum the kernel within X, within Z and between them, over tiles."""
     member = np.zeros((side.n_samples, 2))
     member[:n_x, 0] = 1.0
@@ -107,7 +106,7 @@ def _block_sums(side: Side, n_x: int, unbiased: bool) -> tuple[float, float, flo
     return float(total[0, 0]), float(total[1, 1]), float(total[0, 1])
 
 
-def _stack(X: Any, Z: Any, kernel: KernelLike) -> tuple[Side, int]:
+def _stack(X: Any, Z: Any, kernel: KernelLike) -> tuple[Sample, int]:
     """Both samples as one side, the kernel resolved on all of their rows; and the length of X."""
     if isinstance(kernel, str) and kernel == "precomputed":
         raise ValueError(
@@ -129,8 +128,8 @@ def _stack(X: Any, Z: Any, kernel: KernelLike) -> tuple[Side, int]:
             f"mmd needs at least 2 rows in each sample, got {n_x} in X and {n_z} in Z."
         )
     rows = _concatenate(values)
-    membership = read_target_side(np.repeat([0, 1], [n_x, n_z]), "class_balanced")
-    return Side(recipe.resolve(rows, maximizer(membership)), rows, n_x + n_z), n_x
+    membership = read_target_sample(np.repeat([0, 1], [n_x, n_z]), "class_balanced")
+    return Sample(recipe.resolve(rows, maximizer(membership)), rows, n_x + n_z), n_x
 
 
 def _read_alike(X: Any, Z: Any) -> tuple[Table, Table]:

@@ -11,11 +11,9 @@ from scipy import sparse
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from depmax._inputs import Target, read_table, read_target
-from depmax.dependence.constant import is_constant
-from depmax.dependence.sides import Side, read_side, require_equal_length
-from depmax.dependence.sums import terms
-from depmax.dependence.terms import require_samples
+from depmax.dependence._terms import is_constant, require_samples, terms
 from depmax.kernels import Delta, Gaussian
+from depmax.samples import Sample, read_sample, require_equal_length
 
 
 def quadratic_mutual_information(
@@ -88,7 +86,7 @@ def quadratic_mutual_information(
 class _Windows:
     """Overlaps of Parzen windows: a kernel with k(x, x) = 1, and the logarithm of its true peak."""
 
-    side: Side
+    side: Sample
     log_peak: float
 
 
@@ -96,17 +94,17 @@ def _input_windows(X: Any, bandwidth: float | None) -> _Windows:
     table = read_table(X)
     numeric = [c for c in range(table.values.shape[1]) if c not in table.categories]
     width = _width(table.values[:, numeric], bandwidth, "bandwidth")
-    side = read_side(X, Gaussian(width * math.sqrt(2)))
+    side = read_sample(X, Gaussian(width * math.sqrt(2)))
     return _Windows(side, _log_peak(width, len(numeric)))
 
 
 def _target_windows(target: Target, bandwidth: float | None) -> _Windows:
     if bandwidth is None and target.kind in ("classes", "multilabel"):
         labels = _combinations(target)
-        return _Windows(Side(Delta().resolve(labels), labels, len(labels)), 0.0)
+        return _Windows(Sample(Delta().resolve(labels), labels, len(labels)), 0.0)
     vectors = target.vectors
     width = _width(vectors, bandwidth, "target_bandwidth")
-    side = Side(Gaussian(width * math.sqrt(2)), vectors, len(vectors))
+    side = Sample(Gaussian(width * math.sqrt(2)), vectors, len(vectors))
     return _Windows(side, _log_peak(width, vectors.shape[1]))
 
 

@@ -7,16 +7,16 @@ from typing import Any, Literal
 
 import numpy as np
 
-from depmax.dependence.sides import Side, read_side, read_target_side
-from depmax.dependence.sums import terms
+from depmax.dependence._terms import terms
 from depmax.kernels import KernelLike
 from depmax.kernels.base import Choose, Kernel
+from depmax.samples import Sample, read_sample, read_target_sample
 
 #: Rows that ``bandwidth="maximize"`` compares candidates on; more are sampled with a fixed seed.
 MAXIMIZE_ROWS = 1000
 
 
-def maximizer(y: Side) -> Choose:
+def maximizer(y: Sample) -> Choose:
     """Choice of the candidate whose unbiased HSIC with the target is largest."""
 
     def choose(candidates: Sequence[Kernel], X: Any) -> Kernel:
@@ -25,7 +25,7 @@ def maximizer(y: Side) -> Choose:
             rows = np.random.default_rng(0).choice(y.n_samples, MAXIMIZE_ROWS, replace=False)
         target = y.take(rows)
         values = [
-            terms(Side(kernel, X[rows], len(rows)), target, unbiased=True).hsic()
+            terms(Sample(kernel, X[rows], len(rows)), target, unbiased=True).hsic()
             for kernel in candidates
         ]
         return candidates[int(np.argmax(values))]
@@ -62,5 +62,5 @@ def resolve(
     >>> resolve("gaussian", [[0.0], [1.0], [3.0]])
     Gaussian(bandwidth=2.0)
     """
-    choose = None if y is None else maximizer(read_target_side(y, target_kernel))
-    return read_side(X, kernel, choose=choose).kernel
+    choose = None if y is None else maximizer(read_target_sample(y, target_kernel))
+    return read_sample(X, kernel, choose=choose).kernel

@@ -11,14 +11,13 @@ from scipy import sparse
 from depmax._frames import library_of, make_frame
 from depmax._inputs import read_table
 from depmax._threads import map_threads, one_blas_thread
-from depmax.dependence.laplace_column import LaplaceColumn, TargetCoordinates
-from depmax.dependence.null import Spread, permutation_law, spread
+from depmax.dependence._nulls.laplace_column import LaplaceColumn, TargetCoordinates
+from depmax.dependence._nulls.law import Spread, permutation_law, spread
+from depmax.dependence._terms import require_samples, terms
 from depmax.dependence.resolve import maximizer
-from depmax.dependence.sides import Side, read_target_side, require_equal_length
-from depmax.dependence.sums import terms
-from depmax.dependence.terms import require_samples
 from depmax.kernels import Delta, KernelLike, Linear, as_kernel
 from depmax.kernels.base import Kernel
+from depmax.samples import Sample, read_target_sample, require_equal_length
 
 
 @dataclass(frozen=True)
@@ -107,7 +106,7 @@ def screen(
     [2, 1, 3]
     """
     table = read_table(X)
-    target_side = read_target_side(y, target_kernel)
+    target_side = read_target_sample(y, target_kernel)
     require_equal_length(table.n_samples, target_side.n_samples)
     require_samples(table.n_samples, unbiased=True)
     target = ScreeningTarget.of(target_side, tol)
@@ -136,13 +135,13 @@ def screen(
 class ScreeningTarget:
     """A target prepared once for all columns."""
 
-    side: Side  # coordinates of the target with the linear kernel
+    side: Sample  # coordinates of the target with the linear kernel
     coordinates: TargetCoordinates
     spread: Spread
     error: float
 
     @classmethod
-    def of(cls, side: Side, tol: float) -> ScreeningTarget:
+    def of(cls, side: Sample, tol: float) -> ScreeningTarget:
         """Coordinates of the target kernel, exact where it has them, else to ``tol``."""
         error = 0.0
         if side.is_narrow:
@@ -154,7 +153,7 @@ class ScreeningTarget:
             exact = factor.fit_transform(side.rows)
             error = float(factor.residual_ / max(side.diag().sum(), np.finfo(float).tiny))
         coordinates = TargetCoordinates.of(exact, tol=0.01 * tol)
-        linear = Side(Linear(), coordinates.psi, side.n_samples)
+        linear = Sample(Linear(), coordinates.psi, side.n_samples)
         return cls(linear, coordinates, spread(linear), error)
 
     def score(
@@ -165,7 +164,7 @@ class ScreeningTarget:
             return self._score_sorted(recipe, column, unbiased)
         rows = column[:, np.newaxis]
         kernel = recipe.resolve(rows, maximizer(self.side))
-        side = Side(kernel, rows, len(rows))
+        side = Sample(kernel, rows, len(rows))
         statistic = terms(side, self.side, unbiased=True).hsic()
         law = permutation_law(spread(side), self.spread, len(rows))
         value = statistic if unbiased else terms(side, self.side, unbiased=False).hsic()

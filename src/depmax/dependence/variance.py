@@ -9,13 +9,11 @@ from typing import Any, Literal
 import numpy as np
 from scipy import special
 
-from depmax.dependence.null import permutation_law, spread
-from depmax.dependence.pilot import steady
-from depmax.dependence.sides import Side, read_pair
-from depmax.dependence.sums import TILE, TileSums, self_and_cross_terms, terms
-from depmax.dependence.terms import require_samples
+from depmax.dependence._nulls.law import permutation_law, spread
+from depmax.dependence._terms import TILE, TileSums, require_samples, self_and_cross_terms, terms
+from depmax.dependence.resolve import read_pair
 from depmax.kernels import KernelLike
-from depmax.rows import slices
+from depmax.samples import Sample, slices
 
 
 @dataclass(frozen=True)
@@ -158,7 +156,7 @@ def samples_needed(
     return max(4, math.ceil(root**2))
 
 
-def _read(X: Any, Y: Any, kernel: KernelLike, target_kernel: KernelLike) -> tuple[Side, Side]:
+def _read(X: Any, Y: Any, kernel: KernelLike, target_kernel: KernelLike) -> tuple[Sample, Sample]:
     x, y = read_pair(X, Y, kernel, target_kernel)
     require_samples(x.n_samples, unbiased=True)
     return x, y
@@ -169,7 +167,7 @@ def _require_share(value: float, name: str) -> None:
         raise ValueError(f"{name} must lie between 0 and 1, got {value}.")
 
 
-def _variance(x: Side, y: Side) -> float:
+def _variance(x: Sample, y: Sample) -> float:
     """(16/m)(R - HSIC₁²) with R the mean square of the first projections of the U-statistic."""
     m = x.n_samples
     shares = shares_of_rows(x, y)
@@ -180,15 +178,15 @@ def _variance(x: Side, y: Side) -> float:
     return max(0.0, 16.0 / m * float(np.mean(projections**2) - estimate**2))
 
 
-def shares_of_rows(x: Side, y: Side) -> np.ndarray:
+def shares_of_rows(x: Sample, y: Sample) -> np.ndarray:
     """(Ã ∘ B̃)1 of the U-centred kernel matrices: what each row contributes to m(m-3) HSIC₁."""
     return _coordinate_shares(x, y) if x.is_narrow and y.is_narrow else _tile_shares(x, y)
 
 
-def _tile_shares(x: Side, y: Side) -> np.ndarray:
+def _tile_shares(x: Sample, y: Sample) -> np.ndarray:
     """(Ã ∘ B̃)1 in two visits to the tiles: row sums first, then the centred products."""
     m = x.n_samples
-    x, y = steady(x), steady(y)
+    x, y = x.near_origin(), y.near_origin()
     sums = TileSums.of(x, y, zero_diagonal=True).row_sums
     means = sums / (m - 2)  # u with Ã_ij = K_ij - u_i - u_j + c
     constants = sums.sum(axis=1) / ((m - 1) * (m - 2))
@@ -206,7 +204,7 @@ def _tile_shares(x: Side, y: Side) -> np.ndarray:
     return shares
 
 
-def _coordinate_shares(x: Side, y: Side) -> np.ndarray:
+def _coordinate_shares(x: Sample, y: Sample) -> np.ndarray:
     """(Ã ∘ B̃)1 from centred coordinates, for which K̃1 = -diag K."""
     phi, psi = x.centred_coordinates(), y.centred_coordinates()
     m = len(phi)

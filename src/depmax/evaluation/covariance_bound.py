@@ -10,9 +10,8 @@ import numpy as np
 from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted
 
-from depmax.dependence.sides import require_equal_length
 from depmax.extraction.deflation import coded_target
-from depmax.extraction.reading import is_precomputed, read_rows
+from depmax.samples import is_precomputed, read_rows, require_equal_length
 
 
 @dataclass(frozen=True)

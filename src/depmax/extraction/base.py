@@ -18,27 +18,30 @@ from depmax._frames import make_frame
 from depmax._inputs import read_target
 from depmax._threads import small_problems
 from depmax.dependence.resolve import maximizer
-from depmax.dependence.sides import Side, read_target_side, require_equal_length
 from depmax.extraction.coordinates import Coordinates, FeatureCoordinates, coordinates_of
 from depmax.extraction.how_many import by_prediction, most_components, take_rows
-from depmax.extraction.labels import Labels
 from depmax.extraction.loadings import coordinate_names, loadings
 from depmax.extraction.points import points_of
 from depmax.extraction.projection import Projection
-from depmax.extraction.reading import (
-    Training,
-    abilities_of,
-    is_precomputed,
-    is_source,
-    precision,
-    read_rows,
-    read_training,
-)
 from depmax.extraction.wanted import AtMost, Possible, Wanted, most_possible, read_wanted
 from depmax.kernels import Capabilities, KernelLike, Precomputed
 from depmax.kernels.base import Choose
 from depmax.pencils import Basis, Directions, Gram, Space, signs
-from depmax.rows import chunk_rows, slices
+from depmax.samples import (
+    Labels,
+    Sample,
+    Training,
+    abilities_of,
+    chunk_rows,
+    is_precomputed,
+    is_source,
+    precision,
+    read_rows,
+    read_target_sample,
+    read_training,
+    require_equal_length,
+    slices,
+)
 
 #: Up to so many coordinates, threads of BLAS cost an eigenproblem more than they gain.
 FEW = 256
@@ -228,7 +231,7 @@ class DependenceExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         """Directions in the coordinates of ``space``; at most ``n_components``, at least one.
 
         The directions of fewer components must be the first of those of more. ``target`` is what
-        ``_prepare`` made: the ``Side`` of the target, or None.
+        ``_prepare`` made: the ``Sample`` of the target, or None.
         """
         raise NotImplementedError
 
@@ -241,9 +244,9 @@ class DependenceExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
     def _read_target(self, y: Any) -> Any:
         """The target as this method sees it: by default as ``target_kernel`` does."""
-        return read_target_side(y, self.target_kernel)
+        return read_target_sample(y, self.target_kernel)
 
-    def _prepare(self, side: Side, labels: Labels | None) -> Any:
+    def _prepare(self, side: Sample, labels: Labels | None) -> Any:
         """What ``_extract`` and ``_span`` are told about the target."""
         return None if labels is None else labels.side
 
@@ -257,7 +260,7 @@ class DependenceExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         """Whether rows without a label stay among the training rows."""
         return False
 
-    def _carriers(self, side: Side, target: Any) -> int:
+    def _carriers(self, side: Sample, target: Any) -> int:
         """Number of components that may carry dependence, of which a share may be asked for."""
         return most_possible(side)
 
@@ -304,7 +307,9 @@ class DependenceExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             directions = self._keep(coordinates, found)
         return Fitted(lambda: space.features(directions), training.dtype, complete)
 
-    def _side(self, training: Training, labels: Labels | None) -> tuple[Side, Labels | None, bool]:
+    def _side(
+        self, training: Training, labels: Labels | None
+    ) -> tuple[Sample, Labels | None, bool]:
         """Training rows with the kernel resolved on them; whether these are all rows."""
         rows, known, complete = training.rows, None, True
         if labels is not None and labels.labelled is not None:
@@ -314,7 +319,7 @@ class DependenceExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
                 labels = Labels(labels.side)
         choose = None if labels is None else _chooser(labels.side, known)
         kernel = training.recipe.resolve(rows, choose)
-        return Side(kernel, rows, int(rows.shape[0])), labels, complete
+        return Sample(kernel, rows, int(rows.shape[0])), labels, complete
 
     def _find(self, space: Space, target: Any, count: int, *, asked: bool) -> Directions:
         """Directions; a number that nobody asked for need not be reached."""
@@ -331,7 +336,7 @@ class DependenceExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             warnings.simplefilter("ignore", ConvergenceWarning)
             return self._extract(space, target, min(count, space.dimension))
 
-    def _choose_count(self, X: Any, y: Any, side: Side) -> int:
+    def _choose_count(self, X: Any, y: Any, side: Sample) -> int:
         """Number of components for ``n_components="auto"``."""
         if is_source(X):
             raise ValueError(
@@ -375,7 +380,7 @@ class DependenceExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         return abilities_of(self.kernel)
 
 
-def _chooser(target: Side, known: np.ndarray | None) -> Choose:
+def _chooser(target: Sample, known: np.ndarray | None) -> Choose:
     """Choice of a bandwidth by the target, on the rows that have one."""
     choose = maximizer(target)
     if known is None:

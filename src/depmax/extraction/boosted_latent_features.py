@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-from depmax.dependence.sides import Side
 from depmax.extraction.deflation import (
     LOSSES,
     CodedTarget,
@@ -15,6 +14,7 @@ from depmax.extraction.deflation import (
     images_of,
 )
 from depmax.kernels import KernelLike
+from depmax.samples import Sample
 
 
 class BoostedLatentFeatures(DeflationExtractor):
@@ -81,7 +81,7 @@ class BoostedLatentFeatures(DeflationExtractor):
         self.loss = loss
         self.kernel = kernel
 
-    def _features(self, side: Side, target: CodedTarget | None, n_components: int) -> Extracted:
+    def _features(self, side: Sample, target: CodedTarget | None, n_components: int) -> Extracted:
         assert target is not None
         loss = LOSSES[self.loss]
         values = target.values

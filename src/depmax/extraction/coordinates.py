@@ -11,11 +11,11 @@ from scipy import linalg, sparse
 from sklearn.utils.extmath import safe_sparse_dot
 
 from depmax._threads import blas_threads_for_parts, thread_pool
-from depmax.dependence.sides import Side
 from depmax.extraction.projection import FeatureProjection, Projection, SampleProjection
 from depmax.extraction.tiles import Tiles, kernel_tile, matrix_tile, radial_tile
 from depmax.maps._spectrum import require_semidefinite
 from depmax.pencils import Basis, Gram, Space, complete_axes
+from depmax.samples import Sample
 
 #: Up to so many samples their whole span is used, by an eigenproblem of that size.
 EXACT_ROWS = 400
@@ -57,11 +57,11 @@ class FeatureCoordinates(Coordinates, Protocol):
 class MapCoordinates:
     """The exact features of the kernel, no more than there are samples."""
 
-    side: Side
+    side: Sample
     space: Space
 
     @classmethod
-    def of(cls, side: Side) -> MapCoordinates:
+    def of(cls, side: Sample) -> MapCoordinates:
         """Coordinates of a side whose kernel has features."""
         width = side.n_coordinates or 0
         return cls(side, Space(side.coordinates, side.n_samples, width, concurrent=side.is_array))
@@ -92,14 +92,14 @@ class WideCoordinates:
     rows cost more. They stand for directions of no variance, and are made only when used.
     """
 
-    side: Side
+    side: Sample
     space: Space
     phi: Any  # features of the samples, dense and centred or sparse, shape (m, D)
     mean: np.ndarray  # mean of the features, shape (D,)
     dual: np.ndarray  # UΛ^(-1/2), shape (m, rank)
 
     @classmethod
-    def of(cls, side: Side, grow: Grow | None) -> WideCoordinates:
+    def of(cls, side: Sample, grow: Grow | None) -> WideCoordinates:
         """Coordinates of a grown basis, or the eigenvectors of the centred K̄ = UΛUᵀ."""
         phi = side.coordinates(slice(None))
         mean = np.asarray(phi.mean(axis=0), dtype=np.float64).ravel()
@@ -146,14 +146,14 @@ class WideCoordinates:
 class GramCoordinates:
     """Coordinates in the span of the samples, for kernels without features."""
 
-    side: Side
+    side: Sample
     space: Space
     mean: np.ndarray  # mean of each column of K, shape (m,)
     dual: np.ndarray  # UΛ^(-1/2), shape (m, s)
     precomputed: bool
 
     @classmethod
-    def of(cls, side: Side, grow: Grow | None, *, precomputed: bool) -> GramCoordinates:
+    def of(cls, side: Sample, grow: Grow | None, *, precomputed: bool) -> GramCoordinates:
         """Coordinates of a grown basis, or the eigenvectors of the centred kernel matrix."""
         basis = grown(side.n_samples, lambda: tiles_of(side), grow)
         if basis is not None:
@@ -178,7 +178,7 @@ class GramCoordinates:
 
 
 def coordinates_of(
-    side: Side, grow: Grow | None = None, *, precomputed: bool = False
+    side: Sample, grow: Grow | None = None, *, precomputed: bool = False
 ) -> Coordinates:
     """Coordinates of the smaller dimension: features where they are few, else samples.
 
@@ -205,7 +205,7 @@ def grown(n_samples: int, tiles: Callable[[], Tiles], grow: Grow | None) -> Basi
         return grow(Gram(found.tile, n_samples, found.dtype, found.likely, run))
 
 
-def tiles_of(side: Side) -> Tiles:
+def tiles_of(side: Sample) -> Tiles:
     """Kernel values in slices, in the precision that suits them, and a guess.
 
     Stationary kernels have values of one size, and many of them are stored in single precision;

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from depmax.dependence.sides import Side
-from depmax.dependence.terms import require_samples
-from depmax.extraction.labels import Labels
+from depmax.dependence._terms import require_samples
 from depmax.extraction.points import points_of
 from depmax.extraction.target import target_factor
 from depmax.pencils import Directions, Form, Space, hsic_form
 from depmax.pencils.graphs import Graph
+from depmax.samples import Labels, Sample
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,7 @@ class Criterion:
         return Directions(found.vectors, reached)
 
 
-def hsic_criterion(target: Side, *, unbiased: bool) -> Criterion:
+def hsic_criterion(target: Sample, *, unbiased: bool) -> Criterion:
     """HSIC with a target that is known for all samples."""
     require_samples(target.n_samples, unbiased)
     form = hsic_form(target_factor(target), unbiased=unbiased)
@@ -59,7 +58,7 @@ def hsic_criterion(target: Side, *, unbiased: bool) -> Criterion:
 
 
 def smooth_criterion(
-    side: Side, labels: Labels, *, unbiased: bool, beta: float, graph: Graph
+    side: Sample, labels: Labels, *, unbiased: bool, beta: float, graph: Graph
 ) -> Criterion:
     """HSIC on the labelled samples, and smoothness over a graph of all samples.
 

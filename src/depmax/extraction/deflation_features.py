@@ -6,7 +6,6 @@ from typing import Literal
 
 import numpy as np
 
-from depmax.dependence.sides import Side
 from depmax.extraction.deflation import (
     LOSSES,
     CodedTarget,
@@ -23,6 +22,7 @@ from depmax.extraction.deflation import (
 )
 from depmax.extraction.deflation.steps import Scale
 from depmax.kernels import KernelLike
+from depmax.samples import Sample
 
 _NAMED: dict[str, tuple[Criterion, Scale]] = {
     "pca": (pca, "direction"),
@@ -122,7 +122,7 @@ class DeflationFeatures(DeflationExtractor):
         """Variance needs no target, and whether a callable does is its own affair."""
         return isinstance(self.criterion, str) and self.criterion != "pca"
 
-    def _features(self, side: Side, target: CodedTarget | None, n_components: int) -> Extracted:
+    def _features(self, side: Sample, target: CodedTarget | None, n_components: int) -> Extracted:
         center = bool(self.center)
         images = images_of(side, center=center, precomputed=self._precomputed, dual=self.dual)
         criterion, scale, values = self._chosen(target)

@@ -8,9 +8,8 @@ import numpy as np
 
 from depmax._inputs import Target, read_target
 from depmax._inputs.target import MAX_INTEGER_CLASSES
-from depmax.dependence.sides import Side
-from depmax.extraction.labels import Labels
 from depmax.kernels import Columns, Delta, Linear
+from depmax.samples import Labels, Sample
 
 _ONE_CLASS = (
     "y of {} has one class or value only: nothing can depend on a constant. At least two classes "
@@ -46,18 +45,18 @@ def groups_of(target: Target, n_slices: int) -> list[np.ndarray]:
     return [sliced(column, n_slices) for column in columns]
 
 
-def side_of_groups(groups: list[np.ndarray]) -> Side:
+def side_of_groups(groups: list[np.ndarray]) -> Sample:
     """Groupings under the balanced delta kernel, that of the scatter between groups.
 
     Several groupings are added.
     """
     if len(groups) == 1:
         labels = groups[0]
-        return Side(Delta(weights="balanced").resolve(labels), labels, len(labels))
+        return Sample(Delta(weights="balanced").resolve(labels), labels, len(labels))
     codes = np.column_stack(groups).astype(np.float64)
     parts = [(f"y{column}", Delta(weights="balanced"), column) for column in range(len(groups))]
     kernel = Columns(parts, combine="add")
-    return Side(kernel.resolve(codes), codes, len(codes))
+    return Sample(kernel.resolve(codes), codes, len(codes))
 
 
 def outputs_of(target: Target) -> np.ndarray:
@@ -77,7 +76,7 @@ def outputs_of(target: Target) -> np.ndarray:
     return centred / spread
 
 
-def side_of_outputs(target: Target, name: str) -> Side:
+def side_of_outputs(target: Target, name: str) -> Sample:
     """Outputs under the linear kernel."""
     outputs = outputs_of(target)
     if not outputs.any():
@@ -85,7 +84,7 @@ def side_of_outputs(target: Target, name: str) -> Side:
             f"y of {name} is constant (one class or value in all {len(outputs)} rows): nothing can "
             "depend on it."
         )
-    return Side(Linear(), outputs, len(outputs))
+    return Sample(Linear(), outputs, len(outputs))
 
 
 def require_groups(groups: list[np.ndarray], name: str) -> None:

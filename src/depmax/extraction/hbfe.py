@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from depmax.dependence.sides import Side
 from depmax.extraction.criterion import Criterion
 from depmax.extraction.semi_supervised import SemiSupervisedExtractor
 from depmax.kernels import KernelLike
@@ -18,6 +17,7 @@ from depmax.pencils import (
     span_of_dependence,
 )
 from depmax.pencils.graphs import Graph
+from depmax.samples import Sample
 
 
 class HBFE(SemiSupervisedExtractor):
@@ -133,7 +133,7 @@ class HBFE(SemiSupervisedExtractor):
             return completed(basis, n_components)
         return basis if basis.size == n_components else None
 
-    def _carriers(self, side: Side, target: Criterion) -> int:
+    def _carriers(self, side: Sample, target: Criterion) -> int:
         return int(target.form.factor.shape[1])
 
     def _check_parameters(self) -> None:

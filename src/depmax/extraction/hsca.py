@@ -9,7 +9,6 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from depmax.dependence.sides import Side
 from depmax.extraction.criterion import Criterion
 from depmax.extraction.semi_supervised import SemiSupervisedExtractor
 from depmax.extraction.target import target_factor
@@ -28,6 +27,7 @@ from depmax.pencils import (
     squared_part,
 )
 from depmax.pencils.graphs import Graph
+from depmax.samples import Sample
 
 
 class HSCA(SemiSupervisedExtractor):
@@ -195,13 +195,13 @@ class HSCA(SemiSupervisedExtractor):
                 basis.append(self._feature_factor(space.features(vectors)))
         return basis
 
-    def _carriers(self, side: Side, target: Criterion) -> int:
+    def _carriers(self, side: Sample, target: Criterion) -> int:
         return int(target.form.factor.shape[1])
 
     def _feature_factor(self, features: np.ndarray) -> np.ndarray:
         """Ψ_f of the features so far, columns of mean zero."""
         kernel = as_kernel(self.feature_kernel).resolve(features)
-        return target_factor(Side(kernel, features, features.shape[0]))
+        return target_factor(Sample(kernel, features, features.shape[0]))
 
     def _warn_if_fewer(self, found: Directions, n_components: int) -> None:
         count = found.vectors.shape[1]

@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from depmax._inputs import Target, read_target
 from depmax._threads import one_blas_thread
-from depmax.dependence.sides import Side, require_equal_length
 from depmax.extraction._unmixing import (
     Likelihood,
     NaturalGradient,
@@ -27,9 +26,9 @@ from depmax.extraction._unmixing import (
 from depmax.extraction._unmixing.sources import NAMES
 from depmax.extraction.base import DependenceExtractor
 from depmax.extraction.coordinates import Coordinates
-from depmax.extraction.reading import precision, read_rows
 from depmax.kernels import Delta, Linear
 from depmax.pencils import Directions, Space
+from depmax.samples import Sample, precision, read_rows, require_equal_length
 
 _SOLVERS = {"quasi-newton": QuasiNewton, "natural-gradient": NaturalGradient}
 
@@ -133,7 +132,7 @@ class ICAFX(DependenceExtractor):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _read_target(self, y: Any) -> Side:
+    def _read_target(self, y: Any) -> Sample:
         """Numbers as they are, classes as indicators."""
         target = read_target(y)
         _require_two_values(target)
@@ -142,10 +141,10 @@ class ICAFX(DependenceExtractor):
         if target.kind == "classes":
             self.classes_ = target.classes
             weights = dict.fromkeys(self.classes_.tolist(), 1.0)
-            return Side(Delta(weights), target.labels, target.n_samples)
-        return Side(Linear(), target.vectors, target.n_samples)
+            return Sample(Delta(weights), target.labels, target.n_samples)
+        return Sample(Linear(), target.vectors, target.n_samples)
 
-    def _extract(self, space: Space, target: Side | None, n_components: int) -> Directions:
+    def _extract(self, space: Space, target: Sample | None, n_components: int) -> Directions:
         assert target is not None
         codes = target.centred_coordinates()
         with one_blas_thread(self.n_jobs):

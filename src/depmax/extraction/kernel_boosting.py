@@ -8,12 +8,11 @@ from typing import Any, Literal
 import numpy as np
 from scipy import linalg, special
 
-from depmax.dependence.sides import Side
 from depmax.extraction.coordinates import coordinates_of
 from depmax.extraction.deflation import CodedTarget, DeflationExtractor, Extracted
 from depmax.kernels import KernelLike
 from depmax.pencils import leading
-from depmax.rows import chunk_rows, slices
+from depmax.samples import Sample, chunk_rows, slices
 
 #: Pairs that a feature gets wrong count at least this share, so that its weight is finite.
 SMALLEST = 1e-10
@@ -85,7 +84,7 @@ class KernelBoosting(DeflationExtractor):
         self.loss = loss
         self.kernel = kernel
 
-    def _features(self, side: Side, target: CodedTarget | None, n_components: int) -> Extracted:
+    def _features(self, side: Sample, target: CodedTarget | None, n_components: int) -> Extracted:
         assert target is not None
         coordinates = coordinates_of(side, precomputed=self._precomputed)
         phi = coordinates.space.centred()
@@ -108,7 +107,7 @@ class KernelBoosting(DeflationExtractor):
         directions = np.array(vectors).T if vectors else np.empty((phi.shape[1], 0))
         return Extracted(coordinates.project(directions), found)
 
-    def _keep_views(self, side: Side, found: Extracted, target: CodedTarget | None) -> None:
+    def _keep_views(self, side: Sample, found: Extracted, target: CodedTarget | None) -> None:
         """As for orthogonal features, with the loadings of features that are not."""
         super()._keep_views(side, found, target)
         if hasattr(self, "loadings_"):

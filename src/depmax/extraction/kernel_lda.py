@@ -7,9 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from depmax.dependence.sides import Side
 from depmax.extraction.groups import class_labels
-from depmax.extraction.labels import Labels
 from depmax.extraction.points import points_of
 from depmax.extraction.semi_supervised import SemiSupervisedExtractor
 from depmax.extraction.sphering import Alpha, check_alpha, choose_alpha, sphere_of, unit_variance
@@ -17,6 +15,7 @@ from depmax.extraction.target import target_factor
 from depmax.kernels import KernelLike
 from depmax.pencils import Directions, Form, Space, Sphere
 from depmax.pencils.graphs import Graph, Laplacian, as_graph
+from depmax.samples import Labels, Sample
 
 
 @dataclass(frozen=True)
@@ -133,7 +132,7 @@ class KernelLDA(SemiSupervisedExtractor):
         self.n_unlabeled_ = labels.n_unlabeled
         return labels
 
-    def _prepare(self, side: Side, labels: Labels | None) -> Discriminant:  # type: ignore[override]
+    def _prepare(self, side: Sample, labels: Labels | None) -> Discriminant:  # type: ignore[override]
         assert labels is not None
         labelled = np.ones(side.n_samples, dtype=bool)
         if labels.labelled is not None:
@@ -159,7 +158,7 @@ class KernelLDA(SemiSupervisedExtractor):
         reached = np.divide(between, varies, out=np.zeros_like(between), where=varies > 1e-12)
         return Directions(vectors, reached)
 
-    def _carriers(self, side: Side, target: Discriminant) -> int:
+    def _carriers(self, side: Sample, target: Discriminant) -> int:
         return int(target.factor.shape[1]) - 1
 
     def _check_parameters(self) -> None:

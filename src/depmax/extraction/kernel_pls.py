@@ -10,7 +10,6 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from depmax._inputs import require_finite_rows
-from depmax.dependence.sides import Side
 from depmax.extraction.deflation import (
     CodedTarget,
     DeflationExtractor,
@@ -21,6 +20,7 @@ from depmax.extraction.deflation import (
 )
 from depmax.extraction.deflation.narrow import is_narrow, pls_of_moments
 from depmax.kernels import KernelLike
+from depmax.samples import Sample
 
 
 class KernelPLS(RegressorMixin, DeflationExtractor):
@@ -124,7 +124,7 @@ class KernelPLS(RegressorMixin, DeflationExtractor):
     def _sums_show_gaps(self) -> bool:
         return self._is_linear
 
-    def _features(self, side: Side, target: CodedTarget | None, n_components: int) -> Extracted:
+    def _features(self, side: Sample, target: CodedTarget | None, n_components: int) -> Extracted:
         assert target is not None
         if is_narrow(side, n_components):
             refuse = partial(require_finite_rows, self, side.rows)

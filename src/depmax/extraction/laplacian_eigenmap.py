@@ -6,15 +6,14 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from depmax.dependence.sides import Side
 from depmax.extraction.base import DependenceExtractor
 from depmax.extraction.coordinates import Coordinates
-from depmax.extraction.labels import Labels
 from depmax.extraction.points import points_of
 from depmax.extraction.sphering import check_alpha
 from depmax.kernels import KernelLike
 from depmax.pencils import Directions, Space, Sphere, smoothest
 from depmax.pencils.graphs import Graph, Laplacian, as_graph
+from depmax.samples import Labels, Sample
 
 
 class LaplacianEigenmap(DependenceExtractor):
@@ -93,7 +92,7 @@ class LaplacianEigenmap(DependenceExtractor):
         self.graph = graph
         self.alpha = alpha
 
-    def _prepare(self, side: Side, labels: Labels | None) -> Laplacian:
+    def _prepare(self, side: Sample, labels: Labels | None) -> Laplacian:
         return as_graph(self.graph).laplacian(points_of(side))
 
     def _extract(self, space: Space, target: Laplacian, n_components: int) -> Directions:

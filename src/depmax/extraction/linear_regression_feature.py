@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from depmax._inputs import read_target
-from depmax.dependence.sides import Side
 from depmax.extraction.base import DependenceExtractor
 from depmax.extraction.groups import side_of_outputs
 from depmax.extraction.sphering import Alpha, check_alpha, sphere_of
 from depmax.extraction.target import target_factor
 from depmax.kernels import KernelLike
 from depmax.pencils import Directions, Form, Space
+from depmax.samples import Sample
 
 
 class LinearRegressionFeature(DependenceExtractor):
@@ -78,17 +78,17 @@ class LinearRegressionFeature(DependenceExtractor):
         self.estimator = estimator
         self.scoring = scoring
 
-    def _read_target(self, y: Any) -> Side:
+    def _read_target(self, y: Any) -> Sample:
         return side_of_outputs(read_target(y), "LinearRegressionFeature")
 
-    def _extract(self, space: Space, target: Side, n_components: int) -> Directions:
+    def _extract(self, space: Space, target: Sample, n_components: int) -> Directions:
         factor = target_factor(target)
         total = float((factor**2).mean(axis=0).sum())  # variance of all outputs
         cross = space.moments(Form(factor / space.n_samples)).cross
         found = sphere_of(self, space, 1).most_correlated(cross, n_components)
         return Directions(found.vectors, found.dependence / total)
 
-    def _carriers(self, side: Side, target: Side) -> int:
+    def _carriers(self, side: Sample, target: Sample) -> int:
         return int(target.n_coordinates or 1)
 
     def _check_parameters(self) -> None:

@@ -6,14 +6,13 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from depmax.dependence.sides import Side
 from depmax.extraction.base import DependenceExtractor
-from depmax.extraction.labels import Labels
 from depmax.extraction.points import points_of
 from depmax.extraction.sphering import Alpha, check_alpha, choose_alpha, unit_variance
 from depmax.kernels import KernelLike
 from depmax.pencils import Directions, Space, Sphere
 from depmax.pencils.graphs import Graph, Laplacian, as_graph
+from depmax.samples import Labels, Sample
 
 
 class LPP(DependenceExtractor):
@@ -90,7 +89,7 @@ class LPP(DependenceExtractor):
         self.graph = graph
         self.alpha = alpha
 
-    def _prepare(self, side: Side, labels: Labels | None) -> Laplacian:
+    def _prepare(self, side: Sample, labels: Labels | None) -> Laplacian:
         return as_graph(self.graph).laplacian(points_of(side))
 
     def _extract(self, space: Space, target: Laplacian, n_components: int) -> Directions:

@@ -7,13 +7,13 @@ from typing import Any, Literal
 import numpy as np
 
 from depmax._inputs import read_target
-from depmax.dependence.sides import Side
 from depmax.extraction.base import DependenceExtractor
 from depmax.extraction.groups import side_of_outputs
 from depmax.extraction.sphering import Alpha, check_alpha, sphere_of
 from depmax.extraction.target import target_factor
 from depmax.kernels import KernelLike
 from depmax.pencils import Directions, Form, Space, Sphere
+from depmax.samples import Sample
 
 
 class PHD(DependenceExtractor):
@@ -88,10 +88,10 @@ class PHD(DependenceExtractor):
         self.estimator = estimator
         self.scoring = scoring
 
-    def _read_target(self, y: Any) -> Side:
+    def _read_target(self, y: Any) -> Sample:
         return side_of_outputs(read_target(y), "PHD")
 
-    def _extract(self, space: Space, target: Side, n_components: int) -> Directions:
+    def _extract(self, space: Space, target: Sample, n_components: int) -> Directions:
         outputs = target_factor(target)
         sphere = sphere_of(self, space, 1)
         if self.residuals:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from depmax.dependence.sides import Side
 from depmax.pencils.graphs import KernelPoints, Points, VectorPoints
+from depmax.samples import Sample
 
 
-def points_of(side: Side) -> Points:
+def points_of(side: Sample) -> Points:
     """Points of the kernel's feature space: its features where it has them, else kernel values."""
     if side.kernel.has_features:
         return VectorPoints.of(side.coordinates(slice(None)))

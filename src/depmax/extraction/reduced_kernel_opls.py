@@ -9,12 +9,11 @@ import numpy as np
 from scipy import linalg
 from sklearn.utils import check_random_state
 
-from depmax.dependence.sides import Side
 from depmax.extraction.deflation import CodedTarget, DeflationExtractor, Extracted
 from depmax.extraction.projection import SampleProjection
 from depmax.kernels import KernelLike
 from depmax.pencils import leading
-from depmax.rows import chunk_rows, slices
+from depmax.samples import Sample, chunk_rows, slices
 
 #: Singular values below this, relative to the largest, belong to no direction.
 RANK = 1e-10
@@ -82,7 +81,7 @@ class ReducedKernelOPLS(DeflationExtractor):
         self.n_basis = n_basis
         self.random_state = random_state
 
-    def _features(self, side: Side, target: CodedTarget | None, n_components: int) -> Extracted:
+    def _features(self, side: Sample, target: CodedTarget | None, n_components: int) -> Extracted:
         assert target is not None
         self.basis_indices_ = self._drawn(side.n_samples)
         others = side.take(self.basis_indices_).rows

@@ -5,11 +5,10 @@ from __future__ import annotations
 from numbers import Real
 from typing import Any, Literal
 
-from depmax.dependence.sides import Side
 from depmax.extraction.base import DependenceExtractor
 from depmax.extraction.criterion import Criterion, hsic_criterion, smooth_criterion
-from depmax.extraction.labels import Labels, read_labels
 from depmax.pencils.graphs import as_graph
+from depmax.samples import Labels, Sample, read_labels
 
 
 class SemiSupervisedExtractor(DependenceExtractor):
@@ -32,7 +31,7 @@ class SemiSupervisedExtractor(DependenceExtractor):
     def _uses_unlabeled(self) -> bool:
         return bool(self.beta > 0)
 
-    def _prepare(self, side: Side, labels: Labels | None) -> Criterion:
+    def _prepare(self, side: Sample, labels: Labels | None) -> Criterion:
         assert labels is not None
         if self.beta == 0:
             return hsic_criterion(labels.side, unbiased=self.unbiased)

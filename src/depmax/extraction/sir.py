@@ -6,13 +6,13 @@ from numbers import Integral
 from typing import Any, Literal
 
 from depmax._inputs import read_target
-from depmax.dependence.sides import Side
 from depmax.extraction.base import DependenceExtractor
 from depmax.extraction.groups import groups_of, require_groups, side_of_groups
 from depmax.extraction.sphering import Alpha, check_alpha, sphere_of
 from depmax.extraction.target import target_factor
 from depmax.kernels import KernelLike
 from depmax.pencils import Directions, Form, Space
+from depmax.samples import Sample
 
 
 class SIR(DependenceExtractor):
@@ -89,17 +89,17 @@ class SIR(DependenceExtractor):
         self.estimator = estimator
         self.scoring = scoring
 
-    def _read_target(self, y: Any) -> Side:
+    def _read_target(self, y: Any) -> Sample:
         groups = groups_of(read_target(y), int(self.n_slices))
         require_groups(groups, "SIR")
         return side_of_groups(groups)
 
-    def _extract(self, space: Space, target: Side, n_components: int) -> Directions:
+    def _extract(self, space: Space, target: Sample, n_components: int) -> Directions:
         factor = target_factor(target)
         cross = space.moments(Form(factor / space.n_samples)).cross
         return sphere_of(self, space, factor.shape[1]).most_correlated(cross, n_components)
 
-    def _carriers(self, side: Side, target: Side) -> int:
+    def _carriers(self, side: Sample, target: Sample) -> int:
         return int(target.n_coordinates or 1)
 
     def _check_parameters(self) -> None:

@@ -8,13 +8,12 @@ from typing import Literal
 import numpy as np
 from scipy import linalg
 
-from depmax.dependence.sides import Side
 from depmax.extraction.deflation import CodedTarget, DeflationExtractor, Extracted
 from depmax.extraction.deflation.orthogonal import OrthogonalFeatures
 from depmax.extraction.deflation.steps import EXHAUSTED
 from depmax.kernels import KernelLike
 from depmax.pencils import leading
-from depmax.rows import chunk_rows, slices
+from depmax.samples import Sample, chunk_rows, slices
 
 #: Residuals that differ by less, relative to themselves, are equal.
 TIE = 1e-9
@@ -89,7 +88,7 @@ class SparseKernelPLS(DeflationExtractor):
         self.nu = nu
         self.heuristic = heuristic
 
-    def _features(self, side: Side, target: CodedTarget | None, n_components: int) -> Extracted:
+    def _features(self, side: Sample, target: CodedTarget | None, n_components: int) -> Extracted:
         assert target is not None
         m = side.n_samples
         count = max(1, round(float(self.nu) * m))
@@ -112,7 +111,7 @@ class SparseKernelPLS(DeflationExtractor):
         kernel = None if self._precomputed else side.kernel
         return Extracted.of_rows(kernel, side.rows[basis], weights[basis], found)
 
-    def _chosen(self, side: Side, left: np.ndarray, count: int) -> np.ndarray:
+    def _chosen(self, side: Sample, left: np.ndarray, count: int) -> np.ndarray:
         """Rows that the heuristic ranks first, sorted."""
         everything = np.arange(side.n_samples)
         if self.heuristic == "mi":
@@ -138,7 +137,7 @@ class SparseKernelPLS(DeflationExtractor):
 
 
 def _direction(
-    side: Side, rows: np.ndarray, left: np.ndarray
+    side: Sample, rows: np.ndarray, left: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, float]:
     """β on some rows, its image Kβ on all rows, and ‖u‖."""
     images = _products(side, rows, left)  # K[:, rows] Y_j[rows], shape (m, r)
@@ -149,7 +148,7 @@ def _direction(
 
 
 def _products(
-    side: Side, rows: np.ndarray, values: np.ndarray, *, of: np.ndarray | None = None
+    side: Sample, rows: np.ndarray, values: np.ndarray, *, of: np.ndarray | None = None
 ) -> np.ndarray:
     """K[of, rows] V of shape (len(of), r), all rows by default, a block of values at a time."""
     others = side.take(rows).rows

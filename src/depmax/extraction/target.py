@@ -5,16 +5,15 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg
 
-from depmax.dependence.sides import Side
 from depmax.maps._pivots import largest_residual, pivot_steps
-from depmax.maps._sample import Sample
 from depmax.maps._spectrum import require_positive, require_semidefinite
+from depmax.samples import Sample
 
 #: Trace of L - ΨΨᵀ, relative to that of L, at which pivots suffice: full precision for HSIC.
 PRECISION = 1e-12
 
 
-def target_factor(side: Side) -> np.ndarray:
+def target_factor(side: Sample) -> np.ndarray:
     """Ψ of shape (m, r) with ΨΨᵀ = HLH, up to rounding.
 
     The kernel's exact coordinates where it has them, no more than samples; otherwise a Cholesky

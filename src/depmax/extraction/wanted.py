@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from depmax.dependence.sides import Side
 from depmax.extraction.how_many import enough
+from depmax.samples import Sample
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Possible:
     """What the data allow, and what an extractor knows about the number of components."""
 
     owner: str  # name of the extractor
-    side: Side
+    side: Sample
     carriers: Callable[[], int]  # how many may carry dependence
     predicted: Callable[[], int]  # how many predict as well as the best number
 
@@ -133,13 +133,13 @@ def read_number(value: Any, owner: str) -> Exactly:
     return Exactly(int(value))
 
 
-def most_possible(side: Side) -> int:
+def most_possible(side: Sample) -> int:
     """Largest number of components that rows with a kernel can have."""
     width = side.n_coordinates
     return side.n_samples if width is None else min(width, side.n_samples)
 
 
-def require_possible(side: Side, count: int, owner: str) -> None:
+def require_possible(side: Sample, count: int, owner: str) -> None:
     """Refuse more components than rows or columns."""
     if count > side.n_samples:
         raise ValueError(

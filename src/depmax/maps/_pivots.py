@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from depmax.maps._sample import Sample
 from depmax.maps._spectrum import require_positive, require_semidefinite
+from depmax.samples import Sample
 
 #: A residual k(x, x) - ||φ(x)||² below so many roundings of k(x, x) is noise.
 NOISE = 100

@@ -11,8 +11,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from depmax._inputs import read_fit, read_new
 from depmax.kernels import Capabilities, KernelLike, Precomputed, as_kernel
 from depmax.kernels.mixed import join_categories
-from depmax.maps._sample import Sample, sample_of_matrix
-from depmax.rows import chunk_rows, slices
+from depmax.samples import Sample, chunk_rows, sample_of_matrix, slices
 
 
 class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):

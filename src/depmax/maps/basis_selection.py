@@ -12,7 +12,7 @@ from depmax.kernels import KernelLike
 from depmax.maps._gains import AllGains, SampledGains, weights
 from depmax.maps._pivot_map import PivotMap
 from depmax.maps._pivots import PartialFactor, PivotRule, pivot_steps
-from depmax.maps._sample import Sample
+from depmax.samples import Sample
 
 
 class BasisSelection(PivotMap):

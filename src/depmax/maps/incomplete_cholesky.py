@@ -9,7 +9,7 @@ import numpy as np
 from depmax.kernels import KernelLike
 from depmax.maps._pivot_map import PivotMap
 from depmax.maps._pivots import largest_residual, pivot_steps
-from depmax.maps._sample import Sample
+from depmax.samples import Sample
 
 
 class IncompleteCholesky(PivotMap):

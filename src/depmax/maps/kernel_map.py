@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 
 from depmax.kernels import KernelLike
-from depmax.maps._sample import Reference, Sample
 from depmax.maps._spectrum import leading_eigenpairs, signs
 from depmax.maps.base import FeatureMap
+from depmax.samples import Reference, Sample
 
 
 class KernelMap(FeatureMap):

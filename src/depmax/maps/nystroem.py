@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from depmax.kernels import KernelLike
-from depmax.maps._sample import Sample
 from depmax.maps._spectrum import leading_eigenpairs, signs
 from depmax.maps.base import FeatureMap
+from depmax.samples import Sample
 
 
 class NystroemMap(FeatureMap):

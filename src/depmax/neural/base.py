@@ -18,7 +18,7 @@ from depmax.neural.files import read_file, write_file
 from depmax.neural.inputs import Encoding, fit_encoding, read_encoded
 from depmax.neural.networks import check_network
 from depmax.neural.solvers import Training
-from depmax.rows import slices
+from depmax.samples import slices
 
 #: Rows of which outputs are computed at once.
 CHUNK = 8192

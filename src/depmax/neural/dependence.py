@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from sklearn.utils import check_random_state
 
-from depmax.dependence.terms import require_samples
+from depmax.dependence._terms import require_samples
 from depmax.neural.base import NeuralExtractor, _in_range
 from depmax.neural.devices import seeded
 from depmax.neural.networks import check_width

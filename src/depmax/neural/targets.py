@@ -8,10 +8,10 @@ from typing import Any, Literal
 import numpy as np
 
 from depmax._inputs import Target, read_target
-from depmax.dependence.sides import Side, kernel_of_target
 from depmax.kernels import KernelLike, as_kernel
 from depmax.kernels.base import Kernel
 from depmax.maps import IncompleteCholesky
+from depmax.samples import Sample, kernel_of_target
 
 #: Trace of L - ΨΨᵀ, relative to that of L, at which pivots suffice.
 PRECISION = 1e-6
@@ -50,10 +50,12 @@ def read_labelled(
     recipe = kernel_of_target(known) if auto else as_kernel(target_kernel)
     values = known.labels if recipe.capabilities.labels else known.vectors
     kernel = recipe.resolve(values)
-    return LabelledTarget(rows, _factor(Side(kernel, values, len(rows))), kernel, target.n_samples)
+    return LabelledTarget(
+        rows, _factor(Sample(kernel, values, len(rows))), kernel, target.n_samples
+    )
 
 
-def _factor(side: Side) -> np.ndarray:
+def _factor(side: Sample) -> np.ndarray:
     width = side.n_coordinates
     if width is not None and width <= side.n_samples:
         return side.centred_coordinates()

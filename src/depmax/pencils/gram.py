@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from depmax.rows import slices
+from depmax.samples import slices
 
 #: Rows of a strip.
 STRIP = 512

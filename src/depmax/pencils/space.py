@@ -13,7 +13,7 @@ from scipy import sparse
 from depmax._threads import blas_threads_for_parts, map_threads
 from depmax.pencils.form import Form, Operator
 from depmax.pencils.sums import Sums
-from depmax.rows import slices
+from depmax.samples import slices
 
 #: Numbers of one dense chunk: few enough for the caches, enough for BLAS.
 CHUNK = 2**18

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from depmax._threads import map_threads
-from depmax.dependence.sides import Side
+from depmax.samples import Sample
 from depmax.selection._column_kernels import ColumnKernels, Part
 from depmax.selection._pivoted_columns import PIVOT_TOLERANCE, pivoted_factors
 
@@ -95,7 +95,7 @@ class FactorDesign:
 
 
 def factor_design(
-    columns: ColumnKernels, target: Side, n_jobs: int | None = None
+    columns: ColumnKernels, target: Sample, n_jobs: int | None = None
 ) -> FactorDesign | None:
     """Design from factors, or None if a column's kernel matrix has no small rank."""
     psi = target_factor(target)
@@ -111,7 +111,7 @@ def factor_design(
     return FactorDesign(chunks, psi, columns.n_features, n_jobs)
 
 
-def target_factor(target: Side) -> np.ndarray:
+def target_factor(target: Sample) -> np.ndarray:
     """Ψ of shape (r, m) with ΨᵀΨ the centred target matrix of Frobenius norm one."""
     if target.is_narrow:
         psi = target.centred_coordinates()

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from depmax._threads import map_threads
-from depmax.dependence.sides import Side
+from depmax.samples import Sample
 from depmax.selection._column_kernels import ColumnKernels, Part
 from depmax.selection._pairs import Tile, tiles
 
@@ -29,7 +29,7 @@ class TileDesign:
     Parameters
     ----------
     columns : ColumnKernels
-    target : Side
+    target : Sample
     blocks : sequence of ndarray
         The samples of each block.
     n_jobs : int, optional
@@ -39,7 +39,7 @@ class TileDesign:
     def __init__(
         self,
         columns: ColumnKernels,
-        target: Side,
+        target: Sample,
         blocks: Sequence[np.ndarray],
         n_jobs: int | None = None,
     ) -> None:
@@ -88,7 +88,7 @@ class TileDesign:
         return products
 
 
-def _target_entries(target: Side) -> list[np.ndarray]:
+def _target_entries(target: Sample) -> list[np.ndarray]:
     """Centred, normalised target matrix of one block, by tiles, times the weights of the pairs."""
     gram = target.gram()
     size = len(gram)

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from depmax._threads import map_threads
-from depmax.dependence.sides import Side
+from depmax.samples import Sample
 from depmax.selection.changes import Problem
 from depmax.selection.weights import TargetWeights
 
@@ -26,7 +26,7 @@ class Blocks:
     """
 
     X: Any
-    target: Side
+    target: Sample
     rows: Sequence[np.ndarray | slice]  # rows of every block
     unbiased: bool
     dtype: np.dtype[Any]
@@ -36,7 +36,7 @@ class Blocks:
     def of(
         cls,
         X: Any,
-        target: Side,
+        target: Sample,
         block_size: int | None,
         unbiased: bool,
         precision: Callable[[int], np.dtype[Any]],

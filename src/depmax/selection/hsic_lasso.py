@@ -9,11 +9,11 @@ from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
 from depmax._inputs.table import Categories
+from depmax.dependence._terms import MINIMUM, require_samples
 from depmax.dependence.resolve import maximizer
-from depmax.dependence.sides import Side, read_target_side, require_equal_length
-from depmax.dependence.terms import MINIMUM, require_samples
 from depmax.kernels import Gaussian, KernelLike, as_kernel
 from depmax.kernels.base import Kernel
+from depmax.samples import Sample, read_target_sample, require_equal_length
 from depmax.selection._active_columns import Design
 from depmax.selection._column_factors import factor_design
 from depmax.selection._column_kernels import ColumnKernels, column_kernels
@@ -121,7 +121,7 @@ class HSICLasso(DependenceSelector):
     def _rank(self, X: Any, y: Any, categories: Categories) -> Ranking:
         m, d = X.shape
         recipe = self._recipe()
-        target = read_target_side(y, self.target_kernel)
+        target = read_target_sample(y, self.target_kernel)
         require_equal_length(m, target.n_samples)
         require_samples(m, unbiased=True)
         columns = column_kernels(X, categories, recipe, maximizer(target))
@@ -133,7 +133,7 @@ class HSICLasso(DependenceSelector):
         self.alphas_ = np.array(path.penalties)
         return _ranking(design, path)
 
-    def _design(self, columns: ColumnKernels, target: Side) -> Design:
+    def _design(self, columns: ColumnKernels, target: Sample) -> Design:
         blocks = self._blocks(columns.n_samples)
         if len(blocks) > 1:
             return TileDesign(columns, target, blocks, self.n_jobs)

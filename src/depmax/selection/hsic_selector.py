@@ -11,11 +11,11 @@ from scipy.stats import false_discovery_control
 
 from depmax._inputs.table import Categories
 from depmax._threads import one_blas_thread
+from depmax.dependence._terms import MINIMUM, require_samples
 from depmax.dependence.resolve import maximizer
-from depmax.dependence.sides import Side, read_target_side, require_equal_length
-from depmax.dependence.terms import MINIMUM, require_samples
 from depmax.kernels import as_kernel
 from depmax.kernels.base import Kernel
+from depmax.samples import Sample, read_target_sample, require_equal_length
 from depmax.selection.base import DependenceSelector, Ranking
 from depmax.selection.blocks import Blocks
 from depmax.selection.changes.linear import column_shares
@@ -66,9 +66,9 @@ class HSICSelector(DependenceSelector):
         units = make_units(X, self.groups, categories)
         require_samples(X.shape[0], unbiased=True)
         if self._is_unsupervised():
-            target = Side(recipe.resolve(units.X), units.X, X.shape[0])
+            target = Sample(recipe.resolve(units.X), units.X, X.shape[0])
         else:
-            target = read_target_side(y, self.target_kernel)
+            target = read_target_sample(y, self.target_kernel)
             require_equal_length(X.shape[0], target.n_samples)
         setting = self._setting(units, target, recipe, np.arange(X.shape[0]))
         with one_blas_thread(self.n_jobs):
@@ -110,7 +110,7 @@ class HSICSelector(DependenceSelector):
         path = tuple((count + 1, float(totals[count])) for count in range(len(order)))
         return Searched(order, scores, path[::-1])
 
-    def _setting(self, units: Units, target: Side, recipe: Kernel, rows: np.ndarray) -> Setting:
+    def _setting(self, units: Units, target: Sample, recipe: Kernel, rows: np.ndarray) -> Setting:
         """The search on some of the rows."""
         whole = len(rows) == target.n_samples
         X = units.X if whole else units.X[rows]

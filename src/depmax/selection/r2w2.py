@@ -9,9 +9,9 @@ from scipy.optimize import minimize
 
 from depmax._inputs import Target, read_target
 from depmax._inputs.table import Categories
-from depmax.dependence.sides import require_equal_length
-from depmax.dependence.terms import require_samples
+from depmax.dependence._terms import require_samples
 from depmax.kernels import KernelLike
+from depmax.samples import require_equal_length
 from depmax.selection.base import DependenceSelector, Ranking
 from depmax.selection.radius_margin import RadiusMargin, scaled_kernel
 from depmax.selection.scores.columns import constant_columns

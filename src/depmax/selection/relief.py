@@ -12,8 +12,8 @@ from sklearn.utils import check_random_state
 
 from depmax._inputs import Target, read_target
 from depmax._inputs.table import Categories
-from depmax.dependence.sides import require_equal_length
-from depmax.dependence.terms import require_samples
+from depmax.dependence._terms import require_samples
+from depmax.samples import require_equal_length
 from depmax.selection.base import DependenceSelector, Ranking
 from depmax.selection.scores.columns import best_first, constant_columns
 from depmax.selection.scores.outputs import class_codes

@@ -17,8 +17,8 @@ import numpy as np
 from scipy import special
 from sklearn.utils import _safe_indexing
 
-from depmax.dependence.sides import Side
 from depmax.kernels.base import Kernel
+from depmax.samples import Sample
 from depmax.selection.search import Setting, together
 from depmax.selection.units import Units
 
@@ -35,7 +35,7 @@ RIDGES = np.logspace(-4, 3, 15)
 
 
 def significant_units(
-    selector: HSICSelector, units: Units, target: Side, recipe: Kernel, X: Any, y: Any
+    selector: HSICSelector, units: Units, target: Sample, recipe: Kernel, X: Any, y: Any
 ) -> int:
     """Number of leading units beyond which held-out predictions get no better."""
     m = target.n_samples
@@ -66,7 +66,7 @@ def _errors(
     setting: Setting,
     X: Any,
     sets: list[np.ndarray],
-    target: Side,
+    target: Sample,
     rows: np.ndarray,
     others: np.ndarray,
 ) -> np.ndarray:
@@ -81,7 +81,7 @@ def _errors(
     own, cross = _centred(side.tile(learn, learn), side.tile(learn, test))
     result = []
     for columns in sets:
-        inputs = Side(setting.resolve(columns), X[both][:, columns], len(both))
+        inputs = Sample(setting.resolve(columns), X[both][:, columns], len(both))
         weights = _ridge(inputs.tile(learn, learn), inputs.tile(learn, test), own)
         fitted = np.einsum("ij,ij->j", weights, own @ weights)
         result.append(fitted - 2.0 * np.einsum("ij,ij->j", weights, cross))

@@ -10,7 +10,7 @@ from scipy import sparse
 from scipy.stats import rankdata
 
 from depmax._threads import map_threads
-from depmax.rows import slices
+from depmax.samples import slices
 
 #: Rows that are compared at most: correlations are then known to 0.01.
 ROWS = 10_000

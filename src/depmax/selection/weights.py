@@ -7,9 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from depmax.dependence.pilot import steady
-from depmax.dependence.sides import Side
-from depmax.rows import slices
+from depmax.samples import Sample, slices
 
 #: Rows of a strip of pairs.
 STRIP = 128
@@ -19,16 +17,16 @@ STRIP = 128
 class TargetWeights:
     """Tiles of M = Ã/(m(m-3)) (unbiased, Ã the U-centred L) or HLH/(m-1)² (biased)."""
 
-    side: Side
+    side: Sample
     means: np.ndarray  # what each row and column of L loses, shape (n_samples,)
     constant: float  # what every entry of L gains
     scale: float
     unbiased: bool
 
     @classmethod
-    def of(cls, target: Side, unbiased: bool) -> TargetWeights:
+    def of(cls, target: Sample, unbiased: bool) -> TargetWeights:
         """Weights of a target; one visit to the rows of its kernel matrix."""
-        side = steady(target)
+        side = target.near_origin()
         m = side.n_samples
         sums = np.concatenate(
             [side.tile(rows, slice(None)).sum(axis=1) for rows in slices(m, STRIP)]

@@ -10,8 +10,8 @@ from sklearn.linear_model import Ridge
 
 from depmax._inputs import Target, read_target
 from depmax._inputs.table import Categories
-from depmax.dependence.sides import require_equal_length
-from depmax.dependence.terms import require_samples
+from depmax.dependence._terms import require_samples
+from depmax.samples import require_equal_length
 from depmax.selection.base import DependenceSelector, Ranking
 from depmax.selection.scores.columns import constant_columns
 from depmax.selection.scores.outputs import machine_signs, standardized

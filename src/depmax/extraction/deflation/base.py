@@ -10,18 +10,17 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from depmax.dependence.resolve import maximizer
-from depmax.dependence.sides import Side, require_equal_length
 from depmax.extraction.base import DependenceExtractor, Fitted
 from depmax.extraction.deflation.images import FeatureImages, Images
 from depmax.extraction.deflation.orthogonal import OrthogonalFeatures
 from depmax.extraction.deflation.target import CodedTarget, coded_target
 from depmax.extraction.loadings import coordinate_names
 from depmax.extraction.projection import Projection, SampleProjection
-from depmax.extraction.reading import is_precomputed, read_training
 from depmax.extraction.wanted import Exactly, Wanted, read_number, require_possible
 from depmax.kernels import Precomputed, as_kernel
 from depmax.kernels.base import Kernel
 from depmax.pencils import Space, signs
+from depmax.samples import Sample, is_precomputed, read_training, require_equal_length
 
 
 @dataclass(frozen=True)
@@ -128,7 +127,7 @@ class DeflationExtractor(DependenceExtractor):
     _regresses = False
 
     # --- what a subclass implements --------------------------------------------------------------
-    def _features(self, side: Side, target: CodedTarget | None, n_components: int) -> Extracted:
+    def _features(self, side: Sample, target: CodedTarget | None, n_components: int) -> Extracted:
         """At most ``n_components`` features; none where nothing depends on the target."""
         raise NotImplementedError
 
@@ -149,8 +148,8 @@ class DeflationExtractor(DependenceExtractor):
         choose = None
         if target is not None:
             require_equal_length(training.n_samples, target.n_samples)
-            choose = maximizer(Side(as_kernel("linear"), target.values, target.n_samples))
-        side = Side(
+            choose = maximizer(Sample(as_kernel("linear"), target.values, target.n_samples))
+        side = Sample(
             training.recipe.resolve(training.rows, choose), training.rows, training.n_samples
         )
         # A kernel matrix that was passed as X is not kept.
@@ -190,7 +189,7 @@ class DeflationExtractor(DependenceExtractor):
             return signs(found.projection.weights)
         return signs(found.covariances(target.values))
 
-    def _keep_views(self, side: Side, found: Extracted, target: CodedTarget | None) -> None:
+    def _keep_views(self, side: Sample, found: Extracted, target: CodedTarget | None) -> None:
         scale = float(side.n_samples - 1) ** 2
         if target is not None:
             covariances = found.covariances(target.values)
@@ -209,7 +208,7 @@ class DeflationExtractor(DependenceExtractor):
         self.mean_ = mean
         self.coordinate_names_ = coordinate_names(self)
 
-    def _own_dependence(self, side: Side, features: np.ndarray) -> np.ndarray:
+    def _own_dependence(self, side: Sample, features: np.ndarray) -> np.ndarray:
         """‖Φᵀτ_j‖² of every feature."""
         if side.kernel.has_features:
             pulled = FeatureImages(side, center=bool(self.center)).pull(features)

@@ -11,7 +11,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from depmax.extraction.deflation.losses import Loss
 from depmax.extraction.deflation.steps import EXHAUSTED, Criterion, Residual
 from depmax.pencils import leading
-from depmax.rows import slices
+from depmax.samples import slices
 
 #: Largest matrix whose leading eigenvector is found by a dense solver.
 DENSE = 512

@@ -8,9 +8,8 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import sparse
 
-from depmax.dependence.sides import Side
 from depmax.extraction.projection import FeatureProjection, Projection, SampleProjection
-from depmax.rows import chunk_rows, slices
+from depmax.samples import Sample, chunk_rows, slices
 
 
 class Images(Protocol):
@@ -51,7 +50,7 @@ class FeatureImages:
 
     dual = False
 
-    def __init__(self, side: Side, *, center: bool) -> None:
+    def __init__(self, side: Sample, *, center: bool) -> None:
         self.side = side
         self.n_samples = side.n_samples
         self.width = int(side.n_coordinates or 0)
@@ -128,7 +127,7 @@ class GramImages:
 
     dual = True
 
-    def __init__(self, side: Side, *, center: bool, precomputed: bool) -> None:
+    def __init__(self, side: Sample, *, center: bool, precomputed: bool) -> None:
         self.side = side
         self.n_samples = self.width = side.n_samples
         self.gram = side.gram()
@@ -173,7 +172,7 @@ class GramImages:
         return SampleProjection(kernel, self.side.rows[used], weights[used], offset)
 
 
-def images_of(side: Side, *, center: bool, precomputed: bool, dual: bool | None = None) -> Images:
+def images_of(side: Sample, *, center: bool, precomputed: bool, dual: bool | None = None) -> Images:
     """Images in the primal where the kernel has features, else in the dual.
 
     ``dual`` decides where it is not None; without features the primal is refused.

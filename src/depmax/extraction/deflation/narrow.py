@@ -8,11 +8,11 @@ import numpy as np
 from scipy import linalg, sparse
 
 from depmax._threads import small_problems
-from depmax.dependence.sides import Side
 from depmax.extraction.deflation.base import Extracted, Summary
 from depmax.extraction.deflation.precision import unmixed_space
 from depmax.extraction.projection import FeatureProjection
 from depmax.pencils import Form, Space, leading
+from depmax.samples import Sample
 
 #: Features per component up to which one product XᵀX costs less than visits for each component.
 FEATURES_PER_COMPONENT = 64
@@ -28,7 +28,7 @@ SMALL = 1000
 LARGEST_RATIO = 1e6
 
 
-def is_narrow(side: Side, n_components: int) -> bool:
+def is_narrow(side: Sample, n_components: int) -> bool:
     """Whether the kernel has dense features, and few of them."""
     width = side.n_coordinates
     if width is None or sparse.issparse(side.coordinates(slice(0, 1))):
@@ -37,7 +37,7 @@ def is_narrow(side: Side, n_components: int) -> bool:
 
 
 def pls_of_moments(
-    side: Side, target: np.ndarray, n_components: int, refuse: Callable[[], None]
+    side: Sample, target: np.ndarray, n_components: int, refuse: Callable[[], None]
 ) -> Extracted:
     """Partial least squares from one visit to the rows; T itself is not made.
 
@@ -69,7 +69,7 @@ def pls_of_moments(
     return Extracted(FeatureProjection(side.kernel, weights, mean @ weights), None, summary)
 
 
-def _stable_mixing(side: Side) -> np.ndarray | None:
+def _stable_mixing(side: Sample) -> np.ndarray | None:
     """The last product of the features, if it can follow the sums over rows without loss."""
     mixing = side.kernel.mixing
     if mixing is None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from depmax.dependence.sides import Side
 from depmax.pencils import Space
+from depmax.samples import Sample
 
 #: Kernel values from which on single precision saves time worth having.
 MANY = 2**22
@@ -15,7 +15,7 @@ SAMPLE = 128
 LARGEST_ERROR = 1e-5
 
 
-def unmixed_space(side: Side, mixing: np.ndarray) -> Space:
+def unmixed_space(side: Sample, mixing: np.ndarray) -> Space:
     """The rows in the features of a kernel before their last product.
 
     A map of landmarks is an approximation, and its kernel values need not be more precise than
@@ -41,7 +41,7 @@ def unmixed_space(side: Side, mixing: np.ndarray) -> Space:
     )
 
 
-def _single_is_enough(side: Side, mixing: np.ndarray) -> bool:
+def _single_is_enough(side: Sample, mixing: np.ndarray) -> bool:
     """Whether features of a sample stay what they are when rows are rounded."""
     if not side.is_array:
         return False

@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils import check_random_state
 
-from depmax.dependence.sides import Side
 from depmax.extraction.deflation.base import DeflationExtractor, Extracted
 from depmax.extraction.deflation.sparse_steps import Measure, sparse_deflate
 from depmax.extraction.deflation.target import CodedTarget
 from depmax.kernels import KernelLike
+from depmax.samples import Sample
 
 
 class SparseExtractor(DeflationExtractor):
@@ -37,7 +37,7 @@ class SparseExtractor(DeflationExtractor):
         self.center = center
         self.random_state = random_state
 
-    def _features(self, side: Side, target: CodedTarget | None, n_components: int) -> Extracted:
+    def _features(self, side: Sample, target: CodedTarget | None, n_components: int) -> Extracted:
         assert target is not None
         rng = check_random_state(self.random_state)
         limit = side.n_samples if self.n_candidates is None else int(self.n_candidates)

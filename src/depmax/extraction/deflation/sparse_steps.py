@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg
 
-from depmax.dependence.sides import Side
 from depmax.extraction.deflation.orthogonal import OrthogonalFeatures
 from depmax.extraction.deflation.subsets import best_combination
-from depmax.rows import slices
+from depmax.samples import Sample, slices
 
 #: Kernel values that are computed at once: few enough for the cache.
 BLOCK = 2**18
@@ -37,7 +36,7 @@ class Measure:
 
     of_features: bool
 
-    def sizes(self, side: Side, candidates: np.ndarray, visit: Visit) -> np.ndarray:
+    def sizes(self, side: Sample, candidates: np.ndarray, visit: Visit) -> np.ndarray:
         """‖(I - Π)k_i‖² or k_ii, of shape (c,); zero where features span the column."""
         if not self.of_features:
             return side.take(candidates).diag()
@@ -45,7 +44,7 @@ class Measure:
         rest[rest <= SPANNED * visit.squares] = 0.0
         return rest
 
-    def metric(self, side: Side, candidates: np.ndarray, visit: Visit) -> np.ndarray:
+    def metric(self, side: Sample, candidates: np.ndarray, visit: Visit) -> np.ndarray:
         """The same for pairs, of shape (c, c)."""
         if not self.of_features:
             return side.take(candidates).gram()
@@ -71,7 +70,7 @@ Draw = Callable[[np.ndarray], np.ndarray]
 
 
 def sparse_deflate(
-    side: Side,
+    side: Sample,
     target: np.ndarray,
     measure: Measure,
     n_features: int,
@@ -110,7 +109,7 @@ def sparse_deflate(
 
 
 def _ranked(
-    side: Side,
+    side: Sample,
     candidates: np.ndarray,
     left: np.ndarray,
     found: OrthogonalFeatures,
@@ -146,7 +145,7 @@ def _ranked(
 
 
 def _visit(
-    side: Side,
+    side: Sample,
     candidates: np.ndarray,
     left: np.ndarray,
     found: OrthogonalFeatures,
@@ -171,7 +170,7 @@ def _visit(
     return Visit(sums[:r].T, squares, sums[r:].T, products)
 
 
-def _length(side: Side, members: np.ndarray, weights: np.ndarray) -> float:
+def _length(side: Sample, members: np.ndarray, weights: np.ndarray) -> float:
     """‖u‖ of a direction over some samples."""
     return float(np.sqrt(weights @ side.take(members).gram() @ weights))
 

@@ -12,7 +12,7 @@ import numpy as np
 from depmax.pencils.graphs.base import Graph, width
 from depmax.pencils.graphs.laplacian import DrawnEdges, Weights
 from depmax.pencils.graphs.points import Points
-from depmax.rows import slices
+from depmax.samples import slices
 
 #: Rows and columns of a tile.
 TILE = 512

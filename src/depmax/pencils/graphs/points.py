@@ -12,7 +12,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.extmath import row_norms
 
 from depmax.kernels.bandwidth import MEDIAN_ROWS, squared_distances
-from depmax.rows import slices
+from depmax.samples import slices
 
 #: Distances of one block of rows to all others.
 BLOCK = 2**21

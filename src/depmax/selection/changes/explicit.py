@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from depmax.rows import slices
+from depmax.samples import slices
 from depmax.selection.changes.problem import Change, Outcome, Problem
 
 #: Columns of a tile of pairs, and pairs times units that are handled at once (half a megabyte).

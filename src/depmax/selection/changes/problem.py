@@ -11,7 +11,7 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from depmax._threads import map_threads
-from depmax.rows import slices
+from depmax.samples import slices
 from depmax.selection.weights import TargetWeights
 
 #: Pairs of rows up to which the weights are kept from round to round (a constant 64 MB at most).

@@ -10,15 +10,15 @@ import numpy as np
 
 from depmax._inputs import Target
 from depmax._inputs.table import Categories
+from depmax.dependence._nulls.laplace_column import LaplaceColumn
+from depmax.dependence._terms import terms
 from depmax.dependence.alignment import cosine
-from depmax.dependence.laplace_column import LaplaceColumn
 from depmax.dependence.quadratic_mutual_information import quadratic_mutual_information
 from depmax.dependence.resolve import maximizer
 from depmax.dependence.screen import ScreeningTarget
-from depmax.dependence.sides import Side, read_target_side
-from depmax.dependence.sums import terms
 from depmax.kernels import Delta, KernelLike, as_kernel
 from depmax.kernels.base import Kernel
+from depmax.samples import Sample, read_target_sample
 from depmax.selection.scores.columns import constant_columns, each_column
 from depmax.selection.scores.outputs import one_dimensional
 
@@ -28,7 +28,7 @@ TOLERANCE = 1e-6
 
 def hsic(
     X: Any,
-    target: Side,
+    target: Sample,
     *,
     kernel: KernelLike = "laplace",
     categories: Categories | None = None,
@@ -60,7 +60,7 @@ def mmd(
 
     HSIC₀ with ``ClassBalanced`` is m²/(m-1)² times it.
     """
-    prepared = ScreeningTarget.of(read_target_side(target.values, "class_balanced"), TOLERANCE)
+    prepared = ScreeningTarget.of(read_target_sample(target.values, "class_balanced"), TOLERANCE)
     recipe = column_kernel(kernel)
     m = target.n_samples
 
@@ -73,7 +73,7 @@ def mmd(
 
 def alignment(
     X: Any,
-    target: Side,
+    target: Sample,
     *,
     kernel: KernelLike = "laplace",
     categories: Categories | None = None,
@@ -145,14 +145,14 @@ def _column(recipe: Any, column: np.ndarray, target: ScreeningTarget) -> _Biased
         ordered = LaplaceColumn.of(column, width)
         cross = ordered.terms(target.coordinates, 0.0, unbiased=False).hsic()
         return _Biased(cross, lambda: _own_hsic(ordered))
-    side = Side(recipe.resolve(rows, maximizer(target.side)), rows, len(rows))
+    side = Sample(recipe.resolve(rows, maximizer(target.side)), rows, len(rows))
     cross = terms(side, target.side, unbiased=False).hsic()
     return _Biased(cross, lambda: terms(side, side, unbiased=False).hsic())
 
 
 def _own_hsic(column: LaplaceColumn) -> float:
     """HSIC₀ of a column with itself, ‖HKH‖²/(m-1)², by the recursion."""
-    from depmax.dependence._laplace_loop import own_sums
+    from depmax.dependence._nulls._laplace_loop import own_sums
 
     m = len(column.order)
     rows, squares, image = np.empty(m), np.empty(m), np.empty(m)  # K̃1, (K̃∘K̃)1, K̃(K̃1)

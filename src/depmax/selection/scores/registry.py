@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from depmax._inputs import Target
-from depmax.dependence.constant import is_constant
-from depmax.dependence.sides import require_equal_length
-from depmax.dependence.terms import require_samples
+from depmax.dependence._terms import is_constant, require_samples
+from depmax.samples import require_equal_length
 from depmax.selection.scores import kernel, means, moderated
 from depmax.selection.scores.outputs import one_dimensional
 from depmax.selection.scores.ridge import ridge

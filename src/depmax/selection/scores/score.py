@@ -11,8 +11,8 @@ import numpy as np
 
 from depmax._inputs import Target, TargetKind, read_target
 from depmax._inputs.table import Categories
-from depmax.dependence.sides import Side, read_target_side
 from depmax.kernels import KernelLike
+from depmax.samples import Sample, read_target_sample
 
 #: Kinds of target that are, or can be written as, columns of numbers.
 EVERY_KIND: frozenset[TargetKind] = frozenset({"classes", "numbers", "multilabel", "multioutput"})
@@ -44,9 +44,9 @@ class Question:
         return read_target(self.y)
 
     @cached_property
-    def side(self) -> Side:
+    def side(self) -> Sample:
         """The target with its kernel, which may read y in its own way."""
-        return read_target_side(self.y, self.target_kernel)
+        return read_target_sample(self.y, self.target_kernel)
 
 
 @dataclass(frozen=True)

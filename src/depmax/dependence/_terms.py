@@ -1,4 +1,4 @@
-"""Terms of two sides: from moments where both have coordinates, else from Gram tiles."""
+"""Terms → numbers: the three sums behind HSIC, and the two estimators made of them."""
 
 from __future__ import annotations
 
@@ -7,27 +7,83 @@ from dataclasses import dataclass
 from functools import reduce
 from itertools import groupby
 from operator import add
+from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from depmax._threads import map_threads
-from depmax.dependence.pilot import steady
-from depmax.dependence.sides import Side
-from depmax.dependence.terms import Terms
-from depmax.rows import CrossMoments, slices
+from depmax.samples import CrossMoments, Sample, slices
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The sums over two kernel matrices from which HSIC follows.
+
+    Whether they come from Gram matrices, from tiles of them or from moments of maps, the measure
+    cannot tell.
+    """
+
+    n_samples: int
+    inner: float  # tr KL
+    middle: float  # 1ᵀKL1
+    outer: float  # 1ᵀK1 · 1ᵀL1
+    zero_diagonal: bool  # whether the diagonals of K and L count as zero (K̃, L̃)
+
+    def hsic(self) -> float:
+        """HSIC₁ from terms without diagonals, HSIC₀ from terms with them."""
+        m = self.n_samples
+        if self.zero_diagonal:
+            total = self.inner + self.outer / ((m - 1) * (m - 2)) - 2 * self.middle / (m - 2)
+            return total / (m * (m - 3))
+        return (self.inner - 2 * self.middle / m + self.outer / m**2) / (m - 1) ** 2
+
+
+#: Fewest samples for which each estimator is defined.
+MINIMUM = {True: 4, False: 2}
+
+
+def require_samples(n_samples: int, unbiased: bool) -> None:
+    """Refuse samples too few for the estimator."""
+    if n_samples < MINIMUM[unbiased]:
+        which = "unbiased" if unbiased else "biased"
+        raise ValueError(
+            f"The {which} estimator needs at least {MINIMUM[unbiased]} samples, got n_samples = "
+            f"{n_samples}."
+        )
+
+
+def is_constant(side: Sample) -> bool:
+    """Whether all rows have the same image under the kernel, up to rounding."""
+    first, rounding = slice(0, 1), 8 * np.finfo(np.float64).eps
+    if side.is_narrow:
+        start = _dense(side.coordinates(first))[0]
+        return all(
+            (np.abs(_dense(side.coordinates(rows)) - start) <= rounding * np.abs(start)).all()
+            for rows in side.blocks()
+        )
+    diagonal = side.diag()
+    # ‖φ(x) - φ(x₀)‖² for every row x
+    squares = diagonal + diagonal[0] - 2.0 * side.tile(slice(None), first)[:, 0]
+    return bool((squares <= rounding * np.abs(diagonal).max()).all())
+
+
+def _dense(phi: Any) -> np.ndarray:
+    return np.asarray(phi.toarray() if sparse.issparse(phi) else phi, dtype=np.float64)
+
 
 #: Rows and columns of a tile: two tiles of float64 stay in the second-level cache.
 TILE = 256
 
 
-def terms(x: Side, y: Side, *, unbiased: bool, n_jobs: int = 1) -> Terms:
+def terms(x: Sample, y: Sample, *, unbiased: bool, n_jobs: int = 1) -> Terms:
     """Terms of two sides by the cheaper exact route."""
     if x.is_narrow and y.is_narrow:
         return terms_from_moments(cross_moments(x, y), unbiased=unbiased)
     return terms_from_tiles(x, y, unbiased=unbiased, n_jobs=n_jobs)
 
 
-def cross_moments(x: Side, y: Side) -> CrossMoments:
+def cross_moments(x: Sample, y: Sample) -> CrossMoments:
     """Moments of both sides' coordinates, summed over chunks of rows."""
     blocks = x.blocks() if (x.n_coordinates or 0) >= (y.n_coordinates or 0) else y.blocks()
     chunks = (CrossMoments.of(x.coordinates(rows), y.coordinates(rows)) for rows in blocks)
@@ -50,19 +106,19 @@ def terms_from_moments(moments: CrossMoments, *, unbiased: bool) -> Terms:
     )
 
 
-def self_and_cross_terms(x: Side, y: Side, n_jobs: int = 1) -> tuple[Terms, Terms, Terms]:
+def self_and_cross_terms(x: Sample, y: Sample, n_jobs: int = 1) -> tuple[Terms, Terms, Terms]:
     """Zero-diagonal terms of (x, x), (y, y) and (x, y), from one visit to the tiles."""
     if x.is_narrow and y.is_narrow:
         pairs = ((x, x), (y, y), (x, y))
         of_x, of_y, cross = (terms(left, right, unbiased=True) for left, right in pairs)
         return of_x, of_y, cross
-    sums = TileSums.of(steady(x), steady(y), zero_diagonal=True, n_jobs=n_jobs)
+    sums = TileSums.of(x.near_origin(), y.near_origin(), zero_diagonal=True, n_jobs=n_jobs)
     return sums.terms(0, 0), sums.terms(1, 1), sums.terms(0, 1)
 
 
-def terms_from_tiles(x: Side, y: Side, *, unbiased: bool, n_jobs: int = 1) -> Terms:
+def terms_from_tiles(x: Sample, y: Sample, *, unbiased: bool, n_jobs: int = 1) -> Terms:
     """Terms from tiles of both Gram matrices, each computed once, never an m × m array."""
-    sums = TileSums.of(steady(x), steady(y), zero_diagonal=unbiased, n_jobs=n_jobs)
+    sums = TileSums.of(x.near_origin(), y.near_origin(), zero_diagonal=unbiased, n_jobs=n_jobs)
     return sums.terms(0, 1)
 
 
@@ -75,7 +131,7 @@ class TileSums:
     zero_diagonal: bool
 
     @classmethod
-    def of(cls, x: Side, y: Side, *, zero_diagonal: bool, n_jobs: int = 1) -> TileSums:
+    def of(cls, x: Sample, y: Sample, *, zero_diagonal: bool, n_jobs: int = 1) -> TileSums:
         """Visit the tiles on and above the diagonal, each once."""
         by_rows = groupby(tile_pairs(x.n_samples), key=lambda tile: tile[0].start)
         parts = [list(tiles) for _, tiles in by_rows]
@@ -86,7 +142,7 @@ class TileSums:
 
     @staticmethod
     def _of_rows(
-        x: Side, y: Side, tiles: list[tuple[slice, slice]], zero_diagonal: bool
+        x: Sample, y: Sample, tiles: list[tuple[slice, slice]], zero_diagonal: bool
     ) -> tuple[np.ndarray, np.ndarray]:
         """Products and row sums from the tiles of one block of rows."""
         products = np.zeros((2, 2))

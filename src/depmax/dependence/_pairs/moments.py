@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from depmax.dependence.pair_columns import ColumnBases
-from depmax.dependence.pair_target import PairTarget
+from depmax.dependence._pairs.columns import ColumnBases
+from depmax.dependence._pairs.target import PairTarget
 
 #: Keeps the 2 by 2 inverse finite where two columns determine each other.
 RIDGE = 1e-10

@@ -9,12 +9,12 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
 
-from depmax.dependence.null import permutation_law, spread
-from depmax.dependence.permutation import DOUBLE_ROWS, count_at_least, permuted_statistics
-from depmax.dependence.sides import Side, read_pair
-from depmax.dependence.sums import self_and_cross_terms, terms
-from depmax.dependence.terms import require_samples
+from depmax.dependence._nulls.law import permutation_law, spread
+from depmax.dependence._nulls.permutation import DOUBLE_ROWS, count_at_least, permuted_statistics
+from depmax.dependence._terms import require_samples, self_and_cross_terms, terms
+from depmax.dependence.resolve import read_pair
 from depmax.kernels import KernelLike
+from depmax.samples import Sample
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def hsic_test(
 
 
 def _permutation_test(
-    x: Side, y: Side, n_permutations: int, random_state: Any, n_jobs: int | None
+    x: Sample, y: Sample, n_permutations: int, random_state: Any, n_jobs: int | None
 ) -> IndependenceTest:
     if n_permutations < 1:
         raise ValueError(f"n_permutations must be at least 1, got {n_permutations}.")
@@ -99,7 +99,7 @@ def _permutation_test(
     )
 
 
-def _gamma_test(x: Side, y: Side, n_jobs: int) -> IndependenceTest:
+def _gamma_test(x: Sample, y: Sample, n_jobs: int) -> IndependenceTest:
     m = x.n_samples
     of_x, of_y, cross = self_and_cross_terms(x, y, n_jobs)
     scale = m * (m - 3)

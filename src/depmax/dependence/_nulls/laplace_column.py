@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from depmax.dependence.null import NOTHING, Spread, leading_eigenvalues, u_centred
-from depmax.dependence.terms import Terms
+from depmax.dependence._nulls.law import NOTHING, Spread, leading_eigenvalues, u_centred
+from depmax.dependence._terms import Terms
 
 #: Order statistics that the median distance of a column is taken from.
 MEDIAN_POINTS = 1000
@@ -46,7 +46,7 @@ class LaplaceColumn:
     @classmethod
     def of(cls, column: np.ndarray, bandwidth: float | None = None) -> LaplaceColumn:
         """Sort a column; without a bandwidth take the median distance."""
-        from depmax.dependence._laplace_loop import median_gap
+        from depmax.dependence._nulls._laplace_loop import median_gap
 
         values = np.ascontiguousarray(column, dtype=np.float64)
         order = np.argsort(values)
@@ -68,7 +68,7 @@ class LaplaceColumn:
 
     def terms(self, target: TargetCoordinates, row_sums_total: float, unbiased: bool) -> Terms:
         """Terms with a target, of K̃ and L̃ or of K and L."""
-        from depmax.dependence._laplace_loop import target_sums
+        from depmax.dependence._nulls._laplace_loop import target_sums
 
         sums = np.empty(2)
         psi = np.ascontiguousarray(target.psi[self.order])
@@ -91,7 +91,7 @@ class LaplaceColumn:
 
     def spread(self) -> tuple[Spread, float]:
         """Spread of the U-centred kernel matrix, and 1ᵀK̃1, all exact in O(m)."""
-        from depmax.dependence._laplace_loop import own_sums
+        from depmax.dependence._nulls._laplace_loop import own_sums
 
         m = len(self.order)
         if self.is_constant:

@@ -12,11 +12,11 @@ from depmax._inputs import Target, column_names, read_objects, read_table, read_
 from depmax.kernels import KernelLike, Precomputed, as_kernel
 from depmax.kernels.base import Choose, Kernel
 from depmax.kernels.mixed import join_categories
-from depmax.rows import chunk_rows, slices
+from depmax.samples import chunk_rows, slices
 
 
 @dataclass(frozen=True)
-class Side:
+class Sample:
     """Rows and a resolved kernel, with exact coordinates where the kernel has them."""
 
     kernel: Kernel
@@ -67,16 +67,18 @@ class Side:
         """k(x, x) of every row."""
         return self.kernel.diag(self.rows).astype(np.float64, copy=False)
 
-    def take(self, indices: np.ndarray) -> Side:
+    def take(self, indices: np.ndarray) -> Sample:
         """The same kernel on some of the rows."""
-        return Side(self.kernel, self.rows[indices], len(indices))
+        return Sample(self.kernel, self.rows[indices], len(indices))
 
     def blocks(self) -> list[slice]:
         """Slices of rows whose coordinates fit in one chunk."""
         return list(slices(self.n_samples, chunk_rows(self.n_coordinates or 1)))
 
 
-def read_side(X: Any, kernel: KernelLike, *, choose: Choose | None = None, name: str = "X") -> Side:
+def read_side(
+    X: Any, kernel: KernelLike, *, choose: Choose | None = None, name: str = "X"
+) -> Sample:
     """Rows X read as the kernel needs them, and the kernel resolved on them."""
     if isinstance(kernel, str) and kernel == "precomputed":
         return _precomputed_side(X, name)
@@ -89,29 +91,29 @@ def read_side(X: Any, kernel: KernelLike, *, choose: Choose | None = None, name:
         rows = table.values
         names = table.names or tuple(str(column) for column in range(rows.shape[1]))
         recipe = join_categories(recipe.bind(names), table.categories, rows.shape[1], names)
-    return Side(recipe.resolve(rows, choose), rows, rows.shape[0])
+    return Sample(recipe.resolve(rows, choose), rows, rows.shape[0])
 
 
 def read_target_side(
     y: Any, target_kernel: KernelLike | Literal["auto"], *, choose: Choose | None = None
-) -> Side:
+) -> Sample:
     """Target y read by its type, with the kernel that suits it or the one given."""
     if isinstance(target_kernel, str) and target_kernel == "precomputed":
         return _precomputed_side(y, "y")
     recipe = None if _is_auto(target_kernel) else as_kernel(target_kernel)
     if recipe is not None and reads_objects(recipe):
         rows = read_objects(y, "y")
-        return Side(recipe.resolve(rows, choose), rows, rows.shape[0])
+        return Sample(recipe.resolve(rows, choose), rows, rows.shape[0])
     return side_of_target(read_target(y), target_kernel, choose=choose)
 
 
 def side_of_target(
     target: Target, target_kernel: KernelLike | Literal["auto"], *, choose: Choose | None = None
-) -> Side:
-    """Side of a target that is read already, for a kernel of labels or of vectors."""
+) -> Sample:
+    """Sample of a target that is read already, for a kernel of labels or of vectors."""
     recipe = kernel_of_target(target) if _is_auto(target_kernel) else as_kernel(target_kernel)
     rows = target.labels if recipe.capabilities.labels else target.vectors
-    return Side(recipe.resolve(rows, choose), rows, rows.shape[0])
+    return Sample(recipe.resolve(rows, choose), rows, rows.shape[0])
 
 
 def reads_objects(kernel: Kernel) -> bool:
@@ -142,19 +144,19 @@ def _balanced_delta() -> Kernel:
     return Delta(weights="balanced")
 
 
-def _precomputed_side(matrix: Any, name: str) -> Side:
+def _precomputed_side(matrix: Any, name: str) -> Sample:
     values = read_table(matrix, name=name).values
     if values.shape[0] != values.shape[1]:
         raise ValueError(
             f"With a precomputed kernel {name} is the square kernel matrix, got {values.shape}."
         )
     numbers = np.arange(values.shape[0])
-    return Side(Precomputed(values).resolve(numbers), numbers, len(numbers))
+    return Sample(Precomputed(values).resolve(numbers), numbers, len(numbers))
 
 
 def read_pair(
     X: Any, Y: Any, kernel: KernelLike, target_kernel: KernelLike | Literal["auto"]
-) -> tuple[Side, Side]:
+) -> tuple[Sample, Sample]:
     """Both sides of a measure, of equal length, with ``"maximize"`` resolved on the target."""
     from depmax.dependence.resolve import maximizer
 

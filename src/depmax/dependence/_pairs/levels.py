@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from depmax._inputs.table import Categories
-from depmax.dependence.pair_ranking import Law
+from depmax.dependence._pairs.ranking import Law
 
 
 @dataclass(frozen=True)

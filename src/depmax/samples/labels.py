@@ -9,15 +9,15 @@ import numpy as np
 
 from depmax._inputs import Target, read_objects, read_target
 from depmax._inputs.objects import is_missing
-from depmax.dependence.sides import Side, read_target_side, reads_objects, side_of_target
 from depmax.kernels import KernelLike, as_kernel
+from depmax.samples.sample import Sample, read_target_side, reads_objects, side_of_target
 
 
 @dataclass(frozen=True)
 class Labels:
     """The target on the labelled rows, and which rows these are."""
 
-    side: Side
+    side: Sample
     labelled: np.ndarray | None = None  # shape (n_rows,); None: all
 
     @property
@@ -62,12 +62,12 @@ def _read_objects(y: Any, recipe: Any, unlabeled: Literal["auto"] | None) -> Lab
     if unlabeled == "auto" and rows.dtype.kind in "iuf":
         missing |= rows == -1
     if not missing.any():
-        return Labels(Side(recipe.resolve(rows), rows, len(rows)))
+        return Labels(Sample(recipe.resolve(rows), rows, len(rows)))
     _require_some(~missing)
     known = rows[~missing]
     if known.dtype.kind == "f" and (known == np.rint(known)).all():
         known = known.astype(np.intp)  # row numbers, which gaps had made floats
-    return Labels(Side(recipe.resolve(known), known, len(known)), ~missing)
+    return Labels(Sample(recipe.resolve(known), known, len(known)), ~missing)
 
 
 def _require_some(labelled: np.ndarray) -> None:

@@ -6,20 +6,107 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from scipy import sparse
+from scipy import optimize, sparse, special
 
 from depmax._inputs import Target, read_target
-from depmax.dependence.laplace_column import TargetCoordinates
-from depmax.dependence.pair_columns import ColumnBases, clipped, normal_scores
-from depmax.dependence.pair_main_effects import (
-    NOTHING,
-    class_residuals,
-    find_main_effects,
-    residuals,
-    root_mean_square,
-)
-from depmax.dependence.sides import kernel_of_target, read_target_side, require_equal_length
+from depmax.dependence._nulls.laplace_column import TargetCoordinates
+from depmax.dependence._pairs.columns import ColumnBases, clipped, normal_scores
 from depmax.kernels import KernelLike
+from depmax.samples import kernel_of_target, read_target_sample, require_equal_length
+
+#: Most columns whose main effects are removed, and never more than a tenth of the rows.
+MAX_MAIN_EFFECTS = 30
+#: A main effect is removed while its p-value times the number of columns is at most this.
+LEVEL = 0.05
+#: Directions with a smaller root mean square have nothing left.
+NOTHING = 1e-6
+#: Ridge penalty of the logistic model, whose columns have mean square 1.
+PENALTY = 1.0
+
+
+def find_main_effects(
+    directions: np.ndarray, bases: ColumnBases, start: tuple[int, ...] = ()
+) -> tuple[int, ...]:
+    """Columns whose linear and quadratic functions explain the target, found one by one.
+
+    Each step takes the column that explains most of what the earlier ones left, while that is
+    significant over all columns.
+
+    Parameters
+    ----------
+    directions : ndarray of shape (n_directions, n_samples)
+        With mean 0.
+    bases : ColumnBases
+    start : tuple of int
+        Columns to begin with.
+    """
+    chosen = list(start)
+    while len(chosen) < min(MAX_MAIN_EFFECTS, bases.n_samples // 10):
+        left = residuals(directions, bases, tuple(chosen))
+        scale = root_mean_square(left)
+        alive = scale > NOTHING
+        if not alive.any():
+            break
+        unit = (left[alive] / scale[alive, np.newaxis]).T / np.sqrt(bases.n_samples)
+        gains = ((bases.linear @ unit) ** 2 + (bases.square @ unit) ** 2).sum(axis=1)
+        best = int(np.argmax(gains))
+        pvalue = special.chdtrc(2 * unit.shape[1], gains[best])
+        if best in chosen or pvalue * bases.n_features > LEVEL:
+            break
+        chosen.append(best)
+    return tuple(chosen)
+
+
+def residuals(directions: np.ndarray, bases: ColumnBases, columns: tuple[int, ...]) -> np.ndarray:
+    """What least squares on the bases of some columns leaves of each direction."""
+    if not columns:
+        return directions
+    span, _ = np.linalg.qr(bases.of_columns(columns).T)
+    return directions - (directions @ span) @ span.T
+
+
+def class_residuals(
+    indicators: np.ndarray, bases: ColumnBases, columns: tuple[int, ...]
+) -> np.ndarray:
+    """Indicators minus the probabilities of an additive logistic model, then ``residuals``.
+
+    Two main effects behind a threshold make probabilities that are not additive although nothing
+    interacts; the logistic link takes this out.
+
+    Parameters
+    ----------
+    indicators : ndarray of shape (n_classes, n_samples)
+    bases : ColumnBases
+    columns : tuple of int
+    """
+    left = indicators - indicators.mean(axis=1, keepdims=True)
+    if not columns:
+        return left
+    inputs = np.concatenate([np.ones((1, bases.n_samples)), bases.of_columns(columns)])
+    shape = (len(indicators), len(inputs))
+    penalties = np.full(shape[1], PENALTY)
+    penalties[0] = 0.0
+
+    def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:
+        weights = flat.reshape(shape)
+        scores = weights @ inputs
+        logs = special.log_softmax(scores, axis=0)
+        gradient = (np.exp(logs) - indicators) @ inputs.T + penalties * weights
+        value = -np.sum(indicators * logs) + 0.5 * np.sum(penalties * weights**2)
+        return float(value), gradient.ravel()
+
+    start = np.zeros(shape)
+    start[:, 0] = np.log(indicators.mean(axis=1))
+    found = optimize.minimize(loss, start.ravel(), jac=True, method="L-BFGS-B")
+    left = indicators - special.softmax(found.x.reshape(shape) @ inputs, axis=0)
+    left -= left.mean(axis=1, keepdims=True)
+    return residuals(left, bases, columns)
+
+
+def root_mean_square(rows: np.ndarray) -> np.ndarray:
+    """Root mean square of each row."""
+    return np.sqrt(np.einsum("ij,ij->i", rows, rows) / rows.shape[1])
+
 
 #: Most directions of a target; ten classes have nine.
 MAX_DIRECTIONS = 9
@@ -93,7 +180,7 @@ def whitened(rows: np.ndarray, floor: float = NOTHING) -> np.ndarray:
 
 def _coordinates(y: Any, target_kernel: KernelLike | Literal["auto"]) -> np.ndarray:
     """Coordinates of the target kernel as rows, exact where it has them."""
-    side = read_target_side(y, target_kernel)
+    side = read_target_sample(y, target_kernel)
     if side.is_narrow:
         exact = side.coordinates(slice(None))
         return np.asarray(exact.toarray() if sparse.issparse(exact) else exact, dtype=np.float64).T

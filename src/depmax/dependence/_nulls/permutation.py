@@ -11,9 +11,7 @@ import numpy as np
 from scipy import fft
 
 from depmax._threads import map_threads
-from depmax.dependence.pilot import steady
-from depmax.dependence.sides import Side
-from depmax.rows import slices
+from depmax.samples import Sample, slices
 
 #: Up to so many rows orbits are summed in float64; beyond, in float32 with half the memory.
 DOUBLE_ROWS = 2048
@@ -26,12 +24,12 @@ BLOCK = 32
 
 
 def permuted_statistics(
-    x: Side, y: Side, n_permutations: int, rng: np.random.Generator, n_jobs: int = 1
+    x: Sample, y: Sample, n_permutations: int, rng: np.random.Generator, n_jobs: int = 1
 ) -> tuple[float, np.ndarray]:
     """HSIC₁ as observed and for ``n_permutations`` random permutations of one side."""
     if x.is_narrow and y.is_narrow:
         return _of_coordinates(x, y, n_permutations, rng)
-    x, y = steady(x), steady(y)
+    x, y = x.near_origin(), y.near_origin()
     if x.n_samples > STREAM_ROWS and (x.is_narrow or y.is_narrow):
         gram, narrow = (x, y) if y.is_narrow else (y, x)
         return _of_stream(gram, narrow, n_permutations, rng)
@@ -52,7 +50,7 @@ def _orders(n_samples: int, count: int, rng: np.random.Generator) -> Iterator[np
 
 # --- both sides have coordinates: ‖ΦᵀΨ_π‖², a batch of permutations as one product
 def _of_coordinates(
-    x: Side, y: Side, n_permutations: int, rng: np.random.Generator
+    x: Sample, y: Sample, n_permutations: int, rng: np.random.Generator
 ) -> tuple[float, np.ndarray]:
     phi, psi = x.centred_coordinates(), y.centred_coordinates()
     squares_x = np.einsum("ij,ij->i", phi, phi)
@@ -76,7 +74,7 @@ def _of_coordinates(
 
 # --- one side has coordinates: Σ ψ_πᵀ K̃ ψ_π, blocks of K̃ against all permutations
 def _of_stream(
-    gram: Side, narrow: Side, n_permutations: int, rng: np.random.Generator
+    gram: Sample, narrow: Sample, n_permutations: int, rng: np.random.Generator
 ) -> tuple[float, np.ndarray]:
     psi = narrow.centred_coordinates()
     m, width = psi.shape
@@ -102,7 +100,7 @@ def _of_stream(
 
 # --- two Gram matrices: orbits of cyclic shifts, one Fourier transform per diagonal
 def _of_orbits(
-    x: Side, y: Side, n_permutations: int, rng: np.random.Generator, n_jobs: int
+    x: Sample, y: Sample, n_permutations: int, rng: np.random.Generator, n_jobs: int
 ) -> tuple[float, np.ndarray]:
     """All cyclic shifts of a random relabelling, then of random cosets of that group.
 
@@ -126,7 +124,7 @@ def _of_orbits(
     return float(values[0]), values[chosen]
 
 
-def circular_diagonals(side: Side, n_jobs: int = 1) -> tuple[np.ndarray, np.ndarray]:
+def circular_diagonals(side: Sample, n_jobs: int = 1) -> tuple[np.ndarray, np.ndarray]:
     """Diagonals d = 1..⌊m/2⌋ of the Gram matrix, K[i, i + d mod m], and its row sums less K_ii.
 
     These diagonals hold every pair of rows once (twice for d = m/2), so each kernel value is

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from depmax.dependence.pair_columns import ColumnBases
-from depmax.rows import slices
+from depmax.dependence._pairs.columns import ColumnBases
+from depmax.samples import slices
 
 #: Pairs and permutations handled at once.
 PAIRS, PERMUTATIONS = 64, 256

@@ -12,7 +12,7 @@ from depmax._inputs.table import require_finite
 from depmax.kernels import Capabilities, KernelLike, Precomputed, as_kernel
 from depmax.kernels.base import Kernel
 from depmax.kernels.mixed import join_categories
-from depmax.rows import RowSource
+from depmax.samples import RowSource
 
 
 @dataclass(frozen=True)
