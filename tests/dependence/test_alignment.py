@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from depmax.dependence import sums
+from depmax.dependence import _terms
 from depmax.dependence.alignment import alignment
 from depmax.dependence.hsic import hsic
 from depmax.kernels import Delta, Gaussian, Linear
@@ -14,7 +14,7 @@ from depmax.kernels import Delta, Gaussian, Linear
 
 @pytest.fixture
 def small_tiles(monkeypatch):
-    monkeypatch.setattr(sums, "tile_pairs", partial(sums.tile_pairs, size=7))
+    monkeypatch.setattr(_terms, "tile_pairs", partial(_terms.tile_pairs, size=7))
 
 
 @pytest.fixture

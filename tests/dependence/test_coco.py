@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import linalg, optimize, sparse
 
-from depmax.dependence import sums
+from depmax.dependence import _terms
 from depmax.dependence.coco import coco
 from depmax.dependence.hsic import hsic
 from depmax.kernels import ClassBalanced, Delta, Gaussian, Laplace, Linear
@@ -17,7 +17,7 @@ module = importlib.import_module("depmax.dependence.coco")
 
 @pytest.fixture
 def small_tiles(monkeypatch):
-    monkeypatch.setattr(sums, "tile_pairs", partial(sums.tile_pairs, size=7))
+    monkeypatch.setattr(_terms, "tile_pairs", partial(_terms.tile_pairs, size=7))
     monkeypatch.setattr(module, "GRAM_ROWS", 0)
 
 

@@ -5,14 +5,14 @@ from functools import partial
 import numpy as np
 import pytest
 
-from depmax.dependence import sums
+from depmax.dependence import _terms
 from depmax.dependence.correntropy import correntropy
 from depmax.kernels import Delta, Gaussian, Laplace, Precomputed
 
 
 @pytest.fixture
 def small_tiles(monkeypatch):
-    monkeypatch.setattr(sums, "tile_pairs", partial(sums.tile_pairs, size=7))
+    monkeypatch.setattr(_terms, "tile_pairs", partial(_terms.tile_pairs, size=7))
 
 
 @pytest.fixture

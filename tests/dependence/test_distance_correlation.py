@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from depmax.dependence import sums
+from depmax.dependence import _terms
 from depmax.dependence.alignment import alignment
 from depmax.dependence.distance_correlation import distance_correlation
 from depmax.dependence.hsic import hsic
@@ -16,7 +16,7 @@ from depmax.kernels import Distance
 
 @pytest.fixture
 def small_tiles(monkeypatch):
-    monkeypatch.setattr(sums, "tile_pairs", partial(sums.tile_pairs, size=7))
+    monkeypatch.setattr(_terms, "tile_pairs", partial(_terms.tile_pairs, size=7))
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from scipy import sparse
 
-from depmax.dependence import sums
+from depmax.dependence import _terms
 from depmax.dependence.hsic import hsic
 from depmax.dependence.mmd import mmd
 from depmax.kernels import Delta, Gaussian, Linear, Precomputed
@@ -16,7 +16,7 @@ from depmax.kernels import Delta, Gaussian, Linear, Precomputed
 
 @pytest.fixture
 def small_tiles(monkeypatch):
-    monkeypatch.setattr(sums, "tile_pairs", partial(sums.tile_pairs, size=7))
+    monkeypatch.setattr(_terms, "tile_pairs", partial(_terms.tile_pairs, size=7))
 
 
 @pytest.fixture

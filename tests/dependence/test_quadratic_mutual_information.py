@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy import sparse, stats
 
-from depmax.dependence import sums
+from depmax.dependence import _terms
 from depmax.dependence.hsic import hsic
 from depmax.dependence.quadratic_mutual_information import quadratic_mutual_information as qmi
 from depmax.kernels import Delta, Gaussian
@@ -64,7 +64,7 @@ def explicit(X, Y, h, g):
 
 @pytest.mark.parametrize("tiles", [7, 256])
 def test_several_columns(monkeypatch, tiles):
-    monkeypatch.setattr(sums, "tile_pairs", partial(sums.tile_pairs, size=tiles))
+    monkeypatch.setattr(_terms, "tile_pairs", partial(_terms.tile_pairs, size=tiles))
     rng = np.random.default_rng(0)
     X = rng.normal(size=(30, 4))
     Y = X[:, :2] * X[:, 2:] + 0.1 * rng.normal(size=(30, 2))

@@ -8,7 +8,8 @@ import pytest
 from depmax.extraction.target import _by_pivots, _of_matrix, target_factor
 from depmax.kernels import Gaussian, Laplace, Linear
 from depmax.kernels.base import Kernel
-from depmax.samples import SMALL, Sample, read_sample
+from depmax.samples import Sample, read_sample
+from depmax.samples.sample import SMALL
 
 rng = np.random.default_rng(0)
 
@@ -28,7 +29,7 @@ def test_the_centred_kernel_matrix(kernel: Kernel, n_rows: int) -> None:
 
 def test_both_ways_take_as_many_pivots_as_precision_needs() -> None:
     rows = rng.normal(size=(200, 1))
-    sample = Sample(Gaussian(1.0), rows, np.dtype(np.float64))
+    sample = Sample(Gaussian(1.0), rows)
     whole, steps = _of_matrix(sample.gram()), _by_pivots(sample)
     assert 10 < whole.shape[1] < 40
     assert abs(whole.shape[1] - steps.shape[1]) <= 1

@@ -225,7 +225,7 @@ def test_precomputed_matrix_is_checked(part, X):
         estimator.fit(X)
     crooked = Gaussian(1.0)(X)
     crooked[0, 1] += 0.1
-    with pytest.raises(ValueError, match="must be symmetric"):
+    with pytest.raises(ValueError, match="not symmetric"):
         estimator.fit(crooked)
 
 

@@ -137,7 +137,7 @@ def test_each_step_evaluates_one_kernel_column(X):
 
 
 def test_loop_takes_any_rule(X):
-    sample = Sample(Gaussian(1.0), X, X.dtype)
+    sample = Sample(Gaussian(1.0), X)
     chosen = iter([5, 3, 8])
     steps = [partial.rank for partial in pivot_steps(sample, lambda _: next(chosen, None))]
     assert steps == [0, 1, 2, 3]

@@ -13,7 +13,8 @@ import numpy as np
 from scipy import sparse
 
 from depmax._threads import map_threads
-from depmax.samples import CrossMoments, Sample, slices
+from depmax.pencils.cross_moments import CrossMoments
+from depmax.samples import Sample, slices
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ def is_constant(side: Sample) -> bool:
         start = _dense(side.coordinates(first))[0]
         return all(
             (np.abs(_dense(side.coordinates(rows)) - start) <= rounding * np.abs(start)).all()
-            for rows in side.blocks()
+            for rows in side.chunks()
         )
     diagonal = side.diag()
     # ‖φ(x) - φ(x₀)‖² for every row x
@@ -85,7 +86,7 @@ def terms(x: Sample, y: Sample, *, unbiased: bool, n_jobs: int = 1) -> Terms:
 
 def cross_moments(x: Sample, y: Sample) -> CrossMoments:
     """Moments of both sides' coordinates, summed over chunks of rows."""
-    blocks = x.blocks() if (x.n_coordinates or 0) >= (y.n_coordinates or 0) else y.blocks()
+    blocks = x.chunks() if (x.n_coordinates or 0) >= (y.n_coordinates or 0) else y.chunks()
     chunks = (CrossMoments.of(x.coordinates(rows), y.coordinates(rows)) for rows in blocks)
     return reduce(add, chunks)
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import linalg, sparse
 
-from depmax.dependence import sums
+from depmax.dependence import _terms
 from depmax.dependence._terms import is_constant, require_samples
 from depmax.dependence.resolve import read_pair
 from depmax.kernels import KernelLike
@@ -78,7 +78,7 @@ def coco(
     if is_constant(x) or is_constant(y):
         return 0.0
     if x.is_narrow and y.is_narrow:
-        cross = sums.cross_moments(x, y).centred().cross  # ΦᵀHΨ
+        cross = _terms.cross_moments(x, y).centred().cross  # ΦᵀHΨ
         return float(linalg.svdvals(cross)[0]) / x.n_samples
     eigenvalue = _largest_eigenvalue(_centred_product(x), _centred_product(y), x.n_samples)
     return math.sqrt(eigenvalue) / x.n_samples
@@ -138,7 +138,7 @@ def _centred_product(side: Sample) -> Product:
 def _times_tiles(side: Sample, vector: np.ndarray) -> np.ndarray:
     """Kv from the tiles of K on and above the diagonal."""
     product = np.zeros_like(vector)
-    for rows, columns in sums.tile_pairs(side.n_samples):
+    for rows, columns in _terms.tile_pairs(side.n_samples):
         values = side.tile(rows, columns)
         product[rows] += values @ vector[columns]
         if rows is not columns:

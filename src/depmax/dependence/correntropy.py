@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from depmax._inputs import read_table
-from depmax.dependence import sums
+from depmax.dependence import _terms
 from depmax.dependence._terms import require_samples
 from depmax.dependence.alignment import cosine
 from depmax.kernels import KernelLike, as_kernel
@@ -60,7 +60,7 @@ def correntropy(
     require_equal_length(len(left), len(right))
     require_samples(len(left), unbiased=False)
     resolved = as_kernel(kernel).resolve(np.concatenate([left, right]))
-    a, b = Sample(resolved, left, len(left)), Sample(resolved, right, len(right))
+    a, b = Sample(resolved, left), Sample(resolved, right)
     value = _centred(a, b)
     if not coefficient:
         return value
@@ -91,7 +91,7 @@ def _centred(a: Sample, b: Sample) -> float:
         phi, psi = a.centred_coordinates(), b.centred_coordinates()
         return float(np.vdot(phi, psi)) / n
     paired, total = 0.0, 0.0
-    for rows, columns in sums.tile_pairs(n):
+    for rows, columns in _terms.tile_pairs(n):
         values = _between(a, rows, b, columns)
         total += float(values.sum())
         if rows is columns:

@@ -82,7 +82,7 @@ def _distance_side(rows: Any, exponent: float) -> Sample:
     For dense rows -‖x - z‖^p / 2, which differs from it by ½‖x‖^p + ½‖z‖^p: centring removes that.
     """
     if sparse.issparse(rows):
-        return Sample(Distance(exponent), rows, rows.shape[0])
+        return Sample(Distance(exponent), rows)
 
     def minus_half_distance(X: np.ndarray, Z: np.ndarray) -> np.ndarray:
         from scipy.spatial.distance import cdist
@@ -90,4 +90,4 @@ def _distance_side(rows: Any, exponent: float) -> Sample:
         distances: np.ndarray = cdist(X, Z)
         return -0.5 * (distances if exponent == 1 else distances**exponent)
 
-    return Sample(FromFunction(minus_half_distance), rows, rows.shape[0])
+    return Sample(FromFunction(minus_half_distance), rows)

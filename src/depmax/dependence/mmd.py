@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from depmax._inputs import Table, read_objects, read_table
-from depmax.dependence import sums
+from depmax.dependence import _terms
 from depmax.dependence.resolve import maximizer
 from depmax.kernels import KernelLike, as_kernel
 from depmax.kernels.mixed import join_categories
@@ -97,7 +97,7 @@ def _block_sums(side: Sample, n_x: int, unbiased: bool) -> tuple[float, float, f
     member[:n_x, 0] = 1.0
     member[n_x:, 1] = 1.0
     total = np.zeros((2, 2))
-    for rows, columns in sums.tile_pairs(side.n_samples):
+    for rows, columns in _terms.tile_pairs(side.n_samples):
         values = side.tile(rows, columns)
         if rows is columns and unbiased:
             np.fill_diagonal(values, 0.0)
@@ -129,7 +129,7 @@ def _stack(X: Any, Z: Any, kernel: KernelLike) -> tuple[Sample, int]:
         )
     rows = _concatenate(values)
     membership = read_target_sample(np.repeat([0, 1], [n_x, n_z]), "class_balanced")
-    return Sample(recipe.resolve(rows, maximizer(membership)), rows, n_x + n_z), n_x
+    return Sample(recipe.resolve(rows, maximizer(membership)), rows), n_x
 
 
 def _read_alike(X: Any, Z: Any) -> tuple[Table, Table]:

@@ -101,10 +101,10 @@ def _input_windows(X: Any, bandwidth: float | None) -> _Windows:
 def _target_windows(target: Target, bandwidth: float | None) -> _Windows:
     if bandwidth is None and target.kind in ("classes", "multilabel"):
         labels = _combinations(target)
-        return _Windows(Sample(Delta().resolve(labels), labels, len(labels)), 0.0)
+        return _Windows(Sample(Delta().resolve(labels), labels), 0.0)
     vectors = target.vectors
     width = _width(vectors, bandwidth, "target_bandwidth")
-    side = Sample(Gaussian(width * math.sqrt(2)), vectors, len(vectors))
+    side = Sample(Gaussian(width * math.sqrt(2)), vectors)
     return _Windows(side, _log_peak(width, vectors.shape[1]))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from depmax.dependence._terms import terms
 from depmax.kernels import KernelLike
 from depmax.kernels.base import Choose, Kernel
-from depmax.samples import Sample, read_sample, read_target_sample
+from depmax.samples import Sample, read_sample, read_target_sample, require_equal_length
 
 #: Rows that ``bandwidth="maximize"`` compares candidates on; more are sampled with a fixed seed.
 MAXIMIZE_ROWS = 1000
@@ -25,12 +25,21 @@ def maximizer(y: Sample) -> Choose:
             rows = np.random.default_rng(0).choice(y.n_samples, MAXIMIZE_ROWS, replace=False)
         target = y.take(rows)
         values = [
-            terms(Sample(kernel, X[rows], len(rows)), target, unbiased=True).hsic()
-            for kernel in candidates
+            terms(Sample(kernel, X[rows]), target, unbiased=True).hsic() for kernel in candidates
         ]
         return candidates[int(np.argmax(values))]
 
     return choose
+
+
+def read_pair(
+    X: Any, Y: Any, kernel: KernelLike, target_kernel: KernelLike | Literal["auto"]
+) -> tuple[Sample, Sample]:
+    """Both sides of a measure, of equal length, with ``"maximize"`` resolved on the target."""
+    y_sample = read_target_sample(Y, target_kernel)
+    x_sample = read_sample(X, kernel, choose=maximizer(y_sample))
+    require_equal_length(x_sample.n_samples, y_sample.n_samples)
+    return x_sample, y_sample
 
 
 def resolve(

@@ -153,7 +153,7 @@ class ScreeningTarget:
             exact = factor.fit_transform(side.rows)
             error = float(factor.residual_ / max(side.diag().sum(), np.finfo(float).tiny))
         coordinates = TargetCoordinates.of(exact, tol=0.01 * tol)
-        linear = Sample(Linear(), coordinates.psi, side.n_samples)
+        linear = Sample(Linear(), coordinates.psi)
         return cls(linear, coordinates, spread(linear), error)
 
     def score(
@@ -164,7 +164,7 @@ class ScreeningTarget:
             return self._score_sorted(recipe, column, unbiased)
         rows = column[:, np.newaxis]
         kernel = recipe.resolve(rows, maximizer(self.side))
-        side = Sample(kernel, rows, len(rows))
+        side = Sample(kernel, rows)
         statistic = terms(side, self.side, unbiased=True).hsic()
         law = permutation_law(spread(side), self.spread, len(rows))
         value = statistic if unbiased else terms(side, self.side, unbiased=False).hsic()

@@ -30,7 +30,6 @@ from depmax.pencils import Basis, Directions, Gram, Space, signs
 from depmax.samples import (
     Labels,
     Sample,
-    Training,
     abilities_of,
     chunk_rows,
     is_precomputed,
@@ -282,9 +281,8 @@ class DependenceExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             require_equal_length(training.n_samples, labels.n_rows)
             self.target_kernel_ = labels.side.kernel
         side, labels, complete = self._side(training, labels)
-        precomputed = is_precomputed(self.kernel)
         # A kernel matrix that was passed as X is not kept.
-        self.kernel_ = Precomputed() if precomputed else side.kernel
+        self.kernel_ = Precomputed() if side.precomputed else side.kernel
         target = self._prepare(side, labels)
         count = wanted.count(
             Possible(
@@ -294,9 +292,7 @@ class DependenceExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
                 lambda: self._choose_count(X, y, side),
             )
         )
-        coordinates = coordinates_of(
-            side, lambda gram: self._span(gram, target, count), precomputed=precomputed
-        )
+        coordinates = coordinates_of(side, lambda gram: self._span(gram, target, count))
         space = coordinates.space
         with small_problems(space.dimension <= FEW):
             found = self._find(space, target, count, asked=wanted.is_exact)
@@ -307,19 +303,16 @@ class DependenceExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             directions = self._keep(coordinates, found)
         return Fitted(lambda: space.features(directions), training.dtype, complete)
 
-    def _side(
-        self, training: Training, labels: Labels | None
-    ) -> tuple[Sample, Labels | None, bool]:
+    def _side(self, training: Sample, labels: Labels | None) -> tuple[Sample, Labels | None, bool]:
         """Training rows with the kernel resolved on them; whether these are all rows."""
-        rows, known, complete = training.rows, None, True
+        known, complete = None, True
         if labels is not None and labels.labelled is not None:
             known = np.flatnonzero(labels.labelled)
             if not self._uses_unlabeled():
-                rows, known, complete = rows[known], None, False
+                training, known, complete = training.take(known), None, False
                 labels = Labels(labels.side)
         choose = None if labels is None else _chooser(labels.side, known)
-        kernel = training.recipe.resolve(rows, choose)
-        return Sample(kernel, rows, int(rows.shape[0])), labels, complete
+        return training.resolved(choose), labels, complete
 
     def _find(self, space: Space, target: Any, count: int, *, asked: bool) -> Directions:
         """Directions; a number that nobody asked for need not be reached."""

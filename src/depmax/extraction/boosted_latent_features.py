@@ -92,7 +92,7 @@ class BoostedLatentFeatures(DeflationExtractor):
                     "numbers: use 'least_squares' or 'absolute', or cut y into classes."
                 )
             values = target.signs
-        images = images_of(side, center=True, precomputed=self._precomputed)
+        images = images_of(side, center=True)
         directions, found = deflate(
             images, values, boosted(loss), n_components, center=True, scale="feature"
         )

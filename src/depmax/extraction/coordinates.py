@@ -150,19 +150,18 @@ class GramCoordinates:
     space: Space
     mean: np.ndarray  # mean of each column of K, shape (m,)
     dual: np.ndarray  # UΛ^(-1/2), shape (m, s)
-    precomputed: bool
 
     @classmethod
-    def of(cls, side: Sample, grow: Grow | None, *, precomputed: bool) -> GramCoordinates:
+    def of(cls, side: Sample, grow: Grow | None) -> GramCoordinates:
         """Coordinates of a grown basis, or the eigenvectors of the centred kernel matrix."""
         basis = grown(side.n_samples, lambda: tiles_of(side), grow)
         if basis is not None:
-            return cls(side, basis.space, basis.gram.mean, basis.dual, precomputed)
+            return cls(side, basis.space, basis.gram.mean, basis.dual)
         gram = side.gram()
         scale = float(gram.diagonal().max())
         gram, means = centred_gram(gram)
         coordinates, dual = span(gram, scale)
-        return cls(side, Space.of_array(coordinates), means, dual, precomputed)
+        return cls(side, Space.of_array(coordinates), means, dual)
 
     def lift(self, vectors: np.ndarray) -> np.ndarray:
         """Q with one row per training row."""
@@ -173,13 +172,10 @@ class GramCoordinates:
     def project(self, vectors: np.ndarray) -> Projection:
         """Product with the kernel values of the training rows."""
         weights = self.lift(vectors)
-        kernel = None if self.precomputed else self.side.kernel
-        return SampleProjection(kernel, self.side.rows, weights, self.mean @ weights)
+        return SampleProjection(self.side.reference(), weights, self.mean @ weights)
 
 
-def coordinates_of(
-    side: Sample, grow: Grow | None = None, *, precomputed: bool = False
-) -> Coordinates:
+def coordinates_of(side: Sample, grow: Grow | None = None) -> Coordinates:
     """Coordinates of the smaller dimension: features where they are few, else samples.
 
     Beyond ``EXACT_ROWS`` samples without features, a method that can (``grow``) says which part of
@@ -187,7 +183,7 @@ def coordinates_of(
     """
     width = side.n_coordinates
     if width is None:
-        return GramCoordinates.of(side, grow, precomputed=precomputed)
+        return GramCoordinates.of(side, grow)
     if width <= side.n_samples:
         return MapCoordinates.of(side)
     return WideCoordinates.of(side, grow)

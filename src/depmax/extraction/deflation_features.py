@@ -124,7 +124,7 @@ class DeflationFeatures(DeflationExtractor):
 
     def _features(self, side: Sample, target: CodedTarget | None, n_components: int) -> Extracted:
         center = bool(self.center)
-        images = images_of(side, center=center, precomputed=self._precomputed, dual=self.dual)
+        images = images_of(side, center=center, dual=self.dual)
         criterion, scale, values = self._chosen(target)
         directions, found = deflate(
             images, values, criterion, n_components, center=center, scale=scale

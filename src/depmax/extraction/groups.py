@@ -52,11 +52,11 @@ def side_of_groups(groups: list[np.ndarray]) -> Sample:
     """
     if len(groups) == 1:
         labels = groups[0]
-        return Sample(Delta(weights="balanced").resolve(labels), labels, len(labels))
+        return Sample(Delta(weights="balanced").resolve(labels), labels)
     codes = np.column_stack(groups).astype(np.float64)
     parts = [(f"y{column}", Delta(weights="balanced"), column) for column in range(len(groups))]
     kernel = Columns(parts, combine="add")
-    return Sample(kernel.resolve(codes), codes, len(codes))
+    return Sample(kernel.resolve(codes), codes)
 
 
 def outputs_of(target: Target) -> np.ndarray:
@@ -84,7 +84,7 @@ def side_of_outputs(target: Target, name: str) -> Sample:
             f"y of {name} is constant (one class or value in all {len(outputs)} rows): nothing can "
             "depend on it."
         )
-    return Sample(Linear(), outputs, len(outputs))
+    return Sample(Linear(), outputs)
 
 
 def require_groups(groups: list[np.ndarray], name: str) -> None:

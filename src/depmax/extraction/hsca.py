@@ -201,7 +201,7 @@ class HSCA(SemiSupervisedExtractor):
     def _feature_factor(self, features: np.ndarray) -> np.ndarray:
         """Ψ_f of the features so far, columns of mean zero."""
         kernel = as_kernel(self.feature_kernel).resolve(features)
-        return target_factor(Sample(kernel, features, features.shape[0]))
+        return target_factor(Sample(kernel, features))
 
     def _warn_if_fewer(self, found: Directions, n_components: int) -> None:
         count = found.vectors.shape[1]

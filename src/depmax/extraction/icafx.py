@@ -141,8 +141,8 @@ class ICAFX(DependenceExtractor):
         if target.kind == "classes":
             self.classes_ = target.classes
             weights = dict.fromkeys(self.classes_.tolist(), 1.0)
-            return Sample(Delta(weights), target.labels, target.n_samples)
-        return Sample(Linear(), target.vectors, target.n_samples)
+            return Sample(Delta(weights), target.labels)
+        return Sample(Linear(), target.vectors)
 
     def _extract(self, space: Space, target: Sample | None, n_components: int) -> Directions:
         assert target is not None

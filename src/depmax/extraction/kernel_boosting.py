@@ -86,7 +86,7 @@ class KernelBoosting(DeflationExtractor):
 
     def _features(self, side: Sample, target: CodedTarget | None, n_components: int) -> Extracted:
         assert target is not None
-        coordinates = coordinates_of(side, precomputed=self._precomputed)
+        coordinates = coordinates_of(side)
         phi = coordinates.space.centred()
         labels = target.class_numbers
         vectors: list[np.ndarray] = []

@@ -131,7 +131,7 @@ class KernelPLS(RegressorMixin, DeflationExtractor):
             return pls_of_moments(side, target.values, n_components, refuse)
         if self._sums_show_gaps:
             require_finite_rows(self, side.rows)
-        images = images_of(side, center=True, precomputed=self._precomputed)
+        images = images_of(side, center=True)
         directions, found = deflate(images, target.values, pls, n_components, center=True)
         return Extracted.of(images, directions, found)
 

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 
 from depmax.kernels.base import Kernel
+from depmax.samples import Reference
 
 
 @dataclass(frozen=True)
@@ -50,8 +51,7 @@ class FeatureProjection:
 class SampleProjection:
     """f(x) = k(x, reference)Q - offset, from kernel values with reference rows."""
 
-    kernel: Kernel | None  # None: rows are kernel values with all training rows
-    reference: Any  # training rows, or without a kernel their positions
+    reference: Reference
     weights: np.ndarray  # Q, shape (n_reference, k)
     offset: np.ndarray  # shape (k,)
 
@@ -66,22 +66,20 @@ class SampleProjection:
 
     def __call__(self, rows: Any) -> np.ndarray:
         """Features of some rows, of shape (n_rows, k)."""
-        if self.kernel is None:
-            values = rows[:, self.reference]
-        else:
-            values = self.kernel(rows, self.reference)
-        return values @ self.weights - self.offset
+        return self.reference.against(rows) @ self.weights - self.offset
 
     def in_features(self) -> FeatureProjection:
         """The same as a product with the features φ of the kernel: W = φ(reference)ᵀQ."""
-        assert self.kernel is not None
-        weights = self.kernel.features(self.reference).T @ self.weights
-        return FeatureProjection(self.kernel, np.asarray(weights, dtype=np.float64), self.offset)
+        kernel = self.reference.kernel
+        assert kernel is not None
+        weights = kernel.features(self.reference.rows).T @ self.weights
+        return FeatureProjection(kernel, np.asarray(weights, dtype=np.float64), self.offset)
 
     def inner(self) -> np.ndarray:
         """QᵀKQ of shape (k, k), the inner products of the directions in feature space."""
-        assert self.kernel is not None
-        return self.weights.T @ self.kernel(self.reference) @ self.weights
+        kernel = self.reference.kernel
+        assert kernel is not None
+        return self.weights.T @ kernel(self.reference.rows) @ self.weights
 
 
 Projection = FeatureProjection | SampleProjection

@@ -84,10 +84,10 @@ class ReducedKernelOPLS(DeflationExtractor):
     def _features(self, side: Sample, target: CodedTarget | None, n_components: int) -> Extracted:
         assert target is not None
         self.basis_indices_ = self._drawn(side.n_samples)
-        others = side.take(self.basis_indices_).rows
+        basis = side.take(self.basis_indices_)
         columns = np.empty((side.n_samples, len(self.basis_indices_)))
         for block in slices(side.n_samples, chunk_rows(columns.shape[1])):
-            columns[block] = side.kernel(side.rows[block], others)
+            columns[block] = side.kernel(side.rows[block], basis.rows)
         mean = columns.mean(axis=0)
         columns -= mean
         left, roots, right = linalg.svd(columns, full_matrices=False)  # R = QDVᵀ
@@ -99,8 +99,8 @@ class ReducedKernelOPLS(DeflationExtractor):
         alive = values > RANK * values.max(initial=0.0)
         vectors = cross @ outputs[:, alive] / np.sqrt(values[alive])
         weights = lift @ vectors
-        kernel = None if self._precomputed else side.kernel
-        return Extracted(SampleProjection(kernel, others, weights, mean @ weights), left @ vectors)
+        projection = SampleProjection(basis.reference(), weights, mean @ weights)
+        return Extracted(projection, left @ vectors)
 
     def _drawn(self, n_samples: int) -> np.ndarray:
         if self.n_basis is None or self.n_basis >= n_samples:

@@ -108,8 +108,7 @@ class SparseKernelPLS(DeflationExtractor):
         weights = weights[:, : found.count]
         basis = np.flatnonzero(weights.any(axis=1))
         self.basis_indices_ = basis
-        kernel = None if self._precomputed else side.kernel
-        return Extracted.of_rows(kernel, side.rows[basis], weights[basis], found)
+        return Extracted.of_rows(side.take(basis), weights[basis], found)
 
     def _chosen(self, side: Sample, left: np.ndarray, count: int) -> np.ndarray:
         """Rows that the heuristic ranks first, sorted."""

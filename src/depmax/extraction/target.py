@@ -23,7 +23,7 @@ def target_factor(side: Sample) -> np.ndarray:
     width = side.n_coordinates
     if width is not None and width <= side.n_samples:
         return side.centred_coordinates()
-    sample = Sample(side.kernel, side.rows, np.dtype(np.float64))
+    sample = Sample(side.kernel, side.rows)
     factor = _of_matrix(sample.gram()) if sample.is_small else _by_pivots(sample)
     centred: np.ndarray = factor - factor.mean(axis=0)
     return centred

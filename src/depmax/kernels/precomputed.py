@@ -39,7 +39,7 @@ class Precomputed(Kernel):
         matrix = self._matrix()
         if not np.isfinite(matrix).all():
             raise ValueError("The matrix of Precomputed contains NaN or infinity.")
-        precision = 100 * np.finfo(np.result_type(matrix, np.float32)).eps
+        precision = np.sqrt(np.finfo(np.result_type(matrix, np.float32)).eps)
         if np.abs(matrix - matrix.T).max(initial=0) > precision * np.abs(matrix).max(initial=0):
             raise ValueError(
                 "The matrix of Precomputed is not symmetric: a kernel matrix holds "

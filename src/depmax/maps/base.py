@@ -7,11 +7,19 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
 
-from depmax._inputs import read_fit, read_new
-from depmax.kernels import Capabilities, KernelLike, Precomputed, as_kernel
-from depmax.kernels.mixed import join_categories
-from depmax.samples import Sample, chunk_rows, sample_of_matrix, slices
+from depmax.kernels import Capabilities, KernelLike, Precomputed
+from depmax.samples import (
+    Sample,
+    abilities_of,
+    chunk_rows,
+    is_precomputed,
+    precision,
+    read_rows,
+    read_training,
+    slices,
+)
 
 
 class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -101,7 +109,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         abilities = self._abilities()
-        tags.input_tags.pairwise = self._is_precomputed()
+        tags.input_tags.pairwise = is_precomputed(self.kernel)
         tags.input_tags.sparse = abilities.sparse
         tags.input_tags.string = not abilities.vector_input
         tags.input_tags.one_d_array = not abilities.vector_input
@@ -147,52 +155,22 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return None if features is None else features.astype(sample.dtype, copy=False)
 
     def _apply(self, X: Any) -> np.ndarray:
-        rows = self._read_new(X)
-        features = np.empty((rows.shape[0], self._n_features_out), dtype=_precision(rows))
+        check_is_fitted(self)
+        rows = read_rows(self, X, self._abilities())
+        features = np.empty((rows.shape[0], self._n_features_out), dtype=precision(rows))
         for block in slices(rows.shape[0], chunk_rows(self._width())):
             features[block] = self._map(rows[block])
         return features
 
     def _read(self, X: Any) -> Sample:
         """The training rows, with the kernel resolved on them."""
-        if self._is_precomputed():
-            matrix, self.categories_ = read_fit(self, X)
-            self.kernel_ = Precomputed()  # the matrix itself is not kept
-            return sample_of_matrix(matrix)
-        kernel = as_kernel(self.kernel)
-        rows, self.categories_ = read_fit(
-            self,
-            X,
-            vector_input=kernel.requires_vector_input,
-            accept_sparse=kernel.capabilities.sparse,
-        )
-        names = getattr(self, "feature_names_in_", range(self.n_features_in_))
-        names = [str(name) for name in names]
-        kernel = join_categories(kernel.bind(names), self.categories_, len(names), names)
-        self.kernel_ = kernel.resolve(rows)
-        return Sample(self.kernel_, rows, _precision(rows))
-
-    def _read_new(self, X: Any) -> Any:
-        abilities = self._abilities()
-        return read_new(
-            self,
-            X,
-            categories=getattr(self, "categories_", {}),
-            vector_input=abilities.vector_input,
-            accept_sparse=abilities.sparse,
-        )
-
-    def _is_precomputed(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+        sample = read_training(self, X, self.kernel).resolved()
+        # A kernel matrix that was passed as X is not kept.
+        self.kernel_ = Precomputed() if sample.precomputed else sample.kernel
+        return sample
 
     def _abilities(self) -> Capabilities:
-        """What the kernel declares; ``fit`` is where a wrong one is refused."""
-        if self._is_precomputed():
-            return Capabilities()
-        try:
-            return as_kernel(self.kernel).capabilities
-        except (TypeError, ValueError):
-            return Capabilities()
+        return abilities_of(self.kernel)
 
     def _check_n_components(self, n_samples: int | None = None) -> None:
         value = self.n_components
@@ -208,8 +186,3 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 f"n_components={value} of {type(self).__name__} is more than the number of "
                 f"training rows, n_samples = {n_samples}."
             )
-
-
-def _precision(rows: Any) -> np.dtype:
-    """float32 for rows in float32, float64 for all others."""
-    return np.dtype(np.float32 if rows.dtype == np.float32 else np.float64)

@@ -50,9 +50,7 @@ def read_labelled(
     recipe = kernel_of_target(known) if auto else as_kernel(target_kernel)
     values = known.labels if recipe.capabilities.labels else known.vectors
     kernel = recipe.resolve(values)
-    return LabelledTarget(
-        rows, _factor(Sample(kernel, values, len(rows))), kernel, target.n_samples
-    )
+    return LabelledTarget(rows, _factor(Sample(kernel, values)), kernel, target.n_samples)
 
 
 def _factor(side: Sample) -> np.ndarray:

@@ -1,1 +1,54 @@
-"""TODO: say what this drawer holds."""
+"""Samples: rows with a kernel, where rows come from, and how X and y become samples."""
+
+from depmax.samples.labels import Labels, read_labels
+from depmax.samples.reading import (
+    abilities_of,
+    is_precomputed,
+    kernel_of_target,
+    read_rows,
+    read_sample,
+    read_target_sample,
+    read_training,
+    reads_objects,
+    require_equal_length,
+    target_sample,
+)
+from depmax.samples.sample import Origin, Reference, Sample, precision, sample_of_matrix
+from depmax.samples.sources import (
+    ArrayRows,
+    RowSource,
+    SourceRows,
+    SparseRows,
+    as_rows,
+    chunk_rows,
+    is_source,
+    slices,
+)
+
+__all__ = [
+    "ArrayRows",
+    "Labels",
+    "Origin",
+    "Reference",
+    "RowSource",
+    "Sample",
+    "SourceRows",
+    "SparseRows",
+    "abilities_of",
+    "as_rows",
+    "chunk_rows",
+    "is_precomputed",
+    "is_source",
+    "kernel_of_target",
+    "precision",
+    "read_labels",
+    "read_rows",
+    "read_sample",
+    "read_target_sample",
+    "read_training",
+    "reads_objects",
+    "require_equal_length",
+    "sample_of_matrix",
+    "slices",
+    "target_sample",
+]

@@ -10,7 +10,8 @@ import numpy as np
 from depmax._inputs import Target, read_objects, read_target
 from depmax._inputs.objects import is_missing
 from depmax.kernels import KernelLike, as_kernel
-from depmax.samples.sample import Sample, read_target_side, reads_objects, side_of_target
+from depmax.samples.reading import is_precomputed, read_target_sample, reads_objects, target_sample
+from depmax.samples.sample import Sample
 
 
 @dataclass(frozen=True)
@@ -35,13 +36,13 @@ def read_labels(
     y: Any, target_kernel: KernelLike | Literal["auto"], unlabeled: Literal["auto"] | None
 ) -> Labels:
     """Target in which NaN, None, and -1 where it cannot be a class, mark unlabelled rows."""
-    if isinstance(target_kernel, str) and target_kernel == "precomputed":
-        return Labels(read_target_side(y, target_kernel))
+    if is_precomputed(target_kernel):
+        return Labels(read_target_sample(y, target_kernel))
     if not isinstance(target_kernel, str) and reads_objects(as_kernel(target_kernel)):
         return _read_objects(y, as_kernel(target_kernel), unlabeled)
     target = read_target(y, unlabeled=unlabeled, semi=True)
     if target.n_unlabeled == 0:
-        return Labels(side_of_target(target, target_kernel))
+        return Labels(target_sample(target, target_kernel))
     _require_some(target.labelled)
     values = target.values[target.labelled]
     known = Target(target.kind, values, np.ones(len(values), dtype=bool))
@@ -50,7 +51,7 @@ def read_labels(
             f"The labelled rows of y have one class only ({known.classes.tolist()[0]!r}): nothing "
             "can depend on a constant. At least two classes need a labelled row."
         )
-    return Labels(side_of_target(known, target_kernel), target.labelled)
+    return Labels(target_sample(known, target_kernel), target.labelled)
 
 
 def _read_objects(y: Any, recipe: Any, unlabeled: Literal["auto"] | None) -> Labels:
@@ -62,12 +63,12 @@ def _read_objects(y: Any, recipe: Any, unlabeled: Literal["auto"] | None) -> Lab
     if unlabeled == "auto" and rows.dtype.kind in "iuf":
         missing |= rows == -1
     if not missing.any():
-        return Labels(Sample(recipe.resolve(rows), rows, len(rows)))
+        return Labels(Sample(recipe, rows).resolved())
     _require_some(~missing)
     known = rows[~missing]
     if known.dtype.kind == "f" and (known == np.rint(known)).all():
         known = known.astype(np.intp)  # row numbers, which gaps had made floats
-    return Labels(Sample(recipe.resolve(known), known, len(known)), ~missing)
+    return Labels(Sample(recipe, known).resolved(), ~missing)
 
 
 def _require_some(labelled: np.ndarray) -> None:

@@ -1,54 +1,79 @@
-"""How an extractor reads X: through the kernel's eyes, in memory or a block at a time."""
+"""From what users pass to samples: one reader for X, one for y."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Literal
 
-import numpy as np
-
-from depmax._inputs import read_fit, read_new
-from depmax._inputs.table import require_finite
-from depmax.kernels import Capabilities, KernelLike, Precomputed, as_kernel
-from depmax.kernels.base import Kernel
+from depmax._inputs import (
+    Target,
+    column_names,
+    read_fit,
+    read_new,
+    read_objects,
+    read_table,
+    read_target,
+)
+from depmax._inputs.table import Categories
+from depmax.kernels import Capabilities, Delta, KernelLike, as_kernel
+from depmax.kernels.base import Choose, Kernel
 from depmax.kernels.mixed import join_categories
-from depmax.samples import RowSource
+from depmax.samples.sample import Sample, sample_of_matrix
+from depmax.samples.sources import SourceRows, is_source
 
 
-@dataclass(frozen=True)
-class SourceRows:
-    """Rows of a source, read when they are sliced."""
-
-    source: RowSource
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Numbers of rows and columns."""
-        return self.source.shape
-
-    @property
-    def dtype(self) -> np.dtype:
-        """Precision of the rows."""
-        return np.dtype(self.source.block(slice(0, 1)).dtype)
-
-    def __getitem__(self, rows: slice | np.ndarray) -> Any:
-        values = self.source.block(rows) if isinstance(rows, slice) else self.source.take(rows)
-        require_finite(values, None, "X")
-        return values
+# --- inputs ---------------------------------------------------------------------------------------
+def read_sample(
+    X: Any, kernel: KernelLike, *, choose: Choose | None = None, name: str = "X"
+) -> Sample:
+    """Rows X as the kernel reads them, and the kernel resolved on them."""
+    if is_precomputed(kernel):
+        return sample_of_matrix(read_table(X, name=name).values, name).resolved()
+    recipe = as_kernel(kernel)
+    if not recipe.requires_vector_input:
+        return Sample(recipe.bind(column_names(X)), read_objects(X, name)).resolved(choose)
+    table = read_table(X, name=name)
+    names = table.names or range(table.values.shape[1])
+    return _joined(recipe, table.values, names, table.categories).resolved(choose)
 
 
-@dataclass(frozen=True)
-class Training:
-    """What an extractor is fitted to."""
+def read_training(
+    estimator: Any, X: Any, kernel: KernelLike, *, check_finite: bool = True
+) -> Sample:
+    """Rows X for ``fit``, not resolved yet; sets ``categories_`` and ``n_features_in_``."""
+    if is_precomputed(kernel):
+        matrix, estimator.categories_ = read_fit(estimator, X)
+        return sample_of_matrix(matrix)
+    recipe = as_kernel(kernel)
+    if is_source(X):
+        return _read_source(estimator, X, recipe)
+    rows, estimator.categories_ = read_fit(
+        estimator,
+        X,
+        vector_input=recipe.requires_vector_input,
+        accept_sparse=recipe.capabilities.sparse,
+        check_finite=check_finite,
+    )
+    names = getattr(estimator, "feature_names_in_", range(estimator.n_features_in_))
+    return _joined(recipe, rows, names, estimator.categories_)
 
-    rows: Any  # whatever the kernel reads; row numbers if the kernel matrix was given
-    recipe: Kernel  # not resolved yet
-    dtype: np.dtype  # precision of the features
 
-    @property
-    def n_samples(self) -> int:
-        """Number of rows."""
-        return int(self.rows.shape[0])
+def read_rows(estimator: Any, X: Any, abilities: Capabilities) -> Any:
+    """New rows, checked against those of ``fit``."""
+    if is_source(X):
+        if X.shape[1] != estimator.n_features_in_:
+            raise ValueError(
+                f"X has {X.shape[1]} features, but {type(estimator).__name__} is expecting "
+                f"{estimator.n_features_in_} features as input."
+            )
+        return SourceRows(X)
+    return read_new(
+        estimator,
+        X,
+        categories=getattr(estimator, "categories_", {}),
+        vector_input=abilities.vector_input,
+        accept_sparse=abilities.sparse,
+    )
 
 
 def is_precomputed(kernel: Any) -> bool:
@@ -66,59 +91,13 @@ def abilities_of(kernel: KernelLike) -> Capabilities:
         return Capabilities()
 
 
-def read_training(
-    estimator: Any, X: Any, kernel: KernelLike, *, check_finite: bool = True
-) -> Training:
-    """Training rows and the kernel on them; sets ``categories_`` and ``n_features_in_``."""
-    if is_precomputed(kernel):
-        matrix, estimator.categories_ = read_fit(estimator, X)
-        if matrix.shape[0] != matrix.shape[1]:
-            raise ValueError(
-                'With kernel="precomputed" X is the square kernel matrix of the training rows in '
-                f"fit, and of new rows against these in transform; got shape {matrix.shape} in fit."
-            )
-        return Training(np.arange(len(matrix)), Precomputed(matrix), precision(matrix))
-    recipe = as_kernel(kernel)
-    abilities = recipe.capabilities
-    if is_source(X):
-        return _read_source(estimator, X, recipe)
-    rows, estimator.categories_ = read_fit(
-        estimator,
-        X,
-        vector_input=abilities.vector_input,
-        accept_sparse=abilities.sparse,
-        check_finite=check_finite,
-    )
-    names = getattr(estimator, "feature_names_in_", range(estimator.n_features_in_))
+def _joined(recipe: Kernel, rows: Any, names: Sequence[Any], categories: Categories) -> Sample:
+    """Rows of a table with a kernel that knows the names and the categorical columns."""
     names = [str(name) for name in names]
-    joined = join_categories(recipe.bind(names), estimator.categories_, len(names), names)
-    return Training(rows, joined, precision(rows))
+    return Sample(join_categories(recipe.bind(names), categories, len(names), names), rows)
 
 
-def read_rows(estimator: Any, X: Any, abilities: Capabilities) -> Any:
-    """New rows, checked against those of ``fit``."""
-    if is_source(X):
-        if X.shape[1] != estimator.n_features_in_:
-            raise ValueError(
-                f"X has {X.shape[1]} features, but {type(estimator).__name__} is expecting "
-                f"{estimator.n_features_in_} features as input."
-            )
-        return SourceRows(X)
-    return read_new(
-        estimator,
-        X,
-        categories=estimator.categories_,
-        vector_input=abilities.vector_input,
-        accept_sparse=abilities.sparse,
-    )
-
-
-def is_source(X: Any) -> bool:
-    """Whether X gives its rows a block at a time."""
-    return isinstance(X, RowSource)
-
-
-def _read_source(estimator: Any, source: Any, recipe: Kernel) -> Training:
+def _read_source(estimator: Any, source: Any, recipe: Kernel) -> Sample:
     if not recipe.is_resolved or not recipe.has_features:
         raise ValueError(
             f"Rows that are read a block at a time need coordinates, which {recipe!r} does not "
@@ -126,10 +105,55 @@ def _read_source(estimator: Any, source: Any, recipe: Kernel) -> Training:
         )
     estimator.categories_ = {}
     estimator.n_features_in_ = source.shape[1]
-    rows = SourceRows(source)
-    return Training(rows, recipe, precision(rows))
+    return Sample(recipe, SourceRows(source))
 
 
-def precision(rows: Any) -> np.dtype:
-    """float32 for rows in float32, float64 for all others."""
-    return np.dtype(np.float32 if rows.dtype == np.float32 else np.float64)
+# --- targets --------------------------------------------------------------------------------------
+def read_target_sample(
+    y: Any, target_kernel: KernelLike | Literal["auto"], *, choose: Choose | None = None
+) -> Sample:
+    """Target y read by its type, with the kernel that suits it or the one given."""
+    if is_precomputed(target_kernel):
+        return sample_of_matrix(read_table(y, name="y").values, "y").resolved()
+    if not _is_auto(target_kernel):
+        recipe = as_kernel(target_kernel)
+        if reads_objects(recipe):
+            return Sample(recipe, read_objects(y, "y")).resolved(choose)
+    return target_sample(read_target(y), target_kernel, choose=choose)
+
+
+def target_sample(
+    target: Target, target_kernel: KernelLike | Literal["auto"], *, choose: Choose | None = None
+) -> Sample:
+    """Sample of a target that is read already, for a kernel of labels or of vectors."""
+    recipe = kernel_of_target(target) if _is_auto(target_kernel) else as_kernel(target_kernel)
+    rows = target.labels if recipe.capabilities.labels else target.vectors
+    return Sample(recipe, rows).resolved(choose)
+
+
+def reads_objects(kernel: Kernel) -> bool:
+    """Whether a kernel of targets reads neither labels nor vectors, but strings or row numbers."""
+    return not kernel.requires_vector_input and not kernel.capabilities.labels
+
+
+def kernel_of_target(target: Target) -> Kernel:
+    """The kernel that ``target_kernel="auto"`` chooses for the type of a target."""
+    if target.kind == "classes":
+        n_classes = len(target.classes)
+        if n_classes < 2:
+            raise ValueError(
+                f"y has one class only ({target.classes.tolist()[0]!r}): nothing can depend on a "
+                "constant. At least two classes are needed."
+            )
+        return as_kernel("class_balanced") if n_classes == 2 else Delta(weights="balanced")
+    return as_kernel("linear" if target.kind == "multilabel" else "gaussian")
+
+
+def require_equal_length(n_x: int, n_y: int) -> None:
+    """Refuse X and y with different numbers of rows."""
+    if n_x != n_y:
+        raise ValueError(f"X and y have inconsistent numbers of samples: {n_x} rows against {n_y}.")
+
+
+def _is_auto(target_kernel: KernelLike) -> bool:
+    return isinstance(target_kernel, str) and target_kernel == "auto"

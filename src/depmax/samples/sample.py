@@ -1,28 +1,93 @@
-"""One side of a dependence measure: rows with a resolved kernel, as tiles or as coordinates."""
+"""A sample: rows with a kernel, seen as kernel values or as coordinates, whole or in parts."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from depmax._inputs import Target, column_names, read_objects, read_table, read_target
-from depmax.kernels import KernelLike, Precomputed, as_kernel
+from depmax.kernels import Linear, Precomputed
 from depmax.kernels.base import Choose, Kernel
-from depmax.kernels.mixed import join_categories
-from depmax.samples import chunk_rows, slices
+from depmax.samples.sources import chunk_rows, slices
+
+#: Rows up to which the kernel matrix is made as a whole: 2 MB, in the time of a few dozen calls.
+SMALL = 512
+#: Rows whose mean image is the new origin of a sample without narrow coordinates.
+PILOT_ROWS = 16
+
+#: Some of the rows.
+Rows = slice | np.ndarray
+
+
+@dataclass(frozen=True)
+class Origin:
+    """A point μ of the feature space from which a sample is measured."""
+
+    products: np.ndarray  # ⟨φ(x), μ⟩ of every row, shape (n_samples,)
+    square: float  # ‖μ‖²
+
+    def take(self, indices: np.ndarray) -> Origin:
+        """The same point, seen from some of the rows."""
+        return Origin(self.products[indices], self.square)
+
+    def about(self, values: np.ndarray, rows: Rows, columns: Rows) -> np.ndarray:
+        """⟨φ(x) - μ, φ(z) - μ⟩ from the values ⟨φ(x), φ(z)⟩ of some rows and others."""
+        moved = values - self.products[rows, np.newaxis]
+        moved -= self.products[np.newaxis, columns]
+        moved += self.square
+        return moved
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Rows and a resolved kernel, with exact coordinates where the kernel has them."""
+    """Rows and the kernel on them, of inputs or of targets.
+
+    The kernel is a recipe until ``resolved``; only then can rows be compared. Kernel values come
+    in tiles and exact coordinates, where the kernel has them, in chunks of rows, so that nothing
+    of the size of the sample need be held. Kernel values (``tile``, ``gram``, ``columns``,
+    ``diag``) are those about the ``origin``, if there is one; coordinates are those of the kernel
+    itself, for callers who centre them.
+    """
 
     kernel: Kernel
-    rows: Any  # matrix, CSR matrix, labels or objects: whatever the kernel reads
-    n_samples: int
+    rows: Any  # matrix, CSR matrix, labels, objects, or row numbers of a given kernel matrix
+    precomputed: bool = False  # whether X was the kernel matrix itself
+    origin: Origin | None = None
 
+    @property
+    def n_samples(self) -> int:
+        """Number of rows m."""
+        return int(self.rows.shape[0])
+
+    @property
+    def dtype(self) -> np.dtype:
+        """float32 for rows or a kernel matrix in float32, float64 for all others."""
+        values = self.kernel.matrix if self.precomputed else self.rows
+        return precision(values)
+
+    @property
+    def eps(self) -> float:
+        """Relative rounding error of one kernel value."""
+        return float(np.finfo(self.dtype).eps)
+
+    @property
+    def is_array(self) -> bool:
+        """Whether rows are numbers in memory, which threads may read at the same time."""
+        return isinstance(self.rows, np.ndarray) and self.rows.dtype.kind == "f"
+
+    def resolved(self, choose: Choose | None = None) -> Sample:
+        """The same rows with every recipe of the kernel replaced by numbers."""
+        return replace(self, kernel=self.kernel.resolve(self.rows, choose))
+
+    def take(self, indices: np.ndarray) -> Sample:
+        """The same kernel and origin on some of the rows."""
+        origin = None if self.origin is None else self.origin.take(indices)
+        return replace(self, rows=self.rows[indices], origin=origin)
+
+    # --- coordinates -----------------------------------------------------------------------------
     @property
     def n_coordinates(self) -> int | None:
         """Columns D of the exact map Φ with K = ΦΦᵀ, or None if the kernel has no such map."""
@@ -31,17 +96,12 @@ class Sample:
         return int(self.kernel.features(self.rows[:1]).shape[1])
 
     @property
-    def is_array(self) -> bool:
-        """Whether rows are numbers in memory, which threads may read at the same time."""
-        return isinstance(self.rows, np.ndarray) and self.rows.dtype.kind == "f"
-
-    @property
     def is_narrow(self) -> bool:
         """Whether coordinates are cheaper than the Gram matrix."""
         width = self.n_coordinates
         return width is not None and width <= max(1, self.n_samples // 2)
 
-    def coordinates(self, rows: slice | np.ndarray) -> Any:
+    def coordinates(self, rows: Rows) -> Any:
         """Exact coordinates of some rows, dense or sparse."""
         return self.kernel.features(self.rows[rows])
 
@@ -52,121 +112,120 @@ class Sample:
         phi = np.asarray(phi, dtype=np.float64)
         return phi - phi.mean(axis=0)
 
-    def tile(self, rows: slice | np.ndarray, columns: slice | np.ndarray) -> np.ndarray:
-        """Kernel values of some rows against others, in float64."""
-        if rows is columns:
-            return self.kernel(self.rows[rows]).astype(np.float64, copy=False)
-        return self.kernel(self.rows[rows], self.rows[columns]).astype(np.float64, copy=False)
-
-    def gram(self) -> np.ndarray:
-        """The whole kernel matrix."""
-        everything = slice(None)
-        return self.tile(everything, everything)
-
-    def diag(self) -> np.ndarray:
-        """k(x, x) of every row."""
-        return self.kernel.diag(self.rows).astype(np.float64, copy=False)
-
-    def take(self, indices: np.ndarray) -> Sample:
-        """The same kernel on some of the rows."""
-        return Sample(self.kernel, self.rows[indices], len(indices))
-
-    def blocks(self) -> list[slice]:
+    def chunks(self) -> list[slice]:
         """Slices of rows whose coordinates fit in one chunk."""
         return list(slices(self.n_samples, chunk_rows(self.n_coordinates or 1)))
 
+    # --- kernel values ---------------------------------------------------------------------------
+    def tile(self, rows: Rows, columns: Rows) -> np.ndarray:
+        """Kernel values of some rows against others, in float64."""
+        if rows is columns:
+            values = self.kernel(self.rows[rows])
+        else:
+            values = self.kernel(self.rows[rows], self.rows[columns])
+        values = values.astype(np.float64, copy=False)
+        return values if self.origin is None else self.origin.about(values, rows, columns)
 
-def read_side(
-    X: Any, kernel: KernelLike, *, choose: Choose | None = None, name: str = "X"
-) -> Sample:
-    """Rows X read as the kernel needs them, and the kernel resolved on them."""
-    if isinstance(kernel, str) and kernel == "precomputed":
-        return _precomputed_side(X, name)
-    recipe = as_kernel(kernel)
-    if not recipe.requires_vector_input:
-        rows = read_objects(X, name)
-        recipe = recipe.bind(column_names(X))
-    else:
-        table = read_table(X, name=name)
-        rows = table.values
-        names = table.names or tuple(str(column) for column in range(rows.shape[1]))
-        recipe = join_categories(recipe.bind(names), table.categories, rows.shape[1], names)
-    return Sample(recipe.resolve(rows, choose), rows, rows.shape[0])
+    def gram(self) -> np.ndarray:
+        """The kernel matrix K of shape (m, m), in float64."""
+        everything = slice(None)
+        return _finite(self.tile(everything, everything))
 
+    def columns(self, indices: np.ndarray) -> np.ndarray:
+        """Columns K[:, indices] of shape (m, len(indices)), in the precision of the rows."""
+        if self.is_small:
+            return self._matrix[:, indices]
+        values = self.kernel(self.rows, self.rows[indices])
+        if self.origin is not None:
+            values = self.origin.about(values, slice(None), indices)
+        return _finite(values).astype(self.dtype, copy=False)
 
-def read_target_side(
-    y: Any, target_kernel: KernelLike | Literal["auto"], *, choose: Choose | None = None
-) -> Sample:
-    """Target y read by its type, with the kernel that suits it or the one given."""
-    if isinstance(target_kernel, str) and target_kernel == "precomputed":
-        return _precomputed_side(y, "y")
-    recipe = None if _is_auto(target_kernel) else as_kernel(target_kernel)
-    if recipe is not None and reads_objects(recipe):
-        rows = read_objects(y, "y")
-        return Sample(recipe.resolve(rows, choose), rows, rows.shape[0])
-    return side_of_target(read_target(y), target_kernel, choose=choose)
+    def diag(self) -> np.ndarray:
+        """The diagonal of ``gram``, of shape (m,), in float64."""
+        values = _finite(self.kernel.diag(self.rows)).astype(np.float64, copy=False)
+        if self.origin is None:
+            return values
+        return values - 2.0 * self.origin.products + self.origin.square
 
+    @property
+    def is_small(self) -> bool:
+        """Whether all columns at once, by one matrix product, cost less than some in turn."""
+        return self.n_samples <= SMALL and self.kernel.capabilities.radial
 
-def side_of_target(
-    target: Target, target_kernel: KernelLike | Literal["auto"], *, choose: Choose | None = None
-) -> Sample:
-    """Sample of a target that is read already, for a kernel of labels or of vectors."""
-    recipe = kernel_of_target(target) if _is_auto(target_kernel) else as_kernel(target_kernel)
-    rows = target.labels if recipe.capabilities.labels else target.vectors
-    return Sample(recipe.resolve(rows, choose), rows, rows.shape[0])
+    @cached_property
+    def _matrix(self) -> np.ndarray:
+        return self.gram().astype(self.dtype, copy=False)
 
+    # --- views -----------------------------------------------------------------------------------
+    def near_origin(self) -> Sample:
+        """The same sample measured from about its mean, unless its kernel is bounded anyway."""
+        if self.is_narrow or not self.kernel.capabilities.stationary:
+            return self.about_mean()
+        return self
 
-def reads_objects(kernel: Kernel) -> bool:
-    """Whether a kernel of targets reads neither labels nor vectors, but strings or row numbers."""
-    return not kernel.requires_vector_input and not kernel.capabilities.labels
+    def about_mean(self) -> Sample:
+        """The same sample measured from about its mean: the same centred kernel matrix.
 
+        Sums over its kernel values do not cancel, however far the rows lie from the origin of the
+        feature space and however wide the kernel is.
+        """
+        if self.origin is not None:
+            return self
+        if self.is_narrow and not sparse.issparse(self.coordinates(slice(0, 1))):
+            return Sample(Linear(), self.centred_coordinates())
+        count = min(self.n_samples, PILOT_ROWS)
+        pilot = np.linspace(0, self.n_samples - 1, count).astype(np.intp)
+        products = self.tile(slice(None), pilot).mean(axis=1)
+        return replace(self, origin=Origin(products, float(products[pilot].mean())))
 
-def _is_auto(target_kernel: KernelLike) -> bool:
-    return isinstance(target_kernel, str) and target_kernel == "auto"
-
-
-def kernel_of_target(target: Target) -> Kernel:
-    """The kernel that ``target_kernel="auto"`` chooses for the type of a target."""
-    if target.kind == "classes":
-        n_classes = len(target.classes)
-        if n_classes < 2:
-            raise ValueError(
-                f"y has one class only ({target.classes.tolist()[0]!r}): nothing can depend on a "
-                "constant. At least two classes are needed."
-            )
-        return as_kernel("class_balanced") if n_classes == 2 else _balanced_delta()
-    return as_kernel("linear" if target.kind == "multilabel" else "gaussian")
-
-
-def _balanced_delta() -> Kernel:
-    from depmax.kernels import Delta
-
-    return Delta(weights="balanced")
+    def reference(self) -> Reference:
+        """These rows as what new rows are compared with."""
+        return Reference(None if self.precomputed else self.kernel, self.rows)
 
 
-def _precomputed_side(matrix: Any, name: str) -> Sample:
-    values = read_table(matrix, name=name).values
-    if values.shape[0] != values.shape[1]:
+@dataclass(frozen=True)
+class Reference:
+    """Rows that new rows are compared with."""
+
+    kernel: Kernel | None  # None: new rows are kernel values with every training row
+    rows: Any  # the reference rows, or without a kernel their positions among the training rows
+
+    @property
+    def n_rows(self) -> int:
+        """Number of reference rows."""
+        return int(self.rows.shape[0])
+
+    def against(self, rows: Any) -> np.ndarray:
+        """Kernel values of new rows with the reference rows, of shape (n_new, n_rows)."""
+        if self.kernel is None:
+            return rows[:, self.rows]
+        return self.kernel(rows, self._as_precise_as(rows))
+
+    def _as_precise_as(self, rows: Any) -> Any:
+        """The reference rows, rounded if the new rows are: more digits would not be kept."""
+        single = getattr(rows, "dtype", None) == np.float32
+        return self.rows.astype(np.float32, copy=False) if single else self.rows
+
+
+def sample_of_matrix(matrix: np.ndarray, name: str = "X") -> Sample:
+    """The training rows of a given kernel matrix, not resolved yet."""
+    if matrix.shape[0] != matrix.shape[1]:
         raise ValueError(
-            f"With a precomputed kernel {name} is the square kernel matrix, got {values.shape}."
+            f"With a precomputed kernel {name} is the square kernel matrix of the training rows in "
+            f"fit, and of new rows against these in transform; got shape {matrix.shape} in fit."
         )
-    numbers = np.arange(values.shape[0])
-    return Sample(Precomputed(values).resolve(numbers), numbers, len(numbers))
+    return Sample(Precomputed(matrix), np.arange(matrix.shape[0]), precomputed=True)
 
 
-def read_pair(
-    X: Any, Y: Any, kernel: KernelLike, target_kernel: KernelLike | Literal["auto"]
-) -> tuple[Sample, Sample]:
-    """Both sides of a measure, of equal length, with ``"maximize"`` resolved on the target."""
-    from depmax.dependence.resolve import maximizer
-
-    y_side = read_target_side(Y, target_kernel, choose=None)
-    x_side = read_side(X, kernel, choose=maximizer(y_side))
-    require_equal_length(x_side.n_samples, y_side.n_samples)
-    return x_side, y_side
+def precision(rows: Any) -> np.dtype:
+    """float32 for rows in float32, float64 for all others."""
+    return np.dtype(np.float32 if rows.dtype == np.float32 else np.float64)
 
 
-def require_equal_length(n_x: int, n_y: int) -> None:
-    """Refuse X and y with different numbers of rows."""
-    if n_x != n_y:
-        raise ValueError(f"X and y have inconsistent numbers of samples: {n_x} rows against {n_y}.")
+def _finite(values: np.ndarray) -> np.ndarray:
+    if not np.isfinite(values).all():
+        raise ValueError(
+            "The kernel gives NaN or infinity on these rows: scale the columns of X, e.g. with "
+            "sklearn.preprocessing.StandardScaler, or choose another kernel."
+        )
+    return values

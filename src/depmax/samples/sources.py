@@ -9,7 +9,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from scipy import sparse
 
-from depmax._inputs.table import refuse_unreadable
+from depmax._inputs.table import refuse_unreadable, require_finite
 
 #: Bytes of one dense chunk; small enough for any machine, large enough for BLAS.
 CHUNK_BYTES = 16 * 2**20
@@ -68,6 +68,33 @@ class SparseRows:
     def take(self, indices: np.ndarray) -> Any:
         """The rows with these indices, still sparse."""
         return self.values[indices]
+
+
+@dataclass(frozen=True)
+class SourceRows:
+    """Rows of a source, read and checked when they are sliced, like those of an array."""
+
+    source: RowSource
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns."""
+        return self.source.shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Precision of the rows."""
+        return np.dtype(self.source.block(slice(0, 1)).dtype)
+
+    def __getitem__(self, rows: slice | np.ndarray) -> Any:
+        values = self.source.block(rows) if isinstance(rows, slice) else self.source.take(rows)
+        require_finite(values, None, "X")
+        return values
+
+
+def is_source(X: Any) -> bool:
+    """Whether X gives its rows a block at a time."""
+    return isinstance(X, RowSource)
 
 
 def as_rows(X: Any) -> RowSource:

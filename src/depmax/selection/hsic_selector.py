@@ -66,7 +66,7 @@ class HSICSelector(DependenceSelector):
         units = make_units(X, self.groups, categories)
         require_samples(X.shape[0], unbiased=True)
         if self._is_unsupervised():
-            target = Sample(recipe.resolve(units.X), units.X, X.shape[0])
+            target = Sample(recipe.resolve(units.X), units.X)
         else:
             target = read_target_sample(y, self.target_kernel)
             require_equal_length(X.shape[0], target.n_samples)

@@ -81,7 +81,7 @@ def _errors(
     own, cross = _centred(side.tile(learn, learn), side.tile(learn, test))
     result = []
     for columns in sets:
-        inputs = Sample(setting.resolve(columns), X[both][:, columns], len(both))
+        inputs = Sample(setting.resolve(columns), X[both][:, columns])
         weights = _ridge(inputs.tile(learn, learn), inputs.tile(learn, test), own)
         fitted = np.einsum("ij,ij->j", weights, own @ weights)
         result.append(fitted - 2.0 * np.einsum("ij,ij->j", weights, cross))

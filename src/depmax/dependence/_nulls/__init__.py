@@ -1,1 +1,1 @@
-"""TODO: say what this drawer holds."""
+"""The law of HSIC under independence: exact moments, permutations, sorted columns."""

@@ -1,1 +1,1 @@
-"""TODO: say what this drawer holds."""
+"""The parts of ``screen_pairs``: columns, targets, normal equations, ranking, confirmation."""

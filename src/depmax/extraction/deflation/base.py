@@ -18,9 +18,8 @@ from depmax.extraction.loadings import coordinate_names
 from depmax.extraction.projection import Projection, SampleProjection
 from depmax.extraction.wanted import Exactly, Wanted, read_number, require_possible
 from depmax.kernels import Precomputed, as_kernel
-from depmax.kernels.base import Kernel
 from depmax.pencils import Space, signs
-from depmax.samples import Sample, is_precomputed, read_training, require_equal_length
+from depmax.samples import Sample, read_training, require_equal_length
 
 
 @dataclass(frozen=True)
@@ -65,14 +64,12 @@ class Extracted:
         return cls(projection, found.features)
 
     @classmethod
-    def of_rows(
-        cls, kernel: Kernel | None, rows: Any, weights: np.ndarray, found: OrthogonalFeatures
-    ) -> Extracted:
-        """From directions with weights of a few rows; without a kernel these are positions."""
+    def of_rows(cls, basis: Sample, weights: np.ndarray, found: OrthogonalFeatures) -> Extracted:
+        """From directions with weights of the rows of a basis."""
         offset = np.zeros(0)
         if found.count:
             weights, offset = found.conjugate(weights), found.offset
-        return cls(SampleProjection(kernel, rows, weights, offset), found.features)
+        return cls(SampleProjection(basis.reference(), weights, offset), found.features)
 
     @property
     def count(self) -> int:
@@ -148,12 +145,10 @@ class DeflationExtractor(DependenceExtractor):
         choose = None
         if target is not None:
             require_equal_length(training.n_samples, target.n_samples)
-            choose = maximizer(Sample(as_kernel("linear"), target.values, target.n_samples))
-        side = Sample(
-            training.recipe.resolve(training.rows, choose), training.rows, training.n_samples
-        )
+            choose = maximizer(Sample(as_kernel("linear"), target.values))
+        side = training.resolved(choose)
         # A kernel matrix that was passed as X is not kept.
-        self.kernel_ = Precomputed() if self._precomputed else side.kernel
+        self.kernel_ = Precomputed() if side.precomputed else side.kernel
         require_possible(side, count, type(self).__name__)
         found = self._features(side, target, count)
         self._warn_if_fewer(found.count)
@@ -178,10 +173,6 @@ class DeflationExtractor(DependenceExtractor):
     def _is_linear(self) -> bool:
         """Whether features are linear in the columns of X."""
         return self._abilities().changes_by == "shares"
-
-    @property
-    def _precomputed(self) -> bool:
-        return is_precomputed(self.kernel)
 
     def _signs(self, found: Extracted, target: CodedTarget | None) -> np.ndarray:
         """Signs that make the largest covariance with a column of the target positive."""

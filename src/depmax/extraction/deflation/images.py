@@ -127,11 +127,10 @@ class GramImages:
 
     dual = True
 
-    def __init__(self, side: Sample, *, center: bool, precomputed: bool) -> None:
+    def __init__(self, side: Sample, *, center: bool) -> None:
         self.side = side
         self.n_samples = self.width = side.n_samples
         self.gram = side.gram()
-        self._precomputed = precomputed
         mean = self.gram.sum() / self.n_samples if center else 0.0
         self.variance = float(np.trace(self.gram) - mean)
 
@@ -167,19 +166,18 @@ class GramImages:
 
     def project(self, weights: np.ndarray, offset: np.ndarray) -> Projection:
         """Product with the kernel values of those training rows that have weights."""
-        kernel = None if self._precomputed else self.side.kernel
         used = np.flatnonzero(weights.any(axis=1))
-        return SampleProjection(kernel, self.side.rows[used], weights[used], offset)
+        return SampleProjection(self.side.take(used).reference(), weights[used], offset)
 
 
-def images_of(side: Sample, *, center: bool, precomputed: bool, dual: bool | None = None) -> Images:
+def images_of(side: Sample, *, center: bool, dual: bool | None = None) -> Images:
     """Images in the primal where the kernel has features, else in the dual.
 
     ``dual`` decides where it is not None; without features the primal is refused.
     """
     primal = side.kernel.has_features if dual is None else not dual
     if not primal:
-        return GramImages(side, center=center, precomputed=precomputed)
+        return GramImages(side, center=center)
     if not side.kernel.has_features:
         raise ValueError(
             f"dual=False needs the features of the kernel, which {side.kernel!r} does not have: "

@@ -58,9 +58,7 @@ class SparseExtractor(DeflationExtractor):
             center=bool(self.center),
         )
         self.basis_indices_ = chosen.indices
-        kernel = None if self._precomputed else side.kernel
-        rows = side.rows[chosen.indices]
-        return Extracted.of_rows(kernel, rows, chosen.weights, chosen.found)
+        return Extracted.of_rows(side.take(chosen.indices), chosen.weights, chosen.found)
 
     def _check_parameters(self) -> None:
         name = type(self).__name__

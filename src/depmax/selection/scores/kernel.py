@@ -145,7 +145,7 @@ def _column(recipe: Any, column: np.ndarray, target: ScreeningTarget) -> _Biased
         ordered = LaplaceColumn.of(column, width)
         cross = ordered.terms(target.coordinates, 0.0, unbiased=False).hsic()
         return _Biased(cross, lambda: _own_hsic(ordered))
-    side = Sample(recipe.resolve(rows, maximizer(target.side)), rows, len(rows))
+    side = Sample(recipe.resolve(rows, maximizer(target.side)), rows)
     cross = terms(side, target.side, unbiased=False).hsic()
     return _Biased(cross, lambda: terms(side, side, unbiased=False).hsic())
 

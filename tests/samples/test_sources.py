@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
-from depmax.samples import (
+from depmax.samples.sources import (
     CHUNK_BYTES,
     ArrayRows,
     RowSource,

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from depmax.dependence._terms import terms_from_moments
-from depmax.samples import CrossMoments, as_rows, slices
+from depmax.pencils.cross_moments import CrossMoments
+from depmax.samples import as_rows, slices
 from tests.dependence.oracles import dense_hsic
 
 SUMS = [item.name for item in fields(CrossMoments) if not item.name.startswith("origin")]
