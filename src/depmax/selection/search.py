@@ -109,7 +109,7 @@ class Setting:
         By at most 500 rows, which is enough to compare amounts.
         """
         numbers, rows = self._sample
-        side = Sample(self.resolve(columns), rows[:, columns], len(numbers))
+        side = Sample(self.resolve(columns), rows[:, columns])
         target = self.blocks.target.take(numbers)
         own, of_target, cross = self_and_cross_terms(side, target)
         return cosine(cross.hsic(), own.hsic(), of_target.hsic())
