@@ -13,7 +13,8 @@ from sklearn.svm import SVC
 from depmax import BAHSIC, FOHSIC, hsic
 from depmax.datasets import load, make_mixed
 from depmax.kernels import Delta, Gaussian, InverseDistance, Kernel, Laplace
-from depmax.selection import significance
+from depmax.selection import hsic_selector, significance
+from depmax.selection.bahsic import Protection
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(120, 10))
@@ -132,6 +133,58 @@ def test_interactions_of_categories_and_groups_are_protected() -> None:
     xor = (wide[:, 3] * wide[:, 8] > 0).astype(int)
     selector = BAHSIC(6, kernel=kernel, groups=np.arange(150) // 3).fit(wide, xor)
     assert set(np.flatnonzero(selector.support_)) == {3, 4, 5, 6, 7, 8}
+
+
+@pytest.mark.parametrize("n_columns", [8, 40])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_significant_pair_does_not_push_out_a_dominant_column(n_columns: int, seed: int) -> None:
+    local = np.random.default_rng(seed)
+    columns = local.normal(size=(1000, n_columns))
+    latent = 3 * columns[:, 0] + 0.5 * columns[:, 1] * columns[:, 2] + local.normal(size=1000)
+    selector = BAHSIC(2, pvalues=False).fit(columns, (latent > 0).astype(int))
+    assert selector.ranking_[0] == 1
+    if n_columns == 8:  # where the pair is significant, it is better than noise
+        assert set(np.flatnonzero(selector.ranking_ <= 3)) == {0, 1, 2}
+
+
+def test_a_pair_that_adds_more_stays_before_a_weaker_column() -> None:
+    local = np.random.default_rng(0)
+    columns = local.normal(size=(400, 12))
+    latent = 2 * np.sign(columns[:, 1] * columns[:, 2]) + 0.5 * columns[:, 0]
+    y = (latent + 0.5 * local.normal(size=400) > 0).astype(int)
+    selector = BAHSIC(2, pvalues=False).fit(columns, y)
+    assert set(np.flatnonzero(selector.support_)) == {1, 2}
+
+
+def test_protection_compares_amounts() -> None:
+    alone = np.zeros(14, dtype=bool)
+    alone[[0, 1]] = True
+    amounts = np.zeros(14)
+    amounts[[0, 1]] = 0.3, 0.02
+    protection = Protection(((2, 3), (4, 5)), (0.1, 0.01), alone, amounts)
+    assert protection.may_leave(range(14)) == list(range(6, 14))  # only noise
+    assert protection.may_leave([0, 1, 2, 3, 4, 5, 9]) == [9]
+    assert protection.may_leave([0, 1, 2, 3, 4, 5]) == [1, 4, 5]  # less than the better pair adds
+    assert protection.may_leave([0, 2, 3, 5]) == [5]  # half a pair adds nothing
+    assert protection.may_leave([0, 2, 3]) == [0, 2, 3]  # HSIC decides
+    wide = Protection(((2, 3),), (0.1,), np.ones(14, dtype=bool), np.full(14, 0.3))
+    assert wide.may_leave(range(14)) == list(range(14))
+
+
+def test_columns_are_screened_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+    screening = hsic_selector.column_scores
+
+    def counted(*args: object, **options: object) -> object:
+        calls.append(args)
+        return screening(*args, **options)
+
+    monkeypatch.setattr(hsic_selector, "column_scores", counted)
+    wide = np.column_stack([X, np.random.default_rng(5).normal(size=(120, 4))])
+    assert BAHSIC(3).fit(wide, XOR).pvalues_adjusted_ is not None
+    assert len(calls) == 1
+    BAHSIC(3, interactions=None, pvalues=False).fit(wide, XOR)
+    assert len(calls) == 1
 
 
 def test_the_same_fit_gives_the_same_ranking_and_leaves_the_global_seed_alone() -> None:

@@ -41,6 +41,8 @@ class Capabilities:
     sparse: bool = False
     #: How categorical columns of a frame join in; None refuses them.
     joins_categories: Literal["multiply", "add"] | None = None
+    #: What ``resolve`` reads off rows belongs to their columns: other columns need another one.
+    fits_columns: bool = False
     #: Form in which the kernel of one column more or fewer is found fast.
     changes_by: Literal["definition", "shares", "powers", "squares", "ratios", "distances"] = (
         "definition"
@@ -59,6 +61,7 @@ class Capabilities:
             telescopes=self.telescopes and other.telescopes,
             sparse=self.sparse and other.sparse,
             joins_categories=joins,
+            fits_columns=self.fits_columns or other.fits_columns,
             changes_by="distances" if self.radial and other.radial else "definition",
         )
 

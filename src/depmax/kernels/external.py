@@ -98,7 +98,9 @@ class FromMap(Kernel):
     def capabilities(self) -> Capabilities:
         """Numeric rows, unless the transformer says that it reads text or categories."""
         tags = self._input_tags()
-        return Capabilities(vector_input=tags.two_d_array and not tags.categorical, sparse=True)
+        return Capabilities(
+            vector_input=tags.two_d_array and not tags.categorical, sparse=True, fits_columns=True
+        )
 
     @property
     def is_resolved(self) -> bool:

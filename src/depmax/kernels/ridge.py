@@ -45,7 +45,7 @@ class RidgeKernel(Kernel):
     def capabilities(self) -> Capabilities:
         """Rows of any type that the inner kernel takes."""
         inner = as_kernel(self.kernel).capabilities
-        return Capabilities(vector_input=inner.vector_input, sparse=inner.sparse)
+        return Capabilities(vector_input=inner.vector_input, sparse=inner.sparse, fits_columns=True)
 
     @property
     def is_resolved(self) -> bool:

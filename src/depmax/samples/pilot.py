@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 from scipy import sparse
 
 from depmax.kernels import Linear
-from depmax.samples.sample import Sample
+from depmax.samples.sample import Origin, Sample
 
 #: Rows whose mean image is the new origin of a side without coordinates.
 PILOT_ROWS = 16
@@ -27,29 +27,10 @@ def about_a_pilot(side: Sample) -> Sample:
     Sums over its tiles do not cancel, however far the rows lie from the origin of the feature
     space and however wide the kernel is.
     """
+    if side.origin is not None:
+        return side
     if side.is_narrow and not sparse.issparse(side.coordinates(slice(0, 1))):
         return Sample(Linear(), side.centred_coordinates(), side.n_samples)
     pilot = np.linspace(0, side.n_samples - 1, min(side.n_samples, PILOT_ROWS)).astype(np.intp)
     means = side.tile(slice(None), pilot).mean(axis=1)
-    return AboutPilot(side.kernel, side.rows, side.n_samples, means, float(means[pilot].mean()))
-
-
-@dataclass(frozen=True)
-class AboutPilot(Sample):
-    """Tiles of ⟨φ(x) - μ, φ(z) - μ⟩ with μ the mean image of a few rows."""
-
-    means: np.ndarray  # ⟨φ(x), μ⟩ of every row
-    constant: float  # ‖μ‖²
-
-    def take(self, indices: np.ndarray) -> Sample:
-        """The same origin and kernel on some of the rows."""
-        return AboutPilot(
-            self.kernel, self.rows[indices], len(indices), self.means[indices], self.constant
-        )
-
-    def tile(self, rows: slice | np.ndarray, columns: slice | np.ndarray) -> np.ndarray:
-        """Kernel values about the pilot's mean."""
-        values: np.ndarray = super().tile(rows, columns) - self.means[rows, np.newaxis]
-        values -= self.means[np.newaxis, columns]
-        values += self.constant
-        return values
+    return replace(side, origin=Origin(means, float(means[pilot].mean())))

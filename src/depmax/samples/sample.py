@@ -16,12 +16,38 @@ from depmax.samples import chunk_rows, slices
 
 
 @dataclass(frozen=True)
+class Origin:
+    """A point μ of the feature space from which a side is measured."""
+
+    products: np.ndarray  # ⟨φ(x), μ⟩ of every row, shape (n_samples,)
+    square: float  # ‖μ‖²
+
+    def take(self, indices: np.ndarray) -> Origin:
+        """The same point, seen from some of the rows."""
+        return Origin(self.products[indices], self.square)
+
+    def about(
+        self, values: np.ndarray, rows: slice | np.ndarray, columns: slice | np.ndarray
+    ) -> np.ndarray:
+        """⟨φ(x) - μ, φ(z) - μ⟩ from the values ⟨φ(x), φ(z)⟩ of some rows and others."""
+        moved = values - self.products[rows, np.newaxis]
+        moved -= self.products[np.newaxis, columns]
+        moved += self.square
+        return moved
+
+
+@dataclass(frozen=True)
 class Sample:
-    """Rows and a resolved kernel, with exact coordinates where the kernel has them."""
+    """Rows and a resolved kernel, with exact coordinates where the kernel has them.
+
+    Kernel values (``tile``, ``gram``, ``diag``) are those about the ``origin``, if there is one;
+    coordinates are those of the kernel itself, for callers who centre them.
+    """
 
     kernel: Kernel
     rows: Any  # matrix, CSR matrix, labels or objects: whatever the kernel reads
     n_samples: int
+    origin: Origin | None = None
 
     @property
     def n_coordinates(self) -> int | None:
@@ -55,8 +81,11 @@ class Sample:
     def tile(self, rows: slice | np.ndarray, columns: slice | np.ndarray) -> np.ndarray:
         """Kernel values of some rows against others, in float64."""
         if rows is columns:
-            return self.kernel(self.rows[rows]).astype(np.float64, copy=False)
-        return self.kernel(self.rows[rows], self.rows[columns]).astype(np.float64, copy=False)
+            values = self.kernel(self.rows[rows])
+        else:
+            values = self.kernel(self.rows[rows], self.rows[columns])
+        values = values.astype(np.float64, copy=False)
+        return values if self.origin is None else self.origin.about(values, rows, columns)
 
     def gram(self) -> np.ndarray:
         """The whole kernel matrix."""
@@ -64,12 +93,16 @@ class Sample:
         return self.tile(everything, everything)
 
     def diag(self) -> np.ndarray:
-        """k(x, x) of every row."""
-        return self.kernel.diag(self.rows).astype(np.float64, copy=False)
+        """The diagonal of ``gram``."""
+        values = self.kernel.diag(self.rows).astype(np.float64, copy=False)
+        if self.origin is None:
+            return values
+        return values - 2.0 * self.origin.products + self.origin.square
 
     def take(self, indices: np.ndarray) -> Sample:
-        """The same kernel on some of the rows."""
-        return Sample(self.kernel, self.rows[indices], len(indices))
+        """The same kernel and origin on some of the rows."""
+        origin = None if self.origin is None else self.origin.take(indices)
+        return Sample(self.kernel, self.rows[indices], len(indices), origin)
 
     def blocks(self) -> list[slice]:
         """Slices of rows whose coordinates fit in one chunk."""

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from scipy.stats import false_discovery_control
 
+from depmax._inputs import read_target
+from depmax._inputs.table import Table
+from depmax.dependence.screen_pairs import screen_table
 from depmax.kernels import KernelLike
-from depmax.selection.hsic_selector import HSICSelector
-from depmax.selection.interactions import LEVEL, interacting_columns
-from depmax.selection.scores.kernel import hsic as column_scores
-from depmax.selection.search import FAR_SIGHTED, Searched, Setting, backward
+from depmax.selection.hsic_selector import HSICSelector, Observed
+from depmax.selection.search import Searched, Setting, backward, together
 from depmax.selection.units import Units
+
+#: Adjusted p-value below which a pair or a column counts.
+LEVEL = 0.05
+#: Up to so many units a kernel sees what two columns do together, or a column by its square; with
+#: more it is so wide that it is almost linear.
+FAR_SIGHTED = 10
 
 
 class BAHSIC(HSICSelector):
@@ -31,6 +39,8 @@ class BAHSIC(HSICSelector):
         applied anew in every round. Gaussian, polynomial and linear kernels are scored by matrix
         products, Laplace by a compiled loop, other kernels of the distance (inverse distance,
         inverse multiquadric, sums of Gaussians) from its changes, the rest by their definition.
+        The ridge kernel and maps are fitted anew to every set of columns that is compared, on at
+        most 500 rows: a fit per column and round.
     target_kernel : kernel, name, "auto" or "inputs", default="auto"
         "auto" reads the type of y; "inputs" is unsupervised: the kernel of all columns is the
         target, and y is not needed.
@@ -41,11 +51,12 @@ class BAHSIC(HSICSelector):
     groups : sequence of n_features labels, optional
         Columns with the same label leave together.
     interactions : {"auto", None}, default="auto"
-        "auto" protects pairs of columns whose interaction is significant (see
-        :func:`depmax.screen_pairs`), and the groups they are in, to the end; and, while more than
-        ten columns are left, columns with a significant dependence of their own (see
-        :func:`depmax.screen`). With hundreds of columns a Gaussian kernel is almost linear and
-        would lose them in its early rounds. None is the published algorithm.
+        With hundreds of columns a Gaussian kernel is almost linear and would lose interactions in
+        its early rounds. "auto" protects pairs of columns whose interaction is significant (see
+        :func:`depmax.screen_pairs`), and the groups they are in, as long as there are columns that
+        alone do less than the pair adds; and, while more than ten columns are left, columns with a
+        significant dependence of their own (see :func:`depmax.screen`). None is the published
+        algorithm.
     block_size : int, optional
         Average HSIC over random blocks of about so many rows: time linear in the rows.
     precision : {"auto", "single", "double"}, default="auto"
@@ -114,16 +125,103 @@ class BAHSIC(HSICSelector):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _search(self, setting: Setting, units: Units, busy: np.ndarray, X: Any, y: Any) -> Searched:
+    def _search(
+        self, setting: Setting, units: Units, busy: np.ndarray, observed: Observed
+    ) -> Searched:
         if self.interactions not in ("auto", None):
             raise ValueError(f"interactions must be 'auto' or None, got {self.interactions!r}.")
-        nobody = np.zeros(len(units.columns), dtype=bool)
         if self.interactions is None or self._is_unsupervised():
-            return backward(setting, busy.tolist(), nobody, nobody)
-        pairs = interacting_columns(X, y, units.categories, self.target_kernel, self.n_jobs)
-        if len(busy) <= FAR_SIGHTED:
-            return backward(setting, busy.tolist(), units.having(pairs), nobody)
-        target = setting.blocks.target
-        _, pvalues = column_scores(X, target, categories=units.categories, n_jobs=self.n_jobs)
-        alone = np.flatnonzero(false_discovery_control(pvalues) < LEVEL)
-        return backward(setting, busy.tolist(), units.having(pairs), units.having(alone))
+            return backward(setting, busy.tolist())
+        protection = self._protection(setting, units, busy, observed)
+        return backward(setting, busy.tolist(), protection.may_leave)
+
+    def _protection(
+        self, setting: Setting, units: Units, busy: np.ndarray, observed: Observed
+    ) -> Protection:
+        """Who stays while others may leave: significant pairs, and columns of their own."""
+        owners = units.owners()
+        pairs = owners[_interacting_pairs(observed, self.target_kernel)]
+        pairs = pairs[np.isin(pairs, busy).all(axis=1)]
+        alone = np.zeros(len(units.columns), dtype=bool)
+        if len(busy) > FAR_SIGHTED or len(pairs):
+            alone[owners[observed.pvalues_adjusted < LEVEL]] = True
+        return Protection.of(setting, pairs, alone)
+
+
+@dataclass(frozen=True)
+class Protection:
+    """Units that stay while others may leave.
+
+    Significance tells what is more than noise, and the amount of dependence who goes first of what
+    is: a pair stays as long as there is a unit that alone does less than the pair adds. Amounts
+    are centred alignments with the target (unbiased HSIC in units of both kernels' own), so that
+    one column and two can be compared.
+    """
+
+    pairs: tuple[tuple[int, int], ...]  # units that interact, the pair that adds most first
+    added: tuple[float, ...]  # by each pair, beyond the better of its units
+    alone: np.ndarray  # whether a unit has a significant dependence of its own
+    amounts: np.ndarray  # of this dependence, 0 where it is not significant
+
+    @classmethod
+    def of(cls, setting: Setting, pairs: np.ndarray, alone: np.ndarray) -> Protection:
+        """Measure significant pairs (the best of every unit) and, if there are any, units alone."""
+        best, seen = [], set[int]()
+        for first, second in pairs.tolist():
+            if first not in seen or second not in seen:
+                best.append((first, second))
+                seen |= {first, second}
+        amounts = np.zeros(len(alone))
+        measured = [unit for unit in range(len(alone)) if unit in seen or (alone[unit] and best)]
+        for unit in measured:
+            amounts[unit] = setting.alignment(setting.columns[unit])
+        added = [
+            setting.alignment(together(setting.columns, sorted({*pair})))
+            - max(amounts[pair[0]], amounts[pair[1]])
+            for pair in best
+        ]
+        order = sorted(range(len(best)), key=lambda place: -added[place])
+        return cls(
+            tuple(best[place] for place in order),
+            tuple(max(0.0, float(added[place])) for place in order),
+            alone,
+            np.where(alone, amounts, 0.0),
+        )
+
+    def may_leave(self, active: Sequence[int]) -> list[int]:
+        """Those of the active units that may leave in this round."""
+        whole = [place for place, pair in enumerate(self.pairs) if {*pair} <= {*active}]
+        paired = {unit for place in whole for unit in self.pairs[place]}
+        if len(active) > FAR_SIGHTED:  # the kernel is too wide to see what they do
+            noise = [unit for unit in active if unit not in paired and not self.alone[unit]]
+            if noise:
+                return noise
+        while whole:
+            least = self.added[whole[-1]]
+            lesser = [u for u in active if u not in paired and self.amounts[u] <= least]
+            if lesser:
+                return lesser
+            whole.pop()  # everybody else does more than this pair adds
+            paired = {unit for place in whole for unit in self.pairs[place]}
+        return list(active)
+
+
+def _interacting_pairs(observed: Observed, target_kernel: Any) -> np.ndarray:
+    """Pairs of columns with a significant interaction over all pairs, best first."""
+    automatic = isinstance(target_kernel, str) and target_kernel == "auto"
+    if observed.X.shape[1] < 2 or (automatic and _is_constant(observed.y)):
+        return np.empty((0, 2), dtype=np.intp)
+    found = screen_table(
+        Table(observed.X, categories=observed.categories),
+        observed.y,
+        target_kernel=target_kernel,
+        random_state=0,
+        n_jobs=observed.n_jobs,
+    )
+    return found.pairs[found.pvalues_adjusted < LEVEL]
+
+
+def _is_constant(y: Any) -> bool:
+    """Whether a target, such as that of some of the rows, has one value only."""
+    values = read_target(y).values
+    return bool((values == values[:1]).all())

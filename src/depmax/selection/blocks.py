@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from depmax._threads import map_threads
+from depmax.dependence._terms import terms
 from depmax.samples import Sample
 from depmax.selection.changes import Problem
 from depmax.selection.weights import TargetWeights
@@ -27,7 +28,7 @@ class Blocks:
 
     X: Any
     target: Sample
-    rows: Sequence[np.ndarray | slice]  # rows of every block
+    rows: Sequence[Any]  # row numbers of every block; of a single one slice(None)
     unbiased: bool
     dtype: np.dtype[Any]
     n_jobs: int | None
@@ -44,7 +45,7 @@ class Blocks:
     ) -> Blocks:
         """Seeded random blocks of about ``block_size`` rows; None is one block of all rows."""
         m = target.n_samples
-        rows: Sequence[np.ndarray | slice] = [slice(None)]
+        rows: Sequence[Any] = [slice(None)]
         if block_size is not None and block_size < m:
             order = np.random.default_rng(0).permutation(m)
             rows = np.array_split(order, m // block_size)
@@ -63,6 +64,16 @@ class Blocks:
             return work(problem)
         finally:
             problem.forget()
+
+    def dependence(self, side: Sample) -> float:
+        """HSIC of a side of its own with the target, averaged over the blocks."""
+        if len(self.rows) == 1:
+            return terms(side, self.target, unbiased=self.unbiased).hsic()
+        values = [
+            terms(side.take(rows), self.target.take(rows), unbiased=self.unbiased).hsic()
+            for rows in self.rows
+        ]
+        return float(self.weights @ values)
 
     @property
     def weights(self) -> np.ndarray:

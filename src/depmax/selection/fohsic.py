@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from depmax.kernels import KernelLike
-from depmax.selection.hsic_selector import HSICSelector
+from depmax.selection.hsic_selector import HSICSelector, Observed
 from depmax.selection.search import Searched, Setting, forward
 from depmax.selection.units import Units
 
@@ -74,6 +74,8 @@ class FOHSIC(HSICSelector):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _search(self, setting: Setting, units: Units, busy: np.ndarray, X: Any, y: Any) -> Searched:
-        wanted = self._wanted(X.shape[1]) or len(busy)
+    def _search(
+        self, setting: Setting, units: Units, busy: np.ndarray, observed: Observed
+    ) -> Searched:
+        wanted = self._wanted(observed.X.shape[1]) or len(busy)
         return forward(setting, busy.tolist(), min(wanted, len(busy)))

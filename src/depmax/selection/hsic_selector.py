@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from numbers import Real
 from typing import Any
 
 import numpy as np
 from scipy.stats import false_discovery_control
+from sklearn.utils import _safe_indexing
 
 from depmax._inputs.table import Categories
 from depmax._threads import one_blas_thread
@@ -26,6 +29,30 @@ from depmax.selection.units import Units, make_units
 
 #: From so many kernel entries times columns on, products are made in single precision.
 SINGLE_FROM = 10**8
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What a search may look at besides HSIC: the columns and the target of its rows."""
+
+    X: Any  # input columns, categorical ones as codes
+    y: Any
+    target: Sample
+    categories: Categories
+    n_jobs: int | None
+
+    def take(self, rows: np.ndarray) -> Observed:
+        """Some of the rows."""
+        y = None if self.y is None else _safe_indexing(self.y, rows)
+        return Observed(self.X[rows], y, self.target.take(rows), self.categories, self.n_jobs)
+
+    @cached_property
+    def pvalues_adjusted(self) -> np.ndarray:
+        """Screening of every column alone, made once; a false discovery rate over all columns."""
+        _, pvalues = column_scores(
+            self.X, self.target, categories=self.categories, n_jobs=self.n_jobs
+        )
+        return false_discovery_control(pvalues)
 
 
 class HSICSelector(DependenceSelector):
@@ -71,20 +98,21 @@ class HSICSelector(DependenceSelector):
             target = read_target_sample(y, self.target_kernel)
             require_equal_length(X.shape[0], target.n_samples)
         setting = self._setting(units, target, recipe, np.arange(X.shape[0]))
+        self._require_any_columns(setting, units)
+        observed = Observed(X, y, target, categories, self.n_jobs)
         with one_blas_thread(self.n_jobs):
-            searched = self._decide(setting, units, X, y)
+            searched = self._decide(setting, units, observed)
         self.target_kernel_ = target.kernel
         self.pvalues_adjusted_ = None
         if self.pvalues and not self._is_unsupervised():
-            _, pvalues = column_scores(X, target, categories=categories, n_jobs=self.n_jobs)
-            self.pvalues_adjusted_ = false_discovery_control(pvalues)
+            self.pvalues_adjusted_ = observed.pvalues_adjusted
         enough = None
         if isinstance(self.n_features_to_select, str):
-            kept = significant_units(self, units, target, recipe, X, y)
+            kept = significant_units(self, units, recipe, observed)
             enough = int(sum(len(units.members[unit]) for unit in searched.order[:kept]))
         return _ranking(searched, units, enough)
 
-    def _decide(self, setting: Setting, units: Units, X: Any, y: Any) -> Searched:
+    def _decide(self, setting: Setting, units: Units, observed: Observed) -> Searched:
         """Order all units: the idle ones last, the rest by their shares or by the search."""
         if setting.recipe.capabilities.changes_by == "shares":
             return self._by_shares(setting, units)
@@ -93,12 +121,14 @@ class HSICSelector(DependenceSelector):
         if not len(busy):
             order = np.arange(len(idle))
             return Searched(order, np.zeros(len(idle)), ())
-        searched = self._search(setting, units, busy, X, y)
+        searched = self._search(setting, units, busy, observed)
         return Searched(
             np.concatenate([searched.order, np.flatnonzero(idle)]), searched.scores, searched.path
         )
 
-    def _search(self, setting: Setting, units: Units, busy: np.ndarray, X: Any, y: Any) -> Searched:
+    def _search(
+        self, setting: Setting, units: Units, busy: np.ndarray, observed: Observed
+    ) -> Searched:
         raise NotImplementedError
 
     def _by_shares(self, setting: Setting, units: Units) -> Searched:
@@ -149,6 +179,26 @@ class HSICSelector(DependenceSelector):
             )
         return recipe
 
+    def _require_any_columns(self, setting: Setting, units: Units) -> None:
+        """Refuse a kernel that compares all columns but not a few of them, before any search."""
+        if setting.recipe.capabilities.changes_by != "definition":
+            return
+        busy = np.flatnonzero(~units.idle())
+        if not len(busy):
+            return
+        smallest = min((units.columns[unit] for unit in busy.tolist()), key=len)
+        setting.try_kernel(np.arange(setting.X.shape[1]))  # speaks for itself where it fails
+        try:
+            setting.try_kernel(smallest)
+        except (IndexError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"{type(self).__name__} compares sets of columns of any size, which this "
+                f"{_name_of(self.kernel)} cannot do: it fails on {len(smallest)} of the "
+                f"{setting.X.shape[1]} columns ({error}). Pass a kernel of any number of columns, "
+                "such as Gaussian. A RidgeKernel without reference rows and a map that can be "
+                "fitted to a single column serve too."
+            ) from error
+
     def _check_parameters(self) -> None:
         step = self.step
         number = isinstance(step, Real) and not isinstance(step, bool)
@@ -166,6 +216,11 @@ class HSICSelector(DependenceSelector):
     def _report(self, count: int, value: float) -> None:
         if self.verbose:
             print(f"[{type(self).__name__}] {count} columns, HSIC = {value:.6g}", flush=True)
+
+
+def _name_of(kernel: Any) -> str:
+    """What the user passed: a short name, a function's name or a class."""
+    return kernel if isinstance(kernel, str) else getattr(kernel, "__name__", type(kernel).__name__)
 
 
 def _ranking(searched: Searched, units: Units, enough: int | None) -> Ranking:

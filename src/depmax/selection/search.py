@@ -9,15 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from depmax._threads import map_threads
+from depmax.dependence._terms import self_and_cross_terms
+from depmax.dependence.alignment import cosine
 from depmax.kernels.base import Choose, Kernel
+from depmax.samples import Sample
 from depmax.selection.blocks import Blocks
 from depmax.selection.changes import Change, Outcome, changes
 
 #: Rows that a bandwidth is read off in every round, seeded.
 RESOLVE_ROWS = 500
-#: Up to so many units a kernel sees what two columns do together, or a column by its square; with
-#: more it is so wide that it is almost linear.
-FAR_SIGHTED = 10
 #: Candidates whose bandwidths are averaged in a forward round.
 FORWARD_WIDTHS = 9
 
@@ -62,8 +63,15 @@ class Setting:
         rows = np.random.default_rng(0).choice(m, RESOLVE_ROWS, replace=False)
         return rows, self.X[rows]
 
-    def outcome(self, kernel: Kernel, change: Change) -> Outcome:
+    def try_kernel(self, columns: np.ndarray) -> None:
+        """Compare a few rows over these columns, so that what does not work fails at once."""
+        self.resolve(columns)(self.X[:2][:, columns])
+
+    def outcome(self, change: Change) -> Outcome:
         """Dependence after every change, averaged over the blocks of rows."""
+        if self.recipe.capabilities.fits_columns:
+            return self._outcome_set_by_set(change)
+        kernel = self._kernel_of_candidates(change) if change.joins else self.resolve(change.base)
         parts = self.blocks.visit(lambda problem: changes(problem, kernel, change))
         weights = self.blocks.weights
         return Outcome(
@@ -71,6 +79,40 @@ class Setting:
             weights @ np.array([part.scores for part in parts]),
             float(weights @ [part.error for part in parts]),
         )
+
+    def _outcome_set_by_set(self, change: Change) -> Outcome:
+        """The same with a kernel fitted to each set of columns."""
+        sets = [change.base, *(change.after(unit) for unit in change.units)]
+        values = map_threads(self._dependence, sets, self.blocks.n_jobs)
+        return Outcome(values[0], np.array(values[1:]))
+
+    def _dependence(self, columns: np.ndarray) -> float:
+        """Dependence of a set of columns, 0 of none."""
+        if not len(columns):
+            return 0.0
+        rows = self.X[:, columns]
+        return self.blocks.dependence(Sample(self.resolve(columns), rows, rows.shape[0]))
+
+    def _kernel_of_candidates(self, change: Change) -> Kernel:
+        """One kernel for all units that may join: the middle one of those that a few give."""
+        if self.recipe.is_resolved:
+            return self.recipe
+        count = len(change.units)
+        places = np.linspace(0, count - 1, min(count, FORWARD_WIDTHS)).astype(int)
+        kernels = [self.resolve(change.after(change.units[place])) for place in places]
+        widths = [getattr(kernel, "bandwidth", 0.0) for kernel in kernels]
+        return kernels[int(np.argsort(widths)[len(widths) // 2])]
+
+    def alignment(self, columns: np.ndarray) -> float:
+        """Centred alignment of some columns with the target: unbiased HSIC, at most 1.
+
+        By at most 500 rows, which is enough to compare amounts.
+        """
+        numbers, rows = self._sample
+        side = Sample(self.resolve(columns), rows[:, columns], len(numbers))
+        target = self.blocks.target.take(numbers)
+        own, of_target, cross = self_and_cross_terms(side, target)
+        return cosine(cross.hsic(), own.hsic(), of_target.hsic())
 
     def count(self, remaining: int) -> int:
         """How many units one round decides: a share of those left, or a fixed number."""
@@ -85,12 +127,11 @@ def together(columns: Sequence[np.ndarray], units: Sequence[int] | np.ndarray) -
 
 
 def backward(
-    setting: Setting, units: Sequence[int], protected: np.ndarray, at_first: np.ndarray
+    setting: Setting,
+    units: Sequence[int],
+    may_leave: Callable[[Sequence[int]], Sequence[int]] = list,
 ) -> Searched:
-    """Drop the units whose loss leaves most dependence, protected ones only at the end.
-
-    Those protected ``at_first`` stay while the kernel is too wide to see what they do.
-    """
+    """Drop the units whose loss leaves most dependence, of those that may leave."""
     active = list(units)
     worst_first: list[int] = []
     scores = np.zeros(len(setting.columns))
@@ -104,35 +145,24 @@ def backward(
             scores[active[0]] = only
             worst_first.append(active.pop())
             break
-        outcome = setting.outcome(setting.resolve(base), change)
+        outcome = setting.outcome(change)
         setting.report(len(active), outcome.value)
         path.append((len(active), outcome.value))
-        may_leave = _free(active, [protected | at_first, protected], len(active) > FAR_SIGHTED)
-        count = min(setting.count(len(active)), len(may_leave), len(active) - 1)
+        after = dict(zip(active, outcome.scores, strict=True))
+        free = may_leave(active)
+        count = min(setting.count(len(active)), len(free), len(active) - 1)
         # most dependence left first; among equals the later column leaves
-        ranked = sorted(may_leave, key=lambda place: (-outcome.scores[place], -active[place]))
-        leaving = ranked[:count]
-        for place in leaving:
-            scores[active[place]] = outcome.value - outcome.scores[place]
-            worst_first.append(active[place])
-        gone = {active[place] for place in leaving}
-        active = [unit for unit in active if unit not in gone]
+        for unit in sorted(free, key=lambda unit: (-after[unit], -unit))[:count]:
+            scores[unit] = outcome.value - after[unit]
+            worst_first.append(unit)
+            active.remove(unit)
     return Searched(np.array(worst_first[::-1]), scores, tuple(path))
-
-
-def _free(active: list[int], guards: Sequence[np.ndarray], strict: bool) -> list[int]:
-    """Places of the units that may leave: those outside the first guard that leaves any."""
-    for guard in guards if strict else guards[1:]:
-        free = [place for place, unit in enumerate(active) if not guard[unit]]
-        if free:
-            return free
-    return list(range(len(active)))
 
 
 def changes_of_last(setting: Setting, base: np.ndarray) -> float:
     """Dependence of a last unit on its own."""
     nothing = Change(base, [], joins=False)
-    return setting.outcome(setting.resolve(base), nothing).value
+    return setting.outcome(nothing).value
 
 
 def forward(setting: Setting, units: Sequence[int], wanted: int) -> Searched:
@@ -144,9 +174,8 @@ def forward(setting: Setting, units: Sequence[int], wanted: int) -> Searched:
     path = []
     while rest and len(chosen) < wanted:
         base = together(setting.columns, chosen)
-        kernel = _forward_kernel(setting, base, rest)
         candidates = [setting.columns[unit] for unit in rest]
-        outcome = setting.outcome(kernel, Change(base, candidates, joins=True))
+        outcome = setting.outcome(Change(base, candidates, joins=True))
         ranked = sorted(range(len(rest)), key=lambda place: (-outcome.scores[place], rest[place]))
         entering = ranked[: min(setting.count(len(rest)), wanted - len(chosen))]
         for place, unit in enumerate(rest):
@@ -158,15 +187,3 @@ def forward(setting: Setting, units: Sequence[int], wanted: int) -> Searched:
         path.append((len(chosen), float(outcome.scores[entering[-1]])))
         setting.report(len(chosen), path[-1][1])
     return Searched(np.array(chosen + as_left), scores, tuple(path))
-
-
-def _forward_kernel(setting: Setting, base: np.ndarray, rest: Sequence[int]) -> Kernel:
-    """One kernel for all candidates: the middle one of those resolved with a few of them."""
-    if setting.recipe.is_resolved:
-        return setting.recipe
-    places = np.linspace(0, len(rest) - 1, min(len(rest), FORWARD_WIDTHS)).astype(int)
-    kernels = [
-        setting.resolve(np.concatenate([base, setting.columns[rest[place]]])) for place in places
-    ]
-    widths = [getattr(kernel, "bandwidth", 0.0) for kernel in kernels]
-    return kernels[int(np.argsort(widths)[len(widths) // 2])]

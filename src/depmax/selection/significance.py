@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import special
-from sklearn.utils import _safe_indexing
 
 from depmax.kernels.base import Kernel
 from depmax.samples import Sample
@@ -23,7 +22,7 @@ from depmax.selection.search import Setting, together
 from depmax.selection.units import Units
 
 if TYPE_CHECKING:
-    from depmax.selection.hsic_selector import HSICSelector
+    from depmax.selection.hsic_selector import HSICSelector, Observed
 
 LEVEL = 0.05
 #: Sets of every size up to this are compared, and as many larger ones.
@@ -35,9 +34,10 @@ RIDGES = np.logspace(-4, 3, 15)
 
 
 def significant_units(
-    selector: HSICSelector, units: Units, target: Sample, recipe: Kernel, X: Any, y: Any
+    selector: HSICSelector, units: Units, recipe: Kernel, observed: Observed
 ) -> int:
     """Number of leading units beyond which held-out predictions get no better."""
+    target = observed.target
     m = target.n_samples
     if m < 16:
         raise ValueError(f'n_features_to_select="auto" needs at least 16 rows, got {m}.')
@@ -46,9 +46,8 @@ def significant_units(
     errors = []
     for rows, others in ((first, second), (second, first)):
         setting = selector._setting(units, target, recipe, rows)
-        labels = None if y is None else _safe_indexing(y, rows)
         # everything that decides the order is read off these rows
-        order = selector._decide(setting, units, X[rows], labels).order
+        order = selector._decide(setting, units, observed.take(rows)).order
         sets = [together(units.columns, order[:size]) for size in sizes]
         errors.append(_errors(setting, units.X, sets, target, rows[:ROWS], others[:ROWS]))
     return int(sizes[_first_sufficient(np.hstack(errors))])

@@ -27,9 +27,12 @@ class Units:
     members: Sequence[np.ndarray]  # per unit: columns of the input
     categories: Categories  # levels of the categorical columns of the input
 
-    def having(self, columns: np.ndarray) -> np.ndarray:
-        """Whether each unit stands for one of these input columns."""
-        return np.array([bool(np.isin(members, columns).any()) for members in self.members])
+    def owners(self) -> np.ndarray:
+        """The unit that each input column belongs to."""
+        result = np.empty(sum(len(members) for members in self.members), dtype=np.intp)
+        for unit, members in enumerate(self.members):
+            result[members] = unit
+        return result
 
     def idle(self) -> np.ndarray:
         """Units that say nothing new: constant, or an exact copy of an earlier one."""

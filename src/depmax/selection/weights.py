@@ -28,11 +28,12 @@ class TargetWeights:
         """Weights of a target; one visit to the rows of its kernel matrix."""
         side = target.near_origin()
         m = side.n_samples
-        sums = np.concatenate(
-            [side.tile(rows, slice(None)).sum(axis=1) for rows in slices(m, STRIP)]
-        )
+        sums = np.zeros(m)
+        for rows in slices(m, STRIP):
+            values = _values(side, rows, unbiased)
+            sums[rows] += values.sum(axis=1)
+            sums[rows.stop :] += values[:, len(values) :].sum(axis=0)  # L is symmetric
         if unbiased:
-            sums = sums - side.diag()
             means, constant = sums / (m - 2), sums.sum() / ((m - 1) * (m - 2))
             return cls(side, means, float(constant), 1.0 / (m * (m - 3)), unbiased)
         return cls(side, sums / m, float(sums.sum() / m**2), 1.0 / (m - 1) ** 2, unbiased)
@@ -58,7 +59,7 @@ class TargetWeights:
         Pairs a < b carry twice their weight, so that sums over strips are sums over all pairs.
         """
         later = slice(rows.start, None)
-        weights = self.side.tile(rows, later)
+        weights = _values(self.side, rows, self.unbiased)
         weights -= self.means[rows, np.newaxis]
         weights -= self.means[np.newaxis, later]
         weights += self.constant
@@ -77,3 +78,14 @@ class TargetWeights:
     def dot(self, kernel_values: np.ndarray, rows: slice) -> float:
         """Part of Σ M∘K that a strip of kernel values contributes."""
         return float(np.vdot(self.strip(rows), kernel_values))
+
+
+def _values(side: Sample, rows: slice, unbiased: bool) -> np.ndarray:
+    """L̃ (unbiased) or L of some rows against themselves and all later rows.
+
+    The diagonal is set here and nowhere else: zero, or what the kernel declares it to be.
+    """
+    values = side.tile(rows, slice(rows.start, None))
+    own = np.arange(values.shape[0])
+    values[own, own] = 0.0 if unbiased else side.take(own + rows.start).diag()
+    return values
