@@ -219,7 +219,8 @@ def test_searches_equal_brute_force(kernel: str, target: str, unbiased: bool) ->
 def test_searches_equal_brute_force_for_graphs(unbiased: bool) -> None:
     pytest.importorskip("grakel", reason="the extra 'graphs' is not installed")
     ring = {i: [(i - 1) % 5, (i + 1) % 5] for i in range(5)}
-    graphs = [(ring, {i: "abc"[rng.integers(3)] for i in range(5)}) for _ in range(M)]
+    local = np.random.default_rng(1)
+    graphs = [(ring, {i: "abc"[local.integers(3)] for i in range(5)}) for _ in range(M)]
     target_kernel = Graph("weisfeiler_lehman", normalize=False)
     replay = Replay(Gaussian(1.5), target_kernel(graphs), unbiased)
     options: dict[str, Any] = {"target_kernel": target_kernel, "unbiased": unbiased}
@@ -260,6 +261,18 @@ def test_blocks_average_hsic(kernel: str, target: str, block_size: int) -> None:
     selector = BAHSIC(1, interactions=None, pvalues=False, **options).fit(X, TARGETS[target][0])
     measured = hsic(X, TARGETS[target][0], **options)
     np.testing.assert_allclose(selector.path_[0][1], measured, rtol=1e-7, atol=1e-12)
+
+
+@pytest.mark.parametrize("selector", [BAHSIC, FOHSIC])
+@pytest.mark.parametrize("count", [1, "auto"])
+@pytest.mark.parametrize("kernel", FITTED)
+def test_fitted_kernels_serve_with_default_options(
+    kernel: str, count: int | str, selector: type
+) -> None:
+    local = np.random.default_rng(2)
+    columns = local.normal(size=(40, 3))
+    y = (columns[:, 1] + 0.1 * local.normal(size=40) > 0).astype(int)
+    assert selector(count, kernel=FITTED[kernel]).fit(columns, y).ranking_[1] == 1
 
 
 #: Kernels of the room that compare something else than numeric vectors, or all columns at once.
