@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import linalg, optimize, sparse
+from sklearn.base import is_classifier, is_regressor
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
 
 from depmax import (
     BoostedLatentFeatures,
     KernelBoosting,
     KernelPLS,
+    KernelPLSClassifier,
     ReducedKernelOPLS,
     SparseKernelPLS,
 )
@@ -77,6 +81,60 @@ class TestKernelPLS:
         assert np.mean(model.predict(X) == LABELS) > 0.8
         two = KernelPLS(4).fit(X, X[:, 0] > 2)
         assert np.mean(two.predict(X) == (X[:, 0] > 2)) > 0.9
+
+    @pytest.mark.parametrize("cut", [[1.0], [0.0, 2.0]])
+    @pytest.mark.parametrize("kind", ["text", "objects", "categories", "booleans"])
+    def test_classes_are_predicted_and_scored_as_classes(self, cut, kind):
+        codes = np.digitize(X[:, 0], cut)
+        if kind == "booleans":
+            labels = codes > 0
+        else:
+            labels = np.array(["a", "b", "c"])[codes]
+            labels = labels.astype(object) if kind == "objects" else labels
+            labels = pd.Series(labels, dtype="category") if kind == "categories" else labels
+        model = KernelPLS(3).fit(X, labels)
+        predicted = model.predict(X)
+        accuracy = np.mean(predicted == np.asarray(labels))
+        assert model.score(X, labels) == accuracy > 0.6
+        assert set(predicted) <= set(model.classes_) == set(np.asarray(labels))
+        assert is_regressor(model)
+        same = KernelPLSClassifier(3).fit(X, labels)
+        np.testing.assert_array_equal(same.predict(X), predicted)
+        assert same.score(X, np.asarray(labels)) == accuracy
+
+    @pytest.mark.parametrize("kernel", ["linear", "gaussian"])
+    @pytest.mark.parametrize("cut", [[3.0], [-2.0, 0.0], [-1.0, 0.0, 1.0]])
+    def test_the_nearest_mean_of_the_predicted_indicators(self, kernel, cut):
+        labels = np.digitize(X[:, 0], cut)
+        model = KernelPLSClassifier(3, kernel=kernel).fit(X, labels)
+        classes = np.unique(labels)
+        codes = model.transform(X) @ model.target_loadings_ + model.intercept_
+        centres = np.array([codes[labels == label].mean(axis=0) for label in classes])
+        distances = np.square(codes[:, np.newaxis] - centres).sum(axis=2)
+        np.testing.assert_array_equal(model.predict(X), classes[distances.argmin(axis=1)])
+        decision = model.decision_function(X)
+        if len(classes) == 2:
+            np.testing.assert_allclose(2 * decision, distances[:, 0] - distances[:, 1], atol=1e-9)
+        else:
+            np.testing.assert_array_equal(decision.argmax(axis=1), distances.argmin(axis=1))
+
+    def test_a_classifier_to_scikit_learn(self):
+        labels = np.arange(50) % 25  # whole numbers of many values are classes here
+        assert is_classifier(KernelPLSClassifier())
+        assert not is_regressor(KernelPLSClassifier())
+        assert len(KernelPLSClassifier(3).fit(X, labels).classes_) == 25
+        search = GridSearchCV(KernelPLSClassifier(), {"n_components": [1, 2, "auto"]}, cv=3)
+        search.fit(X, np.where(X[:, 0] > 1, "high", "low"))
+        assert search.best_score_ > 0.8
+        with pytest.raises(ValueError, match="one class per row"):
+            KernelPLSClassifier().fit(X, Y)
+        with pytest.raises(ValueError, match="Unknown label type"):
+            KernelPLSClassifier().fit(X, y)
+
+    def test_refitting_forgets_the_classes(self):
+        model = KernelPLS(2).fit(X, np.where(X[:, 0] > 1, "high", "low"))
+        assert model.fit(X, y).predict(X).dtype == np.float64
+        assert not hasattr(model, "classes_")
 
     def test_whole_numbers_are_numbers(self):
         counts = np.arange(50) % 3

@@ -9,7 +9,7 @@ import pytest
 from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 
-from depmax import SMA, SMC
+from depmax import SMA, SMC, DeflationFeatures, load, save
 from depmax.extraction.deflation.subsets import best_combination
 from depmax.kernels import Gaussian, Spectrum
 from tests.extraction.deflation_oracles import gaussian_gram, sparse_features
@@ -61,8 +61,10 @@ class TestDefinition:
         model = METHODS[method](2, kernel="linear").fit(X, y)
         direct = (X - X.mean(axis=0)) @ model.components_.T
         np.testing.assert_allclose(model.transform(X), direct, atol=1e-9)
+        centred = X - X.mean(axis=0)  # directions are measured from the mean
+        gram = centred @ centred.T
         np.testing.assert_array_equal(
-            METHODS[method](2, kernel="precomputed").fit(X @ X.T, y).basis_indices_,
+            METHODS[method](2, kernel="precomputed").fit(gram, y).basis_indices_,
             model.basis_indices_,
         )
 
@@ -87,11 +89,16 @@ class TestDefinition:
         assert single.dtype == np.float32
         np.testing.assert_allclose(single, METHODS[method](4).fit_transform(X, y), atol=1e-3)
 
-    def test_strings(self, method):
+    def test_strings(self, method, tmp_path):
         words = ["".join(rng.choice(list("acgt"), 8)) for _ in range(30)]
         counts = [float(word.count("a")) for word in words]
         model = METHODS[method](3, kernel=Spectrum(2)).fit(words, counts)
-        assert model.transform(words[:4]).shape == (4, 3)
+        expected = model.transform(words[:4])
+        assert expected.shape == (4, 3)
+        save(model, tmp_path / "model.skops")
+        np.testing.assert_array_equal(load(tmp_path / "model.skops").transform(words[:4]), expected)
+        dense = DeflationFeatures(3, criterion=method, kernel=Spectrum(2)).fit(words, counts)
+        np.testing.assert_allclose(dense.transform(words[:4]), expected, atol=1e-9)
 
     def test_equal_rows_exhaust_the_candidates(self, method):
         doubled, target = np.repeat(X[:5], 6, axis=0), np.repeat(y[:5], 6)

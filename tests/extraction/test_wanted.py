@@ -13,7 +13,6 @@ from depmax.extraction.wanted import (
     Exactly,
     Possible,
     Share,
-    read_number,
     read_wanted,
 )
 from depmax.samples import read_sample
@@ -44,12 +43,6 @@ def test_forms(value: Any, wanted: Any) -> None:
 def test_other_values_are_refused_by_name(value: Any) -> None:
     with pytest.raises(ValueError, match="n_components of HBFE must be an integer >= 1"):
         read_wanted(value, "HBFE")
-
-
-@pytest.mark.parametrize("value", [0, 0.5, True, "auto", None])
-def test_one_after_another_takes_numbers_only(value: Any) -> None:
-    with pytest.raises(ValueError, match="n_components of SMA must be an integer >= 1, got"):
-        read_number(value, "SMA")
 
 
 def test_more_than_the_columns_or_rows_is_refused() -> None:

@@ -16,9 +16,9 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import get_tags
 
-from depmax import maps
+from depmax import hsic, maps
 from depmax.kernels import Columns, Delta, Gaussian, Laplace, Subsequence
-from depmax.maps import FeatureMap
+from depmax.maps import FeatureMap, NystroemMap
 
 MAPS = [
     part
@@ -152,10 +152,28 @@ def test_wrong_n_components_is_named(part, wrong, X):
         part(wrong).fit(X)
 
 
-@pytest.mark.parametrize("part", GENERAL)
-def test_more_components_than_rows_are_refused(part, X):
+def test_more_landmarks_than_rows_are_refused(X):
     with pytest.raises(ValueError, match=r"n_components=41 .* n_samples = 40"):
-        make(part, 41).fit(X)
+        make(NystroemMap, 41).fit(X)
+
+
+@pytest.mark.parametrize("part", [part for part in GENERAL if part is not NystroemMap])
+def test_a_largest_number_may_exceed_the_rows(part, X):
+    many, all_rows = make(part, 41).fit_transform(X), make(part, 40).fit_transform(X)
+    np.testing.assert_allclose(many, all_rows)
+
+
+@pytest.mark.parametrize("part", MAPS)
+def test_without_a_number_a_map_stands_for_its_kernel(part):
+    """As a kernel it must not mislead, whatever the number that nobody gave."""
+    rng = np.random.default_rng(1)
+    rows = rng.normal(size=(150, 10))
+    labels = rows[:, 0] + rows[:, 1] ** 2 > 1
+    exact = hsic(rows, labels, kernel=Gaussian(4.0))
+    estimator = part(kernel=Gaussian(4.0))
+    if "random_state" in estimator.get_params():
+        estimator.set_params(random_state=0)
+    assert hsic(rows, labels, kernel=estimator) == pytest.approx(exact, rel=0.1)
 
 
 @pytest.mark.parametrize("part", MAPS)

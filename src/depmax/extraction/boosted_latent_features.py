@@ -25,8 +25,11 @@ class BoostedLatentFeatures(DeflationExtractor):
 
     Parameters
     ----------
-    n_components : int, default=2
-        Number of features, at most the number of rows and of columns.
+    n_components : int, float or "auto", default=2
+        Number of features, at most the number of rows and of columns. A float is a share of the
+        variance of the target: the fewest features are kept that explain it on the training rows.
+        ``"auto"`` keeps the fewest whose prediction of held-out rows, by five nearest neighbours,
+        is within one standard error of the best.
     loss : {"least_squares", "absolute", "exponential", "logistic"}, default="least_squares"
         (y - f)²/2, |y - f|, exp(-yf) or log(1 + exp(-yf)); the last two need classes or labels.
     kernel : kernel, name, callable, transformer or "precomputed", default="linear"
@@ -72,7 +75,7 @@ class BoostedLatentFeatures(DeflationExtractor):
 
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | float | Literal["auto"] = 2,
         *,
         loss: Literal["least_squares", "absolute", "exponential", "logistic"] = "least_squares",
         kernel: KernelLike = "linear",

@@ -41,8 +41,12 @@ class DeflationFeatures(DeflationExtractor):
 
     Parameters
     ----------
-    n_components : int, default=2
-        Number of features, at most the number of rows and of columns.
+    n_components : int, float or "auto", default=2
+        Number of features, at most the number of rows and of columns. A float is a share of the
+        variance of the target (of the inputs for ``"pca"`` and callables): the fewest features are
+        kept that explain it on the training rows. ``"auto"`` keeps the fewest whose prediction of
+        held-out rows, by five nearest neighbours, is within one standard error of the best; for
+        ``"pca"`` and callables it is the intrinsic dimension of X.
     criterion : {"pls", "pca", "sma", "smc", "blf"} or callable, default="pls"
         How a direction is chosen: by covariance with the target; by variance; the one sample of
         largest alignment or covariance (:class:`SMA` and :class:`SMC` with all candidates); by the
@@ -104,7 +108,7 @@ class DeflationFeatures(DeflationExtractor):
 
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | float | Literal["auto"] = 2,
         *,
         criterion: Literal["pls", "pca", "sma", "smc", "blf"] | Criterion = "pls",
         kernel: KernelLike = "linear",

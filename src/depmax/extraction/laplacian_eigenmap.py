@@ -109,7 +109,8 @@ class LaplacianEigenmap(DependenceExtractor):
         """As every extractor does; the embedding takes part in the choice of signs."""
         directions = super()._keep(coordinates, found)
         turned = np.einsum("ij,ij->j", directions, found.vectors) < 0
-        self.embedding_ = np.where(turned, -1.0, 1.0) * self.embedding_
+        kept = self.embedding_[:, : len(turned)]  # a share keeps fewer than were found
+        self.embedding_ = np.where(turned, -1.0, 1.0) * kept
         return directions
 
     def _check_parameters(self) -> None:

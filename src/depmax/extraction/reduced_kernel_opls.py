@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy import linalg
 from sklearn.utils import check_random_state
 
 from depmax.extraction.deflation import CodedTarget, DeflationExtractor, Extracted
-from depmax.extraction.projection import SampleProjection
+from depmax.extraction.deflation.examples import Examples
 from depmax.kernels import KernelLike
 from depmax.pencils import leading
 from depmax.samples import Sample, chunk_rows, slices
@@ -28,8 +28,10 @@ class ReducedKernelOPLS(DeflationExtractor):
 
     Parameters
     ----------
-    n_components : int, default=2
-        Number of features.
+    n_components : int, float or "auto", default=2
+        Number of features. A float is a share of the variance of the target: the fewest features
+        are kept that explain it on the training rows. ``"auto"`` keeps the fewest whose prediction
+        of held-out rows, by five nearest neighbours, is within one standard error of the best.
     kernel : kernel, name, callable, transformer or "precomputed", default="gaussian"
     n_basis : int or None, default=100
         Rows drawn at random as the basis; all, if there are fewer, or with None, which is the full
@@ -70,7 +72,7 @@ class ReducedKernelOPLS(DeflationExtractor):
 
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | float | Literal["auto"] = 2,
         *,
         kernel: KernelLike = "gaussian",
         n_basis: int | None = 100,
@@ -84,10 +86,12 @@ class ReducedKernelOPLS(DeflationExtractor):
     def _features(self, side: Sample, target: CodedTarget | None, n_components: int) -> Extracted:
         assert target is not None
         self.basis_indices_ = self._drawn(side.n_samples)
-        basis = side.take(self.basis_indices_)
+        examples = Examples.of(side, center=True)
+        side = examples.side
+        others = side.take(self.basis_indices_).rows
         columns = np.empty((side.n_samples, len(self.basis_indices_)))
         for block in slices(side.n_samples, chunk_rows(columns.shape[1])):
-            columns[block] = side.kernel(side.rows[block], basis.rows)
+            columns[block] = side.kernel(side.rows[block], others)
         mean = columns.mean(axis=0)
         columns -= mean
         left, roots, right = linalg.svd(columns, full_matrices=False)  # R = QDVᵀ
@@ -99,7 +103,7 @@ class ReducedKernelOPLS(DeflationExtractor):
         alive = values > RANK * values.max(initial=0.0)
         vectors = cross @ outputs[:, alive] / np.sqrt(values[alive])
         weights = lift @ vectors
-        projection = SampleProjection(basis.reference(), weights, mean @ weights)
+        projection = examples.project(self.basis_indices_, weights, mean @ weights)
         return Extracted(projection, left @ vectors)
 
     def _drawn(self, n_samples: int) -> np.ndarray:

@@ -17,8 +17,11 @@ class SMA(SparseExtractor):
 
     Parameters
     ----------
-    n_components : int, default=2
-        Number of features, at most the number of rows.
+    n_components : int, float or "auto", default=2
+        Number of features, at most the number of rows. A float is a share of the variance of the
+        target: the fewest features are kept that explain it on the training rows. ``"auto"`` keeps
+        the fewest whose prediction of held-out rows, by five nearest neighbours, is within one
+        standard error of the best.
     kernel : kernel, name, callable, transformer or "precomputed", default="gaussian"
     n_candidates : int or None, default=500
         Rows that are drawn anew for every feature and compared; all, if there are fewer, or with
@@ -27,7 +30,11 @@ class SMA(SparseExtractor):
         Rows per direction, at most three: the best combination of so many candidates is searched
         among all subsets.
     center : bool, default=True
-        Whether features have mean zero, which is deflation by a constant.
+        Whether features have mean zero, which is deflation by a constant. Where the kernel has
+        exact features (the linear kernel, maps), directions are then also measured from their mean,
+        so that an offset of X changes nothing. For other kernels that would need the kernel values
+        of a new row with all training rows, and directions are measured from the origin of the
+        feature space.
     random_state : int, RandomState or None, default=None
         Draws candidates.
 
@@ -51,7 +58,8 @@ class SMA(SparseExtractor):
     Notes
     -----
     Features have unit length on the training rows. With several targets (outputs, or classes as
-    indicators) the numerator is summed over them, ‖Yᵀ(I - Π)k_i‖².
+    indicators) the numerator is summed over them, ‖Yᵀ(I - Π)k_i‖². ‖(I - Π)k_i‖² is computed from
+    sums over the rows, and once more from the column itself where these have lost digits.
 
     References
     ----------

@@ -17,8 +17,11 @@ class SMC(SparseExtractor):
 
     Parameters
     ----------
-    n_components : int, default=2
-        Number of features, at most the number of rows.
+    n_components : int, float or "auto", default=2
+        Number of features, at most the number of rows. A float is a share of the variance of the
+        target: the fewest features are kept that explain it on the training rows. ``"auto"`` keeps
+        the fewest whose prediction of held-out rows, by five nearest neighbours, is within one
+        standard error of the best.
     kernel : kernel, name, callable, transformer or "precomputed", default="gaussian"
     n_candidates : int or None, default=500
         Rows that are drawn anew for every feature and compared; all, if there are fewer, or with
@@ -27,8 +30,11 @@ class SMC(SparseExtractor):
         Rows per direction, at most three: the best combination of so many candidates is searched
         among all subsets.
     center : bool, default=True
-        Whether features have mean zero, which is deflation by a constant. Directions and k(x, x)
-        are measured from the origin of the kernel's feature space all the same.
+        Whether features have mean zero, which is deflation by a constant. Where the kernel has
+        exact features (the linear kernel, maps), directions and k(x, x) are then also measured from
+        their mean, so that an offset of X changes nothing. For other kernels that would need the
+        kernel values of a new row with all training rows, and both are measured from the origin of
+        the feature space.
     random_state : int, RandomState or None, default=None
         Draws candidates.
 

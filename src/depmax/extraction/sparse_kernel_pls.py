@@ -9,6 +9,7 @@ import numpy as np
 from scipy import linalg
 
 from depmax.extraction.deflation import CodedTarget, DeflationExtractor, Extracted
+from depmax.extraction.deflation.examples import Examples
 from depmax.extraction.deflation.orthogonal import OrthogonalFeatures
 from depmax.extraction.deflation.steps import EXHAUSTED
 from depmax.kernels import KernelLike
@@ -28,8 +29,11 @@ class SparseKernelPLS(DeflationExtractor):
 
     Parameters
     ----------
-    n_components : int, default=2
-        Number of features, at most the number of rows.
+    n_components : int, float or "auto", default=2
+        Number of features, at most the number of rows. A float is a share of the variance of the
+        target: the fewest features are kept that explain it on the training rows. ``"auto"`` keeps
+        the fewest whose prediction of held-out rows, by five nearest neighbours, is within one
+        standard error of the best.
     kernel : kernel, name, callable, transformer or "precomputed", default="gaussian"
     nu : float, default=0.25
         Share of the rows with a weight in each direction, 0 < nu <= 1; 1 is kernel PLS.
@@ -77,7 +81,7 @@ class SparseKernelPLS(DeflationExtractor):
 
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | float | Literal["auto"] = 2,
         *,
         kernel: KernelLike = "gaussian",
         nu: float = 0.25,
@@ -91,6 +95,8 @@ class SparseKernelPLS(DeflationExtractor):
     def _features(self, side: Sample, target: CodedTarget | None, n_components: int) -> Extracted:
         assert target is not None
         m = side.n_samples
+        examples = Examples.of(side, center=True)
+        side = examples.side
         count = max(1, round(float(self.nu) * m))
         found = OrthogonalFeatures(m, n_components, center=True)
         weights = np.zeros((m, n_components))
@@ -107,8 +113,7 @@ class SparseKernelPLS(DeflationExtractor):
             weights[rows, found.count - 1] = chosen / size
         weights = weights[:, : found.count]
         basis = np.flatnonzero(weights.any(axis=1))
-        self.basis_indices_ = basis
-        return Extracted.of_rows(side.take(basis), weights[basis], found)
+        return Extracted.of_examples(examples, basis, weights[basis], found)
 
     def _chosen(self, side: Sample, left: np.ndarray, count: int) -> np.ndarray:
         """Rows that the heuristic ranks first, sorted."""

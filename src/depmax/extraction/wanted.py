@@ -12,6 +12,9 @@ import numpy as np
 from depmax.extraction.how_many import enough
 from depmax.samples import Sample
 
+#: Rounding error of a share.
+ROUNDING = 1e-12
+
 
 @dataclass(frozen=True)
 class Possible:
@@ -21,6 +24,7 @@ class Possible:
     side: Sample
     carriers: Callable[[], int]  # how many may carry dependence
     predicted: Callable[[], int]  # how many predict as well as the best number
+    limited: bool = True  # whether there are no more than rows and columns
 
     @property
     def most(self) -> int:
@@ -41,6 +45,9 @@ class Wanted(Protocol):
     def kept(self, dependence: np.ndarray) -> int:
         """Number of components to keep, given the dependence that each reaches."""
 
+    def is_reached(self, share: float) -> bool:
+        """Whether components that reach this share of all dependence are enough."""
+
 
 @dataclass(frozen=True)
 class Exactly:
@@ -51,12 +58,17 @@ class Exactly:
 
     def count(self, possible: Possible) -> int:
         """The number, if the data have so many."""
-        require_possible(possible.side, self.number, possible.owner)
+        if possible.limited:
+            require_possible(possible.side, self.number, possible.owner)
         return self.number
 
     def kept(self, dependence: np.ndarray) -> int:
         """All of them."""
         return len(dependence)
+
+    def is_reached(self, share: float) -> bool:
+        """A share was not asked for."""
+        return True
 
 
 @dataclass(frozen=True)
@@ -74,6 +86,10 @@ class AtMost:
         """All of them."""
         return len(dependence)
 
+    def is_reached(self, share: float) -> bool:
+        """A share was not asked for."""
+        return True
+
 
 @dataclass(frozen=True)
 class Share:
@@ -90,6 +106,10 @@ class Share:
         """The fewest that reach the share."""
         return enough(dependence, self.share)
 
+    def is_reached(self, share: float) -> bool:
+        """Whether it is as much as was asked for, up to rounding errors."""
+        return share >= self.share - ROUNDING
+
 
 @dataclass(frozen=True)
 class ByPrediction:
@@ -104,6 +124,10 @@ class ByPrediction:
     def kept(self, dependence: np.ndarray) -> int:
         """All of them."""
         return len(dependence)
+
+    def is_reached(self, share: float) -> bool:
+        """A share was not asked for."""
+        return True
 
 
 def read_wanted(value: Any, owner: str) -> Wanted:
@@ -124,13 +148,6 @@ def read_wanted(value: Any, owner: str) -> Wanted:
         f"n_components of {owner} must be an integer >= 1, a share of the dependence (a float up "
         f"to 1.0) or 'auto', got {value!r}."
     )
-
-
-def read_number(value: Any, owner: str) -> Exactly:
-    """``n_components`` of methods that make features one after another: a whole number only."""
-    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < 1:
-        raise ValueError(f"n_components of {owner} must be an integer >= 1, got {value!r}.")
-    return Exactly(int(value))
 
 
 def most_possible(side: Sample) -> int:

@@ -127,14 +127,14 @@ def pivot_steps(
     rule : callable
         Takes the partial factor, returns the next pivot or None.
     max_rank : int or None
-        Largest number of pivots, m by default.
+        Largest number of pivots, m by default and at most.
 
     Yields
     ------
     PartialFactor
         The same object each time: without pivots at first, then after every pivot.
     """
-    limit = sample.n_samples if max_rank is None else max_rank
+    limit = sample.n_samples if max_rank is None else min(max_rank, sample.n_samples)
     partial = PartialFactor(sample, limit if max_rank is not None else min(CAPACITY, limit))
     yield partial
     while partial.rank < limit:

@@ -25,6 +25,9 @@ from depmax.samples import (
 class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """A transformer Φ with ΦΦᵀ ≈ K for a kernel k.
 
+    Since a map stands for its kernel wherever a kernel is expected, its default number of
+    components is one that serves that purpose.
+
     A subclass stores ``n_components`` and ``kernel`` and implements ``_fit``, which learns from a
     ``Sample`` and sets ``_n_features_out``, and ``_map``, the features of some new rows. This class
     reads X as the kernel needs it (arrays, sparse matrices, frames with categorical columns,
@@ -47,8 +50,9 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     _n_features_out: int
     #: Whether ``n_components=None`` has a meaning.
     _unlimited: ClassVar[bool] = False
-    #: Whether there may be no more components than training rows.
-    _limited_by_rows: ClassVar[bool] = True
+    #: Whether more components than training rows are refused: not where the number is only the
+    #: largest, nor where components have nothing to do with rows.
+    _limited_by_rows: ClassVar[bool] = False
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the map.

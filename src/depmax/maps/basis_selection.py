@@ -31,7 +31,8 @@ class BasisSelection(PivotMap):
     Parameters
     ----------
     n_components : int or None, default=None
-        Largest number of basis rows.
+        Largest number of basis rows; None leaves the choice to ``tol``. There are fewer where
+        fewer rows reach ``tol``, or span all rows.
     kernel : kernel, name, callable, transformer or "precomputed", default="gaussian"
     tol : float, default=1e-8
         Stop when the fitness lacks no more than this to 1.

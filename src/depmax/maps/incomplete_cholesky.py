@@ -23,10 +23,11 @@ class IncompleteCholesky(PivotMap):
 
     Parameters
     ----------
-    n_components : int or None, default=2
-        Largest number of pivots; None leaves the choice to ``tol``.
+    n_components : int or None, default=None
+        Largest number of pivots; None leaves the choice to ``tol``. With tens of thousands of rows
+        give a number: the factor has as many columns.
     kernel : kernel, name, callable, transformer or "precomputed", default="gaussian"
-    tol : float, default=0.0
+    tol : float, default=1e-6
         Stop when the trace of K - ΦΦᵀ is at most ``tol`` times the trace of K.
 
     Attributes
@@ -49,7 +50,7 @@ class IncompleteCholesky(PivotMap):
     >>> import numpy as np
     >>> from depmax.maps import IncompleteCholesky
     >>> X = np.linspace(0.0, 1.0, 200)[:, np.newaxis] ** 2
-    >>> cholesky = IncompleteCholesky(None, tol=1e-6).fit(X)
+    >>> cholesky = IncompleteCholesky().fit(X)
     >>> cholesky.pivots_[:3], len(cholesky.pivots_)
     (array([  0, 199, 141]), 9)
     """
@@ -57,7 +58,11 @@ class IncompleteCholesky(PivotMap):
     _unlimited: ClassVar[bool] = True
 
     def __init__(
-        self, n_components: int | None = 2, *, kernel: KernelLike = "gaussian", tol: float = 0.0
+        self,
+        n_components: int | None = None,
+        *,
+        kernel: KernelLike = "gaussian",
+        tol: float = 1e-6,
     ) -> None:
         self.n_components = n_components
         self.kernel = kernel

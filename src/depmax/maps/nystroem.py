@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -11,6 +11,9 @@ from depmax.kernels import KernelLike
 from depmax.maps._spectrum import leading_eigenpairs, signs
 from depmax.maps.base import FeatureMap
 from depmax.samples import Sample
+
+#: Landmarks that nobody gave a number of.
+DEFAULT_LANDMARKS = 100
 
 
 class NystroemMap(FeatureMap):
@@ -23,8 +26,8 @@ class NystroemMap(FeatureMap):
 
     Parameters
     ----------
-    n_components : int, default=2
-        Number of landmarks, drawn without replacement.
+    n_components : int or None, default=None
+        Number of landmarks, drawn without replacement; None is 100, or all rows if there are fewer.
     kernel : kernel, name, callable, transformer or "precomputed", default="gaussian"
     random_state : int, RandomState instance or None, default=None
         Draws the landmarks.
@@ -53,9 +56,12 @@ class NystroemMap(FeatureMap):
     (50, 10)
     """
 
+    _unlimited: ClassVar[bool] = True
+    _limited_by_rows: ClassVar[bool] = True
+
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | None = None,
         *,
         kernel: KernelLike = "gaussian",
         random_state: int | np.random.RandomState | None = None,
@@ -66,7 +72,8 @@ class NystroemMap(FeatureMap):
 
     def _fit(self, sample: Sample) -> None:
         order = check_random_state(self.random_state).permutation(sample.n_samples)
-        self.landmark_indices_ = order[: self.n_components]
+        count = DEFAULT_LANDMARKS if self.n_components is None else self.n_components
+        self.landmark_indices_ = order[:count]
         landmarks = sample.take(self.landmark_indices_)
         # The noise of W is that of its kernel values, however few landmarks there are.
         cutoff = max(landmarks.n_samples, 10) * sample.eps

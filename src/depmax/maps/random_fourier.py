@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -24,7 +24,7 @@ class RandomFourier(FeatureMap):
 
     Parameters
     ----------
-    n_components : int, default=2
+    n_components : int, default=1000
         Number of features, any number.
     kernel : kernel or name, default="gaussian"
         ``Gaussian`` or ``Laplace``, of numeric columns; others are refused.
@@ -56,11 +56,9 @@ class RandomFourier(FeatureMap):
     True
     """
 
-    _limited_by_rows: ClassVar[bool] = False
-
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int = 1000,
         *,
         kernel: KernelLike = "gaussian",
         random_state: int | np.random.RandomState | None = None,

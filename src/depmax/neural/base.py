@@ -149,7 +149,10 @@ class NeuralExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         name = type(self).__name__
         value = self.n_components
         if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-            raise ValueError(f"n_components of {name} must be an integer >= 1, got {value!r}.")
+            raise ValueError(
+                f"n_components of {name} must be an integer >= 1, got {value!r}: a network is "
+                "trained for one number of outputs, and those of fewer are not the first of these."
+            )
         check_network(name, self.hidden_layers, self.activation, self.module)
         _in_range(name, "weight_decay", self.weight_decay, 0.0, np.inf)
         _in_range(name, "validation_fraction", self.validation_fraction, 0.0, 1.0)

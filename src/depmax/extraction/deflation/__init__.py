@@ -6,7 +6,7 @@ from depmax.extraction.deflation.images import FeatureImages, GramImages, Images
 from depmax.extraction.deflation.losses import LOSSES, Loss
 from depmax.extraction.deflation.orthogonal import OrthogonalFeatures
 from depmax.extraction.deflation.steps import Criterion, Residual, deflate
-from depmax.extraction.deflation.target import CodedTarget, coded_target
+from depmax.extraction.deflation.target import CodedTarget, coded_classes, coded_target
 
 __all__ = [
     "LOSSES",
@@ -21,6 +21,7 @@ __all__ = [
     "OrthogonalFeatures",
     "Residual",
     "boosted",
+    "coded_classes",
     "coded_target",
     "deflate",
     "images_of",

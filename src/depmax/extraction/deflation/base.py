@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from depmax.dependence.resolve import maximizer
 from depmax.extraction.base import DependenceExtractor, Fitted
-from depmax.extraction.deflation.images import FeatureImages, Images
+from depmax.extraction.deflation.examples import Examples
+from depmax.extraction.deflation.images import FeatureImages, Images, images_of
 from depmax.extraction.deflation.orthogonal import OrthogonalFeatures
 from depmax.extraction.deflation.target import CodedTarget, coded_target
 from depmax.extraction.loadings import coordinate_names
-from depmax.extraction.projection import Projection, SampleProjection
-from depmax.extraction.wanted import Exactly, Wanted, read_number, require_possible
+from depmax.extraction.projection import Projection
+from depmax.extraction.wanted import Possible, Wanted
 from depmax.kernels import Precomputed, as_kernel
 from depmax.pencils import Space, signs
 from depmax.samples import Sample, read_training, require_equal_length
+
+#: Features of the first run for a share of the variance; later runs are twice as long.
+FIRST_RUN = 8
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,15 @@ class Summary:
         """T of shape (m, k) for the weights of the features of the kernel."""
         return self.space.features(weights if self.mixing is None else self.mixing @ weights)
 
+    def first(self, count: int) -> Summary:
+        """Of the first features."""
+        return replace(
+            self,
+            covariances=self.covariances[:, :count],
+            squares=self.squares[:count],
+            loadings=self.loadings[:, :count],
+        )
+
     def times(self, factors: np.ndarray) -> Summary:
         """Every feature multiplied by a number."""
         return replace(
@@ -48,12 +61,34 @@ class Summary:
 
 
 @dataclass(frozen=True)
+class Basis:
+    """The samples that span the directions, and the weights by which features are made of them."""
+
+    examples: Examples
+    indices: np.ndarray  # shape (b,)
+    weights: np.ndarray  # shape (b, k)
+    offset: np.ndarray  # shape (k,)
+
+    def first(self, count: int) -> Basis:
+        """The samples that the first features need."""
+        weights = self.weights[:, :count]
+        used = weights.any(axis=1)
+        return Basis(self.examples, self.indices[used], weights[used], self.offset[:count])
+
+    @property
+    def projection(self) -> Projection:
+        """Features of new rows."""
+        return self.examples.project(self.indices, self.weights, self.offset)
+
+
+@dataclass(frozen=True)
 class Extracted:
     """The projection that makes features, and those of the training rows or their summary."""
 
     projection: Projection
     made: np.ndarray | None  # T, shape (m, k)
     summary: Summary | None = None
+    basis: Basis | None = None
 
     @classmethod
     def of(cls, images: Images, directions: np.ndarray, found: OrthogonalFeatures) -> Extracted:
@@ -64,12 +99,19 @@ class Extracted:
         return cls(projection, found.features)
 
     @classmethod
-    def of_rows(cls, basis: Sample, weights: np.ndarray, found: OrthogonalFeatures) -> Extracted:
-        """From directions with weights of the rows of a basis."""
+    def of_examples(
+        cls,
+        examples: Examples,
+        indices: np.ndarray,
+        weights: np.ndarray,
+        found: OrthogonalFeatures,
+    ) -> Extracted:
+        """From directions with weights of a few samples."""
         offset = np.zeros(0)
         if found.count:
             weights, offset = found.conjugate(weights), found.offset
-        return cls(SampleProjection(basis.reference(), weights, offset), found.features)
+        basis = Basis(examples, indices, weights, offset)
+        return cls(basis.projection, found.features, basis=basis)
 
     @property
     def count(self) -> int:
@@ -95,6 +137,22 @@ class Extracted:
         """YᵀT of shape (r, k)."""
         return target.T @ self.features if self.summary is None else self.summary.covariances
 
+    def first(self, count: int) -> Extracted:
+        """The first features: those that a shorter run makes."""
+        if count == self.count:
+            return self
+        made = None if self.made is None else self.made[:, :count]
+        summary = None if self.summary is None else self.summary.first(count)
+        if self.basis is not None:
+            basis = self.basis.first(count)
+            return Extracted(basis.projection, made, summary, basis)
+        projection = replace(
+            self.projection,
+            weights=self.projection.weights[:, :count],
+            offset=self.projection.offset[:count],
+        )
+        return Extracted(projection, made, summary)
+
     def times(self, factors: np.ndarray) -> Extracted:
         """Every feature multiplied by a number."""
         if (factors == 1).all():
@@ -106,7 +164,7 @@ class Extracted:
         )
         made = None if self.made is None else self.made * factors
         summary = None if self.summary is None else self.summary.times(factors)
-        return Extracted(projection, made, summary)
+        return replace(self, projection=projection, made=made, summary=summary)
 
 
 class DeflationExtractor(DependenceExtractor):
@@ -117,28 +175,38 @@ class DeflationExtractor(DependenceExtractor):
     dependence_ : ndarray of shape (n_components,)
         HSIC₀ of each feature and the target with linear kernels, ‖Yᵀτ_j‖²/(m - 1)²; without a
         target, of each feature and the inputs.
+    n_components_ : int
+        Number of features.
+
+    Notes
+    -----
+    ``n_components`` is a number, a share or ``"auto"``. Features are made one after another, and
+    each takes what it explains off the target; so a share is one of the variance of the target,
+    known before they are made, and the fewest features are kept that explain it on the training
+    rows. (Without a target it is the variance of the inputs in feature space.)
     """
 
     center: bool = True
     #: Whether labels that are whole numbers are numbers.
-    _regresses = False
+    _regresses: ClassVar[bool] = False
+    #: Whether features are orthogonal, so that there are no more than rows and columns.
+    _orthogonal: ClassVar[bool] = True
 
     # --- what a subclass implements --------------------------------------------------------------
     def _features(self, side: Sample, target: CodedTarget | None, n_components: int) -> Extracted:
-        """At most ``n_components`` features; none where nothing depends on the target."""
+        """At most ``n_components`` features; none where nothing depends on the target.
+
+        Those of a shorter run are the first of those of a longer one.
+        """
         raise NotImplementedError
 
     def _keep_more(self, found: Extracted, target: CodedTarget | None) -> None:
         """Remember what this method offers beside the features."""
 
     # --- what it inherits ------------------------------------------------------------------------
-    def _wanted(self) -> Exactly:
-        """Only a number: features are made one after another, whatever they turn out to reach."""
-        return read_number(self.n_components, type(self).__name__)
-
     def _learn(self, X: Any, y: Any, wanted: Wanted | None = None) -> Fitted:
         self._check_parameters()
-        count = self._wanted().number
+        wanted = wanted or self._wanted()
         needs_target = self._supervised or y is not None
         target = self._read_coded(y) if needs_target else None
         training = read_training(self, X, self.kernel, check_finite=not self._sums_show_gaps)
@@ -149,17 +217,71 @@ class DeflationExtractor(DependenceExtractor):
         side = training.resolved(choose)
         # A kernel matrix that was passed as X is not kept.
         self.kernel_ = Precomputed() if side.precomputed else side.kernel
-        require_possible(side, count, type(self).__name__)
-        found = self._features(side, target, count)
-        self._warn_if_fewer(found.count)
+        possible = Possible(
+            type(self).__name__,
+            side,
+            lambda: FIRST_RUN,
+            lambda: self._choose_count(X, y, side),
+            limited=self._orthogonal,
+        )
+        found = self._found(side, target, wanted, possible)
+        if found.basis is not None:
+            self.basis_indices_ = found.basis.indices
         if self._is_linear:
             found = replace(found, projection=found.projection.in_features())
         found = found.times(self._signs(found, target))
         self._projection = found.projection
-        self._n_features_out = found.count
+        self._n_features_out = self.n_components_ = found.count
         self._keep_views(side, found, target)
         self._keep_more(found, target)
         return Fitted(lambda: found.features, training.dtype, complete=True)
+
+    def _found(
+        self, side: Sample, target: CodedTarget | None, wanted: Wanted, possible: Possible
+    ) -> Extracted:
+        """So many features as were asked for; for a share, in runs of twice the length."""
+        count = wanted.count(possible)
+        while True:
+            found = self._features(side, target, count)
+            if found.count == 0:
+                raise ValueError(
+                    f"{type(self).__name__} found no feature that depends on the target: X is "
+                    "constant, or uncorrelated with y under this kernel."
+                )
+            if wanted.is_exact:
+                self._warn_if_fewer(found.count, count)
+            if wanted.is_reached(0.0):  # a number
+                return found
+            shares = self._explained(side, found, target)
+            reached = wanted.is_reached(float(shares.sum()))
+            if reached or found.count < count or count >= possible.most:
+                break
+            count = min(2 * count, possible.most)
+        if not reached:
+            self._warn_of_share(found.count, float(shares.sum()))
+        rest = max(1.0 - float(shares.sum()), 0.0)
+        return found.first(min(wanted.kept(np.append(shares, rest)), found.count))
+
+    def _explained(self, side: Sample, found: Extracted, target: CodedTarget | None) -> np.ndarray:
+        """Share of the variance of the target that each feature explains, of shape (k,).
+
+        Without a target, or where the criterion does not see it: of the inputs in feature space.
+        """
+        center = bool(self.center)
+        if target is None or not self._supervised:
+            explained = self._own_dependence(side, found.features) / found.squares
+            images = images_of(side, center=center)
+            return explained / images.variance
+        values = target.values - target.values.mean(axis=0) if center else target.values
+        explained = self._explained_of(found, values)
+        shares: np.ndarray = explained / float(np.vdot(values, values))
+        return shares
+
+    def _explained_of(self, found: Extracted, values: np.ndarray) -> np.ndarray:
+        """‖Yᵀτ_j‖²/‖τ_j‖², of shape (k,)."""
+        covariances = found.covariances(values)
+        explained: np.ndarray = np.square(covariances).sum(axis=0) / found.squares
+        return explained
 
     def _read_coded(self, y: Any) -> CodedTarget:
         return coded_target(y, whole_numbers_are_numbers=self._regresses)
@@ -206,16 +328,21 @@ class DeflationExtractor(DependenceExtractor):
             return np.square(pulled).sum(axis=0)
         return np.einsum("ij,ij->j", features, side.gram() @ features)
 
-    def _warn_if_fewer(self, count: int) -> None:
-        if count == 0:
-            raise ValueError(
-                f"{type(self).__name__} found no feature that depends on the target: X is "
-                "constant, or uncorrelated with y under this kernel."
-            )
-        if count < self.n_components:
+    def _warn_if_fewer(self, count: int, asked: int) -> None:
+        if count < asked:
             warnings.warn(
-                f"{type(self).__name__} found {count} of n_components={self.n_components} "
-                "features: nothing that the criterion seeks is left.",
+                f"{type(self).__name__} found {count} of n_components={asked} features: nothing "
+                "that the criterion seeks is left.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
+
+    def _warn_of_share(self, count: int, share: float) -> None:
+        of = "inputs" if not self._supervised else "target"
+        warnings.warn(
+            f"{type(self).__name__} keeps all {count} features that there are: they explain "
+            f"{share:.3g} of the variance of the {of}, less than "
+            f"n_components={self.n_components!r}.",
+            ConvergenceWarning,
+            stacklevel=5,
+        )

@@ -17,6 +17,8 @@ from depmax.samples import slices
 DENSE = 512
 #: Kernel columns that are scored at once.
 COLUMNS = 256
+#: A kernel column that features span, up to this share of its square length, adds nothing.
+SPANNED = 1e-20
 
 
 def most_covariant(residual: Residual, values: np.ndarray) -> np.ndarray | None:
@@ -65,14 +67,12 @@ def pca(residual: Residual) -> np.ndarray | None:
 
 def smc(residual: Residual) -> np.ndarray | None:
     """One sample: the largest covariance, Σ(k_iᵀY_j)²/k_ii."""
-    return _best_example(residual, lambda columns, diagonal: diagonal)
+    return _best_example(residual, lambda diagonal, rest: diagonal)
 
 
 def sma(residual: Residual) -> np.ndarray | None:
     """One sample: the largest alignment, Σ(k_iᵀY_j)²/‖(I - Π)k_i‖²."""
-    return _best_example(
-        residual, lambda columns, diagonal: np.square(residual.found.residual(columns)).sum(axis=0)
-    )
+    return _best_example(residual, lambda diagonal, rest: rest)
 
 
 def boosted(loss: Loss) -> Criterion:
@@ -104,10 +104,11 @@ def _best_example(
     for block in slices(residual.n_samples, COLUMNS):
         columns = residual.images.columns(everything[block])
         diagonal = columns[everything[block], np.arange(columns.shape[1])]
-        rest = np.square(residual.found.residual(columns)).sum(axis=0)
-        fresh = rest > 1e-20 * np.square(columns).sum(axis=0)
-        covariances = np.square(left.T @ columns).sum(axis=0)
-        size = sizes(columns, diagonal)
+        outside = residual.found.residual(columns)  # (I - Π)k_i
+        rest = np.square(outside).sum(axis=0)
+        fresh = rest > SPANNED * np.square(columns).sum(axis=0)
+        covariances = np.square(left.T @ outside).sum(axis=0)
+        size = sizes(diagonal, rest)
         np.divide(covariances, size, out=scores[block], where=fresh & (size > 0))
     best = int(scores.argmax())
     return residual.images.example(best) if scores[best] > 0 else None

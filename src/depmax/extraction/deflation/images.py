@@ -8,8 +8,12 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import sparse
 
-from depmax.extraction.projection import FeatureProjection, Projection, SampleProjection
+from depmax.extraction.deflation.examples import Examples
+from depmax.extraction.projection import FeatureProjection, Projection
 from depmax.samples import Sample, chunk_rows, slices
+
+#: Share of Σ‖φ‖² that is variance, below which the mean is subtracted from the samples themselves.
+FAR = 1e-4
 
 
 class Images(Protocol):
@@ -36,7 +40,7 @@ class Images(Protocol):
         """What ‖Φu‖ cannot exceed, given the weights of u: the scale of its rounding errors."""
 
     def example(self, index: int) -> np.ndarray:
-        """Weights of the direction φ(x_i), of shape (width,)."""
+        """Weights of the direction of one sample, of shape (width,)."""
 
     def columns(self, indices: np.ndarray) -> np.ndarray:
         """Kernel values of all samples with some, of shape (m, len(indices))."""
@@ -46,7 +50,11 @@ class Images(Protocol):
 
 
 class FeatureImages:
-    """The exact features of a kernel; sparse ones stay sparse, and the mean is never subtracted."""
+    """The exact features of a kernel, about their mean; sparse ones stay sparse.
+
+    The mean is subtracted from sums over the samples; from dense samples themselves where they are
+    far from the origin, since sums would lose digits then.
+    """
 
     dual = False
 
@@ -57,19 +65,24 @@ class FeatureImages:
         rows = side.rows
         in_memory = isinstance(rows, np.ndarray) or sparse.issparse(rows)
         self._phi = side.coordinates(slice(None)) if in_memory else None
+        self._shift: np.ndarray | None = None  # what is subtracted from samples
         total, squares = np.zeros(self.width), 0.0
         for _, phi in self._blocks():
             total += np.asarray(phi.sum(axis=0)).ravel()
-            squares += float(phi.multiply(phi).sum() if sparse.issparse(phi) else np.vdot(phi, phi))
+            squares += _square(phi)
         self.mean = total / self.n_samples if center else np.zeros(self.width)
+        self._late = self.mean  # what is subtracted from sums
         self.variance = squares - self.n_samples * float(self.mean @ self.mean)
+        if self.variance < FAR * squares and not sparse.issparse(side.coordinates(slice(0, 1))):
+            self._shift, self._late = self.mean, np.zeros(self.width)
+            self.variance = sum(_square(phi) for _, phi in self._blocks())
 
     def pull(self, values: np.ndarray) -> np.ndarray:
         """ΦᵀV of shape (D, r)."""
         product = np.zeros((self.width, values.shape[1]))
         for rows, phi in self._blocks():
             product += phi.T @ values[rows]
-        product -= np.outer(self.mean, values.sum(axis=0))
+        product -= np.outer(self._late, values.sum(axis=0))
         return product
 
     def push(self, weights: np.ndarray) -> np.ndarray:
@@ -77,7 +90,7 @@ class FeatureImages:
         image = np.empty((self.n_samples, weights.shape[1]))
         for rows, phi in self._blocks():
             image[rows] = phi @ weights
-        image -= self.mean @ weights
+        image -= self._late @ weights
         return image
 
     def inner(self, weights: np.ndarray) -> np.ndarray:
@@ -93,16 +106,12 @@ class FeatureImages:
         return float(np.sqrt(self.variance) * np.linalg.norm(weights))
 
     def example(self, index: int) -> np.ndarray:
-        """The features of one sample."""
+        """The features of one sample, about the mean."""
         return self._take(np.array([index]))[0]
 
     def columns(self, indices: np.ndarray) -> np.ndarray:
-        """Inner products of the features."""
-        others = self._take(indices).T
-        values = np.empty((self.n_samples, len(indices)))
-        for rows, phi in self._blocks():
-            values[rows] = phi @ others
-        return values
+        """Inner products of the features, about the mean."""
+        return self.push(self._take(indices).T)
 
     def project(self, weights: np.ndarray, offset: np.ndarray) -> Projection:
         """Product with the features."""
@@ -111,7 +120,7 @@ class FeatureImages:
     def _take(self, indices: np.ndarray) -> np.ndarray:
         phi = self.side.coordinates(indices) if self._phi is None else self._phi[indices]
         phi = phi.toarray() if sparse.issparse(phi) else phi
-        return np.asarray(phi, dtype=np.float64)
+        return np.asarray(phi, dtype=np.float64) - self.mean
 
     def _blocks(self) -> Iterator[tuple[slice, Any]]:
         if sparse.issparse(self._phi):
@@ -119,7 +128,15 @@ class FeatureImages:
             return
         for rows in slices(self.n_samples, chunk_rows(self.width)):
             phi = self.side.coordinates(rows) if self._phi is None else self._phi[rows]
-            yield rows, phi if sparse.issparse(phi) else np.asarray(phi, dtype=np.float64)
+            if not sparse.issparse(phi):
+                phi = np.asarray(phi, dtype=np.float64)
+                phi = phi if self._shift is None else phi - self._shift
+            yield rows, phi
+
+
+def _square(phi: Any) -> float:
+    """Σ‖φ‖² of some samples."""
+    return float(phi.multiply(phi).sum() if sparse.issparse(phi) else np.vdot(phi, phi))
 
 
 class GramImages:
@@ -128,9 +145,9 @@ class GramImages:
     dual = True
 
     def __init__(self, side: Sample, *, center: bool) -> None:
-        self.side = side
+        self._examples = Examples.of(side, center=center)
         self.n_samples = self.width = side.n_samples
-        self.gram = side.gram()
+        self.gram = self._examples.side.gram()
         mean = self.gram.sum() / self.n_samples if center else 0.0
         self.variance = float(np.trace(self.gram) - mean)
 
@@ -167,7 +184,7 @@ class GramImages:
     def project(self, weights: np.ndarray, offset: np.ndarray) -> Projection:
         """Product with the kernel values of those training rows that have weights."""
         used = np.flatnonzero(weights.any(axis=1))
-        return SampleProjection(self.side.take(used).reference(), weights[used], offset)
+        return self._examples.project(used, weights[used], offset)
 
 
 def images_of(side: Sample, *, center: bool, dual: bool | None = None) -> Images:

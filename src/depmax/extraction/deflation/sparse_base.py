@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from depmax.extraction.deflation.base import DeflationExtractor, Extracted
+from depmax.extraction.deflation.examples import Examples
 from depmax.extraction.deflation.sparse_steps import Measure, sparse_deflate
 from depmax.extraction.deflation.target import CodedTarget
 from depmax.kernels import KernelLike
@@ -22,7 +23,7 @@ class SparseExtractor(DeflationExtractor):
 
     def __init__(
         self,
-        n_components: int = 2,
+        n_components: int | float | Literal["auto"] = 2,
         *,
         kernel: KernelLike = "gaussian",
         n_candidates: int | None = 500,
@@ -48,17 +49,18 @@ class SparseExtractor(DeflationExtractor):
                 return rows
             return np.sort(rng.choice(rows, limit, replace=False))
 
+        center = bool(self.center)
+        examples = Examples.of(side, center=center)
         chosen = sparse_deflate(
-            side,
+            examples.side,
             target.values,
             self._measure,
             n_components,
             draw=draw,
             sparsity=int(self.sparsity),
-            center=bool(self.center),
+            center=center,
         )
-        self.basis_indices_ = chosen.indices
-        return Extracted.of_rows(side.take(chosen.indices), chosen.weights, chosen.found)
+        return Extracted.of_examples(examples, chosen.indices, chosen.weights, chosen.found)
 
     def _check_parameters(self) -> None:
         name = type(self).__name__

@@ -8,16 +8,20 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg
 
+from depmax.extraction.deflation.criteria import SPANNED
 from depmax.extraction.deflation.orthogonal import OrthogonalFeatures
 from depmax.extraction.deflation.subsets import best_combination
 from depmax.samples import Sample, slices
 
 #: Kernel values that are computed at once: few enough for the cache.
 BLOCK = 2**18
-#: A kernel column that features span, up to this share of its square length, adds nothing.
-SPANNED = 1e-13
+#: What is left of a kernel column, as a share of its square length, below which ‖k‖² - ‖Qᵀk‖² has
+#: lost too many digits: it is then computed from the column itself.
+DOUBTFUL = 1e-6
 #: A covariance below this, relative to both lengths, is a rounding error.
 EXHAUSTED = 1e-11
+#: Rounding errors of a product, relative to both lengths.
+ROUNDING = 1e-14
 
 
 @dataclass(frozen=True)
@@ -26,8 +30,16 @@ class Visit:
 
     covariances: np.ndarray  # k_iᵀY_j, shape (c, r)
     squares: np.ndarray  # ‖k_i‖², shape (c,)
-    inside: np.ndarray  # k_iᵀQ with the orthonormal features, shape (c, q); or q = 0
-    products: np.ndarray | None  # k_iᵀk_l, shape (c, c)
+    rest: np.ndarray | None  # ‖(I - Π)k_i‖², shape (c,), where the criterion asks for it
+    products: np.ndarray | None  # k_iᵀ(I - Π)k_l, shape (c, c)
+
+    @property
+    def noise(self) -> np.ndarray:
+        """Covariances per length of the target that are rounding errors, of shape (c,)."""
+        rounding = ROUNDING * np.sqrt(self.squares)
+        if self.rest is None:
+            return rounding
+        return np.maximum(EXHAUSTED * np.sqrt(self.rest), rounding)
 
 
 @dataclass(frozen=True)
@@ -40,17 +52,17 @@ class Measure:
         """‖(I - Π)k_i‖² or k_ii, of shape (c,); zero where features span the column."""
         if not self.of_features:
             return side.take(candidates).diag()
-        rest = visit.squares - np.square(visit.inside).sum(axis=1)
-        rest[rest <= SPANNED * visit.squares] = 0.0
-        return rest
+        assert visit.rest is not None
+        return np.where(visit.rest > SPANNED * visit.squares, visit.rest, 0.0)
 
     def metric(self, side: Sample, candidates: np.ndarray, visit: Visit) -> np.ndarray:
         """The same for pairs, of shape (c, c)."""
         if not self.of_features:
             return side.take(candidates).gram()
         assert visit.products is not None
-        metric = visit.products - visit.inside @ visit.inside.T
-        spanned = metric.diagonal() <= SPANNED * visit.squares
+        assert visit.rest is not None
+        metric = visit.products.copy()
+        spanned = visit.rest <= SPANNED * visit.squares
         metric[spanned] = 0.0
         metric[:, spanned] = 0.0
         return metric
@@ -84,14 +96,15 @@ def sparse_deflate(
     Kernel columns are computed a block of rows at a time and not kept.
     """
     found = OrthogonalFeatures(side.n_samples, n_features, center=center)
-    is_open = np.ones(side.n_samples, dtype=bool)
+    is_spanned = np.zeros(side.n_samples, dtype=bool)  # by the features so far, hence by all later
+    is_tried = np.zeros(side.n_samples, dtype=bool)  # in vain, since the last feature
     chosen: list[tuple[np.ndarray, np.ndarray]] = []
     start = float(linalg.norm(target))
     left = found.residual(target)
-    while len(chosen) < n_features and is_open.any():
+    while len(chosen) < n_features and not (is_spanned | is_tried).all():
         if linalg.norm(left) <= EXHAUSTED * start:
             break
-        candidates = draw(is_open)
+        candidates = draw(~(is_spanned | is_tried))
         for members, weights in _ranked(side, candidates, left, found, measure, sparsity):
             image = side.tile(slice(None), members) @ weights
             if found.add(image):
@@ -99,12 +112,12 @@ def sparse_deflate(
                 found.rescale(1.0 / size)
                 chosen.append((members, weights / size))
                 left = found.residual(target)
-                if sparsity == 1:
-                    is_open[members] = False
+                is_tried[:] = False
+                is_spanned[members] |= sparsity == 1
                 break
-            is_open[members] = False  # earlier features span it
+            is_spanned[members] = True
         else:
-            is_open[candidates] = False  # none of these covaries with what is left of the target
+            is_tried[candidates] = True  # none of these covaries with what is left of the target
     return _collected(chosen, found)
 
 
@@ -119,8 +132,7 @@ def _ranked(
     """Samples and weights of the best direction, then of the next best should it be spanned."""
     visit = _visit(side, candidates, left, found, measure, pairs=sparsity > 1)
     covariances = np.square(visit.covariances).sum(axis=1)
-    noise = EXHAUSTED * np.sqrt(visit.squares) * float(linalg.norm(left))
-    alive = covariances > np.square(noise)
+    alive = covariances > np.square(visit.noise * float(linalg.norm(left)))
     if sparsity == 1:
         sizes = measure.sizes(side, candidates, visit)
         scores = np.full(len(candidates), -np.inf)
@@ -153,21 +165,67 @@ def _visit(
     *,
     pairs: bool,
 ) -> Visit:
-    """One pass over the kernel columns of the candidates."""
+    """One pass over the kernel columns of the candidates, and one more over doubtful ones."""
+    pairs = pairs and measure.of_features
+    basis = found.basis if measure.of_features else found.basis[:, :0]
+    first = _summed(side, candidates, left, basis, None, pairs=pairs)
+    if not measure.of_features:
+        return Visit(first.covariances, first.squares, None, None)
+    rest, products = first.outside()
+    doubtful = rest <= DOUBTFUL * first.squares
+    if not doubtful.any():
+        return Visit(first.covariances, first.squares, rest, products)
+    if pairs:  # every product with a doubtful column is doubtful
+        doubtful[:] = True
+    again = _summed(side, candidates[doubtful], left, basis, first.inside[doubtful], pairs=pairs)
+    covariances = first.covariances.copy()
+    covariances[doubtful] = again.covariances
+    rest[doubtful], products = again.outside()
+    return Visit(covariances, first.squares, np.maximum(rest, 0.0), products)
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """Products of some columns v_i with the target, the features Q and each other."""
+
+    covariances: np.ndarray  # v_iᵀY_j, shape (c, r)
+    squares: np.ndarray  # ‖v_i‖², shape (c,)
+    inside: np.ndarray  # v_iᵀQ, shape (c, q)
+    products: np.ndarray | None  # v_iᵀv_l, shape (c, c)
+
+    def outside(self) -> tuple[np.ndarray, np.ndarray | None]:
+        """‖(I - Π)v_i‖² and, if there are products, v_iᵀ(I - Π)v_l."""
+        rest = self.squares - np.square(self.inside).sum(axis=1)
+        if self.products is None:
+            return rest, None
+        return rest, self.products - self.inside @ self.inside.T
+
+
+def _summed(
+    side: Sample,
+    candidates: np.ndarray,
+    left: np.ndarray,
+    basis: np.ndarray,
+    inside: np.ndarray | None,
+    *,
+    pairs: bool,
+) -> _Sums:
+    """One pass over the kernel columns k_i, or over k_i - Q(Qᵀk_i) if Qᵀk_i is given."""
     count, r = len(candidates), left.shape[1]
     others = side.take(candidates).rows
-    basis = found.basis if measure.of_features else found.basis[:, :0]
     factors = np.column_stack([left, basis])  # products with all of these at once
     sums = np.zeros((factors.shape[1], count))
     squares = np.zeros(count)
-    products = np.zeros((count, count)) if pairs and measure.of_features else None
+    products = np.zeros((count, count)) if pairs else None
     for block in slices(side.n_samples, max(64, BLOCK // count)):
         values = side.kernel(side.rows[block], others).astype(np.float64, copy=False)
+        if inside is not None:
+            values = values - basis[block] @ inside.T
         sums += factors[block].T @ values
         squares += np.einsum("ij,ij->j", values, values)
         if products is not None:
             products += values.T @ values
-    return Visit(sums[:r].T, squares, sums[r:].T, products)
+    return _Sums(sums[:r].T, squares, sums[r:].T, products)
 
 
 def _length(side: Sample, members: np.ndarray, weights: np.ndarray) -> float:

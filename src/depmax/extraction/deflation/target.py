@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from depmax._inputs import Target, TargetKind, read_target
+from depmax._inputs import TargetKind, read_target
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def coded_target(y: Any, *, whole_numbers_are_numbers: bool = False) -> CodedTar
         raise ValueError("X and y have 1 sample: nothing can depend on a constant.")
     numeric = target.values.ndim == 2 or target.values.dtype.kind in "iuf"
     if target.kind == "classes" and not (whole_numbers_are_numbers and numeric):
-        return _coded_classes(target)
+        return coded_classes(target.labels)
     values = np.asarray(target.vectors, dtype=np.float64)
     if np.ptp(values, axis=0).max() == 0:
         raise ValueError("y is constant: nothing can depend on it. At least two values are needed.")
@@ -62,8 +62,11 @@ def coded_target(y: Any, *, whole_numbers_are_numbers: bool = False) -> CodedTar
     return CodedTarget(kind, values, None)
 
 
-def _coded_classes(target: Target) -> CodedTarget:
-    classes, codes = np.unique(target.labels, return_inverse=True)
+def coded_classes(labels: np.ndarray) -> CodedTarget:
+    """Code labels of any type, of shape (m,); a single class is refused."""
+    if len(labels) < 2:
+        raise ValueError("X and y have 1 sample: nothing can depend on a constant.")
+    classes, codes = np.unique(labels, return_inverse=True)
     if len(classes) < 2:
         raise ValueError(
             f"y has one class only ({classes[0]!r}): nothing can depend on a constant. At least "
