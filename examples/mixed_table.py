@@ -1,9 +1,9 @@
 """A table of numbers and categories.
 
 The census table has ages and hours beside occupations and marital states. Nothing needs to be
-encoded: with a Gaussian kernel on the numbers and equality on the categories, `BAHSIC` ranks all
-columns together, each kept or dropped as a whole. Needs `adult.csv.gz` in the folder that
-`DEPMAX_DATA` names.
+encoded: with a Gaussian kernel in which a category that differs adds to the distance, `BAHSIC`
+ranks all columns together, each kept or dropped as a whole. Needs `adult.csv.gz` in the folder
+that `DEPMAX_DATA` names.
 
 HSIC of each column alone with the income, with adjusted p-values; the columns that BAHSIC keeps
 are in colour.

@@ -47,7 +47,8 @@ def test_screen(run: Run, patients: Path, table: pl.DataFrame) -> None:
     assert len(lines) == 6
     assert "80 rows, 5 columns; target: cost (numbers from" in result.stderr
     assert "note: Left out, looks like an identifier: id, name" in result.stderr
-    assert "there is dependence" in result.stderr
+    assert "3 of 5 columns depend on the target (false discovery rate 5 %)." in result.stderr
+    assert "together" not in result.stderr  # the table says it already
     expected = depmax.screen(table.select("age"), table["cost"])
     assert float(lines[1][2]) == pytest.approx(expected.scores[0], rel=1e-4)
     assert run("screen", patients, "-t", "cost", "--quiet").stderr == ""
@@ -73,18 +74,54 @@ def test_screen_check_tells_scripts(run: Run, table: pl.DataFrame, tmp_path: Pat
     assert run("screen", "some.csv", "-t", "cost", "--check").exit_code == 0
 
 
-def test_screen_of_many_rows_takes_maps(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_screen_agrees_with_its_own_table(run: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    answers = rng.integers(0, 5, size=(400, 14))
+    survey = pl.DataFrame({f"q{j}": [f"level {a}" for a in answers[:, j]] for j in range(14)})
+    survey = survey.with_columns(answer=pl.Series(answers[:, 3] < 2))
+    survey.write_csv(tmp_path / "survey.csv")
+    answer = _json(run("screen", "survey.csv", "-t", "answer", "--json"))
+    adjusted = [row["pvalue_adjusted"] for row in answer["columns"]]
+    assert answer["columns"][0]["column"] == "q3"
+    assert answer["significant"] == sum(p <= 0.05 for p in adjusted) > 0
+    assert answer["all_columns"] == {
+        "pvalue": min(adjusted),
+        "hsic": None,
+        "method": "Simes",
+        "rows": None,
+    }
+
+
+def test_screen_of_few_rows_and_many_columns(run: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    wide = rng.normal(size=(60, 3000))
+    target = pl.Series("cost", wide[:, 1] + 0.1 * rng.normal(size=60))
+    frame = pl.from_numpy(wide, [f"x{j}" for j in range(3000)]).with_columns(target)
+    frame.write_parquet(tmp_path / "wide.parquet")
+    result = run("screen", "wide.parquet", "-t", "cost")
+    assert "of 3,000 columns depend on the target" in result.stderr
+    assert "no dependence was shown" not in result.stderr
+
+
+@pytest.mark.parametrize("rare", [False, True])
+def test_screen_finds_what_columns_do_together(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rare: bool
 ) -> None:
     rng = np.random.default_rng(0)
-    x = rng.normal(size=300)
-    frame = pl.DataFrame({"x": x, "z": rng.normal(size=300), "cost": x**2, "ill": x > 0.3})
-    frame.write_csv(tmp_path / "long.csv")
-    monkeypatch.setattr("depmax.cli.commands.screen.EXACT_ROWS", 250)
-    for target in ("cost", "ill"):
-        answer = _json(run("screen", "long.csv", "-t", target, "--json", "--seed", 0))
-        assert "Nyström" in answer["all_columns"]["method"]
-        assert answer["all_columns"]["pvalue"] < 0.05
+    a, b, c = rng.choice([-1.0, 1.0], size=(3, 600)) * rng.uniform(0.8, 1.2, size=(3, 600))
+    ill = (a * b > 0) if not rare else (a * b > 0) & (np.arange(600) % 4 == 0)
+    frame = pl.DataFrame({"a": a, "b": b, "c": c, "ill": ill})
+    frame.write_csv(tmp_path / "xor.csv")
+    monkeypatch.setattr("depmax.cli.commands.screen.JOINT_ROWS", 200)
+    answer = _json(run("screen", "xor.csv", "-t", "ill", "--json", "--seed", 0))
+    assert answer["significant"] == 0
+    assert answer["all_columns"]["pvalue"] < 0.05
+    n_ill = int(ill.sum())
+    assert answer["all_columns"]["rows"] == min(n_ill, 100) + 100  # each class has its part
+    said = run("screen", "xor.csv", "-t", "ill", "--check", "--seed", 0)
+    assert said.exit_code == 0
+    assert "No single column of 3 was shown to depend on the target" in said.stderr
+    assert "they depend on the target together" in said.stderr
 
 
 def test_several_targets(run: Run, patients: Path) -> None:

@@ -20,6 +20,7 @@ from depmax.kernels import (
     Kernel,
     Laplace,
     Linear,
+    Mixed,
     Polynomial,
     Precomputed,
     Product,
@@ -38,6 +39,7 @@ from tests.contracts.discovery import classes
 rng = np.random.default_rng(0)
 X = rng.normal(size=(12, 3))
 EVENTS = rng.integers(0, 2, size=(10, 6)).astype(float)
+CODES = np.column_stack([rng.integers(0, 3, 10), rng.normal(size=10), rng.integers(0, 2, 10)])
 LABELS = np.array(list("abcabcaabb"))
 WORDS = np.array(["acgt", "aacc", "gtta", "ccgg", "acac", "ttag"], dtype=object)
 GRAM = X @ X.T
@@ -100,6 +102,13 @@ CASES = {
         Columns([("a", Gaussian(1.0), [0, 1]), ("b", Linear(), 2)], combine="add"),
         X,
         lambda x, z: np.exp(-(norm(x[:2] - z[:2]) ** 2) / 2) + x[2] * z[2],
+    ),
+    Mixed: (
+        Mixed(Gaussian(1.2), [1], [0, 2], [3, 2], scales=[0.5, 1.5]),
+        CODES,
+        lambda x, z: np.exp(
+            -((x[1] - z[1]) ** 2 + 0.5 * (x[0] != z[0]) + 4.5 * (x[2] != z[2])) / (2 * 1.2**2)
+        ),
     ),
     Sum: (
         Linear() + Gaussian(1.0),

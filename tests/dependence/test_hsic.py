@@ -11,6 +11,7 @@ from depmax.dependence import _terms
 from depmax.kernels import Delta, Gaussian, Laplace, Linear, Precomputed
 from depmax.maps import KernelMap, NystroemMap
 from tests.dependence.oracles import dense_hsic, enumerated_hsic
+from tests.one_hot import one_hot
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(40, 3))
@@ -125,12 +126,12 @@ def test_precomputed_matrices() -> None:
     )
 
 
-def test_frames_with_categories_multiply_by_delta() -> None:
+def test_frames_with_categories_are_numbers_beside_scaled_indicators() -> None:
     pd = pytest.importorskip("pandas", reason="needs a data frame library")
     pl = pytest.importorskip("polars", reason="needs a data frame library")
     colours = rng.choice(["red", "green"], 40)
     frame = pd.DataFrame({"a": X[:, 0], "colour": pd.Categorical(colours), "b": X[:, 1]})
-    K = Gaussian("median")(X[:, :2]) * Delta()(colours)
+    K = Gaussian("median")(one_hot(X[:, :2], colours))
     expected = dense_hsic(K, Gaussian()(y), unbiased=True)
     assert hsic(frame, y) == pytest.approx(expected, rel=1e-10)
     other = pl.DataFrame({"a": X[:, 0], "colour": colours, "b": X[:, 1]}).with_columns(

@@ -11,7 +11,8 @@ from scipy import sparse
 from depmax.dependence import _terms
 from depmax.dependence.hsic import hsic
 from depmax.dependence.mmd import mmd
-from depmax.kernels import Delta, Gaussian, Linear, Precomputed
+from depmax.kernels import Gaussian, Linear, Precomputed
+from tests.one_hot import one_hot
 
 
 @pytest.fixture
@@ -118,7 +119,7 @@ def test_frames_of_either_library_in_any_order_of_columns():
     a = pd.DataFrame({"u": rng.normal(size=9), "c": pd.Categorical(list("xxyyxxyyx"))})
     b = pd.DataFrame({"c": pd.Categorical(list("zzzzyyx")), "u": rng.normal(size=7)})
     expected_rows = pd.concat([a, b[["u", "c"]]]).astype({"c": str})
-    K = Gaussian(1.0)(expected_rows[["u"]].to_numpy()) * Delta()(expected_rows["c"].to_numpy())
+    K = Gaussian(1.0)(one_hot(expected_rows[["u"]].to_numpy(), expected_rows["c"].to_numpy()))
     expected = K[:9, :9].mean() + K[9:, 9:].mean() - 2 * K[:9, 9:].mean()
     kernel = Gaussian(1.0)
     assert mmd(a, b, kernel=kernel, unbiased=False) == pytest.approx(expected, rel=1e-12)

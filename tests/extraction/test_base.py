@@ -15,6 +15,7 @@ from depmax import HBFE, HSCA
 from depmax.kernels import Gaussian, Linear, Precomputed, Subsequence
 from depmax.maps import NystroemMap
 from depmax.samples import ArrayRows
+from tests.one_hot import one_hot
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(50, 4)) @ rng.normal(size=(4, 4))
@@ -44,11 +45,10 @@ class TestInputs:
         assert fitted.components_.shape == (2, 5)
 
     @pytest.mark.parametrize("library", ["pandas", "polars"])
-    def test_gaussian_kernel_multiplies_categories(self, library):
+    def test_gaussian_kernel_scales_indicators_of_categories(self, library):
         frame = mixed(library)
         fitted = HBFE(2, kernel="gaussian").fit(frame, y)
-        width = Gaussian().resolve(X[:, :2])
-        K = width(X[:, :2]) * (COLOURS[:, None] == COLOURS)
+        K = Gaussian()(one_hot(X[:, :2], COLOURS))
         gram = HBFE(2, kernel="precomputed").fit(K, y)
         np.testing.assert_allclose(fitted.transform(frame), gram.transform(K), atol=1e-8)
 

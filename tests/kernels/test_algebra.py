@@ -238,7 +238,7 @@ class TestCapabilities:
             kernel(sparse.csr_matrix(X))
 
     def test_categories_join_as_the_operation_allows(self) -> None:
-        assert (Gaussian(1.0) * Laplace(1.0)).capabilities.joins_categories == "multiply"
+        assert (Gaussian(1.0) * Laplace(1.0)).capabilities.joins_categories == "distance"
         assert (Linear() + Linear()).capabilities.joins_categories == "add"
         assert (Linear() * Linear()).capabilities.joins_categories is None
         assert (Gaussian(1.0) + Linear()).capabilities.joins_categories is None

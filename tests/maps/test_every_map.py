@@ -19,6 +19,7 @@ from sklearn.utils import get_tags
 from depmax import hsic, maps
 from depmax.kernels import Columns, Delta, Gaussian, Laplace, Subsequence
 from depmax.maps import FeatureMap, NystroemMap
+from tests.one_hot import one_hot
 
 MAPS = [
     part
@@ -197,23 +198,31 @@ def test_frame_with_categories(part, frame):
     estimator = make(part, 10, kernel=Gaussian(1.0)).fit(frame)
     assert list(estimator.feature_names_in_) == ["a", "colour", "b"]
     assert estimator.categories_ == {1: ("blue", "green", "red")}
-    codes = frame["colour"].cat.codes.to_numpy()
-    numbers = np.column_stack([frame["a"], codes, frame["b"]])
-    kernel = Columns([("n", Gaussian(1.0), [0, 2]), ("c", Delta(), 1)])
-    oracle = make(part, 10, kernel=kernel).fit(numbers)
-    np.testing.assert_allclose(estimator.transform(frame), oracle.transform(numbers), atol=1e-9)
+    encoded = one_hot(frame[["a", "b"]].to_numpy(), frame["colour"])
+    oracle = make(part, 10, kernel=Gaussian(1.0)).fit(encoded)
+    np.testing.assert_allclose(estimator.transform(frame), oracle.transform(encoded), atol=1e-9)
     same = pl.from_pandas(frame)
     np.testing.assert_allclose(estimator.transform(same), estimator.transform(frame))
     unseen = frame.iloc[:2].assign(colour=pd.Categorical(["violet", "red"]))
-    assert (estimator.transform(unseen)[0] == 0).all()  # similar to no training row
+    differs = one_hot(frame[["a", "b"]].to_numpy(), frame["colour"])[:1]
+    scale = differs[0, 2:].max()  # an unseen level differs from every training row alike
+    differs = np.column_stack([differs[:, :2], np.zeros((1, 3)), [[scale]]])
+    wide = np.column_stack([encoded, np.zeros(len(encoded))])
+    beside = make(part, 10, kernel=Gaussian(1.0)).fit(wide)
+    np.testing.assert_allclose(
+        estimator.transform(unseen)[:1], beside.transform(differs), atol=1e-9
+    )
 
 
 @pytest.mark.parametrize("part", GENERAL)
 def test_columns_by_name(part, frame):
     kernel = Columns([("size", Gaussian(1.0), ["a", "b"]), ("colour", Delta(), "colour")])
     named = make(part, 10, kernel=kernel).fit_transform(frame)
-    joined = make(part, 10, kernel=Gaussian(1.0)).fit_transform(frame)
-    np.testing.assert_allclose(named, joined, atol=1e-12)
+    codes = frame["colour"].cat.codes.to_numpy()
+    numbers = np.column_stack([frame["a"], codes, frame["b"]])
+    by_position = Columns([("size", Gaussian(1.0), [0, 2]), ("colour", Delta(), 1)])
+    placed = make(part, 10, kernel=by_position).fit_transform(numbers)
+    np.testing.assert_allclose(named, placed, atol=1e-12)
 
 
 @pytest.mark.parametrize("part", GENERAL)

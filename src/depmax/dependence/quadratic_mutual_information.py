@@ -12,8 +12,8 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from depmax._inputs import Target, read_table, read_target
 from depmax.dependence._terms import is_constant, require_samples, terms
-from depmax.kernels import Delta, Gaussian
-from depmax.samples import Sample, read_sample, require_equal_length
+from depmax.kernels import Columns, Delta, Gaussian, Kernel
+from depmax.samples import Sample, require_equal_length
 
 
 def quadratic_mutual_information(
@@ -94,8 +94,17 @@ def _input_windows(X: Any, bandwidth: float | None) -> _Windows:
     table = read_table(X)
     numeric = [c for c in range(table.values.shape[1]) if c not in table.categories]
     width = _width(table.values[:, numeric], bandwidth, "bandwidth")
-    side = read_sample(X, Gaussian(width * math.sqrt(2)))
-    return _Windows(side, _log_peak(width, len(numeric)))
+    window = Gaussian(width * math.sqrt(2))
+    if not table.categories:
+        return _Windows(Sample(window, table.values), _log_peak(width, len(numeric)))
+    # the integral over a category is a sum: rows overlap only where all categories are equal
+    parts: list[tuple[str, Kernel, list[int]]] = [
+        (f"category {column}", Delta(), [column]) for column in sorted(table.categories)
+    ]
+    if numeric:
+        parts.insert(0, ("numeric", window, numeric))
+    kernel = Columns(parts).resolve(table.values)
+    return _Windows(Sample(kernel, table.values), _log_peak(width, len(numeric)))
 
 
 def _target_windows(target: Target, bandwidth: float | None) -> _Windows:

@@ -8,6 +8,6 @@ from depmax.samples import Sample
 
 def points_of(side: Sample) -> Points:
     """Points of the kernel's feature space: its features where it has them, else kernel values."""
-    if side.kernel.has_features:
+    if side.n_coordinates is not None:
         return VectorPoints.of(side.coordinates(slice(None)))
     return KernelPoints(side.tile, side.diag())

@@ -13,6 +13,7 @@ from depmax.kernels.inverse_distance import InverseDistance
 from depmax.kernels.inverse_multiquadric import InverseMultiquadric
 from depmax.kernels.laplace import Laplace
 from depmax.kernels.linear import Linear
+from depmax.kernels.mixed import Mixed
 from depmax.kernels.names import KernelLike, as_kernel
 from depmax.kernels.polynomial import Polynomial
 from depmax.kernels.precomputed import Precomputed
@@ -39,6 +40,7 @@ __all__ = [
     "KernelLike",
     "Laplace",
     "Linear",
+    "Mixed",
     "Polynomial",
     "Precomputed",
     "Product",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from numbers import Real
 from typing import Any, ClassVar, Literal
 
@@ -44,25 +44,53 @@ class BandwidthKernel(Kernel):
             self._width()
             return self
         rows = self._read(X)
+        return self.settle(
+            rows.shape[1],
+            lambda: median_distance(rows, self.norm_),
+            None if choose is None else lambda candidates: choose(candidates, X),
+        )
+
+    def settle(
+        self,
+        n_columns: int,
+        median: Callable[[], float],
+        choose: Callable[[Sequence[Kernel]], Kernel] | None,
+    ) -> Kernel:
+        """Copy with the bandwidth that its policy makes of these facts about the rows."""
         if self.bandwidth == "dimension":
-            return self._copy_with(bandwidth=float(rows.shape[1] ** (1 / self.norm_)))
+            return self.counting(n_columns)
         if self.bandwidth == "median":
-            return self._copy_with(bandwidth=median_distance(rows, self.norm_))
+            return self._copy_with(bandwidth=median())
         if self.bandwidth == "maximize":
             if choose is None:
                 raise ValueError(
                     f'bandwidth="maximize" of {type(self).__name__} needs a target to depend on: '
                     "use depmax.resolve(kernel, X, y), or a number, 'median' or 'dimension' here."
                 )
-            median = median_distance(rows, self.norm_)
-            return choose(self._candidates([factor * median for factor in GRID]), X)
+            middle = median()
+            widths = [factor * middle for factor in GRID]
+            return choose([self._copy_with(bandwidth=width) for width in widths])
         raise ValueError(
             f"Unknown bandwidth {self.bandwidth!r} of {type(self).__name__}: pass a positive "
             "number, 'median', 'dimension' or 'maximize'."
         )
 
-    def _candidates(self, widths: Sequence[float]) -> list[Kernel]:
-        return [self._copy_with(bandwidth=width) for width in widths]
+    def counting(self, n_columns: int) -> Kernel:
+        """Copy with the bandwidth of ``"dimension"`` as a number."""
+        if not isinstance(self.bandwidth, str) or self.bandwidth != "dimension":
+            return self
+        return self._copy_with(bandwidth=float(n_columns ** (1 / self.norm_)))
+
+    def difference_sums(self, X: Any, Z: Any) -> np.ndarray:
+        """Sums over columns of squared (or for the L1 norm absolute) differences of rows."""
+        return squared_distances(X, Z) if self.norm_ == 2 else _city_block(X, Z)
+
+    def of_sums(self, sums: np.ndarray) -> np.ndarray:
+        """Kernel values from such sums, in their place."""
+        return self.of_squares(sums)
+
+    def _gram(self, X: Any, Z: Any) -> np.ndarray:
+        return self.of_sums(self.difference_sums(X, Z))
 
     def _width(self) -> float:
         """The bandwidth as a positive number."""
@@ -90,7 +118,11 @@ def median_distance(X: Any, norm: int = 2) -> float:
         X = X[np.random.default_rng(0).choice(X.shape[0], MEDIAN_ROWS, replace=False)]
     if X.shape[0] < 2:
         return 1.0
-    distances = _pairwise(X, norm)
+    return middle_distance(_pairwise(X, norm))
+
+
+def middle_distance(distances: np.ndarray) -> float:
+    """Median of some distances, of the positive ones if most are zero; 1.0 if all are."""
     median = float(np.median(distances))
     if median > 0:
         return median
@@ -126,6 +158,13 @@ def squared_distances(X: Any, Z: Any) -> np.ndarray:
     if same:
         np.fill_diagonal(distances, 0.0)
     return distances
+
+
+def _city_block(X: np.ndarray, Z: np.ndarray) -> np.ndarray:
+    """Sums of absolute differences, in the precision of X."""
+    from scipy.spatial.distance import cdist
+
+    return cdist(X, Z, "cityblock").astype(np.result_type(X, Z), copy=False)
 
 
 def _joint_product(X: np.ndarray, Z: np.ndarray) -> np.ndarray:

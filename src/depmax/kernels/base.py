@@ -39,10 +39,11 @@ class Capabilities:
     telescopes: bool = False
     #: Sparse rows are used without making them dense.
     sparse: bool = False
-    #: How categorical columns of a frame join in; None refuses them.
-    joins_categories: Literal["multiply", "add"] | None = None
     #: What ``resolve`` reads off rows belongs to their columns: other columns need another one.
     fits_columns: bool = False
+    #: How categorical columns of a frame join in: a mismatch adds to the distance between two rows,
+    #: or a match to the kernel; None refuses them.
+    joins_categories: Literal["distance", "add"] | None = None
     #: Form in which the kernel of one column more or fewer is found fast.
     changes_by: Literal["definition", "shares", "powers", "squares", "ratios", "distances"] = (
         "definition"
@@ -140,6 +141,13 @@ class Kernel(BaseEstimator):
         """Exact coordinates phi(x) of the rows of X (dense or sparse), where ``has_features``."""
         raise NotImplementedError(f"{type(self).__name__} has no finite exact feature map.")
 
+    def n_coordinates(self, X: Any) -> int | None:
+        """Number of exact coordinates of rows like X; None without any, or with far too many.
+
+        Found without making them where they multiply.
+        """
+        return int(self.features(X[:1]).shape[1]) if self.has_features else None
+
     @property
     def mixing(self) -> np.ndarray | None:
         """W with ``features(X) = unmixed(X) @ W``, where features end in a product; else None."""
@@ -155,6 +163,17 @@ class Kernel(BaseEstimator):
 
     def bind(self, names: Sequence[str]) -> Kernel:
         """Copy that addresses columns by position instead of by name."""
+        return self
+
+    def with_parts(self, change: Callable[[Kernel], Kernel]) -> Kernel:
+        """Copy in which ``change`` replaces every simple kernel that this one is made of."""
+        return change(self)
+
+    def counting(self, n_columns: int) -> Kernel:
+        """Copy whose bandwidth is a number, where its policy asks for the number of columns only.
+
+        For rows that hold a column of the table as several numbers.
+        """
         return self
 
     def _gram(self, X: Any, Z: Any) -> np.ndarray:

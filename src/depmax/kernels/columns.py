@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from depmax.kernels.base import Capabilities, Choose, Kernel, as_objects
+from depmax.kernels.composite import multiplied_width, total_width
 from depmax.kernels.names import KernelLike, as_kernel
 
 Positions = str | int | Sequence[str] | Sequence[int]
@@ -111,6 +112,14 @@ class Columns(Kernel):
     def has_features(self) -> bool:
         """Whether every part has exact coordinates."""
         return all(kernel.has_features for kernel, _ in self._kernels())
+
+    def n_coordinates(self, X: Any) -> int | None:
+        """Coordinates of the parts, side by side or multiplied out if these are not too many."""
+        if not self.has_features:
+            return None
+        row = self._read(X[:1])
+        widths = [kernel.n_coordinates(take(row, where)) for kernel, where in self._kernels()]
+        return total_width(widths) if self.combine == "add" else multiplied_width(widths)
 
     def features(self, X: Any) -> Any:
         """Coordinates of the parts, side by side (add) or multiplied out (multiply)."""

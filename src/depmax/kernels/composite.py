@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from math import prod
 from typing import Any, Literal
 
 import numpy as np
@@ -11,6 +12,22 @@ from scipy import sparse
 
 from depmax.kernels.base import Capabilities, Choose, Kernel
 from depmax.kernels.names import KernelLike, as_kernel
+
+#: Products of coordinates that are written down, at most; beyond, a kernel has none.
+MOST_PRODUCTS = 4096
+
+
+def total_width(widths: Sequence[int | None]) -> int | None:
+    """Coordinates of kernels that are added."""
+    known = [width for width in widths if width is not None]
+    return sum(known) if len(known) == len(widths) else None
+
+
+def multiplied_width(widths: Sequence[int | None]) -> int | None:
+    """Coordinates of kernels that are multiplied, None if there are more than can be kept."""
+    known = [width for width in widths if width is not None]
+    product = prod(known)  # of whole numbers of any size
+    return product if len(known) == len(widths) and product <= MOST_PRODUCTS else None
 
 
 class _Pair(Kernel):
@@ -41,6 +58,14 @@ class _Pair(Kernel):
     def bind(self, names: Sequence[str]) -> Kernel:
         """Copy with both kernels bound to column positions."""
         return type(self)(*(kernel.bind(names) for kernel in self._kernels()))
+
+    def with_parts(self, change: Callable[[Kernel], Kernel]) -> Kernel:
+        """Copy in which ``change`` replaces every simple kernel of both."""
+        return type(self)(*(kernel.with_parts(change) for kernel in self._kernels()))
+
+    def counting(self, n_columns: int) -> Kernel:
+        """Copy with both kernels told the number of columns."""
+        return type(self)(*(kernel.counting(n_columns) for kernel in self._kernels()))
 
     @property
     def has_features(self) -> bool:
@@ -82,6 +107,10 @@ class Sum(_Pair):
         """A sum of products is no product over features."""
         return replace(super().capabilities, factors_over_features=False, telescopes=False)
 
+    def n_coordinates(self, X: Any) -> int | None:
+        """Those of both kernels."""
+        return total_width([kernel.n_coordinates(X) for kernel in self._kernels()])
+
     def features(self, X: Any) -> Any:
         """The coordinates of both kernels, side by side."""
         parts = [kernel.features(X) for kernel in self._kernels()]
@@ -107,12 +136,16 @@ class Product(_Pair):
     def capabilities(self) -> Capabilities:
         """A product of sums is no sum over features, and no category can be added to it."""
         common = super().capabilities
-        joins: Literal["multiply"] | None = (
-            "multiply" if common.joins_categories == "multiply" else None
+        joins: Literal["distance"] | None = (
+            "distance" if common.joins_categories == "distance" else None
         )
         return replace(
             common, additive_over_features=False, telescopes=False, joins_categories=joins
         )
+
+    def n_coordinates(self, X: Any) -> int | None:
+        """All products, if they are not too many."""
+        return multiplied_width([kernel.n_coordinates(X) for kernel in self._kernels()])
 
     def features(self, X: Any) -> np.ndarray:
         """All products of a coordinate of one kernel with one of the other."""
@@ -166,6 +199,18 @@ class Scaled(Kernel):
     def bind(self, names: Sequence[str]) -> Kernel:
         """Copy with the inner kernel bound to column positions."""
         return self._copy_with(kernel=self._kernel().bind(names))
+
+    def with_parts(self, change: Callable[[Kernel], Kernel]) -> Kernel:
+        """Copy in which ``change`` replaces every simple kernel of the inner one."""
+        return self._copy_with(kernel=self._kernel().with_parts(change))
+
+    def counting(self, n_columns: int) -> Kernel:
+        """Copy with the inner kernel told the number of columns."""
+        return self._copy_with(kernel=self._kernel().counting(n_columns))
+
+    def n_coordinates(self, X: Any) -> int | None:
+        """As many as the inner kernel has."""
+        return self._kernel().n_coordinates(X)
 
     @property
     def has_features(self) -> bool:

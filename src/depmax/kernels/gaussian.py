@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from depmax.kernels.bandwidth import Bandwidth, BandwidthKernel, squared_distances
+from depmax.kernels.bandwidth import Bandwidth, BandwidthKernel
 from depmax.kernels.base import Capabilities
 
 
@@ -33,15 +33,12 @@ class Gaussian(BandwidthKernel):
         radial=True,
         factors_over_features=True,
         sparse=True,
-        joins_categories="multiply",
+        joins_categories="distance",
         changes_by="squares",
     )
 
     def __init__(self, bandwidth: Bandwidth = "median") -> None:
         self.bandwidth = bandwidth
-
-    def _gram(self, X: Any, Z: Any) -> np.ndarray:
-        return self.of_squares(squared_distances(X, Z))
 
     def of_squares(self, squares: np.ndarray) -> np.ndarray:
         """Kernel values from squared distances, in their place."""

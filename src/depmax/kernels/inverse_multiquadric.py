@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from depmax.kernels.bandwidth import Bandwidth, BandwidthKernel, squared_distances
+from depmax.kernels.bandwidth import Bandwidth, BandwidthKernel
 from depmax.kernels.base import Capabilities
 
 
@@ -27,14 +27,15 @@ class InverseMultiquadric(BandwidthKernel):
     """
 
     _capabilities: ClassVar[Capabilities] = Capabilities(
-        stationary=True, radial=True, sparse=True, changes_by="distances"
+        stationary=True,
+        radial=True,
+        sparse=True,
+        joins_categories="distance",
+        changes_by="distances",
     )
 
     def __init__(self, bandwidth: Bandwidth = "median") -> None:
         self.bandwidth = bandwidth
-
-    def _gram(self, X: Any, Z: Any) -> np.ndarray:
-        return self.of_squares(squared_distances(X, Z))
 
     def of_squares(self, squares: np.ndarray) -> np.ndarray:
         """Kernel values from squared distances, in their place."""

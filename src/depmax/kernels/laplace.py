@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from depmax.kernels.bandwidth import Bandwidth, BandwidthKernel, squared_distances
+from depmax.kernels.bandwidth import Bandwidth, BandwidthKernel
 from depmax.kernels.base import Capabilities
 
 
@@ -37,7 +37,7 @@ class Laplace(BandwidthKernel):
         stationary=True,
         factors_over_features=True,
         telescopes=True,
-        joins_categories="multiply",
+        joins_categories="distance",
         changes_by="ratios",
     )
     _L2: ClassVar[Capabilities] = Capabilities(
@@ -45,7 +45,7 @@ class Laplace(BandwidthKernel):
         radial=True,
         telescopes=True,
         sparse=True,
-        joins_categories="multiply",
+        joins_categories="distance",
         changes_by="distances",
     )
 
@@ -61,10 +61,9 @@ class Laplace(BandwidthKernel):
             raise ValueError(f"norm of Laplace must be 1 or 2, got {self.norm!r}.")
         return self.norm
 
-    def _gram(self, X: Any, Z: Any) -> np.ndarray:
-        if self.norm_ == 2:
-            return self.of_squares(squared_distances(X, Z))
-        return self._of_distances(_city_block(X, Z))
+    def of_sums(self, sums: np.ndarray) -> np.ndarray:
+        """Kernel values from sums of absolute differences, or of squares for the L2 norm."""
+        return self._of_distances(sums) if self.norm_ == 1 else self.of_squares(sums)
 
     def of_squares(self, squares: np.ndarray) -> np.ndarray:
         """Kernel values from squared distances, in their place; for the L2 norm."""
@@ -87,10 +86,3 @@ class Laplace(BandwidthKernel):
             return rng.standard_cauchy((n_features, size)) / self._width()
         normal = rng.standard_normal((n_features, size))
         return normal / (np.abs(rng.standard_normal(size)) * self._width())
-
-
-def _city_block(X: np.ndarray, Z: np.ndarray) -> np.ndarray:
-    """Sums of absolute differences, in the precision of X."""
-    from scipy.spatial.distance import cdist
-
-    return cdist(X, Z, "cityblock").astype(np.result_type(X, Z), copy=False)

@@ -1,40 +1,254 @@
-"""A kernel for a table with categorical columns, from a kernel for its numeric ones."""
+"""Rows of numbers and categories under one kernel: a mismatch of categories is a distance."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Any
 
-from depmax.kernels.base import Kernel
+import numpy as np
+
+from depmax.kernels.bandwidth import MEDIAN_ROWS, middle_distance
+from depmax.kernels.base import Capabilities, Choose, Kernel
 from depmax.kernels.columns import Columns
 from depmax.kernels.delta import Delta
+from depmax.kernels.names import KernelLike, as_kernel
+
+#: Combinations of levels up to which a table without numbers has exact coordinates.
+MOST_CELLS = 128
+#: Pairs of rows that are compared at a time, so that they stay in the cache.
+PAIRS = 2**16
+
+
+class Mixed(Kernel):
+    """A kernel of the distance between rows that hold categories beside numbers.
+
+    A categorical column counts as the indicators of its levels would, one per level, multiplied by
+    a scale: two rows that differ in it are √2 scales apart (two scales in the L1 norm). By default
+    that scale is one over the standard deviation of all indicators of the column together, so that
+    two random rows are as far apart in a categorical column as in a standardised numeric one. The
+    bandwidth belongs to the distance over all columns. Indicators are never formed: memory does not
+    depend on the number of levels.
+
+    Data frames with categorical columns make this kernel by themselves wherever a kernel of
+    distances is asked for.
+
+    Parameters
+    ----------
+    kernel : kernel or name, default="gaussian"
+        A kernel of distances: Gaussian, Laplace, InverseMultiquadric or InverseDistance.
+    numeric : sequence of int, default=()
+        Positions of the numeric columns.
+    categorical : sequence of int, default=()
+        Positions of the categorical columns, whose numbers are codes of levels. Columns that are
+        in neither sequence are not compared.
+    n_levels : sequence of int, optional
+        For each categorical column the number of levels, if its codes are 0, 1, … and -1 for any
+        other value. A table with few combinations of levels then has exact coordinates.
+    scales : sequence of float, optional
+        For each categorical column the scale of its indicators; ``resolve`` reads them off the
+        rows. They are in the unit of the numeric columns: their median standard deviation.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from depmax.kernels import Gaussian, Mixed
+    >>> table = np.array([[0.0, 1.0], [0.0, 2.0], [1.0, 1.0]])
+    >>> kernel = Mixed(Gaussian(1.0), numeric=[0], categorical=[1], scales=[1.0])
+    >>> kernel(table).round(3)
+    array([[1.   , 0.368, 0.607],
+           [0.368, 1.   , 0.223],
+           [0.607, 0.223, 1.   ]])
+    """
+
+    def __init__(
+        self,
+        kernel: KernelLike = "gaussian",
+        numeric: Sequence[int] = (),
+        categorical: Sequence[int] = (),
+        n_levels: Sequence[int] | None = None,
+        scales: Sequence[float] | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.numeric = numeric
+        self.categorical = categorical
+        self.n_levels = n_levels
+        self.scales = scales
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """A function of differences, as the inner kernel is."""
+        return Capabilities(stationary=True)
+
+    @property
+    def is_resolved(self) -> bool:
+        """Whether scales and bandwidth are numbers."""
+        return self.scales is not None and self._kernel().is_resolved
+
+    def resolve(self, X: Any, choose: Choose | None = None) -> Kernel:
+        """Copy with scales, and then a bandwidth of the whole distance, read off the rows X."""
+        rows = self._read(X)
+        scales = self.scales
+        if scales is None:
+            scales = indicator_scales(rows, self.numeric, self.categorical).tolist()
+        scaled = self._copy_with(scales=tuple(scales))
+        if self._kernel().is_resolved:
+            return scaled._copy_with(kernel=self._kernel().resolve(rows))
+
+        def chosen(candidates: Sequence[Kernel]) -> Kernel:
+            assert choose is not None
+            mixed = [scaled._copy_with(kernel=candidate) for candidate in candidates]
+            return as_kernel(choose(mixed, rows).kernel)
+
+        inner = self._kernel().settle(
+            len(self.numeric) + len(self.categorical),
+            lambda: scaled._median_distance(rows),
+            None if choose is None else chosen,
+        )
+        return scaled._copy_with(kernel=inner)
+
+    @property
+    def has_features(self) -> bool:
+        """Whether there are no numbers, and few combinations of levels."""
+        if len(self.numeric) or self.n_levels is None or not self.is_resolved:
+            return False
+        return self._n_cells() <= MOST_CELLS
+
+    def n_coordinates(self, X: Any) -> int | None:
+        """One coordinate per combination of levels."""
+        return self._n_cells() if self.has_features else None
+
+    def features(self, X: Any) -> np.ndarray:
+        """Rows of the root of the kernel matrix of all combinations of levels."""
+        sizes = self._sizes()
+        cells = np.indices(sizes, dtype=np.float64).reshape(len(sizes), -1).T - 1.0
+        table = np.empty((len(cells), 1 + max(self.categorical)))
+        table[:, list(self.categorical)] = cells
+        values, vectors = np.linalg.eigh(self._gram(table, table))
+        roots = vectors * np.sqrt(np.maximum(values, 0.0))
+        codes = self._read(X)[:, list(self.categorical)].astype(np.intp) + 1
+        return roots[np.ravel_multi_index(codes.T, sizes)]
+
+    def _gram(self, X: Any, Z: Any) -> np.ndarray:
+        return self._kernel().of_sums(self._sums(X, Z))
+
+    def _diag(self, X: Any) -> np.ndarray:
+        return self._kernel().diag(X)
+
+    def _kernel(self) -> Any:
+        kernel = as_kernel(self.kernel)
+        if not hasattr(kernel, "of_sums"):
+            raise TypeError(
+                f"Mixed needs a kernel of distances, such as Gaussian or Laplace, "
+                f"not {type(kernel).__name__}."
+            )
+        return kernel
+
+    def _sizes(self) -> tuple[int, ...]:
+        """Levels of every categorical column, and one for all that are unknown."""
+        assert self.n_levels is not None
+        return tuple(int(count) + 1 for count in self.n_levels)
+
+    def _n_cells(self) -> int:
+        return prod(self._sizes())
+
+    def _sums(self, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
+        """Sums of the (squared) differences of rows over all columns, indicators included."""
+        kernel = self._kernel()
+        if len(self.numeric):
+            left = X[:, list(self.numeric)]
+            right = left if X is Z else Z[:, list(self.numeric)]
+            sums: np.ndarray = kernel.difference_sums(left, right)
+        else:
+            sums = np.zeros((len(X), len(Z)), dtype=np.result_type(X, Z))
+        assert self.scales is not None
+        mismatches = 2.0 * np.asarray(self.scales) ** kernel.norm_
+        categorical = list(self.categorical)
+        _add_mismatches(sums, X[:, categorical], Z[:, categorical], mismatches)
+        return sums
+
+    def _median_distance(self, X: np.ndarray) -> float:
+        if len(X) > MEDIAN_ROWS:
+            X = X[np.random.default_rng(0).choice(len(X), MEDIAN_ROWS, replace=False)]
+        sums = self._sums(X, X)[np.triu_indices(len(X), 1)]
+        return middle_distance(sums ** (1 / self._kernel().norm_)) if len(sums) else 1.0
+
+
+def indicator_scales(
+    X: np.ndarray, numeric: Sequence[int], categorical: Sequence[int]
+) -> np.ndarray:
+    """Scale of the indicators of each categorical column, by which it weighs as a numeric one does.
+
+    The variances of the indicators of a column with shares p of its levels add up to 1 - Σp²; their
+    scale makes that 1 in the unit of the numeric columns, the median of their standard deviations
+    (1 without any that vary).
+
+    Examples
+    --------
+    >>> codes = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 2.0], [1.0, 3.0]])
+    >>> indicator_scales(codes, [], [0, 1]) ** -2
+    array([0.5 , 0.75])
+    """
+    unit = _median_deviation(X[:, list(numeric)])
+    scales = np.empty(len(categorical))
+    for place, column in enumerate(categorical):
+        shares = np.unique(X[:, column], return_counts=True)[1] / len(X)
+        variance = 1.0 - float(shares @ shares)
+        scales[place] = unit / np.sqrt(variance) if len(shares) > 1 else unit
+    return scales
+
+
+def _median_deviation(values: np.ndarray) -> float:
+    """Median standard deviation of the columns that vary; 1.0 without any."""
+    deviations = values.std(axis=0, dtype=np.float64)
+    sizes = np.abs(values).max(axis=0, initial=0.0)
+    varying = deviations[deviations > 10 * np.finfo(values.dtype).eps * sizes]
+    return float(np.median(varying)) if len(varying) else 1.0
+
+
+def _add_mismatches(sums: np.ndarray, X: np.ndarray, Z: np.ndarray, mismatches: np.ndarray) -> None:
+    """Add the mismatch of every column in which two rows differ, some rows at a time."""
+    columns = np.ascontiguousarray(Z.T)
+    step = max(1, PAIRS // max(1, len(Z)))
+    for start in range(0, len(X), step):
+        block = sums[start : start + step]
+        for place, mismatch in enumerate(mismatches.astype(sums.dtype)):
+            differ = X[start : start + step, place, np.newaxis] != columns[place]
+            block += mismatch * differ
 
 
 def join_categories(
-    kernel: Kernel, categorical: Collection[int], n_features: int, names: Sequence[str]
+    kernel: Kernel, categories: Mapping[int, Sequence[Any]], n_features: int, names: Sequence[str]
 ) -> Kernel:
-    """``kernel`` on the numeric columns joined with ``Delta`` on each categorical one.
+    """``kernel`` on all columns of a table, ``categories`` holding the levels of some of them.
 
-    Kernels that factor over features multiply, kernels that add over features add; a kernel that
-    does neither is refused by name. ``Columns`` already says which column goes where.
+    Kernels of distances become ``Mixed``, kernels that add over features add ``Delta`` (the inner
+    product of indicators); a kernel that does neither is refused by name. ``Columns`` and ``Mixed``
+    already say which column goes where.
     """
-    if not categorical or not names_needed(kernel):
+    if not categories or not names_needed(kernel):
         return kernel
     joins = kernel.capabilities.joins_categories
     if joins is None:
         raise TypeError(
             f"{type(kernel).__name__} cannot compare the categorical column "
-            f"{names[min(categorical)]!r}: use Gaussian or Laplace (multiplied by Delta), Linear "
-            "(one-hot), Columns with a kernel for each column, or encode the column as numbers."
+            f"{names[min(categories)]!r}: use a kernel of distances such as Gaussian or Laplace, "
+            "Linear (one-hot), Columns with a kernel for each column, or encode the column as "
+            "numbers."
         )
-    numeric = [column for column in range(n_features) if column not in categorical]
+    categorical = sorted(categories)
+    numeric = [column for column in range(n_features) if column not in categories]
+    if joins == "distance":
+        n_levels = [len(categories[column]) for column in categorical]
+        return kernel.with_parts(lambda part: Mixed(part, numeric, categorical, n_levels))
     parts: list[tuple[str, Kernel, list[int]]] = [
-        (str(names[column]), Delta(), [column]) for column in sorted(categorical)
+        (str(names[column]), Delta(), [column]) for column in categorical
     ]
-    if numeric:
-        parts.insert(0, ("numeric", kernel, numeric))
-    return Columns(parts, combine=joins)
+    return kernel.with_parts(
+        lambda part: Columns([("numeric", part, numeric), *parts] if numeric else parts, "add")
+    )
 
 
 def names_needed(kernel: Kernel) -> bool:
     """Whether the kernel treats all columns alike, so that categorical ones need a kernel."""
-    return not hasattr(kernel, "parts")
+    return not hasattr(kernel, "parts") and not hasattr(kernel, "categorical")

@@ -95,6 +95,5 @@ class KernelMap(FeatureMap):
 
 def _is_narrow(sample: Sample) -> bool:
     """Whether the kernel has exact features, no more than there are rows."""
-    if not sample.kernel.has_features:
-        return False
-    return bool(sample.kernel.features(sample.rows[:1]).shape[1] <= sample.n_samples)
+    width = sample.kernel.n_coordinates(sample.rows)
+    return width is not None and width <= sample.n_samples

@@ -90,10 +90,8 @@ class Sample:
     # --- coordinates -----------------------------------------------------------------------------
     @property
     def n_coordinates(self) -> int | None:
-        """Columns D of the exact map Φ with K = ΦΦᵀ, or None if the kernel has no such map."""
-        if not self.kernel.has_features:
-            return None
-        return int(self.kernel.features(self.rows[:1]).shape[1])
+        """Columns D of the exact map Φ with K = ΦΦᵀ; None if there is none, or D is too large."""
+        return self.kernel.n_coordinates(self.rows)
 
     @property
     def is_narrow(self) -> bool:

@@ -139,7 +139,7 @@ class BAHSIC(HSICSelector):
         self, setting: Setting, units: Units, busy: np.ndarray, observed: Observed
     ) -> Protection:
         """Who stays while others may leave: significant pairs, and columns of their own."""
-        owners = units.owners()
+        owners = units.unit_of_inputs()
         pairs = owners[_interacting_pairs(observed, self.target_kernel)]
         pairs = pairs[np.isin(pairs, busy).all(axis=1)]
         alone = np.zeros(len(units.columns), dtype=bool)

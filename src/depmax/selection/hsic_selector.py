@@ -90,10 +90,11 @@ class HSICSelector(DependenceSelector):
     def _rank(self, X: Any, y: Any, categories: Categories) -> Ranking:
         self._check_parameters()
         recipe = self._recipe()
-        units = make_units(X, self.groups, categories)
+        units = make_units(X, self.groups, categories, recipe)
         require_samples(X.shape[0], unbiased=True)
         if self._is_unsupervised():
-            target = Sample(recipe.resolve(units.X), units.X)
+            kernel = recipe.counting(X.shape[1]).resolve(units.X)
+            target = Sample(kernel, units.X)
         else:
             target = read_target_sample(y, self.target_kernel)
             require_equal_length(X.shape[0], target.n_samples)
@@ -149,6 +150,7 @@ class HSICSelector(DependenceSelector):
             Blocks.of(X, side, self.block_size, self.unbiased, self._precision(X), self.n_jobs),
             X,
             units.columns,
+            units.owners,
             recipe,
             self.step,
             lambda part: maximizer(side.take(part)),

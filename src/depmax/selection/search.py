@@ -41,6 +41,7 @@ class Setting:
     blocks: Blocks  # of rows
     X: Any
     columns: Sequence[np.ndarray]  # columns of every unit
+    owners: np.ndarray  # per column of X: the column of the table that it is made of
     recipe: Kernel
     step: float
     choose: Callable[[np.ndarray], Choose] | None  # the target of some rows, for "maximize"
@@ -52,7 +53,8 @@ class Setting:
             return self.recipe.resolve(self.X[:1, columns])
         rows, sample = self._sample
         choose = None if self.choose is None else self.choose(rows)
-        return self.recipe.resolve(sample[:, columns], choose)
+        recipe = self.recipe.counting(len(np.unique(self.owners[columns])))
+        return recipe.resolve(sample[:, columns], choose)
 
     @cached_property
     def _sample(self) -> tuple[np.ndarray, Any]:

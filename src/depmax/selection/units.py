@@ -12,6 +12,8 @@ import numpy as np
 from scipy import sparse
 
 from depmax._inputs.table import Categories
+from depmax.kernels.base import Kernel
+from depmax.kernels.mixed import indicator_scales
 from depmax.selection.scores.columns import constant_columns
 
 #: Rows that two columns must share before they are compared as a whole.
@@ -22,12 +24,13 @@ BEGINNING = 16
 class Units:
     """Columns of the expanded matrix that belong together, and the input columns they stand for."""
 
-    X: Any  # input columns, categorical ones replaced by indicators of their levels
+    X: Any  # input columns, categorical ones replaced by scaled indicators of their levels
+    owners: np.ndarray  # per column of X: the column of the input that it stands for
     columns: Sequence[np.ndarray]  # per unit: columns of X
     members: Sequence[np.ndarray]  # per unit: columns of the input
     categories: Categories  # levels of the categorical columns of the input
 
-    def owners(self) -> np.ndarray:
+    def unit_of_inputs(self) -> np.ndarray:
         """The unit that each input column belongs to."""
         result = np.empty(sum(len(members) for members in self.members), dtype=np.intp)
         for unit, members in enumerate(self.members):
@@ -52,10 +55,14 @@ class Units:
         return result
 
 
-def make_units(X: Any, groups: Any, categories: Categories) -> Units:
-    """Units of a matrix with optional groups (one label per column) and categorical columns."""
+def make_units(X: Any, groups: Any, categories: Categories, kernel: Kernel) -> Units:
+    """Units of a matrix with optional groups (one label per column) and categorical columns.
+
+    With kernels of distances the indicators of categories are scaled as ``Mixed`` scales them, so
+    that the kernel of the expanded matrix is the kernel of the table.
+    """
     n_features = X.shape[1]
-    expanded, places = _expand(X, categories)
+    expanded, places = _expand(X, categories, kernel.capabilities.joins_categories == "distance")
     if groups is None:
         members = [np.array([column]) for column in range(n_features)]
     else:
@@ -69,18 +76,26 @@ def make_units(X: Any, groups: Any, categories: Categories) -> Units:
         in_order = np.argsort(first)  # groups in the order of their first column
         members = [np.flatnonzero(codes == code) for code in in_order]
     columns = [np.concatenate([places[member] for member in unit]) for unit in members]
-    return Units(expanded, columns, members, categories)
+    owners = np.repeat(np.arange(n_features), [len(place) for place in places])
+    return Units(expanded, owners, columns, members, categories)
 
 
-def _expand(X: Any, categories: Categories) -> tuple[Any, list[np.ndarray]]:
+def _expand(X: Any, categories: Categories, scaled: bool) -> tuple[Any, list[np.ndarray]]:
     """Replace categorical columns by indicators, and say where each input column went."""
     if not categories:
         return X, [np.array([column]) for column in range(X.shape[1])]
+    scales = dict.fromkeys(categories, 1.0)
+    if scaled:
+        numeric = [column for column in range(X.shape[1]) if column not in categories]
+        scales = dict(
+            zip(categories, indicator_scales(X, numeric, list(categories)).tolist(), strict=True)
+        )
     blocks, places, start = [], [], 0
     for column in range(X.shape[1]):
         values = X[:, [column]]
         if column in categories:
-            values = (values == np.arange(len(categories[column]))).astype(X.dtype)
+            indicators = values == np.arange(len(categories[column]))
+            values = indicators.astype(X.dtype) * X.dtype.type(scales[column])
         blocks.append(values)
         places.append(np.arange(start, start + values.shape[1]))
         start += values.shape[1]

@@ -323,7 +323,7 @@ class DeflationExtractor(DependenceExtractor):
 
     def _own_dependence(self, side: Sample, features: np.ndarray) -> np.ndarray:
         """‖Φᵀτ_j‖² of every feature."""
-        if side.kernel.has_features:
+        if side.n_coordinates is not None:
             pulled = FeatureImages(side, center=bool(self.center)).pull(features)
             return np.square(pulled).sum(axis=0)
         return np.einsum("ij,ij->j", features, side.gram() @ features)

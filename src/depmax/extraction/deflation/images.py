@@ -192,10 +192,11 @@ def images_of(side: Sample, *, center: bool, dual: bool | None = None) -> Images
 
     ``dual`` decides where it is not None; without features the primal is refused.
     """
-    primal = side.kernel.has_features if dual is None else not dual
+    has_features = side.n_coordinates is not None
+    primal = has_features if dual is None else not dual
     if not primal:
         return GramImages(side, center=center)
-    if not side.kernel.has_features:
+    if not has_features:
         raise ValueError(
             f"dual=False needs the features of the kernel, which {side.kernel!r} does not have: "
             "use dual=True or kernel='linear', or pass a map such as NystroemMap as the kernel."
