@@ -16,7 +16,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import get_tags
 
-from depmax import maps
+from depmax import UnseenCategoryWarning, maps
 from depmax.kernels import Columns, Delta, Gaussian, Laplace, Subsequence
 from depmax.maps import FeatureMap
 
@@ -187,7 +187,8 @@ def test_frame_with_categories(part, frame):
     same = pl.from_pandas(frame)
     np.testing.assert_allclose(estimator.transform(same), estimator.transform(frame))
     unseen = frame.iloc[:2].assign(colour=pd.Categorical(["violet", "red"]))
-    assert (estimator.transform(unseen)[0] == 0).all()  # similar to no training row
+    with pytest.warns(UnseenCategoryWarning, match="'colour' of X .* in 1 of 2 rows: 'violet'"):
+        assert (estimator.transform(unseen)[0] == 0).all()  # similar to no training row
 
 
 @pytest.mark.parametrize("part", GENERAL)

@@ -43,6 +43,17 @@ class _Pair(Kernel):
         return type(self)(*(kernel.bind(names) for kernel in self._kernels()))
 
     @property
+    def follows_scale(self) -> bool:
+        """Whether both kernels do."""
+        return all(kernel.follows_scale for kernel in self._kernels())
+
+    def columns_on_one_scale(self, columns: Sequence[int]) -> list[list[int]]:
+        """Groups of both kernels."""
+        return [
+            group for kernel in self._kernels() for group in kernel.columns_on_one_scale(columns)
+        ]
+
+    @property
     def has_features(self) -> bool:
         """Whether both kernels have exact coordinates."""
         return all(kernel.has_features for kernel in self._kernels())
@@ -166,6 +177,15 @@ class Scaled(Kernel):
     def bind(self, names: Sequence[str]) -> Kernel:
         """Copy with the inner kernel bound to column positions."""
         return self._copy_with(kernel=self._kernel().bind(names))
+
+    @property
+    def follows_scale(self) -> bool:
+        """Whether the inner kernel does."""
+        return self._kernel().follows_scale
+
+    def columns_on_one_scale(self, columns: Sequence[int]) -> list[list[int]]:
+        """Groups of the inner kernel."""
+        return self._kernel().columns_on_one_scale(columns)
 
     @property
     def has_features(self) -> bool:

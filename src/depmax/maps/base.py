@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from depmax._inputs import read_fit, read_new
 from depmax.kernels import Capabilities, KernelLike, Precomputed, as_kernel
 from depmax.kernels.mixed import join_categories
+from depmax.kernels.scales import warn_of_scales
 from depmax.samples import Sample, chunk_rows, sample_of_matrix, slices
 
 
@@ -168,6 +169,10 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         )
         names = getattr(self, "feature_names_in_", range(self.n_features_in_))
         names = [str(name) for name in names]
+        if kernel.requires_vector_input:
+            known = getattr(self, "feature_names_in_", None)
+            owner = type(self).__name__
+            warn_of_scales(kernel.bind(names), rows, known, self.categories_, owner=owner)
         kernel = join_categories(kernel.bind(names), self.categories_, len(names), names)
         self.kernel_ = kernel.resolve(rows)
         return Sample(self.kernel_, rows, _precision(rows))

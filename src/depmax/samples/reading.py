@@ -12,6 +12,7 @@ from depmax._inputs.table import require_finite
 from depmax.kernels import Capabilities, KernelLike, Precomputed, as_kernel
 from depmax.kernels.base import Kernel
 from depmax.kernels.mixed import join_categories
+from depmax.kernels.scales import warn_of_scales
 from depmax.samples import RowSource
 
 
@@ -44,6 +45,7 @@ class Training:
     rows: Any  # whatever the kernel reads; row numbers if the kernel matrix was given
     recipe: Kernel  # not resolved yet
     dtype: np.dtype  # precision of the features
+    numeric: Kernel | None = None  # the kernel that reads numeric columns; None: there are none
 
     @property
     def n_samples(self) -> int:
@@ -91,8 +93,9 @@ def read_training(
     )
     names = getattr(estimator, "feature_names_in_", range(estimator.n_features_in_))
     names = [str(name) for name in names]
-    joined = join_categories(recipe.bind(names), estimator.categories_, len(names), names)
-    return Training(rows, joined, precision(rows))
+    bound = recipe.bind(names)
+    joined = join_categories(bound, estimator.categories_, len(names), names)
+    return Training(rows, joined, precision(rows), bound if abilities.vector_input else None)
 
 
 def read_rows(estimator: Any, X: Any, abilities: Capabilities) -> Any:
@@ -127,7 +130,15 @@ def _read_source(estimator: Any, source: Any, recipe: Kernel) -> Training:
     estimator.categories_ = {}
     estimator.n_features_in_ = source.shape[1]
     rows = SourceRows(source)
-    return Training(rows, recipe, precision(rows))
+    return Training(rows, recipe, precision(rows), recipe)
+
+
+def warn_of_units(estimator: Any, training: Training) -> None:
+    """Warn of columns in units so different that the kernel sees only some of them."""
+    if training.numeric is not None:
+        names = getattr(estimator, "feature_names_in_", None)
+        owner = type(estimator).__name__
+        warn_of_scales(training.numeric, training.rows, names, estimator.categories_, owner=owner)
 
 
 def precision(rows: Any) -> np.dtype:

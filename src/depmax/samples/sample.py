@@ -12,6 +12,7 @@ from depmax._inputs import Target, column_names, read_objects, read_table, read_
 from depmax.kernels import KernelLike, Precomputed, as_kernel
 from depmax.kernels.base import Choose, Kernel
 from depmax.kernels.mixed import join_categories
+from depmax.kernels.scales import warn_of_scales
 from depmax.samples import chunk_rows, slices
 
 
@@ -77,9 +78,17 @@ class Sample:
 
 
 def read_side(
-    X: Any, kernel: KernelLike, *, choose: Choose | None = None, name: str = "X"
+    X: Any,
+    kernel: KernelLike,
+    *,
+    choose: Choose | None = None,
+    name: str = "X",
+    scale_free: bool = False,
 ) -> Sample:
-    """Rows X read as the kernel needs them, and the kernel resolved on them."""
+    """Rows X read as the kernel needs them, and the kernel resolved on them.
+
+    ``scale_free`` says that the columns' units do not matter to what is made of the side.
+    """
     if isinstance(kernel, str) and kernel == "precomputed":
         return _precomputed_side(X, name)
     recipe = as_kernel(kernel)
@@ -90,6 +99,8 @@ def read_side(
         table = read_table(X, name=name)
         rows = table.values
         names = table.names or tuple(str(column) for column in range(rows.shape[1]))
+        if not scale_free:
+            warn_of_scales(recipe.bind(names), rows, table.names, table.categories)
         recipe = join_categories(recipe.bind(names), table.categories, rows.shape[1], names)
     return Sample(recipe.resolve(rows, choose), rows, rows.shape[0])
 

@@ -98,6 +98,8 @@ def screen(
 
 def _joint_test(X: Any, y: Any, kind: str, seed: int | None, n_jobs: int | None) -> dict[str, Any]:
     """Test of all columns together; linear in the rows where there are many."""
+    from sklearn.preprocessing import FunctionTransformer
+
     from depmax.dependence import hsic_test
     from depmax.maps import NystroemMap
 
@@ -105,7 +107,7 @@ def _joint_test(X: Any, y: Any, kind: str, seed: int | None, n_jobs: int | None)
     method = "permutation test"
     if X.height > EXACT_ROWS:
         X = NystroemMap(200, random_state=seed or 0).fit_transform(X)
-        parts["kernel"] = "linear"
+        parts["kernel"] = FunctionTransformer()  # features of a map: their scales are meant
         if kind in ("numbers", "multioutput"):
             parts["target_kernel"] = NystroemMap(100, random_state=seed or 0)
         method = "permutation test on Nyström maps"

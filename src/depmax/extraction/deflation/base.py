@@ -20,7 +20,13 @@ from depmax.extraction.wanted import Exactly, Wanted, read_number, require_possi
 from depmax.kernels import Precomputed, as_kernel
 from depmax.kernels.base import Kernel
 from depmax.pencils import Space, signs
-from depmax.samples import Sample, is_precomputed, read_training, require_equal_length
+from depmax.samples import (
+    Sample,
+    is_precomputed,
+    read_training,
+    require_equal_length,
+    warn_of_units,
+)
 
 
 @dataclass(frozen=True)
@@ -145,6 +151,7 @@ class DeflationExtractor(DependenceExtractor):
         needs_target = self._supervised or y is not None
         target = self._read_coded(y) if needs_target else None
         training = read_training(self, X, self.kernel, check_finite=not self._sums_show_gaps)
+        warn_of_units(self, training)
         choose = None
         if target is not None:
             require_equal_length(training.n_samples, target.n_samples)
