@@ -9,13 +9,15 @@ HSIC of each column alone with the income, with adjusted p-values; the columns t
 are in colour.
 """
 
+import warnings
+
 import matplotlib.pyplot as plt
 import numpy as np
 from gallery import external, save
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
-from depmax import BAHSIC, screen
+from depmax import BAHSIC, UnseenCategoryWarning, screen
 from depmax.evaluation import PrepareColumns
 from depmax.plotting import RankingDisplay
 
@@ -32,6 +34,8 @@ prepare = PrepareColumns().fit(table.iloc[train])  # numbers on one scale, categ
 select = BAHSIC(5).fit(prepare.transform(table.iloc[train]), y.iloc[train])
 print(select.to_frame().head(7).to_string(index=False))
 
+# Some rare levels, such as most countries, are in the test rows only: they equal no other row.
+warnings.simplefilter("ignore", UnseenCategoryWarning)
 kept = list(table.columns[select.get_support()])
 for name, columns in {"5 columns": kept, "all columns": list(table.columns)}.items():
     model = make_pipeline(PrepareColumns(encode=True), SVC(class_weight="balanced"))

@@ -3,6 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from depmax._inputs import UnseenCategoryWarning
 from depmax._version import __version__
 from depmax.dependence import (
     IndependenceTest,
@@ -27,6 +28,7 @@ from depmax.dependence import (
     screen_pairs,
     total_correlation,
 )
+from depmax.kernels.scales import ScaleWarning
 
 if TYPE_CHECKING:
     from depmax.evaluation import (
@@ -153,8 +155,10 @@ __all__ = [
     "RadiusGraph",
     "ReducedKernelOPLS",
     "Relief",
+    "ScaleWarning",
     "Screening",
     "SparseKernelPLS",
+    "UnseenCategoryWarning",
     "ZeroNormSVM",
     "__version__",
     "alignment",

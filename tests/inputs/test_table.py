@@ -13,7 +13,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
-from depmax._inputs import column_names, read_objects, read_table
+from depmax._inputs import UnseenCategoryWarning, column_names, read_objects, read_table
 from depmax._inputs.table import encode_frame, is_frame
 
 DAY = datetime.date(2020, 1, 1)
@@ -104,7 +104,9 @@ class TestFrames:
     def test_new_levels_are_minus_one(self, frame: Any) -> None:
         fitted = read_table(frame({"colour": ["red", "blue"]}, ("colour",)))
         new = frame({"colour": ["green", "blue", "red"]}, ("colour",))
-        table = read_table(new, categories=fitted.categories)
+        words = r"Column 'colour' of X has levels that fit did not see, in 1 of 3 rows: 'green' \("
+        with pytest.warns(UnseenCategoryWarning, match=words):
+            table = read_table(new, categories=fitted.categories)
         assert_array_equal(table.values[:, 0], [-1.0, 0.0, 1.0])
         assert table.categories == fitted.categories
 
@@ -122,9 +124,48 @@ class TestFrames:
         with pytest.raises(TypeError, match=r"Column 'c' of X is .*, but column 0 was .* when"):
             read_table(new, categories=read_table(fitted).categories)
 
-    def test_text_is_refused_by_name_with_the_remedy(self, frame: Any) -> None:
-        with pytest.raises(TypeError, match=r"Column 'colour' of X holds .*: make it categorical"):
-            read_table(frame({"size": [1.0], "colour": ["red"]}))
+    def test_many_unseen_levels_are_counted_and_some_are_named(self, frame: Any) -> None:
+        fitted = read_table(frame({"colour": ["red", "blue"]}, ("colour",)))
+        new = frame({"colour": ["a", "b", "c", "d", "e", "d"]}, ("colour",))
+        with pytest.warns(
+            UnseenCategoryWarning, match="in 6 of 6 rows: 'd', .* and 2 more"
+        ) as all_:
+            read_table(new, categories=fitted.categories)
+        assert len(all_) == 1
+        assert all_[0].filename == __file__
+
+    def test_text_with_few_levels_is_categorical(self, frame: Any) -> None:
+        table = read_table(frame({"colour": ["red", "blue", "red"]}))
+        assert table.categories == {0: ("blue", "red")}
+        assert_array_equal(table.values, [[1.0], [0.0], [1.0]])
+
+    @pytest.mark.parametrize(
+        ("n_levels", "n_rows", "words"),
+        [
+            (20, 30, None),
+            (21, 42, None),
+            (21, 41, "text with 21 different values in 41 rows: free text or an identifier"),
+            (30, 30, "text that differs in every row, as an identifier does"),
+            (3, 3, "text that differs in every row, as an identifier does"),
+        ],
+    )
+    def test_text_with_many_levels_is_refused_by_name_with_the_remedy(
+        self, frame: Any, n_levels: int, n_rows: int, words: str | None
+    ) -> None:
+        X = frame({"colour": [f"c{row % n_levels}" for row in range(n_rows)]})
+        if words is None:
+            assert len(read_table(X).categories[0]) == n_levels
+            return
+        remedy = r".*if it is a category, declare it \(pandas: .astype\('category'\)"
+        with pytest.raises(TypeError, match=f"Column 'colour' of X holds {words}{remedy}"):
+            read_table(X)
+        declared = frame({"colour": [f"c{row % n_levels}" for row in range(n_rows)]}, ("colour",))
+        assert len(read_table(declared).categories[0]) == n_levels
+
+    def test_new_rows_of_text_are_not_judged_again(self, frame: Any) -> None:
+        fitted = read_table(frame({"colour": ["red", "blue", "red"]}))
+        table = read_table(frame({"colour": ["blue", "red"]}), categories=fitted.categories)
+        assert_array_equal(table.values, [[0.0], [1.0]])
 
     @pytest.mark.parametrize(
         "value", [DAY, datetime.datetime(2020, 1, 1), datetime.timedelta(1)], ids=repr
@@ -138,7 +179,9 @@ class TestFrames:
 
     def test_missing_categories_are_refused_by_name(self, frame: Any) -> None:
         X = frame({"size": [1.0, 2.0], "mark": ["red", None]}, ("mark",))
-        with pytest.raises(ValueError, match="Column 'mark' of X has missing values: impute"):
+        with pytest.raises(
+            ValueError, match=r"Column 'mark' of X has missing values \(1 of 2 rows\)"
+        ):
             read_table(X)
 
     @pytest.mark.parametrize(
@@ -210,7 +253,7 @@ class TestPandas:
 
     def test_objects_are_refused_by_name(self) -> None:
         X = pd.DataFrame({"a": pd.Series([1, "b"], dtype=object)})
-        with pytest.raises(TypeError, match="Column 'a' of X holds Object values where numbers"):
+        with pytest.raises(TypeError, match="Column 'a' of X holds Object values, neither numbers"):
             read_table(X)
 
     def test_categories_that_are_numbers(self) -> None:
@@ -230,7 +273,7 @@ class TestPolars:
 
     def test_objects_and_lists_are_refused_by_name(self) -> None:
         for values in ([{1}, {2}], [[1.0], [2.0]]):
-            with pytest.raises(TypeError, match=r"Column 'o' of X holds .* where numbers"):
+            with pytest.raises(TypeError, match=r"Column 'o' of X holds .*, neither numbers"):
                 read_table(pl.DataFrame({"o": pl.Series(values)}))
 
 
@@ -246,7 +289,7 @@ class TestRefusals:
         ],
     )
     def test_text(self, X: Any) -> None:
-        with pytest.raises(TypeError, match="X holds text where numbers are needed: encode it, or"):
+        with pytest.raises(TypeError, match="X holds text where numbers are needed: pass a data"):
             read_table(X)
 
     def test_dates_and_complex_numbers(self) -> None:

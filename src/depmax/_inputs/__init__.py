@@ -1,6 +1,7 @@
 """How data enter: frames, names, types of columns, types of targets, unlabelled rows."""
 
 from depmax._inputs.estimator import read_fit, read_new, require_finite_rows
+from depmax._inputs.levels import UnseenCategoryWarning, role_of_text
 from depmax._inputs.table import Table, column_names, read_objects, read_table
 from depmax._inputs.target import Target, TargetKind, read_target
 
@@ -8,6 +9,7 @@ __all__ = [
     "Table",
     "Target",
     "TargetKind",
+    "UnseenCategoryWarning",
     "column_names",
     "read_fit",
     "read_new",
@@ -15,4 +17,5 @@ __all__ = [
     "read_table",
     "read_target",
     "require_finite_rows",
+    "role_of_text",
 ]

@@ -13,12 +13,12 @@ from narwhals.exceptions import DuplicateError
 from scipy import sparse
 from sklearn.utils.validation import check_array
 
-from depmax._inputs.objects import is_missing, object_array
+from depmax._inputs.levels import encode_levels, find_levels, is_nominal, refuse_gaps
+from depmax._inputs.objects import object_array
 
 #: Levels of each categorical column, by position of the column.
 Categories = Mapping[int, tuple[Any, ...]]
 
-_CATEGORICAL = (nw.Categorical, nw.Enum, nw.Boolean)
 DATES = (nw.Date, nw.Datetime, nw.Duration, nw.Time)
 
 
@@ -76,7 +76,8 @@ def read_table(X: Any, *, categories: Categories | None = None, name: str = "X")
     X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
         One-dimensional input is one column.
     categories : mapping, optional
-        Levels found when the model was fitted; values outside them get the code -1.
+        Levels found when the model was fitted; values outside them get the code -1, with an
+        ``UnseenCategoryWarning``.
     name : str
         What messages call the input.
     """
@@ -120,38 +121,34 @@ def read_objects(X: Any, name: str = "X") -> np.ndarray:
 
 
 def encode_frame(X: Any, categories: Categories | None, name: str) -> tuple[Any, Categories]:
-    """The same frame with categorical columns as codes, and their levels."""
+    """The same frame with categorical columns as codes, and their levels.
+
+    Categories, truth values and text with few levels are categorical; without ``categories`` the
+    levels are found, with them they are those of ``fit``.
+    """
     frame = nw.from_native(X, eager_only=True)
     found: dict[int, tuple[Any, ...]] = {}
-    encoded = []
+    columns: dict[str, np.ndarray] = {}
     for position, series in enumerate(frame.iter_columns()):
-        column = series.name
-        nominal = isinstance(series.dtype, _CATEGORICAL)
+        nominal = is_nominal(series.dtype)
         if categories is not None and nominal != (position in categories):
             now, then = ("categorical", "numeric") if nominal else ("numeric", "categorical")
             raise TypeError(
-                f"Column {column!r} of {name} is {now}, but column {position} was {then} when the "
-                "model was fitted: pass the same columns in the same order and of the same types."
+                f"Column {series.name!r} of {name} is {now}, but column {position} was {then} when "
+                "the model was fitted: pass the same columns in the same order and of the same "
+                "types."
             )
         if nominal:
-            values = series.to_list()
-            if any(is_missing(value) for value in values):
-                raise ValueError(
-                    f"Column {column!r} of {name} has missing values: impute them, e.g. with "
-                    "sklearn.impute.SimpleImputer(strategy='most_frequent')."
-                )
-            known = (categories or {}).get(position)
-            levels = tuple(sorted(set(values), key=str)) if known is None else known
-            codes = {level: float(code) for code, level in enumerate(levels)}
-            found[position] = levels
-            numbers = [codes.get(value, -1.0) for value in values]
-            series = nw.new_series(column, numbers, nw.Float64, backend=frame.implementation)
+            refuse_gaps(series, name)
+            known = None if categories is None else categories[position]
+            found[position] = find_levels(series, name) if known is None else known
+            columns[series.name] = encode_levels(series, found[position], name)
         elif not series.dtype.is_numeric():
-            raise TypeError(_why_not_numeric(column, series.dtype, name))
-        encoded.append(series)
+            raise TypeError(_why_not_numeric(series.name, series.dtype, name))
+        else:
+            columns[series.name] = series.to_numpy()
     if not found:
         return X, found
-    columns = {series.name: series.to_numpy() for series in encoded}
     native = nw.from_dict(columns, backend=frame.implementation).to_native()
     if hasattr(native, "set_axis"):  # a pandas frame has an index
         native = native.set_axis(frame.to_native().index)
@@ -165,9 +162,9 @@ def _why_not_numeric(column: str, dtype: Any, name: str) -> str:
             "such as days since an event or the month."
         )
     return (
-        f"Column {column!r} of {name} holds {dtype} values where numbers are needed: make it "
-        "categorical (pandas: .astype('category'), polars: .cast(pl.Categorical)), encode it, "
-        "or drop it."
+        f"Column {column!r} of {name} holds {dtype} values, neither numbers nor categories: turn "
+        "it into numbers, declare it a category (pandas: .astype('category'), polars: "
+        ".cast(pl.Categorical)), or drop it."
     )
 
 
@@ -176,7 +173,8 @@ def require_numbers(X: np.ndarray, name: str) -> None:
     text = X.dtype.kind in "US"
     if text or (X.dtype.kind == "O" and any(isinstance(item, str) for item in X.flat)):
         raise TypeError(
-            f"{name} holds text where numbers are needed: encode it, or use a kernel for strings "
+            f"{name} holds text where numbers are needed: pass a data frame, whose text columns "
+            "with few levels are categories, encode it, or use a kernel for strings "
             "(depmax.kernels.Subsequence, Spectrum) or labels (Delta)."
         )
     if X.dtype.kind in "mM":

@@ -9,15 +9,13 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from depmax._inputs import Target, read_target
+from depmax._inputs import Target, read_target, role_of_text
 from depmax.cli.errors import DataError, UserError, nearest, shortened
 from depmax.cli.reading.source import Source, kind_of
 
 ColumnType = Literal["number", "category", "boolean"]
 TYPES: dict[str, ColumnType] = {"number": "number", "text": "category", "boolean": "boolean"}
 
-#: Text with more distinct values than this, and than half the rows, is no category.
-MANY_LEVELS = 20
 #: Fewer rows show nothing: the unbiased measures need four.
 FEWEST_ROWS = 4
 
@@ -161,7 +159,9 @@ def _features(frame: pl.DataFrame, keep: Sequence[str], notes: list[str]) -> pl.
             constant.append(name)
         elif _is_identifier(series, levels):
             identifiers.append(name)
-        elif kind_of(series.dtype) == "text" and levels > max(MANY_LEVELS, count / 2):
+        elif kind_of(series.dtype) == "text" and (
+            role_of_text(levels, count, frame.height) == "free text"
+        ):
             texts.append(name)
     hint = "keep one with --keep"
     if empty:
@@ -177,10 +177,10 @@ def _features(frame: pl.DataFrame, keep: Sequence[str], notes: list[str]) -> pl.
 
 def _is_identifier(series: pl.Series, levels: int) -> bool:
     """Text that differs in every row, or whole numbers that count the rows."""
+    if kind_of(series.dtype) == "text":
+        return role_of_text(levels, series.count(), series.len()) == "identifier"
     if levels < series.len() or series.null_count():
         return False
-    if kind_of(series.dtype) == "text":
-        return True
     if not series.dtype.is_integer() or series.len() < 2:
         return False
     steps = series.cast(pl.Int64, strict=False).diff().drop_nulls()

@@ -55,7 +55,7 @@ def gaussian_mutual_information(X: Any, Y: Any) -> float:
     >>> round(gaussian_mutual_information(x, y), 3)  # in the population ½ log 2 = 0.347
     0.354
     """
-    inputs = read_sample(X, "linear").centred_coordinates()
+    inputs = read_sample(X, "linear", scale_free=True).centred_coordinates()
     targets = read_target(Y).vectors
     require_equal_length(len(inputs), len(targets))
     m = len(inputs)

@@ -8,6 +8,8 @@ import numpy as np
 from scipy import sparse
 
 from depmax._inputs import read_table
+from depmax.kernels import Distance
+from depmax.kernels.scales import warn_of_scales
 from depmax.samples import chunk_rows, slices
 
 #: Rows whose neighbours the likelihood uses; of more, a sample with a fixed seed.
@@ -169,6 +171,7 @@ def _distinct_rows(X: Any) -> np.ndarray:
             "The intrinsic dimension needs dense rows: pass X.toarray(), or the output of "
             "sklearn.decomposition.TruncatedSVD."
         )
+    warn_of_scales(Distance(), table.values, table.names)
     rows: np.ndarray = np.unique(np.asarray(table.values, dtype=np.float64), axis=0)
     rows -= rows.mean(axis=0)  # keeps the search for neighbours accurate
     return rows

@@ -13,6 +13,7 @@ from depmax.dependence import _terms
 from depmax.dependence.resolve import maximizer
 from depmax.kernels import KernelLike, as_kernel
 from depmax.kernels.mixed import join_categories
+from depmax.kernels.scales import warn_of_scales
 from depmax.samples import Sample, chunk_rows, read_target_sample, slices
 
 
@@ -119,7 +120,7 @@ def _stack(X: Any, Z: Any, kernel: KernelLike) -> tuple[Sample, int]:
         values = [table.values for table in tables]
         n_features = values[0].shape[1]
         names = tables[0].names or tuple(str(column) for column in range(n_features))
-        recipe = join_categories(recipe.bind(names), tables[0].categories, n_features, names)
+        recipe = recipe.bind(names)
     else:
         values = [read_objects(X, "X"), read_objects(Z, "Z")]
     n_x, n_z = (part.shape[0] for part in values)
@@ -128,6 +129,9 @@ def _stack(X: Any, Z: Any, kernel: KernelLike) -> tuple[Sample, int]:
             f"mmd needs at least 2 rows in each sample, got {n_x} in X and {n_z} in Z."
         )
     rows = _concatenate(values)
+    if recipe.requires_vector_input:
+        warn_of_scales(recipe, rows, tables[0].names, tables[0].categories)
+        recipe = join_categories(recipe, tables[0].categories, n_features, names)
     membership = read_target_sample(np.repeat([0, 1], [n_x, n_z]), "class_balanced")
     return Sample(recipe.resolve(rows, maximizer(membership)), rows), n_x
 

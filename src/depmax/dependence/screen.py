@@ -17,6 +17,7 @@ from depmax.dependence._terms import require_samples, terms
 from depmax.dependence.resolve import maximizer
 from depmax.kernels import Delta, KernelLike, Linear, as_kernel
 from depmax.kernels.base import Kernel
+from depmax.kernels.scales import warn_of_scales
 from depmax.samples import Sample, read_target_sample, require_equal_length
 
 
@@ -113,6 +114,7 @@ def screen(
     recipe = as_kernel(kernel)
     if not recipe.requires_vector_input:
         raise TypeError(f"screen compares columns of numbers; {recipe!r} compares objects.")
+    warn_of_scales(recipe, table.values, table.names, table.categories, one_by_one=True)
     values = table.values.tocsc() if sparse.issparse(table.values) else table.values
 
     def scored(position: int) -> tuple[float, float, float]:

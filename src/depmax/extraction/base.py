@@ -26,6 +26,7 @@ from depmax.extraction.projection import Projection
 from depmax.extraction.wanted import AtMost, Possible, Wanted, most_possible, read_wanted
 from depmax.kernels import Capabilities, KernelLike, Precomputed
 from depmax.kernels.base import Choose
+from depmax.kernels.scales import ScaleWarning
 from depmax.pencils import Basis, Directions, Gram, Space, signs
 from depmax.samples import (
     Labels,
@@ -40,6 +41,7 @@ from depmax.samples import (
     read_training,
     require_equal_length,
     slices,
+    warn_of_units,
 )
 
 #: Up to so many coordinates, threads of BLAS cost an eigenproblem more than they gain.
@@ -267,6 +269,10 @@ class DependenceExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         """How many components were asked for."""
         return read_wanted(self.n_components, type(self).__name__)
 
+    def _ignores_units(self, side: Sample, target: Any, n_components: int) -> bool:
+        """Whether multiplying a column of X by a number changes none of so many features."""
+        return False
+
     def _check_parameters(self) -> None:
         """Refuse parameters that do not depend on the data."""
 
@@ -292,6 +298,8 @@ class DependenceExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
                 lambda: self._choose_count(X, y, side),
             )
         )
+        if not self._ignores_units(side, target, count):
+            warn_of_units(self, training)
         coordinates = coordinates_of(side, lambda gram: self._span(gram, target, count))
         space = coordinates.space
         with small_problems(space.dimension <= FEW):
@@ -344,7 +352,9 @@ class DependenceExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         def fit(train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             model = clone(self)
             own = take_rows(self, X, train, train)
-            fitted = model._learn(own, _safe_indexing(y, train), AtMost(limit))
+            with warnings.catch_warnings():  # the fit to all rows is the one that warns
+                warnings.simplefilter("ignore", ScaleWarning)
+                fitted = model._learn(own, _safe_indexing(y, train), AtMost(limit))
             features = fitted.features if fitted.complete else model.transform(own)
             return features, model.transform(take_rows(self, X, test, train))
 

@@ -10,7 +10,15 @@ import numpy as np
 from depmax.extraction.groups import class_labels
 from depmax.extraction.points import points_of
 from depmax.extraction.semi_supervised import SemiSupervisedExtractor
-from depmax.extraction.sphering import Alpha, check_alpha, choose_alpha, sphere_of, unit_variance
+from depmax.extraction.sphering import (
+    Alpha,
+    check_alpha,
+    choose_alpha,
+    sphere_of,
+    told_directions,
+    unit_variance,
+    units_cancel,
+)
 from depmax.extraction.target import target_factor
 from depmax.kernels import KernelLike
 from depmax.pencils import Directions, Form, Space, Sphere
@@ -140,6 +148,10 @@ class KernelLDA(SemiSupervisedExtractor):
         graph = as_graph(self.graph) if self.beta > 0 else None
         laplacian = None if graph is None else graph.laplacian(points_of(side))
         return Discriminant(target_factor(labels.side), labelled, laplacian)
+
+    def _ignores_units(self, side: Sample, target: Discriminant, n_components: int) -> bool:
+        known = target.laplacian is None and units_cancel(self, side, target.factor.shape[1])
+        return known and n_components <= told_directions(target.factor)
 
     def _extract(self, space: Space, target: Discriminant, n_components: int) -> Directions:
         n_classes = target.factor.shape[1]

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from depmax._inputs import read_target
 from depmax.extraction.base import DependenceExtractor
 from depmax.extraction.groups import side_of_outputs
-from depmax.extraction.sphering import Alpha, check_alpha, sphere_of
+from depmax.extraction.sphering import Alpha, check_alpha, sphere_of, told_directions, units_cancel
 from depmax.extraction.target import target_factor
 from depmax.kernels import KernelLike
 from depmax.pencils import Directions, Form, Space
@@ -90,6 +90,10 @@ class LinearRegressionFeature(DependenceExtractor):
 
     def _carriers(self, side: Sample, target: Sample) -> int:
         return int(target.n_coordinates or 1)
+
+    def _ignores_units(self, side: Sample, target: Sample, n_components: int) -> bool:
+        factor = target_factor(target)
+        return units_cancel(self, side, 1) and n_components <= told_directions(factor)
 
     def _check_parameters(self) -> None:
         check_alpha("LinearRegressionFeature", self.alpha)

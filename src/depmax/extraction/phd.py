@@ -9,7 +9,7 @@ import numpy as np
 from depmax._inputs import read_target
 from depmax.extraction.base import DependenceExtractor
 from depmax.extraction.groups import side_of_outputs
-from depmax.extraction.sphering import Alpha, check_alpha, sphere_of
+from depmax.extraction.sphering import Alpha, check_alpha, sphere_of, units_cancel
 from depmax.extraction.target import target_factor
 from depmax.kernels import KernelLike
 from depmax.pencils import Directions, Form, Space, Sphere
@@ -98,6 +98,9 @@ class PHD(DependenceExtractor):
             outputs = outputs - _predicted(space, sphere, outputs)
         hessians = [sphere.image(space.weighted_scatter(y)) / len(y) for y in outputs.T]
         return sphere.most_curved(hessians, n_components)
+
+    def _ignores_units(self, side: Sample, target: Sample, n_components: int) -> bool:
+        return units_cancel(self, side, 1)
 
     def _check_parameters(self) -> None:
         check_alpha("PHD", self.alpha)

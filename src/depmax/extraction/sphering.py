@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from depmax.pencils import Space, Sphere
+from depmax.samples import Sample
 
 #: Regularisation, or the choice of it.
 Alpha = float | Literal["auto"]
@@ -39,6 +40,21 @@ def choose_alpha(extractor: Any, space: Space, n_groups: int) -> float:
 def sphere_of(extractor: Any, space: Space, n_groups: int) -> Sphere:
     """The samples sphered, on the range of their covariance."""
     return Sphere.of_space(space, choose_alpha(extractor, space, n_groups))
+
+
+def units_cancel(extractor: Any, side: Sample, n_groups: int) -> bool:
+    """Whether sphering undoes any scaling of columns: linear features, and no variance added."""
+    width = side.n_coordinates
+    if extractor._abilities().changes_by != "shares" or width is None:
+        return False
+    if extractor.alpha == "auto":
+        return width + n_groups <= side.n_samples
+    return float(extractor.alpha) == 0.0
+
+
+def told_directions(factor: np.ndarray) -> int:
+    """Directions that a target tells apart; those that complete them go by their variance."""
+    return int(np.linalg.matrix_rank(factor - factor.mean(axis=0)))
 
 
 def unit_variance(space: Space, vectors: np.ndarray) -> np.ndarray:

@@ -38,6 +38,11 @@ class BandwidthKernel(Kernel):
         """Whether the bandwidth is a number."""
         return not isinstance(self.bandwidth, str)
 
+    @property
+    def follows_scale(self) -> bool:
+        """Whether the bandwidth is read off distances between rows."""
+        return self.bandwidth in ("median", "maximize")
+
     def resolve(self, X: Any, choose: Choose | None = None) -> Kernel:
         """Copy with the bandwidth that its policy reads off the rows X."""
         if not isinstance(self.bandwidth, str):

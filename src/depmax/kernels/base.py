@@ -44,6 +44,8 @@ class Capabilities:
     #: How categorical columns of a frame join in: a mismatch adds to the distance between two rows,
     #: or a match to the kernel; None refuses them.
     joins_categories: Literal["distance", "add"] | None = None
+    #: Multiplying a column by a number changes nothing, or is the business of a part of the kernel.
+    scale_free: bool = False
     #: Form in which the kernel of one column more or fewer is found fast.
     changes_by: Literal["definition", "shares", "powers", "squares", "ratios", "distances"] = (
         "definition"
@@ -63,6 +65,7 @@ class Capabilities:
             sparse=self.sparse and other.sparse,
             joins_categories=joins,
             fits_columns=self.fits_columns or other.fits_columns,
+            scale_free=self.scale_free and other.scale_free,
             changes_by="distances" if self.radial and other.radial else "definition",
         )
 
@@ -131,6 +134,15 @@ class Kernel(BaseEstimator):
     def resolve(self, X: Any, choose: Choose | None = None) -> Kernel:
         """Copy of this kernel with every recipe replaced by numbers read off the rows X."""
         return self
+
+    @property
+    def follows_scale(self) -> bool:
+        """Whether rows times any number give the same kernel: a policy reads their size."""
+        return self.capabilities.scale_free
+
+    def columns_on_one_scale(self, columns: Sequence[int]) -> list[list[int]]:
+        """Groups of numeric columns that are compared in one unit, of those at these positions."""
+        return [] if self.capabilities.scale_free else [list(columns)]
 
     @property
     def has_features(self) -> bool:

@@ -108,6 +108,17 @@ class Columns(Kernel):
             parts.append((name, kernel, [known.get(column, column) for column in wanted]))
         return self._copy_with(parts=parts)
 
+    def columns_on_one_scale(self, columns: Sequence[int]) -> list[list[int]]:
+        """Groups of every part, and added columns whose part has no length scale of its own."""
+        groups, added = [], []
+        for kernel, where in self._kernels():
+            own = [column for column in as_list(where) if column in columns]
+            if len(own) > 1:
+                groups += kernel.columns_on_one_scale(own)
+            elif self.combine == "add" and not kernel.capabilities.stationary:
+                added += own
+        return [*groups, added] if added else groups
+
     @property
     def has_features(self) -> bool:
         """Whether every part has exact coordinates."""

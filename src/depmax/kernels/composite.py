@@ -68,6 +68,17 @@ class _Pair(Kernel):
         return type(self)(*(kernel.counting(n_columns) for kernel in self._kernels()))
 
     @property
+    def follows_scale(self) -> bool:
+        """Whether both kernels do."""
+        return all(kernel.follows_scale for kernel in self._kernels())
+
+    def columns_on_one_scale(self, columns: Sequence[int]) -> list[list[int]]:
+        """Groups of both kernels."""
+        return [
+            group for kernel in self._kernels() for group in kernel.columns_on_one_scale(columns)
+        ]
+
+    @property
     def has_features(self) -> bool:
         """Whether both kernels have exact coordinates."""
         return all(kernel.has_features for kernel in self._kernels())
@@ -211,6 +222,15 @@ class Scaled(Kernel):
     def n_coordinates(self, X: Any) -> int | None:
         """As many as the inner kernel has."""
         return self._kernel().n_coordinates(X)
+
+    @property
+    def follows_scale(self) -> bool:
+        """Whether the inner kernel does."""
+        return self._kernel().follows_scale
+
+    def columns_on_one_scale(self, columns: Sequence[int]) -> list[list[int]]:
+        """Groups of the inner kernel."""
+        return self._kernel().columns_on_one_scale(columns)
 
     @property
     def has_features(self) -> bool:

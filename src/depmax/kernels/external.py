@@ -25,8 +25,14 @@ class FromScikitLearn(Kernel):
     def capabilities(self) -> Capabilities:
         """What scikit-learn's kernel declares."""
         return Capabilities(
-            vector_input=self.kernel.requires_vector_input, stationary=self.kernel.is_stationary()
+            vector_input=self.kernel.requires_vector_input,
+            stationary=self.kernel.is_stationary(),
+            scale_free=self._has_a_length_per_column(),
         )
+
+    def _has_a_length_per_column(self) -> bool:
+        params = self.kernel.get_params()
+        return any(name.endswith("length_scale") and np.ndim(params[name]) for name in params)
 
     def _gram(self, X: Any, Z: Any) -> np.ndarray:
         return self.kernel(X) if X is Z else self.kernel(X, Z)
@@ -96,10 +102,16 @@ class FromMap(Kernel):
 
     @property
     def capabilities(self) -> Capabilities:
-        """Numeric rows, unless the transformer says that it reads text or categories."""
+        """Numeric rows, unless the transformer says that it reads text or categories.
+
+        The columns' scales are the transformer's business: it may standardise, ours warn.
+        """
         tags = self._input_tags()
         return Capabilities(
-            vector_input=tags.two_d_array and not tags.categorical, sparse=True, fits_columns=True
+            vector_input=tags.two_d_array and not tags.categorical,
+            sparse=True,
+            fits_columns=True,
+            scale_free=True,
         )
 
     @property

@@ -59,6 +59,10 @@ class RidgeKernel(Kernel):
         inner = as_kernel(self.kernel).resolve(X, choose)
         return self._copy_with(kernel=inner, reference=self._read(X))
 
+    def columns_on_one_scale(self, columns: Sequence[int]) -> list[list[int]]:
+        """Groups of the inner kernel."""
+        return as_kernel(self.kernel).columns_on_one_scale(columns)
+
     def set_params(self, **params: Any) -> Self:
         """Set parameters, those of the inner kernel too, and forget what was made of them."""
         self.__dict__.pop("_kept", None)

@@ -19,6 +19,7 @@ from depmax.samples import (
     read_rows,
     read_training,
     slices,
+    warn_of_units,
 )
 
 
@@ -169,6 +170,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _read(self, X: Any) -> Sample:
         """The training rows, with the kernel resolved on them."""
         sample = read_training(self, X, self.kernel).resolved()
+        warn_of_units(self, sample)
         # A kernel matrix that was passed as X is not kept.
         self.kernel_ = Precomputed() if sample.precomputed else sample.kernel
         return sample

@@ -12,6 +12,7 @@ from depmax.samples.reading import (
     reads_objects,
     require_equal_length,
     target_sample,
+    warn_of_units,
 )
 from depmax.samples.sample import Origin, Reference, Sample, precision, sample_of_matrix
 from depmax.samples.sources import (
@@ -51,4 +52,5 @@ __all__ = [
     "sample_of_matrix",
     "slices",
     "target_sample",
+    "warn_of_units",
 ]

@@ -18,23 +18,35 @@ from depmax._inputs.table import Categories
 from depmax.kernels import Capabilities, Delta, KernelLike, as_kernel
 from depmax.kernels.base import Choose, Kernel
 from depmax.kernels.mixed import join_categories
+from depmax.kernels.scales import warn_of_scales
 from depmax.samples.sample import Sample, sample_of_matrix
 from depmax.samples.sources import SourceRows, is_source
 
 
 # --- inputs ---------------------------------------------------------------------------------------
 def read_sample(
-    X: Any, kernel: KernelLike, *, choose: Choose | None = None, name: str = "X"
+    X: Any,
+    kernel: KernelLike,
+    *,
+    choose: Choose | None = None,
+    name: str = "X",
+    scale_free: bool = False,
 ) -> Sample:
-    """Rows X as the kernel reads them, and the kernel resolved on them."""
+    """Rows X as the kernel reads them, and the kernel resolved on them.
+
+    ``scale_free`` says that the columns' units do not matter to what is made of the sample.
+    """
     if is_precomputed(kernel):
         return sample_of_matrix(read_table(X, name=name).values, name).resolved()
     recipe = as_kernel(kernel)
     if not recipe.requires_vector_input:
         return Sample(recipe.bind(column_names(X)), read_objects(X, name)).resolved(choose)
     table = read_table(X, name=name)
-    names = table.names or range(table.values.shape[1])
-    return _joined(recipe, table.values, names, table.categories).resolved(choose)
+    names = [str(name) for name in table.names or range(table.values.shape[1])]
+    bound = recipe.bind(names)
+    if not scale_free:
+        warn_of_scales(bound, table.values, table.names, table.categories)
+    return _joined(bound, table.values, names, table.categories).resolved(choose)
 
 
 def read_training(
@@ -54,8 +66,19 @@ def read_training(
         accept_sparse=recipe.capabilities.sparse,
         check_finite=check_finite,
     )
-    names = getattr(estimator, "feature_names_in_", range(estimator.n_features_in_))
-    return _joined(recipe, rows, names, estimator.categories_)
+    names = _names(estimator)
+    return _joined(recipe.bind(names), rows, names, estimator.categories_)
+
+
+def warn_of_units(estimator: Any, sample: Sample) -> None:
+    """Warn of columns in units so different that the estimator's kernel sees only some of them."""
+    if sample.precomputed:
+        return
+    recipe = as_kernel(estimator.kernel)
+    if recipe.requires_vector_input:
+        known = getattr(estimator, "feature_names_in_", None)
+        bound, owner = recipe.bind(_names(estimator)), type(estimator).__name__
+        warn_of_scales(bound, sample.rows, known, estimator.categories_, owner=owner)
 
 
 def read_rows(estimator: Any, X: Any, abilities: Capabilities) -> Any:
@@ -91,10 +114,15 @@ def abilities_of(kernel: KernelLike) -> Capabilities:
         return Capabilities()
 
 
-def _joined(recipe: Kernel, rows: Any, names: Sequence[Any], categories: Categories) -> Sample:
-    """Rows of a table with a kernel that knows the names and the categorical columns."""
-    names = [str(name) for name in names]
-    return Sample(join_categories(recipe.bind(names), categories, len(names), names), rows)
+def _names(estimator: Any) -> list[str]:
+    """Names of the columns that ``fit`` has read, or their numbers."""
+    names = getattr(estimator, "feature_names_in_", range(estimator.n_features_in_))
+    return [str(name) for name in names]
+
+
+def _joined(bound: Kernel, rows: Any, names: Sequence[str], categories: Categories) -> Sample:
+    """Rows of a table with a kernel that knows its categorical columns."""
+    return Sample(join_categories(bound, categories, len(names), names), rows)
 
 
 def _read_source(estimator: Any, source: Any, recipe: Kernel) -> Sample:

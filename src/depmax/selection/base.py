@@ -15,6 +15,8 @@ from sklearn.utils.validation import _check_feature_names, _check_n_features, ch
 from depmax._frames import make_frame
 from depmax._inputs import read_fit
 from depmax._inputs.table import Categories, refuse_unreadable
+from depmax.kernels import Kernel, Linear
+from depmax.kernels.scales import warn_of_scales
 from depmax.selection.stand_ins import stand_ins
 
 
@@ -39,6 +41,8 @@ class DependenceSelector(SelectorMixin, BaseEstimator):
     #: Threads, for selectors that have the choice.
     n_jobs: int | None = None
     _accepts_sparse = False
+    #: Whether the kernel is applied to one column at a time.
+    _one_by_one = False
     #: Whether n_features_to_select="auto" is offered.
     _decides_how_many = False
 
@@ -55,8 +59,10 @@ class DependenceSelector(SelectorMixin, BaseEstimator):
         self
         """
         rows, categories = read_fit(self, X, accept_sparse=self._accepts_sparse)
+        self.categories_ = dict(categories)
         n_features = rows.shape[1]
         wanted = self._wanted(n_features)
+        self._warn_of_scales(rows)
         ranking = self._rank(rows, y, categories)
         count = wanted or max(1, ranking.n_significant or 1)
         self.ranking_ = np.empty(n_features, dtype=np.int64)
@@ -67,6 +73,22 @@ class DependenceSelector(SelectorMixin, BaseEstimator):
         self.n_features_ = count
         self.stand_ins_ = stand_ins(rows, self.support_, self.n_jobs)
         return self
+
+    def _compared_by(self) -> Kernel | None:
+        """Kernel that sees the columns in their own units; None if units do not matter."""
+        return Linear()
+
+    def _warn_of_scales(self, rows: Any) -> None:
+        kernel = self._compared_by()
+        if kernel is not None:
+            warn_of_scales(
+                kernel,
+                rows,
+                getattr(self, "feature_names_in_", None),
+                self.categories_,
+                owner=type(self).__name__,
+                one_by_one=self._one_by_one,
+            )
 
     def _rank(self, X: Any, y: Any, categories: Categories) -> Ranking:
         """Order all columns from best to worst; X is validated, y is not read yet."""
@@ -81,22 +103,45 @@ class DependenceSelector(SelectorMixin, BaseEstimator):
 
         Returns
         -------
-        array, sparse matrix, or data frame where ``set_output`` asks for one
-            The columns of a frame keep their dtypes.
+        array, sparse matrix or data frame
+            A frame where ``set_output`` asks for one, and where ``fit`` found categorical columns,
+            which no array of numbers holds: one of the library of X. The columns of a frame keep
+            their names and dtypes.
         """
         check_is_fitted(self)
         refuse_unreadable(X, "X")
         frame = nw.from_native(X, eager_only=True, pass_through=True)
         wanted = _get_output_config("transform", self)["dense"]
-        if wanted == "default" or not isinstance(frame, nw.DataFrame):
+        if not isinstance(frame, nw.DataFrame):
+            self._refuse_array()
+            return super().transform(X)
+        if wanted == "default" and not self.categories_:
             return super().transform(X)
         _check_feature_names(self, X, reset=False)
         _check_n_features(self, X, reset=False)
         kept = [frame.columns[column] for column in np.flatnonzero(self.support_)]
         selected = frame.select(kept)
-        if selected.implementation.value == wanted:
+        if wanted in ("default", selected.implementation.value):
             return selected.to_native()
         return selected.to_pandas() if wanted == "pandas" else selected.to_polars()
+
+    def _refuse_array(self) -> None:
+        """Refuse rows without column types where ``fit`` saw categories."""
+        if self.categories_:
+            raise TypeError(
+                f"{type(self).__name__} was fitted on a data frame with categorical columns: pass "
+                "a frame with the same columns."
+            )
+
+    def _refuse_categories(self, what: str) -> None:
+        """Refuse categorical columns by name; ``what`` says what the method does with numbers."""
+        if self.categories_:
+            column = min(self.categories_)
+            name = getattr(self, "feature_names_in_", range(column + 1))[column]
+            raise TypeError(
+                f"{type(self).__name__} {what}, but column {name!r} is categorical: encode it as "
+                "numbers, e.g. with sklearn.preprocessing.OneHotEncoder."
+            )
 
     def _get_support_mask(self) -> np.ndarray:
         check_is_fitted(self)

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.stats import false_discovery_control
 
 from depmax._inputs.table import Categories
-from depmax.kernels import KernelLike
+from depmax.kernels import Kernel, KernelLike, as_kernel
 from depmax.selection.base import DependenceSelector, Ranking
 from depmax.selection.scores.columns import best_first, constant_columns
 from depmax.selection.scores.registry import find_score, require
@@ -66,7 +66,8 @@ class DependenceFilter(DependenceSelector):
         "qmi"          any                     quadratic mutual information
         ============== ======================= ================================================
 
-        "centroid", "pam" and "ridge" depend on the scale of the columns. Classes that "pearson"
+        "moderated_t", "lods", "centroid", "pam" and "ridge" depend on the scale of the columns, and
+        say so with a :class:`depmax.ScaleWarning` where scales differ much. Classes that "pearson"
         and "ridge" need as numbers are -1 and +1 if they are two, else an indicator each.
 
         A function takes (X, y) and returns one score per column, or scores and p-values, as
@@ -118,6 +119,7 @@ class DependenceFilter(DependenceSelector):
 
     _accepts_sparse = True
     _decides_how_many = True
+    _one_by_one = True
     score = _HiddenParameter()
 
     def __init__(
@@ -161,6 +163,10 @@ class DependenceFilter(DependenceSelector):
                     params.update({f"{name}__{key}": value for key, value in found.items()})
         return params
 
+    def _compared_by(self) -> Kernel | None:
+        """The kernel of a column, for scores that have one."""
+        return find_score(vars(self)["score"]).compared_by(as_kernel(self.kernel))
+
     def _rank(self, X: Any, y: Any, categories: Categories) -> Ranking:
         score = find_score(vars(self)["score"])
         asked = Question(
@@ -171,6 +177,7 @@ class DependenceFilter(DependenceSelector):
             target_kernel=self.target_kernel,
             alpha=self.alpha,
             n_jobs=self.n_jobs,
+            names=getattr(self, "feature_names_in_", None),
         )
         require(score, asked)
         scored = score.answer(asked)

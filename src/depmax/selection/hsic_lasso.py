@@ -118,6 +118,9 @@ class HSICLasso(DependenceSelector):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    def _compared_by(self) -> None:
+        """Columns are put on one scale first."""
+
     def _rank(self, X: Any, y: Any, categories: Categories) -> Ranking:
         m, d = X.shape
         recipe = self._recipe()

@@ -87,6 +87,10 @@ class HSICSelector(DependenceSelector):
     def _is_unsupervised(self) -> bool:
         return isinstance(self.target_kernel, str) and self.target_kernel == "inputs"
 
+    def _compared_by(self) -> Kernel | None:
+        """The kernel of the search, on all columns."""
+        return self._recipe()
+
     def _rank(self, X: Any, y: Any, categories: Categories) -> Ranking:
         self._check_parameters()
         recipe = self._recipe()

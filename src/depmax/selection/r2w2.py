@@ -92,9 +92,12 @@ class R2W2(DependenceSelector):
         self.C = C
         self.max_iter = max_iter
 
+    def _compared_by(self) -> None:
+        """Columns are put on one scale first."""
+
     def _rank(self, X: Any, y: Any, categories: Categories) -> Ranking:
         target = read_target(y)
-        self._check(X, target, categories)
+        self._check(X, target)
         varying = np.flatnonzero(~constant_columns(X))
         factors, slopes = np.zeros(X.shape[1]), np.full(X.shape[1], np.inf)
         path: list[tuple[int, float]] = []
@@ -126,7 +129,7 @@ class R2W2(DependenceSelector):
             options={"maxiter": self.max_iter},
         )
 
-    def _check(self, X: np.ndarray, target: Target, categories: Categories) -> None:
+    def _check(self, X: np.ndarray, target: Target) -> None:
         require_equal_length(X.shape[0], target.n_samples)
         require_samples(X.shape[0], unbiased=False)
         if target.kind not in ("classes", "multilabel"):
@@ -136,11 +139,7 @@ class R2W2(DependenceSelector):
             )
         if bool((target.values == target.values[:1]).all()):
             raise ValueError("y has one class only: there is nothing to separate.")
-        if categories:
-            raise TypeError(
-                f"R2W2 scales columns of numbers, but column {min(categories)} is categorical: "
-                "encode it as numbers, e.g. with sklearn.preprocessing.OneHotEncoder."
-            )
+        self._refuse_categories("scales columns of numbers")
         if not (np.isfinite(self.C) and self.C > 0):
             raise ValueError(f"C must be a positive number, got {self.C!r}.")
         if not (isinstance(self.max_iter, int | np.integer) and self.max_iter >= 1):

@@ -89,6 +89,9 @@ class Relief(DependenceSelector):
         self.n_samples = n_samples
         self.random_state = random_state
 
+    def _compared_by(self) -> None:
+        """Columns are put on one scale first."""
+
     def _rank(self, X: Any, y: Any, categories: Categories) -> Ranking:
         target = read_target(y)
         require_equal_length(X.shape[0], target.n_samples)

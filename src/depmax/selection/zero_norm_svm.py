@@ -86,9 +86,12 @@ class ZeroNormSVM(DependenceSelector):
         self.max_iter = max_iter
         self.tol = tol
 
+    def _compared_by(self) -> None:
+        """Columns are put on one scale first."""
+
     def _rank(self, X: Any, y: Any, categories: Categories) -> Ranking:
         target = read_target(y)
-        self._check(X, target, categories)
+        self._check(X, target)
         rows = standardized(X)
         scales = np.where(constant_columns(X), 0.0, 1.0)
         faded = np.where(constant_columns(X), -1, self.max_iter)  # round in which a column left
@@ -124,16 +127,12 @@ class ZeroNormSVM(DependenceSelector):
         machine = Ridge(alpha=1.0 / (2.0 * self.C), fit_intercept=False)
         return np.atleast_2d(machine.fit(rows, standardized(target.values)).coef_)
 
-    def _check(self, X: np.ndarray, target: Target, categories: Categories) -> None:
+    def _check(self, X: np.ndarray, target: Target) -> None:
         require_equal_length(X.shape[0], target.n_samples)
         require_samples(X.shape[0], unbiased=False)
         if bool((target.values == target.values[:1]).all()):
             raise ValueError("y has one class only, or one value in all rows: nothing to separate.")
-        if categories:
-            raise TypeError(
-                f"ZeroNormSVM weighs columns of numbers, but column {min(categories)} is "
-                "categorical: encode it as numbers, e.g. with sklearn.preprocessing.OneHotEncoder."
-            )
+        self._refuse_categories("weighs columns of numbers")
         if not self.C > 0:
             raise ValueError(f"C must be a positive number, got {self.C!r}.")
         if not (isinstance(self.max_iter, int | np.integer) and self.max_iter >= 1):

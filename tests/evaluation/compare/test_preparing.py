@@ -9,6 +9,7 @@ from sklearn.cross_decomposition import PLSRegression
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from depmax import UnseenCategoryWarning
 from depmax.evaluation import NumericTarget, PrepareColumns
 
 
@@ -48,7 +49,17 @@ def test_categories(library):
     prepare = PrepareColumns(encode=True).fit(frame)
     assert list(prepare.transform(frame).columns) == ["size", "colour=blue", "colour=red"]
     assert prepare.get_feature_names_out().tolist() == ["size", "colour=blue", "colour=red"]
-    assert np.asarray(prepare.transform(new)).tolist() == [[0.0, 0.0, 0.0]]
+    with pytest.warns(UnseenCategoryWarning, match="'colour' of X .* in 1 of 1 rows: 'green'"):
+        assert np.asarray(prepare.transform(new)).tolist() == [[0.0, 0.0, 0.0]]
+
+
+@pytest.mark.parametrize("library", [pd, pl])
+def test_text_is_declared_categorical(library):
+    """A part of the rows may not show that the levels of text are few."""
+    frame = library.DataFrame({"size": [1.0, 2.0, 3.0], "colour": ["red", "blue", "red"]})
+    kept = PrepareColumns().fit_transform(frame)
+    assert list(kept["colour"]) == ["red", "blue", "red"]
+    assert PrepareColumns().fit_transform(kept[:2]).shape == (2, 2)
 
 
 def test_classes_as_indicators_for_pls():

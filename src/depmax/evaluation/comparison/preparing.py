@@ -17,6 +17,8 @@ from depmax._inputs.table import is_frame
 class PrepareColumns(TransformerMixin, BaseEstimator):
     """Standardise numeric columns; keep categorical ones, or turn them into indicators.
 
+    Text columns with few levels come out as declared categories.
+
     A data frame comes out as a frame of the same library, so that names and categories reach the
     selector; an array stays an array; a sparse matrix is scaled and not centred.
 
@@ -24,7 +26,7 @@ class PrepareColumns(TransformerMixin, BaseEstimator):
     ----------
     encode : bool, default=False
         Whether a categorical column becomes one column of zeros and ones per level. Levels that
-        ``fit`` did not see are zero everywhere.
+        ``fit`` did not see are zero everywhere, with an ``UnseenCategoryWarning``.
 
     Attributes
     ----------
@@ -104,13 +106,14 @@ class PrepareColumns(TransformerMixin, BaseEstimator):
                     for code, level in enumerate(levels)
                 }
             else:
-                columns[name] = None  # stays as it is
+                columns[name] = None  # stays as it is, text declared to be categories
         series = [
             nw.new_series(name, numbers, backend=frame.implementation)
             for name, numbers in columns.items()
             if numbers is not None
         ]
-        return frame.with_columns(*series).select(list(columns)).to_native()
+        text = [nw.col(name).cast(nw.Categorical) for name in columns if _is_text(frame, name)]
+        return frame.with_columns(*text).with_columns(*series).select(list(columns)).to_native()
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names of the prepared columns.
@@ -209,6 +212,11 @@ class NumericTarget(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         return self.transformer_.get_feature_names_out(input_features)
+
+
+def _is_text(frame: nw.DataFrame[Any], name: str) -> bool:
+    """Whether a column of the frame is text, which a part of the rows may not show to be few."""
+    return name in frame.columns and frame.schema[name] == nw.String
 
 
 def _moments(values: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -14,6 +14,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import _safe_indexing
 
 from depmax._frames import library_of
+from depmax._inputs import UnseenCategoryWarning
 from depmax.evaluation.comparison.memory import peak_megabytes
 from depmax.evaluation.comparison.methods import Method, kernel_evaluations, support_of
 from depmax.evaluation.comparison.preparing import PrepareColumns
@@ -56,6 +57,8 @@ def run_trial(
     """Try a method on a split; an error becomes a failed trial, warnings are collected."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        # Rare levels fall into test parts by chance; the scores tell what that costs.
+        warnings.simplefilter("ignore", UnseenCategoryWarning)
         try:
             trial = _try(method, split, parts, X, y, setting)
         except Exception as error:

@@ -20,7 +20,7 @@ from depmax.extraction.projection import Projection
 from depmax.extraction.wanted import Possible, Wanted
 from depmax.kernels import Precomputed, as_kernel
 from depmax.pencils import Space, signs
-from depmax.samples import Sample, read_training, require_equal_length
+from depmax.samples import Sample, read_training, require_equal_length, warn_of_units
 
 #: Features of the first run for a share of the variance; later runs are twice as long.
 FIRST_RUN = 8
@@ -210,6 +210,7 @@ class DeflationExtractor(DependenceExtractor):
         needs_target = self._supervised or y is not None
         target = self._read_coded(y) if needs_target else None
         training = read_training(self, X, self.kernel, check_finite=not self._sums_show_gaps)
+        warn_of_units(self, training)
         choose = None
         if target is not None:
             require_equal_length(training.n_samples, target.n_samples)

@@ -71,17 +71,26 @@ def _ridge(asked: Question) -> Scored:
 SCORES: dict[str, Score] = {
     score.name: score
     for score in (
-        Score("hsic", _hsic, categories=True, target_kernel=True),
+        Score("hsic", _hsic, categories=True, target_kernel=True, kernel=True),
         Score("pearson", _plain(means.pearson)),
-        Score("centroid", _plain(means.centroid), CLASSES, two_classes=True),
+        Score("centroid", _plain(means.centroid), CLASSES, two_classes=True, in_units=True),
         Score("t", _plain(means.t), CLASSES, two_classes=True),
         Score("snr", _plain(means.snr), CLASSES, two_classes=True),
-        Score("moderated_t", _plain(moderated.moderated_t), CLASSES, two_classes=True),
-        Score("lods", _plain(moderated.lods), CLASSES, two_classes=True),
-        Score("pam", _plain(means.pam), CLASSES),
-        Score("mmd", _mmd, CLASSES, two_classes=True, categories=True),
-        Score("alignment", _alignment, categories=True, target_kernel=True),
-        Score("ridge", _ridge),
+        Score(
+            "moderated_t", _plain(moderated.moderated_t), CLASSES, two_classes=True, in_units=True
+        ),
+        Score("lods", _plain(moderated.lods), CLASSES, two_classes=True, in_units=True),
+        Score("pam", _plain(means.pam), CLASSES, in_units=True),
+        Score("mmd", _mmd, CLASSES, two_classes=True, categories=True, kernel=True),
+        Score(
+            "alignment",
+            _alignment,
+            categories=True,
+            target_kernel=True,
+            kernel=True,
+            normalised=True,
+        ),
+        Score("ridge", _ridge, in_units=True),
         Score("qmi", _qmi),
     )
 }
@@ -128,8 +137,9 @@ def require(score: Score, asked: Question) -> None:
         )
     if asked.categories and not score.categories:
         others = [name for name, other in SCORES.items() if other.categories]
+        column = asked.label(min(asked.categories))
         raise TypeError(
-            f"score={score.name!r} reads numbers, but column {min(asked.categories)} is "
+            f"score={score.name!r} reads numbers, but column {column} is "
             f"categorical: use one of {', '.join(map(repr, others))}, or encode it as numbers."
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -11,7 +11,7 @@ import numpy as np
 
 from depmax._inputs import Target, TargetKind, read_target
 from depmax._inputs.table import Categories
-from depmax.kernels import KernelLike
+from depmax.kernels import Kernel, KernelLike, Linear
 from depmax.samples import Sample, read_target_sample
 
 #: Kinds of target that are, or can be written as, columns of numbers.
@@ -37,6 +37,11 @@ class Question:
     target_kernel: KernelLike = "auto"
     alpha: float = 1.0
     n_jobs: int | None = None
+    names: Sequence[str] | None = None  # of the columns, if they have any
+
+    def label(self, column: int) -> str:
+        """A column as messages call it."""
+        return str(column) if self.names is None else repr(str(self.names[column]))
 
     @cached_property
     def target(self) -> Target:
@@ -67,12 +72,22 @@ class Score:
     two_classes: bool = False  # no more than two
     categories: bool = False  # categorical columns are compared by equality
     target_kernel: bool = False  # y is read by its kernel, which decides what it takes
+    in_units: bool = False  # scores are in units of the columns
+    kernel: bool = False  # a kernel of a column decides whether they are
+    normalised: bool = False  # a factor of the kernel makes no difference
 
     def accepts(self, target: Target) -> bool:
         """Whether the score has a meaning for this type of target."""
         if target.kind not in self.kinds:
             return False
         return not self.two_classes or len(target.classes) == 2
+
+    def compared_by(self, kernel: Kernel) -> Kernel | None:
+        """Kernel through which columns in different units are compared; None if they are not."""
+        if self.in_units:
+            return Linear()
+        factor_only = self.normalised and kernel.capabilities.additive_over_features
+        return kernel if self.kernel and not factor_only else None
 
     def describe(self) -> str:
         """What the target must be."""

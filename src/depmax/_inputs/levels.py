@@ -1,0 +1,127 @@
+"""Categories: which columns are, what their levels are, and levels that ``fit`` did not see."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from depmax._inputs.caller import warn_caller
+
+#: Text with more distinct values than this, and than half the rows, is not a category.
+MANY_LEVELS = 20
+#: Unseen levels that a warning names.
+SHOWN_LEVELS = 3
+
+_DECLARED = (nw.Categorical, nw.Enum, nw.Boolean)
+
+TextRole = Literal["category", "identifier", "free text"]
+
+
+class UnseenCategoryWarning(UserWarning):
+    """A categorical column has levels that ``fit`` did not see.
+
+    Such a value equals no value of the training rows: kernels compare it with all of them as
+    different, and indicators of its column are all zero. The row still gets features, from its
+    other columns. Where kernels multiply over columns (Gaussian and Laplace) it is unlike every
+    training row.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import pandas as pd
+    >>> from depmax.maps import KernelMap
+    >>> colours = pd.DataFrame({"colour": ["red", "blue", "red", "blue"]})
+    >>> model = KernelMap(1, kernel="linear").fit(colours)
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     features = model.transform(pd.DataFrame({"colour": ["red", "teal"]}))
+    >>> print(str(caught[0].message).partition(" (")[0])
+    Column 'colour' of X has levels that fit did not see, in 1 of 2 rows: 'teal'
+    """
+
+
+def role_of_text(n_levels: int, n_values: int, n_rows: int) -> TextRole:
+    """What a text column is, by how many different values it has: the one rule for text.
+
+    Parameters
+    ----------
+    n_levels : int
+        Different values.
+    n_values : int
+        Rows that have a value.
+    n_rows : int
+        All rows.
+
+    Examples
+    --------
+    >>> role_of_text(3, 100, 100), role_of_text(100, 100, 100), role_of_text(80, 100, 100)
+    ('category', 'identifier', 'free text')
+    """
+    if n_levels == n_rows:
+        return "identifier"
+    return "free text" if n_levels > max(MANY_LEVELS, n_values / 2) else "category"
+
+
+def is_nominal(dtype: Any) -> bool:
+    """Whether a column of this type is categories: declared ones, truth values and text."""
+    return isinstance(dtype, _DECLARED) or dtype == nw.String
+
+
+def find_levels(series: Any, name: str) -> tuple[Any, ...]:
+    """Levels of a categorical column without gaps, in an order that the data library does not set.
+
+    Text is a category if it has few levels (see ``role_of_text``) and is refused otherwise; a
+    column that is declared categorical is one, however many levels it has.
+    """
+    levels = tuple(sorted(set(series.to_list()), key=str))
+    if series.dtype == nw.String:
+        role = role_of_text(len(levels), len(series), len(series))
+        if role != "category":
+            raise TypeError(_why_not_category(series, name, role, len(levels)))
+    return levels
+
+
+def encode_levels(series: Any, levels: Sequence[Any], name: str) -> np.ndarray:
+    """Position of each value among the levels; -1, with a warning, for one that is not there."""
+    codes = {level: float(code) for code, level in enumerate(levels)}
+    values = series.to_list()
+    encoded = np.array([codes.get(value, -1.0) for value in values])
+    unseen = Counter(value for value in values if value not in codes)
+    if unseen:
+        examples = [repr(str(value)) for value, _ in unseen.most_common(SHOWN_LEVELS)]
+        more = f" and {len(unseen) - SHOWN_LEVELS} more" if len(unseen) > SHOWN_LEVELS else ""
+        warn_caller(
+            f"Column {series.name!r} of {name} has levels that fit did not see, in "
+            f"{unseen.total()} of {len(values)} rows: {', '.join(examples)}{more} (known: "
+            f"{len(levels)} levels). They equal no training row in this column.",
+            UnseenCategoryWarning,
+        )
+    return encoded
+
+
+def refuse_gaps(series: Any, name: str) -> None:
+    """Refuse missing values of a categorical column."""
+    if series.null_count():
+        raise ValueError(
+            f"Column {series.name!r} of {name} has missing values ({series.null_count()} of "
+            f"{len(series)} rows): impute them, e.g. with "
+            "sklearn.impute.SimpleImputer(strategy='most_frequent')."
+        )
+
+
+def _why_not_category(series: Any, name: str, role: TextRole, n_levels: int) -> str:
+    if role == "identifier":
+        found = "holds text that differs in every row, as an identifier does"
+    else:
+        found = (
+            f"holds text with {n_levels} different values in {len(series)} rows: free text or an "
+            "identifier"
+        )
+    return (
+        f"Column {series.name!r} of {name} {found}. Drop it or encode it; if it is a category, "
+        "declare it (pandas: .astype('category'), polars: .cast(pl.Categorical))."
+    )
