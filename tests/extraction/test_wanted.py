@@ -22,7 +22,7 @@ X = np.random.default_rng(0).normal(size=(20, 4))
 
 
 def possible(kernel: str = "linear", carriers: int = 3, predicted: int = 2) -> Possible:
-    return Possible("HBFE", read_sample(X, kernel), lambda: carriers, lambda: predicted)
+    return Possible("HBFE", read_sample(X, kernel), False, lambda: carriers, lambda: predicted)
 
 
 @pytest.mark.parametrize(

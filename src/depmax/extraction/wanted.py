@@ -19,13 +19,14 @@ class Possible:
 
     owner: str  # name of the extractor
     side: Sample
+    beyond_rows: bool  # whether there may be more components than rows
     carriers: Callable[[], int]  # how many may carry dependence
     predicted: Callable[[], int]  # how many predict as well as the best number
 
     @property
     def most(self) -> int:
         """Largest possible number of components."""
-        return most_possible(self.side)
+        return most_possible(self.side, beyond_rows=self.beyond_rows)
 
 
 class Wanted(Protocol):
@@ -51,7 +52,9 @@ class Exactly:
 
     def count(self, possible: Possible) -> int:
         """The number, if the data have so many."""
-        require_possible(possible.side, self.number, possible.owner)
+        require_possible(
+            possible.side, self.number, possible.owner, beyond_rows=possible.beyond_rows
+        )
         return self.number
 
     def kept(self, dependence: np.ndarray) -> int:
@@ -133,15 +136,17 @@ def read_number(value: Any, owner: str) -> Exactly:
     return Exactly(int(value))
 
 
-def most_possible(side: Sample) -> int:
+def most_possible(side: Sample, *, beyond_rows: bool = False) -> int:
     """Largest number of components that rows with a kernel can have."""
     width = side.n_coordinates
-    return side.n_samples if width is None else min(width, side.n_samples)
+    if width is None:
+        return side.n_samples
+    return width if beyond_rows else min(width, side.n_samples)
 
 
-def require_possible(side: Sample, count: int, owner: str) -> None:
-    """Refuse more components than rows or columns."""
-    if count > side.n_samples:
+def require_possible(side: Sample, count: int, owner: str, *, beyond_rows: bool = False) -> None:
+    """Refuse more components than columns, or than rows unless these are no bound."""
+    if count > side.n_samples and not (beyond_rows and side.n_coordinates is not None):
         raise ValueError(
             f"n_components={count} of {owner} is more than the number of training rows, "
             f"n_samples = {side.n_samples}."
