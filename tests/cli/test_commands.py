@@ -13,6 +13,7 @@ import pytest
 
 import depmax
 from depmax.cli.methods import methods
+from depmax.persistence import load
 
 Run = Callable[..., Any]
 
@@ -314,3 +315,23 @@ def test_without_the_extra_it_says_what_to_install(
     assert capsys.readouterr().err == (
         "error: the command line needs skops: pip install 'depmax[cli]'\n"
     )
+
+
+def test_minus_one_is_a_class_and_rows_without_a_target_are_said(run: Run, tmp_path: Path) -> None:
+    """The same model whatever the classes are called; the -1 are not unlabelled."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    classes = X[:, 0].argsort().argsort() // 20
+    found = []
+    for name, labels in (("minus", classes - 1), ("plain", classes)):
+        pl.DataFrame({"p": X[:, 0], "q": X[:, 1], "t": labels}).write_csv(tmp_path / f"{name}.csv")
+        model = tmp_path / f"{name}.skops"
+        result = run("fit", tmp_path / f"{name}.csv", "-t", "t", "-m", "HBFE", "-o", model)
+        assert result.exit_code == 0, result.output
+        found.append(load(model)[-1])
+    assert found[0].n_unlabeled_ == 0
+    np.testing.assert_allclose(found[0].components_, found[1].components_)
+    gaps = pl.Series([None if row < 5 else int(label) for row, label in enumerate(classes)])
+    pl.DataFrame({"p": X[:, 0], "q": X[:, 1], "t": gaps}).write_csv(tmp_path / "gaps.csv")
+    result = run("fit", tmp_path / "gaps.csv", "-t", "t", "-m", "HBFE", "-o", tmp_path / "g.skops")
+    assert "5 of 60 rows have no target and are left out" in result.output

@@ -36,6 +36,21 @@ def test_keeps_the_contract(name: str) -> None:
     check_extractor(FOUND[name](2), X, y)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("target", ["classes", "numbers"])
+@pytest.mark.parametrize("name", sorted(FOUND))
+def test_fewer_components_are_the_first_of_more_or_it_says_not(name: str, target: str) -> None:
+    """Shares and "auto" judge the first features of one fit where ``_nested`` allows it."""
+    cls = FOUND[name]
+    of_classes = target == "classes" or name in ("KernelLDA", "KernelBoosting")
+    answer = y if of_classes else X[:, 3] + X[:, 5] ** 2
+    fewer, more = (cls(count).fit(X, answer).transform(X) for count in (2, 4))
+    count = min(fewer.shape[1], more.shape[1])
+    signs = np.where((fewer[:, :count] * more[:, :count]).sum(axis=0) < 0, -1.0, 1.0)
+    gap = np.abs(fewer[:, :count] - signs * more[:, :count]).max()
+    assert not cls._nested or gap < 1e-6 * np.abs(fewer).max()
+
+
 def test_every_extractor_is_exported() -> None:
     assert set(FOUND) <= set(room.__all__)
     assert set(FOUND) <= set(depmax.__all__)

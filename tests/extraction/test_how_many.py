@@ -92,10 +92,16 @@ class TestAuto:
 
     @pytest.mark.parametrize("beta", [0.0, 0.1])
     def test_unlabelled_rows(self, beta):
-        partly = np.where(np.arange(120) % 2, y, -1)
-        model = HBFE("auto", beta=beta).fit(X, partly)
+        partly = np.where(np.arange(120) % 2, y.astype(object), None)
+        if beta:
+            model = HBFE("auto", beta=beta).fit(X, partly)
+        else:
+            with pytest.warns(UserWarning, match="left out 60 of 120 rows") as seen:
+                model = HBFE("auto", beta=beta).fit(X, partly)
+            assert len(seen) == 1  # not once per fold
+        assert model.n_unlabeled_ == 60
         assert 1 <= model.n_components_ <= 4
-        assert model.fit_transform(X, partly).shape == (120, model.n_components_)
+        assert model.transform(X).shape == (120, model.n_components_)
 
     def test_every_kind_of_rows(self):
         expected = HBFE("auto").fit(X, y).n_components_

@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import KFold
+from sklearn.neighbors import KNeighborsRegressor
 
 from depmax import ICAFX, hsic_test
 from depmax.datasets import make_linear_direction, make_sine_direction
@@ -200,3 +202,35 @@ class TestRefusals:
         with pytest.warns(ConvergenceWarning):
             ICAFX(1, verbose=1, solver=NaturalGradient(max_iter=60, tol=0.0)).fit(self.X, self.y**3)
         assert "50 steps" in capsys.readouterr().out
+
+
+class TestHowMany:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1.0, 1.0, size=(90, 4))
+    y = 2 * X[:, 0] + 3 * X[:, 2] ** 3 + 0.1 * rng.normal(size=90)
+
+    @pytest.mark.parametrize("share", [0.5, 0.95, 1.0, np.float32(0.5)])
+    def test_a_share_is_refused_by_name(self, share):
+        with pytest.raises(ValueError, match="of ICAFX is not a number of features: a share"):
+            ICAFX(share).fit(self.X, self.y)
+
+    def test_auto_fits_every_number_anew(self):
+        """Against a loop over numbers and folds, with a target of two directions."""
+        y = np.column_stack([self.y, self.X[:, 1] ** 3])
+        scores = []
+        for train, test in KFold(3, shuffle=True, random_state=0).split(self.X):
+            scores.append([])
+            for count in range(1, 5):
+                model = ICAFX(count).fit(self.X[train], y[train])
+                neighbours = KNeighborsRegressor(5).fit(model.transform(self.X[train]), y[train])
+                scores[-1].append(neighbours.score(model.transform(self.X[test]), y[test]))
+        scores = np.array(scores)
+        best = scores.mean(axis=0).argmax()
+        bar = scores.mean(axis=0)[best] - scores[:, best].std(ddof=1) / np.sqrt(3)
+        expected = int(np.flatnonzero(scores.mean(axis=0) >= bar)[0]) + 1
+        model = ICAFX("auto").fit(self.X, y)
+        assert model.n_components_ == expected > 1
+        plain = ICAFX(expected).fit(self.X, y)
+        np.testing.assert_allclose(model.components_, plain.components_)
+        np.testing.assert_allclose(model.sources(self.X, y), plain.sources(self.X, y))
+        assert model.target_weights_.shape == (expected, 2)

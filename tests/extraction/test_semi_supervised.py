@@ -100,7 +100,9 @@ MODELS = [HBFE(2), HBFE(2, unbiased=False), HSCA(2), HSCA(2, unbiased=True)]
 def test_without_beta_only_labelled_rows_count(model, kernel):
     rows = X @ X.T if kernel == "precomputed" else X
     model.set_params(kernel=kernel, beta=0.0)
-    features = model.fit_transform(rows, Y)
+    with pytest.warns(UserWarning, match=f"{type(model).__name__} left out 40 of 60 rows") as seen:
+        features = model.fit_transform(rows, np.where(KNOWN, CLASSES.astype(object), None))
+    assert len(seen) == 1
     assert model.n_unlabeled_ == 40
     assert features.shape == (60, 2)
     own = rows[np.ix_(KNOWN, KNOWN)] if kernel == "precomputed" else rows[KNOWN]
@@ -190,6 +192,7 @@ def test_unlabelled_rows_help():
 
 
 class TestTargets:
+    @pytest.mark.filterwarnings("ignore:.* left out .* rows:UserWarning")  # with beta = 0
     @pytest.mark.parametrize("model", [HBFE(1), HSCA(1)], ids=repr)
     def test_every_type(self, model):
         text = np.where(CLASSES > 0, "b", "a").astype(object)
@@ -207,7 +210,8 @@ class TestTargets:
         words = np.where(CLASSES > 0, "acgt", "ttga").astype(object)
         words[~KNOWN] = None
         kernel = Subsequence(2, 0.5)
-        model = HBFE(1, target_kernel=kernel).fit(X, words)
+        with pytest.warns(UserWarning, match="left out 40 of 60 rows"):
+            model = HBFE(1, target_kernel=kernel).fit(X, words)
         assert model.n_unlabeled_ == 40
         plain = HBFE(1, target_kernel=kernel).fit(X[KNOWN], words[KNOWN])
         np.testing.assert_allclose(model.components_, plain.components_)
@@ -215,8 +219,8 @@ class TestTargets:
     def test_minus_one(self):
         signs = np.where(X[:, 0] > 3.0, 1, -1)
         assert HBFE(1).fit(X, signs).n_unlabeled_ == 0
-        assert HBFE(1, unlabeled=None).fit(X, Y).n_unlabeled_ == 0
-        assert HBFE(1, unlabeled=None).fit(X, Y).target_kernel_ is not None
+        assert HBFE(1).fit(X, Y).n_unlabeled_ == 0
+        assert HBFE(1, beta=0.1, unlabeled=None).fit(X, Y).n_unlabeled_ == 0
 
     def test_bandwidth_by_the_labelled_rows(self):
         model = HBFE(1, kernel=Gaussian("maximize"), beta=0.1).fit(X, Y)

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
-from depmax._inputs import read_target
-from depmax._inputs.target import MAX_INTEGER_CLASSES
+from depmax._inputs import Target, read_target
+from depmax._inputs.target import MAX_INTEGER_CLASSES, marks_unlabeled
 
 NAN = float("nan")
 MONTHS = ["2020-01", "2020-02", "2020-03"]
@@ -257,49 +257,72 @@ class TestMissingLabels:
             read_target(y, semi=semi)
 
 
+def read_semi(y: Any, **options: Any) -> Target:
+    return read_target(y, semi=True, minus_one=True, **options)
+
+
 class TestMinusOne:
-    """-1 marks an unlabelled row only where it cannot be a class."""
+    """-1 marks an unlabelled row only among classes, unless these are -1 and +1."""
 
     @pytest.mark.parametrize("make", [list, np.array, pd.Series, pl.Series], ids=repr)
     def test_it_is_unlabelled_beside_other_classes(self, make: Any) -> None:
-        target = read_target(make([0, -1, 1, -1, 2]), semi=True, unlabeled="auto")
+        target = read_semi(make([0, -1, 1, -1, 2]))
         assert_array_equal(target.labelled, [True, False, True, False, True])
         assert_array_equal(target.classes, [0, 1, 2])
         assert target.n_unlabeled == 2
 
-    def test_it_is_unlabelled_together_with_none_and_nan(self) -> None:
-        for y in ([0, -1, None, 1], [0.0, -1.0, NAN, 1.0]):
-            target = read_target(y, semi=True, unlabeled="auto")
-            assert_array_equal(target.labelled, [True, False, False, True])
-            assert_array_equal(target.classes, [0, 1])
+    @pytest.mark.parametrize(
+        "y",
+        [
+            [0, -1, None, 1],
+            np.array(["a", -1, None, "b"], dtype=object),
+            pd.Series([0.0, -1.0, NAN, 1.0]).astype("category"),
+        ],
+    )
+    def test_it_is_unlabelled_together_with_none_and_nan(self, y: Any) -> None:
+        target = read_semi(y)
+        assert target.kind == "classes"
+        assert_array_equal(target.labelled, [True, False, False, True])
 
-    def test_the_type_is_that_of_the_labelled_rows(self) -> None:
-        """Without -1 two values are left, which are two classes."""
-        assert read_target([-1.0, 0.5, 2.0], semi=True, unlabeled="auto").kind == "classes"
-        assert read_target([-1.0, 0.5, 2.0]).kind == "numbers"
+    def test_it_does_not_count_among_the_classes(self) -> None:
         codes = np.arange(-1, MAX_INTEGER_CLASSES)
-        assert read_target(codes, semi=True, unlabeled="auto").kind == "classes"
+        assert read_semi(codes).kind == "classes"
+        assert read_semi(codes).n_unlabeled == 1
         assert read_target(codes).kind == "numbers"
+
+    @pytest.mark.parametrize(
+        "y", [[-1.0, 0.0, 1.0], [-1.0, 0.5, NAN, 2.0], np.arange(-1, 40), [[-1, 0], [1, 1]]]
+    )
+    def test_among_numbers_it_is_a_number(self, y: Any) -> None:
+        target = read_semi(y)
+        assert target.kind in ("numbers", "multioutput")
+        assert target.n_unlabeled == int(np.isnan(np.asarray(y, dtype=float)).sum())
+
+    def test_whole_floats_may_be_classes(self) -> None:
+        target = read_semi([-1.0, 0.0, NAN, 1.0, 2.0], whole_classes=True)
+        assert target.kind == "classes"
+        assert_array_equal(target.classes, [0, 1, 2])
+        assert read_semi([-1.0, 0.5, 1.0, 2.0], whole_classes=True).n_unlabeled == 0
 
     @pytest.mark.parametrize("y", [[-1, 1, 1], [-1.0, 1.0], [-1, 1, None], [-1.0, NAN, 1.0]])
     def test_with_plus_one_only_it_is_a_class(self, y: list[Any]) -> None:
-        target = read_target(y, semi=True, unlabeled="auto")
+        target = read_semi(y)
         assert target.kind == "classes"
         assert_array_equal(target.classes, [-1, 1])
         assert target.n_unlabeled == sum(item is None or item != item for item in y)
 
-    @pytest.mark.parametrize("options", [{"semi": True, "unlabeled": None}, {}])
+    @pytest.mark.parametrize("options", [{"semi": True}, {}])
     def test_elsewhere_it_is_a_class(self, options: dict[str, Any]) -> None:
         target = read_target([0, -1, 1], **options)
         assert target.n_unlabeled == 0
         assert_array_equal(target.classes, [-1, 0, 1])
 
     def test_it_means_nothing_in_text(self) -> None:
-        assert read_target(["-1", "0", "1"], semi=True, unlabeled="auto").n_unlabeled == 0
+        assert read_semi(["-1", "0", "1"]).n_unlabeled == 0
 
     def test_other_marks_are_refused(self) -> None:
         with pytest.raises(ValueError, match="unlabeled must be 'auto' or None, got -1"):
-            read_target([0, 1], semi=True, unlabeled=-1)  # type: ignore[arg-type]
+            marks_unlabeled(-1, 0.5)
 
 
 class TestRefusals:
@@ -345,5 +368,5 @@ class TestRefusals:
 
 def test_the_input_is_not_changed() -> None:
     y = np.array([0, -1, 1, 2])
-    read_target(y, semi=True, unlabeled="auto")
+    read_semi(y)
     assert_array_equal(y, [0, -1, 1, 2])

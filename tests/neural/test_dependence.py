@@ -111,10 +111,6 @@ class TestUnlabelled:
         with pytest.raises(ValueError, match="gives no row a neighbour"):
             NeuroHBFE(1, beta=0.3, graph=RadiusGraph(1e-6), **SMALL).fit(X, y)
 
-    def test_without_beta_missing_labels_are_refused(self):
-        with pytest.raises(ValueError, match="y contains NaN"):
-            NeuroHBFE(1, **SMALL).fit(X, np.where(y > 0, np.nan, 1.0))
-
 
 class TestContract:
     def test_features_are_white_and_ordered(self):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, Literal
 
 import narwhals.stable.v2 as nw
@@ -78,7 +80,9 @@ class Target:
         return np.eye(len(classes))[codes]
 
 
-def read_target(y: Any, *, unlabeled: Literal["auto"] | None = None, semi: bool = False) -> Target:
+def read_target(
+    y: Any, *, semi: bool = False, minus_one: bool = False, whole_classes: bool = False
+) -> Target:
     """Target from an array, a series, a frame or a sparse indicator matrix.
 
     Text, booleans and categories are classes; floats with more than two values are numbers, even
@@ -88,15 +92,14 @@ def read_target(y: Any, *, unlabeled: Literal["auto"] | None = None, semi: bool 
     Parameters
     ----------
     y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-    unlabeled : {"auto", None}
-        With ``semi``: whether -1 marks an unlabelled row ("auto": unless the only values are -1
-        and +1) or is a class (None).
     semi : bool
-        Whether rows may be unlabelled at all. If not, a missing value is refused and -1 is a
-        class.
+        Whether rows may be unlabelled: NaN or None. If not, a missing value is refused.
+    minus_one : bool
+        With ``semi``: whether -1 marks an unlabelled row too, where y holds classes other than -1
+        and +1. It does not count among the 20 distinct values. Among numbers it is a number.
+    whole_classes : bool
+        Whether up to 20 distinct whole numbers are classes as floats too.
     """
-    if unlabeled not in ("auto", None):
-        raise ValueError(f"unlabeled must be 'auto' or None, got {unlabeled!r}.")
     refuse_unreadable(y, "y")
     array = _as_array(y)
     _refuse_dates_and_complex(array)
@@ -107,13 +110,12 @@ def read_target(y: Any, *, unlabeled: Literal["auto"] | None = None, semi: bool 
     if array.shape[0] == 0:
         raise ValueError("y is empty: found 0 sample(s), at least 1 is needed.")
     missing = _missing(array)
-    if semi:
-        known = _settle(array[~missing])
-        if unlabeled == "auto" and known.ndim == 1 and known.dtype.kind in "iuf":
-            distinct = set(np.unique(known).tolist())
-            if -1 in distinct and not distinct <= {-1, 1}:
-                missing = missing | (array == -1)
-    elif missing.any():
+    categorical = _is_categorical(y)
+    if semi and minus_one:
+        missing = missing | _marked(
+            array, missing, categorical=categorical, whole_classes=whole_classes
+        )
+    elif not semi and missing.any():
         if array.dtype.kind in "fc":
             require_finite(np.atleast_2d(array.T).T, None, "y")
         raise ValueError(
@@ -121,7 +123,7 @@ def read_target(y: Any, *, unlabeled: Literal["auto"] | None = None, semi: bool 
             "rows, or use an estimator with a beta parameter, which learns from unlabelled rows."
         )
     present = _settle(array[~missing])
-    kind: TargetKind = "classes" if _is_categorical(y) else _kind(present)
+    kind: TargetKind = "classes" if categorical else _kind(present, whole_classes)
     if array.ndim == 2 or present.dtype.kind == "f" or kind == "numbers":
         numbers = _numbers(array)
         require_finite(numbers[~missing], None, "y")
@@ -129,6 +131,55 @@ def read_target(y: Any, *, unlabeled: Literal["auto"] | None = None, semi: bool 
     elif array.dtype.kind == "O" and present.dtype.kind in "iu":
         array = _numbers(array)[:, 0]  # missing whole numbers are NaN
     return Target(kind, array, ~missing)
+
+
+def marks_unlabeled(unlabeled: Any, beta: Any) -> bool:
+    """Whether -1 may mark an unlabelled row: only where a weight ``beta`` > 0 uses such rows.
+
+    Examples
+    --------
+    >>> marks_unlabeled("auto", 0.2), marks_unlabeled("auto", 0.0), marks_unlabeled(None, 0.2)
+    (True, False, False)
+    """
+    if unlabeled is not None and not (isinstance(unlabeled, str) and unlabeled == "auto"):
+        raise ValueError(f"unlabeled must be 'auto' or None, got {unlabeled!r}.")
+    return unlabeled == "auto" and isinstance(beta, Real) and float(beta) > 0
+
+
+def warn_of_unlabeled(n_unlabeled: int, n_samples: int, owner: str, stacklevel: int) -> None:
+    """Say how many rows are left out for want of a label."""
+    if n_unlabeled:
+        warnings.warn(
+            f"{owner} left out {n_unlabeled} of {n_samples} rows, since y has no label for them "
+            "(NaN or None). beta > 0 learns from such rows too.",
+            UserWarning,
+            stacklevel=stacklevel + 1,
+        )
+
+
+def _marked(
+    array: np.ndarray, missing: np.ndarray, *, categorical: bool, whole_classes: bool
+) -> np.ndarray:
+    """Rows that -1 marks as unlabelled: among classes, unless these are -1 and +1."""
+    marked = np.zeros(len(array), dtype=bool)
+    present = _settle(array[~missing])
+    if present.ndim != 1 or present.dtype.kind not in "iufO":
+        return marked
+    minus = _minus_ones(present)
+    others = _settle(present[~minus])
+    if not minus.any() or not len(others) or not (others != 1).any():
+        return marked
+    # Three floats are numbers, even -1, 0 and 1; elsewhere a mark is not one of the values.
+    deciding = present if present.dtype.kind == "f" and not whole_classes else others
+    if categorical or _kind(deciding, whole_classes) == "classes":
+        marked[~missing] = minus
+    return marked
+
+
+def _minus_ones(values: np.ndarray) -> np.ndarray:
+    if values.dtype.kind != "O":
+        return np.asarray(values == -1)
+    return np.array([isinstance(item, Real) and item == -1 for item in values], dtype=bool)
 
 
 def _as_array(y: Any) -> np.ndarray:
@@ -205,12 +256,14 @@ def _missing(array: np.ndarray) -> np.ndarray:
     return absent.any(axis=1) if absent.ndim == 2 else absent
 
 
-def _kind(present: np.ndarray) -> TargetKind:
+def _kind(present: np.ndarray, whole_classes: bool) -> TargetKind:
     if present.ndim == 2:
         values = _numbers(present)
         return "multilabel" if np.isin(values, (0.0, 1.0)).all() else "multioutput"
     if present.dtype.kind == "f":
-        return "numbers" if _has_more_values(present, 2) else "classes"
+        whole = whole_classes and bool((present == np.rint(present)).all())
+        most = MAX_INTEGER_CLASSES if whole else 2
+        return "numbers" if _has_more_values(present, most) else "classes"
     if present.dtype.kind in "iu":
         return "numbers" if _has_more_values(present, MAX_INTEGER_CLASSES) else "classes"
     return "classes"

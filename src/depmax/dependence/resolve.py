@@ -32,6 +32,14 @@ def maximizer(y: Sample) -> Choose:
     return choose
 
 
+def chooser(target: Sample, known: np.ndarray | None) -> Choose:
+    """Choice of a bandwidth by the target, on the rows that have one."""
+    choose = maximizer(target)
+    if known is None:
+        return choose
+    return lambda candidates, rows: choose(candidates, rows[known])
+
+
 def read_pair(
     X: Any, Y: Any, kernel: KernelLike, target_kernel: KernelLike | Literal["auto"]
 ) -> tuple[Sample, Sample]:

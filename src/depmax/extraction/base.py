@@ -15,17 +15,24 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from depmax._frames import make_frame
-from depmax._inputs import read_target
+from depmax._inputs import Target, read_target
+from depmax._inputs.target import warn_of_unlabeled
 from depmax._threads import small_problems
-from depmax.dependence.resolve import maximizer
+from depmax.dependence.resolve import chooser
 from depmax.extraction.coordinates import Coordinates, FeatureCoordinates, coordinates_of
-from depmax.extraction.how_many import by_prediction, most_components, take_rows
+from depmax.extraction.how_many import (
+    FoldFeatures,
+    anew,
+    by_prediction,
+    most_components,
+    nested,
+    take_rows,
+)
 from depmax.extraction.loadings import coordinate_names, loadings
 from depmax.extraction.points import points_of
 from depmax.extraction.projection import Projection
 from depmax.extraction.wanted import AtMost, Possible, Wanted, most_possible, read_wanted
 from depmax.kernels import Capabilities, KernelLike, Precomputed
-from depmax.kernels.base import Choose
 from depmax.kernels.scales import ScaleWarning
 from depmax.pencils import Basis, Directions, Gram, Space, signs
 from depmax.samples import (
@@ -105,6 +112,8 @@ class DependenceExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     scoring: Any = None
     #: Whether a target is needed.
     _supervised: ClassVar[bool] = True
+    #: Whether fewer components are the first of more.
+    _nested: ClassVar[bool] = True
     _n_features_out: int
     _projection: Projection
 
@@ -231,7 +240,8 @@ class DependenceExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     def _extract(self, space: Space, target: Any, n_components: int) -> Directions:
         """Directions in the coordinates of ``space``; at most ``n_components``, at least one.
 
-        The directions of fewer components must be the first of those of more. ``target`` is what
+        The directions of fewer components must be the first of those of more, or ``_nested`` must
+        be False. ``target`` is what
         ``_prepare`` made: the ``Sample`` of the target, or None.
         """
         raise NotImplementedError
@@ -257,6 +267,10 @@ class DependenceExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             return None
         return Labels(self._read_target(y))
 
+    def _read_answers(self, y: Any) -> Target:
+        """The target that ``n_components="auto"`` predicts."""
+        return read_target(y)
+
     def _uses_unlabeled(self) -> bool:
         """Whether rows without a label stay among the training rows."""
         return False
@@ -264,6 +278,10 @@ class DependenceExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     def _carriers(self, side: Sample, target: Any) -> int:
         """Number of components that may carry dependence, of which a share may be asked for."""
         return most_possible(side)
+
+    def _leaves_the_span(self) -> bool:
+        """Whether directions on which all samples are equal may be among those sought."""
+        return False
 
     def _wanted(self) -> Wanted:
         """How many components were asked for."""
@@ -280,11 +298,13 @@ class DependenceExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     def _learn(self, X: Any, y: Any, wanted: Wanted | None = None) -> Fitted:
         """Fit, with another number of components than ``n_components`` if one is given."""
         self._check_parameters()
-        wanted = wanted or self._wanted()
+        by_user, wanted = wanted is None, wanted or self._wanted()
         labels = self._read_labels(y)
         training = read_training(self, X, self.kernel)
         if labels is not None:
             require_equal_length(training.n_samples, labels.n_rows)
+            if by_user and not self._uses_unlabeled():  # once, not for every fit to folds
+                warn_of_unlabeled(labels.n_unlabeled, labels.n_rows, type(self).__name__, 3)
             self.target_kernel_ = labels.side.kernel
         side, labels, complete = self._side(training, labels)
         # A kernel matrix that was passed as X is not kept.
@@ -296,11 +316,16 @@ class DependenceExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
                 side,
                 lambda: self._carriers(side, target),
                 lambda: self._choose_count(X, y, side),
+                beyond_rows=self._leaves_the_span(),
             )
         )
         if not self._ignores_units(side, target, count):
             warn_of_units(self, training)
-        coordinates = coordinates_of(side, lambda gram: self._span(gram, target, count))
+        coordinates = coordinates_of(
+            side,
+            lambda gram: self._span(gram, target, count),
+            n_beyond=count if self._leaves_the_span() else 0,
+        )
         space = coordinates.space
         with small_problems(space.dimension <= FEW):
             found = self._find(space, target, count, asked=wanted.is_exact)
@@ -319,7 +344,7 @@ class DependenceExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             if not self._uses_unlabeled():
                 training, known, complete = training.take(known), None, False
                 labels = Labels(labels.side)
-        choose = None if labels is None else _chooser(labels.side, known)
+        choose = None if labels is None else chooser(labels.side, known)
         return training.resolved(choose), labels, complete
 
     def _find(self, space: Space, target: Any, count: int, *, asked: bool) -> Directions:
@@ -349,19 +374,17 @@ class DependenceExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             return most_possible(side) if most is None else max(1, most // 2)
         limit = most_possible(side) if most is None else most
 
-        def fit(train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        def fit(train: np.ndarray, test: np.ndarray, count: int) -> FoldFeatures:
             model = clone(self)
             own = take_rows(self, X, train, train)
             with warnings.catch_warnings():  # the fit to all rows is the one that warns
                 warnings.simplefilter("ignore", ScaleWarning)
-                fitted = model._learn(own, _safe_indexing(y, train), AtMost(limit))
+                fitted = model._learn(own, _safe_indexing(y, train), AtMost(count))
             features = fitted.features if fitted.complete else model.transform(own)
             return features, model.transform(take_rows(self, X, test, train))
 
-        labels = self._read_labels(y)
-        semi = labels is not None and labels.labelled is not None
-        target = read_target(y, unlabeled=getattr(self, "unlabeled", None), semi=semi)
-        return by_prediction(fit, target, self.estimator, self.scoring)
+        numbers = nested(fit, limit) if self._nested else anew(fit, limit)
+        return by_prediction(numbers, self._read_answers(y), self.estimator, self.scoring)
 
     def _keep(self, coordinates: Coordinates, found: Directions) -> np.ndarray:
         """Remember the projection, signs decided; the directions with these signs."""
@@ -381,11 +404,3 @@ class DependenceExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
     def _abilities(self) -> Capabilities:
         return abilities_of(self.kernel)
-
-
-def _chooser(target: Sample, known: np.ndarray | None) -> Choose:
-    """Choice of a bandwidth by the target, on the rows that have one."""
-    choose = maximizer(target)
-    if known is None:
-        return choose
-    return lambda candidates, rows: choose(candidates, rows[known])

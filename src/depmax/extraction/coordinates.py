@@ -88,8 +88,9 @@ class MapCoordinates:
 class WideCoordinates:
     """Coordinates in the span of the samples, for features that outnumber them.
 
-    There are as many as samples. The last ones are zero for all samples: centring costs one, equal
-    rows cost more. They stand for directions of no variance, and are made only when used.
+    There are as many as samples, or more where a method asks for directions beyond the span. The
+    last ones are zero for all samples. They stand for directions of no variance, of which there are
+    D - rank, and are made only when used.
     """
 
     side: Sample
@@ -99,7 +100,7 @@ class WideCoordinates:
     dual: np.ndarray  # UΛ^(-1/2), shape (m, rank)
 
     @classmethod
-    def of(cls, side: Sample, grow: Grow | None) -> WideCoordinates:
+    def of(cls, side: Sample, grow: Grow | None, n_beyond: int = 0) -> WideCoordinates:
         """Coordinates of a grown basis, or the eigenvectors of the centred K̄ = UΛUᵀ."""
         phi = side.coordinates(slice(None))
         mean = np.asarray(phi.mean(axis=0), dtype=np.float64).ravel()
@@ -116,17 +117,20 @@ class WideCoordinates:
         if basis is not None:
             return cls(side, basis.space, phi, mean, basis.dual)
         coordinates, dual = span(gram, scale)
-        padded = np.zeros(gram.shape)
-        padded[:, : coordinates.shape[1]] = coordinates
+        rank = coordinates.shape[1]
+        padded = np.zeros((len(gram), min(phi.shape[1], max(len(gram), rank + n_beyond))))
+        padded[:, :rank] = coordinates
         return cls(side, Space.of_array(padded), phi, mean, dual)
 
     def lift(self, vectors: np.ndarray) -> np.ndarray:
         """Φᵀq of every vector."""
         rank = self.dual.shape[1]
         weights = self._lift(self.dual @ vectors[:rank])
-        if vectors[rank:].any():
-            basis = complete_axes(self._lift(self.dual), vectors.shape[0])
-            weights += basis[:, rank:] @ vectors[rank:]
+        used = np.flatnonzero(vectors[rank:].any(axis=1))
+        if len(used):
+            last = rank + int(used[-1]) + 1
+            basis = complete_axes(self._lift(self.dual), last)
+            weights += basis[:, rank:] @ vectors[rank:last]
         return weights
 
     def _lift(self, dual: np.ndarray) -> np.ndarray:
@@ -144,30 +148,37 @@ class WideCoordinates:
 
 @dataclass(frozen=True)
 class GramCoordinates:
-    """Coordinates in the span of the samples, for kernels without features."""
+    """Coordinates in the span of the samples, for kernels without features.
+
+    Where a method asks for it, the last coordinate is zero for all samples: it stands for the part
+    of their mean that the centred samples do not span.
+    """
 
     side: Sample
     space: Space
     mean: np.ndarray  # mean of each column of K, shape (m,)
-    dual: np.ndarray  # UΛ^(-1/2), shape (m, s)
+    dual: np.ndarray  # weights of the samples of each direction, columns of mean zero, shape (m, s)
 
     @classmethod
-    def of(cls, side: Sample, grow: Grow | None) -> GramCoordinates:
+    def of(cls, side: Sample, grow: Grow | None, *, with_mean: bool = False) -> GramCoordinates:
         """Coordinates of a grown basis, or the eigenvectors of the centred kernel matrix."""
         basis = grown(side.n_samples, lambda: tiles_of(side), grow)
         if basis is not None:
-            return cls(side, basis.space, basis.gram.mean, basis.dual)
+            return cls(side, basis.space, basis.gram.mean, _centred(basis.dual))
         gram = side.gram()
         scale = float(gram.diagonal().max())
         gram, means = centred_gram(gram)
         coordinates, dual = span(gram, scale)
+        dual = _centred(dual)
+        beyond = mean_beyond(dual, means, scale) if with_mean else None
+        if beyond is not None:
+            coordinates = np.column_stack([coordinates, np.zeros(len(dual))])
+            dual = np.column_stack([dual, beyond])
         return cls(side, Space.of_array(coordinates), means, dual)
 
     def lift(self, vectors: np.ndarray) -> np.ndarray:
         """Q with one row per training row."""
-        dual = self.dual @ vectors
-        centred: np.ndarray = dual - dual.mean(axis=0)
-        return centred
+        return self.dual @ vectors
 
     def project(self, vectors: np.ndarray) -> Projection:
         """Product with the kernel values of the training rows."""
@@ -175,18 +186,19 @@ class GramCoordinates:
         return SampleProjection(self.side.reference(), weights, self.mean @ weights)
 
 
-def coordinates_of(side: Sample, grow: Grow | None = None) -> Coordinates:
+def coordinates_of(side: Sample, grow: Grow | None = None, *, n_beyond: int = 0) -> Coordinates:
     """Coordinates of the smaller dimension: features where they are few, else samples.
 
     Beyond ``EXACT_ROWS`` samples without features, a method that can (``grow``) says which part of
-    their span it needs; all others get all of it, at the cost of a full eigenproblem.
+    their span it needs; all others get all of it, at the cost of a full eigenproblem. ``n_beyond``
+    is the number of directions orthogonal to the span that a method may use.
     """
     width = side.n_coordinates
     if width is None:
-        return GramCoordinates.of(side, grow)
+        return GramCoordinates.of(side, grow, with_mean=n_beyond > 0)
     if width <= side.n_samples:
         return MapCoordinates.of(side)
-    return WideCoordinates.of(side, grow)
+    return WideCoordinates.of(side, grow, n_beyond)
 
 
 def grown(n_samples: int, tiles: Callable[[], Tiles], grow: Grow | None) -> Basis | None:
@@ -234,6 +246,33 @@ def centred_gram(gram: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     centred = gram - means
     centred -= centred.mean(axis=1, keepdims=True)
     return centred, means
+
+
+def _centred(dual: np.ndarray) -> np.ndarray:
+    centred: np.ndarray = dual - dual.mean(axis=0)
+    return centred
+
+
+def mean_beyond(dual: np.ndarray, means: np.ndarray, scale: float) -> np.ndarray | None:
+    """Weights of the samples that give the part of their mean orthogonal to the centred samples.
+
+    Of shape (m,), for a direction of unit length; None where the centred samples span the mean.
+
+    Parameters
+    ----------
+    dual : ndarray of shape (m, s)
+        Orthonormal directions of the centred samples, columns of mean zero.
+    means : ndarray of shape (m,)
+        Inner products of the mean with the samples, the column means of K.
+    scale : float
+        Largest entry of K.
+    """
+    inside = dual.T @ means
+    size = float(means.mean() - inside @ inside)  # squared length of what is beyond
+    if size <= len(dual) * np.finfo(np.float64).eps ** 0.5 * scale:
+        return None
+    weights: np.ndarray = (1.0 / len(dual) - dual @ inside) / np.sqrt(size)
+    return weights
 
 
 def span(gram: np.ndarray, scale: float) -> tuple[np.ndarray, np.ndarray]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -93,25 +93,27 @@ def require_groups(groups: list[np.ndarray], name: str) -> None:
         raise ValueError(_ONE_CLASS.format(name))
 
 
-def class_labels(y: Any, unlabeled: Literal["auto"] | None, name: str) -> Labels:
-    """Classes of the labelled rows; whole numbers are classes here, even as floats."""
-    target = read_target(y, unlabeled=unlabeled, semi=True)
+def read_classes(y: Any, *, minus_one: bool) -> Target:
+    """Classes, of which some may be unknown; whole numbers are classes here, even as floats."""
+    return read_target(y, semi=True, minus_one=minus_one, whole_classes=True)
+
+
+def class_labels(target: Target, name: str) -> Labels:
+    """Classes of the labelled rows."""
     if not target.labelled.any():
         raise ValueError(
             f"y of {name} has no labelled rows: all {target.n_samples} are missing. Label some "
             "rows, or use an unsupervised method such as LPP."
         )
-    values = target.values[target.labelled]
-    whole = target.kind == "numbers" and (values == np.rint(values)).all()
-    few = whole and len(np.unique(values)) <= MAX_INTEGER_CLASSES
-    if target.kind != "classes" and not few:
+    if target.kind != "classes":
         found = {"numbers": "numbers", "multilabel": "several labels per row"}
         raise ValueError(
             f"{name} separates classes, but y holds {found.get(target.kind, 'several outputs')} "
             "(Unknown label type): use SIR or HBFE, or turn y into classes, as text or whole "
             f"numbers of at most {MAX_INTEGER_CLASSES} different values."
         )
-    side = side_of_groups([values.ravel()])
+    values = target.values[target.labelled]
+    side = side_of_groups([values])
     if side.n_coordinates == 1:  # one indicator per class
         raise ValueError(_ONE_CLASS.format(name))
     return Labels(side, None if target.n_unlabeled == 0 else target.labelled)

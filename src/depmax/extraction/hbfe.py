@@ -31,7 +31,8 @@ class HBFE(SemiSupervisedExtractor):
     Parameters
     ----------
     n_components : int, float or "auto", default=2
-        Number of features, at most the number of rows and of columns. A float is a share of the
+        Number of features, at most the number of rows and of columns; with
+        ``completion="eigenvectors"`` at most the number of columns. A float is a share of the
         dependence, for which the fewest features are taken. ``"auto"`` takes the fewest whose
         3-fold score is within one standard error of the best, up to twice the intrinsic dimension.
     kernel : kernel, name, callable, transformer or "precomputed", default="linear"
@@ -44,18 +45,20 @@ class HBFE(SemiSupervisedExtractor):
     completion : {"variance", "eigenvectors"}, default="variance"
         What follows the directions of positive eigenvalue, of which two classes have one.
         ``"variance"``: directions of largest variance orthogonal to them.
-        ``"eigenvectors"``: the next eigenvectors, as published; with ``unbiased`` these have
-        negative eigenvalues, and for two classes of equal size the least variance of all. These
-        cost kernels without coordinates an eigenproblem of the size of the samples.
+        ``"eigenvectors"``: the next eigenvectors, as published. Where columns outnumber rows these
+        are first directions of eigenvalue zero, on which all training rows are equal; then, with
+        ``unbiased``, those of negative eigenvalues, for two classes of equal size the directions
+        of least variance. These cost kernels without coordinates an eigenproblem of the size of
+        the samples.
     beta : float, default=0.0
         Weight of the graph, from 0 to 1: (1-β)·HSIC - β·fᵀΔf, each divided by its trace, with Δ the
-        Laplacian. With 0 unlabelled rows are left out.
+        Laplacian. With 0 unlabelled rows are left out, with a warning.
     graph : {"neighbors", "radius", "gaussian"} or graph, default="neighbors"
         Who is whose neighbour in the kernel's feature space: a ``NeighborGraph``, ``RadiusGraph``
         or ``GaussianGraph``. Used with ``beta`` > 0.
     unlabeled : "auto" or None, default="auto"
-        NaN and None in y are unlabelled rows; so is -1 unless the only values are -1 and +1. None
-        makes -1 a class.
+        NaN and None in y are unlabelled rows; with ``beta`` > 0 so is -1 among classes other than
+        -1 and +1, never among numbers. None makes -1 a class there too.
     estimator : estimator, optional
         What predicts y from features for ``n_components="auto"``: by default the five nearest
         neighbours.
@@ -132,6 +135,9 @@ class HBFE(SemiSupervisedExtractor):
         if self.completion == "variance":
             return completed(basis, n_components)
         return basis if basis.size == n_components else None
+
+    def _leaves_the_span(self) -> bool:
+        return self.completion == "eigenvectors"
 
     def _carriers(self, side: Sample, target: Criterion) -> int:
         return int(target.form.factor.shape[1])

@@ -26,11 +26,46 @@ RANGE = 2.0
 DIMENSION_NEIGHBORS = (10, 20)
 
 
-class Fit(Protocol):
-    """Features of training rows and of other rows, with as many components as there may be."""
+#: Features of training rows and of other rows, of shapes (n_train, k) and (n_test, k).
+FoldFeatures = tuple[np.ndarray, np.ndarray]
 
-    def __call__(self, train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Of shapes (n_train, k) and (n_test, k)."""
+
+class Fit(Protocol):
+    """Features of training rows and of other rows, with at most so many components."""
+
+    def __call__(self, train: np.ndarray, test: np.ndarray, count: int) -> FoldFeatures:
+        """As many as there are, up to ``count``."""
+
+
+class Numbers(Protocol):
+    """Features with 1, 2, … components, from a fit to training rows."""
+
+    def __call__(self, train: np.ndarray, test: np.ndarray) -> Iterator[FoldFeatures]:
+        """For every number of components in turn."""
+
+
+def nested(fit: Fit, limit: int) -> Numbers:
+    """The first 1, 2, … features of one fit."""
+
+    def numbers(train: np.ndarray, test: np.ndarray) -> Iterator[FoldFeatures]:
+        features, held_out = fit(train, test, limit)
+        for count in range(1, features.shape[1] + 1):
+            yield features[:, :count], held_out[:, :count]
+
+    return numbers
+
+
+def anew(fit: Fit, limit: int) -> Numbers:
+    """A fit for every number, where fewer features are not the first of more."""
+
+    def numbers(train: np.ndarray, test: np.ndarray) -> Iterator[FoldFeatures]:
+        for count in range(1, limit + 1):
+            found = fit(train, test, count)
+            if found[0].shape[1] < count:
+                return
+            yield found
+
+    return numbers
 
 
 def enough(dependence: np.ndarray, share: float) -> int:
@@ -62,12 +97,12 @@ def most_components(points: Points) -> int | None:
     return None if dimension is None else max(2, int(np.ceil(RANGE * dimension)))
 
 
-def by_prediction(fit: Fit, target: Target, estimator: Any, scoring: Any) -> int:
+def by_prediction(numbers: Numbers, target: Target, estimator: Any, scoring: Any) -> int:
     """Fewest components within one standard error of the best score on held-out rows.
 
     Parameters
     ----------
-    fit : Fit
+    numbers : Numbers
     target : Target
         Labelled rows are scored; the others are always among the training rows.
     estimator : estimator or None
@@ -78,14 +113,12 @@ def by_prediction(fit: Fit, target: Target, estimator: Any, scoring: Any) -> int
     values = _answers(target, known)
     scores: list[list[float]] = []
     for train, test in _folds(target, values):
-        features, held_out = fit(np.concatenate([known[train], rest]), known[test])
-        features = features[: len(train)]
         model = _model(target, len(train)) if estimator is None else clone(estimator)
         scorer = check_scoring(model, scoring)
         reached = []
-        for count in range(1, features.shape[1] + 1):
-            fitted = clone(model).fit(features[:, :count], values[train])
-            reached.append(float(scorer(fitted, held_out[:, :count], values[test])))
+        for features, held_out in numbers(np.concatenate([known[train], rest]), known[test]):
+            fitted = clone(model).fit(features[: len(train)], values[train])
+            reached.append(float(scorer(fitted, held_out, values[test])))
         scores.append(reached)
     shortest = min(map(len, scores))
     return _within_one_error(np.array([row[:shortest] for row in scores]))

@@ -61,13 +61,13 @@ class HSCA(SemiSupervisedExtractor):
         ``unbiased``.
     beta : float, default=0.0
         Weight of the graph, from 0 to 1: (1-β)·HSIC - β·fᵀΔf, each divided by its trace, with Δ the
-        Laplacian. With 0 unlabelled rows are left out.
+        Laplacian. With 0 unlabelled rows are left out, with a warning.
     graph : {"neighbors", "radius", "gaussian"} or graph, default="neighbors"
         Who is whose neighbour in the kernel's feature space: a ``NeighborGraph``, ``RadiusGraph``
         or ``GaussianGraph``. Used with ``beta`` > 0.
     unlabeled : "auto" or None, default="auto"
-        NaN and None in y are unlabelled rows; so is -1 unless the only values are -1 and +1. None
-        makes -1 a class.
+        NaN and None in y are unlabelled rows; with ``beta`` > 0 so is -1 among classes other than
+        -1 and +1, never among numbers. None makes -1 a class there too.
     estimator : estimator, optional
         What predicts y from features for ``n_components="auto"``: by default the five nearest
         neighbours.

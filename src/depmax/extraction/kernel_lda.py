@@ -7,7 +7,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from depmax.extraction.groups import class_labels
+from depmax._inputs import Target
+from depmax.extraction.groups import class_labels, read_classes
 from depmax.extraction.points import points_of
 from depmax.extraction.semi_supervised import SemiSupervisedExtractor
 from depmax.extraction.sphering import (
@@ -65,13 +66,13 @@ class KernelLDA(SemiSupervisedExtractor):
         since any classes could be separated.
     beta : float, default=0.0
         Weight of the graph, from 0 to 1: the denominator is (1-β)·S_t + β·ΦᵀΔΦ, each divided by its
-        trace, with Δ the Laplacian. With 0 unlabelled rows are left out.
+        trace, with Δ the Laplacian. With 0 unlabelled rows are left out, with a warning.
     graph : {"neighbors", "radius", "gaussian"} or graph, default="neighbors"
         Who is whose neighbour in the kernel's feature space: a ``NeighborGraph``, ``RadiusGraph``
         or ``GaussianGraph``. Used with ``beta`` > 0.
     unlabeled : "auto" or None, default="auto"
-        NaN and None in y are unlabelled rows; so is -1 unless the only values are -1 and +1. None
-        makes -1 a class.
+        NaN and None in y are unlabelled rows; with ``beta`` > 0 so is -1 among classes other than
+        -1 and +1, never among numbers. None makes -1 a class there too.
     estimator : estimator, optional
         What predicts y from features for ``n_components="auto"``: by default the five nearest
         neighbours.
@@ -136,9 +137,12 @@ class KernelLDA(SemiSupervisedExtractor):
         return tags
 
     def _read_labels(self, y: Any) -> Labels:
-        labels = class_labels(y, self.unlabeled, "KernelLDA")
+        labels = class_labels(self._read_answers(y), "KernelLDA")
         self.n_unlabeled_ = labels.n_unlabeled
         return labels
+
+    def _read_answers(self, y: Any) -> Target:
+        return read_classes(y, minus_one=self._minus_one())
 
     def _prepare(self, side: Sample, labels: Labels | None) -> Discriminant:  # type: ignore[override]
         assert labels is not None

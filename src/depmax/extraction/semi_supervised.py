@@ -5,6 +5,8 @@ from __future__ import annotations
 from numbers import Real
 from typing import Any, Literal
 
+from depmax._inputs import Target, read_target
+from depmax._inputs.target import marks_unlabeled
 from depmax.extraction.base import DependenceExtractor
 from depmax.extraction.criterion import Criterion, hsic_criterion, smooth_criterion
 from depmax.pencils.graphs import as_graph
@@ -14,8 +16,8 @@ from depmax.samples import Labels, Sample, read_labels
 class SemiSupervisedExtractor(DependenceExtractor):
     """Base of HBFE and HSCA: unlabelled rows, and the criterion with a graph of all rows.
 
-    With ``beta`` = 0 unlabelled rows are left out; otherwise features that change much between
-    neighbours, labelled or not, are penalised.
+    With ``beta`` = 0 unlabelled rows are left out, with a warning; otherwise features that change
+    much between neighbours, labelled or not, are penalised.
     """
 
     unbiased: bool
@@ -24,9 +26,16 @@ class SemiSupervisedExtractor(DependenceExtractor):
     unlabeled: Literal["auto"] | None
 
     def _read_labels(self, y: Any) -> Labels | None:
-        labels = read_labels(y, self.target_kernel, self.unlabeled)
+        labels = read_labels(y, self.target_kernel, minus_one=self._minus_one())
         self.n_unlabeled_ = labels.n_unlabeled
         return labels
+
+    def _read_answers(self, y: Any) -> Target:
+        return read_target(y, semi=True, minus_one=self._minus_one())
+
+    def _minus_one(self) -> bool:
+        """Whether -1 among classes marks an unlabelled row."""
+        return marks_unlabeled(self.unlabeled, self.beta)
 
     def _uses_unlabeled(self) -> bool:
         return bool(self.beta > 0)
@@ -51,3 +60,4 @@ class SemiSupervisedExtractor(DependenceExtractor):
                 f"out) to 1 (labels are), got {beta!r}."
             )
         as_graph(self.graph)
+        self._minus_one()

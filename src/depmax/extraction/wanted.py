@@ -25,11 +25,12 @@ class Possible:
     carriers: Callable[[], int]  # how many may carry dependence
     predicted: Callable[[], int]  # how many predict as well as the best number
     limited: bool = True  # whether there are no more than rows and columns
+    beyond_rows: bool = False  # whether there may be more components than rows
 
     @property
     def most(self) -> int:
         """Largest possible number of components."""
-        return most_possible(self.side)
+        return most_possible(self.side, beyond_rows=self.beyond_rows)
 
 
 class Wanted(Protocol):
@@ -59,7 +60,9 @@ class Exactly:
     def count(self, possible: Possible) -> int:
         """The number, if the data have so many."""
         if possible.limited:
-            require_possible(possible.side, self.number, possible.owner)
+            require_possible(
+                possible.side, self.number, possible.owner, beyond_rows=possible.beyond_rows
+            )
         return self.number
 
     def kept(self, dependence: np.ndarray) -> int:
@@ -150,15 +153,17 @@ def read_wanted(value: Any, owner: str) -> Wanted:
     )
 
 
-def most_possible(side: Sample) -> int:
+def most_possible(side: Sample, *, beyond_rows: bool = False) -> int:
     """Largest number of components that rows with a kernel can have."""
     width = side.n_coordinates
-    return side.n_samples if width is None else min(width, side.n_samples)
+    if width is None:
+        return side.n_samples
+    return width if beyond_rows else min(width, side.n_samples)
 
 
-def require_possible(side: Sample, count: int, owner: str) -> None:
-    """Refuse more components than rows or columns."""
-    if count > side.n_samples:
+def require_possible(side: Sample, count: int, owner: str, *, beyond_rows: bool = False) -> None:
+    """Refuse more components than columns, or than rows unless these are no bound."""
+    if count > side.n_samples and not (beyond_rows and side.n_coordinates is not None):
         raise ValueError(
             f"n_components={count} of {owner} is more than the number of training rows, "
             f"n_samples = {side.n_samples}."

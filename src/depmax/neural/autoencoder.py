@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from depmax._inputs import read_target
 from depmax.neural.base import NeuralExtractor, _in_range
 from depmax.neural.devices import seeded
-from depmax.neural.networks import ACTIVATIONS, perceptron
+from depmax.neural.networks import ACTIVATIONS, Transposed, mirror, perceptron
 from depmax.neural.reconstruction import ReconstructionTask, Wanted
 from depmax.neural.solvers import as_solver
 from depmax.neural.tasks import Split
@@ -28,8 +28,9 @@ def _reconstructs(model: Autoencoder) -> bool:
 class Autoencoder(NeuralExtractor):
     """Features in the narrowest layer of a network that gives back its inputs.
 
-    Encoder and decoder mirror each other. With ``activation="linear"`` the features span the same
-    space as the principal components of the standardised inputs.
+    Encoder and decoder mirror each other. Without hidden layers the features are σ(Wx + b), with
+    the activation σ; with ``activation="linear"`` they span the same space as the principal
+    components of the standardised inputs.
 
     Parameters
     ----------
@@ -38,15 +39,23 @@ class Autoencoder(NeuralExtractor):
     hidden_layers : sequence of int, default=()
         Widths of the layers between inputs and features, and back: several make it stacked.
     activation : {"tanh", "relu", "gelu", "sigmoid", "linear"}, default="tanh"
-        After every layer except that of the features and the last.
-    pretraining : bool, default=True
+        After every layer except the last, which gives back the inputs.
+    code_activation : {"tanh", "relu", "gelu", "sigmoid", "linear"} or None, default=None
+        After the layer of the features, if another one than ``activation``: ``"linear"`` leaves
+        features between hidden layers unbounded. Refused without hidden layers, where
+        ``activation`` says it.
+    tied_weights : bool, default=False
+        Whether the weights of the decoder are those of the encoder transposed, with biases of its
+        own. Refused with ``supervised``.
+    pretraining : bool or "auto", default="auto"
         Whether the layers are first trained one after another, each to give back what it reads.
+        ``"auto"``: with hidden layers. True is refused without them, unless ``supervised``.
     noise : float, default=0.0
         Standard deviation of noise added to the standardised inputs, which are to be given back
         without it: a denoising autoencoder.
     supervised : bool, default=False
         Whether the network predicts y in place of the inputs: squared errors for numbers,
-        cross-entropy for classes. The features are the inputs of its last hidden activation.
+        cross-entropy for classes. The features are its last hidden layer.
     weight_decay : float, default=0.0
         Times the sum of squares of all weights, added to the loss.
     solver : {"auto", "full-batch", "mini-batch"} or object, default="auto"
@@ -92,7 +101,9 @@ class Autoencoder(NeuralExtractor):
         *,
         hidden_layers: tuple[int, ...] = (),
         activation: str = "tanh",
-        pretraining: bool = True,
+        code_activation: str | None = None,
+        tied_weights: bool = False,
+        pretraining: bool | Literal["auto"] = "auto",
         noise: float = 0.0,
         supervised: bool = False,
         weight_decay: float = 0.0,
@@ -105,6 +116,8 @@ class Autoencoder(NeuralExtractor):
         self.n_components = n_components
         self.hidden_layers = hidden_layers
         self.activation = activation
+        self.code_activation = code_activation
+        self.tied_weights = tied_weights
         self.pretraining = pretraining
         self.noise = noise
         self.supervised = supervised
@@ -172,13 +185,19 @@ class Autoencoder(NeuralExtractor):
 
     # --- parts of fit ---------------------------------------------------------------------------
     def _empty_modules(self, n_inputs: int) -> list[Any]:
-        return [perceptron(self._sizes(n_inputs), self.activation)]
+        return [perceptron(self._sizes(n_inputs), self.activation, self._of_code)]
 
-    def _empty_decoder(self, n_inputs: int, n_outputs: int) -> Any:
+    def _empty_decoder(self, encoder: Any, n_inputs: int, n_outputs: int) -> Any:
         if self.supervised:
-            head = [ACTIVATIONS[self.activation](), torch.nn.Linear(self._sizes(1)[-1], n_outputs)]
-            return torch.nn.Sequential(*head)
+            return torch.nn.Sequential(torch.nn.Linear(int(self.n_components), n_outputs))
+        if self.tied_weights:
+            return mirror(encoder, self.activation)
         return perceptron(self._sizes(n_inputs)[::-1], self.activation)
+
+    @property
+    def _of_code(self) -> str:
+        """Activation of the features."""
+        return self.activation if self.code_activation is None else self.code_activation
 
     def _sizes(self, n_inputs: int) -> list[int]:
         return [n_inputs, *(int(size) for size in self.hidden_layers), int(self.n_components)]
@@ -187,11 +206,11 @@ class Autoencoder(NeuralExtractor):
         solver = as_solver(self.solver, len(inputs), "Autoencoder")
         split = Split.of(len(inputs), float(self.validation_fraction), rng)
         (encoder,) = self._empty_modules(inputs.shape[1])
-        decoder = self._empty_decoder(inputs.shape[1], wanted.n_outputs)
+        decoder = self._empty_decoder(encoder, inputs.shape[1], wanted.n_outputs)
         network = torch.nn.Sequential(encoder, decoder)
         network.to(device=self.device_, dtype=solver.dtype)
         rows = torch.as_tensor(inputs, dtype=solver.dtype, device=self.device_)
-        if self.pretraining and len(self.hidden_layers) > 0:
+        if self._pretrains():
             self._pretrain(encoder, decoder, rows, split, solver, rng)
         values = torch.as_tensor(wanted.values, device=self.device_)
         if values.is_floating_point():
@@ -205,24 +224,29 @@ class Autoencoder(NeuralExtractor):
         size = int(self.n_components)
         self._keep([encoder], np.zeros(size), np.eye(size))
         codes = self._outputs(inputs)
-        offset = codes.mean(axis=0)
-        self._keep([encoder], offset, _principal_axes(codes - offset))
+        if self._of_code == "linear":  # any rotation of these does as well
+            offset = codes.mean(axis=0)
+            self._keep([encoder], offset, _principal_axes(codes - offset))
+        else:  # the units themselves, the one of largest variance first
+            order = np.argsort(-codes.var(axis=0), kind="stable")
+            self._keep([encoder], np.zeros(size), np.eye(size)[:, order])
+
+    def _pretrains(self) -> bool:
+        return len(self.hidden_layers) > 0 if self.pretraining == "auto" else bool(self.pretraining)
 
     def _pretrain(
         self, encoder: Any, decoder: Any, rows: Any, split: Split, solver: Any, rng: Any
     ) -> None:
         """Train every layer of the encoder, with its mirror, to give back what it reads."""
         layers = [part for part in encoder if isinstance(part, torch.nn.Linear)]
-        mirrors = [part for part in decoder if isinstance(part, torch.nn.Linear)][::-1]
-        bend = ACTIVATIONS[self.activation]()
-        for number, layer in enumerate(layers):
-            last = number == len(layers) - 1
-            mirror = torch.nn.Linear(layer.out_features, layer.in_features)
-            if not self.supervised:
-                mirror = mirrors[number]
-            mirror.to(device=self.device_, dtype=rows.dtype)
-            step = torch.nn.Sequential(layer, torch.nn.Identity() if last else bend)
-            network = torch.nn.Sequential(step, mirror)
+        backs = [part for part in decoder if isinstance(part, torch.nn.Linear | Transposed)][::-1]
+        if self.supervised:
+            backs = [torch.nn.Linear(layer.out_features, layer.in_features) for layer in layers]
+        bends = [self.activation] * (len(layers) - 1) + [self._of_code]
+        for layer, back, bend in zip(layers, backs, bends, strict=True):
+            back.to(device=self.device_, dtype=rows.dtype)
+            step = torch.nn.Sequential(layer, ACTIVATIONS[bend]())
+            network = torch.nn.Sequential(step, back)
             loss_of = torch.nn.functional.mse_loss
             self._run(self._task(network, rows, rows, loss_of, split), solver, rng)
             with torch.no_grad():
@@ -243,7 +267,38 @@ class Autoencoder(NeuralExtractor):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         _in_range("Autoencoder", "noise", self.noise, 0.0, np.inf)
+        if self.code_activation not in (None, *ACTIVATIONS):
+            raise ValueError(
+                f"code_activation of Autoencoder must be None or one of {sorted(ACTIVATIONS)}, got "
+                f"{self.code_activation!r}."
+            )
+        self._refuse_without_effect()
         as_solver(self.solver, 0, "Autoencoder")
+
+    def _refuse_without_effect(self) -> None:
+        """Refuse options that would change nothing beside the others."""
+        shallow = len(self.hidden_layers) == 0
+        if self.pretraining not in (True, False, "auto"):
+            raise ValueError(
+                "pretraining of Autoencoder must be True, False or 'auto', got "
+                f"{self.pretraining!r}."
+            )
+        if shallow and self.code_activation not in (None, self.activation):
+            raise ValueError(
+                f"activation={self.activation!r} of Autoencoder has no effect without "
+                "hidden_layers, since that of the features is code_activation="
+                f"{self.code_activation!r}: pass activation={self.code_activation!r} alone."
+            )
+        if self.tied_weights and self.supervised:
+            raise ValueError(
+                "tied_weights=True of Autoencoder has no effect with supervised=True, where no "
+                "decoder mirrors the encoder: leave one of them out."
+            )
+        if shallow and self.pretraining is True and not self.supervised:
+            raise ValueError(
+                "pretraining=True of Autoencoder has no effect without hidden_layers: the only "
+                "layer is trained as a whole. Leave it out, or give hidden_layers."
+            )
 
 
 def _principal_axes(codes: np.ndarray) -> np.ndarray:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import Any
 
 import numpy as np
 import torch
 from sklearn.utils import check_random_state
 
+from depmax._inputs.target import marks_unlabeled, warn_of_unlabeled
 from depmax.dependence._terms import require_samples
 from depmax.neural.base import NeuralExtractor, _in_range
 from depmax.neural.devices import seeded
@@ -45,14 +47,16 @@ class DependenceNetwork(NeuralExtractor):
         ----------
         X : array-like or frame of shape (n_samples, n_features)
         y : target of any type
-            With ``beta`` rows may be unlabelled: NaN or None, or -1.
+            Rows may be unlabelled: NaN or None, with ``beta`` > 0 also -1 among classes. With
+            ``beta`` = 0 they are left out, with a warning.
 
         Returns
         -------
         self
         """
         self._check_parameters()
-        target = read_labelled(y, self.target_kernel, self.unlabeled, semi=self.beta > 0)
+        minus_one = marks_unlabeled(self.unlabeled, self.beta)
+        target = read_labelled(y, self.target_kernel, minus_one=minus_one)
         inputs = self._read(X)
         if len(inputs) != target.n_samples:
             raise ValueError(
@@ -61,6 +65,8 @@ class DependenceNetwork(NeuralExtractor):
             )
         require_samples(len(target.rows), self.unbiased)
         self.target_kernel_, self.n_unlabeled_ = target.kernel, target.n_unlabeled
+        if self.beta == 0:
+            warn_of_unlabeled(self.n_unlabeled_, len(inputs), type(self).__name__, 2)
         smoothness = None
         if self.beta > 0:
             smoothness = Smoothness.of(inputs, as_graph(self.graph))
@@ -157,3 +163,25 @@ class DependenceNetwork(NeuralExtractor):
         _in_range(name, "beta", self.beta, 0.0, 1.0)
         as_graph(self.graph)
         as_solver(self.solver, 0, name)
+        self._refuse_without_effect(name)
+
+    def _refuse_without_effect(self, name: str) -> None:
+        """Refuse options that would change nothing beside the others."""
+        defaults = signature(type(self)).parameters
+        if self.module is not None:
+            for option in ("hidden_layers", "activation"):
+                if getattr(self, option) != defaults[option].default:
+                    raise ValueError(
+                        f"{option}={getattr(self, option)!r} of {name} has no effect with module=, "
+                        "which is the whole network: leave one of them out."
+                    )
+        elif len(self.hidden_layers) == 0 and self.activation != "linear":
+            raise ValueError(
+                f"activation={self.activation!r} of {name} has no effect without hidden_layers: "
+                "pass activation='linear', or give hidden_layers."
+            )
+        if self.beta == 0 and self.graph != defaults["graph"].default:
+            raise ValueError(
+                f"graph={self.graph!r} of {name} has no effect with beta=0: give beta > 0, or "
+                "leave it out."
+            )

@@ -13,7 +13,7 @@ from depmax.neural.inputs import Encoding
 
 #: Parameters that are objects: not part of a file.
 _OBJECTS = ("module", "solver", "random_state", "target_kernel", "graph")
-_VERSION = 1
+_VERSION = 2
 
 
 def write_file(model: Any, path: str | Path) -> None:
@@ -58,6 +58,11 @@ def read_file(cls: Any, path: str | Path, module: Any) -> Any:
             raise ValueError(f"{path} was not written by save of a neural extractor.")
         about = json.loads(str(arrays["about"]))
         contents = {name: arrays[name] for name in arrays.files if name != "about"}
+    if about["version"] != _VERSION:
+        raise ValueError(
+            f"{path} has format {about['version']}, this version of depmax reads {_VERSION}: fit "
+            "the extractor again."
+        )
     if about["class"] != cls.__name__:
         raise ValueError(f"{path} holds a {about['class']}: use {about['class']}.load.")
     if about["own_module"] and module is None:
@@ -78,7 +83,7 @@ def read_file(cls: Any, path: str | Path, module: Any) -> Any:
     modules = model._empty_modules(len(contents["mean"]))
     networks: dict[Any, Any] = dict(enumerate(modules))
     if "n_outputs" in about:
-        model.decoder_ = model._empty_decoder(len(contents["mean"]), about["n_outputs"])
+        model.decoder_ = model._empty_decoder(modules[0], len(contents["mean"]), about["n_outputs"])
         networks["decoder"] = model.decoder_.eval()
     for number, network in networks.items():
         _fill(network, contents, f"weights/{number}/")

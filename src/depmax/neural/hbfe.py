@@ -29,6 +29,7 @@ class NeuroHBFE(DependenceNetwork):
     hidden_layers : sequence of int, default=(32,)
         Widths of the hidden layers of a multilayer perceptron.
     activation : {"tanh", "relu", "gelu", "sigmoid", "linear"}, default="tanh"
+        After every hidden layer; without any it must be ``"linear"``.
     module : torch.nn.Module or None, default=None
         A network of your own in place of the perceptron, with ``n_components`` outputs per row.
         ``fit`` trains a copy.
@@ -39,13 +40,14 @@ class NeuroHBFE(DependenceNetwork):
     unbiased : bool, default=True
         HSIC₁ or HSIC₀. In minibatches only HSIC₁ estimates the dependence of all rows.
     beta : float, default=0.0
-        Weight of smoothness over neighbouring rows, in [0, 1); above 0 rows may be unlabelled.
+        Weight of smoothness over neighbouring rows, in [0, 1), labelled or not. With 0 unlabelled
+        rows are left out, with a warning.
     graph : {"neighbors", "radius", "gaussian"} or graph, default="neighbors"
         Who is whose neighbour among the standardised rows: a ``NeighborGraph``, ``RadiusGraph`` or
         ``GaussianGraph``, as in ``HBFE``. Used with ``beta`` > 0.
     unlabeled : {"auto", None}, default="auto"
-        With ``beta``: whether -1 marks an unlabelled row, unless the only values are -1 and 1, or
-        is a class.
+        NaN and None in y are unlabelled rows; with ``beta`` > 0 so is -1 among classes other than
+        -1 and +1, never among numbers. None makes -1 a class there too.
     weight_decay : float, default=1e-4
         Times the sum of squares of all weights, added to the loss.
     solver : {"auto", "full-batch", "mini-batch"} or object, default="auto"

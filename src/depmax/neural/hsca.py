@@ -30,6 +30,7 @@ class NeuroHSCA(DependenceNetwork):
     hidden_layers : sequence of int, default=(32,)
         Widths of the hidden layers of each multilayer perceptron.
     activation : {"tanh", "relu", "gelu", "sigmoid", "linear"}, default="tanh"
+        After every hidden layer; without any it must be ``"linear"``.
     module : torch.nn.Module or None, default=None
         A network of your own with one output per row. ``fit`` trains one copy per feature; copies
         after the first begin with new weights (``reset_parameters`` of their layers).

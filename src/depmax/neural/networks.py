@@ -19,12 +19,38 @@ ACTIVATIONS = {
 }
 
 
-def perceptron(sizes: Sequence[int], activation: str) -> Any:
-    """Linear layers of the given widths with activations between them."""
-    layers: list[Any] = []
-    for inputs, outputs in pairwise(sizes):
-        layers += [torch.nn.Linear(inputs, outputs), ACTIVATIONS[activation]()]
-    return torch.nn.Sequential(*layers[:-1])
+def perceptron(sizes: Sequence[int], activation: str, last: str = "linear") -> Any:
+    """Linear layers of the given widths with activations between them, and one at the end."""
+    return _with_activations(
+        [torch.nn.Linear(inputs, outputs) for inputs, outputs in pairwise(sizes)], activation, last
+    )
+
+
+class Transposed(torch.nn.Module):
+    """A layer back from the outputs of another to its inputs: its weights transposed, own bias."""
+
+    def __init__(self, layer: Any) -> None:
+        super().__init__()
+        self.bias = torch.nn.Parameter(torch.zeros(layer.in_features))
+        self._layer = (layer,)  # in a tuple: its weights are parameters of the encoder only
+
+    def forward(self, codes: Any) -> Any:
+        """Wᵀ applied to each row, plus the bias."""
+        return torch.nn.functional.linear(codes, self._layer[0].weight.T, self.bias)
+
+
+def mirror(encoder: Any, activation: str) -> Any:
+    """The decoder whose weights are those of the encoder, transposed."""
+    layers = [part for part in encoder if isinstance(part, torch.nn.Linear)]
+    return _with_activations([Transposed(layer) for layer in reversed(layers)], activation)
+
+
+def _with_activations(layers: Sequence[Any], activation: str, last: str = "linear") -> Any:
+    parts: list[Any] = []
+    for layer in layers:
+        parts += [layer, ACTIVATIONS[activation]()]
+    parts[-1:] = [] if last == "linear" else [ACTIVATIONS[last]()]
+    return torch.nn.Sequential(*parts)
 
 
 def fresh_copy(module: Any, number: int) -> Any:

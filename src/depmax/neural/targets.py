@@ -35,12 +35,11 @@ class LabelledTarget:
 def read_labelled(
     y: Any,
     target_kernel: KernelLike | Literal["auto"],
-    unlabeled: Literal["auto"] | None,
     *,
-    semi: bool,
+    minus_one: bool,
 ) -> LabelledTarget:
-    """Target from y, where rows may be unlabelled if ``semi``."""
-    target = read_target(y, unlabeled=unlabeled, semi=semi)
+    """Target of the rows that are not NaN or None, nor -1 among classes if ``minus_one``."""
+    target = read_target(y, semi=True, minus_one=minus_one)
     rows = np.flatnonzero(target.labelled)
     if len(rows) == 0:
         raise ValueError("y labels no row: at least four labelled rows are needed.")

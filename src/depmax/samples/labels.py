@@ -32,15 +32,13 @@ class Labels:
         return self.n_rows - self.side.n_samples
 
 
-def read_labels(
-    y: Any, target_kernel: KernelLike | Literal["auto"], unlabeled: Literal["auto"] | None
-) -> Labels:
-    """Target in which NaN, None, and -1 where it cannot be a class, mark unlabelled rows."""
+def read_labels(y: Any, target_kernel: KernelLike | Literal["auto"], *, minus_one: bool) -> Labels:
+    """Target in which NaN and None mark unlabelled rows, and -1 among classes if ``minus_one``."""
     if is_precomputed(target_kernel):
         return Labels(read_target_sample(y, target_kernel))
     if not isinstance(target_kernel, str) and reads_objects(as_kernel(target_kernel)):
-        return _read_objects(y, as_kernel(target_kernel), unlabeled)
-    target = read_target(y, unlabeled=unlabeled, semi=True)
+        return _read_objects(y, as_kernel(target_kernel), minus_one=minus_one)
+    target = read_target(y, semi=True, minus_one=minus_one)
     if target.n_unlabeled == 0:
         return Labels(target_sample(target, target_kernel))
     _require_some(target.labelled)
@@ -54,13 +52,13 @@ def read_labels(
     return Labels(target_sample(known, target_kernel), target.labelled)
 
 
-def _read_objects(y: Any, recipe: Any, unlabeled: Literal["auto"] | None) -> Labels:
+def _read_objects(y: Any, recipe: Any, *, minus_one: bool) -> Labels:
     """Targets that are strings, row numbers or other objects."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None.")
     rows = read_objects(y, "y")
     missing = np.array([is_missing(row) for row in rows], dtype=bool)
-    if unlabeled == "auto" and rows.dtype.kind in "iuf":
+    if minus_one and rows.dtype.kind in "iuf" and not np.isin(rows[~missing], (-1, 1)).all():
         missing |= rows == -1
     if not missing.any():
         return Labels(Sample(recipe, rows).resolved())
