@@ -11,7 +11,8 @@ import json
 import os
 import platform
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -67,7 +68,8 @@ def save(
     ----------
     model : estimator
         With parameters and attributes that skops can store: those of depmax and scikit-learn,
-        arrays, plain values, and classes and functions of yours that can be imported.
+        arrays, plain values, and classes and functions of yours that can be imported. Columns of a
+        ColumnTransformer that a pandas Index or Series names are saved as a list.
     path : path of the file, by habit ending in ``.skops``
     notes : mapping, optional
         Anything that JSON can hold, to be read again by :func:`inspect`.
@@ -83,8 +85,9 @@ def save(
     array([False, False,  True, False])
     """
     skops = _skops()
+    prepared = _without_pandas(model)
     try:
-        content = skops.dumps(model, compression=ZIP_DEFLATED)
+        content = skops.dumps(prepared, compression=ZIP_DEFLATED)
         types = skops.get_untrusted_types(data=content)
     except Exception as error:  # skops raises many kinds
         raise TypeError(f"{_name(model)} cannot be saved: {error}") from error
@@ -201,6 +204,50 @@ def inspect(path: str | os.PathLike[str]) -> ModelFile:
         ) from error
 
 
+def _without_pandas(model: Any) -> Any:
+    """The model, with columns that pandas names for a ColumnTransformer as lists.
+
+    skops stores no object of pandas. Where another part holds one, it is refused by its place: a
+    list might not do what that part expects.
+    """
+    found = list(_pandas_parts(model, type(model).__name__, set(), named_columns=False))
+    for part, place, named_columns in found:
+        if not named_columns:
+            raise TypeError(
+                f"{_name(model)} cannot be saved: {place} is a pandas {_name(part)}, which a model "
+                "file cannot hold. Keep a list or an array there, such as list(X.columns)."
+            )
+    lists = {id(part): part.tolist() for part, _, _ in found}
+    # a copy takes what its memo has for an object instead of copying it
+    return deepcopy(model, dict(lists)) if lists else model
+
+
+def _pandas_parts(
+    part: Any, place: str, seen: set[int], *, named_columns: bool
+) -> Iterator[tuple[Any, str, bool]]:
+    """Objects of pandas within a model: each with its place, and whether it names columns."""
+    from sklearn.compose import ColumnTransformer
+
+    if type(part).__module__.partition(".")[0] == "pandas" and hasattr(part, "to_numpy"):
+        yield part, place, named_columns and hasattr(part, "tolist")
+        return
+    if id(part) in seen or isinstance(part, type | np.ndarray):
+        return
+    seen.add(id(part))
+    inner: Iterable[tuple[str, Any]]
+    if isinstance(part, Mapping):
+        inner = ((f"{place}[{key!r}]", value) for key, value in part.items())
+    elif isinstance(part, list | tuple):
+        inner = ((f"{place}[{number}]", value) for number, value in enumerate(part))
+    elif isinstance(getattr(part, "__dict__", None), dict):
+        named_columns = isinstance(part, ColumnTransformer)
+        inner = ((f"{place}.{name}", value) for name, value in vars(part).items())
+    else:
+        return
+    for where, value in inner:
+        yield from _pandas_parts(value, where, seen, named_columns=named_columns)
+
+
 def _check_versions(file: ModelFile, any_version: bool) -> None:
     written, here = file.versions.get("depmax"), __version__
     if written is None:
@@ -241,8 +288,18 @@ def _versions() -> dict[str, str]:
 
 
 def _is_own(name: str) -> bool:
-    """Whether a name is that of a class which one of our rooms defines; no function ever is."""
+    """Whether a name is that of a class which one of our rooms defines; no function ever is.
+
+    The same holds for numpy's types of values, and for scikit-learn's choice of columns by type.
+    """
+    from sklearn.compose import make_column_selector
+
     module, _, attribute = name.rpartition(".")
+    if name == _qualified(make_column_selector):
+        return True
+    if module == "numpy":
+        value = getattr(np, attribute, None)
+        return isinstance(value, type) and issubclass(value, np.generic | np.dtype)
     rooms = (module == room or module.startswith(f"{room}.") for room in _TRUSTED_ROOMS)
     if not any(rooms):
         return False

@@ -160,8 +160,8 @@ def test_every_selector_selects(run: Run, name: str) -> None:
 @pytest.mark.parametrize("name", sorted(methods("extractor")))
 def test_every_extractor_is_fitted_and_used(run: Run, tmp_path: Path, name: str) -> None:
     assert run("datasets", "wine", "-o", "wine.parquet").exit_code == 0
-    arguments = ("-t", "target", "--method", name, "-n", 2, "--seed", 0)
-    fitted = run("fit", "wine.parquet", *arguments)
+    size = () if methods()[name].size is None else ("-n", 2)
+    fitted = run("fit", "wine.parquet", "-t", "target", "--method", name, *size, "--seed", 0)
     assert fitted.exit_code == 0, fitted.output
     result = run("transform", "model.skops", "wine.parquet", "-o", "out.parquet")
     assert result.exit_code == 0, result.output
@@ -266,6 +266,8 @@ def test_methods(run: Run) -> None:
     assert rows["NystroemMap"]["role"] == "extractor"
     assert "kernel" in rows["BAHSIC"]["parameters"]
     assert "FeatureMap" not in rows
+    assert rows["LDA"]["role"] == "extractor"
+    assert rows["correlation filter"]["role"] == "selector"
 
 
 def test_datasets(run: Run, tmp_path: Path) -> None:

@@ -95,7 +95,10 @@ def test_the_next_command_can_be_typed(run: Run, tmp_path: Path) -> None:
         "compare", "bundled:wine", "-m", "FOHSIC", "--dimensions", "2", "--folds", 2, "--n-jobs", 1
     )
     (line,) = [line for line in result.stderr.splitlines() if line.startswith("Next: ")]
-    assert line == "Next: depmax fit bundled:wine --target target --method FOHSIC -n 2"
+    assert line == (
+        "Next: depmax fit bundled:wine --target target --method FOHSIC -n 2 "
+        "--set block_size=1000 --set pvalues=False"
+    )
     assert run(*line.split()[2:]).exit_code == 0
     assert (tmp_path / "model.skops").exists()
 
@@ -127,7 +130,7 @@ def test_interrupted_it_reports_what_is_finished(
     monkeypatch.setattr(depmax.evaluation, "compare", interrupted)
     result = run("compare", "bundled:wine", *SMALL)
     assert result.exit_code == 130
-    assert "note: Interrupted: 2 of 2 splits were begun." in result.stderr
+    assert "note: Interrupted after 2 of 2 splits." in result.stderr
     assert (tmp_path / "report.html").exists()
 
 

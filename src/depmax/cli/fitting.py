@@ -6,30 +6,34 @@ from typing import Any
 
 from sklearn.pipeline import Pipeline
 
-from depmax.cli.methods import role_of
+from depmax.cli.methods import Known
 from depmax.cli.table import Table
 from depmax.evaluation import FillGaps, PrepareColumns
 
 
-def fit_model(table: Table, method: Any, *, scale: bool, impute: str | None) -> Pipeline:
+def fit_model(
+    table: Table, method: Known, estimator: Any, *, scale: bool, impute: str | None
+) -> Pipeline:
     """Fit a method; the pipeline takes a frame with the table's columns and gives one of features.
 
-    A selector searches on standardised columns and keeps them as they are: its columns come out
-    in their own units.
+    The columns are prepared as in a comparison: what won there is what is fitted here. A selector
+    searches on standardised columns and keeps them as they are: its columns come out in their own
+    units.
     """
     steps: list[tuple[str, Any]] = []
     X = table.X
     if impute is not None:
         steps.append(("fill", FillGaps(impute)))
         X = steps[-1][1].fit_transform(X)
-    if scale:
-        prepare = PrepareColumns()
+    encode = not method.takes_categories and "category" in table.types.values()
+    if scale or encode:
+        prepare = PrepareColumns(encode=encode, scale=scale)
         X = prepare.fit_transform(X)
-        if role_of(type(method)) != "selector":
+        if method.role != "selector":
             steps.append(("prepare", prepare))
-    method.fit(X, table.y)
-    method.set_output(transform="polars")
-    return Pipeline([*steps, ("method", method)])
+    estimator.fit(X, table.y)
+    estimator.set_output(transform="polars")
+    return Pipeline([*steps, ("method", estimator)])
 
 
 def model_notes(table: Table, method: str, data: str) -> dict[str, Any]:

@@ -4,29 +4,74 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from inspect import isclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from inspect import getdoc, isclass
+from typing import Any, Literal, cast
+
+from sklearn.base import clone
 
 from depmax.cli.errors import UserError, nearest
+from depmax.evaluation.comparison.catalogue import catalogue
+from depmax.evaluation.comparison.methods import Sized
+from depmax.evaluation.comparison.user_methods import plain_name
 
 Role = Literal["selector", "extractor"]
 _SIZES: dict[Role, str] = {"selector": "n_features_to_select", "extractor": "n_components"}
 
 
-def methods(role: Role | None = None) -> dict[str, type]:
-    """Every estimator of depmax, or those of a role, by name in small letters."""
+@dataclass(frozen=True)
+class Known:
+    """A method that ``--method`` takes."""
+
+    name: str
+    role: Role
+    estimator: Any  # unfitted, with the settings that --set starts from
+    size: str | None  # parameter that -n sets; None where there is no choice
+    description: str
+    takes_shares: bool  # whether -n may be a share or "auto"
+
+    @property
+    def takes_categories(self) -> bool:
+        """Whether categories reach it as they are; other methods are given indicators."""
+        return self.role == "selector"
+
+
+def methods(role: Role | None = None) -> dict[str, Known]:
+    """Every method by its plain name: the estimators of depmax, then those of the leaderboard.
+
+    A name that both have is the estimator's own, with its own defaults.
+    """
+    found = _estimators()
+    for method in catalogue():
+        made = cast(Sized, method.make)
+        known = Known(
+            method.name,
+            "selector" if method.selects else "extractor",
+            made.estimator,
+            made.parameter,
+            method.description,
+            takes_shares=method.selects,
+        )
+        found.setdefault(plain_name(method.name), known)
+    return {name: known for name, known in sorted(found.items()) if role in (None, known.role)}
+
+
+def _estimators() -> dict[str, Known]:
     import depmax
     from depmax import maps
 
-    rooms = [(depmax, depmax.__all__), (maps, maps.__all__)]
     found = {}
-    for room, names in rooms:
+    for room, names in ((depmax, depmax.__all__), (maps, maps.__all__)):
         for name in names:
-            value = getattr(room, name)
-            known = role_of(value) if isclass(value) else None
-            if known and role in (None, known) and not name.startswith("_"):
-                found[name.lower()] = value
-    return {name: kind for name, kind in sorted(found.items()) if name != "featuremap"}
+            kind = getattr(room, name)
+            role = role_of(kind) if isclass(kind) else None
+            if role is not None and not name.startswith("_"):
+                line = (getdoc(kind) or "").splitlines()[0]
+                found[plain_name(name)] = Known(
+                    kind.__name__, role, kind(), _SIZES[role], line, takes_shares=True
+                )
+    found.pop("featuremap", None)
+    return found
 
 
 def role_of(kind: type) -> Role | None:
@@ -40,38 +85,29 @@ def role_of(kind: type) -> Role | None:
     return next((role for role, size in _SIZES.items() if size in parameters), None)
 
 
-def find_method(name: str, role: Role | None = None) -> type:
-    """The class of a method by its name, whatever its letters' case."""
+def find_method(name: str, role: Role | None = None) -> Known:
+    """A method by its name, whatever its case, spaces and hyphens."""
     known = methods(role)
-    if fold(name) in known:
-        return known[fold(name)]
-    raise UserError(
-        f"--method: no {role or 'method'} is named {name!r}."
-        f"{nearest(name, [kind.__name__ for kind in known.values()])}"
-    )
-
-
-def fold(name: str) -> str:
-    """A name without case, spaces and hyphens.
-
-    Examples
-    --------
-    >>> fold("HSIC-Lasso")
-    'hsiclasso'
-    """
-    return "".join(letter for letter in name.lower() if letter.isalnum())
+    if plain_name(name) in known:
+        return known[plain_name(name)]
+    other = methods().get(plain_name(name))
+    if other is not None:
+        raise UserError(
+            f"--method: {other.name} makes new features and selects no columns: use depmax fit."
+        )
+    hint = nearest(name, [method.name for method in known.values()])
+    raise UserError(f"--method: no {role or 'method'} is named {name!r}.{hint}")
 
 
 def build(
-    kind: type, size: Any, settings: Sequence[str], *, seed: int | None, n_jobs: int | None
+    method: Known, size: Any, settings: Sequence[str], *, seed: int | None, n_jobs: int | None
 ) -> Any:
     """An unfitted estimator with its size and settings of the form NAME=VALUE."""
-    role = role_of(kind)
-    assert role is not None
-    model = kind() if size is None else kind(size)
+    model = clone(method.estimator)
     parameters = model.get_params()
-    common = {"random_state": seed, "n_jobs": n_jobs}
-    given = {k: v for k, v in common.items() if k in parameters and v is not None}
+    given = _common(parameters, seed, n_jobs)
+    if size is not None:
+        given[_size_parameter(method, size)] = size
     for setting in settings:
         name, _, text = setting.partition("=")
         name = name.strip()
@@ -80,10 +116,44 @@ def build(
         owner = name.split("__")[0]
         if owner not in parameters:
             raise UserError(
-                f"--set: {kind.__name__} has no parameter {name!r}.{nearest(name, parameters)}"
+                f"--set: {method.name} has no parameter {name!r}.{nearest(name, parameters)}"
             )
         given[name] = _value(text)
     return _set(model, given)
+
+
+def settings_of(method: Known, estimator: Any) -> list[str]:
+    """Settings that turn the method's own defaults into an estimator, its size left out.
+
+    The other way round than :func:`build`: what to type after --set.
+    """
+    defaults = method.estimator.get_params()
+    return [
+        f"{name}={value}"
+        for name, value in estimator.get_params().items()
+        if name not in (method.size, "random_state", "n_jobs")
+        and _differ(value, defaults.get(name))
+    ]
+
+
+def _differ(value: Any, default: Any) -> bool:
+    if hasattr(value, "get_params"):  # its parameters are compared one by one
+        return type(value) is not type(default)
+    return bool(value != default)
+
+
+def _common(parameters: dict[str, Any], seed: int | None, n_jobs: int | None) -> dict[str, Any]:
+    """Seed and jobs, where the estimator has a parameter for them."""
+    common = {"random_state": seed, "n_jobs": n_jobs}
+    return {k: v for k, v in common.items() if k in parameters and v is not None}
+
+
+def _size_parameter(method: Known, size: Any) -> str:
+    if method.size is None:
+        raise UserError(f"-n: {method.name} has no number of features to choose; omit -n.")
+    if not method.takes_shares and not isinstance(size, int):
+        raise UserError(f"-n must be a whole number for {method.name}, got {size}.")
+    return method.size
 
 
 def parse_size(text: str | None) -> Any:

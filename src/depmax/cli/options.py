@@ -40,7 +40,7 @@ def _method_names(role: str | None) -> Callable[[], list[str]]:
     def names() -> list[str]:
         from depmax.cli.methods import methods
 
-        return [kind.__name__ for kind in methods(role).values()]  # type: ignore[arg-type]
+        return [method.name for method in methods(role).values()]  # type: ignore[arg-type]
 
     return names
 

@@ -1,7 +1,7 @@
 """Protocols that judge methods: comparisons, stability, measures of multi-label predictions."""
 
 from depmax.evaluation.comparison import Comparison, compare
-from depmax.evaluation.comparison.methods import Method, by_ranking, leading
+from depmax.evaluation.comparison.methods import Method, Sized, by_ranking, leading
 from depmax.evaluation.comparison.preparing import NumericTarget, PrepareColumns
 from depmax.evaluation.comparison.problem import Problem
 from depmax.evaluation.comparison.progress import Progress
@@ -23,6 +23,7 @@ __all__ = [
     "PrepareColumns",
     "Problem",
     "Progress",
+    "Sized",
     "Stability",
     "average_precision",
     "by_ranking",

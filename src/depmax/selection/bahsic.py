@@ -79,7 +79,9 @@ class BAHSIC(HSICSelector):
     path_ : tuple of (n_columns, hsic)
         Dependence of the columns left before each round.
     stand_ins_ : ndarray of shape (n_features,)
-        For every dropped column the kept one most correlated with it, -1 for none.
+        For every dropped column the kept one that can replace it, -1 if none can: the one that
+        shares most of its variation (by rank correlation; by levels for categories), named only
+        if that is at least a quarter and significant.
 
     References
     ----------

@@ -71,7 +71,7 @@ class DependenceSelector(SelectorMixin, BaseEstimator):
         self.support_ = self.ranking_ <= count
         self.path_ = ranking.path
         self.n_features_ = count
-        self.stand_ins_ = stand_ins(rows, self.support_, self.n_jobs)
+        self.stand_ins_ = stand_ins(rows, self.support_, self.n_jobs, categories)
         return self
 
     def _compared_by(self) -> Kernel | None:
@@ -170,6 +170,9 @@ class DependenceSelector(SelectorMixin, BaseEstimator):
 
     def to_frame(self, library: str | None = None) -> Any:
         """Data frame of all columns, best first: rank, score, kept, stand-in, adjusted p-value.
+
+        The stand-in of a dropped column is a kept one that shares at least a quarter of its
+        variation, significantly; the cell is empty (None) where no kept column does.
 
         The p-value (where the selector has them) is that of the screening of each column alone,
         adjusted over all columns: it says nothing about the selected set as a whole.

@@ -96,7 +96,9 @@ class DependenceFilter(DependenceSelector):
         For scores with p-values, adjusted over all columns (Benjamini-Hochberg).
     support_ : ndarray of bool
     stand_ins_ : ndarray of int
-        For each dropped column the kept one that replaces it best, or -1.
+        For each dropped column the kept one that can replace it, -1 if none can: the one that
+        shares most of its variation (by rank correlation; by levels for categories), named only
+        if that is at least a quarter and significant.
     n_features_ : int
         Number of columns kept.
 

@@ -1,5 +1,6 @@
 """compare: nested cross-validation by the definition, targets, tables, failures, interruption."""
 
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -20,8 +21,8 @@ from sklearn.preprocessing import StandardScaler
 
 from depmax import BAHSIC, compare
 from depmax.datasets import load
-from depmax.evaluation import Comparison, FillGaps, Method, PrepareColumns, by_ranking
-from depmax.evaluation.comparison.catalogue import default_methods
+from depmax.evaluation import Comparison, FillGaps, Method, PrepareColumns, Sized, by_ranking
+from depmax.evaluation.comparison.catalogue import catalogue, default_methods
 from depmax.evaluation.comparison.problem import Problem
 from depmax.evaluation.comparison.trial import choose_dimension
 from depmax.evaluation.comparison.user_methods import find_method
@@ -170,6 +171,51 @@ class TestResults:
         model = quick.best_estimator_
         assert model.score(X, y) > 0.8
         assert set(np.flatnonzero(model["features"].get_support())) <= {1, 4}
+
+    def test_the_best_method_without_its_predictor(self, data, quick):
+        X, _ = data
+        features = quick.best_transformer_.transform(X)
+        support = quick.best_estimator_["features"].get_support()
+        np.testing.assert_allclose(features, ((X - X.mean(0)) / X.std(0))[:, support])
+        assert quick.transformer("PCA").transform(X).shape[1] <= 2
+        with pytest.raises(ValueError, match="no method 'LDA'"):
+            quick.transformer("LDA")
+
+    def test_a_predictor_makes_no_features(self, data):
+        found = compare(*data, [GaussianNB()], cv=2, random_state=0)
+        for ask in (lambda: found.transformer("GaussianNB"), lambda: found.best_transformer_):
+            with pytest.raises(ValueError, match="makes no features: use estimator"):
+                ask()
+
+    def test_pickled_it_is_the_same(self, data):
+        """With methods of every kind, before and after anything is asked of it."""
+        X, y = pd.DataFrame(data[0], columns=list("abcdef")), data[1]
+        methods = {
+            "ours": "BAHSIC",
+            "kernel": "KernelLDA",
+            "estimator": SelectKBest(),
+            "pipeline": make_pipeline(StandardScaler(), PCA()),
+            "predictor": LogisticRegression(),
+            "declared": Method("x", Sized(BAHSIC(), "n_features_to_select"), nested=by_ranking),
+        }
+        found = compare(X, y, methods, cv=2, dimensions=[1, 2], random_state=0)
+        for here in (found, pickle.loads(pickle.dumps(found))):
+            again = pickle.loads(pickle.dumps(here))
+            assert repr(again) == repr(found)
+            pd.testing.assert_frame_equal(again.table, found.table)
+            expected = found.best_estimator_.predict(X)
+            np.testing.assert_array_equal(again.best_estimator_.predict(X), expected)
+            for name in methods:
+                assert again.estimator(name).predict(X).shape == y.shape
+
+    @pytest.mark.parametrize("method", catalogue(), ids=lambda method: method.name)
+    def test_every_method_can_be_pickled(self, method):
+        again = pickle.loads(pickle.dumps(method))
+        assert repr(again.make(2)) == repr(method.make(2))
+        for kind, outputs in (("classes", 3), ("numbers", 1)):
+            problem = Problem(kind, 100, 8, outputs)
+            assert again.suits(problem) == method.suits(problem)
+            assert again.largest(problem) == method.largest(problem)
 
     def test_another_method_of_the_comparison(self, data, quick):
         assert quick.estimator("PCA").predict(data[0]).shape == (90,)

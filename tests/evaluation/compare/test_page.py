@@ -1,5 +1,7 @@
 """The report of a comparison: the answer in words, honest p-values, every kind of problem."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -165,10 +167,85 @@ def test_rows_as_they_are(data):
     assert "Which columns?" not in titles
 
 
-def test_interrupted(data):
+def _words(report):
+    """Everything that the page says."""
+    parts = [*report.answer]
+    for part in report.sections:
+        parts += [*part.text, *(table.caption for table in part.tables)]
+        parts += [picture.caption for picture in part.pictures]
+    return "\n".join(parts)
+
+
+@pytest.mark.parametrize("last", [1, 2, 3, 4, 5])
+def test_an_interrupted_report_speaks_of_what_is_finished(data, last):
     def stop(state):
-        raise KeyboardInterrupt
+        if state.done == last:
+            raise KeyboardInterrupt
 
     found = compare(*data, ["correlation filter", "PCA"], progress=stop, **QUICK)
     assert isinstance(found, Comparison)
-    assert "Interrupted after 1 of 3" in section(found.report(), "Worth knowing").text[0]
+    done = max(1, last // 2)
+    assert sorted(set(found.scores["split"])) == list(range(done))
+    report = found.report()
+    said = f"Interrupted after {done} of 3 splits"
+    assert said in section(report, "Worth knowing").text[0]
+    assert said in report.answer[0]
+    assert said in repr(found)
+    words = _words(report)
+    assert f"on {done} of 3 test parts" in words
+    assert "on 3 test parts" not in words
+    assert f"columns, {done} of 3 splits," in repr(found)
+    assert "3 outer splits, of which the interruption left a part unfinished." in words
+    assert ("Splits that not every method finished do not count." in words) == (last in (3, 5))
+    assert (", before PCA." in words) == (last == 1)
+
+
+def test_interrupted_without_a_split_in_common(data):
+    found = compare(*data, ["correlation filter", "PCA"], **QUICK)
+    apart = tuple(trial for trial in found.trials if (trial.method == "PCA") == (trial.split == 1))
+    apart = replace(found, trials=apart, complete=False)
+    assert "had finished one split in common" in _words(apart.report())
+    assert "cannot be compared" in repr(apart)
+    assert np.isnan(apart.significance["pvalue"]).all()
+
+
+@pytest.mark.parametrize(
+    ("methods", "label"),
+    [
+        (["correlation filter", "PCA"], "columns it keeps"),
+        (["PCA", "HBFE"], "features it uses"),
+        (["all columns"], None),
+    ],
+)
+def test_key_figures_are_those_of_one_method(data, methods, label):
+    """Whatever wins, each figure is of the winner, or of the screening."""
+    frame, y = data
+    found = compare(frame, y, methods, **QUICK)
+    figures = {figure.label: figure for figure in found.report().figures}
+    assert figures["best method"].value == found.best
+    assert figures["its balanced accuracy"].value == f"{found.table['balanced_accuracy'][0]:.3f}"
+    expected = ["best method", "its balanced accuracy", label, "columns that depend on the target"]
+    assert list(figures) == [name for name in expected if name]
+    others = set(methods) - {found.best}
+    shown = " ".join(f"{figure.label} {figure.value} {figure.note}" for figure in figures.values())
+    assert not any(name in shown for name in others)
+
+
+def test_the_best_selector_is_named_with_its_own_score(data):
+    frame, y = data
+    found = compare(frame, y, ["correlation filter", "PCA"], **QUICK)
+    # PCA is made the winner
+    better = [
+        replace(trial, scores={**trial.scores, "balanced_accuracy": 0.999})
+        if trial.method == "PCA"
+        else trial
+        for trial in found.trials
+    ]
+    found = replace(found, trials=tuple(better))
+    assert found.best == "PCA"
+    report = found.report()
+    score = found.outcomes.score("correlation filter").mean
+    assert f"correlation filter does best (balanced accuracy {score:.3f})" in " ".join(
+        report.answer
+    )
+    assert "correlation filter" not in " ".join(str(figure) for figure in report.figures)

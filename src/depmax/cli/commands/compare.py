@@ -121,7 +121,7 @@ def compare(
             found.to_html(place, command=shlex.join(again), notes=tuple(table.notes))
         except OSError as error:
             raise OutputError(f"Cannot write {place}: {error}") from error
-    _say_next(out, found, data, _spelled(reading))
+    _say_next(out, found, data, _spelled(reading), seed)
     out.result("report", str(place), f"Report: {place.resolve()}")
     out.finish()
     if not found.complete:
@@ -129,7 +129,7 @@ def compare(
 
 
 def _show(out: Output, found: Comparison) -> None:
-    from depmax.evaluation.comparison.words import interval
+    from depmax.evaluation.comparison.words import interruption, interval
 
     rows: list[dict[str, Any]] = _records(found.table)
     metric = list(rows[0])[2]
@@ -152,20 +152,26 @@ def _show(out: Output, found: Comparison) -> None:
     out.note(f"{name} failed: {why}" for name, why in found.failures.items())
     out.result("complete", found.complete)
     if not found.complete:
-        done = len({trial.split for trial in found.trials})
-        out.note([f"Interrupted: {done} of {len(found.splits)} splits were begun."])
+        out.note([interruption(found)])
 
 
-def _say_next(out: Output, found: Comparison, data: str, reading: list[str]) -> None:
-    """The command that puts the best method to work, where it is one of ours."""
-    from depmax.cli.methods import fold, methods
+def _say_next(out: Output, found: Comparison, data: str, reading: list[str], seed: int) -> None:
+    """The command that puts the best method to work, as it was compared."""
+    from depmax.cli.methods import methods, settings_of
+    from depmax.evaluation.comparison.user_methods import plain_name
 
-    row = _records(found.table)[0]
-    kind = methods().get(fold(found.best))
-    if kind is not None and row["dimension"] == row["dimension"]:
-        size = str(round(row["dimension"]))
-        command = ["depmax", "fit", data, *reading, "--method", kind.__name__, "-n", size]
-        out.say(f"Next: {shlex.join(command)}")
+    method = next(method for method in found.methods if method.name == found.best)
+    known = methods()[plain_name(method.name)]
+    size = round(_records(found.table)[0]["dimension"]) if method.has_dimension else None
+    estimator = method.make(size or 0)
+    options = {
+        "--method": known.name,
+        "-n": size,
+        "--set": settings_of(known, estimator),
+        "--seed": seed if "random_state" in estimator.get_params() else None,
+    }
+    command = shlex.join(["depmax", "fit", data, *reading, *_spelled(options)])
+    out.result("next", command, f"Next: {command}")
 
 
 def _records(frame: Any) -> list[dict[str, Any]]:
@@ -179,29 +185,30 @@ def _spelled(options: dict[str, Any]) -> list[str]:
     words: list[str] = []
     for option, value in options.items():
         values = value if isinstance(value, list) else [] if value is None else [value]
-        for one in values:
-            words += [option, str(one)]
+        for one in map(str, values):
+            # a value that looks like an option is read as one unless it is tied to its own
+            words += [f"{option}={one}"] if one.startswith("-") else [option, one]
     return words
 
 
 def _named_methods(names: list[str] | None) -> dict[str, Any] | None:
     """Methods of the comparison's own catalogue, and every other of depmax, by name."""
-    from depmax.cli.methods import fold, methods
+    from depmax.cli.methods import methods
     from depmax.evaluation.comparison.catalogue import catalogue
+    from depmax.evaluation.comparison.user_methods import plain_name
 
     if names is None:
         return None
-    known: dict[str, Any] = {fold(kind.__name__): kind for kind in methods().values()}
-    shown = {fold(kind.__name__): kind.__name__ for kind in methods().values()}
-    for method in catalogue():
-        known[fold(method.name)], shown[fold(method.name)] = method, method.name
+    known = {key: (method.name, method.estimator) for key, method in methods().items()}
+    # of the comparison's own it knows more: what is nested, how many features there can be
+    known |= {plain_name(method.name): (method.name, method) for method in catalogue()}
     found = {}
     for name in names:
-        if fold(name) not in known:
-            hint = nearest(name, shown.values())
+        if plain_name(name) not in known:
+            hint = nearest(name, [shown for shown, _ in known.values()])
             raise UserError(f"--method: no method is named {name!r}.{hint}")
-        part = known[fold(name)]
-        found[shown[fold(name)]] = part() if isinstance(part, type) else part
+        shown, part = known[plain_name(name)]
+        found[shown] = part
     return found
 
 

@@ -63,18 +63,18 @@ def fit(
     from depmax.persistence import save
 
     out = Output(as_json=as_json, quiet=quiet)
-    kind = find_method(method)
-    estimator = build(kind, parse_size(n), settings or (), seed=seed, n_jobs=n_jobs)
+    known = find_method(method)
+    estimator = build(known, parse_size(n), settings or (), seed=seed, n_jobs=n_jobs)
     place = require_place(output)
     table = ask(out, data, target, target_type, drop, keep, impute, delimiter, missing)
-    with out.working(f"{kind.__name__} on {table.X.height} rows and {table.X.width} columns"):
-        model = fit_model(table, estimator, scale=scale, impute=impute and str(impute))
+    with out.working(f"{known.name} on {table.X.height} rows and {table.X.width} columns"):
+        model = fit_model(table, known, estimator, scale=scale, impute=impute and str(impute))
     try:
-        save(model, place, notes=model_notes(table, kind.__name__, data))
+        save(model, place, notes=model_notes(table, known.name, data))
     except OSError as error:
         raise OutputError(f"Cannot write {place}: {error}") from error
     features = [str(name) for name in _names(model)]
-    out.result("method", kind.__name__)
+    out.result("method", known.name)
     out.result("features", features)
     out.result("output", str(place), f"Model with {_counted(len(features))} written: {place}")
     out.finish()

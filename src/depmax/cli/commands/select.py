@@ -58,19 +58,19 @@ def select(
     from depmax.cli.writing import open_writer, require_format
 
     out = Output(as_json=as_json, quiet=quiet)
-    kind = find_method(method, "selector")
-    estimator = build(kind, parse_size(n), settings or (), seed=seed, n_jobs=n_jobs)
+    known = find_method(method, "selector")
+    estimator = build(known, parse_size(n), settings or (), seed=seed, n_jobs=n_jobs)
     place = None if output is None else require_format(output)
     table = ask(out, data, target, target_type, drop, keep, impute, delimiter, missing)
-    with out.working(f"{kind.__name__} on {table.X.height} rows and {table.X.width} columns"):
-        model = fit_model(table, estimator, scale=scale, impute=impute and str(impute))
+    with out.working(f"{known.name} on {table.X.height} rows and {table.X.width} columns"):
+        model = fit_model(table, known, estimator, scale=scale, impute=impute and str(impute))
     rows = _rows(model.named_steps["method"])
     kept = [row["column"] for row in rows if row["kept"]]
     if out.on_terminal:
         rows = [row for row in rows if row["kept"]]
     out.table("columns", rows)
     out.result(
-        "selected", kept, f"{len(kept)} of {table.X.width} columns selected by {kind.__name__}."
+        "selected", kept, f"{len(kept)} of {table.X.width} columns selected by {known.name}."
     )
     if place is not None:
         chosen = model.transform(table.X).select(kept)

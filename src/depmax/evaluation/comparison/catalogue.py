@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from depmax.evaluation.comparison.methods import Method, all_columns, by_ranking, leading
+from depmax.evaluation.comparison.methods import Method, Sized, all_columns, by_ranking, leading
 from depmax.evaluation.comparison.preparing import NumericTarget
 from depmax.evaluation.comparison.problem import Problem
 from depmax.extraction import HBFE, HSCA, ICAFX, SIR, SMA, KernelLDA, KernelPLS
@@ -40,7 +40,7 @@ def _baselines() -> tuple[Method, ...]:
     return (
         Method(
             "all columns",
-            lambda count: FunctionTransformer(feature_names_out="one-to-one"),
+            Sized(FunctionTransformer(feature_names_out="one-to-one")),
             has_dimension=False,
             takes_sparse=True,
             description="No selection at all: the predictor on every column.",
@@ -49,14 +49,14 @@ def _baselines() -> tuple[Method, ...]:
 
 
 def _selectors() -> tuple[Method, ...]:
-    def selector(name: str, make: Any, description: str, **options: Any) -> Method:
+    def selector(name: str, estimator: Any, description: str, **options: Any) -> Method:
         return Method(
             name,
-            make,
+            Sized(estimator, "n_features_to_select"),
             nested=by_ranking,
             selects=True,
             takes_categories=True,
-            largest=lambda problem: problem.n_features,
+            largest=_columns,
             description=description,
             **options,
         )
@@ -64,41 +64,38 @@ def _selectors() -> tuple[Method, ...]:
     return (
         selector(
             "BAHSIC",
-            lambda count: BAHSIC(count, block_size=BLOCK_ROWS, pvalues=False),
+            BAHSIC(None, block_size=BLOCK_ROWS, pvalues=False),
             "Backward elimination with HSIC: columns judged together.",
         ),
         selector(
             "FOHSIC",
-            lambda count: FOHSIC(count, block_size=BLOCK_ROWS, pvalues=False),
+            FOHSIC(None, block_size=BLOCK_ROWS, pvalues=False),
             "Forward selection with HSIC: columns join one by one.",
-            suits=lambda problem: (
-                problem.n_samples * problem.n_features <= SMALL_CELLS
-                and problem.n_samples <= SEARCH_ROWS
-            ),
+            suits=_can_be_searched_twice,
         ),
         selector(
             "HSIC filter",
-            lambda count: DependenceFilter(count),
+            DependenceFilter(),
             "Each column by its own dependence on the target, linear or not.",
             takes_sparse=True,
         ),
         selector(
             "correlation filter",
-            lambda count: DependenceFilter(count, score="pearson"),
+            DependenceFilter(score="pearson"),
             "Each column by its squared correlation with the target.",
             takes_sparse=True,
-            suits=lambda problem: not problem.categorical,
+            suits=_is_numeric,
         ),
         selector(
             "HSIC-Lasso",
-            lambda count: HSICLasso(count),
+            HSICLasso(),
             "Columns that depend on the target and not on each other.",
         ),
         selector(
             "Relief",
-            lambda count: Relief(count),
+            Relief(),
             "Columns that differ between near neighbours of different targets.",
-            suits=lambda problem: problem.n_samples <= QUADRATIC_ROWS,
+            suits=_has_few_pairs_of_rows,
         ),
     )
 
@@ -107,54 +104,52 @@ def _extractors() -> tuple[Method, ...]:
     return (
         Method(
             "HBFE",
-            lambda count: HBFE(count),
+            Sized(HBFE(), "n_components"),
             nested=leading,
             takes_sparse=True,
             description="Orthogonal directions of the largest dependence on the target.",
         ),
         Method(
             "HSCA",
-            lambda count: HSCA(count),
+            Sized(HSCA(), "n_components"),
             nested=leading,
             takes_sparse=True,
             description="Directions that depend on the target and not on each other.",
         ),
         Method(
             "KernelLDA",
-            lambda count: KernelLDA(count, kernel="gaussian"),
+            Sized(KernelLDA(kernel="gaussian"), "n_components"),
             nested=leading,
-            largest=lambda problem: min(problem.n_outputs - 1, all_columns(problem)),
-            suits=lambda problem: problem.kind == "classes" and problem.n_samples <= BLOCK_ROWS,
+            largest=_one_less_than_classes,
+            suits=_has_classes_of_few_rows,
             description="Nonlinear features that separate the class means best.",
         ),
         Method(
             "SIR",
-            lambda count: SIR(count),
+            Sized(SIR(), "n_components"),
             nested=leading,
             takes_sparse=True,
-            suits=lambda problem: problem.kind in ("numbers", "multioutput"),
+            suits=_predicts_numbers,
             description="Directions along which the columns' means move with the target.",
         ),
         Method(
             "KernelPLS",
-            lambda count: KernelPLS(count, kernel="gaussian"),
+            Sized(KernelPLS(kernel="gaussian"), "n_components"),
             nested=leading,
-            suits=lambda problem: problem.n_samples <= BLOCK_ROWS,
+            suits=_has_few_rows,
             description="Nonlinear features of the largest covariance with the target.",
         ),
         Method(
             "SMA",
-            lambda count: SMA(count),
+            Sized(SMA(), "n_components"),
             nested=leading,
             description="Nonlinear features that need one kernel value each for a new row.",
         ),
         Method(
             "ICAFX",
-            lambda count: ICAFX(count),
-            largest=lambda problem: min(5, all_columns(problem)),
-            suits=lambda problem: (
-                problem.n_samples * problem.width <= SMALL_CELLS and problem.width <= 30
-            ),
+            Sized(ICAFX(), "n_components"),
+            largest=_five_at_most,
+            suits=_is_small_and_narrow,
             description="Supervised independent components.",
         ),
     )
@@ -169,39 +164,99 @@ def _scikit_learn() -> tuple[Method, ...]:
     return (
         Method(
             "PCA",
-            lambda count: PCA(count, svd_solver="full"),
+            Sized(PCA(svd_solver="full"), "n_components"),
             nested=leading,
             description="Directions of the largest variance, blind to the target.",
         ),
         Method(
             "PLS",
-            lambda count: NumericTarget(PLSRegression(count)),
+            Sized(NumericTarget(PLSRegression()), "transformer__n_components"),
             nested=leading,
             description="Directions of the largest covariance with the target.",
         ),
         Method(
             "LDA",
-            lambda count: LinearDiscriminantAnalysis(n_components=count),
+            Sized(LinearDiscriminantAnalysis(), "n_components"),
             nested=leading,
-            largest=lambda problem: min(problem.n_outputs - 1, problem.n_features),
-            suits=lambda problem: problem.kind == "classes",
+            largest=_classes_less_one_or_columns,
+            suits=_has_classes,
             description="Directions that separate the class means best.",
         ),
         Method(
             "FastICA",
-            lambda count: FastICA(count, whiten="unit-variance", whiten_solver="eigh", tol=1e-3),
-            suits=lambda problem: problem.n_samples * problem.width <= SMALL_CELLS,
+            Sized(FastICA(whiten="unit-variance", whiten_solver="svd", tol=1e-3), "n_components"),
+            suits=_is_small,
             description="Independent components, blind to the target.",
         ),
         Method(
             "NCA",
-            lambda count: NeighborhoodComponentsAnalysis(count, max_iter=50),
-            largest=lambda problem: min(2, all_columns(problem)),
-            suits=lambda problem: (
-                problem.kind == "classes"
-                and problem.n_samples * problem.width <= SMALL_CELLS
-                and problem.n_samples <= 1000
-            ),
+            Sized(NeighborhoodComponentsAnalysis(max_iter=50), "n_components"),
+            largest=_two_at_most,
+            suits=_has_classes_and_is_small,
             description="A projection for nearest neighbours, learnt by gradient.",
         ),
     )
+
+
+# --- limits and conditions: functions with a name, so that a comparison can be pickled
+
+
+def _columns(problem: Problem) -> int:
+    return problem.n_features
+
+
+def _one_less_than_classes(problem: Problem) -> int:
+    return min(problem.n_outputs - 1, all_columns(problem))
+
+
+def _classes_less_one_or_columns(problem: Problem) -> int:
+    return min(problem.n_outputs - 1, problem.n_features)
+
+
+def _two_at_most(problem: Problem) -> int:
+    return min(2, all_columns(problem))
+
+
+def _five_at_most(problem: Problem) -> int:
+    return min(5, all_columns(problem))
+
+
+def _can_be_searched_twice(problem: Problem) -> bool:
+    cells = problem.n_samples * problem.n_features
+    return cells <= SMALL_CELLS and problem.n_samples <= SEARCH_ROWS
+
+
+def _is_numeric(problem: Problem) -> bool:
+    return not problem.categorical
+
+
+def _has_few_pairs_of_rows(problem: Problem) -> bool:
+    return problem.n_samples <= QUADRATIC_ROWS
+
+
+def _has_few_rows(problem: Problem) -> bool:
+    return problem.n_samples <= BLOCK_ROWS
+
+
+def _has_classes(problem: Problem) -> bool:
+    return problem.kind == "classes"
+
+
+def _has_classes_of_few_rows(problem: Problem) -> bool:
+    return _has_classes(problem) and _has_few_rows(problem)
+
+
+def _predicts_numbers(problem: Problem) -> bool:
+    return problem.kind in ("numbers", "multioutput")
+
+
+def _is_small(problem: Problem) -> bool:
+    return problem.n_samples * problem.width <= SMALL_CELLS
+
+
+def _is_small_and_narrow(problem: Problem) -> bool:
+    return _is_small(problem) and problem.width <= 30
+
+
+def _has_classes_and_is_small(problem: Problem) -> bool:
+    return _has_classes(problem) and _is_small(problem) and problem.n_samples <= 1000

@@ -48,7 +48,10 @@ class Comparison:
     best : str
         Method with the best mean score.
     best_estimator_ : estimator
-        That method, its dimension chosen by inner splits of all rows, fitted on all rows.
+        That method, its dimension chosen by inner splits of all rows, fitted on all rows: rows in,
+        predictions out.
+    best_transformer_ : estimator
+        The same without the predictor: rows in, features out.
     winner_score : CorrectedMean
         What to expect of the winner on new rows, free of the optimism of reporting the best of
         many: on each split the method was chosen by the inner splits of the training part.
@@ -62,6 +65,12 @@ class Comparison:
         False if the comparison was interrupted.
     seconds : float
         Wall time.
+
+    Notes
+    -----
+    Both estimators can be saved by :func:`depmax.save`, and every method of depmax's own catalogue
+    loads again as it is. A class of yours loads where it can be imported, named in ``trusted``. The
+    comparison itself can be pickled, unless a :class:`Method` of yours holds a lambda.
     """
 
     trials: tuple[Trial, ...]
@@ -78,8 +87,8 @@ class Comparison:
     @cached_property
     def outcomes(self) -> Outcomes:
         """Finished trials by method."""
-        ratio = float(np.mean([len(test) / len(train) for train, test in self.splits]))
-        return Outcomes.of(self.trials, self.setting.metrics, ratio)
+        ratios = [len(test) / len(train) for train, test in self.splits]
+        return Outcomes.of(self.trials, self.setting.metrics, ratios)
 
     @cached_property
     def filled(self) -> Any:
@@ -144,6 +153,53 @@ class Comparison:
         """The best method, fitted on all rows."""
         return self.estimator(self.best)
 
+    @cached_property
+    def best_transformer_(self) -> Any:
+        """The best method without its predictor, fitted on all rows."""
+        return self._features_of(self.best, self.best_estimator_)
+
+    def transformer(self, method: str) -> Any:
+        """A method of this comparison without its predictor, fitted on all rows.
+
+        Parameters
+        ----------
+        method : str
+            Its name in ``table``.
+
+        Returns
+        -------
+        estimator
+            Pipeline of preparation and method: its features are what the predictor was given. A
+            selector's are the columns it keeps, standardised.
+
+        Raises
+        ------
+        ValueError
+            If the method is a predictor that makes no features.
+        """
+        self._require_features(self._method(method))
+        return self._features_of(method, self.estimator(method))
+
+    def _features_of(self, name: str, model: Any) -> Any:
+        self._require_features(self._method(name))
+        steps = [step for step, _ in model.steps]
+        return model[: steps.index("features") + 1]
+
+    @staticmethod
+    def _require_features(method: Method) -> None:
+        if method.predicts:
+            raise ValueError(
+                f"{method.name} predicts from all columns and makes no features: use "
+                f"estimator({method.name!r}) for predictions."
+            )
+
+    def _method(self, name: str) -> Method:
+        found = {method.name: method for method in self.methods}.get(name)
+        if found is None:
+            names = ", ".join(repr(method.name) for method in self.methods)
+            raise ValueError(f"There is no method {name!r} in this comparison: {names}.")
+        return found
+
     def estimator(self, method: str) -> Any:
         """A method of this comparison, fitted on all rows.
 
@@ -158,10 +214,7 @@ class Comparison:
             Pipeline of preparation, method and predictor; the dimension is chosen by inner splits
             of all rows.
         """
-        chosen = {candidate.name: candidate for candidate in self.methods}.get(method)
-        if chosen is None:
-            names = ", ".join(repr(candidate.name) for candidate in self.methods)
-            raise ValueError(f"There is no method {method!r} in this comparison: {names}.")
+        chosen = self._method(method)
         dimension, _ = choose_dimension(chosen, self.X, self.y, self.setting)
         model = make_estimator(chosen, dimension, self.X, self.setting)
         return model.fit(self.X, self.y)

@@ -8,6 +8,7 @@ from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
+from sklearn.base import clone
 
 from depmax._inputs.table import is_frame
 from depmax.evaluation.comparison.problem import Problem
@@ -29,6 +30,35 @@ def any_problem(problem: Problem) -> bool:
 
 
 @dataclass(frozen=True)
+class Sized:
+    """Copies of an estimator with a number of features, as ``make`` of a :class:`Method`.
+
+    Unlike a function written on the spot it can be pickled, and tells what it makes.
+
+    Parameters
+    ----------
+    estimator : unfitted transformer or predictor
+    parameter : str, optional
+        The parameter that takes the number; without one the number is ignored.
+
+    Examples
+    --------
+    >>> from sklearn.decomposition import PCA
+    >>> from depmax.evaluation import Sized
+    >>> Sized(PCA(whiten=True), "n_components")(3)
+    PCA(n_components=3, whiten=True)
+    """
+
+    estimator: Any
+    parameter: str | None = None
+
+    def __call__(self, count: int) -> Any:
+        """An unfitted copy with so many features."""
+        copy = clone(self.estimator)
+        return copy if self.parameter is None else copy.set_params(**{self.parameter: count})
+
+
+@dataclass(frozen=True)
 class Method:
     """How a method is made for a number of features, and what it can do.
 
@@ -37,7 +67,8 @@ class Method:
     name : str
     make : callable
         Takes the number of features and returns an unfitted transformer, or a predictor if
-        ``predicts``. Methods without a choice of dimension ignore the number.
+        ``predicts``. Methods without a choice of dimension ignore the number. A :class:`Sized`
+        estimator, or a function of a module, lets the comparison be pickled; a lambda does not.
     nested : callable, optional
         ``nested(fitted, rows)`` returns a function from k to the first k features of rows, from a
         transformer fitted with more of them. Declared by methods that are nested in dimension,

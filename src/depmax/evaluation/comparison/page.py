@@ -20,6 +20,7 @@ from depmax.evaluation.comparison.words import (
     counted,
     interruption,
     interval,
+    judged_on,
     listed,
     no_better_than_chance,
     ties_with_best,
@@ -65,7 +66,8 @@ def answer(findings: Findings) -> tuple[str, ...]:
     metric = outcomes.metrics[0].label
     best, honest = comparison.best, comparison.winner_score
     sizes = outcomes.dimensions(best)
-    size = f" with {np.median(sizes):g} features (median)" if sizes else ""
+    median = float(np.median(sizes)) if sizes else 0.0
+    size = f" with {median:g} feature{'' if median == 1 else 's'} (median)" if sizes else ""
     first = (
         f"With {best}, {comparison.target_name} is predicted best on unseen rows: {metric} "
         f"{interval(outcomes.score(best))}{size}."
@@ -80,6 +82,8 @@ def answer(findings: Findings) -> tuple[str, ...]:
             "can be predicted from these columns."
         )
     paragraphs = [first, expect, _ties(comparison)]
+    if not comparison.complete:
+        paragraphs.insert(0, interruption(comparison))
     if findings.selector is not None and comparison.setting.prepare:
         paragraphs.append(_few(findings))
     return tuple(paragraphs)
@@ -110,8 +114,9 @@ def _few(findings: Findings) -> str:
     n_columns = len(findings.names)
     screened = int((findings.screening.pvalues_adjusted <= LEVEL).sum())
     text = (
-        f"Of the methods that keep columns as they are, {name} does best. On all rows it keeps "
-        f"{len(kept)} of {n_columns}: {listed(kept, 8)}."
+        f"Of the methods that keep columns as they are, {name} does best"
+        f"{_its_score(findings.comparison, name)}. On all rows it keeps {len(kept)} of "
+        f"{n_columns}: {listed(kept, 8)}."
     )
     stable = findings.comparison.outcomes.stability(name)
     if stable is not None:
@@ -125,30 +130,44 @@ def _few(findings: Findings) -> str:
     )
 
 
+def _its_score(comparison: Comparison, name: str) -> str:
+    """The score of a method that is not the best of all, in brackets."""
+    if name == comparison.best:
+        return ""
+    metric = comparison.outcomes.metrics[0].label
+    return f" ({metric} {comparison.outcomes.score(name).mean:.3f})"
+
+
 def key_figures(findings: Findings) -> tuple[KeyFigure, ...]:
-    """Numbers to remember."""
+    """Numbers to remember, all of the best method; then what the screening says of the columns."""
     comparison = findings.comparison
     outcomes = comparison.outcomes
-    honest = comparison.winner_score
-    margin = "" if np.isnan(honest.low) else f"95 % interval {honest.low:.3f} to {honest.high:.3f}"
+    best, metric = comparison.best, outcomes.metrics[0]
+    score, honest = outcomes.score(best), comparison.winner_score.mean
+    margin = "" if np.isnan(score.low) else f"95 % interval {score.low:.3f} to {score.high:.3f}; "
+    expect = f"expect {honest:.3f} on new rows, with the choice of the method counted in"
     figures = [
-        KeyFigure(f"expected {outcomes.metrics[0].label}", f"{honest.mean:.3f}", margin),
-        KeyFigure("best method", comparison.best, f"of {len(outcomes.names)} compared"),
+        KeyFigure("best method", best, f"of {len(outcomes.names)} compared"),
+        KeyFigure(f"its {metric.label}", f"{score.mean:.3f}", margin + expect),
     ]
-    if findings.selector is not None and comparison.setting.prepare:
+    n_columns = len(findings.names)
+    is_selector = findings.selector is not None and findings.selector.name == best
+    sizes = outcomes.dimensions(best)
+    if is_selector and comparison.setting.prepare:
+        kept = f"{len(findings.kept)} of {n_columns}"
+        figures.append(KeyFigure("columns it keeps", kept, "fitted on all rows"))
+    elif sizes:
+        note = "median over the splits"
+        figures.append(KeyFigure("features it uses", f"{np.median(sizes):g}", note))
+    if comparison.setting.prepare:
         found = int((findings.screening.pvalues_adjusted <= LEVEL).sum())
-        figures += [
-            KeyFigure(
-                "columns kept",
-                f"{len(findings.kept)} of {len(findings.names)}",
-                f"by {findings.selector.name}",
-            ),
+        figures.append(
             KeyFigure(
                 "columns that depend on the target",
-                f"{found} of {len(findings.names)}",
+                f"{found} of {n_columns}",
                 f"each alone, false discovery rate {PERCENT}",
-            ),
-        ]
+            )
+        )
     return tuple(figures)
 
 
@@ -173,8 +192,7 @@ def leaderboard_section(comparison: Comparison) -> Section:
     ]
     shown += [(Column(metric.label, ".3f"), columns[metric.name]) for metric in others]
     table = Table(
-        f"Methods by mean {first.label} on {counted(len(comparison.splits), 'test part')}. Click "
-        "a heading to sort.",
+        f"Methods by mean {first.label} on {judged_on(comparison)}. Click a heading to sort.",
         tuple(column for column, _ in shown),
         tuple(zip(*(values for _, values in shown), strict=True)),
         emphasised=(0,),

@@ -58,7 +58,12 @@ def _kept_table(findings: Findings) -> Table:
             Column("chosen on splits", "bar", "share of the training parts on which it was kept"),
             Column("HSIC alone", ".4f", "dependence of this column alone on the target"),
             Column("p (adjusted)", "p", "of this column alone, adjusted over all columns"),
-            Column("stands in for", "", "dropped columns most correlated with it"),
+            Column(
+                "stands in for",
+                "",
+                "dropped columns that share at least a quarter of their variation with it, and "
+                "more than with any other column kept",
+            ),
         ),
         rows,
     )

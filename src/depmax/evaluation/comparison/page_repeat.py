@@ -73,7 +73,8 @@ def repeat_section(comparison: Comparison, command: str) -> Section:
     text = (
         f"Seed: {seed or comparison.seed}. Predictor: {' '.join(repr(setting.predictor).split())}. "
         f"Numbers of features tried: {', '.join(map(str, setting.dimensions))}. "
-        f"{counted(len(comparison.splits), 'outer split')}.",
+        f"{counted(len(comparison.splits), 'outer split')}"
+        + ("." if comparison.complete else ", of which the interruption left a part unfinished."),
         f"depmax {__version__}, {', '.join(found)}, Python {platform.python_version()} on "
         f"{platform.system()}.",
     )

@@ -27,11 +27,13 @@ class PrepareColumns(TransformerMixin, BaseEstimator):
     encode : bool, default=False
         Whether a categorical column becomes one column of zeros and ones per level. Levels that
         ``fit`` did not see are zero everywhere, with an ``UnseenCategoryWarning``.
+    scale : bool, default=True
+        Whether numeric columns are standardised.
 
     Attributes
     ----------
     mean_, scale_ : ndarray of shape (n_features,)
-        Of the numeric columns; constant columns have scale one.
+        Of the numeric columns; constant columns have scale one. Without ``scale`` zeros and ones.
     categories_ : dict
         Levels of each categorical column, by position.
 
@@ -46,8 +48,9 @@ class PrepareColumns(TransformerMixin, BaseEstimator):
     1   1.0          1.0         0.0
     """
 
-    def __init__(self, encode: bool = False) -> None:
+    def __init__(self, encode: bool = False, scale: bool = True) -> None:
         self.encode = encode
+        self.scale = scale
 
     def fit(self, X: Any, y: Any = None) -> PrepareColumns:
         """Learn means, scales and levels.
@@ -68,7 +71,7 @@ class PrepareColumns(TransformerMixin, BaseEstimator):
         # rounding leaves a constant column with a scale of its last digits
         size = np.maximum(np.abs(self.mean_), self.scale_)
         self.scale_[self.scale_ <= 10 * np.finfo(values.dtype).eps * size] = 1.0
-        for position in self.categories_:
+        for position in self.categories_ if self.scale else range(len(self.mean_)):
             self.mean_[position], self.scale_[position] = 0.0, 1.0
         return self
 

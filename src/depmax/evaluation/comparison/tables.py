@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from typing import Any
 
@@ -26,11 +27,12 @@ class Outcomes:
 
     @classmethod
     def of(
-        cls, trials: Sequence[Trial], metrics: tuple[Metric, ...], test_per_train: float
+        cls, trials: Sequence[Trial], metrics: tuple[Metric, ...], test_per_train: Sequence[float]
     ) -> Outcomes:
         """Methods that failed nowhere, on the splits that all of them finished.
 
-        Where an interruption left no such split, each method has the splits it finished.
+        Where an interruption left no such split, each method has the splits it finished. The last
+        argument has the number of test rows divided by that of training rows, of every split.
         """
         failed = {trial.method for trial in trials if not trial.finished}
         sound = sorted((t for t in trials if t.method not in failed), key=lambda t: t.split)
@@ -43,7 +45,20 @@ class Outcomes:
                 groups.setdefault(trial.method, []).append(trial)
         first = metrics[0].name
         order = sorted(groups, key=lambda m: -np.mean([t.scores[first] for t in groups[m]]))
-        return cls({name: tuple(groups[name]) for name in order}, metrics, test_per_train)
+        counted = {trial.split for group in groups.values() for trial in group}
+        ratio = float(np.mean([test_per_train[split] for split in counted])) if counted else 0.0
+        return cls({name: tuple(groups[name]) for name in order}, metrics, ratio)
+
+    @cached_property
+    def splits(self) -> tuple[int, ...]:
+        """The splits whose scores are in the tables."""
+        return tuple(sorted({t.split for group in self.by_method.values() for t in group}))
+
+    @cached_property
+    def is_paired(self) -> bool:
+        """Whether every method was judged on the same splits."""
+        sets = {tuple(trial.split for trial in group) for group in self.by_method.values()}
+        return len(sets) <= 1
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -57,12 +72,12 @@ class Outcomes:
         return metric.clip(corrected_mean(metric.sign * values, self.test_per_train))
 
     def difference(self, one: str, other: str) -> CorrectedMean:
-        """Mean difference of two methods over the splits that both finished."""
+        """Mean difference of two methods over the splits that both finished, NaN without one."""
         name = self.metrics[0].name
         left = {trial.split: trial.scores[name] for trial in self.by_method[one]}
         right = {trial.split: trial.scores[name] for trial in self.by_method[other]}
         common = sorted(left.keys() & right.keys())
-        values = np.array([left[split] - right[split] for split in common])
+        values = np.array([left[split] - right[split] for split in common] or [np.nan])
         return corrected_mean(values, self.test_per_train)
 
     def dimensions(self, method: str) -> list[int]:

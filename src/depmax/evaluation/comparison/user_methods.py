@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from sklearn.base import clone
 
 from depmax.evaluation.comparison.catalogue import catalogue, default_methods
-from depmax.evaluation.comparison.methods import Method, all_columns, as_many_as_rows
+from depmax.evaluation.comparison.methods import Method, Sized, all_columns, as_many_as_rows
 from depmax.evaluation.comparison.problem import Problem
 
 Methods = Mapping[str, Any] | Iterable[Any] | str | None
@@ -54,15 +54,22 @@ def _unnamed(part: Any) -> Method:
 
 def find_method(name: str) -> Method:
     """Method of the catalogue with a name, spelled with any case, spaces or hyphens."""
-    known = {_plain(method.name): method for method in catalogue()}
-    if _plain(name) in known:
-        return known[_plain(name)]
-    near = difflib.get_close_matches(_plain(name), known) or list(known)
+    known = {plain_name(method.name): method for method in catalogue()}
+    if plain_name(name) in known:
+        return known[plain_name(name)]
+    near = difflib.get_close_matches(plain_name(name), known) or list(known)
     names = ", ".join(repr(known[key].name) for key in near)
     raise ValueError(f"There is no method named {name!r}: try {names}, or pass an estimator.")
 
 
-def _plain(name: str) -> str:
+def plain_name(name: str) -> str:
+    """A name without case, spaces and hyphens.
+
+    Examples
+    --------
+    >>> plain_name("HSIC-Lasso")
+    'hsiclasso'
+    """
     return "".join(letter for letter in name.lower() if letter.isalnum())
 
 
@@ -80,21 +87,13 @@ def method_of(estimator: Any) -> Method:
     if not hasattr(estimator, "transform"):
         if not hasattr(estimator, "predict"):
             raise TypeError(f"{name} can neither transform nor predict.")
-        return Method(name, _copies(estimator), has_dimension=False, predicts=True)
+        return Method(name, Sized(clone(estimator)), has_dimension=False, predicts=True)
     parameter = _dimension_parameter(estimator)
     selects = hasattr(estimator, "get_support")
     categories = type(estimator).__module__.startswith("depmax.") and selects
-    if parameter is None:
-        make = _copies(estimator)
-    else:
-        wanted = parameter
-
-        def make(count: int) -> Any:
-            return clone(estimator).set_params(**{wanted: count})
-
     return Method(
         name,
-        make,
+        Sized(clone(estimator), parameter),
         has_dimension=parameter is not None,
         selects=selects,
         takes_categories=categories,
@@ -108,10 +107,6 @@ def _has_kernel(estimator: Any) -> bool:
     while getattr(estimator, "steps", None):
         estimator = estimator.steps[-1][1]
     return "kernel" in estimator.get_params(deep=False)
-
-
-def _copies(estimator: Any) -> Callable[[int], Any]:
-    return lambda count: clone(estimator)
 
 
 def _name_of(estimator: Any) -> str:

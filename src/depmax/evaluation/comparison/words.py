@@ -52,7 +52,7 @@ def summary(comparison: Comparison) -> str:
     n_rows = len(comparison.y)
     head = (
         f"Comparison of {len(outcomes.names)} methods on {n_rows} rows × {problem.n_features} "
-        f"columns, {len(comparison.splits)} splits, {clock(comparison.seconds)}"
+        f"columns, {_finished(comparison, 'split')}, {clock(comparison.seconds)}"
     )
     return "\n".join([head, *lines])
 
@@ -68,13 +68,37 @@ def interval(found: CorrectedMean) -> str:
     return f"{found.mean:.3f} (95 % interval {found.low:.3f} to {found.high:.3f})"
 
 
+def judged_on(comparison: Comparison) -> str:
+    """The test parts behind the scores: all, or as many as an interruption left."""
+    return _finished(comparison, "test part")
+
+
+def _finished(comparison: Comparison, thing: str) -> str:
+    done, planned = len(comparison.outcomes.splits), len(comparison.splits)
+    return counted(planned, thing) if done == planned else f"{done} of {counted(planned, thing)}"
+
+
 def interruption(comparison: Comparison) -> str:
-    """How far an interrupted comparison came."""
-    done = max(len(trials) for trials in comparison.outcomes.by_method.values())
-    missing = [m.name for m in comparison.methods if m.name not in comparison.outcomes.names]
-    missing = [name for name in missing if name not in comparison.failures]
-    text = f"Interrupted after {done} of {counted(len(comparison.splits), 'split')}"
-    return f"{text}, before {listed(missing, 6)}." if missing else f"{text}."
+    """How far an interrupted comparison came, and what counts therefore."""
+    outcomes = comparison.outcomes
+    finished = sum(trial.finished for trial in comparison.trials)
+    shown = sum(len(trials) for trials in outcomes.by_method.values())
+    missing = [
+        method.name
+        for method in comparison.methods
+        if method.name not in outcomes.names and method.name not in comparison.failures
+    ]
+    before = f", before {listed(missing, 6)}" if missing else ""
+    if not outcomes.is_paired:
+        return (
+            f"Interrupted before the methods had finished one split in common{before}: their "
+            "scores come from different splits and cannot be compared."
+        )
+    done, planned = len(outcomes.splits), counted(len(comparison.splits), "split")
+    text = f"Interrupted after {done} of {planned}{before}."
+    if shown < finished:
+        text += " Splits that not every method finished do not count."
+    return text
 
 
 def counted(count: int, thing: str) -> str:
