@@ -13,6 +13,9 @@ from depmax._inputs.objects import is_missing, object_array
 from depmax._inputs.table import DATES, refuse_unreadable, require_finite
 
 TargetKind = Literal["classes", "numbers", "multilabel", "multioutput"]
+#: What is to be predicted, where the type of the target is not to be guessed.
+Task = Literal["auto", "classification", "regression"]
+TASKS = ("auto", "classification", "regression")
 
 #: Whole numbers with more distinct values than this are numbers, with fewer they are classes.
 MAX_INTEGER_CLASSES = 20
@@ -78,7 +81,13 @@ class Target:
         return np.eye(len(classes))[codes]
 
 
-def read_target(y: Any, *, unlabeled: Literal["auto"] | None = None, semi: bool = False) -> Target:
+def read_target(
+    y: Any,
+    *,
+    unlabeled: Literal["auto"] | None = None,
+    semi: bool = False,
+    task: Task = "auto",
+) -> Target:
     """Target from an array, a series, a frame or a sparse indicator matrix.
 
     Text, booleans and categories are classes; floats with more than two values are numbers, even
@@ -94,7 +103,11 @@ def read_target(y: Any, *, unlabeled: Literal["auto"] | None = None, semi: bool 
     semi : bool
         Whether rows may be unlabelled at all. If not, a missing value is refused and -1 is a
         class.
+    task : {"auto", "classification", "regression"}
+        Classes or labels, numbers, or by the rules above.
     """
+    if task not in TASKS:
+        raise ValueError(f"task must be one of {', '.join(map(repr, TASKS))}, got {task!r}.")
     if unlabeled not in ("auto", None):
         raise ValueError(f"unlabeled must be 'auto' or None, got {unlabeled!r}.")
     refuse_unreadable(y, "y")
@@ -121,13 +134,16 @@ def read_target(y: Any, *, unlabeled: Literal["auto"] | None = None, semi: bool 
             "rows, or use an estimator with a beta parameter, which learns from unlabelled rows."
         )
     present = _settle(array[~missing])
-    kind: TargetKind = "classes" if _is_categorical(y) else _kind(present)
+    kind = _kind_for(task, present, categorical=_is_categorical(y))
     if array.ndim == 2 or present.dtype.kind == "f" or kind == "numbers":
         numbers = _numbers(array)
         require_finite(numbers[~missing], None, "y")
         array = numbers if array.ndim == 2 or kind == "numbers" else numbers[:, 0]
     elif array.dtype.kind == "O" and present.dtype.kind in "iu":
         array = _numbers(array)[:, 0]  # missing whole numbers are NaN
+    if task == "classification" and array.dtype.kind == "f" and not missing.any():
+        whole = array.ndim == 1 and bool((array == np.floor(array)).all())
+        array = array.astype(np.int64) if whole and np.abs(array).max() < 2**53 else array
     return Target(kind, array, ~missing)
 
 
@@ -203,6 +219,29 @@ def _missing(array: np.ndarray) -> np.ndarray:
     else:
         absent = np.zeros(array.shape, dtype=bool)
     return absent.any(axis=1) if absent.ndim == 2 else absent
+
+
+def _kind_for(task: Task, present: np.ndarray, *, categorical: bool) -> TargetKind:
+    """The type that the task asks for, or the guess, if y can be read so."""
+    kind: TargetKind = "classes" if categorical else _kind(present)
+    if task == "classification":
+        if present.ndim == 1:
+            return "classes"
+        if kind == "multilabel":
+            return kind
+        raise ValueError(
+            "task='classification' needs one label per row, or several as zeros and ones, but y "
+            f"has {present.shape[1]} columns of other numbers."
+        )
+    if task == "regression":
+        if present.ndim == 2:
+            return "multioutput"
+        if present.dtype.kind in "biuf":
+            return "numbers"
+        raise ValueError(
+            f"task='regression' needs numbers, but y holds others, such as {present.tolist()[0]!r}."
+        )
+    return kind
 
 
 def _kind(present: np.ndarray) -> TargetKind:
