@@ -24,6 +24,7 @@ import scipy
 import sklearn
 from sklearn.exceptions import InconsistentVersionWarning
 
+from depmax._extras import require
 from depmax._files import replacing
 from depmax._version import __version__
 
@@ -333,10 +334,7 @@ def _name(model: Any) -> str:
 
 
 def _skops() -> Any:
-    try:
-        import skops.io
-    except ImportError as error:
-        raise ImportError(
-            "Saving and loading models needs skops: pip install 'depmax[cli]'."
-        ) from error
+    require("Saving and loading models", "skops")
+    import skops.io
+
     return skops.io

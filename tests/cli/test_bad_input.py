@@ -45,35 +45,36 @@ def test_a_header_without_rows(fails: Fails, tmp_path: Path) -> None:
     assert "no rows" in fails(3, "screen", "a.arff", "-t", "x")
 
 
-def test_a_wrong_delimiter(fails: Fails, table: pl.DataFrame, tmp_path: Path, run: Any) -> None:
-    table.write_csv(tmp_path / "semi.csv", separator=";")
-    line = fails(3, "screen", "semi.csv", "-t", "outcome")
-    assert "its delimiter looks like ';'. Pass --delimiter ';'." in line
-    table.write_csv(tmp_path / "tabs.csv", separator="\t")
-    assert "looks like a tab" in fails(3, "screen", "tabs.csv", "-t", "outcome")
-    assert run("screen", "semi.csv", "-t", "outcome", "--delimiter", ";").exit_code == 0
-    assert run("screen", "tabs.csv", "-t", "outcome", "--delimiter", "\\t").exit_code == 0
-    assert "single character" in fails(2, "screen", "semi.csv", "--delimiter", ";;")
+def test_options_of_reading_that_make_no_sense(fails: Fails, patients: Path) -> None:
+    asked = ("screen", patients, "-t", "outcome")
+    assert "single character, tab or whitespace" in fails(2, *asked, "--separator", ";;")
+    assert "--separator cannot be" in fails(2, *asked, "--separator", '"')
+    assert "--decimal must be . or ," in fails(2, *asked, "--decimal", "x")
+    assert "cannot both be ','" in fails(2, *asked, "--decimal", ",", "--separator", ",")
+    assert "no encoding is named 'utf-9'" in fails(2, *asked, "--encoding", "utf-9")
+    assert "not valid text in utf-16" in fails(3, *asked, "--encoding", "utf-16")
 
 
 def test_ragged_rows(fails: Fails, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("x,y\n1,2\n3,4,5\n")
     line = fails(3, "screen", "a.csv", "-t", "y")
     assert "a.csv, line 3: 3 cells, but the header names 2. Put cells that hold" in line
+    (tmp_path / "a.csv").write_text("x,y\n1,2\n3\n4,5\n")
+    line = fails(3, "screen", "a.csv", "-t", "y")
+    assert "a.csv, line 3: 1 cell, but the header names 2" in line
 
 
 def test_text_in_another_encoding_and_damaged_gzip(fails: Fails, tmp_path: Path) -> None:
     text = "x,y\n" + "".join(f"{i},{i % 2}\n" for i in range(200))
-    (tmp_path / "a.csv").write_bytes((text + "é,1\n").encode("latin-1"))
-    assert "a.csv is no text in UTF-8: save it as CSV in UTF-8" in fails(
-        3, "screen", "a.csv", "-t", "y"
-    )
+    (tmp_path / "a.csv").write_bytes(text.encode() + b"\x81,1\n")
+    line = fails(3, "screen", "a.csv", "-t", "y")
+    assert "a.csv is text neither in UTF-8 nor in Windows-1252" in line
     (tmp_path / "a.csv.gz").write_text(text)
-    assert "a.csv.gz is no complete gzip file: Not a gzip" in fails(
+    assert "a.csv.gz is not a valid gzip file: Not a gzip" in fails(
         3, "screen", "a.csv.gz", "-t", "y"
     )
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(text.encode())[:-40])
-    assert "a.csv.gz is no complete gzip file: it was cut off" in fails(
+    assert "a.csv.gz is not a complete gzip file: it was cut off" in fails(
         3, "screen", "a.csv.gz", "-t", "y"
     )
 
@@ -107,8 +108,8 @@ def test_a_target_that_is_not_there(fails: Fails, patients: Path) -> None:
 def test_targets_that_cannot_be_predicted(fails: Fails, patients: Path) -> None:
     assert "a different value in every row" in fails(3, "screen", patients, "-t", "name")
     assert "the same value in all rows" in fails(3, "screen", patients, "-t", "ward")
-    line = fails(3, "screen", patients, "-t", "outcome", "--target-type", "numbers")
-    assert "values that are no numbers" in line
+    line = fails(3, "screen", patients, "-t", "outcome", "--task", "regression")
+    assert "values that are not numbers" in line
     assert "must be numeric" in fails(3, "screen", patients, "-t", "outcome", "-t", "cost")
 
 

@@ -61,11 +61,11 @@ def test_the_shown_command_repeats_the_comparison(
     gaps.write_csv(tmp_path / "gaps.csv", separator=";")
     options = {
         "--target": "cost",
-        "--target-type": "numbers",
+        "--task": "regression",
         "--drop": "dose",
         "--keep": "row",
         "--impute": "mean",
-        "--delimiter": ";",
+        "--separator": ";",
         "--missing": "no value",
         "--seed": "3",
         "--dimensions": "1,2",

@@ -75,7 +75,7 @@ def test_csv_of_people(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(text, encoding="utf-8")
     source = open_source(str(tmp_path / "a.csv"))
     frame = source.read()
-    assert frame.columns == ["column 1", "size", "colour", "note"]
+    assert frame.columns == ["column_1", "size", "colour", "note"]
     assert frame["colour"].to_list() == ["red", "blue", None]
     assert frame["note"].to_list() == ["a\nb", None, "c, d"]
     assert frame["size"].to_list()[::2] == [1.5, 3.0]

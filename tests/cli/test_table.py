@@ -49,10 +49,10 @@ def test_long_texts_are_left_out(table: pl.DataFrame, tmp_path: Path) -> None:
 def test_types_of_targets(table: pl.DataFrame, tmp_path: Path) -> None:
     assert _table(table, tmp_path, "cost").about_target.startswith("numbers from ")
     assert _table(table, tmp_path, "dose").target.kind == "classes"
-    assert _table(table, tmp_path, "dose", target_type="numbers").target.kind == "numbers"
+    assert _table(table, tmp_path, "dose", task="regression").target.kind == "numbers"
     halves = table.with_columns(half=(pl.col("id") // 2).cast(pl.Int64))  # 40 whole numbers
     assert _table(halves, tmp_path, "half").target.kind == "numbers"
-    assert _table(halves, tmp_path, "half", target_type="classes").target.kind == "classes"
+    assert _table(halves, tmp_path, "half", task="classification").target.kind == "classes"
 
 
 def test_several_targets(table: pl.DataFrame, tmp_path: Path) -> None:

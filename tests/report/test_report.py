@@ -180,5 +180,5 @@ class TestWriting:
 
     def test_without_matplotlib(self, monkeypatch):
         monkeypatch.setitem(sys.modules, "matplotlib", None)
-        with pytest.raises(ImportError, match=r"matplotlib: pip install 'depmax\[report\]'"):
+        with pytest.raises(ImportError, match=r"matplotlib: pip install .depmax\[report\]."):
             render_html(make_report())

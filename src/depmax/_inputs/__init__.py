@@ -3,12 +3,14 @@
 from depmax._inputs.estimator import read_fit, read_new, require_finite_rows
 from depmax._inputs.levels import UnseenCategoryWarning, role_of_text
 from depmax._inputs.table import Table, column_names, read_objects, read_table
-from depmax._inputs.target import Target, TargetKind, read_target
+from depmax._inputs.target import TASKS, Target, TargetKind, Task, read_target
 
 __all__ = [
+    "TASKS",
     "Table",
     "Target",
     "TargetKind",
+    "Task",
     "UnseenCategoryWarning",
     "column_names",
     "read_fit",

@@ -15,6 +15,9 @@ from depmax._inputs.objects import is_missing, object_array
 from depmax._inputs.table import DATES, refuse_unreadable, require_finite
 
 TargetKind = Literal["classes", "numbers", "multilabel", "multioutput"]
+#: What is to be predicted, where the type of the target is not to be guessed.
+Task = Literal["auto", "classification", "regression"]
+TASKS = ("auto", "classification", "regression")
 
 #: Whole numbers with more distinct values than this are numbers, with fewer they are classes.
 MAX_INTEGER_CLASSES = 20
@@ -81,7 +84,12 @@ class Target:
 
 
 def read_target(
-    y: Any, *, semi: bool = False, minus_one: bool = False, whole_classes: bool = False
+    y: Any,
+    *,
+    semi: bool = False,
+    minus_one: bool = False,
+    whole_classes: bool = False,
+    task: Task = "auto",
 ) -> Target:
     """Target from an array, a series, a frame or a sparse indicator matrix.
 
@@ -99,7 +107,11 @@ def read_target(
         and +1. It does not count among the 20 distinct values. Among numbers it is a number.
     whole_classes : bool
         Whether up to 20 distinct whole numbers are classes as floats too.
+    task : {"auto", "classification", "regression"}
+        Classes or labels, numbers, or by the rules above.
     """
+    if task not in TASKS:
+        raise ValueError(f"task must be one of {', '.join(map(repr, TASKS))}, got {task!r}.")
     refuse_unreadable(y, "y")
     array = _as_array(y)
     _refuse_dates_and_complex(array)
@@ -123,13 +135,17 @@ def read_target(
             "rows, or use an estimator with a beta parameter, which learns from unlabelled rows."
         )
     present = _settle(array[~missing])
-    kind: TargetKind = "classes" if categorical else _kind(present, whole_classes)
+    guess: TargetKind = "classes" if categorical else _kind(present, whole_classes)
+    kind = _kind_for(task, present, guess)
     if array.ndim == 2 or present.dtype.kind == "f" or kind == "numbers":
         numbers = _numbers(array)
         require_finite(numbers[~missing], None, "y")
         array = numbers if array.ndim == 2 or kind == "numbers" else numbers[:, 0]
     elif array.dtype.kind == "O" and present.dtype.kind in "iu":
         array = _numbers(array)[:, 0]  # missing whole numbers are NaN
+    if task == "classification" and array.dtype.kind == "f" and not missing.any():
+        whole = array.ndim == 1 and bool((array == np.floor(array)).all())
+        array = array.astype(np.int64) if whole and np.abs(array).max() < 2**53 else array
     return Target(kind, array, ~missing)
 
 
@@ -254,6 +270,28 @@ def _missing(array: np.ndarray) -> np.ndarray:
     else:
         absent = np.zeros(array.shape, dtype=bool)
     return absent.any(axis=1) if absent.ndim == 2 else absent
+
+
+def _kind_for(task: Task, present: np.ndarray, guess: TargetKind) -> TargetKind:
+    """The type that the task asks for, or the guess, if y can be read so."""
+    if task == "classification":
+        if present.ndim == 1:
+            return "classes"
+        if guess == "multilabel":
+            return guess
+        raise ValueError(
+            "task='classification' needs one label per row, or several as zeros and ones, but y "
+            f"has {present.shape[1]} columns of other numbers."
+        )
+    if task == "regression":
+        if present.ndim == 2:
+            return "multioutput"
+        if present.dtype.kind in "biuf":
+            return "numbers"
+        raise ValueError(
+            f"task='regression' needs numbers, but y holds others, such as {present.tolist()[0]!r}."
+        )
+    return guess
 
 
 def _kind(present: np.ndarray, whole_classes: bool) -> TargetKind:

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from depmax.cli.options import Impute, TargetType, read_options
+from depmax.cli.options import Impute, TaskName
 from depmax.cli.output import Output
 from depmax.cli.reading import open_source
+from depmax.cli.reading.source import ReadOptions
 from depmax.cli.table import Asked, Table, make_table
 
 
 def ask(
     out: Output,
     data: str,
+    reading: ReadOptions,
     target: list[str] | None,
-    target_type: TargetType | None,
+    task: TaskName,
     drop: list[str] | None,
     keep: list[str] | None,
     impute: Impute | None,
-    delimiter: str | None,
-    missing: list[str] | None,
 ) -> Table:
     """The table and its target, with a line about each and notes on what was left out."""
-    source = open_source(data, read_options(delimiter, missing))
+    source = open_source(data, reading)
     with out.working(f"reading {source.name}"):
         table = make_table(
             source,
@@ -29,7 +29,7 @@ def ask(
                 tuple(drop or ()),
                 tuple(keep or ()),
                 impute and str(impute),
-                target_type and str(target_type),
+                task.value,
             ),
         )
     out.say(f"{source.name}: {table.about}")

@@ -45,4 +45,5 @@ def model_notes(table: Table, method: str, data: str) -> dict[str, Any]:
         "rows": table.X.height,
         "method": method,
         "data": data,
+        "written": table.written,
     }

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Callable
+from dataclasses import replace
 from enum import StrEnum
 from typing import Annotated
 
 import typer
 
 from depmax.cli.errors import UserError
-from depmax.cli.reading.source import MISSING, ReadOptions
+from depmax.cli.reading.source import ReadOptions
 
 
 class Impute(StrEnum):
@@ -20,11 +22,12 @@ class Impute(StrEnum):
     frequent = "frequent"
 
 
-class TargetType(StrEnum):
-    """How the target is read, where the guess is wrong."""
+class TaskName(StrEnum):
+    """Whether the target is classes or numbers."""
 
-    classes = "classes"
-    numbers = "numbers"
+    auto = "auto"
+    classification = "classification"
+    regression = "regression"
 
 
 def _complete(names: Callable[[], list[str]]) -> Callable[[str], list[str]]:
@@ -66,9 +69,12 @@ Target = Annotated[
         "--target", "-t", metavar="COLUMN", help="Column to predict; give it again for several."
     ),
 ]
-Kind = Annotated[
-    TargetType | None,
-    typer.Option("--target-type", help="Read the target as classes or as numbers, not as guessed."),
+Task = Annotated[
+    TaskName,
+    typer.Option(
+        "--task",
+        help="Whether the target is classes or numbers; auto guesses, and says what it guessed.",
+    ),
 ]
 Drop = Annotated[
     list[str] | None,
@@ -88,8 +94,32 @@ Fill = Annotated[
         "--impute", help="Fill missing numbers; the most frequent value fills categories."
     ),
 ]
-Delimiter = Annotated[
-    str | None, typer.Option("--delimiter", metavar="CHAR", help="Between two cells of a CSV file.")
+Separator = Annotated[
+    str | None,
+    typer.Option(
+        "--separator",
+        metavar="CHAR",
+        help="Between two cells of a file of text: a character, tab or whitespace. By default "
+        "found out, as are the next three.",
+    ),
+]
+Decimal = Annotated[
+    str | None,
+    typer.Option("--decimal", metavar="CHAR", help="Before decimals in a file of text: . or ,"),
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option(
+        "--encoding", metavar="NAME", help="Of a file of text, such as utf-8, cp1252 or utf-16."
+    ),
+]
+Header = Annotated[
+    bool | None,
+    typer.Option(
+        "--header/--no-header",
+        help="Whether the first line of a file of text has the names of the columns.",
+        show_default=False,
+    ),
 ]
 Missing = Annotated[
     list[str] | None,
@@ -97,7 +127,7 @@ Missing = Annotated[
         "--missing",
         metavar="TEXT",
         help="What stands for a missing value in files of text, beside an empty cell; may be given "
-        "again. By default NA, N/A, NaN, nan, null, NULL and ?.",
+        "again. By default NA, N/A, NaN, nan, null, NULL and ?, and among numbers also -.",
     ),
 ]
 #: Seeds that numpy takes.
@@ -164,10 +194,39 @@ DatasetName = Annotated[
 ]
 
 
-def read_options(delimiter: str | None, missing: list[str] | None) -> ReadOptions:
+def read_options(
+    separator: str | None,
+    decimal: str | None,
+    encoding: str | None,
+    header: bool | None,
+    missing: list[str] | None,
+) -> ReadOptions:
     """How files of text are read."""
-    if delimiter in ("\\t", "tab"):
-        delimiter = "\t"
-    if delimiter is not None and len(delimiter) != 1:
-        raise UserError(f"--delimiter must be a single character, got {delimiter!r}.")
-    return ReadOptions(delimiter, MISSING if missing is None else ("", *missing))
+    separator = {"\\t": "\t", "tab": "\t", "space": "whitespace"}.get(str(separator), separator)
+    if separator is not None and len(separator) != 1 and separator != "whitespace":
+        raise UserError(
+            f"--separator must be a single character, tab or whitespace, got {separator!r}."
+        )
+    if separator in ('"', "\n", "\r"):
+        raise UserError(f"--separator cannot be {separator!r}.")
+    if decimal not in (None, ".", ","):
+        raise UserError(f"--decimal must be . or , and not {decimal!r}.")
+    if decimal is not None and decimal == separator:
+        raise UserError(f"--separator and --decimal cannot both be {decimal!r}.")
+    if encoding is not None:
+        encoding = _known_encoding(encoding)
+    options = ReadOptions(separator, decimal, encoding, header)
+    if missing is None:
+        return options
+    return replace(options, missing=("", *missing), missing_numbers=())
+
+
+def _known_encoding(name: str) -> str:
+    try:
+        known = codecs.lookup(name).name
+    except LookupError:
+        raise UserError(
+            f"--encoding: no encoding is named {name!r}. Common ones are utf-8, cp1252, utf-16 and "
+            "latin-1."
+        ) from None
+    return "utf-8-sig" if known == "utf-8" else known

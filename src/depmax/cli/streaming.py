@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from depmax.cli.errors import DataError, ModelError, nearest, shortened
-from depmax.cli.reading.source import Source, kind_of
+from depmax.cli.reading.source import Expected, ReadOptions, Source, kind_of
 from depmax.cli.table import TYPES, ColumnType, as_features, missing_counts
 
 #: Cells of a batch: a few tens of megabytes.
 BATCH_CELLS = 4_000_000
+
+
+def as_fitted(options: ReadOptions, notes: Mapping[str, Any]) -> ReadOptions:
+    """How to read a file for a model: categories as text, what is open as in the model's file."""
+    columns = notes.get("columns", ())
+    if not columns:
+        return options
+    text = frozenset(str(column["name"]) for column in columns if column["type"] == "category")
+    names = tuple(str(column["name"]) for column in columns)
+    return replace(options, text=text, expected=Expected(names, **notes.get("written", {})))
 
 
 def model_columns(model: Any, notes: Mapping[str, Any], source: Source) -> dict[str, Any]:

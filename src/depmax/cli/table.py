@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from depmax._inputs import Target, read_target, role_of_text
+from depmax._inputs import Target, Task, read_target, role_of_text
 from depmax.cli.errors import DataError, UserError, nearest, shortened
 from depmax.cli.reading.source import Source, kind_of
 
@@ -28,7 +28,7 @@ class Asked:
     drop: tuple[str, ...] = ()
     keep: tuple[str, ...] = ()
     impute: str | None = None
-    target_type: str | None = None
+    task: Task = "auto"
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,8 @@ class Table:
     target_names: tuple[str, ...]
     types: dict[str, ColumnType]
     notes: list[str] = field(default_factory=list)
+    #: How the file was written, for files of the same kind.
+    written: dict[str, Any] = field(default_factory=dict)
 
     @property
     def about(self) -> str:
@@ -67,7 +69,7 @@ class Table:
 def make_table(source: Source, asked: Asked) -> Table:
     """Read a file and split it into features and target."""
     frame = source.read()
-    notes: list[str] = []
+    notes = source.assumptions()
     targets = asked.targets or source.default_targets()
     if not targets:
         raise UserError(
@@ -82,7 +84,7 @@ def make_table(source: Source, asked: Asked) -> Table:
     both = [name for name in targets if name in asked.drop]
     if both:
         raise UserError(f"{both[0]!r} is both the --target and to be left out by --drop.")
-    frame, y = _split_target(frame, targets, asked.target_type, notes)
+    frame, y = _split_target(frame, targets, asked.task, notes)
     if frame.height < FEWEST_ROWS:
         raise DataError(
             f"{source.name} has {frame.height} row{'' if frame.height == 1 else 's'} with a "
@@ -95,10 +97,11 @@ def make_table(source: Source, asked: Asked) -> Table:
         )
     _require_finite(X)
     _report_missing(X, asked.impute, notes)
-    target = read_target(y)
+    target = read_target(y, task=asked.task)
+    _mention_doubt(target, targets, asked.task, notes)
     _require_useful(target, targets, y)
     types = {name: TYPES[kind_of(dtype)] for name, dtype in X.schema.items()}
-    return Table(X, y, target, tuple(targets), types, notes)
+    return Table(X, y, target, tuple(targets), types, notes, source.written())
 
 
 def as_features(frame: pl.DataFrame) -> pl.DataFrame:
@@ -116,7 +119,7 @@ def _require_columns(names: Sequence[str], known: Sequence[str], option: str, wh
 
 
 def _split_target(
-    frame: pl.DataFrame, names: Sequence[str], target_type: str | None, notes: list[str]
+    frame: pl.DataFrame, names: Sequence[str], task: Task, notes: list[str]
 ) -> tuple[pl.DataFrame, Any]:
     """Rows with a target, and the target as classes or numbers where that was asked for."""
     for name in names:
@@ -129,16 +132,36 @@ def _split_target(
     if lost:
         notes.append(f"{lost} of {frame.height} rows have no target and are left out.")
     y = known.select(names)
-    if target_type == "classes":
-        y = y.with_columns(pl.all().cast(pl.String))
-    elif target_type == "numbers":
+    if task == "classification" and len(names) == 1:
+        y = y.with_columns(_labels(y.to_series()))
+    elif task == "regression":
         try:
             y = y.with_columns(pl.all().cast(pl.Float64))
         except pl.exceptions.PolarsError:
             raise DataError(
-                f"--target-type numbers: {shortened(names)} holds values that are no numbers."
+                f"--task regression: {shortened(names)} holds values that are not numbers."
             ) from None
     return known, (y.to_series() if len(names) == 1 else y)
+
+
+def _labels(values: pl.Series) -> pl.Series:
+    """Classes as text, so that no method takes them for numbers; 3.0 is the class 3."""
+    if values.dtype.is_float() and bool((values == values.floor()).all()):
+        values = values.cast(pl.Int64, strict=False)
+    return values.cast(pl.String)
+
+
+def _mention_doubt(target: Target, names: Sequence[str], task: Task, notes: list[str]) -> None:
+    """Say so where a target of numbers might be classes: few whole values, again and again."""
+    if task != "auto" or target.kind != "numbers":
+        return
+    values = np.asarray(target.values, dtype=float)
+    distinct = np.unique(values)
+    if (distinct == np.floor(distinct)).all() and len(distinct) <= target.n_samples / 5:
+        notes.append(
+            f"The target {names[0]!r} has {len(distinct)} distinct whole values and is read as "
+            "numbers; if they are classes, pass --task classification."
+        )
 
 
 def _features(frame: pl.DataFrame, keep: Sequence[str], notes: list[str]) -> pl.DataFrame:
@@ -238,7 +261,7 @@ def _require_useful(target: Target, names: Sequence[str], y: Any) -> None:
     if target.kind == "classes" and len(target.classes) == target.n_samples:
         raise DataError(
             f"{where} has a different value in every row: it looks like an identifier. Name "
-            "another column, or pass --target-type numbers if they are numbers."
+            "another column, or pass --task regression if they are numbers."
         )
 
 

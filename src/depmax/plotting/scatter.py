@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 
 #: More points than this are drawn as an image inside the picture.
 MANY = 1500
-#: Up to so many distinct values a target that is no float is drawn as classes.
+#: Up to so many distinct values whole numbers are drawn as classes.
 CLASSES = 20
+#: Of more classes the most frequent are told apart, and the others drawn as one.
+TOLD_APART = 12
 
 
 @dataclass
@@ -27,6 +29,8 @@ class FeatureScatterDisplay:
     ----------
     features : array of shape (n_samples, n_features)
     target : array of shape (n_samples,)
+        Text and booleans are classes, whole numbers up to 20 values too. Of more than 20 classes
+        the twelve most frequent are told apart.
     held_out : array of bool of shape (n_samples,), optional
         Rows that the extractor did not see: drawn in full, the others faint. Features fitted to
         the rows they are drawn for look better than they are.
@@ -119,14 +123,13 @@ class FeatureScatterDisplay:
         many = len(across) > MANY
         style: dict[str, Any] = {"s": 20, "linewidths": 0, "rasterized": many}
         if self._is_nominal():
-            for number, label in enumerate(np.unique(self.target)):
-                colour = COLOURS[number % len(COLOURS)]
-                style["marker"] = MARKERS[number % len(MARKERS)]
-                rows = self.target == label
-                ax.scatter(across[rows & seen], up[rows & seen], color=colour, alpha=0.22, **style)
+            told, other = self._groups()
+            for rows, label, look in (*told, *other):
+                ax.scatter(across[rows & seen], up[rows & seen], alpha=0.22, **look, **style)
                 shown = rows & ~seen
-                ax.scatter(across[shown], up[shown], color=colour, label=str(label), **style)
-            ax.legend(title=self.target_name, frameon=False, fontsize="small")
+                ax.scatter(across[shown], up[shown], label=label, **look, **style)
+            columns = 2 if len(told) > len(COLOURS) else 1
+            ax.legend(title=self.target_name, frameon=False, fontsize="small", ncols=columns)
         else:
             ax.scatter(across[seen], up[seen], color=FAINT, alpha=0.35, **style)
             points = ax.scatter(
@@ -144,5 +147,38 @@ class FeatureScatterDisplay:
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
+    @property
+    def n_merged(self) -> int:
+        """Number of classes that are drawn as one, since there are too many to tell apart."""
+        if not self._is_nominal():
+            return 0
+        classes = len(np.unique(self.target))
+        return classes - TOLD_APART if classes > CLASSES else 0
+
+    def _groups(self) -> tuple[list[Any], list[Any]]:
+        """Rows, label and look of every class that is told apart, and of all others together."""
+        labels, counts = np.unique(self.target, return_counts=True)
+        kept = np.sort(np.argsort(-counts, kind="stable")[: len(labels) - self.n_merged])
+        told = [
+            (self.target == labels[place], str(labels[place]), _look(number))
+            for number, place in enumerate(kept)
+        ]
+        if not self.n_merged:
+            return told, []
+        rest = ~np.isin(self.target, labels[kept])
+        look = {"color": FAINT, "marker": "."}
+        return told, [(rest, f"{self.n_merged} other classes", look)]
+
     def _is_nominal(self) -> bool:
-        return self.target.dtype.kind != "f" and len(np.unique(self.target)) <= CLASSES
+        if self.target.dtype.kind in "iu":
+            return len(np.unique(self.target)) <= CLASSES
+        return self.target.dtype.kind != "f"
+
+
+def _look(number: int) -> dict[str, str]:
+    """Colour and marker: no two alike among the first 64."""
+    shift = number // len(COLOURS)
+    return {
+        "color": COLOURS[number % len(COLOURS)],
+        "marker": MARKERS[(number + shift) % len(MARKERS)],
+    }

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from depmax._extras import require
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -30,12 +32,9 @@ def axes_for(ax: Axes | None, width: float = 6.0, height: float = 4.0) -> Axes:
     """The given axes, or new ones of a size in inches."""
     if ax is not None:
         return ax
-    try:
-        from matplotlib import pyplot
-    except ImportError as error:
-        raise ImportError(
-            "Drawing needs matplotlib: pip install 'depmax[plot]' (or matplotlib)."
-        ) from error
+    require("Drawing", "matplotlib")
+    from matplotlib import pyplot
+
     return pyplot.subplots(figsize=(width, height), layout="constrained")[1]
 
 

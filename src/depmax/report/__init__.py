@@ -4,7 +4,7 @@ This room knows pictures and no estimator: whoever found something fills a :clas
 """
 
 from depmax.report.contents import Column, KeyFigure, Noted, Picture, Report, Section, Table
-from depmax.report.html import render_html, write_html
+from depmax.report.html import render_html, require_report, write_html
 
 __all__ = [
     "Column",
@@ -15,5 +15,6 @@ __all__ = [
     "Section",
     "Table",
     "render_html",
+    "require_report",
     "write_html",
 ]

@@ -5,10 +5,28 @@ from __future__ import annotations
 from importlib import resources
 from pathlib import Path
 
+from depmax._extras import require
 from depmax._files import replacing
 from depmax.report.cells import cells_of
 from depmax.report.contents import Report
 from depmax.report.svg import draw
+
+
+def require_report(*, pictures: bool = True) -> None:
+    """Refuse to begin a report without the libraries that write it.
+
+    Parameters
+    ----------
+    pictures : bool, default=True
+        Whether the report has any, which needs matplotlib.
+
+    Examples
+    --------
+    >>> from depmax.report import require_report
+    >>> require_report()
+    """
+    drawing = ("matplotlib",) if pictures else ()
+    require("A report", "jinja2", *drawing, extra="report")
 
 
 def render_html(report: Report) -> str:
@@ -30,26 +48,19 @@ def render_html(report: Report) -> str:
     >>> "<title>Sonar</title>" in page
     True
     """
-    try:
-        from jinja2 import Environment, StrictUndefined
-    except ImportError as error:
-        raise ImportError("A report needs jinja2: pip install 'depmax[report]'.") from error
+    require_report(pictures=any(section.pictures for section in report.sections))
+    from jinja2 import Environment, StrictUndefined
 
     folder = resources.files("depmax.report") / "page"
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     template = environment.from_string((folder / "page.html").read_text(encoding="utf-8"))
-    try:
-        drawings = {
-            (s, p): draw(picture, f"s{s}p{p}")
-            for s, section in enumerate(report.sections)
-            for p, picture in enumerate(section.pictures)
-        }
-    except ImportError as error:
-        raise ImportError(
-            "The pictures of a report need matplotlib: pip install 'depmax[report]'."
-        ) from error
+    drawings = {
+        (s, p): draw(picture, f"s{s}p{p}")
+        for s, section in enumerate(report.sections)
+        for p, picture in enumerate(section.pictures)
+    }
     return template.render(
         report=report,
         drawings=drawings,

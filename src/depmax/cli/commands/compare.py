@@ -47,11 +47,14 @@ def compare(
     scoring: Annotated[
         str | None, typer.Option(help="A scorer of scikit-learn, such as roc_auc or r2.")
     ] = None,
-    target_type: o.Kind = None,
+    task: o.Task = o.TaskName.auto,
     drop: o.Drop = None,
     keep: o.Keep = None,
     impute: o.Fill = None,
-    delimiter: o.Delimiter = None,
+    separator: o.Separator = None,
+    decimal: o.Decimal = None,
+    encoding: o.Encoding = None,
+    header: o.Header = None,
     missing: o.Missing = None,
     seed: Annotated[int, o.SEED] = 0,
     n_jobs: o.AllJobs = -1,
@@ -74,13 +77,16 @@ def compare(
     from depmax.cli.asking import ask
     from depmax.cli.writing.formats import require_place
     from depmax.evaluation import compare as compare_methods
+    from depmax.report import require_report
 
+    require_report()
     out = Output(as_json=as_json, quiet=quiet)
     methods = _named_methods(method)
     _require_scorer(scoring)
     sizes = _sizes(dimensions)
     place = require_place(report)
-    table = ask(out, data, target, target_type, drop, keep, impute, delimiter, missing)
+    reading = o.read_options(separator, decimal, encoding, header, missing)
+    table = ask(out, data, reading, target, task, drop, keep, impute)
     with out.counting("comparing", None) as count:
 
         def listen(state: Progress) -> None:
@@ -94,18 +100,21 @@ def compare(
             scoring=scoring,
             dimensions=sizes,
             impute=impute and str(impute),
+            task=task.value,
             random_state=seed,
             n_jobs=n_jobs,
             progress=listen,
         )
     _show(out, found)
-    reading = {
+    typed = {
         "--target": list(table.target_names),
-        "--target-type": target_type,
+        "--task": None if task == o.TaskName.auto else task,
         "--drop": drop,
         "--keep": keep,
         "--impute": impute,
-        "--delimiter": delimiter,
+        "--separator": separator,
+        "--decimal": decimal,
+        "--encoding": encoding,
         "--missing": missing,
     }
     comparing = {
@@ -115,13 +124,14 @@ def compare(
         "--folds": folds,
         "--scoring": scoring,
     }
-    again = ["depmax", "compare", data, *_spelled(reading), *_spelled(comparing)]
+    named = [] if header is None else ["--header" if header else "--no-header"]
+    again = ["depmax", "compare", data, *_spelled(typed), *named, *_spelled(comparing)]
     with out.working("writing the report"):
         try:
             found.to_html(place, command=shlex.join(again), notes=tuple(table.notes))
         except OSError as error:
             raise OutputError(f"Cannot write {place}: {error}") from error
-    _say_next(out, found, data, _spelled(reading), seed)
+    _say_next(out, found, data, [*_spelled(typed), *named], seed)
     out.result("report", str(place), f"Report: {place.resolve()}")
     out.finish()
     if not found.complete:

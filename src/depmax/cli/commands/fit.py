@@ -32,11 +32,14 @@ def fit(
     ] = None,
     settings: o.Set = None,
     scale: o.Scale = True,
-    target_type: o.Kind = None,
+    task: o.Task = o.TaskName.auto,
     drop: o.Drop = None,
     keep: o.Keep = None,
     impute: o.Fill = None,
-    delimiter: o.Delimiter = None,
+    separator: o.Separator = None,
+    decimal: o.Decimal = None,
+    encoding: o.Encoding = None,
+    header: o.Header = None,
     missing: o.Missing = None,
     seed: o.Seed = None,
     n_jobs: o.Jobs = None,
@@ -66,7 +69,8 @@ def fit(
     known = find_method(method)
     estimator = build(known, parse_size(n), settings or (), seed=seed, n_jobs=n_jobs)
     place = require_place(output)
-    table = ask(out, data, target, target_type, drop, keep, impute, delimiter, missing)
+    reading = o.read_options(separator, decimal, encoding, header, missing)
+    table = ask(out, data, reading, target, task, drop, keep, impute)
     with out.working(f"{known.name} on {table.X.height} rows and {table.X.width} columns"):
         model = fit_model(table, known, estimator, scale=scale, impute=impute and str(impute))
     try:

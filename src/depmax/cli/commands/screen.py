@@ -29,11 +29,14 @@ def screen(
     check: Annotated[
         bool, typer.Option("--check", help="Exit with code 6 if no column depends on the target.")
     ] = False,
-    target_type: o.Kind = None,
+    task: o.Task = o.TaskName.auto,
     drop: o.Drop = None,
     keep: o.Keep = None,
     impute: o.Fill = None,
-    delimiter: o.Delimiter = None,
+    separator: o.Separator = None,
+    decimal: o.Decimal = None,
+    encoding: o.Encoding = None,
+    header: o.Header = None,
     missing: o.Missing = None,
     seed: o.Seed = None,
     n_jobs: o.Jobs = None,
@@ -58,7 +61,8 @@ def screen(
     from depmax.evaluation import FillGaps, PrepareColumns
 
     out = Output(as_json=as_json, quiet=quiet)
-    table = ask(out, data, target, target_type, drop, keep, impute, delimiter, missing)
+    reading = o.read_options(separator, decimal, encoding, header, missing)
+    table = ask(out, data, reading, target, task, drop, keep, impute)
     X = table.X if impute is None else FillGaps(str(impute)).fit_transform(table.X)
     X = PrepareColumns().fit_transform(X)
     with out.working(f"screening {X.width} columns"):

@@ -31,11 +31,14 @@ def select(
     ] = None,
     settings: o.Set = None,
     scale: o.Scale = True,
-    target_type: o.Kind = None,
+    task: o.Task = o.TaskName.auto,
     drop: o.Drop = None,
     keep: o.Keep = None,
     impute: o.Fill = None,
-    delimiter: o.Delimiter = None,
+    separator: o.Separator = None,
+    decimal: o.Decimal = None,
+    encoding: o.Encoding = None,
+    header: o.Header = None,
     missing: o.Missing = None,
     seed: o.Seed = None,
     n_jobs: o.Jobs = None,
@@ -61,7 +64,8 @@ def select(
     known = find_method(method, "selector")
     estimator = build(known, parse_size(n), settings or (), seed=seed, n_jobs=n_jobs)
     place = None if output is None else require_format(output)
-    table = ask(out, data, target, target_type, drop, keep, impute, delimiter, missing)
+    reading = o.read_options(separator, decimal, encoding, header, missing)
+    table = ask(out, data, reading, target, task, drop, keep, impute)
     with out.working(f"{known.name} on {table.X.height} rows and {table.X.width} columns"):
         model = fit_model(table, known, estimator, scale=scale, impute=impute and str(impute))
     rows = _rows(model.named_steps["method"])

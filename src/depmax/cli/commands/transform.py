@@ -44,7 +44,10 @@ def transform(
     any_version: Annotated[
         bool, typer.Option("--any-version", help="Try a model of another version of depmax.")
     ] = False,
-    delimiter: o.Delimiter = None,
+    separator: o.Separator = None,
+    decimal: o.Decimal = None,
+    encoding: o.Encoding = None,
+    header: o.Header = None,
     missing: o.Missing = None,
     as_json: o.Json = False,
     quiet: o.Quiet = False,
@@ -70,7 +73,8 @@ def transform(
 
     out = Output(as_json=as_json, quiet=quiet)
     place = require_format(output)
-    source = open_source(data, o.read_options(delimiter, missing))
+    reading = o.read_options(separator, decimal, encoding, header, missing)
+    open_source(data)  # refuses a file that is not there before a model is loaded
     try:
         notes = inspect(model).notes
     except FileNotFoundError as error:
@@ -78,8 +82,12 @@ def transform(
     fitted = load(model, trusted=trust, any_version=any_version)
     if not hasattr(fitted, "transform"):
         raise ModelError(f"{model} holds a {type(fitted).__name__}, which cannot transform rows.")
+    source = open_source(data, streaming.as_fitted(reading, notes))
     columns = streaming.model_columns(fitted, notes, source)
     streaming.check_columns(source, columns)
+    assumed = source.assumptions()
+    out.note(assumed)
+    out.result("notes", assumed)
     copied = list(keep or ())
     for name in copied:
         if name not in source.schema():

@@ -1,169 +1,206 @@
-"""CSV and TSV, plain or compressed."""
+"""CSV and its kin, plain or compressed: one reader of cells for whole files and for batches."""
 
 from __future__ import annotations
 
 import csv
-import gzip
-import zlib
+import io
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import IO
+from functools import cached_property
+from typing import Any
 
 import polars as pl
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
 from depmax.cli.errors import DataError
+from depmax.cli.reading.cells import Evidence, Types, settle
+from depmax.cli.reading.dialect import WHITESPACE, Dialect, find_dialect, open_text
 from depmax.cli.reading.source import Source, require_distinct
 
-#: Types that arrow reads a column as, by what polars found in it; anything else stays text.
-_ARROW_TYPES = {pl.Int64: pa.int64(), pl.Float64: pa.float64(), pl.Boolean: pa.bool_()}
+#: Bytes that are cut into cells at a time; a row must fit in.
+BLOCK = 1 << 24
 
 
 class Delimited(Source):
-    """A header, then a line per row."""
+    """A line per row, below a header or without one."""
 
     types_are_guesses = True
 
-    @property
-    def delimiter(self) -> str:
-        """What stands between two cells."""
-        if self.options.delimiter is not None:
-            return self.options.delimiter
-        return "\t" if ".tsv" in self.path.name.lower() else ","
+    @cached_property
+    def dialect(self) -> Dialect:
+        """Encoding, separator, header and names of the columns."""
+        try:
+            found = find_dialect(self.path, self.options)
+        except csv.Error as error:
+            raise DataError(f"{self.name} cannot be read: {error}.") from None
+        require_distinct(found.names, self.name)
+        return found
 
-    def header(self) -> list[str]:
-        """Names of the columns as the first line has them, in full."""
-        with self._open() as stream:
-            try:
-                line = next(csv.reader(stream, delimiter=self.delimiter), [])
-            except (UnicodeDecodeError, csv.Error):
-                raise self._no_text() from None
-            except (OSError, EOFError, zlib.error) as error:  # no gzip file, or cut off
-                raise self._unreadable(error) from None
-        if not any(cell.strip() for cell in line):
-            raise DataError(f"{self.name} is empty: a header and rows are needed.")
-        names = [cell.strip() for cell in line]
-        self._refuse_other_delimiter(names)
-        require_distinct([name for name in names if name], self.name)
-        return [name or f"column {place + 1}" for place, name in enumerate(names)]
+    @cached_property
+    def types(self) -> Types:
+        """Types of the columns by all of their cells, and the mark before decimals."""
+        evidence = {name: Evidence(self.options) for name in self.dialect.names}
+        rows = 0
+        for batch in self._text(self.dialect.names):
+            rows += batch.height
+            for text in batch.iter_columns():
+                evidence[text.name].add(text)
+        if rows == 0:
+            raise DataError(f"{self.name} has a header but no rows.")
+        if any(seen.lines for seen in evidence.values()):
+            self._require_closed_quotes()
+        return settle(evidence, self.options, self.dialect.separator)
+
+    def assumptions(self) -> list[str]:
+        """What was found out about the file and might be wrong."""
+        said = [*self.dialect.assumed, *self.types.assumed]
+        if not said:
+            return list(self.types.notes)
+        line = (
+            f"{self.name} is read as {', '.join(said)}; --separator, --decimal, --encoding and "
+            "--header or --no-header say otherwise."
+        )
+        return [line, *self.types.notes]
+
+    def written(self) -> dict[str, Any]:
+        """Header and decimal mark, which decide where a new file leaves them open."""
+        return {"decimal": self.types.decimal, "header": self.dialect.header}
 
     def _find_types(self) -> Mapping[str, pl.DataType]:
-        """Types of the columns over all rows."""
-        try:
-            return dict(self._scan().collect_schema())
-        except (pl.exceptions.PolarsError, OSError) as error:
-            raise self._unreadable(error) from None
+        return self.types.columns
 
     def read(self) -> pl.DataFrame:
-        """All rows; padding around cells is taken off."""
-        try:
-            frame = self._scan().collect()
-        except (pl.exceptions.PolarsError, OSError) as error:
-            raise self._unreadable(error) from None
-        return unpadded(frame, self.options.missing)
+        """All rows."""
+        names = list(self.dialect.names)
+        return self.types.with_dates(pl.concat(list(self._values(names)), rechunk=True))
 
     def batches(self, columns: Sequence[str], size: int) -> Iterator[pl.DataFrame]:
-        """Batches of about ``size`` rows, read as they are needed."""
-        names, schema = self.header(), self.schema()
-        types = {name: _ARROW_TYPES.get(type(schema[name]), pa.string()) for name in columns}
+        """Batches of at most ``size`` rows, read as they are needed."""
+        for frame in self._values(columns):
+            yield from frame.iter_slices(size)
+
+    def _values(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        types = self.types
+        for batch in self._text(columns):
+            yield pl.DataFrame(
+                [types.convert(text.name, text, self.options) for text in batch.iter_columns()]
+            )
+
+    def _text(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        """Cells of some columns as they stand in the file."""
+        dialect = self.dialect
+        names = list(dialect.names)
+        skipped = not dialect.header
         try:
             reader = arrow_csv.open_csv(
-                self.path,
-                read_options=arrow_csv.ReadOptions(
-                    column_names=names, skip_rows=1, block_size=max(1 << 20, 64 * size)
-                ),
+                self._stream(),
+                read_options=arrow_csv.ReadOptions(column_names=names, block_size=BLOCK),
                 parse_options=arrow_csv.ParseOptions(
-                    delimiter=self.delimiter, newlines_in_values=True
+                    delimiter="\t" if dialect.separator == WHITESPACE else dialect.separator,
+                    newlines_in_values=True,
+                    ignore_empty_lines=len(names) > 1,
                 ),
                 convert_options=arrow_csv.ConvertOptions(
-                    column_types=types,
+                    column_types=dict.fromkeys(names, pa.string()),
                     include_columns=list(columns),
-                    null_values=list(self.options.missing),
-                    strings_can_be_null=True,
+                    strings_can_be_null=False,
                 ),
             )
             for batch in reader:
                 frame = pl.from_arrow(pa.Table.from_batches([batch]))
                 assert isinstance(frame, pl.DataFrame)
-                yield from unpadded(frame, self.options.missing).iter_slices(size)
+                if not skipped and frame.height:
+                    frame, skipped = frame.slice(1), True
+                if frame.height:
+                    yield frame
         except (pa.ArrowException, OSError) as error:
             raise self._unreadable(error) from None
 
-    def _scan(self) -> pl.LazyFrame:
-        return pl.scan_csv(
-            self.path,
-            separator=self.delimiter,
-            has_header=False,
-            skip_rows=1,
-            new_columns=self.header(),
-            null_values=list(self.options.missing),
-            infer_schema_length=None,
-            try_parse_dates=True,
-        )
+    def _stream(self) -> Any:
+        """The file as text in UTF-8 with one character between cells."""
+        plain = self.dialect.encoding in ("utf-8", "utf-8-sig")
+        if plain and self.dialect.separator != WHITESPACE:
+            packed = self.path.suffix.lower() == ".gz"
+            return pa.input_stream(str(self.path), compression="gzip" if packed else None)
+        return _Recoded(self)
 
     def _unreadable(self, error: Exception) -> DataError:
-        if isinstance(error, pl.exceptions.NoDataError):
-            return DataError(f"{self.name} has a header but no rows.")
-        return self._uneven() or DataError(f"{self.name} cannot be read: {_first_line(error)}.")
-
-    def _no_text(self) -> DataError:
-        return DataError(
-            f"{self.name} is no text in UTF-8: save it as CSV in UTF-8 (with iconv, or in the "
-            "program that wrote it)."
-        )
+        reason = str(error).strip().splitlines()[0][:300].rstrip(".")
+        return self._uneven() or DataError(f"{self.name} cannot be read: {reason}.")
 
     def _uneven(self) -> DataError | None:
-        """The first line with more cells than the header, or that is no text, if there is one."""
-        try:
-            with self._open() as stream:
-                lines = csv.reader(stream, delimiter=self.delimiter)
-                width = len(next(lines, []))
-                for cells in lines:
-                    if len(cells) > width:
+        """The first line with another number of cells than the first row, if there is one."""
+        dialect = self.dialect
+        width = len(dialect.names)
+        first = "the header names" if dialect.header else "the first line has"
+        with open_text(self.path, dialect.encoding) as stream:
+            counted = _Counted(stream)
+            try:
+                for cells in dialect.rows(counted):
+                    if cells and len(cells) != width:
                         return DataError(
-                            f"{self.name}, line {lines.line_num}: {len(cells)} cells, but the "
-                            f"header names {width}. Put cells that hold the delimiter "
-                            f"{self.delimiter!r} in double quotes."
+                            f"{self.name}, line {counted.lines}: {len(cells)} "
+                            f"cell{'' if len(cells) == 1 else 's'}, but {first} {width}. Put cells "
+                            f"that hold the separator {dialect.separator!r} in double quotes."
                         )
-        except (UnicodeDecodeError, csv.Error):
-            return self._no_text()
-        except (OSError, EOFError, zlib.error) as error:
-            reason = "it was cut off" if isinstance(error, EOFError) else _first_line(error)
-            return DataError(f"{self.name} is no complete gzip file: {reason}.")
+            except csv.Error as error:
+                return DataError(f"{self.name}, line {counted.lines}: {error}.")
         return None
 
-    @contextmanager
-    def _open(self) -> Iterator[IO[str]]:
-        opened = gzip.open if self.path.suffix.lower() == ".gz" else open
-        with opened(self.path, "rt", encoding="utf-8-sig", newline="") as stream:
-            yield stream
-
-    def _refuse_other_delimiter(self, names: Sequence[str]) -> None:
-        if len(names) != 1:
-            return
-        others = {";": "';'", "\t": "a tab", "|": "'|'", ",": "','"}
-        for other, shown in others.items():
-            if other in names[0] and other != self.delimiter:
-                option = "$'\\t'" if other == "\t" else f"'{other}'"
+    def _require_closed_quotes(self) -> None:
+        """Refuse a quote that swallows the lines below it; cells with line ends are looked at."""
+        with open_text(self.path, self.dialect.encoding) as stream:
+            counted = _Counted(stream)
+            try:
+                for _ in self.dialect.rows(counted, strict=True):
+                    pass
+            except csv.Error:
                 raise DataError(
-                    f"{self.name} has a single column, {names[0][:60]!r}: its delimiter looks like "
-                    f"{shown}. Pass --delimiter {option}."
-                )
+                    f"{self.name}, line {counted.lines}: a double quote is opened and not closed, "
+                    "or followed by more text. Write a quote within a quoted cell twice."
+                ) from None
 
 
-def unpadded(frame: pl.DataFrame, missing: Sequence[str]) -> pl.DataFrame:
-    """Text without spaces around it, and numbers that stood between spaces as numbers."""
-    changed = []
-    for series in frame.iter_columns():
-        if series.dtype == pl.String:
-            text = series.str.strip_chars()
-            if not (text == series).all():
-                text = text.replace(list(missing), [None] * len(missing))
-                numbers = text.cast(pl.Float64, strict=False)
-                changed.append(numbers if numbers.null_count() == text.null_count() else text)
-    return frame.with_columns(changed) if changed else frame
+class _Counted:
+    """Lines that count themselves."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        self.lines = 0
+
+    def __iter__(self) -> Iterator[str]:
+        for line in self._stream:
+            self.lines += 1
+            yield line
 
 
-def _first_line(error: BaseException) -> str:
-    return str(error).strip().splitlines()[0][:300].rstrip(".")
+class _Recoded(io.RawIOBase):
+    """A file as UTF-8; cells between runs of spaces become cells between tabs."""
+
+    def __init__(self, source: Delimited) -> None:
+        self._source = source
+        self._parts = self._recoded()
+        self._rest = b""
+
+    def _recoded(self) -> Iterator[bytes]:
+        dialect = self._source.dialect
+        with open_text(self._source.path, dialect.encoding) as stream:
+            if dialect.separator != WHITESPACE:
+                while part := stream.read(1 << 20):
+                    yield part.encode()
+                return
+            for line in stream:
+                yield ("\t".join(line.split()) + "\n").encode()
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._rest:
+            part = next(self._parts, None)
+            if part is None:
+                return 0
+            self._rest = part
+        count = min(len(buffer), len(self._rest))
+        buffer[:count], self._rest = self._rest[:count], self._rest[count:]
+        return count

@@ -8,11 +8,13 @@ from pathlib import Path
 from depmax.cli.errors import DataError
 from depmax.cli.reading.source import ReadOptions, Source
 
-#: Module and class of every extension; a compressed CSV or TSV may end in .gz.
+#: Module and class of every extension; those of text may end in .gz.
 FORMATS = {
     ".csv": ("delimited", "Delimited"),
     ".tsv": ("delimited", "Delimited"),
     ".txt": ("delimited", "Delimited"),
+    ".data": ("delimited", "Delimited"),
+    ".dat": ("delimited", "Delimited"),
     ".parquet": ("parquet", "Parquet"),
     ".pq": ("parquet", "Parquet"),
     ".arrow": ("arrow", "Arrow"),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import polars as pl
 
@@ -18,14 +19,37 @@ ColumnKind = Literal["number", "boolean", "text", "date", "empty", "other"]
 
 #: What stands for a missing value in files of text.
 MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "?")
+#: What does so among numbers only: between words it may be a value, as in + and -.
+MISSING_NUMBERS = ("-", "--", "–", "—", ".", "n/a", "na", "None", "none", "#N/A", "<NA>")
+
+
+@dataclass(frozen=True)
+class Expected:
+    """How the file of a model was written, for what a file by itself leaves open."""
+
+    columns: tuple[str, ...]
+    decimal: str | None = None
+    header: bool = True
 
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How files of text are read."""
+    """How files of text are read; None is found out."""
 
-    delimiter: str | None = None  # None is that of the extension
+    separator: str | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+    header: bool | None = None
     missing: tuple[str, ...] = MISSING
+    missing_numbers: tuple[str, ...] = MISSING_NUMBERS
+    #: Columns that stay text, whatever their cells look like.
+    text: frozenset[str] = frozenset()
+    expected: Expected | None = None
+
+    @cached_property
+    def number_is_missing(self) -> bool:
+        """Whether a number, such as -9, stands for a missing value."""
+        return any(re.fullmatch(r"[+-]?[\d.,]+([eE][+-]?\d+)?", mark) for mark in self.missing)
 
 
 @dataclass(frozen=True)
@@ -66,6 +90,14 @@ class Source(ABC):
     def has_column(self, name: str) -> bool:
         """Whether a column can be asked for by name."""
         return name in self.schema()
+
+    def assumptions(self) -> list[str]:
+        """What was found out about the file and might be wrong, for the user to see."""
+        return []
+
+    def written(self) -> dict[str, Any]:
+        """What a model remembers of how its file was written."""
+        return {}
 
     def default_targets(self) -> tuple[str, ...]:
         """Columns that the format itself calls the target."""

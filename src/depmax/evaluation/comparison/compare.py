@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from depmax._inputs import Task
 from depmax.evaluation.comparison.comparison import Comparison
 from depmax.evaluation.comparison.metrics import Scoring, read_metrics, require_suitable
 from depmax.evaluation.comparison.predictors import default_predictor
@@ -35,6 +36,7 @@ def compare(
     tolerance: float = 1.0,
     prepare: bool = True,
     impute: str | None = None,
+    task: Task = "auto",
     random_state: int | np.random.RandomState | None = None,
     n_jobs: int | None = None,
     progress: bool | Listener = False,
@@ -80,6 +82,9 @@ def compare(
     impute : {"median", "mean", "frequent"}, optional
         Fill missing values of X by what the training rows hold; categories by their most frequent
         level. By default they are refused.
+    task : {"auto", "classification", "regression"}, default="auto"
+        Whether the target is classes or numbers. By default text, booleans, categories and whole
+        numbers of up to 20 values are classes, all else is numbers; printing the result says which.
     random_state : int, RandomState instance or None, default=None
         Seed of the splits and of every method that has none.
     n_jobs : int, optional
@@ -114,7 +119,7 @@ def compare(
     started = perf_counter()
     if impute is not None and impute not in WAYS:
         raise ValueError(f"impute must be None or one of {', '.join(WAYS)}, got {impute!r}.")
-    problem, target = read_problem(without_gaps(X, impute), y, table=prepare)
+    problem, target = read_problem(without_gaps(X, impute), y, table=prepare, task=task)
     seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
     splits = outer_splits(cv, problem, target, seed)
     training = _training_problem(problem, splits)

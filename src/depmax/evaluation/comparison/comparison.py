@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 
 from depmax._frames import library_of, make_frame
+from depmax.evaluation.comparison.labels import OwnLabels
 from depmax.evaluation.comparison.methods import Method
 from depmax.evaluation.comparison.setting import Setting
 from depmax.evaluation.comparison.significance import CorrectedMean
@@ -217,7 +219,18 @@ class Comparison:
         chosen = self._method(method)
         dimension, _ = choose_dimension(chosen, self.X, self.y, self.setting)
         model = make_estimator(chosen, dimension, self.X, self.setting)
-        return model.fit(self.X, self.y)
+        return self._with_own_labels(model).fit(self.X, self.y)
+
+    def _with_own_labels(self, model: Any) -> Any:
+        """A model that predicts the classes as they were given, if methods got them as text."""
+        labels = self.setting.problem.labels
+        if labels is None:
+            return model
+        steps = getattr(model, "steps", None)
+        if steps is None:
+            return OwnLabels(model, labels)
+        *before, (name, predictor) = steps
+        return Pipeline([*before, (name, OwnLabels(predictor, labels))])
 
     def plot(self, ax: Any = None) -> Any:
         """Draw score against dimension with confidence bands; needs matplotlib.
@@ -265,8 +278,9 @@ class Comparison:
         -------
         Path
         """
-        from depmax.report import write_html
+        from depmax.report import require_report, write_html
 
+        require_report()  # before the page's own fits
         return write_html(self.report(title=title, command=command, notes=notes), path)
 
     def __repr__(self) -> str:

@@ -38,6 +38,8 @@ def _scatter(findings: Findings) -> Picture | None:
         f"The {dimensions}, found from one training part; {int(held_out.sum())} rows that were "
         "held out are drawn in full, the training rows faint."
     )
+    if display.n_merged:
+        caption += f" The {display.n_merged} rarest classes are drawn as one, in grey."
     return Picture(display, caption, f"Scatter plot coloured by the target. {caption}", height=4.0)
 
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from depmax._inputs import TargetKind, read_table, read_target
+from depmax._inputs import TargetKind, Task, read_table, read_target
+from depmax.evaluation.comparison.labels import as_classes
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,22 @@ class Problem:
     categorical: bool = False
     names: tuple[str, ...] = field(default=(), repr=False)
     n_indicators: int = 0  # columns of numbers that levels of categories add for extractors
+    #: Classes as they were given, where methods get them as text since they look like numbers.
+    labels: np.ndarray | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def about_target(self) -> str:
+        """Type of the target in words.
+
+        >>> Problem("classes", 100, 5, 26).about_target
+        '26 classes'
+        """
+        return {
+            "classes": f"{self.n_outputs} classes",
+            "numbers": "numbers",
+            "multilabel": f"{self.n_outputs} labels, several per row",
+            "multioutput": f"{self.n_outputs} numbers per row",
+        }[self.kind]
 
     @property
     def width(self) -> int:
@@ -30,7 +47,7 @@ class Problem:
         return self.n_features + self.n_indicators
 
 
-def read_problem(X: Any, y: Any, *, table: bool) -> tuple[Problem, np.ndarray]:
+def read_problem(X: Any, y: Any, *, table: bool, task: Task = "auto") -> tuple[Problem, np.ndarray]:
     """Sizes and types of the data, and the target as scikit-learn's predictors want it.
 
     Parameters
@@ -40,8 +57,10 @@ def read_problem(X: Any, y: Any, *, table: bool) -> tuple[Problem, np.ndarray]:
     table : bool
         Whether X is a table of numbers and categories; if not, it is indexed by rows and no more
         is asked of it.
+    task : {"auto", "classification", "regression"}
+        Whether the target is classes or numbers; by default guessed.
     """
-    target = read_target(y)
+    target = read_target(y, task=task)
     values = target.values
     if target.kind == "numbers":
         values = values[:, 0]
@@ -53,11 +72,14 @@ def read_problem(X: Any, y: Any, *, table: bool) -> tuple[Problem, np.ndarray]:
         raise ValueError(
             f"y has one class only, {target.classes.tolist()[0]!r}: there is nothing to predict."
         )
+    given = None
+    if classes and (text := as_classes(values)) is not values:
+        given, values = target.classes, text
     if not table:
         n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
         _require_equal(n_rows, target.n_samples)
         n_features = X.shape[1] if len(getattr(X, "shape", ())) == 2 else 1
-        return Problem(target.kind, n_rows, n_features, n_outputs), values
+        return Problem(target.kind, n_rows, n_features, n_outputs, labels=given), values
     read = read_table(X)
     _require_equal(read.n_samples, target.n_samples)
     n_features = read.values.shape[1]
@@ -71,6 +93,7 @@ def read_problem(X: Any, y: Any, *, table: bool) -> tuple[Problem, np.ndarray]:
         bool(read.categories),
         names,
         sum(len(levels) - 1 for levels in read.categories.values()),
+        given,
     )
     return problem, values
 

@@ -52,7 +52,8 @@ def summary(comparison: Comparison) -> str:
     n_rows = len(comparison.y)
     head = (
         f"Comparison of {len(outcomes.names)} methods on {n_rows} rows × {problem.n_features} "
-        f"columns, {_finished(comparison, 'split')}, {clock(comparison.seconds)}"
+        f"columns, {_finished(comparison, 'split')}, {clock(comparison.seconds)}; target "
+        f"{comparison.target_name!r}: {problem.about_target}"
     )
     return "\n".join([head, *lines])
 

@@ -1,0 +1,254 @@
+"""From the text of cells to numbers, booleans and dates: one rule for whole files and batches.
+
+A column's type is decided by all of its cells. Which mark stands before decimals is decided by
+all columns together, since 1.234 is a little more than one, or more than a thousand.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from depmax.cli.errors import DataError, shortened
+from depmax.cli.reading.source import ReadOptions
+
+#: A first group of one to three digits, then groups of three, as in 1,234.5 or 1 234,5.
+_GROUPED = {
+    ".": r"^[+-]?[1-9]\d{0,2}(?:(?:,\d{3})+|(?:[ '’\u00a0\u202f]\d{3})+)(?:\.\d*)?$",
+    ",": r"^[+-]?[1-9]\d{0,2}(?:(?:\.\d{3})+|(?:[ '’\u00a0\u202f]\d{3})+)(?:,\d*)?$",
+}
+_GROUP_MARKS = {".": r"[, '’\u00a0\u202f]", ",": r"[. '’\u00a0\u202f]"}
+_BOOLEANS = {"true": True, "True": True, "TRUE": True}
+_BOOLEANS |= {"false": False, "False": False, "FALSE": False}
+_DATES: tuple[tuple[Any, str], ...] = (
+    (pl.Date, "%Y-%m-%d"),
+    (pl.Date, "%Y/%m/%d"),
+    (pl.Date, "%d.%m.%Y"),
+    (pl.Date, "%d/%m/%Y"),
+    (pl.Date, "%m/%d/%Y"),
+    (pl.Date, "%d-%m-%Y"),
+    (pl.Datetime, "%Y-%m-%d %H:%M:%S%.f"),
+    (pl.Datetime, "%Y-%m-%dT%H:%M:%S%.f"),
+    (pl.Datetime, "%Y-%m-%d %H:%M"),
+    (pl.Datetime, "%Y-%m-%dT%H:%M:%S%.fZ"),
+    (pl.Datetime, "%d.%m.%Y %H:%M"),
+    (pl.Datetime, "%d/%m/%Y %H:%M"),
+    (pl.Time, "%H:%M:%S"),
+    (pl.Time, "%H:%M"),
+)
+
+
+_DATE_LIKE = re.compile(r"\d{1,4}[-/.:]\d{1,2}")
+
+
+def _is_decimal(cell: str) -> bool:
+    """Whether the point in a number cannot part thousands."""
+    return "." in cell and re.match(_GROUPED[","], cell) is None
+
+
+@dataclass
+class Evidence:
+    """What the cells of a column allow, as more and more of them are seen."""
+
+    options: ReadOptions
+    cells: int = 0  # that are not missing
+    values: int = 0  # that are not missing in a column of numbers either
+    whole: bool = True
+    booleans: bool = True
+    lines: bool = False  # whether a cell holds several lines
+    #: Cells that are numbers with either mark before the decimals.
+    numbers: dict[str, int] = field(default_factory=lambda: {".": 0, ",": 0})
+    #: The first number seen with a mark in it, and the first cell that is not a number.
+    marked: str = ""
+    odd: str = ""
+    dates: list[tuple[Any, str]] = field(default_factory=lambda: list(_DATES))
+
+    def add(self, text: pl.Series) -> None:
+        """Look at further cells."""
+        if self._are_plain_numbers(text):
+            return
+        text = clean(text, self.options.missing).drop_nulls()
+        self.cells += text.len()
+        values = clean(text, self.options.missing_numbers).drop_nulls()
+        self.values += values.len()
+        self.whole &= values.cast(pl.Int64, strict=False).null_count() == 0
+        if self.booleans:
+            self.booleans = bool(text.is_in(list(_BOOLEANS)).all())
+        point, comma = (read_numbers(values, mark) for mark in (".", ","))
+        self.numbers["."] += point.len() - point.null_count()
+        self.numbers[","] += comma.len() - comma.null_count()
+        self._remember(values, point, comma)
+        self.lines = self.lines or bool(text.str.contains("\n", literal=True).any())
+        may_be_dates = text.len() == 0 or _DATE_LIKE.match(str(text[0])) is not None
+        kept = []
+        for kind, form in self.dates if may_be_dates and not self.are_numbers(".") else ():
+            if text.str.strptime(kind, form, strict=False).null_count() == 0:
+                kept.append((kind, form))
+        self.dates = kept
+
+    def _are_plain_numbers(self, text: pl.Series) -> bool:
+        """Count the usual case without a closer look: a column that has numbers only, and more."""
+        if self.options.number_is_missing:
+            return False
+        if text.len() == 0 or (self.values and not self.are_numbers(".")):
+            return False
+        with_comma = text.len()
+        if not self.whole or text.cast(pl.Int64, strict=False).null_count():
+            numbers = text.cast(pl.Float64, strict=False).fill_nan(None)
+            first = str(text[0])
+            if numbers.null_count() or (self._may_have_commas and not _is_decimal(first)):
+                return False
+            self.whole, with_comma = False, 0
+            self.marked = self.marked or first
+        self.cells += text.len()
+        self.values += text.len()
+        self.numbers["."] += text.len()
+        self.numbers[","] += with_comma
+        self.booleans = False
+        self.dates = []
+        return True
+
+    @property
+    def _may_have_commas(self) -> bool:
+        return self.values == 0 or self.are_numbers(",")
+
+    def _remember(self, values: pl.Series, point: pl.Series, comma: pl.Series) -> None:
+        if not self.marked:
+            either = point.is_not_null() | comma.is_not_null()
+            seen = values.filter(values.str.contains("[.,]") & either)
+            self.marked = str(seen[0]) if seen.len() else ""
+        if not self.odd:
+            seen = values.filter(point.is_null() & comma.is_null())
+            self.odd = str(seen[0]) if seen.len() else ""
+
+    def are_numbers(self, mark: str) -> bool:
+        """Whether all cells are numbers with this mark before the decimals."""
+        return 0 < self.values == self.numbers[mark]
+
+
+def clean(text: pl.Series, missing: Sequence[str]) -> pl.Series:
+    """Text without spaces around it, and nothing where it stands for a missing value."""
+    text = text.str.strip_chars()
+    gaps = text.is_in(list(missing))
+    return _without(text, gaps) if gaps.any() else text
+
+
+def _without(text: pl.Series, gaps: pl.Series) -> pl.Series:
+    nothing = pl.Series(text.name, [None], dtype=pl.String).new_from_index(0, text.len())
+    return nothing.zip_with(gaps.fill_null(True), text)
+
+
+def read_numbers(text: pl.Series, mark: str) -> pl.Series:
+    """Numbers with a mark before their decimals; null where a cell is not one."""
+    plain = text
+    if mark == ",":
+        swapped = text.str.replace(",", ".", literal=True)
+        plain = _without(swapped, text.str.contains(".", literal=True))
+    numbers = plain.cast(pl.Float64, strict=False)
+    if numbers.null_count() == text.null_count():
+        return numbers
+    grouped = text.str.contains(_GROUPED[mark])
+    if not grouped.any():
+        return numbers
+    joined = text.str.replace_all(_GROUP_MARKS[mark], "").str.replace(",", ".", literal=True)
+    return joined.cast(pl.Float64, strict=False).zip_with(grouped.fill_null(False), numbers)
+
+
+@dataclass(frozen=True)
+class Types:
+    """Types of all columns, the mark before decimals, and what should be said of them."""
+
+    columns: Mapping[str, pl.DataType]
+    #: Type and format of columns of dates, which are text otherwise.
+    dates: Mapping[str, tuple[Any, str]]
+    decimal: str
+    assumed: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    def convert(self, name: str, text: pl.Series, options: ReadOptions) -> pl.Series:
+        """Cells of a column as values of its type."""
+        kind = self.columns[name]
+        if kind in (pl.Int64, pl.Float64):
+            if not options.number_is_missing and (kind == pl.Int64 or self.decimal == "."):
+                numbers = text.cast(kind, strict=False)
+                nan = kind == pl.Float64 and bool(numbers.is_nan().any())
+                if numbers.null_count() == 0 and not nan:
+                    return numbers
+            text = clean(text, (*options.missing, *options.missing_numbers))
+            return text.cast(kind) if kind == pl.Int64 else read_numbers(text, self.decimal)
+        text = clean(text, options.missing)
+        if kind == pl.Boolean:
+            return text.replace_strict(_BOOLEANS, default=None, return_dtype=pl.Boolean)
+        if kind == pl.Null:
+            return pl.Series(name, [None] * text.len(), dtype=pl.Null)
+        return text
+
+    def with_dates(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Columns of dates as dates."""
+        return frame.with_columns(
+            pl.col(name).str.strptime(kind, form) for name, (kind, form) in self.dates.items()
+        )
+
+
+def settle(evidence: Mapping[str, Evidence], options: ReadOptions, separator: str) -> Types:
+    """Decide on the mark before decimals, then on the type of every column."""
+    with_mark = {name: seen for name, seen in evidence.items() if seen.marked}
+    decimal, assumed = options.decimal or ".", []
+    if options.decimal is None:
+        decimal, said = _find_decimal(with_mark, options, separator)
+        assumed += [said] if said else []
+    columns = {
+        name: pl.String() if name in options.text else _type(seen, decimal)
+        for name, seen in evidence.items()
+    }
+    dates = {name: evidence[name].dates[0] for name in columns if columns[name].is_temporal()}
+    notes = [
+        f"Column {name!r} is read as text, although {seen.numbers[decimal]} of {seen.cells} cells "
+        f"are numbers: it also holds {seen.odd or seen.marked!r}. If that stands for a missing "
+        "value, pass it with --missing."
+        for name, seen in evidence.items()
+        if columns[name] == pl.String and name not in options.text
+        if seen.numbers[decimal] > seen.cells / 2
+    ]
+    return Types(columns, dates, decimal, tuple(assumed), tuple(notes[:3]))
+
+
+def _find_decimal(
+    columns: Mapping[str, Evidence], options: ReadOptions, separator: str
+) -> tuple[str, str]:
+    """The mark that reads all columns of numbers, and what to say of it."""
+    comma = [n for n, s in columns.items() if s.are_numbers(",") and not s.are_numbers(".")]
+    point = [n for n, s in columns.items() if s.are_numbers(".") and not s.are_numbers(",")]
+    either = [n for n, s in columns.items() if s.are_numbers(".") and s.are_numbers(",")]
+    if comma and point:
+        raise DataError(
+            f"Column {comma[0]!r} holds numbers with a decimal comma, such as "
+            f"{columns[comma[0]].marked}, and column {point[0]!r} numbers with a decimal point, "
+            f"such as {columns[point[0]].marked}. Pass --decimal ',' or --decimal '.': columns of "
+            "the other kind are then read as text."
+        )
+    if comma:
+        shown = shortened(map(repr, comma), 3)
+        return ",", f"decimal comma in {shown} ({columns[comma[0]].marked})"
+    if point or not either:
+        return ".", ""
+    example = columns[either[0]].marked
+    expected = options.expected.decimal if options.expected else None
+    decimal = expected or ("," if separator == ";" and "," in example else ".")
+    meaning = "decimals" if decimal in example else "thousands"
+    shown = shortened(map(repr, either), 3)
+    return decimal, f"{example} with {meaning} after the mark (column {shown})"
+
+
+def _type(seen: Evidence, decimal: str) -> pl.DataType:
+    if seen.cells == 0:
+        return pl.Null()
+    if seen.are_numbers(decimal):
+        return pl.Int64() if seen.whole else pl.Float64()
+    if seen.booleans:
+        return pl.Boolean()
+    return seen.dates[0][0]() if seen.dates else pl.String()
