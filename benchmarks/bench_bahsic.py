@@ -21,9 +21,9 @@ from depmax._threads import one_blas_thread
 from depmax.dependence._nulls.law import u_centred
 from depmax.kernels import Gaussian
 from depmax.samples import read_target_sample
-from depmax.selection.changes import Change, Problem, changes
-from depmax.selection.changes.gaussian import APART, Series
-from depmax.selection.weights import TargetWeights
+from depmax.selection._search.changes import Change, Problem, changes
+from depmax.selection._search.changes.gaussian import APART, Series
+from depmax.selection._search.weights import TargetWeights
 
 
 @njit(parallel=True, fastmath=True, cache=True)

@@ -14,8 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 from depmax import HBFE, hsic
 from depmax.datasets import make_product, make_rings
 from depmax.neural import Autoencoder, FullBatch, MiniBatch, NeuroHBFE
-from depmax.neural.networks import perceptron
-from depmax.neural.tasks import DependenceTask, Split
+from depmax.neural._networks import perceptron
+from depmax.neural._tasks import DependenceTask, Split
 
 
 def epoch_seconds(m: int, d: int, batch: int, repeats: int = 30) -> tuple[float, float]:

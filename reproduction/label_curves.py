@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from depmax.evaluation.label_counts import LabelCounts, votes
+from depmax.evaluation.ml_knn import LabelCounts, votes
 from depmax.evaluation.multilabel import average_precision, coverage, one_error, ranking_loss
 from reproduction.dimension_choice import Method
 from reproduction.half_splits import HalfSplit

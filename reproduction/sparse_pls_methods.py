@@ -23,7 +23,7 @@ from depmax.extraction import (
     SparseKernelPLS,
 )
 from depmax.kernels import Gaussian
-from depmax.kernels.base import Kernel
+from depmax.kernels.kernel import Kernel
 from depmax.maps import KernelMap
 
 #: σ of the Gaussian kernel.

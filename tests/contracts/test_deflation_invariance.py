@@ -11,7 +11,7 @@ from scipy import sparse
 
 from depmax import SMA, SMC, DeflationFeatures, ReducedKernelOPLS, SparseKernelPLS
 from depmax import extraction as room
-from depmax.extraction.deflation import DeflationExtractor
+from depmax.extraction._fitting.deflation import DeflationExtractor
 from depmax.kernels import Gaussian, Laplace, Linear
 from depmax.maps import IncompleteCholesky, KernelMap, NystroemMap, RandomFourier
 from tests.contracts.discovery import classes

@@ -18,7 +18,7 @@ import depmax
 from depmax import extraction, maps, selection
 from depmax.evaluation import PrepareColumns
 from depmax.extraction import DependenceExtractor
-from depmax.maps.base import FeatureMap
+from depmax.maps.feature_map import FeatureMap
 from depmax.selection import DependenceSelector
 from tests.contracts.discovery import classes
 

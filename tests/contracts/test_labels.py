@@ -12,7 +12,7 @@ from sklearn.base import clone
 import depmax
 from depmax import HBFE, HSCA, KernelLDA, extraction, selection
 from depmax.extraction import DependenceExtractor
-from depmax.selection.base import DependenceSelector
+from depmax.selection.selector import DependenceSelector
 from tests.contracts.discovery import classes
 
 rng = np.random.default_rng(0)

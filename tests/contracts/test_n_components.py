@@ -21,7 +21,7 @@ from depmax import (
 )
 from depmax import extraction as room
 from depmax.extraction import DependenceExtractor
-from depmax.extraction.deflation import DeflationExtractor
+from depmax.extraction._fitting.deflation import DeflationExtractor
 from tests.contracts.discovery import classes
 
 FOUND = {

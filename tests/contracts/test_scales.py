@@ -21,10 +21,10 @@ from depmax import kernels as k
 from depmax.evaluation import PrepareColumns
 from depmax.extraction import DependenceExtractor
 from depmax.kernels.scales import SAMPLE_ROWS
-from depmax.maps.base import FeatureMap
+from depmax.maps.feature_map import FeatureMap
 from depmax.samples import as_rows
 from depmax.selection import DependenceSelector
-from depmax.selection.scores.registry import SCORES
+from depmax.selection._scores.registry import SCORES
 from tests.contracts.discovery import classes
 
 rng = np.random.default_rng(0)

@@ -44,7 +44,7 @@ from depmax.maps import (
     NystroemMap,
     RandomFourier,
 )
-from depmax.maps.base import FeatureMap
+from depmax.maps.feature_map import FeatureMap
 from tests.contracts.discovery import classes
 from tests.dependence.oracles import dense_hsic
 

@@ -9,7 +9,7 @@ from sklearn.manifold import SpectralEmbedding
 
 from depmax import LPP, GaussianGraph, LaplacianEigenmap, NeighborGraph, RadiusGraph
 from depmax.kernels import Gaussian
-from depmax.pencils import embedding
+from depmax.pencils import directions as embedding
 from depmax.pencils.graphs import VectorPoints
 from tests.extraction.oracles import same_up_to_signs
 

@@ -12,7 +12,7 @@ from sklearn.model_selection import KFold
 from sklearn.neighbors import KNeighborsRegressor
 
 from depmax import HBFE, HSCA
-from depmax.extraction import how_many
+from depmax.extraction._fitting import number_of_components as how_many
 from depmax.kernels import Subsequence
 from depmax.pencils.graphs import VectorPoints
 from depmax.samples import ArrayRows

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from depmax import HBFE, HSCA
-from depmax.extraction import coordinates
 from depmax.kernels import Gaussian, Polynomial
+from depmax.pencils import coordinates
 from tests.extraction.oracles import same_up_to_signs
 
 rng = np.random.default_rng(0)

@@ -9,9 +9,9 @@ import pytest
 from scipy import linalg
 
 from depmax import HBFE, HSCA, GaussianGraph, NeighborGraph, RadiusGraph
-from depmax.extraction import coordinates
 from depmax.kernels import Gaussian, Linear, Subsequence
 from depmax.maps import NystroemMap
+from depmax.pencils import coordinates
 from depmax.pencils.graphs import KernelPoints, VectorPoints
 from tests.extraction.oracles import form, positive_part, same_up_to_signs, top_of_pencil
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from depmax.extraction.target import _by_pivots, _of_matrix, target_factor
 from depmax.kernels import Gaussian, Laplace, Linear
-from depmax.kernels.base import Kernel
+from depmax.kernels.kernel import Kernel
+from depmax.pencils.target_factor import _by_pivots, _of_matrix, target_factor
 from depmax.samples import Sample, read_sample
 from depmax.samples.sample import SMALL
 

@@ -9,7 +9,7 @@ from scipy import integrate, optimize
 from depmax.extraction import NaturalGradient, QuasiNewton
 from depmax.extraction._unmixing import Likelihood, sphere, starts
 from depmax.extraction._unmixing import likelihood as module
-from depmax.extraction._unmixing.preconditioner import Preconditioner
+from depmax.extraction._unmixing.quasi_newton import Preconditioner
 from depmax.extraction._unmixing.sources import (
     GAUSSIAN,
     LOG_NORMALISERS,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from depmax.extraction.wanted import (
+from depmax.extraction._fitting.number_of_components import (
     AtMost,
     ByPrediction,
     Exactly,

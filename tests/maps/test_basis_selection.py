@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from depmax.kernels import Gaussian, Laplace, Linear, Polynomial
-from depmax.maps import BasisSelection, _gains
+from depmax.maps import BasisSelection
+from depmax.maps import basis_selection as _gains
 
 
 @pytest.fixture(name="X")

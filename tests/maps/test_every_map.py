@@ -77,7 +77,7 @@ def test_new_rows_do_not_depend_on_their_company(part, X):
 def test_blocks_of_rows_give_what_one_block_gives(part, X, monkeypatch):
     estimator = make(part).fit(X)
     whole = estimator.transform(X)
-    monkeypatch.setattr("depmax.maps.base.chunk_rows", lambda width: 7)
+    monkeypatch.setattr("depmax.maps.feature_map.chunk_rows", lambda width: 7)
     np.testing.assert_allclose(estimator.transform(X), whole, atol=1e-12)
 
 

@@ -30,7 +30,7 @@ def test_depmax_does_not_load_torch():
 def test_tables_of_neural_features_name_it_too():
     code = """
 import sys
-from depmax.evaluation.reproduce import tables
+from reproduction import tables
 table = tables()["thesis_neural"]
 sys.modules["torch"] = None
 try:

@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed: run make te
 from sklearn.preprocessing import StandardScaler  # noqa: E402
 
 from depmax.neural import Autoencoder, FullBatch, MiniBatch, NeuroHBFE, NeuroHSCA  # noqa: E402
-from depmax.neural.networks import ACTIVATIONS  # noqa: E402
+from depmax.neural._networks import ACTIVATIONS  # noqa: E402
 from depmax.pencils.graphs import NeighborGraph  # noqa: E402
 
 QUICK = FullBatch(max_iter=6, n_hops=0)

@@ -10,9 +10,9 @@ torch = pytest.importorskip("torch", reason="torch is not installed: run make te
 
 from depmax import GaussianGraph, NeighborGraph, alignment, hsic  # noqa: E402
 from depmax.kernels import Gaussian  # noqa: E402
-from depmax.neural import statistics  # noqa: E402
-from depmax.neural.smoothness import Smoothness  # noqa: E402
-from depmax.neural.white_hsic import white_hsic  # noqa: E402
+from depmax.neural import _statistics as statistics  # noqa: E402
+from depmax.neural._smoothness import Smoothness  # noqa: E402
+from depmax.neural._statistics import white_hsic  # noqa: E402
 
 rng = np.random.default_rng(0)
 F = rng.normal(size=(30, 2))

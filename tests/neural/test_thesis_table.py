@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("torch", reason="torch is not installed: run make test-neural")
 
-from depmax.evaluation.reproduce import tables, thesis_neural
+from reproduction import tables, thesis_neural
 
 
 def test_a_short_run(monkeypatch):

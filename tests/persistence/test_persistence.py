@@ -199,7 +199,7 @@ def _rewrite(path: Path, member: str, change: Any) -> None:
         ("depmax._files", "replacing"),  # ours, but a function
         ("depmax.persistence", "load"),
         ("depmax.kernels.names", "as_kernel"),
-        ("depmax.selection.base", "BaseEstimator"),  # a class, but not defined there
+        ("depmax.selection.selector", "BaseEstimator"),  # a class, but not defined there
         ("depmax.datasets.external", "Path"),
         ("depmax.selection.bahsic.BAHSIC", "fit"),
     ],

@@ -19,7 +19,7 @@ from depmax.report import (
     render_html,
     write_html,
 )
-from depmax.report.cells import cell_of
+from depmax.report.html import cell_of
 
 
 def make_report():

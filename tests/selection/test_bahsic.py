@@ -13,7 +13,7 @@ from sklearn.svm import SVC
 from depmax import BAHSIC, FOHSIC, hsic
 from depmax.datasets import load, make_mixed
 from depmax.kernels import Delta, Gaussian, InverseDistance, Kernel, Laplace
-from depmax.selection import hsic_selector, significance
+from depmax.selection._search import hsic_selector, significance
 from depmax.selection.bahsic import Protection
 
 rng = np.random.default_rng(0)

@@ -18,10 +18,10 @@ from depmax.kernels import (
     Subset,
 )
 from depmax.samples import read_target_sample
-from depmax.selection import weights as weights_module
-from depmax.selection.changes import Change, Problem, changes, explicit, gaussian
-from depmax.selection.changes.linear import column_shares
-from depmax.selection.weights import TargetWeights
+from depmax.selection._search import weights as weights_module
+from depmax.selection._search.changes import Change, Problem, changes, explicit, gaussian
+from depmax.selection._search.changes.linear import column_shares
+from depmax.selection._search.weights import TargetWeights
 
 rng = np.random.default_rng(0)
 X = rng.standard_t(4, size=(60, 8))

@@ -11,8 +11,8 @@ from sklearn.pipeline import make_pipeline
 
 import depmax
 from depmax.kernels import ClassBalanced, Delta, Gaussian, Laplace, Linear, RidgeKernel
+from depmax.selection._scores import SCORES
 from depmax.selection.dependence_filter import DependenceFilter
-from depmax.selection.scores import SCORES
 
 M, D = 40, 5
 FACTOR = (M / (M - 1)) ** 2  # HSIC₀ divides by (m-1)², averages by m²

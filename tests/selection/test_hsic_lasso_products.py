@@ -7,13 +7,14 @@ import pytest
 from sklearn.linear_model import lars_path
 
 from depmax.kernels import Delta, Gaussian, Laplace, Linear, Polynomial, as_kernel
-from depmax.kernels.base import Kernel
+from depmax.kernels.kernel import Kernel
 from depmax.samples import read_target_sample
-from depmax.selection import _column_factors, _column_tiles
-from depmax.selection._column_factors import factor_design
-from depmax.selection._column_kernels import column_kernels, standardised
-from depmax.selection._column_tiles import TileDesign
-from depmax.selection._nonnegative_path import nonnegative_path
+from depmax.selection._lasso import column_factors as _column_factors
+from depmax.selection._lasso import column_tiles as _column_tiles
+from depmax.selection._lasso.column_factors import factor_design
+from depmax.selection._lasso.column_kernels import column_kernels, standardised
+from depmax.selection._lasso.column_tiles import TileDesign
+from depmax.selection._lasso.nonnegative_path import nonnegative_path
 from tests.selection.lasso_oracles import explicit, gaussian_grams
 
 rng = np.random.default_rng(0)

@@ -11,9 +11,9 @@ import pytest
 
 from depmax.kernels import Delta, Gaussian
 from depmax.samples import read_target_sample
-from depmax.selection._column_kernels import column_kernels
-from depmax.selection._column_tiles import TileDesign
-from depmax.selection._nonnegative_path import nonnegative_path
+from depmax.selection._lasso.column_kernels import column_kernels
+from depmax.selection._lasso.column_tiles import TileDesign
+from depmax.selection._lasso.nonnegative_path import nonnegative_path
 from depmax.selection.hsic_lasso import HSICLasso
 from tests.references.make_hsic_lasso import LassoCase
 

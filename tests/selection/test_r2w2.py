@@ -7,8 +7,8 @@ import pytest
 from scipy import optimize
 
 from depmax.kernels import Gaussian
-from depmax.selection.r2w2 import R2W2
-from depmax.selection.radius_margin import (
+from depmax.selection.r2w2 import (
+    R2W2,
     RadiusMargin,
     scaled_kernel,
     separate,

@@ -12,8 +12,8 @@ from scipy import sparse
 from scipy.stats import chi2_contingency, f_oneway, pearsonr, rankdata, spearmanr
 
 from depmax import BAHSIC, FOHSIC, DependenceFilter, HSICLasso, Relief
-from depmax.selection import stand_ins as module
-from depmax.selection.stand_ins import _by_ranks, stand_ins
+from depmax.selection import _stand_ins as module
+from depmax.selection._stand_ins import _by_ranks, stand_ins
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(60, 7)) @ rng.normal(size=(7, 7))

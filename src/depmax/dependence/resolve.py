@@ -9,7 +9,7 @@ import numpy as np
 
 from depmax.dependence._terms import terms
 from depmax.kernels import KernelLike
-from depmax.kernels.base import Choose, Kernel
+from depmax.kernels.kernel import Choose, Kernel
 from depmax.samples import Sample, read_sample, read_target_sample, require_equal_length
 
 #: Rows that ``bandwidth="maximize"`` compares candidates on; more are sampled with a fixed seed.

@@ -16,7 +16,7 @@ from depmax.dependence._nulls.law import Spread, permutation_law, spread
 from depmax.dependence._terms import require_samples, terms
 from depmax.dependence.resolve import maximizer
 from depmax.kernels import Delta, KernelLike, Linear, as_kernel
-from depmax.kernels.base import Kernel
+from depmax.kernels.kernel import Kernel
 from depmax.kernels.scales import warn_of_scales
 from depmax.samples import Sample, read_target_sample, require_equal_length
 

@@ -1,9 +1,9 @@
 """Extractors: one published method per file."""
 
 from depmax.extraction._unmixing import NaturalGradient, QuasiNewton
-from depmax.extraction.base import DependenceExtractor
 from depmax.extraction.boosted_latent_features import BoostedLatentFeatures
 from depmax.extraction.deflation_features import DeflationFeatures
+from depmax.extraction.extractor import DependenceExtractor
 from depmax.extraction.hbfe import HBFE
 from depmax.extraction.hsca import HSCA
 from depmax.extraction.icafx import ICAFX

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from typing import Literal
 
-from depmax.extraction.deflation import (
-    LOSSES,
-    CodedTarget,
-    DeflationExtractor,
-    Extracted,
-    boosted,
-    deflate,
-    images_of,
-)
+from depmax.extraction._fitting.coded_target import CodedTarget
+from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted
 from depmax.kernels import KernelLike
+from depmax.pencils.deflation.criteria import boosted
+from depmax.pencils.deflation.images import images_of
+from depmax.pencils.deflation.losses import LOSSES
+from depmax.pencils.deflation.steps import deflate
 from depmax.samples import Sample
 
 

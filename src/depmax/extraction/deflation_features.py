@@ -6,22 +6,13 @@ from typing import Literal
 
 import numpy as np
 
-from depmax.extraction.deflation import (
-    LOSSES,
-    CodedTarget,
-    Criterion,
-    DeflationExtractor,
-    Extracted,
-    boosted,
-    deflate,
-    images_of,
-    pca,
-    pls,
-    sma,
-    smc,
-)
-from depmax.extraction.deflation.steps import Scale
+from depmax.extraction._fitting.coded_target import CodedTarget
+from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted
 from depmax.kernels import KernelLike
+from depmax.pencils.deflation.criteria import boosted, pca, pls, sma, smc
+from depmax.pencils.deflation.images import images_of
+from depmax.pencils.deflation.losses import LOSSES
+from depmax.pencils.deflation.steps import Criterion, Scale, deflate
 from depmax.samples import Sample
 
 _NAMED: dict[str, tuple[Criterion, Scale]] = {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from depmax.extraction.criterion import Criterion
-from depmax.extraction.semi_supervised import SemiSupervisedExtractor
+from depmax.extraction._fitting.criterion import Criterion
+from depmax.extraction._fitting.semi_supervised import SemiSupervisedExtractor
 from depmax.kernels import KernelLike
 from depmax.pencils import (
     Basis,

@@ -9,9 +9,8 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from depmax.extraction.criterion import Criterion
-from depmax.extraction.semi_supervised import SemiSupervisedExtractor
-from depmax.extraction.target import target_factor
+from depmax.extraction._fitting.criterion import Criterion
+from depmax.extraction._fitting.semi_supervised import SemiSupervisedExtractor
 from depmax.kernels import KernelLike, as_kernel
 from depmax.pencils import (
     Basis,
@@ -27,6 +26,7 @@ from depmax.pencils import (
     squared_part,
 )
 from depmax.pencils.graphs import Graph
+from depmax.pencils.target_factor import target_factor
 from depmax.samples import Sample
 
 

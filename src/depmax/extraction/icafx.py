@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from depmax._inputs import Target, read_target
 from depmax._threads import one_blas_thread
+from depmax.extraction._fitting.number_of_components import Wanted
 from depmax.extraction._unmixing import (
     Likelihood,
     NaturalGradient,
@@ -24,11 +25,10 @@ from depmax.extraction._unmixing import (
     starts,
 )
 from depmax.extraction._unmixing.sources import NAMES
-from depmax.extraction.base import DependenceExtractor
-from depmax.extraction.coordinates import Coordinates
-from depmax.extraction.wanted import Wanted
+from depmax.extraction.extractor import DependenceExtractor
 from depmax.kernels import Delta, Linear
 from depmax.pencils import Directions, Space
+from depmax.pencils.coordinates import Coordinates
 from depmax.samples import Sample, precision, read_rows, require_equal_length
 
 _SOLVERS = {"quasi-newton": QuasiNewton, "natural-gradient": NaturalGradient}

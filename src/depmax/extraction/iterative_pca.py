@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 
 from sklearn.exceptions import ConvergenceWarning
 
-from depmax.extraction.base import DependenceExtractor
+from depmax.extraction.extractor import DependenceExtractor
 from depmax.kernels import KernelLike
 from depmax.pencils import Basis, Directions, Gram, Space, completed, principal
 

@@ -8,10 +8,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy import linalg, special
 
-from depmax.extraction.coordinates import coordinates_of
-from depmax.extraction.deflation import CodedTarget, DeflationExtractor, Extracted
+from depmax.extraction._fitting.coded_target import CodedTarget
+from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted
 from depmax.kernels import KernelLike
 from depmax.pencils import leading
+from depmax.pencils.coordinates import coordinates_of
 from depmax.samples import Sample, chunk_rows, slices
 
 #: Pairs that a feature gets wrong count at least this share, so that its weight is finite.

@@ -8,10 +8,9 @@ from typing import Any, Literal
 import numpy as np
 
 from depmax._inputs import Target
-from depmax.extraction.groups import class_labels, read_classes
-from depmax.extraction.points import points_of
-from depmax.extraction.semi_supervised import SemiSupervisedExtractor
-from depmax.extraction.sphering import (
+from depmax.extraction._fitting.groups import class_labels, read_classes
+from depmax.extraction._fitting.semi_supervised import SemiSupervisedExtractor
+from depmax.extraction._fitting.sphering import (
     Alpha,
     check_alpha,
     choose_alpha,
@@ -20,10 +19,11 @@ from depmax.extraction.sphering import (
     unit_variance,
     units_cancel,
 )
-from depmax.extraction.target import target_factor
 from depmax.kernels import KernelLike
 from depmax.pencils import Directions, Form, Space, Sphere
 from depmax.pencils.graphs import Graph, Laplacian, as_graph
+from depmax.pencils.graphs.points import points_of
+from depmax.pencils.target_factor import target_factor
 from depmax.samples import Labels, Sample
 
 

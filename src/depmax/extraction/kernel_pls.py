@@ -12,17 +12,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from depmax._inputs import read_target, require_finite_rows
-from depmax.extraction.deflation import (
-    CodedTarget,
-    DeflationExtractor,
-    Extracted,
-    coded_classes,
-    deflate,
-    images_of,
-    pls,
-)
-from depmax.extraction.deflation.narrow import is_narrow, pls_of_moments
+from depmax.extraction._fitting.coded_target import CodedTarget, coded_classes
+from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted
+from depmax.extraction._fitting.narrow import is_narrow, pls_of_moments
 from depmax.kernels import KernelLike
+from depmax.pencils.deflation.criteria import pls
+from depmax.pencils.deflation.images import images_of
+from depmax.pencils.deflation.steps import deflate
 from depmax.samples import Sample
 
 

@@ -6,13 +6,13 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from depmax.extraction.base import DependenceExtractor
-from depmax.extraction.coordinates import Coordinates
-from depmax.extraction.points import points_of
-from depmax.extraction.sphering import check_alpha
+from depmax.extraction._fitting.sphering import check_alpha
+from depmax.extraction.extractor import DependenceExtractor
 from depmax.kernels import KernelLike
 from depmax.pencils import Directions, Space, Sphere, smoothest
+from depmax.pencils.coordinates import Coordinates
 from depmax.pencils.graphs import Graph, Laplacian, as_graph
+from depmax.pencils.graphs.points import points_of
 from depmax.samples import Labels, Sample
 
 

@@ -6,12 +6,12 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from depmax.extraction.base import DependenceExtractor
-from depmax.extraction.points import points_of
-from depmax.extraction.sphering import Alpha, check_alpha, choose_alpha, unit_variance
+from depmax.extraction._fitting.sphering import Alpha, check_alpha, choose_alpha, unit_variance
+from depmax.extraction.extractor import DependenceExtractor
 from depmax.kernels import KernelLike
 from depmax.pencils import Directions, Space, Sphere
 from depmax.pencils.graphs import Graph, Laplacian, as_graph
+from depmax.pencils.graphs.points import points_of
 from depmax.samples import Labels, Sample
 
 

@@ -7,12 +7,12 @@ from typing import Any, Literal
 import numpy as np
 
 from depmax._inputs import read_target
-from depmax.extraction.base import DependenceExtractor
-from depmax.extraction.groups import side_of_outputs
-from depmax.extraction.sphering import Alpha, check_alpha, sphere_of, units_cancel
-from depmax.extraction.target import target_factor
+from depmax.extraction._fitting.groups import side_of_outputs
+from depmax.extraction._fitting.sphering import Alpha, check_alpha, sphere_of, units_cancel
+from depmax.extraction.extractor import DependenceExtractor
 from depmax.kernels import KernelLike
 from depmax.pencils import Directions, Form, Space, Sphere
+from depmax.pencils.target_factor import target_factor
 from depmax.samples import Sample
 
 

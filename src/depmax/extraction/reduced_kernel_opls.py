@@ -9,10 +9,11 @@ import numpy as np
 from scipy import linalg
 from sklearn.utils import check_random_state
 
-from depmax.extraction.deflation import CodedTarget, DeflationExtractor, Extracted
-from depmax.extraction.deflation.examples import Examples
+from depmax.extraction._fitting.coded_target import CodedTarget
+from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted
 from depmax.kernels import KernelLike
 from depmax.pencils import leading
+from depmax.pencils.deflation.examples import Examples
 from depmax.samples import Sample, chunk_rows, slices
 
 #: Singular values below this, relative to the largest, belong to no direction.

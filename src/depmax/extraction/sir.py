@@ -6,12 +6,18 @@ from numbers import Integral
 from typing import Any, Literal
 
 from depmax._inputs import read_target
-from depmax.extraction.base import DependenceExtractor
-from depmax.extraction.groups import groups_of, require_groups, side_of_groups
-from depmax.extraction.sphering import Alpha, check_alpha, sphere_of, told_directions, units_cancel
-from depmax.extraction.target import target_factor
+from depmax.extraction._fitting.groups import groups_of, require_groups, side_of_groups
+from depmax.extraction._fitting.sphering import (
+    Alpha,
+    check_alpha,
+    sphere_of,
+    told_directions,
+    units_cancel,
+)
+from depmax.extraction.extractor import DependenceExtractor
 from depmax.kernels import KernelLike
 from depmax.pencils import Directions, Form, Space
+from depmax.pencils.target_factor import target_factor
 from depmax.samples import Sample
 
 

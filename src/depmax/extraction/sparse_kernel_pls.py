@@ -8,12 +8,13 @@ from typing import Literal
 import numpy as np
 from scipy import linalg
 
-from depmax.extraction.deflation import CodedTarget, DeflationExtractor, Extracted
-from depmax.extraction.deflation.examples import Examples
-from depmax.extraction.deflation.orthogonal import OrthogonalFeatures
-from depmax.extraction.deflation.steps import EXHAUSTED
+from depmax.extraction._fitting.coded_target import CodedTarget
+from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted
 from depmax.kernels import KernelLike
 from depmax.pencils import leading
+from depmax.pencils.deflation.examples import Examples
+from depmax.pencils.deflation.orthogonal import OrthogonalFeatures
+from depmax.pencils.deflation.steps import EXHAUSTED
 from depmax.samples import Sample, chunk_rows, slices
 
 #: Residuals that differ by less, relative to themselves, are equal.

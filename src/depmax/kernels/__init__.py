@@ -1,6 +1,5 @@
 """Similarity: kernels for vectors, labels, strings, graphs and mixed tables, and their algebra."""
 
-from depmax.kernels.base import Capabilities, Kernel
 from depmax.kernels.class_balanced import ClassBalanced
 from depmax.kernels.columns import Columns
 from depmax.kernels.composite import Product, Scaled, Sum
@@ -11,6 +10,7 @@ from depmax.kernels.gaussian import Gaussian
 from depmax.kernels.graph import Graph
 from depmax.kernels.inverse_distance import InverseDistance
 from depmax.kernels.inverse_multiquadric import InverseMultiquadric
+from depmax.kernels.kernel import Capabilities, Kernel
 from depmax.kernels.laplace import Laplace
 from depmax.kernels.linear import Linear
 from depmax.kernels.mixed import Mixed

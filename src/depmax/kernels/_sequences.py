@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from depmax._inputs.objects import object_array
-from depmax.kernels.base import as_objects
+from depmax.kernels.kernel import as_objects
 
 
 @dataclass(frozen=True)

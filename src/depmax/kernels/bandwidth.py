@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
-from depmax.kernels.base import Choose, Kernel
+from depmax.kernels.kernel import Choose, Kernel
 
 Bandwidth = float | Literal["median", "dimension", "maximize"]
 

@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from depmax.kernels.base import Capabilities, Choose, Kernel
-from depmax.kernels.labels import ClassWeights, frequencies, lookup
+from depmax.kernels.delta import ClassWeights, frequencies, lookup
+from depmax.kernels.kernel import Capabilities, Choose, Kernel
 
 
 class ClassBalanced(Kernel):

@@ -9,8 +9,8 @@ from typing import Any, Literal, Self
 import numpy as np
 from scipy import sparse
 
-from depmax.kernels.base import Capabilities, Choose, Kernel, as_objects
 from depmax.kernels.composite import multiplied_width, total_width
+from depmax.kernels.kernel import Capabilities, Choose, Kernel, as_objects
 from depmax.kernels.names import KernelLike, as_kernel
 
 Positions = str | int | Sequence[str] | Sequence[int]

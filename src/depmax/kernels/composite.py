@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-from depmax.kernels.base import Capabilities, Choose, Kernel
+from depmax.kernels.kernel import Capabilities, Choose, Kernel
 from depmax.kernels.names import KernelLike, as_kernel
 
 #: Products of coordinates that are written down, at most; beyond, a kernel has none.

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.extmath import row_norms
 
 from depmax.kernels.bandwidth import squared_distances
-from depmax.kernels.base import Capabilities, Kernel
+from depmax.kernels.kernel import Capabilities, Kernel
 
 
 class Distance(Kernel):

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
-from depmax.kernels.base import Capabilities, Choose, Kernel, as_matrix, as_objects
+from depmax.kernels.kernel import Capabilities, Choose, Kernel, as_matrix, as_objects
 
 #: Rows per block when a diagonal must be read off small square blocks.
 BLOCK = 64

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from depmax.kernels.base import Capabilities, Kernel, as_objects
+from depmax.kernels.kernel import Capabilities, Kernel, as_objects
 
 # GraKeL's other methods draw hashes or samples, or number their patterns, anew for every set of
 # graphs: their k(x, z) depends on the other graphs of the call, so it is no kernel.

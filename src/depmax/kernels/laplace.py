@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from depmax.kernels.bandwidth import Bandwidth, BandwidthKernel
-from depmax.kernels.base import Capabilities
+from depmax.kernels.kernel import Capabilities
 
 
 class Laplace(BandwidthKernel):

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
-from depmax.kernels.base import Capabilities, Kernel
+from depmax.kernels.kernel import Capabilities, Kernel
 
 
 class Linear(Kernel):

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from depmax.kernels.bandwidth import MEDIAN_ROWS, middle_distance
-from depmax.kernels.base import Capabilities, Choose, Kernel
 from depmax.kernels.columns import Columns
 from depmax.kernels.delta import Delta
+from depmax.kernels.kernel import Capabilities, Choose, Kernel
 from depmax.kernels.names import KernelLike, as_kernel
 
 #: Combinations of levels up to which a table without numbers has exact coordinates.

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from difflib import get_close_matches
 from typing import Any
 
-from depmax.kernels.base import Kernel
+from depmax.kernels.kernel import Kernel
 
 #: A kernel, a short name, one of scikit-learn's kernels, a function, or a transformer.
 KernelLike = Kernel | str | Callable[..., Any]

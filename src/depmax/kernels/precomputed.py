@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from depmax.kernels.base import Capabilities, Choose, Kernel, as_objects
+from depmax.kernels.kernel import Capabilities, Choose, Kernel, as_objects
 
 
 class Precomputed(Kernel):

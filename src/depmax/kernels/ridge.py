@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from scipy import linalg
 
-from depmax.kernels.base import Capabilities, Choose, Kernel
+from depmax.kernels.kernel import Capabilities, Choose, Kernel
 from depmax.kernels.names import KernelLike, as_kernel
 
 

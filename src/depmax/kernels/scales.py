@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from depmax._inputs.caller import warn_caller
-from depmax.kernels.base import Kernel
+from depmax.kernels.kernel import Kernel
 
 #: Spreads that differ by more than this factor are warned about.
 FAR_APART = 100.0

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from depmax.kernels._sequences import Sequences, encode, read_rows
-from depmax.kernels.base import Capabilities, Choose, Kernel
+from depmax.kernels.kernel import Capabilities, Choose, Kernel
 
 # From this share of nonzero counts on, a dense product is faster than a sparse one.
 _DENSE = 0.1

@@ -13,7 +13,7 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from depmax.kernels._sequences import Sequences, encode, read_rows
-from depmax.kernels.base import Capabilities, Kernel
+from depmax.kernels.kernel import Capabilities, Kernel
 
 # Steps of the dynamic program in one task: worth a thread, and not long to wait for Ctrl-C.
 _SMALLEST_TASK = 2**21

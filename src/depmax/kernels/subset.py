@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from depmax.kernels.base import Capabilities, Kernel
+from depmax.kernels.kernel import Capabilities, Kernel
 
 
 class Subset(Kernel):

@@ -1,7 +1,7 @@
 """Coordinates: transformers whose output has a kernel as inner product, exactly or nearly."""
 
-from depmax.maps.base import FeatureMap
 from depmax.maps.basis_selection import BasisSelection
+from depmax.maps.feature_map import FeatureMap
 from depmax.maps.incomplete_cholesky import IncompleteCholesky
 from depmax.maps.kernel_map import KernelMap
 from depmax.maps.nystroem import NystroemMap

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
+from scipy import linalg
 
 from depmax.maps._spectrum import require_positive, require_semidefinite
+from depmax.maps.feature_map import FeatureMap
 from depmax.samples import Sample
 
 #: A residual k(x, x) - ||φ(x)||² below so many roundings of k(x, x) is noise.
@@ -143,3 +146,19 @@ def pivot_steps(
             return
         partial.add(pivot)
         yield partial
+
+
+class PivotMap(FeatureMap):
+    """Φ(x) = k(x, pivots) R⁻ᵀ with RRᵀ = K[pivots, pivots], the projection on their span."""
+
+    def _keep(self, partial: PartialFactor) -> np.ndarray:
+        """Remember the pivots; the features of the training rows are the factor G."""
+        pivots = np.array(partial.pivots)
+        self._reference = partial.sample.take(pivots).reference()
+        self._triangle = partial.triangle.astype(np.float64)  # R, shape (r, r)
+        self._n_features_out = partial.rank
+        return np.asarray(partial.factor)
+
+    def _map(self, rows: Any) -> np.ndarray:
+        values = self._reference.against(rows).T  # k(pivots, x), shape (r, n_new)
+        return linalg.solve_triangular(self._triangle, values, lower=True).T

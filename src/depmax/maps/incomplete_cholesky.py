@@ -7,8 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from depmax.kernels import KernelLike
-from depmax.maps._pivot_map import PivotMap
-from depmax.maps._pivots import largest_residual, pivot_steps
+from depmax.maps._pivots import PivotMap, largest_residual, pivot_steps
 from depmax.samples import Sample
 
 

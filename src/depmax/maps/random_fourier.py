@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.extmath import safe_sparse_dot
 
 from depmax.kernels import KernelLike
-from depmax.maps.base import FeatureMap
+from depmax.maps.feature_map import FeatureMap
 from depmax.samples import Sample
 
 

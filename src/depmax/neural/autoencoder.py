@@ -12,12 +12,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from depmax._inputs import read_target
-from depmax.neural.base import NeuralExtractor, _in_range
-from depmax.neural.devices import seeded
-from depmax.neural.networks import ACTIVATIONS, Transposed, mirror, perceptron
-from depmax.neural.reconstruction import ReconstructionTask, Wanted
+from depmax.neural._extractor import NeuralExtractor, _in_range
+from depmax.neural._networks import ACTIVATIONS, Transposed, mirror, perceptron, seeded
+from depmax.neural._reconstruction import ReconstructionTask, Wanted
+from depmax.neural._tasks import Split
 from depmax.neural.solvers import as_solver
-from depmax.neural.tasks import Split
 
 
 def _reconstructs(model: Autoencoder) -> bool:

@@ -8,11 +8,11 @@ import numpy as np
 from scipy import linalg
 
 from depmax.kernels import KernelLike
-from depmax.neural.dependence import DependenceNetwork
-from depmax.neural.networks import fresh_copy, perceptron
-from depmax.neural.smoothness import Smoothness
-from depmax.neural.targets import LabelledTarget
-from depmax.neural.tasks import Split
+from depmax.neural._dependence import DependenceNetwork
+from depmax.neural._networks import fresh_copy, perceptron
+from depmax.neural._smoothness import Smoothness
+from depmax.neural._targets import LabelledTarget
+from depmax.neural._tasks import Split
 from depmax.pencils.graphs import Graph
 
 

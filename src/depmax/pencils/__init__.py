@@ -1,9 +1,14 @@
 """Pencils (A, B) → directions, in whichever coordinates are fewer."""
 
-from depmax.pencils.deflation import principal
 from depmax.pencils.dependence import attained, complete, most_dependent
-from depmax.pencils.directions import Directions, complete_axes, leading, signs
-from depmax.pencils.embedding import smoothest
+from depmax.pencils.directions import (
+    Directions,
+    complete_axes,
+    leading,
+    principal,
+    signs,
+    smoothest,
+)
 from depmax.pencils.form import Form, hsic_form
 from depmax.pencils.gram import Gram
 from depmax.pencils.krylov import Basis, completed, span_of_dependence

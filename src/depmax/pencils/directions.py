@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import linalg
+from scipy.sparse.linalg import LinearOperator, eigsh
+
+from depmax.pencils.graphs import Laplacian
 
 #: Eigenvalues that differ by less, relative to the largest, are equal.
 TIE = 1e-9
@@ -126,3 +129,94 @@ def complete_axes(vectors: np.ndarray, n_vectors: int) -> np.ndarray:
         rest -= vectors @ (vectors.T @ rest)
         vectors = np.column_stack([vectors, rest / linalg.norm(rest)])
     return vectors
+
+
+def principal(
+    scatter: np.ndarray, n_directions: int, eps: float = float(np.finfo(np.float64).eps)
+) -> Directions:
+    """Directions of largest variance by deflation, with their eigenvalues of S.
+
+    After each direction p the samples keep what is orthogonal to it, Φ(I - ppᵀ), so that S becomes
+    (I - ppᵀ)S(I - ppᵀ).
+
+    Parameters
+    ----------
+    scatter : ndarray of shape (s, s)
+        S.
+    n_directions : int
+    eps : float
+        Relative precision of S.
+
+    Returns
+    -------
+    Directions
+        Fewer than asked for where no variance is left.
+
+    Examples
+    --------
+    >>> principal(np.diag([1.0, 3.0, 0.0]), 3).dependence
+    array([3., 1.])
+    """
+    rest = scatter.copy()
+    found = np.empty((scatter.shape[0], 0))
+    values: list[float] = []
+    smallest = negligible(eps) * max(float(np.trace(scatter)), 0.0)
+    while len(values) < n_directions:
+        largest, vectors = leading(rest, 1)
+        if not len(largest) or largest[0] <= smallest:
+            break
+        vector = vectors[:, 0]
+        vector = vector - found @ (found.T @ vector)  # what rounding left of earlier directions
+        vector /= np.sqrt(vector @ vector)
+        found = np.column_stack([found, vector])
+        values.append(float(vector @ scatter @ vector))
+        image = rest @ vector
+        rest -= np.outer(image, vector) + np.outer(vector, image)
+        rest += (vector @ image) * np.outer(vector, vector)
+    return Directions(found, np.array(values))
+
+
+#: Up to so many nodes the eigenproblem is solved by a dense matrix.
+DENSE_NODES = 1000
+
+
+def smoothest(laplacian: Laplacian, n_columns: int) -> tuple[np.ndarray, np.ndarray]:
+    """Values F on the nodes with least fᵀΔf, and their λ, without the one that is the same for all.
+
+    Plain: Δ₀f = λDf, with FᵀDF = I and orthogonal to D1. Normalised: Δ₁f = λf, with FᵀF = I and
+    orthogonal to D^½1. The second are the first times D^½.
+
+    Parameters
+    ----------
+    laplacian : Laplacian
+    n_columns : int
+        Less than the number of nodes.
+
+    Returns
+    -------
+    values : ndarray of shape (n_columns,)
+        λ, rising.
+    columns : ndarray of shape (m, n_columns)
+    """
+    degrees = laplacian.degrees
+    roots = np.sqrt(degrees)
+    inverse = np.divide(1.0, roots, out=np.zeros_like(roots), where=roots > 0)[:, np.newaxis]
+    trivial = (roots / np.sqrt(max(degrees.sum(), np.finfo(float).tiny)))[:, np.newaxis]
+
+    def apply(columns: np.ndarray) -> np.ndarray:
+        """D^(-½)WD^(-½) = I - Δ₁, less what it does to the trivial vector."""
+        columns = columns.reshape(len(degrees), -1)
+        images: np.ndarray = inverse * laplacian.weights.times(inverse * columns)
+        return images - trivial @ (trivial.T @ columns)
+
+    size = len(degrees)
+    if size <= DENSE_NODES or n_columns > size // 4:
+        matrix = apply(np.eye(size))
+        values, vectors = leading((matrix + matrix.T) / 2.0, n_columns)
+    else:
+        operator = LinearOperator((size, size), matvec=apply, matmat=apply, dtype=np.float64)
+        start = np.random.default_rng(0).standard_normal(size)
+        values, vectors = eigsh(operator, n_columns, which="LA", v0=start, maxiter=100 * size)
+        order = np.argsort(-values)
+        values, vectors = values[order], vectors[:, order]
+    return 1.0 - values, vectors if laplacian.normalized else inverse * vectors

@@ -2,14 +2,124 @@
 
 from __future__ import annotations
 
+import io
+import math
+import re
+import warnings
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 from depmax._extras import require
 from depmax._files import replacing
-from depmax.report.cells import cells_of
-from depmax.report.contents import Report
-from depmax.report.svg import draw
+from depmax.report.contents import Column, Noted, Picture, Report, Table
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Text of a cell, the key it is sorted by, and the share of a bar behind it."""
+
+    text: str
+    key: str
+    number: bool
+    share: float | None = None
+    note: str = ""
+
+
+def cells_of(table: Table) -> list[list[Cell]]:
+    """All cells, row by row."""
+    return [
+        [cell_of(value, column) for value, column in zip(row, table.columns, strict=True)]
+        for row in table.rows
+    ]
+
+
+def cell_of(value: Any, column: Column) -> Cell:
+    """One cell; None and NaN are a dash and sort last."""
+    if isinstance(value, Noted):
+        return Cell(value.text, value.text.lower(), False, note=value.note)
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if value is None or (number and math.isnan(value)):
+        return Cell("–", "", number or bool(column.format))
+    if not number:
+        return Cell(str(value), str(value).lower(), False)
+    if column.format == "p":
+        return Cell(pvalue(value), repr(float(value)), True)
+    if column.format == "bar":
+        return Cell(f"{value:.2f}", repr(float(value)), True, min(1.0, max(0.0, float(value))))
+    return Cell(format(value, column.format or "g"), repr(float(value)), True)
+
+
+def pvalue(value: float) -> str:
+    """A p-value, honest about how small it can be known.
+
+    >>> pvalue(0.2345), pvalue(0.00123), pvalue(1e-9)
+    ('0.23', '0.0012', '< 0.0001')
+    """
+    return "< 0.0001" if value < 1e-4 else f"{value:.2g}"
+
+
+#: Colours that stand for those of the page; nothing else is drawn in them.
+INK, GRID = "#010203", "#040506"
+
+#: Transparent, in the page's own colours, text as text.
+STYLE: dict[str, Any] = {
+    "axes.edgecolor": INK,
+    "axes.facecolor": "none",
+    "axes.labelcolor": INK,
+    "axes.linewidth": 0.7,
+    "figure.facecolor": "none",
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.size": 9.5,
+    "grid.color": GRID,
+    "grid.alpha": 1.0,
+    "legend.facecolor": "none",
+    "savefig.facecolor": "none",
+    "svg.fonttype": "none",
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+}
+
+
+def draw(picture: Picture, prefix: str) -> str:
+    """The picture as an ``svg`` element whose ids start with ``prefix``."""
+    from matplotlib import rc_context
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure
+
+    style: Any = {**STYLE, "svg.hashsalt": prefix}
+    with rc_context(style), warnings.catch_warnings():
+        # a letter that the font lacks is drawn by the reader's browser, from its own fonts
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        figure = Figure(figsize=(picture.width, picture.height), layout="constrained")
+        FigureCanvasSVG(figure)
+        picture.display.plot(ax=figure.add_subplot())
+        stream = io.StringIO()
+        figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
+    return _inline(stream.getvalue(), picture.alternative, prefix)
+
+
+def _inline(text: str, alternative: str, prefix: str) -> str:
+    """The element alone, with unique ids, the page's colours, and its meaning in words."""
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.S)
+    text = re.sub(r'\bid="([^"]+)"', rf'id="{prefix}-\1"', text)
+    text = re.sub(r'href="#([^"]+)"', rf'href="#{prefix}-\1"', text)
+    text = re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}-\1)", text)
+    text = text.replace(INK, "currentColor").replace(GRID, "var(--line)")
+    # a viewBox without a size fits any screen
+    head, rest = text.split(">", 1)
+    head = re.sub(r'\s(width|height|version)="[^"]*"', "", head)
+    label = f"{prefix}-meaning"
+    head += f' role="img" aria-labelledby="{label}"'
+    return f'{head}><title id="{label}">{_escape(alternative)}</title>{rest}'
+
+
+def _escape(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def require_report(*, pictures: bool = True) -> None:

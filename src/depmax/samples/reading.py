@@ -16,7 +16,7 @@ from depmax._inputs import (
 )
 from depmax._inputs.table import Categories
 from depmax.kernels import Capabilities, Delta, KernelLike, as_kernel
-from depmax.kernels.base import Choose, Kernel
+from depmax.kernels.kernel import Choose, Kernel
 from depmax.kernels.mixed import join_categories
 from depmax.kernels.scales import warn_of_scales
 from depmax.samples.sample import Sample, sample_of_matrix

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from depmax.kernels import Linear, Precomputed
-from depmax.kernels.base import Choose, Kernel
+from depmax.kernels.kernel import Choose, Kernel
 from depmax.samples.sources import chunk_rows, slices
 
 #: Rows up to which the kernel matrix is made as a whole: 2 MB, in the time of a few dozen calls.

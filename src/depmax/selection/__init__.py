@@ -1,12 +1,12 @@
 """Selectors: one search over columns per file."""
 
 from depmax.selection.bahsic import BAHSIC
-from depmax.selection.base import DependenceSelector, Ranking
 from depmax.selection.dependence_filter import DependenceFilter
 from depmax.selection.fohsic import FOHSIC
 from depmax.selection.hsic_lasso import HSICLasso
 from depmax.selection.r2w2 import R2W2
 from depmax.selection.relief import Relief
+from depmax.selection.selector import DependenceSelector, Ranking
 from depmax.selection.zero_norm_svm import ZeroNormSVM
 
 __all__ = [

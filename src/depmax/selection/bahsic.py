@@ -12,9 +12,9 @@ from depmax._inputs import read_target
 from depmax._inputs.table import Table
 from depmax.dependence.screen_pairs import screen_table
 from depmax.kernels import KernelLike
-from depmax.selection.hsic_selector import HSICSelector, Observed
-from depmax.selection.search import Searched, Setting, backward, together
-from depmax.selection.units import Units
+from depmax.selection._search.hsic_selector import HSICSelector, Observed
+from depmax.selection._search.rounds import Searched, Setting, backward, together
+from depmax.selection._search.units import Units
 
 #: Adjusted p-value below which a pair or a column counts.
 LEVEL = 0.05

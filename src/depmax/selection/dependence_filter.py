@@ -10,10 +10,9 @@ from scipy.stats import false_discovery_control
 
 from depmax._inputs.table import Categories
 from depmax.kernels import Kernel, KernelLike, as_kernel
-from depmax.selection.base import DependenceSelector, Ranking
-from depmax.selection.scores.columns import best_first, constant_columns
-from depmax.selection.scores.registry import find_score, require
-from depmax.selection.scores.score import Question, Scored
+from depmax.selection._scores.columns import best_first, constant_columns
+from depmax.selection._scores.registry import Question, Scored, find_score, require
+from depmax.selection.selector import DependenceSelector, Ranking
 
 
 class _HiddenParameter:

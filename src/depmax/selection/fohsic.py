@@ -7,9 +7,9 @@ from typing import Any, Literal
 import numpy as np
 
 from depmax.kernels import KernelLike
-from depmax.selection.hsic_selector import HSICSelector, Observed
-from depmax.selection.search import Searched, Setting, forward
-from depmax.selection.units import Units
+from depmax.selection._search.hsic_selector import HSICSelector, Observed
+from depmax.selection._search.rounds import Searched, Setting, forward
+from depmax.selection._search.units import Units
 
 
 class FOHSIC(HSICSelector):

@@ -12,14 +12,14 @@ from depmax._inputs.table import Categories
 from depmax.dependence._terms import MINIMUM, require_samples
 from depmax.dependence.resolve import maximizer
 from depmax.kernels import Gaussian, KernelLike, as_kernel
-from depmax.kernels.base import Kernel
+from depmax.kernels.kernel import Kernel
 from depmax.samples import Sample, read_target_sample, require_equal_length
-from depmax.selection._active_columns import Design
-from depmax.selection._column_factors import factor_design
-from depmax.selection._column_kernels import ColumnKernels, column_kernels
-from depmax.selection._column_tiles import TileDesign
-from depmax.selection._nonnegative_path import Path, nonnegative_path
-from depmax.selection.base import DependenceSelector, Ranking
+from depmax.selection._lasso.active_columns import Design
+from depmax.selection._lasso.column_factors import factor_design
+from depmax.selection._lasso.column_kernels import ColumnKernels, column_kernels
+from depmax.selection._lasso.column_tiles import TileDesign
+from depmax.selection._lasso.nonnegative_path import Path, nonnegative_path
+from depmax.selection.selector import DependenceSelector, Ranking
 
 
 class HSICLasso(DependenceSelector):

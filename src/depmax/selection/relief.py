@@ -14,9 +14,9 @@ from depmax._inputs import Target, read_target
 from depmax._inputs.table import Categories
 from depmax.dependence._terms import require_samples
 from depmax.samples import require_equal_length
-from depmax.selection.base import DependenceSelector, Ranking
-from depmax.selection.scores.columns import best_first, constant_columns
-from depmax.selection.scores.outputs import class_codes
+from depmax.selection._scores.columns import best_first, constant_columns
+from depmax.selection._scores.outputs import class_codes
+from depmax.selection.selector import DependenceSelector, Ranking
 
 #: Numbers that one block of distances and differences may hold: 32 MB.
 BLOCK = 4_000_000

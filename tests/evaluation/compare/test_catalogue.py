@@ -8,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from depmax.evaluation.comparison.catalogue import catalogue, default_methods
 from depmax.evaluation.comparison.methods import kernel_evaluations, support_of
-from depmax.evaluation.comparison.problem import Problem
+from depmax.evaluation.comparison.setting import Problem
 from depmax.evaluation.comparison.trial import seeded
 
 CATALOGUE = {method.name: method for method in catalogue()}

@@ -23,7 +23,7 @@ from depmax import BAHSIC, compare
 from depmax.datasets import load
 from depmax.evaluation import Comparison, FillGaps, Method, PrepareColumns, Sized, by_ranking
 from depmax.evaluation.comparison.catalogue import catalogue, default_methods
-from depmax.evaluation.comparison.problem import Problem
+from depmax.evaluation.comparison.setting import Problem
 from depmax.evaluation.comparison.trial import choose_dimension
 from depmax.evaluation.comparison.user_methods import find_method
 

@@ -10,7 +10,7 @@ from sklearn.naive_bayes import GaussianNB
 from depmax import compare, screen
 from depmax.evaluation import Comparison
 from depmax.evaluation.comparison.findings import Findings
-from depmax.evaluation.comparison.positions import positions_of
+from depmax.evaluation.comparison.page_columns import positions_of
 from depmax.plotting import FeatureScatterDisplay, HeatMapDisplay, LoadingsDisplay
 
 QUICK = {"estimator": GaussianNB(), "cv": 3, "dimensions": [1, 2], "random_state": 0}

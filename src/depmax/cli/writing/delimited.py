@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from depmax.cli.writing.writer import Writer
+from depmax.cli.writing.formats import Writer
 
 
 class Csv(Writer):

@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 
+import polars as pl
+
 from depmax._files import replacing, require_writable
 from depmax.cli.errors import OutputError
-from depmax.cli.writing.writer import Writer
+
+
+class Writer(ABC):
+    """Rows on their way into a file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @abstractmethod
+    def add(self, rows: pl.DataFrame) -> None:
+        """Append rows; the first call sets the columns and their types."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Finish the file."""
+
 
 FORMATS = {
     ".csv": ("delimited", "Csv"),

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from depmax.cli.errors import OutputError
-from depmax.cli.writing.writer import Writer
+from depmax.cli.writing.formats import Writer
 
 
 class Npz(Writer):

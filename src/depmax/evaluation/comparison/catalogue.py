@@ -6,7 +6,7 @@ from typing import Any
 
 from depmax.evaluation.comparison.methods import Method, Sized, all_columns, by_ranking, leading
 from depmax.evaluation.comparison.preparing import NumericTarget
-from depmax.evaluation.comparison.problem import Problem
+from depmax.evaluation.comparison.setting import Problem
 from depmax.extraction import HBFE, HSCA, ICAFX, SIR, SMA, KernelLDA, KernelPLS
 from depmax.selection import BAHSIC, FOHSIC, DependenceFilter, HSICLasso, Relief
 

@@ -2,25 +2,103 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
 import numpy as np
+from joblib import Parallel, delayed
 from sklearn.utils import check_random_state
 
 from depmax._inputs import Task
 from depmax.evaluation.comparison.comparison import Comparison
+from depmax.evaluation.comparison.methods import Method
 from depmax.evaluation.comparison.metrics import Scoring, read_metrics, require_suitable
-from depmax.evaluation.comparison.predictors import default_predictor
-from depmax.evaluation.comparison.problem import Problem, read_problem
-from depmax.evaluation.comparison.progress import Listener, read_listener
-from depmax.evaluation.comparison.running import run_trials
-from depmax.evaluation.comparison.setting import Setting, dimension_grid, outer_splits
-from depmax.evaluation.comparison.trial import require_possible
+from depmax.evaluation.comparison.progress import Listener, Progress, read_listener
+from depmax.evaluation.comparison.setting import (
+    Problem,
+    Setting,
+    dimension_grid,
+    outer_splits,
+    read_problem,
+)
+from depmax.evaluation.comparison.trial import Trial, require_possible, run_trial
 from depmax.evaluation.comparison.user_methods import Methods, read_methods
 from depmax.evaluation.gaps import WAYS, without_gaps
+from depmax.evaluation.ml_knn import MLkNN
+
+#: Up to so many training rows a kernel machine is fast enough to be fitted thousands of times.
+KERNEL_MACHINE_ROWS = 1000
+#: Up to so many rows neighbours are found quickly; beyond, trees are grown.
+NEIGHBOUR_ROWS = 20_000
+
+
+def default_predictor(problem: Problem) -> Any:
+    """A nonlinear predictor without parameters to tune: the features are on trial, not it.
+
+    A support vector machine with a Gaussian kernel up to 1,000 training rows, ten nearest
+    neighbours up to 20,000 and for targets with several columns (ML-kNN for labels), boosted trees
+    beyond.
+    """
+    from sklearn.compose import TransformedTargetRegressor
+    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+    from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+    from sklearn.svm import SVC, SVR
+
+    classify = problem.kind == "classes"
+    scaler = MaxAbsScaler() if problem.sparse else StandardScaler()
+    neighbours = min(10, max(1, problem.n_samples // 4))
+    if problem.kind == "multilabel":
+        return make_pipeline(scaler, MLkNN(neighbours))
+    if problem.kind == "multioutput":
+        return make_pipeline(scaler, KNeighborsRegressor(neighbours))
+    if problem.n_samples <= KERNEL_MACHINE_ROWS:
+        if classify:
+            return make_pipeline(scaler, SVC())
+        machine = TransformedTargetRegressor(SVR(), transformer=StandardScaler())
+        return make_pipeline(scaler, machine)
+    if problem.n_samples <= NEIGHBOUR_ROWS or problem.sparse:
+        model = KNeighborsClassifier if classify else KNeighborsRegressor
+        return make_pipeline(scaler, model(neighbours))
+    return HistGradientBoostingClassifier() if classify else HistGradientBoostingRegressor()
+
+
+def run_trials(
+    methods: Sequence[Method],
+    splits: Sequence[tuple[np.ndarray, np.ndarray]],
+    X: Any,
+    y: np.ndarray,
+    setting: Setting,
+    *,
+    n_jobs: int | None,
+    listener: Listener,
+) -> tuple[list[Trial], bool]:
+    """Every method on every split, and whether all of them were run.
+
+    The splits come one after the other, all methods on each, so that an interruption (Ctrl-C)
+    leaves methods that were tried on the same splits.
+    """
+    started = perf_counter()
+    total = len(methods) * len(splits)
+    trials: list[Trial] = []
+    tasks = (
+        delayed(run_trial)(method, number, parts, X, y, setting)
+        for number, parts in enumerate(splits)
+        for method in methods
+    )
+    results = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)(tasks)
+    try:
+        for trial in results:
+            trials.append(trial)
+            listener(Progress(len(trials), total, perf_counter() - started, trial.method))
+    except KeyboardInterrupt:
+        return trials, False
+    finally:
+        results.close()
+    return trials, True
 
 
 def compare(

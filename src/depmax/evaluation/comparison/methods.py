@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from depmax._inputs.table import is_frame
-from depmax.evaluation.comparison.problem import Problem
+from depmax.evaluation.comparison.setting import Problem
 
 
 def all_columns(problem: Problem) -> int:

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from depmax.evaluation.comparison.findings import Findings
-from depmax.evaluation.comparison.page_columns import columns_section, matrices_section
-from depmax.evaluation.comparison.page_features import features_section
+from depmax.evaluation.comparison.page_columns import (
+    columns_section,
+    features_section,
+    matrices_section,
+)
 from depmax.evaluation.comparison.page_repeat import cost_section, repeat_section
 from depmax.evaluation.comparison.pictures import curves_display
 from depmax.evaluation.comparison.progress import clock

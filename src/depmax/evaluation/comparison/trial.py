@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import tracemalloc
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,11 +17,29 @@ from sklearn.utils import _safe_indexing
 
 from depmax._frames import library_of
 from depmax._inputs import UnseenCategoryWarning
-from depmax.evaluation.comparison.memory import peak_megabytes
 from depmax.evaluation.comparison.methods import Method, kernel_evaluations, support_of
 from depmax.evaluation.comparison.preparing import PrepareColumns
 from depmax.evaluation.comparison.setting import Setting
 from depmax.evaluation.gaps import FillGaps
+
+MEGABYTE = 2.0**20
+
+
+def peak_megabytes(work: Callable[[], object]) -> float:
+    """Most memory that Python and numpy held at once for some work, beyond what was there before.
+
+    What compiled libraries take for themselves (libsvm, BLAS, compiled loops) is not seen. NaN
+    where it cannot be told apart from other work: in one of several threads, or under a trace of
+    the user's own.
+    """
+    if tracemalloc.is_tracing() or threading.current_thread() is not threading.main_thread():
+        return float("nan")
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1] / MEGABYTE
+    finally:
+        tracemalloc.stop()
 
 
 @dataclass(frozen=True)

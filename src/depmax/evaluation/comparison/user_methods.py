@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from depmax.evaluation.comparison.catalogue import catalogue, default_methods
 from depmax.evaluation.comparison.methods import Method, Sized, all_columns, as_many_as_rows
-from depmax.evaluation.comparison.problem import Problem
+from depmax.evaluation.comparison.setting import Problem
 
 Methods = Mapping[str, Any] | Iterable[Any] | str | None
 

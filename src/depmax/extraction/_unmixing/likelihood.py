@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -233,3 +234,36 @@ def _tails(rows: np.ndarray, blocks: list[np.ndarray]) -> tuple[np.ndarray, np.n
         sums += parts.sum(axis=2, dtype=np.float64)
         products += np.einsum("ain,bin->abi", parts, parts)
     return sums, products
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Weights at which a solver stopped."""
+
+    unmixing: Unmixing
+    states: np.ndarray  # 1, 0 or -1 of every source
+    log_likelihood: float  # mean over samples of log p(x | t)
+    n_iter: int
+    n_passes: int  # visits to all samples
+    problem: str | None  # why it is no maximum; None if it is
+
+
+def starts(likelihood: Likelihood, n_init: int, rng: np.random.RandomState) -> Iterator[Unmixing]:
+    """Canonical directions first, then random rotations.
+
+    The first start is where the likelihood of Gaussian sources is largest: the first features are
+    the directions of regression of the targets on the inputs, each with its own target, and the
+    others uncorrelated with all targets.
+    """
+    size, width = likelihood.n_inputs, likelihood.n_targets
+    paired = min(likelihood.n_components, size, width)
+    noisy = 1.0 + likelihood.alpha  # variance of an input with its noise
+    W = np.eye(size) / np.sqrt(noisy)
+    V = np.zeros((size, width))
+    pairs = np.arange(paired)
+    W[pairs, pairs] /= likelihood.scale[:paired]  # 1/√(1+α-ρ²)
+    V[pairs, pairs] = -noisy * likelihood.slope[:paired] * W[pairs, pairs]
+    yield likelihood.of_published(W, V)
+    for _ in range(n_init - 1):
+        rotation, _ = linalg.qr(rng.standard_normal((size, size)))
+        yield likelihood.of_published(rotation, np.zeros((size, width)))

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from depmax.extraction._unmixing.likelihood import Likelihood, Unmixing
-from depmax.extraction._unmixing.solution import Solution
+from depmax.extraction._unmixing.likelihood import Likelihood, Solution, Unmixing
 from depmax.extraction._unmixing.sources import signed_states, turned_states
 
 #: Weights of white inputs and targets that no data call for.

@@ -6,13 +6,112 @@ from dataclasses import dataclass, replace
 from itertools import count
 
 import numpy as np
-from scipy import optimize
+from scipy import linalg, optimize
 
-from depmax.extraction._unmixing.fixed_point import separate
-from depmax.extraction._unmixing.likelihood import Likelihood, Unmixing
-from depmax.extraction._unmixing.preconditioner import Preconditioner
-from depmax.extraction._unmixing.solution import Solution
+from depmax.extraction._unmixing.likelihood import Likelihood, Solution, Unmixing
 from depmax.extraction._unmixing.sources import Evidence, next_states
+
+#: Steps at most, and the cosine between rows before and after a step at which they are found.
+STEPS, FOUND = 40, 1.0 - 1e-4
+
+
+def separate(likelihood: Likelihood, start: Unmixing) -> tuple[Unmixing, int]:
+    """Discarded rows of ``start`` rotated to sources that are not Gaussian, and the steps taken.
+
+    These are the symmetric fixed point steps of FastICA with the hyperbolic tangent, within the
+    inputs that neither correlate with the target nor with the features. Mixtures of sources look
+    Gaussian; from here on it can be seen which sources are.
+    """
+    count, size = likelihood.n_components, likelihood.n_inputs
+    if count == size:
+        return start, 0
+    # Orthonormal rows of the white inputs that the discarded rows of the start span
+    rows = linalg.qr(start.inputs[count:].T, mode="economic")[0].T
+    rotation, closeness, step = rows, 0.0, 0
+    while step < STEPS and closeness < FOUND:
+        step += 1
+        pull, bend = likelihood.bends(np.pad(rotation, ((0, 0), (0, likelihood.n_targets))))
+        wanted = (pull[:, :size] - bend[:, np.newaxis] * rotation) @ rows.T @ rows
+        left, _, right = linalg.svd(wanted, full_matrices=False)
+        turned = left @ right  # the nearest matrix with orthonormal rows
+        closeness = float(np.abs(np.einsum("ij,ij->i", turned, rotation)).min())
+        rotation = turned
+    inputs = start.inputs.copy()
+    inputs[count:] = rotation
+    return Unmixing(inputs, start.targets), step
+
+
+#: Curvatures below this are taken for it: those of sources that are nearly Gaussian are near zero.
+FLAT = 0.05
+
+
+class Preconditioner:
+    """weights(z) = weights(0) + P z with P Pᵀ close to the inverse of the second derivatives."""
+
+    def __init__(
+        self, likelihood: Likelihood, unmixing: Unmixing, states: np.ndarray, evidence: Evidence
+    ) -> None:
+        self._likelihood = likelihood
+        self._centre = likelihood.pack(unmixing)
+        self._count = likelihood.n_components
+        count = self._count
+        bend = np.maximum(1.0 + states * evidence.curvature, FLAT)  # E[φ'(u)], shape (N,)
+        self._row_scale = 1.0 / np.sqrt(bend[:count, np.newaxis])
+        self._basis, _ = likelihood.published(unmixing)  # W, shape (N, N)
+        power = np.einsum("ij,ij->i", self._basis, self._basis)  # E[f²] of f = Wx
+        self._other_scale = 1.0 / np.sqrt(np.maximum(np.outer(bend[count:], power[:count]), FLAT))
+        own = np.outer(bend[count:], power[count:])  # h_ij
+        # Inverse root of [[a, 1], [1, b]]: (M + √det I)/√(trace + 2√det), inverted.
+        trace, product = own + own.T, own * own.T
+        root = np.sqrt(np.maximum(product - 1.0, FLAT * np.maximum(trace, 1.0) / 2.0))
+        norm = np.sqrt(trace + 2.0 * root) * root
+        self._same = (own.T + root) / norm
+        self._cross = -1.0 / norm
+        np.fill_diagonal(self._same, 1.0 / np.sqrt(np.diag(own) + 1.0))
+        np.fill_diagonal(self._cross, 0.0)
+
+    def weights(self, z: np.ndarray) -> np.ndarray:
+        """Free weights at z."""
+        rows, targets, others, own = self._parts(z)
+        change = np.empty((len(self._basis),) * 2)
+        change[: self._count] = rows * self._row_scale
+        relative = np.hstack([others * self._other_scale, self._pairs(own)])
+        change[self._count :] = relative @ self._basis
+        moved = np.concatenate([change.ravel(), (targets * self._row_scale).ravel()])
+        return self._centre + moved
+
+    def slopes(self, gradient: np.ndarray) -> np.ndarray:
+        """Gradient by z from the gradient by weights."""
+        size, count = len(self._basis), self._count
+        by_inputs = gradient[: size**2].reshape(size, size)
+        by_targets = gradient[size**2 :].reshape(count, -1)
+        relative = by_inputs[count:] @ self._basis.T
+        return np.concatenate(
+            [
+                (by_inputs[:count] * self._row_scale).ravel(),
+                (by_targets * self._row_scale).ravel(),
+                (relative[:, :count] * self._other_scale).ravel(),
+                self._pairs(relative[:, count:]).ravel(),
+            ]
+        )
+
+    def _pairs(self, own: np.ndarray) -> np.ndarray:
+        """The symmetric root on every pair (E_ij, E_ji)."""
+        return self._same * own + self._cross * own.T
+
+    def _parts(self, z: np.ndarray) -> list[np.ndarray]:
+        size, count = len(self._basis), self._count
+        rest = size - count
+        shapes = [
+            (count, size),
+            (count, self._likelihood.n_targets),
+            (rest, count),
+            (rest, rest),
+        ]
+        ends = np.cumsum([rows * columns for rows, columns in shapes])
+        pieces = np.split(z, ends[:-1])
+        return [piece.reshape(shape) for piece, shape in zip(pieces, shapes, strict=True)]
+
 
 #: Iterations before the densities are looked at for the first time; doubled every time.
 FIRST_ROUND = 20

@@ -1,7 +1,7 @@
 """Graphs of neighbouring samples and their Laplacians."""
 
-from depmax.pencils.graphs.base import Graph, as_graph
 from depmax.pencils.graphs.gaussian import GaussianGraph
+from depmax.pencils.graphs.graph import Graph, as_graph
 from depmax.pencils.graphs.laplacian import Laplacian
 from depmax.pencils.graphs.neighbors import NeighborGraph
 from depmax.pencils.graphs.points import KernelPoints, Points, VectorPoints

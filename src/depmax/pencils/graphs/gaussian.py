@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from depmax.pencils.graphs.base import Graph, width
+from depmax.pencils.graphs.graph import Graph, width
 from depmax.pencils.graphs.laplacian import DrawnEdges, Weights
 from depmax.pencils.graphs.points import Points
 from depmax.samples import slices

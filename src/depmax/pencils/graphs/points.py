@@ -12,7 +12,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.extmath import row_norms
 
 from depmax.kernels.bandwidth import MEDIAN_ROWS, squared_distances
-from depmax.samples import slices
+from depmax.samples import Sample, slices
 
 #: Distances of one block of rows to all others.
 BLOCK = 2**21
@@ -189,3 +189,10 @@ def median_distance(points: Points) -> float:
         return 1.0
     median = np.median(squares)
     return float(np.sqrt(median if median > 0 else np.median(squares[squares > 0])))
+
+
+def points_of(side: Sample) -> Points:
+    """Points of the kernel's feature space: its features where it has them, else kernel values."""
+    if side.n_coordinates is not None:
+        return VectorPoints.of(side.coordinates(slice(None)))
+    return KernelPoints(side.tile, side.diag())

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from depmax.pencils.graphs.base import Graph, edge_weights, positive
+from depmax.pencils.graphs.graph import Graph, edge_weights, positive
 from depmax.pencils.graphs.laplacian import Weights
 from depmax.pencils.graphs.points import Points
 

@@ -1,6 +1,0 @@
-"""``python -m depmax.cli`` is the command ``depmax``."""
-
-from depmax.cli import main
-
-if __name__ == "__main__":
-    main()

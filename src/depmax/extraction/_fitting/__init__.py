@@ -1,0 +1,1 @@
+"""What extractors share: number of components, targets, criteria, deflation."""

@@ -1,0 +1,349 @@
+"""What the deflation methods share: a coded target, orthogonal features, and how they end."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from depmax.dependence.resolve import maximizer
+from depmax.extraction._fitting.coded_target import CodedTarget, coded_target
+from depmax.extraction._fitting.loadings import coordinate_names
+from depmax.extraction._fitting.number_of_components import Possible, Wanted
+from depmax.extraction.extractor import DependenceExtractor, Fitted
+from depmax.kernels import Precomputed, as_kernel
+from depmax.pencils import Space, signs
+from depmax.pencils.deflation.examples import Examples
+from depmax.pencils.deflation.images import FeatureImages, Images, images_of
+from depmax.pencils.deflation.orthogonal import OrthogonalFeatures
+from depmax.pencils.projection import Projection
+from depmax.samples import Sample, read_training, require_equal_length, warn_of_units
+
+#: Features of the first run for a share of the variance; later runs are twice as long.
+FIRST_RUN = 8
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What sums over the rows tell about features that are not made yet."""
+
+    covariances: np.ndarray  # YᵀT, shape (r, k)
+    squares: np.ndarray  # ‖τ_j‖², shape (k,)
+    loadings: np.ndarray  # P, shape (D, k)
+    mean: np.ndarray  # of the features of the kernel, shape (D,)
+    space: Space  # the rows, from which T can be made
+    mixing: np.ndarray | None = None  # from the coordinates of space to features of the kernel
+
+    def features(self, weights: np.ndarray) -> np.ndarray:
+        """T of shape (m, k) for the weights of the features of the kernel."""
+        return self.space.features(weights if self.mixing is None else self.mixing @ weights)
+
+    def first(self, count: int) -> Summary:
+        """Of the first features."""
+        return replace(
+            self,
+            covariances=self.covariances[:, :count],
+            squares=self.squares[:count],
+            loadings=self.loadings[:, :count],
+        )
+
+    def times(self, factors: np.ndarray) -> Summary:
+        """Every feature multiplied by a number."""
+        return replace(
+            self,
+            covariances=self.covariances * factors,
+            squares=self.squares * factors**2,
+            loadings=self.loadings / factors,
+        )
+
+
+@dataclass(frozen=True)
+class Basis:
+    """The samples that span the directions, and the weights by which features are made of them."""
+
+    examples: Examples
+    indices: np.ndarray  # shape (b,)
+    weights: np.ndarray  # shape (b, k)
+    offset: np.ndarray  # shape (k,)
+
+    def first(self, count: int) -> Basis:
+        """The samples that the first features need."""
+        weights = self.weights[:, :count]
+        used = weights.any(axis=1)
+        return Basis(self.examples, self.indices[used], weights[used], self.offset[:count])
+
+    @property
+    def projection(self) -> Projection:
+        """Features of new rows."""
+        return self.examples.project(self.indices, self.weights, self.offset)
+
+
+@dataclass(frozen=True)
+class Extracted:
+    """The projection that makes features, and those of the training rows or their summary."""
+
+    projection: Projection
+    made: np.ndarray | None  # T, shape (m, k)
+    summary: Summary | None = None
+    basis: Basis | None = None
+
+    @classmethod
+    def of(cls, images: Images, directions: np.ndarray, found: OrthogonalFeatures) -> Extracted:
+        """From the end of the deflation loop."""
+        if found.count == 0:
+            return cls(images.project(directions, np.zeros(0)), found.features)
+        projection = images.project(found.conjugate(directions), found.offset)
+        return cls(projection, found.features)
+
+    @classmethod
+    def of_examples(
+        cls,
+        examples: Examples,
+        indices: np.ndarray,
+        weights: np.ndarray,
+        found: OrthogonalFeatures,
+    ) -> Extracted:
+        """From directions with weights of a few samples."""
+        offset = np.zeros(0)
+        if found.count:
+            weights, offset = found.conjugate(weights), found.offset
+        basis = Basis(examples, indices, weights, offset)
+        return cls(basis.projection, found.features, basis=basis)
+
+    @property
+    def count(self) -> int:
+        """Number of features k."""
+        return int(self.projection.weights.shape[1])
+
+    @property
+    def features(self) -> np.ndarray:
+        """T of shape (m, k)."""
+        if self.made is not None:
+            return self.made
+        assert self.summary is not None
+        return self.summary.features(self.projection.weights)
+
+    @property
+    def squares(self) -> np.ndarray:
+        """‖τ_j‖², of shape (k,)."""
+        if self.summary is not None:
+            return self.summary.squares
+        return np.square(self.features).sum(axis=0)
+
+    def covariances(self, target: np.ndarray) -> np.ndarray:
+        """YᵀT of shape (r, k)."""
+        return target.T @ self.features if self.summary is None else self.summary.covariances
+
+    def first(self, count: int) -> Extracted:
+        """The first features: those that a shorter run makes."""
+        if count == self.count:
+            return self
+        made = None if self.made is None else self.made[:, :count]
+        summary = None if self.summary is None else self.summary.first(count)
+        if self.basis is not None:
+            basis = self.basis.first(count)
+            return Extracted(basis.projection, made, summary, basis)
+        projection = replace(
+            self.projection,
+            weights=self.projection.weights[:, :count],
+            offset=self.projection.offset[:count],
+        )
+        return Extracted(projection, made, summary)
+
+    def times(self, factors: np.ndarray) -> Extracted:
+        """Every feature multiplied by a number."""
+        if (factors == 1).all():
+            return self
+        projection = replace(
+            self.projection,
+            weights=self.projection.weights * factors,
+            offset=self.projection.offset * factors,
+        )
+        made = None if self.made is None else self.made * factors
+        summary = None if self.summary is None else self.summary.times(factors)
+        return replace(self, projection=projection, made=made, summary=summary)
+
+
+class DeflationExtractor(DependenceExtractor):
+    """Base of the deflation methods: a subclass implements ``_features``.
+
+    Attributes
+    ----------
+    dependence_ : ndarray of shape (n_components,)
+        HSIC₀ of each feature and the target with linear kernels, ‖Yᵀτ_j‖²/(m - 1)²; without a
+        target, of each feature and the inputs.
+    n_components_ : int
+        Number of features.
+
+    Notes
+    -----
+    ``n_components`` is a number, a share or ``"auto"``. Features are made one after another, and
+    each takes what it explains off the target; so a share is one of the variance of the target,
+    known before they are made, and the fewest features are kept that explain it on the training
+    rows. (Without a target it is the variance of the inputs in feature space.)
+    """
+
+    center: bool = True
+    #: Whether labels that are whole numbers are numbers.
+    _regresses: ClassVar[bool] = False
+    #: Whether features are orthogonal, so that there are no more than rows and columns.
+    _orthogonal: ClassVar[bool] = True
+
+    # --- what a subclass implements --------------------------------------------------------------
+    def _features(self, side: Sample, target: CodedTarget | None, n_components: int) -> Extracted:
+        """At most ``n_components`` features; none where nothing depends on the target.
+
+        Those of a shorter run are the first of those of a longer one.
+        """
+        raise NotImplementedError
+
+    def _keep_more(self, found: Extracted, target: CodedTarget | None) -> None:
+        """Remember what this method offers beside the features."""
+
+    # --- what it inherits ------------------------------------------------------------------------
+    def _learn(self, X: Any, y: Any, wanted: Wanted | None = None) -> Fitted:
+        self._check_parameters()
+        wanted = wanted or self._wanted()
+        needs_target = self._supervised or y is not None
+        target = self._read_coded(y) if needs_target else None
+        training = read_training(self, X, self.kernel, check_finite=not self._sums_show_gaps)
+        warn_of_units(self, training)
+        choose = None
+        if target is not None:
+            require_equal_length(training.n_samples, target.n_samples)
+            choose = maximizer(Sample(as_kernel("linear"), target.values))
+        side = training.resolved(choose)
+        # A kernel matrix that was passed as X is not kept.
+        self.kernel_ = Precomputed() if side.precomputed else side.kernel
+        possible = Possible(
+            type(self).__name__,
+            side,
+            lambda: FIRST_RUN,
+            lambda: self._choose_count(X, y, side),
+            limited=self._orthogonal,
+        )
+        found = self._found(side, target, wanted, possible)
+        if found.basis is not None:
+            self.basis_indices_ = found.basis.indices
+        if self._is_linear:
+            found = replace(found, projection=found.projection.in_features())
+        found = found.times(self._signs(found, target))
+        self._projection = found.projection
+        self._n_features_out = self.n_components_ = found.count
+        self._keep_views(side, found, target)
+        self._keep_more(found, target)
+        return Fitted(lambda: found.features, training.dtype, complete=True)
+
+    def _found(
+        self, side: Sample, target: CodedTarget | None, wanted: Wanted, possible: Possible
+    ) -> Extracted:
+        """So many features as were asked for; for a share, in runs of twice the length."""
+        count = wanted.count(possible)
+        while True:
+            found = self._features(side, target, count)
+            if found.count == 0:
+                raise ValueError(
+                    f"{type(self).__name__} found no feature that depends on the target: X is "
+                    "constant, or uncorrelated with y under this kernel."
+                )
+            if wanted.is_exact:
+                self._warn_if_fewer(found.count, count)
+            if wanted.is_reached(0.0):  # a number
+                return found
+            shares = self._explained(side, found, target)
+            reached = wanted.is_reached(float(shares.sum()))
+            if reached or found.count < count or count >= possible.most:
+                break
+            count = min(2 * count, possible.most)
+        if not reached:
+            self._warn_of_share(found.count, float(shares.sum()))
+        rest = max(1.0 - float(shares.sum()), 0.0)
+        return found.first(min(wanted.kept(np.append(shares, rest)), found.count))
+
+    def _explained(self, side: Sample, found: Extracted, target: CodedTarget | None) -> np.ndarray:
+        """Share of the variance of the target that each feature explains, of shape (k,).
+
+        Without a target, or where the criterion does not see it: of the inputs in feature space.
+        """
+        center = bool(self.center)
+        if target is None or not self._supervised:
+            explained = self._own_dependence(side, found.features) / found.squares
+            images = images_of(side, center=center)
+            return explained / images.variance
+        values = target.values - target.values.mean(axis=0) if center else target.values
+        explained = self._explained_of(found, values)
+        shares: np.ndarray = explained / float(np.vdot(values, values))
+        return shares
+
+    def _explained_of(self, found: Extracted, values: np.ndarray) -> np.ndarray:
+        """‖Yᵀτ_j‖²/‖τ_j‖², of shape (k,)."""
+        covariances = found.covariances(values)
+        explained: np.ndarray = np.square(covariances).sum(axis=0) / found.squares
+        return explained
+
+    def _read_coded(self, y: Any) -> CodedTarget:
+        return coded_target(y, whole_numbers_are_numbers=self._regresses)
+
+    @property
+    def _sums_show_gaps(self) -> bool:
+        """Whether ``_features`` refuses NaN and infinity, which sums over the rows show."""
+        return False
+
+    @property
+    def _is_linear(self) -> bool:
+        """Whether features are linear in the columns of X."""
+        return self._abilities().changes_by == "shares"
+
+    def _signs(self, found: Extracted, target: CodedTarget | None) -> np.ndarray:
+        """Signs that make the largest covariance with a column of the target positive."""
+        if target is None or not self._supervised:
+            return signs(found.projection.weights)
+        return signs(found.covariances(target.values))
+
+    def _keep_views(self, side: Sample, found: Extracted, target: CodedTarget | None) -> None:
+        scale = float(side.n_samples - 1) ** 2
+        if target is not None:
+            covariances = found.covariances(target.values)
+            self.dependence_ = np.square(covariances).sum(axis=0) / scale
+        else:
+            self.dependence_ = self._own_dependence(side, found.features) / scale
+        if not self._is_linear:
+            return
+        if found.summary is not None:
+            loadings, mean = found.summary.loadings, found.summary.mean
+        else:
+            images = FeatureImages(side, center=bool(self.center))
+            loadings, mean = images.pull(found.features) / found.squares, images.mean
+        self.components_ = found.projection.weights.T
+        self.loadings_ = loadings.T
+        self.mean_ = mean
+        self.coordinate_names_ = coordinate_names(self)
+
+    def _own_dependence(self, side: Sample, features: np.ndarray) -> np.ndarray:
+        """‖Φᵀτ_j‖² of every feature."""
+        if side.n_coordinates is not None:
+            pulled = FeatureImages(side, center=bool(self.center)).pull(features)
+            return np.square(pulled).sum(axis=0)
+        return np.einsum("ij,ij->j", features, side.gram() @ features)
+
+    def _warn_if_fewer(self, count: int, asked: int) -> None:
+        if count < asked:
+            warnings.warn(
+                f"{type(self).__name__} found {count} of n_components={asked} features: nothing "
+                "that the criterion seeks is left.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+
+    def _warn_of_share(self, count: int, share: float) -> None:
+        of = "inputs" if not self._supervised else "target"
+        warnings.warn(
+            f"{type(self).__name__} keeps all {count} features that there are: they explain "
+            f"{share:.3g} of the variance of the {of}, less than "
+            f"n_components={self.n_components!r}.",
+            ConvergenceWarning,
+            stacklevel=5,
+        )

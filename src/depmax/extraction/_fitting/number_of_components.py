@@ -1,0 +1,337 @@
+"""The number of components that was asked for, in each of its forms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, Protocol
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.utils import _safe_indexing, get_tags
+
+from depmax._inputs import Target
+from depmax.dependence.intrinsic_dimension import dimension_of_distances
+from depmax.pencils.graphs import Points
+from depmax.samples import Sample
+
+#: Folds by which the number of components is chosen.
+FOLDS = 3
+#: Neighbours that predict from the features of a number of components.
+NEIGHBORS = 5
+#: Numbers of components up to this multiple of the intrinsic dimension are tried.
+RANGE = 2.0
+#: Neighbours of each sample that tell the intrinsic dimension: fewest and most.
+DIMENSION_NEIGHBORS = (10, 20)
+
+
+#: Features of training rows and of other rows, of shapes (n_train, k) and (n_test, k).
+FoldFeatures = tuple[np.ndarray, np.ndarray]
+
+
+class Fit(Protocol):
+    """Features of training rows and of other rows, with at most so many components."""
+
+    def __call__(self, train: np.ndarray, test: np.ndarray, count: int) -> FoldFeatures:
+        """As many as there are, up to ``count``."""
+
+
+class Numbers(Protocol):
+    """Features with 1, 2, … components, from a fit to training rows."""
+
+    def __call__(self, train: np.ndarray, test: np.ndarray) -> Iterator[FoldFeatures]:
+        """For every number of components in turn."""
+
+
+def nested(fit: Fit, limit: int) -> Numbers:
+    """The first 1, 2, … features of one fit."""
+
+    def numbers(train: np.ndarray, test: np.ndarray) -> Iterator[FoldFeatures]:
+        features, held_out = fit(train, test, limit)
+        for count in range(1, features.shape[1] + 1):
+            yield features[:, :count], held_out[:, :count]
+
+    return numbers
+
+
+def anew(fit: Fit, limit: int) -> Numbers:
+    """A fit for every number, where fewer features are not the first of more."""
+
+    def numbers(train: np.ndarray, test: np.ndarray) -> Iterator[FoldFeatures]:
+        for count in range(1, limit + 1):
+            found = fit(train, test, count)
+            if found[0].shape[1] < count:
+                return
+            yield found
+
+    return numbers
+
+
+def enough(dependence: np.ndarray, share: float) -> int:
+    """Fewest components that reach a share of the dependence that all reach together.
+
+    Examples
+    --------
+    >>> enough(np.array([5.0, 3.0, 1.0, 1.0]), 0.8)
+    2
+    """
+    reached = np.cumsum(np.maximum(dependence, 0.0))
+    return int(np.argmax(reached >= (share - 1e-12) * reached[-1])) + 1
+
+
+def most_components(points: Points) -> int | None:
+    """Number of components worth trying: twice the intrinsic dimension; None if it is unknown.
+
+    It is unknown with 20 different samples or fewer.
+    """
+    fewest, most = DIMENSION_NEIGHBORS
+    if points.n_samples <= most:
+        return None
+    squares = np.sort(points.nearest(most)[1], axis=1)
+    scale = squares.max(initial=0.0)
+    apart = squares[:, 0] > 1e-12 * scale  # a sample with equals tells nothing
+    if apart.sum() <= most:
+        return None
+    dimension = dimension_of_distances(np.sqrt(squares[apart]), fewest)
+    return None if dimension is None else max(2, int(np.ceil(RANGE * dimension)))
+
+
+def by_prediction(numbers: Numbers, target: Target, estimator: Any, scoring: Any) -> int:
+    """Fewest components within one standard error of the best score on held-out rows.
+
+    Parameters
+    ----------
+    numbers : Numbers
+    target : Target
+        Labelled rows are scored; the others are always among the training rows.
+    estimator : estimator or None
+        None: five nearest neighbours, a classifier for classes and multi-labels.
+    scoring : as in scikit-learn
+    """
+    known, rest = np.flatnonzero(target.labelled), np.flatnonzero(~target.labelled)
+    values = _answers(target, known)
+    scores: list[list[float]] = []
+    for train, test in _folds(target, values):
+        model = _model(target, len(train)) if estimator is None else clone(estimator)
+        scorer = check_scoring(model, scoring)
+        reached = []
+        for features, held_out in numbers(np.concatenate([known[train], rest]), known[test]):
+            fitted = clone(model).fit(features[: len(train)], values[train])
+            reached.append(float(scorer(fitted, held_out, values[test])))
+        scores.append(reached)
+    shortest = min(map(len, scores))
+    return _within_one_error(np.array([row[:shortest] for row in scores]))
+
+
+def _within_one_error(scores: np.ndarray) -> int:
+    """Fewest components whose mean score is within one standard error of the best.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_folds, n_counts)
+    """
+    means = scores.mean(axis=0)
+    best = int(np.argmax(means))
+    error = scores[:, best].std(ddof=1) / np.sqrt(len(scores))
+    return int(np.argmax(means >= means[best] - error)) + 1
+
+
+def _answers(target: Target, known: np.ndarray) -> np.ndarray:
+    """What is predicted, of the labelled rows."""
+    values = target.values[known]
+    if values.ndim == 2:
+        return values[:, 0] if values.shape[1] == 1 else values
+    return np.unique(values, return_inverse=True)[1]  # classes as numbers, whatever they were
+
+
+def _folds(target: Target, values: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    if len(values) < 2 * FOLDS:
+        raise ValueError(
+            f"n_components='auto' compares predictions on {FOLDS} folds and needs at least "
+            f"{2 * FOLDS} labelled rows, got n_samples = {len(values)}: give a number."
+        )
+    plain = target.kind != "classes" or np.bincount(values).min() < FOLDS
+    splitter = (KFold if plain else StratifiedKFold)(FOLDS, shuffle=True, random_state=0)
+    yield from splitter.split(np.zeros(len(values)), values)
+
+
+def _model(target: Target, n_train: int) -> Any:
+    count = min(NEIGHBORS, n_train)
+    if target.kind in ("classes", "multilabel"):
+        return KNeighborsClassifier(count)
+    return KNeighborsRegressor(count)
+
+
+def take_rows(extractor: Any, X: Any, rows: np.ndarray, columns: np.ndarray) -> Any:
+    """Some rows of X; of a kernel matrix their values with the rows ``columns`` were fitted to."""
+    if get_tags(extractor).input_tags.pairwise:
+        return _safe_indexing(_safe_indexing(X, rows), columns, axis=1)
+    return _safe_indexing(X, rows)
+
+
+#: Rounding error of a share.
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class Possible:
+    """What the data allow, and what an extractor knows about the number of components."""
+
+    owner: str  # name of the extractor
+    side: Sample
+    carriers: Callable[[], int]  # how many may carry dependence
+    predicted: Callable[[], int]  # how many predict as well as the best number
+    limited: bool = True  # whether there are no more than rows and columns
+    beyond_rows: bool = False  # whether there may be more components than rows
+
+    @property
+    def most(self) -> int:
+        """Largest possible number of components."""
+        return most_possible(self.side, beyond_rows=self.beyond_rows)
+
+
+class Wanted(Protocol):
+    """How many components to find, and how many of those found to keep."""
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether fewer are an error or a warning."""
+
+    def count(self, possible: Possible) -> int:
+        """Number of components to find."""
+
+    def kept(self, dependence: np.ndarray) -> int:
+        """Number of components to keep, given the dependence that each reaches."""
+
+    def is_reached(self, share: float) -> bool:
+        """Whether components that reach this share of all dependence are enough."""
+
+
+@dataclass(frozen=True)
+class Exactly:
+    """A number that the user gave."""
+
+    number: int
+    is_exact = True
+
+    def count(self, possible: Possible) -> int:
+        """The number, if the data have so many."""
+        if possible.limited:
+            require_possible(
+                possible.side, self.number, possible.owner, beyond_rows=possible.beyond_rows
+            )
+        return self.number
+
+    def kept(self, dependence: np.ndarray) -> int:
+        """All of them."""
+        return len(dependence)
+
+    def is_reached(self, share: float) -> bool:
+        """A share was not asked for."""
+        return True
+
+
+@dataclass(frozen=True)
+class AtMost:
+    """As many as there are, up to a number."""
+
+    number: int
+    is_exact = False
+
+    def count(self, possible: Possible) -> int:
+        """The number, or fewer."""
+        return min(self.number, possible.most)
+
+    def kept(self, dependence: np.ndarray) -> int:
+        """All of them."""
+        return len(dependence)
+
+    def is_reached(self, share: float) -> bool:
+        """A share was not asked for."""
+        return True
+
+
+@dataclass(frozen=True)
+class Share:
+    """As many as reach a share of the dependence."""
+
+    share: float
+    is_exact = False
+
+    def count(self, possible: Possible) -> int:
+        """All that may carry dependence."""
+        return max(1, min(possible.carriers(), possible.most))
+
+    def kept(self, dependence: np.ndarray) -> int:
+        """The fewest that reach the share."""
+        return enough(dependence, self.share)
+
+    def is_reached(self, share: float) -> bool:
+        """Whether it is as much as was asked for, up to rounding errors."""
+        return share >= self.share - ROUNDING
+
+
+@dataclass(frozen=True)
+class ByPrediction:
+    """As many as predict the target about as well as the best number does."""
+
+    is_exact = False
+
+    def count(self, possible: Possible) -> int:
+        """What held-out rows say."""
+        return min(possible.predicted(), possible.most)
+
+    def kept(self, dependence: np.ndarray) -> int:
+        """All of them."""
+        return len(dependence)
+
+    def is_reached(self, share: float) -> bool:
+        """A share was not asked for."""
+        return True
+
+
+def read_wanted(value: Any, owner: str) -> Wanted:
+    """The form of ``n_components``: a whole number, a share, or ``"auto"``.
+
+    Examples
+    --------
+    >>> read_wanted(0.9, "HBFE")
+    Share(share=0.9)
+    """
+    if isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1:
+        return Exactly(int(value))
+    if isinstance(value, Real) and not isinstance(value, Integral) and 0 < float(value) <= 1:
+        return Share(float(value))
+    if isinstance(value, str) and value == "auto":
+        return ByPrediction()
+    raise ValueError(
+        f"n_components of {owner} must be an integer >= 1, a share of the dependence (a float up "
+        f"to 1.0) or 'auto', got {value!r}."
+    )
+
+
+def most_possible(side: Sample, *, beyond_rows: bool = False) -> int:
+    """Largest number of components that rows with a kernel can have."""
+    width = side.n_coordinates
+    if width is None:
+        return side.n_samples
+    return width if beyond_rows else min(width, side.n_samples)
+
+
+def require_possible(side: Sample, count: int, owner: str, *, beyond_rows: bool = False) -> None:
+    """Refuse more components than columns, or than rows unless these are no bound."""
+    if count > side.n_samples and not (beyond_rows and side.n_coordinates is not None):
+        raise ValueError(
+            f"n_components={count} of {owner} is more than the number of training rows, "
+            f"n_samples = {side.n_samples}."
+        )
+    width = side.n_coordinates
+    if width is not None and count > width:
+        raise ValueError(
+            f"n_components={count} of {owner} is more than the number of columns, "
+            f"n_features = {width}."
+        )

@@ -1,0 +1,79 @@
+"""What SMA and SMC share."""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from depmax.extraction._fitting.coded_target import CodedTarget
+from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted
+from depmax.kernels import KernelLike
+from depmax.pencils.deflation.examples import Examples
+from depmax.pencils.deflation.sparse_steps import Measure, sparse_deflate
+from depmax.samples import Sample
+
+
+class SparseExtractor(DeflationExtractor):
+    """Features of single kernel columns; a subclass says what their score divides by."""
+
+    _measure: ClassVar[Measure]
+
+    def __init__(
+        self,
+        n_components: int | float | Literal["auto"] = 2,
+        *,
+        kernel: KernelLike = "gaussian",
+        n_candidates: int | None = 500,
+        sparsity: int = 1,
+        center: bool = True,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.kernel = kernel
+        self.n_candidates = n_candidates
+        self.sparsity = sparsity
+        self.center = center
+        self.random_state = random_state
+
+    def _features(self, side: Sample, target: CodedTarget | None, n_components: int) -> Extracted:
+        assert target is not None
+        rng = check_random_state(self.random_state)
+        limit = side.n_samples if self.n_candidates is None else int(self.n_candidates)
+
+        def draw(is_open: np.ndarray) -> np.ndarray:
+            rows = np.flatnonzero(is_open)
+            if len(rows) <= limit:
+                return rows
+            return np.sort(rng.choice(rows, limit, replace=False))
+
+        center = bool(self.center)
+        examples = Examples.of(side, center=center)
+        chosen = sparse_deflate(
+            examples.side,
+            target.values,
+            self._measure,
+            n_components,
+            draw=draw,
+            sparsity=int(self.sparsity),
+            center=center,
+        )
+        return Extracted.of_examples(examples, chosen.indices, chosen.weights, chosen.found)
+
+    def _check_parameters(self) -> None:
+        name = type(self).__name__
+        count = self.n_candidates
+        if count is not None and (
+            isinstance(count, bool) or not isinstance(count, Integral) or count < 1
+        ):
+            raise ValueError(
+                f"n_candidates of {name} must be an integer >= 1, or None for all rows, got "
+                f"{count!r}."
+            )
+        if isinstance(self.sparsity, bool) or self.sparsity not in (1, 2, 3):
+            raise ValueError(
+                f"sparsity of {name} must be 1, 2 or 3 samples per direction, got "
+                f"{self.sparsity!r}: more subsets than those of three cannot be searched."
+            )

@@ -1,0 +1,410 @@
+"""What every extractor shares: reading, kernels, projections, and what it tells afterwards."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self, cast
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import _safe_indexing
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_array, check_is_fitted
+
+from depmax._frames import make_frame
+from depmax._inputs import Target, read_target
+from depmax._inputs.target import warn_of_unlabeled
+from depmax._threads import small_problems
+from depmax.dependence.resolve import chooser
+from depmax.extraction._fitting.loadings import coordinate_names, loadings
+from depmax.extraction._fitting.number_of_components import (
+    AtMost,
+    FoldFeatures,
+    Possible,
+    Wanted,
+    anew,
+    by_prediction,
+    most_components,
+    most_possible,
+    nested,
+    read_wanted,
+    take_rows,
+)
+from depmax.kernels import Capabilities, KernelLike, Precomputed
+from depmax.kernels.scales import ScaleWarning
+from depmax.pencils import Basis, Directions, Gram, Space, signs
+from depmax.pencils.coordinates import Coordinates, FeatureCoordinates, coordinates_of
+from depmax.pencils.graphs.points import points_of
+from depmax.pencils.projection import Projection
+from depmax.samples import (
+    Labels,
+    Sample,
+    abilities_of,
+    chunk_rows,
+    is_precomputed,
+    is_source,
+    precision,
+    read_rows,
+    read_target_sample,
+    read_training,
+    require_equal_length,
+    slices,
+    warn_of_units,
+)
+
+#: Up to so many coordinates, threads of BLAS cost an eigenproblem more than they gain.
+FEW = 256
+
+
+def _is_linear(extractor: DependenceExtractor) -> bool:
+    """Whether features are linear in the columns of X, so that they have weights."""
+    return extractor._abilities().changes_by == "shares"
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What ``fit`` knows of the features of the training rows."""
+
+    make_features: Callable[[], np.ndarray]
+    dtype: np.dtype
+    complete: bool  # whether these are all rows of X
+
+    @property
+    def features(self) -> np.ndarray:
+        """Features of the training rows."""
+        return self.make_features().astype(self.dtype, copy=False)
+
+
+class DependenceExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Base of the extractors: a subclass implements ``_extract``.
+
+    A subclass stores ``n_components`` and, where it has the choice, ``kernel``,
+    ``target_kernel``, ``estimator`` and ``scoring``; otherwise these stay the class attributes
+    below. This class reads X as the kernel needs it (arrays, memory maps, sparse matrices, frames
+    with categorical columns, objects, row sources, or with ``kernel="precomputed"`` the kernel
+    matrix itself), resolves the kernels, gives ``_extract`` the samples in whichever coordinates
+    are fewer, and settles the number of components: an int, a float share of the dependence, or
+    ``"auto"``.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, n_features)
+        Weights of the columns of X, one direction per row; with ``kernel="linear"`` only.
+        Categorical columns are encoded, see ``coordinate_names_``.
+    loadings_ : ndarray of shape (n_components, n_features)
+        Coefficients of the least squares regression of every column on the features; linear only.
+    mean_ : ndarray of shape (n_features,)
+        Mean of every column; linear only.
+    coordinate_names_ : ndarray of shape (n_features,)
+        Names of the columns that ``components_`` refers to; linear only.
+    dependence_ : ndarray of shape (n_components,)
+        Dependence on the target that each feature reaches.
+    n_components_ : int
+        Number of features.
+    kernel_, target_kernel_ : Kernel
+        With every recipe replaced by numbers.
+    """
+
+    n_components: Any
+    kernel: KernelLike = "linear"
+    target_kernel: Any = "auto"
+    #: What predicts the target from features, and how it is scored, for ``n_components="auto"``.
+    estimator: Any = None
+    scoring: Any = None
+    #: Whether a target is needed.
+    _supervised: ClassVar[bool] = True
+    #: Whether fewer components are the first of more.
+    _nested: ClassVar[bool] = True
+    _n_features_out: int
+    _projection: Projection
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the directions.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features), or objects
+            With ``kernel="precomputed"`` the kernel matrix of shape (n_samples, n_samples).
+        y : target of any type
+
+        Returns
+        -------
+        self
+        """
+        self._learn(X, y)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> np.ndarray:
+        """Find the directions and return the features of the training rows.
+
+        Parameters
+        ----------
+        X, y : as in ``fit``
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+        """
+        fitted = self._learn(X, y)
+        return fitted.features if fitted.complete else self.transform(X)
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Features of new rows.
+
+        Parameters
+        ----------
+        X : as in ``fit``
+            With ``kernel="precomputed"`` the kernel values of the new rows with all training rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+        """
+        check_is_fitted(self)
+        rows = read_rows(self, X, self._abilities())
+        features = np.empty((rows.shape[0], self._n_features_out), dtype=precision(rows))
+        for block in slices(rows.shape[0], chunk_rows(self._projection.width)):
+            features[block] = self._projection(rows[block])
+        return features
+
+    @available_if(_is_linear)
+    def inverse_transform(self, X: Any) -> np.ndarray:
+        """Rows with given features, as the least squares regression on the features has them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_components)
+            Features.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+            In the columns that ``coordinate_names_`` names.
+        """
+        check_is_fitted(self)
+        features = check_array(X, dtype=[np.float64, np.float32])
+        if features.shape[1] != self._n_features_out:
+            raise ValueError(
+                f"X has {features.shape[1]} columns, but {type(self).__name__} has "
+                f"{self._n_features_out} components."
+            )
+        rows: np.ndarray = features @ self.loadings_ + self.mean_
+        return rows.astype(features.dtype, copy=False)
+
+    @available_if(_is_linear)
+    def to_frame(self, library: str | None = None) -> Any:
+        """Data frame with one row per column of X: weight and loading in every component.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars", "pyarrow"}, optional
+            By default the first of these that is installed.
+        """
+        check_is_fitted(self)
+        columns: dict[str, Any] = {"column": list(self.coordinate_names_)}
+        for name, weights, loading in zip(
+            self.get_feature_names_out(), self.components_, self.loadings_, strict=True
+        ):
+            columns[f"{name}_weight"] = weights
+            columns[f"{name}_loading"] = loading
+        return make_frame(columns, library)
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, those of kernel objects too, as in ``kernel__bandwidth``."""
+        for key in params:
+            owner, _, nested = key.partition("__")
+            kernel = params.get(owner, getattr(self, owner, None))
+            if nested and owner.endswith("kernel") and isinstance(kernel, str):
+                raise ValueError(
+                    f"{key!r} cannot be set, since {owner}={kernel!r} is a name: pass the kernel "
+                    "as an object, e.g. Gaussian() from depmax.kernels."
+                )
+        return super().set_params(**params)
+
+    def __sklearn_tags__(self) -> Any:
+        """Any target; inputs as the kernel reads them."""
+        tags = super().__sklearn_tags__()
+        abilities = self._abilities()
+        tags.target_tags.required = self._supervised
+        tags.target_tags.one_d_labels = self._supervised
+        tags.target_tags.two_d_labels = self._supervised
+        tags.target_tags.multi_output = self._supervised
+        tags.input_tags.pairwise = is_precomputed(self.kernel)
+        tags.input_tags.sparse = abilities.sparse
+        tags.input_tags.string = not abilities.vector_input
+        tags.input_tags.one_d_array = not abilities.vector_input
+        tags.input_tags.two_d_array = abilities.vector_input
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    # --- what a subclass implements --------------------------------------------------------------
+    def _extract(self, space: Space, target: Any, n_components: int) -> Directions:
+        """Directions in the coordinates of ``space``; at most ``n_components``, at least one.
+
+        The directions of fewer components must be the first of those of more, or ``_nested`` must
+        be False. ``target`` is what
+        ``_prepare`` made: the ``Sample`` of the target, or None.
+        """
+        raise NotImplementedError
+
+    def _span(self, gram: Gram, target: Any, n_components: int) -> Basis | None:
+        """Basis of the part of the samples' span that holds the directions; None: all of it.
+
+        Asked only where a kernel matrix is large, to spare the eigenproblem of its size.
+        """
+        return None
+
+    def _read_target(self, y: Any) -> Any:
+        """The target as this method sees it: by default as ``target_kernel`` does."""
+        return read_target_sample(y, self.target_kernel)
+
+    def _prepare(self, side: Sample, labels: Labels | None) -> Any:
+        """What ``_extract`` and ``_span`` are told about the target."""
+        return None if labels is None else labels.side
+
+    def _read_labels(self, y: Any) -> Labels | None:
+        """The target, and which rows have one."""
+        if not self._supervised:
+            return None
+        return Labels(self._read_target(y))
+
+    def _read_answers(self, y: Any) -> Target:
+        """The target that ``n_components="auto"`` predicts."""
+        return read_target(y)
+
+    def _uses_unlabeled(self) -> bool:
+        """Whether rows without a label stay among the training rows."""
+        return False
+
+    def _carriers(self, side: Sample, target: Any) -> int:
+        """Number of components that may carry dependence, of which a share may be asked for."""
+        return most_possible(side)
+
+    def _leaves_the_span(self) -> bool:
+        """Whether directions on which all samples are equal may be among those sought."""
+        return False
+
+    def _wanted(self) -> Wanted:
+        """How many components were asked for."""
+        return read_wanted(self.n_components, type(self).__name__)
+
+    def _ignores_units(self, side: Sample, target: Any, n_components: int) -> bool:
+        """Whether multiplying a column of X by a number changes none of so many features."""
+        return False
+
+    def _check_parameters(self) -> None:
+        """Refuse parameters that do not depend on the data."""
+
+    # --- what it inherits ------------------------------------------------------------------------
+    def _learn(self, X: Any, y: Any, wanted: Wanted | None = None) -> Fitted:
+        """Fit, with another number of components than ``n_components`` if one is given."""
+        self._check_parameters()
+        by_user, wanted = wanted is None, wanted or self._wanted()
+        labels = self._read_labels(y)
+        training = read_training(self, X, self.kernel)
+        if labels is not None:
+            require_equal_length(training.n_samples, labels.n_rows)
+            if by_user and not self._uses_unlabeled():  # once, not for every fit to folds
+                warn_of_unlabeled(labels.n_unlabeled, labels.n_rows, type(self).__name__, 3)
+            self.target_kernel_ = labels.side.kernel
+        side, labels, complete = self._side(training, labels)
+        # A kernel matrix that was passed as X is not kept.
+        self.kernel_ = Precomputed() if side.precomputed else side.kernel
+        target = self._prepare(side, labels)
+        count = wanted.count(
+            Possible(
+                type(self).__name__,
+                side,
+                lambda: self._carriers(side, target),
+                lambda: self._choose_count(X, y, side),
+                beyond_rows=self._leaves_the_span(),
+            )
+        )
+        if not self._ignores_units(side, target, count):
+            warn_of_units(self, training)
+        coordinates = coordinates_of(
+            side,
+            lambda gram: self._span(gram, target, count),
+            n_beyond=count if self._leaves_the_span() else 0,
+        )
+        space = coordinates.space
+        with small_problems(space.dimension <= FEW):
+            found = self._find(space, target, count, asked=wanted.is_exact)
+            kept = wanted.kept(found.dependence)
+            found = replace(
+                found, vectors=found.vectors[:, :kept], dependence=found.dependence[:kept]
+            )
+            directions = self._keep(coordinates, found)
+        return Fitted(lambda: space.features(directions), training.dtype, complete)
+
+    def _side(self, training: Sample, labels: Labels | None) -> tuple[Sample, Labels | None, bool]:
+        """Training rows with the kernel resolved on them; whether these are all rows."""
+        known, complete = None, True
+        if labels is not None and labels.labelled is not None:
+            known = np.flatnonzero(labels.labelled)
+            if not self._uses_unlabeled():
+                training, known, complete = training.take(known), None, False
+                labels = Labels(labels.side)
+        choose = None if labels is None else chooser(labels.side, known)
+        return training.resolved(choose), labels, complete
+
+    def _find(self, space: Space, target: Any, count: int, *, asked: bool) -> Directions:
+        """Directions; a number that nobody asked for need not be reached."""
+        if asked and count > space.dimension:
+            raise ValueError(
+                f"n_components={count} of {type(self).__name__} is more than the rank "
+                f"of the centred kernel matrix, {space.dimension}: equal rows add nothing."
+            )
+        if asked:
+            return self._extract(space, target, count)
+        if space.dimension == 0:
+            raise ValueError("All rows of X are equal: nothing can depend on them.")
+        with warnings.catch_warnings():  # fewer than a number that nobody gave are no surprise
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            return self._extract(space, target, min(count, space.dimension))
+
+    def _choose_count(self, X: Any, y: Any, side: Sample) -> int:
+        """Number of components for ``n_components="auto"``."""
+        if is_source(X):
+            raise ValueError(
+                "n_components='auto' compares fits to parts of the rows, which a row source does "
+                "not give: load the rows as an array, or give a number."
+            )
+        most = most_components(points_of(side))
+        if not self._supervised:
+            return most_possible(side) if most is None else max(1, most // 2)
+        limit = most_possible(side) if most is None else most
+
+        def fit(train: np.ndarray, test: np.ndarray, count: int) -> FoldFeatures:
+            model = clone(self)
+            own = take_rows(self, X, train, train)
+            with warnings.catch_warnings():  # the fit to all rows is the one that warns
+                warnings.simplefilter("ignore", ScaleWarning)
+                fitted = model._learn(own, _safe_indexing(y, train), AtMost(count))
+            features = fitted.features if fitted.complete else model.transform(own)
+            return features, model.transform(take_rows(self, X, test, train))
+
+        numbers = nested(fit, limit) if self._nested else anew(fit, limit)
+        return by_prediction(numbers, self._read_answers(y), self.estimator, self.scoring)
+
+    def _keep(self, coordinates: Coordinates, found: Directions) -> np.ndarray:
+        """Remember the projection, signs decided; the directions with these signs."""
+        projection = coordinates.project(found.vectors)
+        turns = signs(projection.weights)
+        directions: np.ndarray = found.vectors * turns
+        self._projection = projection.turned(turns)
+        self.dependence_ = found.dependence
+        self._n_features_out = self.n_components_ = directions.shape[1]
+        if _is_linear(self):
+            self.components_ = self._projection.weights.T
+            pulled = cast(FeatureCoordinates, coordinates).pull(directions)
+            self.loadings_ = loadings(pulled, self._projection.weights).T
+            self.mean_ = coordinates.mean
+            self.coordinate_names_ = coordinate_names(self)
+        return directions
+
+    def _abilities(self) -> Capabilities:
+        return abilities_of(self.kernel)

@@ -1,0 +1,288 @@
+"""The coordinates in which directions are sought: those of the kernel's map, or of the samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from scipy import linalg, sparse
+from sklearn.utils.extmath import safe_sparse_dot
+
+from depmax._threads import blas_threads_for_parts, thread_pool
+from depmax.maps._spectrum import require_semidefinite
+from depmax.pencils import Basis, Gram, Space, complete_axes
+from depmax.pencils.gram import Tiles, kernel_tile, matrix_tile, radial_tile
+from depmax.pencils.projection import FeatureProjection, Projection, SampleProjection
+from depmax.samples import Sample
+
+#: Up to so many samples their whole span is used, by an eigenproblem of that size.
+EXACT_ROWS = 400
+#: From so many samples on a stationary kernel's values are stored in single precision.
+SINGLE_ROWS = 1500
+#: Up to so many columns their principal components are a cheap guess.
+COMPONENT_COLUMNS = 200
+
+#: A basis of the part of the samples' span that a method needs; None if it needs all.
+Grow = Callable[[Gram], Basis | None]
+
+
+class Coordinates(Protocol):
+    """A space of s coordinates, and the way back from its directions to the inputs."""
+
+    @property
+    def space(self) -> Space:
+        """The samples in these coordinates."""
+
+    @property
+    def mean(self) -> np.ndarray:
+        """Mean of the features or of the kernel values, of shape (width,)."""
+
+    def lift(self, vectors: np.ndarray) -> np.ndarray:
+        """Vectors of s coordinates as weights of features or of kernel values, (width, k)."""
+
+    def project(self, vectors: np.ndarray) -> Projection:
+        """Features of new rows along these directions."""
+
+
+class FeatureCoordinates(Coordinates, Protocol):
+    """Coordinates of a kernel that has features."""
+
+    def pull(self, vectors: np.ndarray) -> np.ndarray:
+        """ΦᵀF for the features F along these directions, of shape (width, k)."""
+
+
+@dataclass(frozen=True)
+class MapCoordinates:
+    """The exact features of the kernel, no more than there are samples."""
+
+    side: Sample
+    space: Space
+
+    @classmethod
+    def of(cls, side: Sample) -> MapCoordinates:
+        """Coordinates of a side whose kernel has features."""
+        width = side.n_coordinates or 0
+        return cls(side, Space(side.coordinates, side.n_samples, width, concurrent=side.is_array))
+
+    @property
+    def mean(self) -> np.ndarray:
+        """Mean of the features, of shape (D,)."""
+        return self.space.mean
+
+    def lift(self, vectors: np.ndarray) -> np.ndarray:
+        """The vectors themselves."""
+        return vectors
+
+    def project(self, vectors: np.ndarray) -> Projection:
+        """Product with the features."""
+        return FeatureProjection(self.side.kernel, vectors, self.mean @ vectors)
+
+    def pull(self, vectors: np.ndarray) -> np.ndarray:
+        """SP."""
+        return self.space.scatter @ vectors
+
+
+@dataclass(frozen=True)
+class WideCoordinates:
+    """Coordinates in the span of the samples, for features that outnumber them.
+
+    There are as many as samples, or more where a method asks for directions beyond the span. The
+    last ones are zero for all samples. They stand for directions of no variance, of which there are
+    D - rank, and are made only when used.
+    """
+
+    side: Sample
+    space: Space
+    phi: Any  # features of the samples, dense and centred or sparse, shape (m, D)
+    mean: np.ndarray  # mean of the features, shape (D,)
+    dual: np.ndarray  # UΛ^(-1/2), shape (m, rank)
+
+    @classmethod
+    def of(cls, side: Sample, grow: Grow | None, n_beyond: int = 0) -> WideCoordinates:
+        """Coordinates of a grown basis, or the eigenvectors of the centred K̄ = UΛUᵀ."""
+        phi = side.coordinates(slice(None))
+        mean = np.asarray(phi.mean(axis=0), dtype=np.float64).ravel()
+        if sparse.issparse(phi):
+            phi = phi.astype(np.float64)
+            gram = safe_sparse_dot(phi, phi.T, dense_output=True)
+            scale = float(gram.diagonal().max())
+            gram, _ = centred_gram(gram)
+        else:
+            phi = phi - mean
+            gram = phi @ phi.T
+            scale = 0.0
+        basis = grown(len(gram), lambda: Tiles(matrix_tile(gram), np.float64), grow)
+        if basis is not None:
+            return cls(side, basis.space, phi, mean, basis.dual)
+        coordinates, dual = span(gram, scale)
+        rank = coordinates.shape[1]
+        padded = np.zeros((len(gram), min(phi.shape[1], max(len(gram), rank + n_beyond))))
+        padded[:, :rank] = coordinates
+        return cls(side, Space.of_array(padded), phi, mean, dual)
+
+    def lift(self, vectors: np.ndarray) -> np.ndarray:
+        """Φᵀq of every vector."""
+        rank = self.dual.shape[1]
+        weights = self._lift(self.dual @ vectors[:rank])
+        used = np.flatnonzero(vectors[rank:].any(axis=1))
+        if len(used):
+            last = rank + int(used[-1]) + 1
+            basis = complete_axes(self._lift(self.dual), last)
+            weights += basis[:, rank:] @ vectors[rank:last]
+        return weights
+
+    def _lift(self, dual: np.ndarray) -> np.ndarray:
+        return np.asarray(self.phi.T @ (dual - dual.mean(axis=0)))
+
+    def project(self, vectors: np.ndarray) -> Projection:
+        """Product with the features."""
+        weights = self.lift(vectors)
+        return FeatureProjection(self.side.kernel, weights, self.mean @ weights)
+
+    def pull(self, vectors: np.ndarray) -> np.ndarray:
+        """ΦᵀF."""
+        return self._lift(self.space.features(vectors))
+
+
+@dataclass(frozen=True)
+class GramCoordinates:
+    """Coordinates in the span of the samples, for kernels without features.
+
+    Where a method asks for it, the last coordinate is zero for all samples: it stands for the part
+    of their mean that the centred samples do not span.
+    """
+
+    side: Sample
+    space: Space
+    mean: np.ndarray  # mean of each column of K, shape (m,)
+    dual: np.ndarray  # weights of the samples of each direction, columns of mean zero, shape (m, s)
+
+    @classmethod
+    def of(cls, side: Sample, grow: Grow | None, *, with_mean: bool = False) -> GramCoordinates:
+        """Coordinates of a grown basis, or the eigenvectors of the centred kernel matrix."""
+        basis = grown(side.n_samples, lambda: tiles_of(side), grow)
+        if basis is not None:
+            return cls(side, basis.space, basis.gram.mean, _centred(basis.dual))
+        gram = side.gram()
+        scale = float(gram.diagonal().max())
+        gram, means = centred_gram(gram)
+        coordinates, dual = span(gram, scale)
+        dual = _centred(dual)
+        beyond = mean_beyond(dual, means, scale) if with_mean else None
+        if beyond is not None:
+            coordinates = np.column_stack([coordinates, np.zeros(len(dual))])
+            dual = np.column_stack([dual, beyond])
+        return cls(side, Space.of_array(coordinates), means, dual)
+
+    def lift(self, vectors: np.ndarray) -> np.ndarray:
+        """Q with one row per training row."""
+        return self.dual @ vectors
+
+    def project(self, vectors: np.ndarray) -> Projection:
+        """Product with the kernel values of the training rows."""
+        weights = self.lift(vectors)
+        return SampleProjection(self.side.reference(), weights, self.mean @ weights)
+
+
+def coordinates_of(side: Sample, grow: Grow | None = None, *, n_beyond: int = 0) -> Coordinates:
+    """Coordinates of the smaller dimension: features where they are few, else samples.
+
+    Beyond ``EXACT_ROWS`` samples without features, a method that can (``grow``) says which part of
+    their span it needs; all others get all of it, at the cost of a full eigenproblem. ``n_beyond``
+    is the number of directions orthogonal to the span that a method may use.
+    """
+    width = side.n_coordinates
+    if width is None:
+        return GramCoordinates.of(side, grow, with_mean=n_beyond > 0)
+    if width <= side.n_samples:
+        return MapCoordinates.of(side)
+    return WideCoordinates.of(side, grow, n_beyond)
+
+
+def grown(n_samples: int, tiles: Callable[[], Tiles], grow: Grow | None) -> Basis | None:
+    """The part of the samples' span that a method asks for, if it does and they are many.
+
+    BLAS keeps to one thread: its own would wait busily between the parts that ours compute.
+    """
+    if grow is None or n_samples <= EXACT_ROWS:
+        return None
+    with blas_threads_for_parts() as threads, thread_pool(threads) as run:
+        found = tiles()
+        return grow(Gram(found.tile, n_samples, found.dtype, found.likely, run))
+
+
+def tiles_of(side: Sample) -> Tiles:
+    """Kernel values in slices, in the precision that suits them, and a guess.
+
+    Stationary kernels have values of one size, and many of them are stored in single precision;
+    their rows are measured from the mean, so that an offset costs no digits. Their directions of
+    largest variance are much like the principal components of the rows.
+    """
+    kernel, rows = side.kernel, side.rows
+    if not kernel.capabilities.stationary:
+        return Tiles(kernel_tile(kernel, rows), np.float64)
+    dtype = np.float64 if side.n_samples < SINGLE_ROWS else np.float32
+    if not isinstance(rows, np.ndarray) or rows.ndim != 2:
+        return Tiles(kernel_tile(kernel, rows), dtype)
+    centred = rows - rows.mean(axis=0)
+    make = radial_tile if kernel.capabilities.radial else kernel_tile
+    return Tiles(make(kernel, centred.astype(dtype)), dtype, components_of(centred))
+
+
+def components_of(rows: np.ndarray) -> np.ndarray | None:
+    """Principal components of centred rows that are not wide, the largest first; else None."""
+    if rows.shape[1] > min(COMPONENT_COLUMNS, rows.shape[0]):
+        return None
+    vectors = linalg.eigh(rows.T @ rows)[1]
+    components: np.ndarray = rows @ vectors[:, ::-1]
+    return components
+
+
+def centred_gram(gram: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """HKH, and the column means of K."""
+    means = gram.mean(axis=0)
+    centred = gram - means
+    centred -= centred.mean(axis=1, keepdims=True)
+    return centred, means
+
+
+def _centred(dual: np.ndarray) -> np.ndarray:
+    centred: np.ndarray = dual - dual.mean(axis=0)
+    return centred
+
+
+def mean_beyond(dual: np.ndarray, means: np.ndarray, scale: float) -> np.ndarray | None:
+    """Weights of the samples that give the part of their mean orthogonal to the centred samples.
+
+    Of shape (m,), for a direction of unit length; None where the centred samples span the mean.
+
+    Parameters
+    ----------
+    dual : ndarray of shape (m, s)
+        Orthonormal directions of the centred samples, columns of mean zero.
+    means : ndarray of shape (m,)
+        Inner products of the mean with the samples, the column means of K.
+    scale : float
+        Largest entry of K.
+    """
+    inside = dual.T @ means
+    size = float(means.mean() - inside @ inside)  # squared length of what is beyond
+    if size <= len(dual) * np.finfo(np.float64).eps ** 0.5 * scale:
+        return None
+    weights: np.ndarray = (1.0 / len(dual) - dual @ inside) / np.sqrt(size)
+    return weights
+
+
+def span(gram: np.ndarray, scale: float) -> tuple[np.ndarray, np.ndarray]:
+    """UΛ^(1/2) and UΛ^(-1/2) of a Gram matrix UΛUᵀ, without its numerical null space.
+
+    ``scale`` is the size of the entries that the matrix was computed from, if larger than its own.
+    """
+    values, vectors = linalg.eigh(gram)
+    values, vectors = values[::-1], vectors[:, ::-1]
+    require_semidefinite(values[-1], max(values[0], scale))
+    kept = values > len(values) * np.finfo(np.float64).eps * max(values[0], scale)
+    roots = np.sqrt(values[kept])
+    return vectors[:, kept] * roots, vectors[:, kept] / roots

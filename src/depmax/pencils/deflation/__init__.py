@@ -1,0 +1,1 @@
+"""Deflation: orthogonal features along directions that a criterion chooses."""

@@ -1,0 +1,85 @@
+"""What a fitted extractor does to new rows: one map and one product."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils.extmath import safe_sparse_dot
+
+from depmax.kernels.kernel import Kernel
+from depmax.samples import Reference
+
+
+@dataclass(frozen=True)
+class FeatureProjection:
+    """f(x) = φ(x)W - offset, from the exact features φ of a kernel."""
+
+    kernel: Kernel
+    weights: np.ndarray  # W, shape (D, k)
+    offset: np.ndarray  # shape (k,), so that training features have mean zero
+
+    @property
+    def width(self) -> int:
+        """Columns of the widest matrix on the way."""
+        mixing = self.kernel.mixing
+        return int(self.weights.shape[0] if mixing is None else mixing.shape[0])
+
+    def turned(self, signs: np.ndarray) -> FeatureProjection:
+        """The same with some features multiplied by -1."""
+        return replace(self, weights=self.weights * signs, offset=self.offset * signs)
+
+    def __call__(self, rows: Any) -> np.ndarray:
+        """Features of some rows, of shape (n_rows, k)."""
+        mixing = self.kernel.mixing
+        if mixing is not None:  # two small products instead of a large one
+            return self.kernel.unmixed(rows) @ (mixing @ self.weights) - self.offset
+        phi = self.kernel.features(rows)
+        return safe_sparse_dot(phi, self.weights, dense_output=True) - self.offset
+
+    def in_features(self) -> FeatureProjection:
+        """The same as a product with features."""
+        return self
+
+    def inner(self) -> np.ndarray:
+        """WᵀW of shape (k, k)."""
+        return self.weights.T @ self.weights
+
+
+@dataclass(frozen=True)
+class SampleProjection:
+    """f(x) = k(x, reference)Q - offset, from kernel values with reference rows."""
+
+    reference: Reference
+    weights: np.ndarray  # Q, shape (n_reference, k)
+    offset: np.ndarray  # shape (k,)
+
+    @property
+    def width(self) -> int:
+        """Columns of the widest matrix on the way."""
+        return int(self.weights.shape[0])
+
+    def turned(self, signs: np.ndarray) -> SampleProjection:
+        """The same with some features multiplied by -1."""
+        return replace(self, weights=self.weights * signs, offset=self.offset * signs)
+
+    def __call__(self, rows: Any) -> np.ndarray:
+        """Features of some rows, of shape (n_rows, k)."""
+        return self.reference.against(rows) @ self.weights - self.offset
+
+    def in_features(self) -> FeatureProjection:
+        """The same as a product with the features φ of the kernel: W = φ(reference)ᵀQ."""
+        kernel = self.reference.kernel
+        assert kernel is not None
+        weights = kernel.features(self.reference.rows).T @ self.weights
+        return FeatureProjection(kernel, np.asarray(weights, dtype=np.float64), self.offset)
+
+    def inner(self) -> np.ndarray:
+        """QᵀKQ of shape (k, k), the inner products of the directions in feature space."""
+        kernel = self.reference.kernel
+        assert kernel is not None
+        return self.weights.T @ kernel(self.reference.rows) @ self.weights
+
+
+Projection = FeatureProjection | SampleProjection

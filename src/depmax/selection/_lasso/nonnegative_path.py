@@ -1,0 +1,166 @@
+"""The path of non-negative least squares under a falling penalty, column by column (LARS)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from depmax.selection._lasso.active_columns import COPY, ActiveColumns, Design, KnownProducts
+
+#: The path ends where the penalty is this small a part of the first one.
+END = 1e-9
+#: Columns whose penalties of entry differ by less than this part of the first one enter in order.
+TIE = 1e-10
+#: Steps per column after which a degenerate path is left.
+PATIENCE = 20
+
+
+@dataclass
+class Path:
+    """What a path tells: who entered when, and the coefficients where it stopped."""
+
+    coef: np.ndarray  # α, of shape (n_features,)
+    entered: np.ndarray  # penalty at which each column entered last; NaN if it never did
+    active: list[int] = field(default_factory=list)  # in the order of their last entry
+    copies: list[int] = field(default_factory=list)  # columns that the active ones reproduce
+    penalties: list[float] = field(default_factory=list)  # λ at the start and after each step
+    steps: list[tuple[int, float]] = field(default_factory=list)  # (active columns, alignment)
+
+
+@dataclass(frozen=True)
+class Step:
+    """The next event on a path, and how far λ falls until then."""
+
+    length: float
+    entering: int | None = None  # a column
+    leaving: int | None = None  # a position among the active columns
+
+
+def nonnegative_path(design: Design, n_active: int) -> Path:
+    """Minimise ½‖ψ - Σ α_j φ_j‖² + λ Σ α_j over α ≥ 0 for falling λ, exactly.
+
+    The solution is piecewise linear in λ: a step ends where a column enters or leaves. The path
+    stops where one more than ``n_active`` columns would be active, or at λ = 0. Of columns that
+    are equally near, the first enters first; one that the active columns reproduce never enters.
+
+    Parameters
+    ----------
+    design : Design
+        Inner products of the columns φ_j and the target ψ.
+    n_active : int
+        Columns to let in, at least one.
+
+    Returns
+    -------
+    Path
+    """
+    walk = _Walk(design)
+    step = walk.first_step()
+    for _ in range(PATIENCE * (len(design.squares) + 1)):
+        if step.entering is not None:
+            if len(walk.active.columns) == n_active:
+                break
+            walk.enter(step.entering)
+        elif step.leaving is not None:
+            walk.leave(step.leaving)
+        else:
+            break
+        step = walk.step()
+    walk.path.active = walk.active.columns
+    return walk.path
+
+
+class _Walk:
+    """Where a path has come to."""
+
+    def __init__(self, design: Design) -> None:
+        self.design = design
+        self.known = KnownProducts(design)
+        self.active = ActiveColumns()
+        size = len(design.squares)
+        self.path = Path(np.zeros(size), np.full(size, np.nan))
+        self.free = design.squares > 0  # may enter: neither active nor a copy nor constant
+        self.penalty = 0.0
+        self.distance = np.full(size, np.inf)  # by how much λ falls until a column would enter
+
+    def first_step(self) -> Step:
+        """The column that depends most on the target enters."""
+        c = np.where(self.free, self.design.correlations, 0.0)
+        self.penalty = float(c.max())
+        if self.penalty <= 0.0:
+            return Step(0.0)
+        self.distance = np.where(self.free, self.penalty - c, np.inf)
+        self.path.penalties.append(self.penalty)
+        return Step(0.0, entering=self._nearest())
+
+    def enter(self, column: int) -> None:
+        """Make a column active, or put it aside if it is a copy of what is."""
+        products = self.known.get(column, self.distance)
+        squares = self.design.squares
+        self.free[column] = False
+        if not self.active.add(column, products[self.active.columns], squares[column]):
+            self.path.copies.append(column)
+            return
+        self.path.entered[column] = self.penalty
+        same = self.free & (products > (1.0 - COPY) * np.sqrt(squares * squares[column]))
+        self.path.copies.extend(np.flatnonzero(same).tolist())
+        self.free &= ~same
+
+    def leave(self, position: int) -> None:
+        """Take a column, whose coefficient has become zero, out of the active ones."""
+        self.free[self.active.columns[position]] = True
+        self.active.drop(position)
+
+    def step(self) -> Step:
+        """Let λ fall until a column enters or leaves, or to zero."""
+        columns = self.active.columns
+        beta, weights = self.path.coef[columns], self.active.direction()
+        explained, slope = self.known.combine(columns, np.stack([beta, weights]))
+        step = self._next(self.design.correlations - explained, slope, beta, weights)
+        beta = np.maximum(beta + step.length * weights, 0.0)
+        if step.leaving is not None:
+            beta[step.leaving] = 0.0
+        self.path.coef[columns] = beta
+        self.penalty -= step.length
+        if step.length > 0.0:
+            self.path.penalties.append(self.penalty)
+            self.path.steps.append((len(columns), self._alignment(columns, beta)))
+        return step
+
+    def _next(
+        self, c: np.ndarray, slope: np.ndarray, beta: np.ndarray, weights: np.ndarray
+    ) -> Step:
+        """The first of: a column enters, a coefficient becomes zero, λ does.
+
+        While λ falls by one, the correlation c_j of a column falls by its slope, which is one for
+        the active columns.
+        """
+        reachable = self.free & (slope < 1.0)
+        gap = np.maximum(self.penalty - c[reachable], 0.0)
+        self.distance = np.full(len(c), np.inf)
+        self.distance[reachable] = gap / (1.0 - slope[reachable])
+        entering = self._nearest()
+        falling = weights < 0.0
+        until_zero = np.full(len(beta), np.inf)
+        until_zero[falling] = -beta[falling] / weights[falling]
+        leaving = int(np.argmin(until_zero))
+        end = self.penalty - END * self.path.penalties[0]
+        if end <= min(self.distance[entering], until_zero[leaving]):
+            return Step(self.penalty)
+        if until_zero[leaving] < self.distance[entering]:
+            return Step(float(until_zero[leaving]), leaving=leaving)
+        return Step(float(self.distance[entering]), entering=entering)
+
+    def _nearest(self) -> int:
+        """The column that enters next, the first of equals."""
+        tie = self.distance.min() + TIE * self.path.penalties[0]
+        return int(np.argmax(self.distance <= tie))
+
+    def _alignment(self, columns: list[int], beta: np.ndarray) -> float:
+        """Cosine between the target and the weighted sum of the active columns."""
+        explained = self.known.combine(columns, beta[np.newaxis])[0]
+        square = float(explained[columns] @ beta) * self.design.target_square
+        cross = float(self.design.correlations[columns] @ beta)
+        return cross / math.sqrt(square) if square > 0.0 else 0.0

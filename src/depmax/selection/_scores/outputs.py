@@ -1,0 +1,61 @@
+"""Targets as scores read them: numbers in columns, or the classes of the rows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from depmax._inputs import Target
+from depmax.selection._scores.columns import constant_columns
+
+
+def centred_outputs(target: Target) -> np.ndarray:
+    """Numbers in columns of mean zero, of shape (n_samples, n_outputs).
+
+    Two classes are one column of -1 and +1, more are an indicator each, since classes have no
+    order even where their labels are whole numbers.
+    """
+    if target.kind == "classes":
+        classes, codes = np.unique(target.values, return_inverse=True)
+        outputs = (
+            2.0 * codes[:, np.newaxis] - 1.0 if len(classes) == 2 else np.eye(len(classes))[codes]
+        )
+    else:
+        outputs = target.values
+    return outputs - outputs.mean(axis=0)
+
+
+def class_codes(target: Target) -> np.ndarray:
+    """Position of each row's class among the sorted classes."""
+    return np.unique(target.values, return_inverse=True)[1]
+
+
+def one_dimensional(target: Target) -> np.ndarray:
+    """Labels or numbers as scikit-learn's functions take them: 1-D unless there are several."""
+    values = target.values
+    return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
+
+
+def standardized(values: np.ndarray) -> np.ndarray:
+    """Columns with mean 0 and variance 1, constant ones 0.
+
+    Examples
+    --------
+    >>> standardized(np.array([[1.0, 5.0], [3.0, 5.0]]))
+    array([[-1.,  0.],
+           [ 1.,  0.]])
+    """
+    centred = values - values.mean(axis=0, dtype=np.float64)
+    spread = np.sqrt(np.mean(centred**2, axis=0))
+    spread[constant_columns(values)] = np.inf
+    return centred / spread
+
+
+def machine_signs(target: Target) -> np.ndarray:
+    """Labels -1 and +1 of each machine: shape (n_machines, n_samples)."""
+    if target.kind == "multilabel":
+        indicators = np.array([label for label in target.values.T if label.min() < label.max()])
+    else:
+        codes = class_codes(target)
+        indicators = np.array([codes == code for code in range(codes.max() + 1)])
+        indicators = indicators[1:] if len(indicators) == 2 else indicators
+    return np.where(indicators > 0, 1.0, -1.0)

@@ -1,0 +1,254 @@
+"""Every score by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from depmax._inputs import Target, TargetKind, read_target
+from depmax._inputs.table import Categories
+from depmax.dependence._terms import is_constant, require_samples
+from depmax.kernels import Kernel, KernelLike, Linear
+from depmax.samples import Sample, read_target_sample, require_equal_length
+from depmax.selection._scores import kernel, means, moderated
+from depmax.selection._scores.means import ridge
+from depmax.selection._scores.outputs import one_dimensional
+
+#: Kinds of target that are, or can be written as, columns of numbers.
+EVERY_KIND: frozenset[TargetKind] = frozenset({"classes", "numbers", "multilabel", "multioutput"})
+CLASSES: frozenset[TargetKind] = frozenset({"classes"})
+
+_WORDS: dict[TargetKind, str] = {
+    "classes": "classes",
+    "numbers": "numbers",
+    "multilabel": "several labels per row",
+    "multioutput": "several columns of numbers",
+}
+
+
+@dataclass(frozen=True)
+class Question:
+    """Columns, the target, and the options of the filter."""
+
+    X: Any  # ndarray or CSR matrix
+    y: Any  # as the user gave it
+    categories: Categories = field(default_factory=dict)
+    kernel: KernelLike = "laplace"
+    target_kernel: KernelLike = "auto"
+    alpha: float = 1.0
+    n_jobs: int | None = None
+    names: Sequence[str] | None = None  # of the columns, if they have any
+
+    def label(self, column: int) -> str:
+        """A column as messages call it."""
+        return str(column) if self.names is None else repr(str(self.names[column]))
+
+    @cached_property
+    def target(self) -> Target:
+        """The target by its type."""
+        return read_target(self.y)
+
+    @cached_property
+    def side(self) -> Sample:
+        """The target with its kernel, which may read y in its own way."""
+        return read_target_sample(self.y, self.target_kernel)
+
+
+@dataclass(frozen=True)
+class Scored:
+    """One score per column, larger is better, and p-values where the score has them."""
+
+    scores: np.ndarray
+    pvalues: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class Score:
+    """A score by name, and what it can be asked about."""
+
+    name: str
+    answer: Callable[[Question], Scored]
+    kinds: frozenset[TargetKind] = EVERY_KIND
+    two_classes: bool = False  # no more than two
+    categories: bool = False  # categorical columns are compared by equality
+    target_kernel: bool = False  # y is read by its kernel, which decides what it takes
+    in_units: bool = False  # scores are in units of the columns
+    kernel: bool = False  # a kernel of a column decides whether they are
+    normalised: bool = False  # a factor of the kernel makes no difference
+
+    def accepts(self, target: Target) -> bool:
+        """Whether the score has a meaning for this type of target."""
+        if target.kind not in self.kinds:
+            return False
+        return not self.two_classes or len(target.classes) == 2
+
+    def compared_by(self, kernel: Kernel) -> Kernel | None:
+        """Kernel through which columns in different units are compared; None if they are not."""
+        if self.in_units:
+            return Linear()
+        factor_only = self.normalised and kernel.capabilities.additive_over_features
+        return kernel if self.kernel and not factor_only else None
+
+    def describe(self) -> str:
+        """What the target must be."""
+        if self.two_classes:
+            return "two classes"
+        return "classes" if self.kinds == CLASSES else "any target"
+
+
+def describe(target: Target) -> str:
+    """What a target is, in words."""
+    if target.kind == "classes":
+        return f"{len(target.classes)} classes"
+    return _WORDS[target.kind]
+
+
+#: A score as plain functions have it: (X, target) -> one number per column.
+Plain = Callable[[Any, Target], np.ndarray]
+
+
+def _plain(function: Plain) -> Callable[[Question], Scored]:
+    return lambda asked: Scored(function(asked.X, asked.target))
+
+
+def _hsic(asked: Question) -> Scored:
+    return Scored(
+        *kernel.hsic(
+            asked.X,
+            asked.side,
+            kernel=asked.kernel,
+            categories=asked.categories,
+            n_jobs=asked.n_jobs,
+        )
+    )
+
+
+def _alignment(asked: Question) -> Scored:
+    return Scored(
+        kernel.alignment(
+            asked.X,
+            asked.side,
+            kernel=asked.kernel,
+            categories=asked.categories,
+            n_jobs=asked.n_jobs,
+        )
+    )
+
+
+def _mmd(asked: Question) -> Scored:
+    return Scored(
+        kernel.mmd(
+            asked.X,
+            asked.target,
+            kernel=asked.kernel,
+            categories=asked.categories,
+            n_jobs=asked.n_jobs,
+        )
+    )
+
+
+def _qmi(asked: Question) -> Scored:
+    return Scored(kernel.qmi(asked.X, asked.target, n_jobs=asked.n_jobs))
+
+
+def _ridge(asked: Question) -> Scored:
+    return Scored(ridge(asked.X, asked.target, asked.alpha))
+
+
+SCORES: dict[str, Score] = {
+    score.name: score
+    for score in (
+        Score("hsic", _hsic, categories=True, target_kernel=True, kernel=True),
+        Score("pearson", _plain(means.pearson)),
+        Score("centroid", _plain(means.centroid), CLASSES, two_classes=True, in_units=True),
+        Score("t", _plain(means.t), CLASSES, two_classes=True),
+        Score("snr", _plain(means.snr), CLASSES, two_classes=True),
+        Score(
+            "moderated_t", _plain(moderated.moderated_t), CLASSES, two_classes=True, in_units=True
+        ),
+        Score("lods", _plain(moderated.lods), CLASSES, two_classes=True, in_units=True),
+        Score("pam", _plain(means.pam), CLASSES, in_units=True),
+        Score("mmd", _mmd, CLASSES, two_classes=True, categories=True, kernel=True),
+        Score(
+            "alignment",
+            _alignment,
+            categories=True,
+            target_kernel=True,
+            kernel=True,
+            normalised=True,
+        ),
+        Score("ridge", _ridge, in_units=True),
+        Score("qmi", _qmi),
+    )
+}
+
+
+def find_score(score: Any) -> Score:
+    """Score by name, or made of a function (X, y) -> scores or (scores, p-values).
+
+    Examples
+    --------
+    >>> find_score("pearson").describe()
+    'any target'
+    """
+    if callable(score):
+        return Score(getattr(score, "__name__", "score"), lambda asked: _call(score, asked))
+    if isinstance(score, str) and score in SCORES:
+        return SCORES[score]
+    near = get_close_matches(str(score), SCORES, n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    raise ValueError(
+        f"Unknown score {score!r}.{hint} Known names: {', '.join(SCORES)}; or pass a function of "
+        "(X, y) that returns one score per column."
+    )
+
+
+def require(score: Score, asked: Question) -> None:
+    """Refuse a target or columns that the score has no meaning for, naming those that have."""
+    n_samples = asked.side.n_samples if score.target_kernel else asked.target.n_samples
+    require_equal_length(asked.X.shape[0], n_samples)
+    require_samples(n_samples, unbiased=True)
+    if score.target_kernel:
+        constant = is_constant(asked.side)
+    else:
+        constant = bool((asked.target.values == asked.target.values[:1]).all())
+    if constant:
+        raise ValueError(
+            "y has one class only, or one value in all rows: nothing can depend on a constant."
+        )
+    if not score.target_kernel and not score.accepts(asked.target):
+        others = [name for name, other in SCORES.items() if other.accepts(asked.target)]
+        raise ValueError(
+            f"score={score.name!r} is for {score.describe()}, but y holds "
+            f"{describe(asked.target)}: use one of {', '.join(map(repr, others))}."
+        )
+    if asked.categories and not score.categories:
+        others = [name for name, other in SCORES.items() if other.categories]
+        column = asked.label(min(asked.categories))
+        raise TypeError(
+            f"score={score.name!r} reads numbers, but column {column} is "
+            f"categorical: use one of {', '.join(map(repr, others))}, or encode it as numbers."
+        )
+
+
+def _call(function: Callable[..., Any], asked: Question) -> Scored:
+    """Scores of a user's function, such as scikit-learn's ``f_classif``."""
+    result = function(asked.X, one_dimensional(asked.target))
+    scores, pvalues = result if isinstance(result, tuple) else (result, None)
+    checked = None if pvalues is None else _one_per_column(pvalues, asked, "p-values")
+    return Scored(_one_per_column(scores, asked, "scores"), checked)
+
+
+def _one_per_column(values: Any, asked: Question, what: str) -> np.ndarray:
+    array = np.asarray(values, dtype=np.float64)
+    if array.shape != (asked.X.shape[1],):
+        raise ValueError(
+            f"The score function must return one number per column, {asked.X.shape[1]} {what}, "
+            f"but returned an array of shape {array.shape}."
+        )
+    return array

@@ -1,0 +1,1 @@
+"""Greedy search over columns: units, weights of pairs, rounds, what each change would do."""

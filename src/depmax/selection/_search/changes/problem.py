@@ -1,0 +1,176 @@
+"""What a search looks at: columns, weights of pairs of rows, and one change of the columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeVar
+
+import numpy as np
+from joblib import effective_n_jobs
+
+from depmax._threads import map_threads
+from depmax.samples import slices
+from depmax.selection._search.weights import TargetWeights
+
+#: Pairs of rows up to which the weights are kept from round to round (a constant 64 MB at most).
+KEPT = 2**24
+#: Multiplications and additions that take longer than waking threads does.
+WORTH_THREADS = 10**8
+#: Rows that are turned into columns at a time.
+ROWS = 256
+
+Part = TypeVar("Part")
+Result = TypeVar("Result")
+
+
+#: Even powers whose means are known; those of higher powers are smaller.
+POWERS = 6
+#: Columns whose powers are made at a time.
+COLUMNS = 64
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """Where the values of each column lie."""
+
+    middle: np.ndarray  # half-way between the smallest and the largest value
+    half_width: np.ndarray  # largest distance from the middle
+    variance: np.ndarray
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Rows to search over and the weights that the target gives to pairs of them."""
+
+    X: Any  # (n_samples, n_features), dense or sparse
+    weights: TargetWeights
+    dtype: np.dtype[Any] = field(default_factory=lambda: np.dtype(np.float64))
+    n_jobs: int | None = None
+
+    def columns(self, chosen: np.ndarray) -> np.ndarray:
+        """Some columns as a dense contiguous matrix in the precision of the search."""
+        return np.ascontiguousarray(self.X[:, chosen], dtype=self.dtype)
+
+    @cached_property
+    def ranges(self) -> Ranges:
+        """Ranges of all columns, read once for all rounds of a search."""
+        low, high = self.X.min(axis=0).astype(np.float64), self.X.max(axis=0).astype(np.float64)
+        variance = self.X.var(axis=0, dtype=np.float64)
+        return Ranges(0.5 * (low + high), 0.5 * (high - low), variance)
+
+    @cached_property
+    def centred(self) -> np.ndarray:
+        """Columns about the middles of their ranges, one per row: (n_features, n_samples)."""
+        moved = np.empty(self.X.shape[::-1], dtype=self.dtype)
+        for part in slices(self.X.shape[0], ROWS):
+            moved[:, part] = (self.X[part] - self.ranges.middle).T
+        return moved
+
+    @cached_property
+    def mean_powers(self) -> np.ndarray:
+        """Means of (x/h)², (x/h)⁴, … of the centred columns, h half their range: (POWERS, d)."""
+        widths = self.ranges.half_width
+        factors = np.divide(1.0, widths, out=np.zeros_like(widths), where=widths > 0)
+        means = np.empty((POWERS, len(widths)))
+
+        def fill(part: slice) -> None:
+            squares = self.centred[part] * factors[part, np.newaxis].astype(self.dtype)
+            squares *= squares
+            power = squares.copy()
+            for mean in means:
+                mean[part] = power.mean(axis=1)
+                power *= squares
+
+        self.over(fill, list(slices(len(widths), COLUMNS)), float(POWERS * self.centred.size))
+        return means
+
+    def strip(self, rows: slice) -> np.ndarray:
+        """Strip of the weights, not to be written to; kept while there are few pairs."""
+        kept: dict[int, np.ndarray] = self.__dict__.setdefault("_strips", {})
+        strip = kept.get(rows.start)
+        if strip is None:
+            strip = self.weights.strip(rows)
+            if self.weights.n_samples**2 <= KEPT:
+                kept[rows.start] = strip
+        return strip
+
+    def space(self, n_rows: int, n_columns: int) -> np.ndarray:
+        """An array to write into, the same one at every call: fresh memory costs page faults."""
+        kept = self.__dict__.get("_space")
+        if kept is None or kept.size < n_rows * n_columns:
+            kept = self.__dict__["_space"] = np.empty(n_rows * n_columns, dtype=self.dtype)
+        return kept[: n_rows * n_columns].reshape(n_rows, n_columns)
+
+    @property
+    def n_threads(self) -> int:
+        """Threads that work at a time."""
+        return int(effective_n_jobs(self.n_jobs))
+
+    def forget(self) -> None:
+        """Drop everything that was kept for later rounds."""
+        for name in ("ranges", "centred", "mean_powers", "_strips", "_space", "_inner_products"):
+            self.__dict__.pop(name, None)
+
+    def over(
+        self, work: Callable[[Part], Result], parts: Sequence[Part], effort: float = np.inf
+    ) -> list[Result]:
+        """Results of independent parts, in order; in threads where the ``effort`` is worth it.
+
+        The effort is a number of multiplications and additions.
+        """
+        return map_threads(work, parts, self.n_jobs if effort >= WORTH_THREADS else 1)
+
+
+@dataclass(frozen=True)
+class Change:
+    """Units (single columns or groups) that leave a set of columns, or join it, one at a time."""
+
+    base: np.ndarray  # columns of the set before the change
+    units: Sequence[np.ndarray]  # columns of each candidate
+    joins: bool  # whether a unit joins the set (forward) or leaves it (backward)
+
+    @property
+    def sign(self) -> int:
+        """Sign of a unit's squared distances in the exponent of a kernel that factors."""
+        return -1 if self.joins else 1
+
+    @property
+    def is_single(self) -> bool:
+        """Whether every unit is one column."""
+        return all(len(unit) == 1 for unit in self.units)
+
+    def after(self, unit: np.ndarray) -> np.ndarray:
+        """The set after the change."""
+        if self.joins:
+            return np.concatenate([self.base, unit])
+        return self.base[~np.isin(self.base, unit)]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Dependence before any change, after each one, and a bound on the error of the latter."""
+
+    value: float
+    scores: np.ndarray
+    error: float = 0.0
+
+
+def plain_changes(problem: Problem, kernel: Any, change: Change) -> Outcome:
+    """Scores of every unit from a kernel matrix of its own, in strips."""
+    X = problem.X
+
+    def dependence(columns: np.ndarray) -> float:
+        if not len(columns):
+            return 0.0
+        rows_of = X[:, columns]
+        total = 0.0
+        for rows in problem.weights.strips():
+            block = kernel(rows_of[rows], rows_of[rows.start :])
+            np.fill_diagonal(block, kernel.diag(rows_of[rows]))  # free of rounding in distances
+            total += problem.weights.dot(block, rows)
+        return total
+
+    scores = problem.over(lambda unit: dependence(change.after(unit)), list(change.units))
+    return Outcome(dependence(change.base), np.array(scores))

@@ -1,0 +1,238 @@
+"""What BAHSIC and FOHSIC share: the target, blocks of rows, units, and the search's outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from scipy.stats import false_discovery_control
+from sklearn.utils import _safe_indexing
+
+from depmax._inputs.table import Categories
+from depmax._threads import one_blas_thread
+from depmax.dependence._terms import MINIMUM, require_samples
+from depmax.dependence.resolve import maximizer
+from depmax.kernels import as_kernel
+from depmax.kernels.kernel import Kernel
+from depmax.samples import Sample, read_target_sample, require_equal_length
+from depmax.selection._scores.kernel import hsic as column_scores
+from depmax.selection._search.blocks import Blocks
+from depmax.selection._search.changes.linear import column_shares
+from depmax.selection._search.rounds import Searched, Setting
+from depmax.selection._search.significance import significant_units
+from depmax.selection._search.units import Units, make_units
+from depmax.selection.selector import DependenceSelector, Ranking
+
+#: From so many kernel entries times columns on, products are made in single precision.
+SINGLE_FROM = 10**8
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What a search may look at besides HSIC: the columns and the target of its rows."""
+
+    X: Any  # input columns, categorical ones as codes
+    y: Any
+    target: Sample
+    categories: Categories
+    n_jobs: int | None
+
+    def take(self, rows: np.ndarray) -> Observed:
+        """Some of the rows."""
+        y = None if self.y is None else _safe_indexing(self.y, rows)
+        return Observed(self.X[rows], y, self.target.take(rows), self.categories, self.n_jobs)
+
+    @cached_property
+    def pvalues_adjusted(self) -> np.ndarray:
+        """Screening of every column alone, made once; a false discovery rate over all columns."""
+        _, pvalues = column_scores(
+            self.X, self.target, categories=self.categories, n_jobs=self.n_jobs
+        )
+        return false_discovery_control(pvalues)
+
+
+class HSICSelector(DependenceSelector):
+    """Base of the greedy searches; a subclass implements ``_search``."""
+
+    kernel: Any
+    target_kernel: Any
+    unbiased: bool
+    step: float
+    groups: Any
+    block_size: int | None
+    precision: str
+    pvalues: bool
+    n_jobs: int | None
+    verbose: int
+    _decides_how_many = True
+
+    @property
+    def _accepts_sparse(self) -> bool:  # type: ignore[override]
+        """Sparse columns are kept sparse where every column has its own share."""
+        try:
+            return as_kernel(self.kernel).capabilities.changes_by == "shares"
+        except (TypeError, ValueError):  # fit is where a wrong kernel is refused
+            return False
+
+    def __sklearn_tags__(self) -> Any:
+        """Without a target where the inputs themselves are the target."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = not self._is_unsupervised()
+        return tags
+
+    def _is_unsupervised(self) -> bool:
+        return isinstance(self.target_kernel, str) and self.target_kernel == "inputs"
+
+    def _compared_by(self) -> Kernel | None:
+        """The kernel of the search, on all columns."""
+        return self._recipe()
+
+    def _rank(self, X: Any, y: Any, categories: Categories) -> Ranking:
+        self._check_parameters()
+        recipe = self._recipe()
+        units = make_units(X, self.groups, categories, recipe)
+        require_samples(X.shape[0], unbiased=True)
+        if self._is_unsupervised():
+            kernel = recipe.counting(X.shape[1]).resolve(units.X)
+            target = Sample(kernel, units.X)
+        else:
+            target = read_target_sample(y, self.target_kernel)
+            require_equal_length(X.shape[0], target.n_samples)
+        setting = self._setting(units, target, recipe, np.arange(X.shape[0]))
+        self._require_any_columns(setting, units)
+        observed = Observed(X, y, target, categories, self.n_jobs)
+        with one_blas_thread(self.n_jobs):
+            searched = self._decide(setting, units, observed)
+        self.target_kernel_ = target.kernel
+        self.pvalues_adjusted_ = None
+        if self.pvalues and not self._is_unsupervised():
+            self.pvalues_adjusted_ = observed.pvalues_adjusted
+        enough = None
+        if isinstance(self.n_features_to_select, str):
+            kept = significant_units(self, units, recipe, observed)
+            enough = int(sum(len(units.members[unit]) for unit in searched.order[:kept]))
+        return _ranking(searched, units, enough)
+
+    def _decide(self, setting: Setting, units: Units, observed: Observed) -> Searched:
+        """Order all units: the idle ones last, the rest by their shares or by the search."""
+        if setting.recipe.capabilities.changes_by == "shares":
+            return self._by_shares(setting, units)
+        idle = units.idle()
+        busy = np.flatnonzero(~idle)
+        if not len(busy):
+            order = np.arange(len(idle))
+            return Searched(order, np.zeros(len(idle)), ())
+        searched = self._search(setting, units, busy, observed)
+        return Searched(
+            np.concatenate([searched.order, np.flatnonzero(idle)]), searched.scores, searched.path
+        )
+
+    def _search(
+        self, setting: Setting, units: Units, busy: np.ndarray, observed: Observed
+    ) -> Searched:
+        raise NotImplementedError
+
+    def _by_shares(self, setting: Setting, units: Units) -> Searched:
+        """With a kernel that adds over columns the best set of any size is known at once."""
+        shares = setting.blocks.weights @ np.array(setting.blocks.visit(column_shares))
+        scores = np.array([shares[columns].sum() for columns in units.columns])
+        order = np.argsort(-scores, kind="stable")
+        totals = np.cumsum(scores[order])
+        path = tuple((count + 1, float(totals[count])) for count in range(len(order)))
+        return Searched(order, scores, path[::-1])
+
+    def _setting(self, units: Units, target: Sample, recipe: Kernel, rows: np.ndarray) -> Setting:
+        """The search on some of the rows."""
+        whole = len(rows) == target.n_samples
+        X = units.X if whole else units.X[rows]
+        side = target if whole else target.take(rows)
+        return Setting(
+            Blocks.of(X, side, self.block_size, self.unbiased, self._precision(X), self.n_jobs),
+            X,
+            units.columns,
+            units.owners,
+            recipe,
+            self.step,
+            lambda part: maximizer(side.take(part)),
+            self._report,
+        )
+
+    def _precision(self, X: Any) -> Callable[[int], np.dtype[Any]]:
+        """Precision of the products, given the number of kernel entries."""
+
+        def decide(entries: int) -> np.dtype[Any]:
+            large = X.dtype == np.float32 or entries * X.shape[1] >= SINGLE_FROM
+            single = self.precision == "single" or (self.precision == "auto" and large)
+            return np.dtype(np.float32 if single else np.float64)
+
+        return decide
+
+    def _recipe(self) -> Kernel:
+        if isinstance(self.kernel, str) and self.kernel == "precomputed":
+            raise ValueError(
+                f"{type(self).__name__} drops columns, which a precomputed kernel matrix does not "
+                "have: pass a kernel of vectors."
+            )
+        recipe = as_kernel(self.kernel)
+        if not recipe.requires_vector_input or hasattr(recipe, "parts"):
+            raise ValueError(
+                f"{type(self).__name__} drops columns, which {type(recipe).__name__} cannot do: "
+                "pass a kernel of vectors such as Gaussian, Laplace, Polynomial or Linear."
+            )
+        return recipe
+
+    def _require_any_columns(self, setting: Setting, units: Units) -> None:
+        """Refuse a kernel that compares all columns but not a few of them, before any search."""
+        if setting.recipe.capabilities.changes_by != "definition":
+            return
+        busy = np.flatnonzero(~units.idle())
+        if not len(busy):
+            return
+        smallest = min((units.columns[unit] for unit in busy.tolist()), key=len)
+        setting.try_kernel(np.arange(setting.X.shape[1]))  # speaks for itself where it fails
+        try:
+            setting.try_kernel(smallest)
+        except (IndexError, TypeError, ValueError) as error:
+            raise ValueError(
+                f"{type(self).__name__} compares sets of columns of any size, which this "
+                f"{_name_of(self.kernel)} cannot do: it fails on {len(smallest)} of the "
+                f"{setting.X.shape[1]} columns ({error}). Pass a kernel of any number of columns, "
+                "such as Gaussian. A RidgeKernel without reference rows and a map that can be "
+                "fitted to a single column serve too."
+            ) from error
+
+    def _check_parameters(self) -> None:
+        step = self.step
+        number = isinstance(step, Real) and not isinstance(step, bool)
+        if not number or not (0 < step < 1 or (step >= 1 and int(step) == step)):
+            raise ValueError(
+                f"step must be a share between 0 and 1 or a whole number >= 1, got {step!r}."
+            )
+        if self.precision not in ("auto", "single", "double"):
+            raise ValueError(
+                f"precision must be 'auto', 'single' or 'double', got {self.precision!r}."
+            )
+        if self.block_size is not None and self.block_size < MINIMUM[True]:
+            raise ValueError(f"block_size must be at least {MINIMUM[True]}, got {self.block_size}.")
+
+    def _report(self, count: int, value: float) -> None:
+        if self.verbose:
+            print(f"[{type(self).__name__}] {count} columns, HSIC = {value:.6g}", flush=True)
+
+
+def _name_of(kernel: Any) -> str:
+    """What the user passed: a short name, a function's name or a class."""
+    return kernel if isinstance(kernel, str) else getattr(kernel, "__name__", type(kernel).__name__)
+
+
+def _ranking(searched: Searched, units: Units, enough: int | None) -> Ranking:
+    """Ranking of input columns from an order of units."""
+    order = np.concatenate([units.members[unit] for unit in searched.order])
+    scores = np.empty(len(order))
+    for unit, members in enumerate(units.members):
+        scores[members] = searched.scores[unit]
+    return Ranking(order, scores, searched.path, enough)

@@ -1,0 +1,191 @@
+"""Greedy searches over units of columns under HSIC."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from depmax._threads import map_threads
+from depmax.dependence._terms import self_and_cross_terms
+from depmax.dependence.alignment import cosine
+from depmax.kernels.kernel import Choose, Kernel
+from depmax.samples import Sample
+from depmax.selection._search.blocks import Blocks
+from depmax.selection._search.changes import Change, Outcome, changes
+
+#: Rows that a bandwidth is read off in every round, seeded.
+RESOLVE_ROWS = 500
+#: Candidates whose bandwidths are averaged in a forward round.
+FORWARD_WIDTHS = 9
+
+Report = Callable[[int, float], None]
+
+
+@dataclass(frozen=True)
+class Searched:
+    """Units from best to worst, their scores when decided, and the dependence along the way."""
+
+    order: np.ndarray
+    scores: np.ndarray
+    path: tuple[tuple[int, float], ...]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Everything a search needs: blocks of rows, units, the kernel's recipe, the step."""
+
+    blocks: Blocks  # of rows
+    X: Any
+    columns: Sequence[np.ndarray]  # columns of every unit
+    owners: np.ndarray  # per column of X: the column of the table that it is made of
+    recipe: Kernel
+    step: float
+    choose: Callable[[np.ndarray], Choose] | None  # the target of some rows, for "maximize"
+    report: Report
+
+    def resolve(self, columns: np.ndarray) -> Kernel:
+        """The kernel for a set of columns, its bandwidth read off at most 500 rows."""
+        if self.recipe.is_resolved:
+            return self.recipe.resolve(self.X[:1, columns])
+        rows, sample = self._sample
+        choose = None if self.choose is None else self.choose(rows)
+        recipe = self.recipe.counting(len(np.unique(self.owners[columns])))
+        return recipe.resolve(sample[:, columns], choose)
+
+    @cached_property
+    def _sample(self) -> tuple[np.ndarray, Any]:
+        """Numbers and values of the rows that bandwidths are read off."""
+        m = self.X.shape[0]
+        if m <= RESOLVE_ROWS:
+            return np.arange(m), self.X
+        rows = np.random.default_rng(0).choice(m, RESOLVE_ROWS, replace=False)
+        return rows, self.X[rows]
+
+    def try_kernel(self, columns: np.ndarray) -> None:
+        """Compare a few rows over these columns, so that what does not work fails at once."""
+        self.resolve(columns)(self.X[:2][:, columns])
+
+    def outcome(self, change: Change) -> Outcome:
+        """Dependence after every change, averaged over the blocks of rows."""
+        if self.recipe.capabilities.fits_columns:
+            return self._outcome_set_by_set(change)
+        kernel = self._kernel_of_candidates(change) if change.joins else self.resolve(change.base)
+        parts = self.blocks.visit(lambda problem: changes(problem, kernel, change))
+        weights = self.blocks.weights
+        return Outcome(
+            float(weights @ [part.value for part in parts]),
+            weights @ np.array([part.scores for part in parts]),
+            float(weights @ [part.error for part in parts]),
+        )
+
+    def _outcome_set_by_set(self, change: Change) -> Outcome:
+        """The same with a kernel fitted to each set of columns."""
+        sets = [change.base, *(change.after(unit) for unit in change.units)]
+        values = map_threads(self._dependence, sets, self.blocks.n_jobs)
+        return Outcome(values[0], np.array(values[1:]))
+
+    def _dependence(self, columns: np.ndarray) -> float:
+        """Dependence of a set of columns, 0 of none."""
+        if not len(columns):
+            return 0.0
+        rows = self.X[:, columns]
+        return self.blocks.dependence(Sample(self.resolve(columns), rows, rows.shape[0]))
+
+    def _kernel_of_candidates(self, change: Change) -> Kernel:
+        """One kernel for all units that may join: the middle one of those that a few give."""
+        if self.recipe.is_resolved:
+            return self.recipe
+        count = len(change.units)
+        places = np.linspace(0, count - 1, min(count, FORWARD_WIDTHS)).astype(int)
+        kernels = [self.resolve(change.after(change.units[place])) for place in places]
+        widths = [getattr(kernel, "bandwidth", 0.0) for kernel in kernels]
+        return kernels[int(np.argsort(widths)[len(widths) // 2])]
+
+    def alignment(self, columns: np.ndarray) -> float:
+        """Centred alignment of some columns with the target: unbiased HSIC, at most 1.
+
+        By at most 500 rows, which is enough to compare amounts.
+        """
+        numbers, rows = self._sample
+        side = Sample(self.resolve(columns), rows[:, columns])
+        target = self.blocks.target.take(numbers)
+        own, of_target, cross = self_and_cross_terms(side, target)
+        return cosine(cross.hsic(), own.hsic(), of_target.hsic())
+
+    def count(self, remaining: int) -> int:
+        """How many units one round decides: a share of those left, or a fixed number."""
+        return max(1, int(self.step * remaining)) if self.step < 1 else int(self.step)
+
+
+def together(columns: Sequence[np.ndarray], units: Sequence[int] | np.ndarray) -> np.ndarray:
+    """All columns of some units."""
+    if not len(units):
+        return np.empty(0, dtype=np.intp)
+    return np.concatenate([columns[unit] for unit in units])
+
+
+def backward(
+    setting: Setting,
+    units: Sequence[int],
+    may_leave: Callable[[Sequence[int]], Sequence[int]] = list,
+) -> Searched:
+    """Drop the units whose loss leaves most dependence, of those that may leave."""
+    active = list(units)
+    worst_first: list[int] = []
+    scores = np.zeros(len(setting.columns))
+    path = []
+    while active:
+        base = together(setting.columns, active)
+        change = Change(base, [setting.columns[unit] for unit in active], joins=False)
+        if len(active) == 1:
+            only = changes_of_last(setting, base)
+            path.append((1, only))
+            scores[active[0]] = only
+            worst_first.append(active.pop())
+            break
+        outcome = setting.outcome(change)
+        setting.report(len(active), outcome.value)
+        path.append((len(active), outcome.value))
+        after = dict(zip(active, outcome.scores, strict=True))
+        free = may_leave(active)
+        count = min(setting.count(len(active)), len(free), len(active) - 1)
+        # most dependence left first; among equals the later column leaves
+        for unit in sorted(free, key=lambda unit: (-after[unit], -unit))[:count]:
+            scores[unit] = outcome.value - after[unit]
+            worst_first.append(unit)
+            active.remove(unit)
+    return Searched(np.array(worst_first[::-1]), scores, tuple(path))
+
+
+def changes_of_last(setting: Setting, base: np.ndarray) -> float:
+    """Dependence of a last unit on its own."""
+    nothing = Change(base, [], joins=False)
+    return setting.outcome(nothing).value
+
+
+def forward(setting: Setting, units: Sequence[int], wanted: int) -> Searched:
+    """Add the units that make most dependence until ``wanted`` are in; rank the rest as left."""
+    chosen: list[int] = []
+    rest = list(units)
+    as_left = rest  # the rest, best first by the last round
+    scores = np.zeros(len(setting.columns))
+    path = []
+    while rest and len(chosen) < wanted:
+        base = together(setting.columns, chosen)
+        candidates = [setting.columns[unit] for unit in rest]
+        outcome = setting.outcome(Change(base, candidates, joins=True))
+        ranked = sorted(range(len(rest)), key=lambda place: (-outcome.scores[place], rest[place]))
+        entering = ranked[: min(setting.count(len(rest)), wanted - len(chosen))]
+        for place, unit in enumerate(rest):
+            scores[unit] = outcome.scores[place]
+        in_order = [rest[place] for place in ranked]
+        chosen += in_order[: len(entering)]
+        as_left = in_order[len(entering) :]
+        rest = sorted(as_left)
+        path.append((len(chosen), float(outcome.scores[entering[-1]])))
+        setting.report(len(chosen), path[-1][1])
+    return Searched(np.array(chosen + as_left), scores, tuple(path))

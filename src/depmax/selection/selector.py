@@ -1,0 +1,205 @@
+"""What every selector shares: reading, choosing how many, and what it tells afterwards."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils._set_output import _get_output_config
+from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
+
+from depmax._frames import make_frame
+from depmax._inputs import read_fit
+from depmax._inputs.table import Categories, refuse_unreadable
+from depmax.kernels import Kernel, Linear
+from depmax.kernels.scales import warn_of_scales
+from depmax.selection._stand_ins import stand_ins
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Outcome of a search over columns."""
+
+    order: np.ndarray  # columns from best to worst, all of them
+    scores: np.ndarray  # one per column; larger is better within a round
+    path: tuple[tuple[int, float], ...] = ()  # (columns left, dependence) per round
+    n_significant: int | None = None  # how many columns n_features_to_select="auto" keeps
+
+
+class DependenceSelector(SelectorMixin, BaseEstimator):
+    """Base of the selectors: a subclass implements ``_rank``.
+
+    Fitted: ``ranking_`` (1 is best, all distinct), ``scores_``, ``support_``, ``path_``,
+    ``stand_ins_``, ``n_features_``.
+    """
+
+    n_features_to_select: Any
+    #: Threads, for selectors that have the choice.
+    n_jobs: int | None = None
+    _accepts_sparse = False
+    #: Whether the kernel is applied to one column at a time.
+    _one_by_one = False
+    #: Whether n_features_to_select="auto" is offered.
+    _decides_how_many = False
+
+    def fit(self, X: Any, y: Any = None) -> DependenceSelector:
+        """Rank the columns of X by their dependence on y and keep the best.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        y : target of any type
+
+        Returns
+        -------
+        self
+        """
+        rows, categories = read_fit(self, X, accept_sparse=self._accepts_sparse)
+        self.categories_ = dict(categories)
+        n_features = rows.shape[1]
+        wanted = self._wanted(n_features)
+        self._warn_of_scales(rows)
+        ranking = self._rank(rows, y, categories)
+        count = wanted or max(1, ranking.n_significant or 1)
+        self.ranking_ = np.empty(n_features, dtype=np.int64)
+        self.ranking_[ranking.order] = np.arange(1, n_features + 1)
+        self.scores_ = np.asarray(ranking.scores, dtype=np.float64)
+        self.support_ = self.ranking_ <= count
+        self.path_ = ranking.path
+        self.n_features_ = count
+        self.stand_ins_ = stand_ins(rows, self.support_, self.n_jobs, categories)
+        return self
+
+    def _compared_by(self) -> Kernel | None:
+        """Kernel that sees the columns in their own units; None if units do not matter."""
+        return Linear()
+
+    def _warn_of_scales(self, rows: Any) -> None:
+        kernel = self._compared_by()
+        if kernel is not None:
+            warn_of_scales(
+                kernel,
+                rows,
+                getattr(self, "feature_names_in_", None),
+                self.categories_,
+                owner=type(self).__name__,
+                one_by_one=self._one_by_one,
+            )
+
+    def _rank(self, X: Any, y: Any, categories: Categories) -> Ranking:
+        """Order all columns from best to worst; X is validated, y is not read yet."""
+        raise NotImplementedError
+
+    def transform(self, X: Any) -> Any:
+        """Keep the selected columns of X.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array, sparse matrix or data frame
+            A frame where ``set_output`` asks for one, and where ``fit`` found categorical columns,
+            which no array of numbers holds: one of the library of X. The columns of a frame keep
+            their names and dtypes.
+        """
+        check_is_fitted(self)
+        refuse_unreadable(X, "X")
+        frame = nw.from_native(X, eager_only=True, pass_through=True)
+        wanted = _get_output_config("transform", self)["dense"]
+        if not isinstance(frame, nw.DataFrame):
+            self._refuse_array()
+            return super().transform(X)
+        if wanted == "default" and not self.categories_:
+            return super().transform(X)
+        _check_feature_names(self, X, reset=False)
+        _check_n_features(self, X, reset=False)
+        kept = [frame.columns[column] for column in np.flatnonzero(self.support_)]
+        selected = frame.select(kept)
+        if wanted in ("default", selected.implementation.value):
+            return selected.to_native()
+        return selected.to_pandas() if wanted == "pandas" else selected.to_polars()
+
+    def _refuse_array(self) -> None:
+        """Refuse rows without column types where ``fit`` saw categories."""
+        if self.categories_:
+            raise TypeError(
+                f"{type(self).__name__} was fitted on a data frame with categorical columns: pass "
+                "a frame with the same columns."
+            )
+
+    def _refuse_categories(self, what: str) -> None:
+        """Refuse categorical columns by name; ``what`` says what the method does with numbers."""
+        if self.categories_:
+            column = min(self.categories_)
+            name = getattr(self, "feature_names_in_", range(column + 1))[column]
+            raise TypeError(
+                f"{type(self).__name__} {what}, but column {name!r} is categorical: encode it as "
+                "numbers, e.g. with sklearn.preprocessing.OneHotEncoder."
+            )
+
+    def _get_support_mask(self) -> np.ndarray:
+        check_is_fitted(self)
+        return self.support_
+
+    def _wanted(self, n_features: int) -> int | None:
+        """How many columns to keep: None is half, a float a share; "auto" is decided later."""
+        wanted = self.n_features_to_select
+        if wanted is None:
+            return max(1, n_features // 2)
+        if isinstance(wanted, str) and wanted == "auto":
+            if not self._decides_how_many:
+                raise ValueError(
+                    f'n_features_to_select="auto" is not offered by {type(self).__name__}: '
+                    "pass a number or a share."
+                )
+            return None
+        if isinstance(wanted, float | np.floating) and 0 < wanted < 1:
+            return max(1, int(wanted * n_features))
+        if isinstance(wanted, int | np.integer) and 1 <= wanted <= n_features:
+            return int(wanted)
+        raise ValueError(
+            f"n_features_to_select must be a whole number from 1 to {n_features} (the columns of "
+            f"X), a share between 0 and 1, 'auto' or None (half), got {wanted!r}."
+        )
+
+    def to_frame(self, library: str | None = None) -> Any:
+        """Data frame of all columns, best first: rank, score, kept, stand-in, adjusted p-value.
+
+        The stand-in of a dropped column is a kept one that shares at least a quarter of its
+        variation, significantly; the cell is empty (None) where no kept column does.
+
+        The p-value (where the selector has them) is that of the screening of each column alone,
+        adjusted over all columns: it says nothing about the selected set as a whole.
+        """
+        check_is_fitted(self)
+        order = np.argsort(self.ranking_)
+        names = np.asarray(
+            getattr(self, "feature_names_in_", [f"x{j}" for j in range(len(order))]), dtype=object
+        )
+        replaced = [None if p < 0 else names[p] for p in self.stand_ins_[order]]
+        columns: dict[str, Any] = {
+            "column": names[order].tolist(),
+            "rank": self.ranking_[order],
+            "score": self.scores_[order],
+            "kept": self.support_[order],
+            "stand_in": replaced,
+        }
+        if getattr(self, "pvalues_adjusted_", None) is not None:
+            columns["pvalue_adjusted"] = self.pvalues_adjusted_[order]
+        return make_frame(columns, library)
+
+    def __sklearn_tags__(self) -> Any:
+        """Supervised, any target, sparse where the search allows it."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.one_d_labels = True
+        tags.target_tags.two_d_labels = True
+        tags.target_tags.multi_output = True
+        tags.input_tags.sparse = self._accepts_sparse
+        return tags
