@@ -20,9 +20,8 @@ from depmax.kernels import as_kernel
 from depmax.kernels.kernel import Kernel
 from depmax.samples import Sample, read_target_sample, require_equal_length
 from depmax.selection._scores.kernel import hsic as column_scores
-from depmax.selection._search.blocks import Blocks
 from depmax.selection._search.changes.linear import column_shares
-from depmax.selection._search.rounds import Searched, Setting
+from depmax.selection._search.rounds import Blocks, Searched, Setting
 from depmax.selection._search.significance import significant_units
 from depmax.selection._search.units import Units, make_units
 from depmax.selection.selector import DependenceSelector, Ranking
