@@ -212,7 +212,7 @@ class TestHowMany:
     @pytest.mark.parametrize("share", [0.5, 0.95, 1.0, np.float32(0.5)])
     def test_a_share_is_refused_by_name(self, share):
         with pytest.raises(
-            ValueError, match="of ICAFX must be an integer >= 1 or .auto., got .*: a share"
+            ValueError, match=r"of ICAFX must be an integer >= 1 or .auto., got .*: a share"
         ):
             ICAFX(share).fit(self.X, self.y)
 

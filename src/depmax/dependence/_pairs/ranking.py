@@ -9,7 +9,7 @@ import numpy as np
 from scipy import special
 
 from depmax._inputs.table import Categories
-from depmax.dependence._pairs.columns import ColumnBases
+from depmax.dependence._pairs.target import ColumnBases
 from depmax.samples import slices
 
 #: Bins per unit of the statistic in which pairs that are not kept are counted.

@@ -10,13 +10,12 @@ import numpy as np
 
 from depmax._inputs import Target, read_target
 from depmax._inputs.target import marks_unlabeled
-from depmax.dependence._terms import require_samples
 from depmax.extraction.extractor import DependenceExtractor
 from depmax.pencils import Directions, Form, Space, hsic_form
 from depmax.pencils.graphs import Graph, as_graph
 from depmax.pencils.graphs.points import points_of
 from depmax.pencils.target_factor import target_factor
-from depmax.samples import Labels, Sample, read_labels
+from depmax.samples import Labels, Sample, read_labels, require_samples
 
 
 @dataclass(frozen=True)
@@ -136,5 +135,6 @@ class SemiSupervisedExtractor(DependenceExtractor):
                 f"beta of {type(self).__name__} must be a number from 0 (unlabelled rows are left "
                 f"out) to 1 (labels are), got {beta!r}."
             )
-        as_graph(self.graph)
+        if float(beta) > 0:
+            as_graph(self.graph)
         self._minus_one()

@@ -10,8 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from depmax._threads import map_threads
-from depmax.dependence._terms import self_and_cross_terms, terms
-from depmax.dependence.alignment import cosine
+from depmax.dependence._terms import cosine, self_and_cross_terms, terms
 from depmax.kernels.kernel import Choose, Kernel
 from depmax.samples import Sample
 from depmax.selection._search.changes import Change, Outcome, Problem, changes
