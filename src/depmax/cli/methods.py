@@ -49,7 +49,7 @@ def methods(role: Role | None = None) -> dict[str, Known]:
         known = Known(
             method.name,
             "selector" if method.selects else "extractor",
-            made.estimator,
+            made.make(),
             made.parameter,
             method.description,
             takes_shares=method.selects,

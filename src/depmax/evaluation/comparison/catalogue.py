@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from sklearn.base import clone
@@ -76,36 +77,36 @@ def _selectors() -> tuple[Method, ...]:
     return (
         selector(
             "BAHSIC",
-            BAHSIC(None, block_size=BLOCK_ROWS, pvalues=False),
+            partial(BAHSIC, None, block_size=BLOCK_ROWS, pvalues=False),
             "Backward elimination with HSIC: columns judged together.",
         ),
         selector(
             "FOHSIC",
-            FOHSIC(None, block_size=BLOCK_ROWS, pvalues=False),
+            partial(FOHSIC, None, block_size=BLOCK_ROWS, pvalues=False),
             "Forward selection with HSIC: columns join one by one.",
             suits=_can_be_searched_twice,
         ),
         selector(
             "HSIC filter",
-            DependenceFilter(),
+            DependenceFilter,
             "Each column by its own dependence on the target, linear or not.",
             takes_sparse=True,
         ),
         selector(
             "correlation filter",
-            DependenceFilter(score="pearson"),
+            partial(DependenceFilter, score="pearson"),
             "Each column by its squared correlation with the target.",
             takes_sparse=True,
             suits=_is_numeric,
         ),
         selector(
             "HSIC-Lasso",
-            HSICLasso(),
+            HSICLasso,
             "Columns that depend on the target and not on each other.",
         ),
         selector(
             "Relief",
-            Relief(),
+            Relief,
             "Columns that differ between near neighbours of different targets.",
             suits=_has_few_pairs_of_rows,
         ),
@@ -116,21 +117,21 @@ def _extractors() -> tuple[Method, ...]:
     return (
         Method(
             "HBFE",
-            Sized(HBFE(), "n_components"),
+            Sized(HBFE, "n_components"),
             nested=leading,
             takes_sparse=True,
             description="Orthogonal directions of the largest dependence on the target.",
         ),
         Method(
             "HSCA",
-            Sized(HSCA(), "n_components"),
+            Sized(HSCA, "n_components"),
             nested=leading,
             takes_sparse=True,
             description="Directions that depend on the target and not on each other.",
         ),
         Method(
             "KernelLDA",
-            Sized(KernelLDA(kernel="gaussian"), "n_components"),
+            Sized(partial(KernelLDA, kernel="gaussian"), "n_components"),
             nested=leading,
             largest=_one_less_than_classes,
             suits=_has_classes_of_few_rows,
@@ -138,7 +139,7 @@ def _extractors() -> tuple[Method, ...]:
         ),
         Method(
             "SIR",
-            Sized(SIR(), "n_components"),
+            Sized(SIR, "n_components"),
             nested=leading,
             takes_sparse=True,
             suits=_predicts_numbers,
@@ -146,20 +147,20 @@ def _extractors() -> tuple[Method, ...]:
         ),
         Method(
             "KernelPLS",
-            Sized(KernelPLS(kernel="gaussian"), "n_components"),
+            Sized(partial(KernelPLS, kernel="gaussian"), "n_components"),
             nested=leading,
             suits=_has_few_rows,
             description="Nonlinear features of the largest covariance with the target.",
         ),
         Method(
             "SMA",
-            Sized(SMA(), "n_components"),
+            Sized(SMA, "n_components"),
             nested=leading,
             description="Nonlinear features that need one kernel value each for a new row.",
         ),
         Method(
             "ICAFX",
-            Sized(ICAFX(), "n_components"),
+            Sized(ICAFX, "n_components"),
             largest=_five_at_most,
             suits=_is_small_and_narrow,
             description="Supervised independent components.",
