@@ -71,6 +71,7 @@ if TYPE_CHECKING:
         R2W2,
         DependenceFilter,
         HSICLasso,
+        KernelRidgeElimination,
         Relief,
         ZeroNormSVM,
     )
@@ -117,6 +118,7 @@ _LAZY = {
         "R2W2",
         "DependenceFilter",
         "HSICLasso",
+        "KernelRidgeElimination",
         "Relief",
         "ZeroNormSVM",
     ],
@@ -148,6 +150,7 @@ __all__ = [
     "KernelLDA",
     "KernelPLS",
     "KernelPLSClassifier",
+    "KernelRidgeElimination",
     "LaplacianEigenmap",
     "LinearRegressionFeature",
     "NeighborGraph",

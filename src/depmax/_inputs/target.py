@@ -41,6 +41,10 @@ class Target:
     #: Whether each row has a label.
     labelled: np.ndarray
 
+    def take(self, rows: np.ndarray) -> Target:
+        """Some of the rows; the type stays that of the whole."""
+        return Target(self.kind, self.values[rows], self.labelled[rows])
+
     @property
     def n_samples(self) -> int:
         """Number of rows, labelled or not."""

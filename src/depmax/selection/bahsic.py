@@ -57,8 +57,9 @@ class BAHSIC(HSICSelector):
         alone do less than the pair adds; and, while more than ten columns are left, columns with a
         significant dependence of their own (see :func:`depmax.screen`). None is the published
         algorithm.
-    block_size : int, optional
-        Average HSIC over random blocks of about so many rows: time linear in the rows.
+    block_size : int, "auto" or None, default="auto"
+        Average HSIC over random blocks of about so many rows: time linear in the rows. None is all
+        rows at once, time quadratic in them; "auto" is None up to 5,000 rows and 1,000 beyond.
     precision : {"auto", "single", "double"}, default="auto"
         Of the matrix products; "auto" is single for large problems and for float32 data.
     pvalues : bool, default=True
@@ -108,7 +109,7 @@ class BAHSIC(HSICSelector):
         step: float = 0.1,
         groups: Any = None,
         interactions: Literal["auto"] | None = "auto",
-        block_size: int | None = None,
+        block_size: int | Literal["auto"] | None = "auto",
         precision: Literal["auto", "single", "double"] = "auto",
         pvalues: bool = True,
         n_jobs: int | None = None,

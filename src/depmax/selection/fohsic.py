@@ -56,7 +56,7 @@ class FOHSIC(HSICSelector):
         unbiased: bool = True,
         step: float = 1,
         groups: Any = None,
-        block_size: int | None = None,
+        block_size: int | Literal["auto"] | None = "auto",
         precision: Literal["auto", "single", "double"] = "auto",
         pvalues: bool = True,
         n_jobs: int | None = None,

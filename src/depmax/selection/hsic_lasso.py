@@ -105,6 +105,8 @@ class HSICLasso(DependenceSelector):
     array(['x3', 'x7'], dtype=object)
     """
 
+    path_quantity = "alignment with the target"
+
     def __init__(
         self,
         n_features_to_select: int | float | None = None,

@@ -40,6 +40,8 @@ class DependenceSelector(SelectorMixin, BaseEstimator):
     n_features_to_select: Any
     #: Threads, for selectors that have the choice.
     n_jobs: int | None = None
+    #: What the second number of each round in ``path_`` is.
+    path_quantity = "HSIC with the target"
     _accepts_sparse = False
     #: Whether the kernel is applied to one column at a time.
     _one_by_one = False

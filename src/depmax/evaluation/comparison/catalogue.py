@@ -21,12 +21,21 @@ from depmax.evaluation.comparison.methods import (
 from depmax.evaluation.comparison.preparing import NumericTarget
 from depmax.evaluation.comparison.setting import Problem
 from depmax.extraction import HBFE, HSCA, ICAFX, SIR, SMA, KernelLDA, KernelPLS
-from depmax.selection import BAHSIC, FOHSIC, DependenceFilter, HSICLasso, Relief
+from depmax.selection import (
+    BAHSIC,
+    FOHSIC,
+    DependenceFilter,
+    HSICLasso,
+    KernelRidgeElimination,
+    Relief,
+)
 
 #: Rows in a block of HSIC; smaller problems are one block.
 BLOCK_ROWS = 1000
 #: Up to so many rows the second search with HSIC is tried beside the first.
 SEARCH_ROWS = 2000
+#: Up to so many rows a regression is fitted to a hundred sets of columns per fold.
+RIDGE_ROWS = 50_000
 #: Up to so many rows methods without blocks compare every row with every other.
 QUADRATIC_ROWS = 5000
 #: Up to so many cells (rows times columns) methods that search anew per dimension are tried.
@@ -75,6 +84,12 @@ def _selectors() -> tuple[Method, ...]:
         )
 
     return (
+        selector(
+            "KernelRidgeElimination",
+            partial(KernelRidgeElimination, pvalues=False),
+            "Backward elimination with kernel ridge regression: redundant columns count once.",
+            suits=lambda problem: problem.n_samples <= RIDGE_ROWS,
+        ),
         selector(
             "BAHSIC",
             partial(BAHSIC, None, block_size=BLOCK_ROWS, pvalues=False),

@@ -31,6 +31,8 @@ from depmax.selection._search.significance import significant_units
 from depmax.selection._search.units import Units, make_units
 from depmax.selection.selector import DependenceSelector, Ranking
 
+#: With block_size="auto" HSIC is taken over all rows at once up to so many, beyond over blocks.
+WHOLE_ROWS, BLOCK_ROWS = 5_000, 1_000
 #: From so many kernel entries times columns on, products are made in single precision.
 SINGLE_FROM = 10**8
 
@@ -67,7 +69,7 @@ class HSICSelector(DependenceSelector):
     unbiased: bool
     step: float
     groups: Any
-    block_size: int | None
+    block_size: int | str | None
     precision: str
     pvalues: bool
     n_jobs: int | None
@@ -155,7 +157,14 @@ class HSICSelector(DependenceSelector):
         X = units.X if whole else units.X[rows]
         side = target if whole else target.take(rows)
         return Setting(
-            Blocks.of(X, side, self.block_size, self.unbiased, self._precision(X), self.n_jobs),
+            Blocks.of(
+                X,
+                side,
+                self._rows_of_a_block(len(rows)),
+                self.unbiased,
+                self._precision(X),
+                self.n_jobs,
+            ),
             X,
             units.columns,
             units.owners,
@@ -164,6 +173,11 @@ class HSICSelector(DependenceSelector):
             lambda part: partial(most_dependent, side.take(part)),
             self._report,
         )
+
+    def _rows_of_a_block(self, n_rows: int) -> int | None:
+        if isinstance(self.block_size, str):
+            return BLOCK_ROWS if n_rows > WHOLE_ROWS else None
+        return self.block_size
 
     def _precision(self, X: Any) -> Callable[[int], np.dtype[Any]]:
         """Precision of the products, given the number of kernel entries."""
@@ -220,8 +234,13 @@ class HSICSelector(DependenceSelector):
             raise ValueError(
                 f"precision must be 'auto', 'single' or 'double', got {self.precision!r}."
             )
-        if self.block_size is not None and self.block_size < MINIMUM[True]:
-            raise ValueError(f"block_size must be at least {MINIMUM[True]}, got {self.block_size}.")
+        size = self.block_size
+        whole = isinstance(size, int | np.integer) and size >= MINIMUM[True]
+        if not (size is None or size == "auto" or whole):
+            raise ValueError(
+                f"block_size must be a whole number of at least {MINIMUM[True]}, 'auto' or None "
+                f"(all rows at once), got {size!r}."
+            )
 
     def _report(self, count: int, value: float) -> None:
         if self.verbose:
