@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from depmax import KernelRidgeElimination
+from depmax import KernelRidgeElimination, ScaleWarning
 from depmax._inputs import read_target
 from depmax.selection._ridge.problem import RidgeProblem
 from depmax.selection.kernel_ridge_elimination import target_images
@@ -77,7 +77,8 @@ def test_units_of_columns_do_not_matter_unless_asked_for() -> None:
     ranking = KernelRidgeElimination(2).fit(X, y).ranking_
     np.testing.assert_array_equal(KernelRidgeElimination(2).fit(X * units, y).ranking_, ranking)
     raw = X * np.array([1.0, 1e-3, 1.0, 1.0, 1.0, 1.0])
-    assert KernelRidgeElimination(1, scale=False).fit(raw, y).support_[3]
+    with pytest.warns(ScaleWarning):
+        assert KernelRidgeElimination(1, scale=False).fit(raw, y).support_[3]
 
 
 def targets(X: np.ndarray) -> dict[str, object]:
