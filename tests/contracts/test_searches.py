@@ -307,7 +307,7 @@ def test_every_kernel_and_map_is_tried_or_refused() -> None:
     tried |= {type(value) for value in REFUSED.values()}
     tried |= {getattr(kernel_room, NAMES[name]) for name in REFUSED if name in NAMES}
     missing = set(classes(kernel_room, Kernel).values()) - tried
-    wrappers = {"Kernel", "BandwidthKernel", "FromFunction", "FromMap", "FromScikitLearn"}
+    wrappers = {"Kernel", "BandwidthKernel", "Mixed", "FromFunction", "FromMap", "FromScikitLearn"}
     assert {cls.__name__ for cls in missing} <= wrappers
     mapped = set(classes(map_room, FeatureMap)) - {"FeatureMap"}
     assert mapped <= set(FITTED)

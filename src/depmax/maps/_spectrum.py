@@ -72,7 +72,7 @@ def require_positive(largest: float) -> None:
 
 
 def require_semidefinite(smallest: float, largest: float) -> None:
-    """Refuse what is no inner product, beyond rounding."""
+    """Refuse what is not an inner product, beyond rounding."""
     if smallest < -1e-4 * largest:
         raise ValueError(
             "The kernel is not positive semidefinite on these rows (a value that must not be "

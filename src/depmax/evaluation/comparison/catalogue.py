@@ -93,7 +93,7 @@ def _selectors() -> tuple[Method, ...]:
         ),
         selector(
             "correlation filter",
-            DependenceFilter(score="pearson"),
+            DependenceFilter(score_func="pearson"),
             "Each column by its squared correlation with the target.",
             takes_sparse=True,
             suits=_is_numeric,
@@ -178,7 +178,7 @@ def _scikit_learn() -> tuple[Method, ...]:
             "PCA",
             Sized(PCA(svd_solver="full"), "n_components"),
             nested=leading,
-            description="Directions of the largest variance, blind to the target.",
+            description="Directions of the largest variance, ignoring the target.",
         ),
         Method(
             "PLS",
@@ -198,7 +198,7 @@ def _scikit_learn() -> tuple[Method, ...]:
             "FastICA",
             Sized(FastICA(whiten="unit-variance", whiten_solver="svd", tol=1e-3), "n_components"),
             suits=_is_small,
-            description="Independent components, blind to the target.",
+            description="Independent components, ignoring the target.",
         ),
         Method(
             "NCA",
