@@ -62,8 +62,8 @@ if TYPE_CHECKING:
         RadiusGraph,
     )
     from depmax.persistence import (
-        load,
-        save,
+        load_model,
+        save_model,
     )
     from depmax.selection import (
         BAHSIC,
@@ -109,8 +109,8 @@ _LAZY = {
         "RadiusGraph",
     ],
     "depmax.persistence": [
-        "load",
-        "save",
+        "load_model",
+        "save_model",
     ],
     "depmax.selection": [
         "BAHSIC",
@@ -175,12 +175,12 @@ __all__ = [
     "hsic_test",
     "hsic_variance",
     "intrinsic_dimension",
-    "load",
+    "load_model",
     "mmd",
     "quadratic_mutual_information",
     "resolve",
     "samples_needed",
-    "save",
+    "save_model",
     "screen",
     "screen_pairs",
     "total_correlation",

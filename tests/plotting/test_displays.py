@@ -199,7 +199,7 @@ class TestScatter:
     def test_numbers_and_one_feature(self, data, ax):
         X, _ = data
         FeatureScatterDisplay.from_predictions(X[:, 0], X[:, 1], ax=ax)
-        assert ax.get_ylabel() == "spread at random"
+        assert ax.get_ylabel() == "random jitter"
 
     def test_lengths(self):
         with pytest.raises(ValueError, match="3 rows of features and 2 of y"):

@@ -9,7 +9,7 @@ from depmax.selection.zero_norm_svm import ZeroNormSVM
 
 
 @parametrize_with_checks(
-    [DependenceFilter(), DependenceFilter(score="pearson"), Relief(), ZeroNormSVM(), R2W2()]
+    [DependenceFilter(), DependenceFilter(score_func="pearson"), Relief(), ZeroNormSVM(), R2W2()]
 )
 def test_scikit_learn(estimator, check):
     check(estimator)

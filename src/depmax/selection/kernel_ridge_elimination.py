@@ -18,7 +18,7 @@ from depmax.selection._ridge.elimination import EXACT_FROM, Elimination
 from depmax.selection._ridge.problem import RidgeProblem
 from depmax.selection._scores.kernel import hsic as column_scores
 from depmax.selection._scores.outputs import centred_outputs, standardized
-from depmax.selection._search.rounds import Searched, together
+from depmax.selection._search.rounds import SearchResult, columns_of_units
 from depmax.selection._search.significance import first_sufficient, sizes_to_compare
 from depmax.selection._search.units import Units, make_units
 from depmax.selection.selector import DependenceSelector, Ranking
@@ -175,11 +175,11 @@ class KernelRidgeElimination(DependenceSelector):
         problem = self._problem(_columns(units, self.scale), target_images(target))
         with one_blas_thread(self.n_jobs):
             searched = self._search(problem, units, X, y)
-            enough = None
+            n_sufficient = None
             if isinstance(self.n_features_to_select, str):
                 kept = self._sufficient(problem, units, X, y)
-                enough = int(sum(len(units.members[unit]) for unit in searched.order[:kept]))
-            self._describe(problem, units, searched.order, enough)
+                n_sufficient = int(sum(len(units.members[unit]) for unit in searched.order[:kept]))
+            self._describe(problem, units, searched.order, n_sufficient)
         self.pvalues_adjusted_ = None
         if self.pvalues:
             side = read_target_sample(y, "auto")
@@ -189,7 +189,7 @@ class KernelRidgeElimination(DependenceSelector):
         scores = np.empty(len(order))
         for unit, members in enumerate(units.members):
             scores[members] = searched.scores[unit]
-        return Ranking(order, scores, searched.path, enough)
+        return Ranking(order, scores, searched.path, n_sufficient)
 
     def _problem(self, X: np.ndarray, images: np.ndarray) -> RidgeProblem:
         penalty = None if isinstance(self.alpha, str) else float(self.alpha)
@@ -198,19 +198,19 @@ class KernelRidgeElimination(DependenceSelector):
             landmarks = len(X)
         return RidgeProblem(X, images, penalty, None if isinstance(landmarks, str) else landmarks)
 
-    def _search(self, problem: RidgeProblem, units: Units, X: Any, y: Any) -> Searched:
+    def _search(self, problem: RidgeProblem, units: Units, X: Any, y: Any) -> SearchResult:
         """Order all units, those that say nothing new last."""
         idle = units.idle()
         busy = np.flatnonzero(~idle)
         if not len(busy):
-            return Searched(np.arange(len(idle)), np.zeros(len(idle)), ())
+            return SearchResult(np.arange(len(idle)), np.zeros(len(idle)), ())
         pairs: list[tuple[int, int]] = []
         if self.interactions == "auto" and len(busy) > EXACT_FROM:
             pairs = self._pairs(units, X, y)
         search = Elimination(problem, units.columns, self.step, pairs, self.n_jobs, self._report)
         searched = search.run(busy.tolist())
         order = np.concatenate([searched.order, np.flatnonzero(idle)])
-        return Searched(order, searched.scores, searched.path)
+        return SearchResult(order, searched.scores, searched.path)
 
     def _pairs(self, units: Units, X: Any, y: Any) -> list[tuple[int, int]]:
         """Pairs of units with a significant interaction, the most significant first."""
@@ -248,13 +248,13 @@ class KernelRidgeElimination(DependenceSelector):
         return int(sizes[first_sufficient(np.hstack(losses))])
 
     def _describe(
-        self, problem: RidgeProblem, units: Units, order: np.ndarray, enough: int | None
+        self, problem: RidgeProblem, units: Units, order: np.ndarray, n_sufficient: int | None
     ) -> None:
         """Set the error and the penalty of the kept columns."""
-        count = self._wanted(sum(map(len, units.members))) or enough or 1
+        count = self._n_requested(sum(map(len, units.members))) or n_sufficient or 1
         sizes = np.cumsum([len(units.members[unit]) for unit in order])
         kept = order[: int(np.searchsorted(sizes, count)) + 1]
-        fit = problem.fit(together(units.columns, kept))
+        fit = problem.fit(columns_of_units(units.columns, kept))
         self.error_, self.alpha_ = fit.error, fit.penalty
 
     def _check_parameters(self) -> None:
@@ -336,6 +336,6 @@ def _held_out(
     truth = (problem.images[held_out] - centre) / spread
     losses = []
     for size in sizes:
-        fit = part.fit(together(units.columns, order[:size]))
+        fit = part.fit(columns_of_units(units.columns, order[:size]))
         losses.append(np.sum((truth - fit.predict(problem.X[held_out])) ** 2, axis=1))
     return np.array(losses)

@@ -109,7 +109,7 @@ def _selectors() -> tuple[Method, ...]:
         ),
         selector(
             "correlation filter",
-            partial(DependenceFilter, score="pearson"),
+            partial(DependenceFilter, score_func="pearson"),
             "Each column by its squared correlation with the target.",
             takes_sparse=True,
             suits=_is_numeric,
@@ -194,7 +194,7 @@ def _scikit_learn() -> tuple[Method, ...]:
             "PCA",
             Sized(PCA(svd_solver="full"), "n_components"),
             nested=leading,
-            description="Directions of the largest variance, blind to the target.",
+            description="Directions of the largest variance, ignoring the target.",
         ),
         Method(
             "PLS",
@@ -214,7 +214,7 @@ def _scikit_learn() -> tuple[Method, ...]:
             "FastICA",
             Sized(FastICA(whiten="unit-variance", whiten_solver="svd", tol=1e-3), "n_components"),
             suits=_is_small,
-            description="Independent components, blind to the target.",
+            description="Independent components, ignoring the target.",
         ),
         Method(
             "NCA",

@@ -38,14 +38,14 @@ def pivoted_factors(part: Part, limit: int) -> list[np.ndarray] | None:
         None if a column needs a larger rank.
     """
     residual = part.diagonals()  # diagonal of K - GᵀG, of shape (n_columns, m)
-    enough = PIVOT_TOLERANCE * residual.sum(axis=1)
+    tolerances = PIVOT_TOLERANCE * residual.sum(axis=1)
     largest = float(residual.max())
     count, m = residual.shape
     store = np.empty((count, min(8, limit), m))
     ranks = np.zeros(count, dtype=np.intp)
     live = np.arange(count)
     for rank in range(limit + 1):
-        live = live[residual[live].sum(axis=1) > enough[live]]
+        live = live[residual[live].sum(axis=1) > tolerances[live]]
         if not len(live):
             return [store[j, : ranks[j]] for j in range(count)]
         if rank == limit:

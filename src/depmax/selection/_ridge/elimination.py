@@ -9,7 +9,7 @@ import numpy as np
 
 from depmax._threads import map_threads
 from depmax.selection._ridge.problem import RidgeProblem
-from depmax.selection._search.rounds import Searched, together
+from depmax.selection._search.rounds import SearchResult, columns_of_units
 
 #: From so many units on, every removal is judged by the penalised error of the others.
 EXACT_FROM = 24
@@ -17,7 +17,7 @@ EXACT_FROM = 24
 PAIRS_BACK, PAIRS_TRIED = 3, 20
 #: Their return must lower the leave-one-out error by this share,
 WORTHWHILE = 0.01
-#: and they stay until so many units are left, few enough for the kernel to see what they do.
+#: and they stay until so many units are left, few n_sufficient for the kernel to see what they do.
 FAR_SIGHTED = 8
 
 Report = Callable[[int, float], None]
@@ -34,7 +34,7 @@ class Elimination:
     n_jobs: int | None
     report: Report
 
-    def run(self, units: Sequence[int]) -> Searched:
+    def run(self, units: Sequence[int]) -> SearchResult:
         """Order the units from best to worst."""
         active = list(units)
         worst_first: list[int] = []
@@ -64,22 +64,22 @@ class Elimination:
             active = _without(active, leaving)
             self._tell(active, path)
         scores[active[0]] = 1.0 - error
-        return Searched(np.array([*active, *worst_first[::-1]]), scores, tuple(path))
+        return SearchResult(np.array([*active, *worst_first[::-1]]), scores, tuple(path))
 
     def _tell(self, active: list[int], path: list[tuple[int, float]]) -> None:
         path.append((len(active), self._left_out(active)))
         self.report(*path[-1])
 
     def _error(self, units: Sequence[int]) -> float:
-        return self.problem.penalised_error(together(self.columns, units))
+        return self.problem.penalised_error(columns_of_units(self.columns, units))
 
     def _left_out(self, units: Sequence[int]) -> float:
         """Leave-one-out error, which unlike the penalised one may grow with the columns."""
-        return self.problem.fit(together(self.columns, units)).error
+        return self.problem.fit(columns_of_units(self.columns, units)).error
 
     def _by_slopes(self, active: list[int]) -> list[tuple[int, float]]:
         """Units that leave in a round, the worst first, and what their loss costs."""
-        slopes = self.problem.slopes(together(self.columns, active))
+        slopes = self.problem.slopes(columns_of_units(self.columns, active))
         each = {unit: float(slopes[self.columns[unit]].sum()) for unit in active}
         count = max(1, int(self.step * len(active))) if self.step < 1 else int(self.step)
         count = min(count, len(active) - EXACT_FROM)

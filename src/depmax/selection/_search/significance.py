@@ -18,7 +18,7 @@ from scipy import special
 
 from depmax.kernels.kernel import Kernel
 from depmax.samples import Sample
-from depmax.selection._search.rounds import Setting, together
+from depmax.selection._search.rounds import Setting, columns_of_units
 from depmax.selection._search.units import Units
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def significant_units(
         setting = selector._setting(units, target, recipe, rows)
         # everything that decides the order is read off these rows
         order = selector._decide(setting, units, observed.take(rows)).order
-        sets = [together(units.columns, order[:size]) for size in sizes]
+        sets = [columns_of_units(units.columns, order[:size]) for size in sizes]
         errors.append(_errors(setting, units.X, sets, target, rows[:ROWS], others[:ROWS]))
     return int(sizes[first_sufficient(np.hstack(errors))])
 
