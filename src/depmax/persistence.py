@@ -37,6 +37,7 @@ _TRUSTED_ROOMS = (
     "depmax.maps",
     "depmax.neural",
     "depmax.pencils",
+    "depmax.samples",
     "depmax.selection",
 )
 _DESCRIPTION = "depmax.json"

@@ -15,7 +15,7 @@ Run = Callable[..., Any]
 
 @pytest.fixture
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("depmax.cli.commands.transform.batch_rows", lambda n_columns: 13)
+    monkeypatch.setattr("depmax.cli.streaming.batch_rows", lambda n_columns: 13)
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "arrow"])

@@ -38,7 +38,8 @@ def test_keeps_the_contract(name: str) -> None:
 def test_fewer_components_are_the_first_of_more_or_it_says_not(name: str, target: str) -> None:
     """Shares and "auto" judge the first features of one fit where ``_nested`` allows it."""
     cls = FOUND[name]
-    of_classes = target == "classes" or name in ("KernelLDA", "KernelBoosting")
+    classifiers = ("KernelLDA", "KernelBoosting", "KernelPLSClassifier")
+    of_classes = target == "classes" or name in classifiers
     answer = y if of_classes else X[:, 3] + X[:, 5] ** 2
     fewer, more = (cls(count).fit(X, answer).transform(X) for count in (2, 4))
     count = min(fewer.shape[1], more.shape[1])

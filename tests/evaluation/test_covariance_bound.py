@@ -32,7 +32,7 @@ def test_terms(model):
     offset = projection.offset
     if hasattr(projection, "reference"):
         A = projection.weights
-        inner = A.T @ model.kernel_(projection.reference) @ A + np.outer(offset, offset)
+        inner = A.T @ model.kernel_(projection.reference.rows) @ A + np.outer(offset, offset)
     else:
         inner = projection.weights.T @ projection.weights + np.outer(offset, offset)
     k = model.kernel_.diag(X) + bool(offset.any())

@@ -13,6 +13,7 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 from depmax._inputs import Target, read_table, read_target
 from depmax.dependence._terms import is_constant, require_samples, terms
 from depmax.kernels import Columns, Delta, Gaussian, Kernel
+from depmax.kernels.scales import warn_of_scales
 from depmax.samples import Sample, require_equal_length
 
 
@@ -93,6 +94,7 @@ class _Windows:
 def _input_windows(X: Any, bandwidth: float | None) -> _Windows:
     table = read_table(X)
     numeric = [c for c in range(table.values.shape[1]) if c not in table.categories]
+    warn_of_scales(Gaussian(), table.values, table.names, table.categories)
     width = _width(table.values[:, numeric], bandwidth, "bandwidth")
     window = Gaussian(width * math.sqrt(2))
     if not table.categories:

@@ -220,9 +220,9 @@ class ICAFX(DependenceExtractor):
     def _wanted(self) -> Wanted:
         if isinstance(self.n_components, Real) and not isinstance(self.n_components, Integral):
             raise ValueError(
-                f"n_components={self.n_components!r} of ICAFX is not a number of features: a share "
-                "of the dependence is not defined, since fewer features are not the first of more. "
-                "Give an integer >= 1, or 'auto'."
+                "n_components of ICAFX must be an integer >= 1 or 'auto', got "
+                f"{self.n_components!r}: a share of the dependence is not defined, since fewer "
+                "features are not the first of more."
             )
         return super()._wanted()
 

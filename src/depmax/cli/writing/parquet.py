@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import polars as pl
-import pyarrow as pa
 from pyarrow import parquet
 
 from depmax.cli.writing.formats import Writer
@@ -32,21 +31,3 @@ class Parquet(Writer):
 def plain(rows: pl.DataFrame) -> pl.DataFrame:
     """Categories as text, since every batch would have its own levels."""
     return rows.with_columns(pl.col(pl.Categorical).cast(pl.String))
-
-
-class Arrow(Writer):
-    """One record batch per batch."""
-
-    _writer: Any = None
-
-    def add(self, rows: pl.DataFrame) -> None:
-        """Append a record batch."""
-        table = plain(rows).to_arrow()
-        if self._writer is None:
-            self._writer = pa.ipc.new_file(str(self.path), table.schema)
-        self._writer.write_table(table)
-
-    def close(self) -> None:
-        """Write the footer."""
-        if self._writer is not None:
-            self._writer.close()
