@@ -87,6 +87,7 @@ def test_scale_is_absorbed_by_the_median_bandwidth() -> None:
     assert hsic(1000 * X, y) == pytest.approx(hsic(X, y), rel=1e-10)
 
 
+@pytest.mark.slow
 def test_unbiased_over_draws() -> None:
     """Independent samples average to zero; the biased estimate does not."""
     local = np.random.default_rng(1)

@@ -77,6 +77,7 @@ def test_pvalue_does_not_depend_on_jobs_and_honours_the_seed(rng: np.random.Gene
     assert hsic_test(x, y, random_state=7) == hsic_test(x, y, random_state=7)
 
 
+@pytest.mark.slow
 def test_permutation_pvalues_are_uniform_under_independence(rng: np.random.Generator) -> None:
     pvalues = [
         hsic_test(rng.normal(size=(20, 2)), rng.normal(size=20), n_permutations=199, random_state=s)

@@ -76,6 +76,7 @@ def test_a_constant_side_gives_pvalue_one(rng: np.random.Generator) -> None:
     assert permutation_law(spread(constant), spread(other), 20).sf(1e-17) == 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("m", [1200, 3000])
 def test_low_rank_sides_beyond_the_subset_are_calibrated(m: int) -> None:
     """Most of the variance sits in the leading weights, so the remainder is almost nothing."""

@@ -77,6 +77,7 @@ def test_finds_a_nonlinear_column_and_spares_the_rest(rng: np.random.Generator) 
     assert sorted(result.ranking) == list(range(1, 41))
 
 
+@pytest.mark.slow
 def test_false_discoveries_stay_at_the_nominal_rate(rng: np.random.Generator) -> None:
     rates = []
     for _ in range(40):

@@ -30,6 +30,7 @@ def test_coordinates_equal_tiles(rng: np.random.Generator) -> None:
     assert hsic_variance(x, y, kernel="linear", target_kernel="linear") == pytest.approx(tiles)
 
 
+@pytest.mark.slow
 def test_matches_the_spread_over_draws(rng: np.random.Generator) -> None:
     def draw() -> tuple[np.ndarray, np.ndarray]:
         x = rng.normal(size=200)
@@ -41,6 +42,7 @@ def test_matches_the_spread_over_draws(rng: np.random.Generator) -> None:
     assert estimated == pytest.approx(np.var(values), rel=0.3)
 
 
+@pytest.mark.slow
 def test_interval_covers_the_truth_under_dependence(rng: np.random.Generator) -> None:
     kernels = {"kernel": Gaussian(1.0), "target_kernel": Gaussian(1.0)}
     x = rng.normal(size=20_000)
@@ -54,6 +56,7 @@ def test_interval_covers_the_truth_under_dependence(rng: np.random.Generator) ->
     assert 0.88 <= hits / 200 <= 0.99
 
 
+@pytest.mark.slow
 def test_samples_needed_gives_the_wanted_power(rng: np.random.Generator) -> None:
     x = rng.normal(size=3000)
     y = x**2 + 3.0 * rng.normal(size=3000)

@@ -48,7 +48,7 @@ def _enter(module: str, table: str, lines: str) -> str:
     imports, entry = found.groups()
     start = re.search(rf"^(def )?{table}\b.*?[(\[{{]$", module, re.M | re.S)
     assert start is not None, f"{table} is not there any more"
-    module = module[: start.end()] + "\n" + entry + module[start.end() :]
+    module = module[: start.end()] + "\n" + entry.rstrip().rstrip(",") + "," + module[start.end() :]
     return module.replace("\nfrom depmax", f"\n{imports}from depmax", 1)
 
 
@@ -132,16 +132,14 @@ check_extractor(depmax.CovarianceDirections(2), X, y)
 rows = [dict(zip("abcde", map(float, row)), label="no yes".split()[t]) for row, t in zip(X, y)]
 Path("table.jsonl").write_text("\\n".join(map(json.dumps, rows)))
 assert open_source("table.jsonl").read().shape == (60, 6)
-found = depmax.compare(X, y, ["covariance directions", "ColumnAlignment"], cv=2, dimensions=[1])
-print(found)
-for arguments in (
-    ["select", "table.jsonl", "--target", "label", "--method", "ColumnAlignment", "-n", "1",
-     "--model", "selector.skops"],
-    ["fit", "table.jsonl", "--target", "label", "--method", "covariance directions", "-n", "1",
-     "--model", "model.skops"],
-    ["transform", "model.skops", "table.jsonl", "--out", "features.csv"],
+methods = ["covariance directions", depmax.ColumnAlignment()]
+print(depmax.compare(X, y, methods, cv=2, dimensions=[1]))
+for line in (
+    "select table.jsonl -t label -m ColumnAlignment -n 1 -o few.csv",
+    "fit table.jsonl -t label -m covariance-directions -n 1 -o model.skops",
+    "transform model.skops table.jsonl -o features.csv",
 ):
-    app(arguments, standalone_mode=False)
+    app(line.split(), standalone_mode=False)
 assert len(Path("features.csv").read_text().splitlines()) == 61
 Path("bad.jsonl").write_text("not json")
 try:

@@ -103,6 +103,7 @@ class TestAuto:
         assert 1 <= model.n_components_ <= 4
         assert model.transform(X).shape == (120, model.n_components_)
 
+    @pytest.mark.slow
     def test_every_kind_of_rows(self):
         expected = HBFE("auto").fit(X, y).n_components_
         names = [f"c{i}" for i in range(6)]

@@ -211,9 +211,12 @@ class TestHowMany:
 
     @pytest.mark.parametrize("share", [0.5, 0.95, 1.0, np.float32(0.5)])
     def test_a_share_is_refused_by_name(self, share):
-        with pytest.raises(ValueError, match="of ICAFX must be an integer >= 1 or .auto., got .*: a share"):
+        with pytest.raises(
+            ValueError, match=r"of ICAFX must be an integer >= 1 or .auto., got .*: a share"
+        ):
             ICAFX(share).fit(self.X, self.y)
 
+    @pytest.mark.slow
     def test_auto_fits_every_number_anew(self):
         """Against a loop over numbers and folds, with a target of two directions."""
         y = np.column_stack([self.y, self.X[:, 1] ** 3])

@@ -70,6 +70,7 @@ def test_finds_an_xor_pair(kernel: object, interactions: str | None) -> None:
     assert set(np.flatnonzero(selector.support_)) == {2, 5}
 
 
+@pytest.mark.slow
 def test_interactions_are_kept_where_a_wide_kernel_loses_them() -> None:
     local = np.random.default_rng(1)
     wide = local.normal(size=(400, 400))
@@ -121,6 +122,7 @@ def test_groups_leave_together() -> None:
     assert all(ranks[-1] - ranks[0] == len(ranks) - 1 for ranks in by_group.values())
 
 
+@pytest.mark.slow
 def test_interactions_of_categories_and_groups_are_protected() -> None:
     pd = pytest.importorskip("pandas", reason="needs a data frame library")
     local = np.random.default_rng(2)
@@ -135,6 +137,7 @@ def test_interactions_of_categories_and_groups_are_protected() -> None:
     assert set(np.flatnonzero(selector.support_)) == {3, 4, 5, 6, 7, 8}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_columns", [8, 40])
 @pytest.mark.parametrize("seed", [0, 1])
 def test_a_significant_pair_does_not_push_out_a_dominant_column(n_columns: int, seed: int) -> None:
@@ -228,6 +231,7 @@ def test_policies_follow_the_columns_left() -> None:
         assert set(np.flatnonzero(selector.support_)) == {2, 5}
 
 
+@pytest.mark.slow
 def test_auto_stops_where_the_gain_ends() -> None:
     local = np.random.default_rng(3)
     columns = local.normal(size=(500, 12))
@@ -237,6 +241,7 @@ def test_auto_stops_where_the_gain_ends() -> None:
     assert selector.n_features_ <= 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [BAHSIC, FOHSIC])
 @pytest.mark.parametrize("weights", [(1.0, 1.0, 1.0, 1.0), (1.0, 0.6, 0.4)])
 def test_auto_keeps_weaker_columns_too(kind: type, weights: tuple[float, ...]) -> None:
@@ -273,6 +278,7 @@ def test_auto_judges_by_errors_of_a_ridge_regression() -> None:
     np.testing.assert_allclose(cross, about[learn] @ about[test].T, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_auto_keeps_little_when_nothing_depends() -> None:
     counts = []
     for seed in range(10):
@@ -373,6 +379,7 @@ def test_bad_input_is_refused_by_name(options: dict, data: tuple, message: str) 
         BAHSIC(**options).fit(*data)
 
 
+@pytest.mark.slow
 def test_what_a_wide_kernel_cannot_see_is_kept() -> None:
     """Quadratic effects and an exclusive-or pair among 150 columns; None loses some of them."""
     problem = make_mixed(500, 150, random_state=1)

@@ -7,8 +7,8 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
-from depmax.cli.writing.parquet import plain
 from depmax.cli.writing.formats import Writer
+from depmax.cli.writing.parquet import plain
 
 
 class Arrow(Writer):
