@@ -1,4 +1,4 @@
-"""Independent parts of a computation in threads, results in order."""
+"""Parts of a computation: chunks of rows, and threads that compute parts at the same time."""
 
 from __future__ import annotations
 
@@ -15,8 +15,28 @@ from threadpoolctl import ThreadpoolController, threadpool_limits
 #: Threads that BLAS would use if it were not kept to one here.
 _allowed: ContextVar[int | None] = ContextVar("_allowed", default=None)
 
+#: Bytes of one dense chunk; small enough for any machine, large enough for BLAS.
+CHUNK_BYTES = 16 * 2**20
+
 Part = TypeVar("Part")
 Result = TypeVar("Result")
+
+
+def slices(n_rows: int, size: int) -> Iterator[slice]:
+    """Consecutive slices of at most ``size`` rows that cover ``n_rows`` rows.
+
+    Examples
+    --------
+    >>> [(rows.start, rows.stop) for rows in slices(5, 2)]
+    [(0, 2), (2, 4), (4, 5)]
+    """
+    for start in range(0, n_rows, size):
+        yield slice(start, min(start + size, n_rows))
+
+
+def chunk_rows(n_columns: int) -> int:
+    """Rows of a dense float64 chunk with so many columns."""
+    return max(64, CHUNK_BYTES // (8 * max(1, n_columns)))
 
 
 def map_threads(

@@ -9,10 +9,8 @@ from scipy import sparse
 from scipy.stats import false_discovery_control
 
 from depmax.datasets import make_mixed
-from depmax.dependence._pairs.columns import ColumnBases, Transform
-from depmax.dependence._pairs.confirmation import interactions
-from depmax.dependence._pairs.ranking import BestPairs, Law
-from depmax.dependence._pairs.target import PairTarget, class_residuals
+from depmax.dependence._pairs.ranking import BestPairs, Law, interactions
+from depmax.dependence._pairs.target import ColumnBases, PairTarget, Transform, class_residuals
 from depmax.dependence.screen_pairs import screen_pairs
 
 module = importlib.import_module("depmax.dependence.screen_pairs")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from depmax import hsic, resolve
 from depmax.kernels import ClassBalanced, Delta
-from depmax.kernels.delta import frequencies, lookup
+from depmax.kernels.kernel import frequencies, lookup
 
 LABELS = np.repeat(["a", "b", "c"], [2, 3, 5])
 COUNTS = {"a": 2, "b": 3, "c": 5}

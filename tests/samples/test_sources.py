@@ -12,15 +12,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
-from depmax.samples.sources import (
-    CHUNK_BYTES,
-    ArrayRows,
-    RowSource,
-    SparseRows,
-    as_rows,
-    chunk_rows,
-    slices,
-)
+from depmax._threads import CHUNK_BYTES, chunk_rows, slices
+from depmax.samples import ArrayRows, RowSource, SparseRows, as_rows
 
 X = np.arange(24.0).reshape(8, 3)
 

@@ -1,8 +1,15 @@
 """How data enter: frames, names, types of columns, types of targets, unlabelled rows."""
 
-from depmax._inputs.estimator import read_fit, read_new, require_finite_rows
 from depmax._inputs.levels import UnseenCategoryWarning, role_of_text
-from depmax._inputs.table import Table, column_names, read_objects, read_table
+from depmax._inputs.table import (
+    Table,
+    column_names,
+    read_fit,
+    read_new,
+    read_objects,
+    read_table,
+    require_finite_rows,
+)
 from depmax._inputs.target import TASKS, Target, TargetKind, Task, read_target
 
 __all__ = [

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from depmax._inputs.caller import warn_caller
+from depmax._inputs.objects import warn_caller
 
 #: Text with more distinct values than this, and than half the rows, is not a category.
 MANY_LEVELS = 20

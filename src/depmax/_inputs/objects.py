@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from typing import Any
 
 import numpy as np
@@ -29,3 +31,19 @@ def is_missing(item: Any) -> bool:
     (True, True, False)
     """
     return item is None or type(item).__name__ == "NAType" or bool(item != item)
+
+
+#: Packages whose frames are passed over: a pipeline calls us through scikit-learn.
+_INNER = ("depmax", "sklearn", "joblib")
+
+
+def warn_caller(message: str, category: type[Warning]) -> None:
+    """Warn at the innermost line that belongs neither to depmax nor to scikit-learn."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and _package_of(frame.f_globals) in _INNER:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
+
+
+def _package_of(names: dict[str, object]) -> str:
+    return str(names.get("__name__", "")).partition(".")[0]

@@ -9,11 +9,13 @@ from inspect import getdoc, isclass
 from typing import Any, Literal, cast
 
 from sklearn.base import clone
+from sklearn.pipeline import Pipeline
 
 from depmax.cli.errors import UserError, nearest
-from depmax.evaluation.comparison.catalogue import catalogue
+from depmax.cli.table import Table
+from depmax.evaluation import FillGaps, PrepareColumns
+from depmax.evaluation.comparison.catalogue import catalogue, plain_name
 from depmax.evaluation.comparison.methods import Sized
-from depmax.evaluation.comparison.user_methods import plain_name
 
 Role = Literal["selector", "extractor"]
 _SIZES: dict[Role, str] = {"selector": "n_features_to_select", "extractor": "n_components"}
@@ -47,7 +49,7 @@ def methods(role: Role | None = None) -> dict[str, Known]:
         known = Known(
             method.name,
             "selector" if method.selects else "extractor",
-            made.estimator,
+            made.make(),
             made.parameter,
             method.description,
             takes_shares=method.selects,
@@ -198,3 +200,41 @@ def _value(text: str) -> Any:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):
         return text
+
+
+def fit_model(
+    table: Table, method: Known, estimator: Any, *, scale: bool, impute: str | None
+) -> Pipeline:
+    """Fit a method; the pipeline takes a frame with the table's columns and gives one of features.
+
+    The columns are prepared as in a comparison: what won there is what is fitted here. A selector
+    searches on standardised columns and keeps them as they are: its columns come out in their own
+    units.
+    """
+    steps: list[tuple[str, Any]] = []
+    X = table.X
+    if impute is not None:
+        steps.append(("fill", FillGaps(impute)))
+        X = steps[-1][1].fit_transform(X)
+    encode = not method.takes_categories and "category" in table.types.values()
+    if scale or encode:
+        prepare = PrepareColumns(encode=encode, scale=scale)
+        X = prepare.fit_transform(X)
+        if method.role != "selector":
+            steps.append(("prepare", prepare))
+    estimator.fit(X, table.y)
+    estimator.set_output(transform="polars")
+    return Pipeline([*steps, ("method", estimator)])
+
+
+def model_notes(table: Table, method: str, data: str) -> dict[str, Any]:
+    """What ``transform`` needs to know of the table that a model was fitted on."""
+    return {
+        "columns": [{"name": name, "type": kind} for name, kind in table.types.items()],
+        "target": list(table.target_names),
+        "target_type": table.target.kind,
+        "rows": table.X.height,
+        "method": method,
+        "data": data,
+        "written": table.written,
+    }

@@ -11,7 +11,10 @@ import polars as pl
 
 from depmax._inputs import Target, Task, read_target, role_of_text
 from depmax.cli.errors import DataError, UserError, nearest, shortened
-from depmax.cli.reading.source import Source, kind_of
+from depmax.cli.options import Impute, TaskName
+from depmax.cli.output import Output
+from depmax.cli.reading import open_source
+from depmax.cli.reading.source import ReadOptions, Source, kind_of
 
 ColumnType = Literal["number", "category", "boolean"]
 TYPES: dict[str, ColumnType] = {"number": "number", "text": "category", "boolean": "boolean"}
@@ -278,3 +281,34 @@ def _why_not(name: str, dtype: pl.DataType, what: str, more: Sequence[str] = ())
         f"{what} {name!r} holds {dtype} values{also}, neither numbers nor categories: leave it out "
         f"with --drop {name!r}."
     )
+
+
+def ask(
+    out: Output,
+    data: str,
+    reading: ReadOptions,
+    target: list[str] | None,
+    task: TaskName,
+    drop: list[str] | None,
+    keep: list[str] | None,
+    impute: Impute | None,
+) -> Table:
+    """The table and its target, with a line about each and notes on what was left out."""
+    source = open_source(data, reading)
+    with out.working(f"reading {source.name}"):
+        table = make_table(
+            source,
+            Asked(
+                tuple(target or ()),
+                tuple(drop or ()),
+                tuple(keep or ()),
+                impute and str(impute),
+                task.value,
+            ),
+        )
+    out.say(f"{source.name}: {table.about}")
+    out.note(table.notes)
+    out.result("rows", table.X.height)
+    out.result("target", {"columns": list(table.target_names), "type": table.target.kind})
+    out.result("notes", table.notes)
+    return table

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import reduce
@@ -38,20 +39,6 @@ class Terms:
             total = self.inner + self.outer / ((m - 1) * (m - 2)) - 2 * self.middle / (m - 2)
             return total / (m * (m - 3))
         return (self.inner - 2 * self.middle / m + self.outer / m**2) / (m - 1) ** 2
-
-
-#: Fewest samples for which each estimator is defined.
-MINIMUM = {True: 4, False: 2}
-
-
-def require_samples(n_samples: int, unbiased: bool) -> None:
-    """Refuse samples too few for the estimator."""
-    if n_samples < MINIMUM[unbiased]:
-        which = "unbiased" if unbiased else "biased"
-        raise ValueError(
-            f"The {which} estimator needs at least {MINIMUM[unbiased]} samples, got n_samples = "
-            f"{n_samples}."
-        )
 
 
 def is_constant(side: Sample) -> bool:
@@ -179,3 +166,10 @@ def tile_pairs(n_samples: int, size: int | None = None) -> Iterator[tuple[slice,
     for position, rows in enumerate(parts):
         for columns in parts[position:]:
             yield rows, columns
+
+
+def cosine(cross: float, square_x: float, square_y: float) -> float:
+    """⟨K, L⟩ / √(⟨K, K⟩ ⟨L, L⟩) without rounding beyond ±1; zero if a norm is."""
+    if square_x <= 0 or square_y <= 0:
+        return 0.0
+    return min(1.0, max(-1.0, cross / (math.sqrt(square_x) * math.sqrt(square_y))))

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, Literal
 
 import numpy as np
 
-from depmax.dependence._terms import TileSums, cross_moments, is_constant, require_samples, terms
+from depmax.dependence._terms import TileSums, cosine, cross_moments, is_constant, terms
 from depmax.dependence.resolve import read_pair
 from depmax.kernels import KernelLike
-from depmax.samples import Sample
+from depmax.samples import Sample, require_samples
 
 
 def alignment(
@@ -70,13 +69,6 @@ def alignment(
     if is_constant(x) or is_constant(y):
         return 0.0
     return cosine(*_centred_products(x, y))
-
-
-def cosine(cross: float, square_x: float, square_y: float) -> float:
-    """⟨K, L⟩ / √(⟨K, K⟩ ⟨L, L⟩) without rounding beyond ±1; zero if a norm is."""
-    if square_x <= 0 or square_y <= 0:
-        return 0.0
-    return min(1.0, max(-1.0, cross / (math.sqrt(square_x) * math.sqrt(square_y))))
 
 
 def _centred_products(x: Sample, y: Sample) -> tuple[float, float, float]:

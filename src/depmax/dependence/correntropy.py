@@ -8,10 +8,9 @@ import numpy as np
 
 from depmax._inputs import read_table
 from depmax.dependence import _terms
-from depmax.dependence._terms import require_samples
-from depmax.dependence.alignment import cosine
+from depmax.dependence._terms import cosine
 from depmax.kernels import KernelLike, as_kernel
-from depmax.samples import Sample, require_equal_length
+from depmax.samples import Sample, require_equal_length, require_samples
 
 
 def correntropy(

@@ -9,10 +9,9 @@ import numpy as np
 from scipy import sparse
 
 from depmax._inputs import read_target
-from depmax.dependence._terms import TileSums, require_samples
-from depmax.dependence.alignment import cosine
+from depmax.dependence._terms import TileSums, cosine
 from depmax.kernels import Distance, FromFunction
-from depmax.samples import Sample, read_sample, require_equal_length
+from depmax.samples import Sample, read_sample, require_equal_length, require_samples
 
 
 def distance_correlation(X: Any, Y: Any, *, unbiased: bool = False, exponent: float = 1.0) -> float:

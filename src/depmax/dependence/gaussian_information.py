@@ -9,8 +9,7 @@ import numpy as np
 from scipy import linalg
 
 from depmax._inputs import read_table, read_target
-from depmax.dependence._terms import require_samples
-from depmax.samples import read_sample, require_equal_length
+from depmax.samples import read_sample, require_equal_length, require_samples
 
 #: A part of a column that is independent of the columns before it, below this share of its
 #: length (times the number of columns), is rounding.

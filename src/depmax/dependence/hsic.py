@@ -6,10 +6,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from depmax.dependence._terms import MINIMUM, require_samples, terms
+from depmax.dependence._terms import terms
 from depmax.dependence.resolve import read_pair
 from depmax.kernels import KernelLike
-from depmax.samples import Sample
+from depmax.samples import MINIMUM, Sample, require_samples
 
 
 def hsic(

@@ -11,10 +11,10 @@ from sklearn.utils import check_random_state
 
 from depmax.dependence._nulls.law import permutation_law, spread
 from depmax.dependence._nulls.permutation import DOUBLE_ROWS, count_at_least, permuted_statistics
-from depmax.dependence._terms import require_samples, self_and_cross_terms, terms
+from depmax.dependence._terms import self_and_cross_terms, terms
 from depmax.dependence.resolve import read_pair
 from depmax.kernels import KernelLike
-from depmax.samples import Sample
+from depmax.samples import Sample, require_samples
 
 
 @dataclass(frozen=True)

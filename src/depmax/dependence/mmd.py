@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from scipy import sparse
 
 from depmax._inputs import Table, read_objects, read_table
 from depmax.dependence import _terms
-from depmax.dependence.resolve import maximizer
+from depmax.dependence.resolve import most_dependent
 from depmax.kernels import KernelLike, as_kernel
 from depmax.kernels.mixed import join_categories
 from depmax.kernels.scales import warn_of_scales
@@ -133,7 +134,7 @@ def _stack(X: Any, Z: Any, kernel: KernelLike) -> tuple[Sample, int]:
         warn_of_scales(recipe, rows, tables[0].names, tables[0].categories)
         recipe = join_categories(recipe, tables[0].categories, n_features, names)
     membership = read_target_sample(np.repeat([0, 1], [n_x, n_z]), "class_balanced")
-    return Sample(recipe.resolve(rows, maximizer(membership)), rows), n_x
+    return Sample(recipe.resolve(rows, partial(most_dependent, membership)), rows), n_x
 
 
 def _read_alike(X: Any, Z: Any) -> tuple[Table, Table]:

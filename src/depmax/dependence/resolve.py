@@ -3,41 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 
 from depmax.dependence._terms import terms
 from depmax.kernels import KernelLike
-from depmax.kernels.kernel import Choose, Kernel
+from depmax.kernels.kernel import Kernel
 from depmax.samples import Sample, read_sample, read_target_sample, require_equal_length
 
 #: Rows that ``bandwidth="maximize"`` compares candidates on; more are sampled with a fixed seed.
 MAXIMIZE_ROWS = 1000
 
 
-def maximizer(y: Sample) -> Choose:
-    """Choice of the candidate whose unbiased HSIC with the target is largest."""
+def most_dependent(
+    target: Sample, candidates: Sequence[Kernel], X: Any, known: np.ndarray | None = None
+) -> Kernel:
+    """The candidate whose unbiased HSIC with the target is largest.
 
-    def choose(candidates: Sequence[Kernel], X: Any) -> Kernel:
-        rows = np.arange(y.n_samples)
-        if y.n_samples > MAXIMIZE_ROWS:
-            rows = np.random.default_rng(0).choice(y.n_samples, MAXIMIZE_ROWS, replace=False)
-        target = y.take(rows)
-        values = [
-            terms(Sample(kernel, X[rows]), target, unbiased=True).hsic() for kernel in candidates
-        ]
-        return candidates[int(np.argmax(values))]
+    With the target filled in by ``partial`` it is what ``bandwidth="maximize"`` chooses by.
 
-    return choose
-
-
-def chooser(target: Sample, known: np.ndarray | None) -> Choose:
-    """Choice of a bandwidth by the target, on the rows that have one."""
-    choose = maximizer(target)
-    if known is None:
-        return choose
-    return lambda candidates, rows: choose(candidates, rows[known])
+    Parameters
+    ----------
+    target : Sample
+    candidates : kernels, resolved
+    X : rows that the kernels read
+    known : ndarray of int, optional
+        Rows of X that the target belongs to, if it is not known for all.
+    """
+    X = X if known is None else X[known]
+    rows = np.arange(target.n_samples)
+    if target.n_samples > MAXIMIZE_ROWS:
+        rows = np.random.default_rng(0).choice(target.n_samples, MAXIMIZE_ROWS, replace=False)
+    part = target.take(rows)
+    values = [terms(Sample(kernel, X[rows]), part, unbiased=True).hsic() for kernel in candidates]
+    return candidates[int(np.argmax(values))]
 
 
 def read_pair(
@@ -45,7 +46,7 @@ def read_pair(
 ) -> tuple[Sample, Sample]:
     """Both sides of a measure, of equal length, with ``"maximize"`` resolved on the target."""
     y_sample = read_target_sample(Y, target_kernel)
-    x_sample = read_sample(X, kernel, choose=maximizer(y_sample))
+    x_sample = read_sample(X, kernel, choose=partial(most_dependent, y_sample))
     require_equal_length(x_sample.n_samples, y_sample.n_samples)
     return x_sample, y_sample
 
@@ -79,5 +80,5 @@ def resolve(
     >>> resolve("gaussian", [[0.0], [1.0], [3.0]])
     Gaussian(bandwidth=2.0)
     """
-    choose = None if y is None else maximizer(read_target_sample(y, target_kernel))
+    choose = None if y is None else partial(most_dependent, read_target_sample(y, target_kernel))
     return read_sample(X, kernel, choose=choose).kernel

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -13,12 +14,12 @@ from depmax._inputs import read_table
 from depmax._threads import map_threads, one_blas_thread
 from depmax.dependence._nulls.laplace_column import LaplaceColumn, TargetCoordinates
 from depmax.dependence._nulls.law import Spread, permutation_law, spread
-from depmax.dependence._terms import require_samples, terms
-from depmax.dependence.resolve import maximizer
+from depmax.dependence._terms import terms
+from depmax.dependence.resolve import most_dependent
 from depmax.kernels import Delta, KernelLike, Linear, as_kernel
 from depmax.kernels.kernel import Kernel
 from depmax.kernels.scales import warn_of_scales
-from depmax.samples import Sample, read_target_sample, require_equal_length
+from depmax.samples import Sample, read_target_sample, require_equal_length, require_samples
 
 
 @dataclass(frozen=True)
@@ -165,7 +166,7 @@ class ScreeningTarget:
         if recipe.capabilities.telescopes:
             return self._score_sorted(recipe, column, unbiased)
         rows = column[:, np.newaxis]
-        kernel = recipe.resolve(rows, maximizer(self.side))
+        kernel = recipe.resolve(rows, partial(most_dependent, self.side))
         side = Sample(kernel, rows)
         statistic = terms(side, self.side, unbiased=True).hsic()
         law = permutation_law(spread(side), self.spread, len(rows))
@@ -179,7 +180,7 @@ class ScreeningTarget:
             width = None
         else:
             rows = column[:, np.newaxis]
-            width = recipe.resolve(rows, maximizer(self.side)).bandwidth
+            width = recipe.resolve(rows, partial(most_dependent, self.side)).bandwidth
         prepared = LaplaceColumn.of(column, width)
         if prepared.is_constant:
             return 0.0, 1.0, prepared.bandwidth

@@ -14,14 +14,11 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from depmax._frames import library_of, make_frame
 from depmax._inputs import Table, read_table
-from depmax.dependence._pairs.columns import ColumnBases, Transform
-from depmax.dependence._pairs.confirmation import permutation_pvalues
-from depmax.dependence._pairs.levels import Levels
 from depmax.dependence._pairs.moments import PairScores
-from depmax.dependence._pairs.ranking import BestPairs, Law
-from depmax.dependence._pairs.target import PairTarget
-from depmax.dependence._terms import require_samples
+from depmax.dependence._pairs.ranking import BestPairs, Law, Levels, permutation_pvalues
+from depmax.dependence._pairs.target import ColumnBases, PairTarget, Transform
 from depmax.kernels import KernelLike
+from depmax.samples import require_samples
 
 #: Columns on each side of a tile.
 TILE = 256

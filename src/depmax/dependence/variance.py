@@ -10,10 +10,10 @@ import numpy as np
 from scipy import special
 
 from depmax.dependence._nulls.law import permutation_law, spread
-from depmax.dependence._terms import TILE, TileSums, require_samples, self_and_cross_terms, terms
+from depmax.dependence._terms import TILE, TileSums, self_and_cross_terms, terms
 from depmax.dependence.resolve import read_pair
 from depmax.kernels import KernelLike
-from depmax.samples import Sample, slices
+from depmax.samples import Sample, require_samples, slices
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,9 @@
 from depmax.evaluation.comparison import Comparison, compare
 from depmax.evaluation.comparison.methods import Method, Sized, by_ranking, leading
 from depmax.evaluation.comparison.preparing import NumericTarget, PrepareColumns
-from depmax.evaluation.comparison.progress import Progress
 from depmax.evaluation.comparison.setting import Problem
 from depmax.evaluation.comparison.significance import CorrectedMean, corrected_mean, holm
+from depmax.evaluation.comparison.trial import Progress
 from depmax.evaluation.covariance_bound import CovarianceBound, covariance_bound
 from depmax.evaluation.gaps import FillGaps
 from depmax.evaluation.ml_knn import MLkNN

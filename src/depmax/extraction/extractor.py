@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
@@ -18,7 +19,7 @@ from depmax._frames import make_frame
 from depmax._inputs import Target, read_target
 from depmax._inputs.target import warn_of_unlabeled
 from depmax._threads import small_problems
-from depmax.dependence.resolve import chooser
+from depmax.dependence.resolve import most_dependent
 from depmax.extraction._fitting.loadings import coordinate_names, loadings
 from depmax.extraction._fitting.number_of_components import (
     AtMost,
@@ -41,11 +42,11 @@ from depmax.pencils.graphs.points import points_of
 from depmax.pencils.projection import Projection
 from depmax.samples import (
     Labels,
+    RowSource,
     Sample,
     abilities_of,
     chunk_rows,
     is_precomputed,
-    is_source,
     precision,
     read_rows,
     read_target_sample,
@@ -348,7 +349,7 @@ class DependenceExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             if not self._uses_unlabeled():
                 training, known, complete = training.take(known), None, False
                 labels = Labels(labels.side)
-        choose = None if labels is None else chooser(labels.side, known)
+        choose = None if labels is None else partial(most_dependent, labels.side, known=known)
         return training.resolved(choose), labels, complete
 
     def _find(self, space: Space, target: Any, count: int, *, asked: bool) -> Directions:
@@ -368,7 +369,7 @@ class DependenceExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
 
     def _choose_count(self, X: Any, y: Any, side: Sample) -> int:
         """Number of components for ``n_components="auto"``."""
-        if is_source(X):
+        if isinstance(X, RowSource):
             raise ValueError(
                 "n_components='auto' compares fits to parts of the rows, which a row source does "
                 "not give: load the rows as an array, or give a number."

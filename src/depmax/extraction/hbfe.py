@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from depmax.extraction._fitting.criterion import Criterion
-from depmax.extraction._fitting.semi_supervised import SemiSupervisedExtractor
+from depmax.extraction._fitting.semi_supervised import Criterion, SemiSupervisedExtractor
 from depmax.kernels import KernelLike
 from depmax.pencils import (
     Basis,

@@ -9,8 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from depmax.extraction._fitting.criterion import Criterion
-from depmax.extraction._fitting.semi_supervised import SemiSupervisedExtractor
+from depmax.extraction._fitting.semi_supervised import Criterion, SemiSupervisedExtractor
 from depmax.kernels import KernelLike, as_kernel
 from depmax.pencils import (
     Basis,

@@ -6,7 +6,6 @@ from depmax.kernels.columns import Columns
 from depmax.kernels.composite import Product, Scaled, Sum
 from depmax.kernels.delta import Delta
 from depmax.kernels.distance import Distance
-from depmax.kernels.external import FromFunction, FromMap, FromScikitLearn
 from depmax.kernels.gaussian import Gaussian
 from depmax.kernels.graph import Graph
 from depmax.kernels.inverse_distance import InverseDistance
@@ -15,7 +14,7 @@ from depmax.kernels.kernel import Capabilities, Kernel
 from depmax.kernels.laplace import Laplace
 from depmax.kernels.linear import Linear
 from depmax.kernels.mixed import Mixed
-from depmax.kernels.names import KernelLike, as_kernel
+from depmax.kernels.names import FromFunction, FromMap, FromScikitLearn, KernelLike, as_kernel
 from depmax.kernels.polynomial import Polynomial
 from depmax.kernels.precomputed import Precomputed
 from depmax.kernels.random_event import RandomEvent

@@ -6,8 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from depmax.kernels.delta import ClassWeights, frequencies, lookup
-from depmax.kernels.kernel import Capabilities, Choose, Kernel
+from depmax.kernels.kernel import Capabilities, Choose, ClassWeights, Kernel, frequencies, lookup
 
 
 class ClassBalanced(Kernel):

@@ -2,32 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from depmax.kernels.kernel import Capabilities, Choose, Kernel
-
-ClassWeights = Mapping[Hashable, float]
-
-
-def frequencies(labels: np.ndarray) -> dict[Hashable, float]:
-    """Share of each label, in sorted order of the labels.
-
-    Examples
-    --------
-    >>> frequencies(np.array(["b", "a", "b", "b"]))
-    {'a': 0.25, 'b': 0.75}
-    """
-    values, counts = np.unique(labels, return_counts=True)
-    return dict(zip(values.tolist(), (counts / labels.size).tolist(), strict=True))
-
-
-def lookup(labels: np.ndarray, weights: ClassWeights) -> np.ndarray:
-    """Weight of each label; a label without a weight gets zero."""
-    values, positions = np.unique(labels, return_inverse=True)
-    return np.array([weights.get(value, 0.0) for value in values.tolist()])[positions]
+from depmax.kernels.kernel import Capabilities, Choose, ClassWeights, Kernel, frequencies, lookup
 
 
 class Delta(Kernel):

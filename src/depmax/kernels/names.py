@@ -9,7 +9,173 @@ from functools import cache
 from inspect import Parameter, isclass, signature
 from typing import Any
 
-from depmax.kernels.kernel import Kernel
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import get_tags
+
+from depmax.kernels.kernel import Capabilities, Choose, Kernel, as_matrix, as_objects
+
+#: Rows per block when a diagonal must be read off small square blocks.
+BLOCK = 64
+
+
+class FromScikitLearn(Kernel):
+    """One of scikit-learn's Gaussian-process kernels, as it is."""
+
+    def __init__(self, kernel: Any) -> None:
+        self.kernel = kernel
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What scikit-learn's kernel declares."""
+        return Capabilities(
+            vector_input=self.kernel.requires_vector_input,
+            stationary=self.kernel.is_stationary(),
+            scale_free=self._has_a_length_per_column(),
+        )
+
+    def _has_a_length_per_column(self) -> bool:
+        params = self.kernel.get_params()
+        return any(name.endswith("length_scale") and np.ndim(params[name]) for name in params)
+
+    def _gram(self, X: Any, Z: Any) -> np.ndarray:
+        return self.kernel(X) if X is Z else self.kernel(X, Z)
+
+    def _diag(self, X: Any) -> np.ndarray:
+        return self.kernel.diag(X)
+
+
+class FromFunction(Kernel):
+    """A function of two sets of rows that returns the matrix of kernel values.
+
+    Parameters
+    ----------
+    function : callable
+        Takes two sets of rows, returns the matrix of k(x, z).
+    vector_input : bool, default=True
+        Whether rows are numeric vectors; pass False for a function of strings or other objects.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from depmax.kernels import as_kernel
+    >>> kernel = as_kernel(lambda X, Z: np.minimum.outer(X[:, 0], Z[:, 0]))
+    >>> kernel([[1.0], [2.0]])
+    array([[1., 1.],
+           [1., 2.]])
+    """
+
+    def __init__(
+        self, function: Callable[[Any, Any], np.ndarray], vector_input: bool = True
+    ) -> None:
+        self.function = function
+        self.vector_input = vector_input
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Vectors, or objects if the user says so."""
+        return Capabilities(vector_input=self.vector_input)
+
+    def _read(self, X: Any) -> Any:
+        return as_matrix(X, "The kernel function") if self.vector_input else as_objects(X)
+
+    def _gram(self, X: Any, Z: Any) -> np.ndarray:
+        matrix = np.asarray(self.function(X, Z))
+        if matrix.shape != (X.shape[0], Z.shape[0]):
+            raise ValueError(
+                f"The kernel function must return a matrix of shape {(X.shape[0], Z.shape[0])} for "
+                f"two sets of rows, but returned shape {matrix.shape}. For a function f of two "
+                "single rows use lambda X, Z: sklearn.metrics.pairwise_kernels(X, Z, metric=f)."
+            )
+        return matrix
+
+    def _diag(self, X: Any) -> np.ndarray:
+        blocks = [X[start : start + BLOCK] for start in range(0, X.shape[0], BLOCK)]
+        return np.concatenate([np.diag(self._gram(block, block)) for block in blocks])
+
+
+class FromMap(Kernel):
+    """The inner product of the features that a transformer makes: k(x, z) = <φ(x), φ(z)>.
+
+    Any scikit-learn transformer serves; ``resolve`` fits a clone of it.
+    """
+
+    def __init__(self, transformer: Any, fitted: bool = False) -> None:
+        self.transformer = transformer
+        self.fitted = fitted
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Numeric rows, unless the transformer says that it reads text or categories.
+
+        The columns' scales are the transformer's business: it may standardise, ours warn.
+        """
+        tags = self._input_tags()
+        return Capabilities(
+            vector_input=tags.two_d_array and not tags.categorical,
+            sparse=True,
+            fits_columns=True,
+            scale_free=True,
+        )
+
+    @property
+    def is_resolved(self) -> bool:
+        """Whether the transformer is fitted."""
+        return self.fitted
+
+    def resolve(self, X: Any, choose: Choose | None = None) -> Kernel:
+        """Copy with a clone of the transformer fitted on X."""
+        if self.fitted:
+            return self
+        fitted = clone(self.transformer).fit(self._table(X))
+        return self._copy_with(transformer=fitted, fitted=True)
+
+    @property
+    def has_features(self) -> bool:
+        """The transformer's output, once fitted."""
+        return self.fitted
+
+    def features(self, X: Any) -> Any:
+        """The transformer's output."""
+        return self.transformer.transform(self._table(X))
+
+    @property
+    def mixing(self) -> np.ndarray | None:
+        """The matrix in which the transformer ends, for maps that tell."""
+        return getattr(self.transformer, "mixing", None) if self.fitted else None
+
+    def unmixed(self, X: Any) -> np.ndarray:
+        """The transformer's output before that matrix."""
+        values: np.ndarray = self.transformer.unmixed(self._table(X))
+        return values
+
+    def _input_tags(self) -> Any:
+        """Tags of the step that reads the rows: a pipeline does not tell that it reads text."""
+        reader = self.transformer
+        while hasattr(reader, "steps"):
+            reader = reader.steps[0][1]
+        return get_tags(reader).input_tags
+
+    def _table(self, X: Any) -> Any:
+        """Rows as the transformer reads them: objects as a table if it reads tables."""
+        if not (isinstance(X, np.ndarray) and X.ndim == 1 and self._input_tags().two_d_array):
+            return X
+        nested = X.size > 0 and isinstance(X[0], list | tuple | np.ndarray)
+        return np.array(X.tolist(), dtype=object) if nested else X[:, np.newaxis]
+
+    def _read(self, X: Any) -> Any:
+        return X
+
+    def _gram(self, X: Any, Z: Any) -> np.ndarray:
+        left = self.features(X)
+        product = left @ (left if X is Z else self.features(Z)).T
+        return product.toarray() if hasattr(product, "toarray") else product
+
+    def _diag(self, X: Any) -> np.ndarray:
+        rows = self.features(X)
+        squares = rows.multiply(rows) if hasattr(rows, "multiply") else rows**2
+        return np.asarray(squares.sum(axis=1)).ravel()
+
 
 #: A kernel, a short name, one of scikit-learn's kernels, a function, or a transformer.
 KernelLike = Kernel | str | Callable[..., Any]
@@ -67,8 +233,6 @@ def as_kernel(kernel: Any) -> Kernel:
     >>> as_kernel("gaussian")
     Gaussian()
     """
-    from depmax.kernels.external import FromFunction, FromMap, FromScikitLearn
-
     if isinstance(kernel, str):
         known = short_names()
         if kernel not in known:

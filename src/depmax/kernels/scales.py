@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from depmax._inputs.caller import warn_caller
+from depmax._inputs.objects import warn_caller
 from depmax.kernels.kernel import Kernel
 
 #: Spreads that differ by more than this factor are warned about.

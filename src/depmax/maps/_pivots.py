@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from depmax.maps._spectrum import require_positive, require_semidefinite
 from depmax.maps.feature_map import FeatureMap
-from depmax.samples import Sample
+from depmax.samples import Sample, require_positive, require_semidefinite
 
 #: A residual k(x, x) - ||φ(x)||² below so many roundings of k(x, x) is noise.
 NOISE = 100

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import linalg
 
 from depmax._threads import small_problems
+from depmax.samples import require_positive, require_semidefinite
 
 #: Rows of a matrix whose eigenvectors one thread finds about as fast as two.
 SMALL = 600
@@ -60,22 +61,3 @@ def signs(coordinates: np.ndarray) -> np.ndarray:
     """
     largest = np.abs(coordinates).argmax(axis=0)
     return np.where(coordinates[largest, np.arange(coordinates.shape[1])] < 0, -1.0, 1.0)
-
-
-def require_positive(largest: float) -> None:
-    """Refuse a kernel that is zero everywhere."""
-    if not largest > 0:
-        raise ValueError(
-            "The kernel is zero on every row, so there is nothing to map: check that X is not all "
-            "zero (or strings shorter than the kernel compares), or choose another kernel."
-        )
-
-
-def require_semidefinite(smallest: float, largest: float) -> None:
-    """Refuse what is no inner product, beyond rounding."""
-    if smallest < -1e-4 * largest:
-        raise ValueError(
-            "The kernel is not positive semidefinite on these rows (a value that must not be "
-            f"negative is {smallest:.3g}, against {largest:.3g} for the largest), so no feature "
-            "map has it as inner product."
-        )

@@ -10,7 +10,6 @@ import torch
 from sklearn.utils import check_random_state
 
 from depmax._inputs.target import marks_unlabeled, warn_of_unlabeled
-from depmax.dependence._terms import require_samples
 from depmax.neural._extractor import NeuralExtractor, _in_range
 from depmax.neural._networks import check_width, seeded
 from depmax.neural._smoothness import Smoothness
@@ -19,6 +18,7 @@ from depmax.neural._targets import LabelledTarget, read_labelled
 from depmax.neural._tasks import DependenceTask, Split
 from depmax.neural.solvers import as_solver
 from depmax.pencils.graphs import as_graph
+from depmax.samples import require_samples
 
 #: Rows over which a dependence is averaged.
 BLOCK = 1000

@@ -11,11 +11,10 @@ from scipy import linalg, sparse
 from sklearn.utils.extmath import safe_sparse_dot
 
 from depmax._threads import blas_threads_for_parts, thread_pool
-from depmax.maps._spectrum import require_semidefinite
 from depmax.pencils import Basis, Gram, Space, complete_axes
 from depmax.pencils.gram import Tiles, kernel_tile, matrix_tile, radial_tile
 from depmax.pencils.projection import FeatureProjection, Projection, SampleProjection
-from depmax.samples import Sample
+from depmax.samples import Sample, require_semidefinite
 
 #: Up to so many samples their whole span is used, by an eigenproblem of that size.
 EXACT_ROWS = 400

@@ -6,8 +6,7 @@ import numpy as np
 from scipy import linalg
 
 from depmax.maps._pivots import largest_residual, pivot_steps
-from depmax.maps._spectrum import require_positive, require_semidefinite
-from depmax.samples import Sample
+from depmax.samples import Sample, require_positive, require_semidefinite
 
 #: Trace of L - ΨΨᵀ, relative to that of L, at which pivots suffice: full precision for HSIC.
 PRECISION = 1e-12

@@ -1,7 +1,9 @@
 """Samples: rows with a kernel, where rows come from, and how X and y become samples."""
 
+from depmax._threads import chunk_rows, slices
 from depmax.samples.labels import Labels, read_labels
 from depmax.samples.reading import (
+    MINIMUM,
     abilities_of,
     is_precomputed,
     kernel_of_target,
@@ -11,22 +13,29 @@ from depmax.samples.reading import (
     read_training,
     reads_objects,
     require_equal_length,
+    require_samples,
     target_sample,
     warn_of_units,
 )
-from depmax.samples.sample import Origin, Reference, Sample, precision, sample_of_matrix
+from depmax.samples.sample import (
+    Origin,
+    Reference,
+    Sample,
+    precision,
+    require_positive,
+    require_semidefinite,
+    sample_of_matrix,
+)
 from depmax.samples.sources import (
     ArrayRows,
     RowSource,
     SourceRows,
     SparseRows,
     as_rows,
-    chunk_rows,
-    is_source,
-    slices,
 )
 
 __all__ = [
+    "MINIMUM",
     "ArrayRows",
     "Labels",
     "Origin",
@@ -39,7 +48,6 @@ __all__ = [
     "as_rows",
     "chunk_rows",
     "is_precomputed",
-    "is_source",
     "kernel_of_target",
     "precision",
     "read_labels",
@@ -49,6 +57,9 @@ __all__ = [
     "read_training",
     "reads_objects",
     "require_equal_length",
+    "require_positive",
+    "require_samples",
+    "require_semidefinite",
     "sample_of_matrix",
     "slices",
     "target_sample",

@@ -20,7 +20,7 @@ from depmax.kernels.kernel import Choose, Kernel
 from depmax.kernels.mixed import join_categories
 from depmax.kernels.scales import warn_of_scales
 from depmax.samples.sample import Sample, sample_of_matrix
-from depmax.samples.sources import SourceRows, is_source
+from depmax.samples.sources import RowSource, SourceRows
 
 
 # --- inputs ---------------------------------------------------------------------------------------
@@ -57,7 +57,7 @@ def read_training(
         matrix, estimator.categories_ = read_fit(estimator, X)
         return sample_of_matrix(matrix)
     recipe = as_kernel(kernel)
-    if is_source(X):
+    if isinstance(X, RowSource):
         return _read_source(estimator, X, recipe)
     rows, estimator.categories_ = read_fit(
         estimator,
@@ -83,7 +83,7 @@ def warn_of_units(estimator: Any, sample: Sample) -> None:
 
 def read_rows(estimator: Any, X: Any, abilities: Capabilities) -> Any:
     """New rows, checked against those of ``fit``."""
-    if is_source(X):
+    if isinstance(X, RowSource):
         if X.shape[1] != estimator.n_features_in_:
             raise ValueError(
                 f"X has {X.shape[1]} features, but {type(estimator).__name__} is expecting "
@@ -122,7 +122,9 @@ def _names(estimator: Any) -> list[str]:
 
 def _joined(bound: Kernel, rows: Any, names: Sequence[str], categories: Categories) -> Sample:
     """Rows of a table with a kernel that knows its categorical columns."""
-    return Sample(join_categories(bound, categories, len(names), names), rows)
+    if categories:
+        bound = join_categories(bound, categories, len(names), names)
+    return Sample(bound, rows)
 
 
 def _read_source(estimator: Any, source: Any, recipe: Kernel) -> Sample:
@@ -181,6 +183,20 @@ def require_equal_length(n_x: int, n_y: int) -> None:
     """Refuse X and y with different numbers of rows."""
     if n_x != n_y:
         raise ValueError(f"X and y have inconsistent numbers of samples: {n_x} rows against {n_y}.")
+
+
+#: Fewest samples for which each estimator is defined.
+MINIMUM = {True: 4, False: 2}
+
+
+def require_samples(n_samples: int, unbiased: bool) -> None:
+    """Refuse samples too few for the estimator."""
+    if n_samples < MINIMUM[unbiased]:
+        which = "unbiased" if unbiased else "biased"
+        raise ValueError(
+            f"The {which} estimator needs at least {MINIMUM[unbiased]} samples, got n_samples = "
+            f"{n_samples}."
+        )
 
 
 def _is_auto(target_kernel: KernelLike) -> bool:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from depmax._threads import chunk_rows, slices
 from depmax.kernels import Linear, Precomputed
 from depmax.kernels.kernel import Choose, Kernel
-from depmax.samples.sources import chunk_rows, slices
 
 #: Rows up to which the kernel matrix is made as a whole: 2 MB, in the time of a few dozen calls.
 SMALL = 512
@@ -218,6 +218,25 @@ def sample_of_matrix(matrix: np.ndarray, name: str = "X") -> Sample:
 def precision(rows: Any) -> np.dtype:
     """float32 for rows in float32, float64 for all others."""
     return np.dtype(np.float32 if rows.dtype == np.float32 else np.float64)
+
+
+def require_positive(largest: float) -> None:
+    """Refuse a kernel that is zero everywhere."""
+    if not largest > 0:
+        raise ValueError(
+            "The kernel is zero on every row, so there is nothing to map: check that X is not all "
+            "zero (or strings shorter than the kernel compares), or choose another kernel."
+        )
+
+
+def require_semidefinite(smallest: float, largest: float) -> None:
+    """Refuse what is no inner product, beyond rounding."""
+    if smallest < -1e-4 * largest:
+        raise ValueError(
+            "The kernel is not positive semidefinite on these rows (a value that must not be "
+            f"negative is {smallest:.3g}, against {largest:.3g} for the largest), so no feature "
+            "map has it as inner product."
+        )
 
 
 def _finite(values: np.ndarray) -> np.ndarray:

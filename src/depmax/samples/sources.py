@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -10,9 +9,6 @@ import numpy as np
 from scipy import sparse
 
 from depmax._inputs.table import refuse_unreadable, require_finite
-
-#: Bytes of one dense chunk; small enough for any machine, large enough for BLAS.
-CHUNK_BYTES = 16 * 2**20
 
 
 @runtime_checkable
@@ -92,11 +88,6 @@ class SourceRows:
         return values
 
 
-def is_source(X: Any) -> bool:
-    """Whether X gives its rows a block at a time."""
-    return isinstance(X, RowSource)
-
-
 def as_rows(X: Any) -> RowSource:
     """Row source of an array, a memory map, a sparse matrix, or of something that is one already.
 
@@ -112,20 +103,3 @@ def as_rows(X: Any) -> RowSource:
         return X
     X = X if isinstance(X, np.ndarray) else np.asarray(X)
     return ArrayRows(X if X.ndim == 2 else X.reshape(len(X), -1))
-
-
-def slices(n_rows: int, size: int) -> Iterator[slice]:
-    """Consecutive slices of at most ``size`` rows that cover ``n_rows`` rows.
-
-    Examples
-    --------
-    >>> [(rows.start, rows.stop) for rows in slices(5, 2)]
-    [(0, 2), (2, 4), (4, 5)]
-    """
-    for start in range(0, n_rows, size):
-        yield slice(start, min(start + size, n_rows))
-
-
-def chunk_rows(n_columns: int) -> int:
-    """Rows of a dense float64 chunk with so many columns."""
-    return max(64, CHUNK_BYTES // (8 * max(1, n_columns)))

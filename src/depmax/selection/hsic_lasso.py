@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -9,11 +10,16 @@ from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
 from depmax._inputs.table import Categories
-from depmax.dependence._terms import MINIMUM, require_samples
-from depmax.dependence.resolve import maximizer
+from depmax.dependence.resolve import most_dependent
 from depmax.kernels import Gaussian, KernelLike, as_kernel
 from depmax.kernels.kernel import Kernel
-from depmax.samples import Sample, read_target_sample, require_equal_length
+from depmax.samples import (
+    MINIMUM,
+    Sample,
+    read_target_sample,
+    require_equal_length,
+    require_samples,
+)
 from depmax.selection._lasso.active_columns import Design
 from depmax.selection._lasso.column_factors import factor_design
 from depmax.selection._lasso.column_kernels import ColumnKernels, column_kernels
@@ -127,7 +133,7 @@ class HSICLasso(DependenceSelector):
         target = read_target_sample(y, self.target_kernel)
         require_equal_length(m, target.n_samples)
         require_samples(m, unbiased=True)
-        columns = column_kernels(X, categories, recipe, maximizer(target))
+        columns = column_kernels(X, categories, recipe, partial(most_dependent, target))
         with threadpool_limits(limits=1, user_api="blas"):  # many small products, in n_jobs threads
             design = self._design(columns, target)
             path = nonnegative_path(design, self._wanted(d) or d)

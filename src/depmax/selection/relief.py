@@ -12,8 +12,7 @@ from sklearn.utils import check_random_state
 
 from depmax._inputs import Target, read_target
 from depmax._inputs.table import Categories
-from depmax.dependence._terms import require_samples
-from depmax.samples import require_equal_length
+from depmax.samples import require_equal_length, require_samples
 from depmax.selection._scores.columns import best_first, constant_columns
 from depmax.selection._scores.outputs import class_codes
 from depmax.selection.selector import DependenceSelector, Ranking

@@ -10,8 +10,7 @@ from sklearn.linear_model import Ridge
 
 from depmax._inputs import Target, read_target
 from depmax._inputs.table import Categories
-from depmax.dependence._terms import require_samples
-from depmax.samples import require_equal_length
+from depmax.samples import require_equal_length, require_samples
 from depmax.selection._scores.columns import constant_columns
 from depmax.selection._scores.outputs import machine_signs, standardized
 from depmax.selection.selector import DependenceSelector, Ranking

@@ -22,10 +22,9 @@ from sklearn.preprocessing import StandardScaler
 from depmax import BAHSIC, compare
 from depmax.datasets import load
 from depmax.evaluation import Comparison, FillGaps, Method, PrepareColumns, Sized, by_ranking
-from depmax.evaluation.comparison.catalogue import catalogue, default_methods
+from depmax.evaluation.comparison.catalogue import catalogue, default_methods, find_method
 from depmax.evaluation.comparison.setting import Problem
 from depmax.evaluation.comparison.trial import choose_dimension
-from depmax.evaluation.comparison.user_methods import find_method
 
 QUICK = {"methods": ["correlation filter", "PCA"], "cv": 3, "dimensions": [1, 2], "random_state": 0}
 

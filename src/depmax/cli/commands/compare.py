@@ -74,7 +74,7 @@ def compare(
 
       depmax compare bundled:wine -m BAHSIC -m PCA --dimensions 1,2,5
     """
-    from depmax.cli.asking import ask
+    from depmax.cli.table import ask
     from depmax.cli.writing.formats import require_place
     from depmax.evaluation import compare as compare_methods
     from depmax.report import require_report
@@ -168,7 +168,7 @@ def _show(out: Output, found: Comparison) -> None:
 def _say_next(out: Output, found: Comparison, data: str, reading: list[str], seed: int) -> None:
     """The command that puts the best method to work, as it was compared."""
     from depmax.cli.methods import methods, settings_of
-    from depmax.evaluation.comparison.user_methods import plain_name
+    from depmax.evaluation.comparison.catalogue import plain_name
 
     method = next(method for method in found.methods if method.name == found.best)
     known = methods()[plain_name(method.name)]
@@ -204,8 +204,7 @@ def _spelled(options: dict[str, Any]) -> list[str]:
 def _named_methods(names: list[str] | None) -> dict[str, Any] | None:
     """Methods of the comparison's own catalogue, and every other of depmax, by name."""
     from depmax.cli.methods import methods
-    from depmax.evaluation.comparison.catalogue import catalogue
-    from depmax.evaluation.comparison.user_methods import plain_name
+    from depmax.evaluation.comparison.catalogue import catalogue, plain_name
 
     if names is None:
         return None

@@ -58,10 +58,9 @@ def fit(
 
       depmax transform model.skops new.csv -o features.csv
     """
-    from depmax.cli.asking import ask
     from depmax.cli.errors import OutputError
-    from depmax.cli.fitting import fit_model, model_notes
-    from depmax.cli.methods import build, find_method, parse_size
+    from depmax.cli.methods import build, find_method, fit_model, model_notes, parse_size
+    from depmax.cli.table import ask
     from depmax.cli.writing.formats import require_place
     from depmax.persistence import save
 

@@ -56,7 +56,7 @@ def screen(
 
       depmax screen bundled:sonar | head
     """
-    from depmax.cli.asking import ask
+    from depmax.cli.table import ask
     from depmax.dependence import screen as screen_columns
     from depmax.evaluation import FillGaps, PrepareColumns
 

@@ -55,9 +55,8 @@ def select(
 
       depmax select data.csv -t y -n 5 --method HSICLasso --json
     """
-    from depmax.cli.asking import ask
-    from depmax.cli.fitting import fit_model
-    from depmax.cli.methods import build, find_method, parse_size
+    from depmax.cli.methods import build, find_method, fit_model, parse_size
+    from depmax.cli.table import ask
     from depmax.cli.writing import open_writer, require_format
 
     out = Output(as_json=as_json, quiet=quiet)

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from depmax.dependence._pairs.columns import ColumnBases
-from depmax.dependence._pairs.target import PairTarget
+from depmax.dependence._pairs.target import ColumnBases, PairTarget
 
 #: Keeps the 2 by 2 inverse finite where two columns determine each other.
 RIDGE = 1e-10

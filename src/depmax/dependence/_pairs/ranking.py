@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import special
+
+from depmax._inputs.table import Categories
+from depmax.dependence._pairs.target import ColumnBases
+from depmax.samples import slices
 
 #: Bins per unit of the statistic in which pairs that are not kept are counted.
 RESOLUTION = 64
@@ -117,3 +122,149 @@ class BestPairs:
             last = np.searchsorted(-ends, -pvalues, side="right") - 1
             adjusted = np.minimum(adjusted, np.where(last >= 0, rest[last], 1.0))
         return np.minimum(adjusted, 1.0)
+
+
+@dataclass(frozen=True)
+class Levels:
+    """A matrix in which a categorical column is replaced by an indicator of each of its levels.
+
+    A column with two levels is a single indicator. The others are a contrast each; a pair of
+    columns then has several contrasts, of which the largest score counts.
+    """
+
+    values: np.ndarray  # shape (n_samples, n_contrasts)
+    starts: np.ndarray  # first contrast of every column and, at the end, n_contrasts
+
+    @classmethod
+    def of(cls, values: np.ndarray, categories: Categories) -> Levels:
+        """Contrasts of a matrix whose categorical columns hold positions of levels."""
+        counts = np.ones(values.shape[1], dtype=np.intp)
+        for position, levels in categories.items():
+            counts[position] = len(levels) if len(levels) > 2 else 1
+        starts = np.concatenate([[0], np.cumsum(counts)])
+        if counts.max() == 1:
+            return cls(values, starts)
+        expanded = np.repeat(values, counts, axis=1)
+        for column in np.flatnonzero(counts > 1):
+            part = slice(starts[column], starts[column + 1])
+            expanded[:, part] = expanded[:, part] == np.arange(counts[column])
+        return cls(expanded, starts)
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns before the replacement."""
+        return len(self.starts) - 1
+
+    def blocks(self, size: int) -> Iterator[slice]:
+        """Consecutive columns with at most ``size`` contrasts together, or one with more."""
+        start = 0
+        while start < self.n_columns:
+            fits = np.searchsorted(self.starts, self.starts[start] + size, side="right") - 1
+            stop = max(start + 1, int(fits))
+            yield slice(start, stop)
+            start = stop
+
+    def contrasts(self, columns: slice) -> slice:
+        """Contrasts of consecutive columns."""
+        return slice(int(self.starts[columns.start]), int(self.starts[columns.stop]))
+
+    def owners(self, contrasts: Sequence[int]) -> tuple[int, ...]:
+        """Columns of some contrasts, each once, in order."""
+        columns = np.searchsorted(self.starts, contrasts, side="right") - 1
+        return tuple(dict.fromkeys(columns.tolist()))
+
+    def n_choices(self, first: np.ndarray | slice, second: np.ndarray | slice) -> np.ndarray:
+        """Number of contrasts of pairs of columns (all pairs of two blocks for slices)."""
+        counts = np.diff(self.starts)
+        if isinstance(first, slice):
+            return np.multiply.outer(counts[first], counts[second])
+        return counts[first] * counts[second]
+
+    def best(self, tile: np.ndarray, rows: slice, columns: slice, law: Law) -> np.ndarray:
+        """Scores of pairs of columns: the largest contrast's, lowered for having been chosen.
+
+        The p-value of the result is that of the contrast times the number of contrasts
+        (Bonferroni), so that pairs of columns with few and with many levels are comparable.
+        """
+        counts = self.n_choices(rows, columns)
+        if counts.max() == 1:
+            return tile
+        for axis, part in enumerate((rows, columns)):
+            tile = np.maximum.reduceat(tile, self.starts[part] - self.starts[part.start], axis=axis)
+        return law.after_choice(tile, counts)
+
+
+#: Pairs and permutations handled at once.
+PAIRS, PERMUTATIONS = 64, 256
+
+
+def permutation_pvalues(
+    pairs: np.ndarray,
+    bases: ColumnBases,
+    directions: np.ndarray,
+    n_permutations: int,
+    rng: np.random.Generator,
+) -> np.ndarray:
+    """Share of permutations of the target that score a pair at least as high as the data do.
+
+    The rows of ``directions``, from which main effects are already removed, are permuted together
+    (Freedman and Lane, 1983); every permutation is used for all pairs.
+
+    Parameters
+    ----------
+    pairs : ndarray of shape (n_pairs, 2)
+    bases : ColumnBases
+    directions : ndarray of shape (n_directions, n_samples)
+    n_permutations : int
+    rng : Generator
+
+    Returns
+    -------
+    ndarray of shape (n_pairs,)
+        At least 1 / (n_permutations + 1).
+    """
+    orders = np.argsort(rng.random((n_permutations, bases.n_samples)), axis=1)
+    reached = np.zeros(len(pairs), dtype=np.int64)
+    for part in slices(len(pairs), PAIRS):
+        left = interactions(pairs[part], bases)
+        observed = scores(left, directions[:, np.newaxis])[:, 0]
+        for some in slices(n_permutations, PERMUTATIONS):
+            permuted = scores(left, directions[:, orders[some]])
+            # a permutation that only exchanges equal values must count in spite of rounding
+            reached[part] += (permuted >= observed[:, np.newaxis] * (1.0 - 1e-10)).sum(axis=1)
+    return (reached + 1) / (n_permutations + 1)
+
+
+def interactions(pairs: np.ndarray, bases: ColumnBases) -> np.ndarray:
+    """The products z of pairs of columns without what both columns' own bases explain."""
+    first, second = pairs.T
+    z = bases.linear[first] * bases.linear[second]
+    left = np.empty_like(z)
+    for position, (i, j) in enumerate(pairs):
+        nuisance = np.concatenate([np.ones((1, z.shape[1])), bases.of_columns((i, j))]).T
+        explained = nuisance @ np.linalg.lstsq(nuisance, z[position], rcond=1e-10)[0]
+        left[position] = z[position] - explained
+    return left
+
+
+def scores(left: np.ndarray, directions: np.ndarray) -> np.ndarray:
+    """Scores of pairs (``interactions``) with several targets.
+
+    Parameters
+    ----------
+    left : ndarray of shape (n_pairs, n_samples)
+    directions : ndarray of shape (n_directions, n_targets, n_samples)
+
+    Returns
+    -------
+    ndarray of shape (n_pairs, n_targets)
+    """
+    m = left.shape[1]
+    squares = left**2
+    plain = squares.mean(axis=1)[:, np.newaxis]
+    total = np.zeros((len(left), directions.shape[1]))
+    for t in directions:
+        covariance = left @ t.T / m
+        robust = squares @ (t**2).T / m
+        total += covariance**2 / np.maximum(robust, plain * np.mean(t**2, axis=1))
+    return total

@@ -12,10 +12,10 @@ from joblib import Parallel, delayed
 from sklearn.utils import check_random_state
 
 from depmax._inputs import Task
+from depmax.evaluation.comparison.catalogue import Methods, read_methods
 from depmax.evaluation.comparison.comparison import Comparison
 from depmax.evaluation.comparison.methods import Method
 from depmax.evaluation.comparison.metrics import Scoring, read_metrics, require_suitable
-from depmax.evaluation.comparison.progress import Listener, Progress, read_listener
 from depmax.evaluation.comparison.setting import (
     Problem,
     Setting,
@@ -23,8 +23,14 @@ from depmax.evaluation.comparison.setting import (
     outer_splits,
     read_problem,
 )
-from depmax.evaluation.comparison.trial import Trial, require_possible, run_trial
-from depmax.evaluation.comparison.user_methods import Methods, read_methods
+from depmax.evaluation.comparison.trial import (
+    Listener,
+    Progress,
+    Trial,
+    read_listener,
+    require_possible,
+    run_trial,
+)
 from depmax.evaluation.gaps import WAYS, without_gaps
 from depmax.evaluation.ml_knn import MLkNN
 

@@ -12,9 +12,8 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from depmax._frames import library_of, make_frame
-from depmax.evaluation.comparison.labels import OwnLabels
 from depmax.evaluation.comparison.methods import Method
-from depmax.evaluation.comparison.setting import Setting
+from depmax.evaluation.comparison.setting import OwnLabels, Setting
 from depmax.evaluation.comparison.significance import CorrectedMean
 from depmax.evaluation.comparison.tables import (
     Outcomes,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -37,7 +38,7 @@ class Sized:
 
     Parameters
     ----------
-    estimator : unfitted transformer or predictor
+    estimator : unfitted transformer or predictor, or a class or ``partial`` of one
     parameter : str, optional
         The parameter that takes the number; without one the number is ignored.
 
@@ -52,9 +53,14 @@ class Sized:
     estimator: Any
     parameter: str | None = None
 
+    def make(self) -> Any:
+        """An unfitted copy with the number of features that the estimator has by itself."""
+        made = self.estimator
+        return made() if isinstance(made, type | partial) else clone(made)
+
     def __call__(self, count: int) -> Any:
         """An unfitted copy with so many features."""
-        copy = clone(self.estimator)
+        copy = self.make()
         return copy if self.parameter is None else copy.set_params(**{self.parameter: count})
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.model_selection import (
     KFold,
     RepeatedKFold,
@@ -16,9 +17,9 @@ from sklearn.model_selection import (
     StratifiedShuffleSplit,
     check_cv,
 )
+from sklearn.utils.metaestimators import available_if
 
 from depmax._inputs import TargetKind, Task, read_table, read_target
-from depmax.evaluation.comparison.labels import as_classes
 from depmax.evaluation.comparison.metrics import Metric
 
 
@@ -215,3 +216,96 @@ def dimension_grid(dimensions: Any, problem: Problem) -> tuple[int, ...]:
     if not sizes or not whole:
         raise ValueError(f"dimensions must be whole numbers >= 1, got {dimensions!r}.")
     return tuple(sorted({int(size) for size in sizes}))
+
+
+def as_classes(labels: np.ndarray) -> np.ndarray:
+    """Labels that every method reads as classes: text, where they would be taken for numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> as_classes(np.array([1, 2, 1]))
+    array([1, 2, 1])
+    >>> as_classes(np.array([0.5, 1.5, 2.5])).tolist()
+    ['0.5', '1.5', '2.5']
+    """
+    return labels if read_target(labels).kind == "classes" else labels.astype(str)
+
+
+def _has(name: str) -> Any:
+    return available_if(lambda model: hasattr(getattr(model, "estimator_", model.estimator), name))
+
+
+class OwnLabels(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    """A classifier that is fitted on classes as text and predicts them as they were given.
+
+    Parameters
+    ----------
+    estimator : classifier
+    labels : array-like of shape (n_classes,)
+        The classes as they were given.
+
+    Examples
+    --------
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from depmax.evaluation.comparison.setting import OwnLabels
+    >>> model = OwnLabels(KNeighborsClassifier(1), [10, 20])
+    >>> model.fit([[0.0], [1.0]], ["10", "20"]).predict([[0.9]]).tolist()
+    [20]
+    """
+
+    def __init__(self, estimator: Any, labels: Any) -> None:
+        self.estimator = estimator
+        self.labels = labels
+
+    def fit(self, X: Any, y: Any) -> OwnLabels:
+        """Fit on the classes as text.
+
+        Parameters
+        ----------
+        X : rows
+        y : array-like of str of shape (n_samples,)
+
+        Returns
+        -------
+        self
+        """
+        self.estimator_ = clone(self.estimator).fit(X, np.asarray(y).astype(str))
+        self.classes_ = self._given(self.estimator_.classes_)
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Class of every row.
+
+        Parameters
+        ----------
+        X : rows
+        """
+        return self._given(self.estimator_.predict(X))
+
+    def _given(self, text: np.ndarray) -> np.ndarray:
+        """Classes as they were given, from their text."""
+        labels = np.unique(np.asarray(self.labels))
+        spelled = labels.astype(str)
+        order = np.argsort(spelled)
+        return np.asarray(labels[order[np.searchsorted(spelled[order], text)]])
+
+    @_has("predict_proba")
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probability of every class.
+
+        Parameters
+        ----------
+        X : rows
+        """
+        return np.asarray(self.estimator_.predict_proba(X))
+
+    @_has("decision_function")
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Score of every class.
+
+        Parameters
+        ----------
+        X : rows
+        """
+        return np.asarray(self.estimator_.decision_function(X))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import tracemalloc
 import warnings
@@ -21,6 +22,63 @@ from depmax.evaluation.comparison.methods import Method, kernel_evaluations, sup
 from depmax.evaluation.comparison.preparing import PrepareColumns
 from depmax.evaluation.comparison.setting import Setting
 from depmax.evaluation.gaps import FillGaps
+
+
+@dataclass(frozen=True)
+class Progress:
+    """State after a finished trial."""
+
+    done: int
+    total: int
+    elapsed: float  # seconds
+    method: str  # of the trial that has just finished
+
+    @property
+    def remaining(self) -> float:
+        """Seconds to go, if the other trials take as long on average."""
+        return self.elapsed / self.done * (self.total - self.done)
+
+
+Listener = Callable[[Progress], None]
+
+
+def read_listener(progress: bool | Listener) -> Listener:
+    """A function to call after every trial."""
+    if callable(progress):
+        return progress
+    return print_progress if progress else _quiet
+
+
+def _quiet(state: Progress) -> None:
+    """Say nothing."""
+
+
+def print_progress(state: Progress) -> None:
+    """One line on standard error: rewritten on a terminal, a line per tenth elsewhere."""
+    line = (
+        f"compare: {state.done}/{state.total} trials, {clock(state.elapsed)} gone, "
+        f"about {clock(state.remaining)} to go"
+    )
+    if sys.stderr.isatty():
+        end = "\n" if state.done == state.total else ""
+        print(f"\r{line}\033[K", end=end, file=sys.stderr, flush=True)
+    elif state.done * 10 // state.total != (state.done - 1) * 10 // state.total:
+        print(line, file=sys.stderr, flush=True)
+
+
+def clock(seconds: float) -> str:
+    """Seconds as a person says them.
+
+    >>> clock(4.2), clock(75), clock(4000)
+    ('4 s', '1 min 15 s', '1 h 06 min')
+    """
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
 
 MEGABYTE = 2.0**20
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from depmax.evaluation.comparison.progress import clock
 from depmax.evaluation.comparison.significance import CorrectedMean
 from depmax.evaluation.comparison.tables import leaderboard_columns, significance_columns
+from depmax.evaluation.comparison.trial import clock
 
 if TYPE_CHECKING:
     from depmax.evaluation.comparison.comparison import Comparison

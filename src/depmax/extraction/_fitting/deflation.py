@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from depmax.dependence.resolve import maximizer
+from depmax.dependence.resolve import most_dependent
 from depmax.extraction._fitting.coded_target import CodedTarget, coded_target
 from depmax.extraction._fitting.loadings import coordinate_names
 from depmax.extraction._fitting.number_of_components import Possible, Wanted
@@ -214,7 +215,7 @@ class DeflationExtractor(DependenceExtractor):
         choose = None
         if target is not None:
             require_equal_length(training.n_samples, target.n_samples)
-            choose = maximizer(Sample(as_kernel("linear"), target.values))
+            choose = partial(most_dependent, Sample(as_kernel("linear"), target.values))
         side = training.resolved(choose)
         # A kernel matrix that was passed as X is not kept.
         self.kernel_ = Precomputed() if side.precomputed else side.kernel

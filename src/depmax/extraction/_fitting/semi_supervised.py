@@ -2,15 +2,91 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Literal
 
+import numpy as np
+
 from depmax._inputs import Target, read_target
 from depmax._inputs.target import marks_unlabeled
-from depmax.extraction._fitting.criterion import Criterion, hsic_criterion, smooth_criterion
 from depmax.extraction.extractor import DependenceExtractor
-from depmax.pencils.graphs import as_graph
-from depmax.samples import Labels, Sample, read_labels
+from depmax.pencils import Directions, Form, Space, hsic_form
+from depmax.pencils.graphs import Graph, as_graph
+from depmax.pencils.graphs.points import points_of
+from depmax.pencils.target_factor import target_factor
+from depmax.samples import Labels, Sample, read_labels, require_samples
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """The form that directions maximise, and the form of HSIC alone.
+
+    Attributes
+    ----------
+    form : Form
+        M of (1-β)/s·HSIC - β/t·fᵀΔf with s and t the traces of both terms; for β = 0 that of HSIC.
+    dependence : Form
+        M of HSIC with the target.
+    labelled : ndarray of shape (m,) or None
+        Which samples are labelled; None: all.
+    """
+
+    form: Form
+    dependence: Form
+    labelled: np.ndarray | None = None
+
+    def centred(self, features: np.ndarray) -> np.ndarray:
+        """Features of the labelled samples, of shape (n_labelled, k), measured from their mean."""
+        known = features if self.labelled is None else features[self.labelled]
+        rest: np.ndarray = known - known.mean(axis=0)
+        return rest
+
+    def spread(self, form: Form) -> Form:
+        """A form of the labelled samples as one of all."""
+        return form if self.labelled is None else form.spread(self.labelled)
+
+    def judged(self, space: Space, found: Directions) -> Directions:
+        """The directions with the HSIC that each reaches."""
+        if self.form is self.dependence:
+            return found
+        reached = self.dependence.reached(space.features(found.vectors))
+        return Directions(found.vectors, reached)
+
+
+def hsic_criterion(target: Sample, *, unbiased: bool) -> Criterion:
+    """HSIC with a target that is known for all samples."""
+    require_samples(target.n_samples, unbiased)
+    form = hsic_form(target_factor(target), unbiased=unbiased)
+    return Criterion(form, form)
+
+
+def smooth_criterion(
+    side: Sample, labels: Labels, *, unbiased: bool, beta: float, graph: Graph
+) -> Criterion:
+    """HSIC on the labelled samples, and smoothness over a graph of all samples.
+
+    The trace of the term of HSIC is that of CCᵀ, also for HSIC₁: the trace of A₁ is the HSIC₁ of
+    all columns together, which by chance may be zero or negative.
+    """
+    form = hsic_criterion(labels.side, unbiased=unbiased).form
+    if labels.labelled is not None:
+        form = form.spread(labels.labelled)
+    points = points_of(side)
+    laplacian = graph.laplacian(points)
+    rate = _share(1.0 - beta, points.size(form.factor))
+    price = _share(beta, laplacian.trace(points))
+    mixed = Form(
+        np.sqrt(rate) * form.factor,
+        None if form.weights is None else rate * form.weights,
+        labels.labelled,
+        lambda values: price * laplacian.apply(values),
+    )
+    return Criterion(mixed, form, labels.labelled)
+
+
+def _share(part: float, trace: float) -> float:
+    return part / trace if trace > 0 else 0.0
 
 
 class SemiSupervisedExtractor(DependenceExtractor):
@@ -59,5 +135,6 @@ class SemiSupervisedExtractor(DependenceExtractor):
                 f"beta of {type(self).__name__} must be a number from 0 (unlabelled rows are left "
                 f"out) to 1 (labels are), got {beta!r}."
             )
-        as_graph(self.graph)
+        if float(beta) > 0:
+            as_graph(self.graph)
         self._minus_one()

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from depmax._threads import map_threads
-from depmax.maps._spectrum import require_semidefinite
-from depmax.samples import Sample
+from depmax.samples import Sample, require_semidefinite
 from depmax.selection._lasso.column_kernels import ColumnKernels, Part
 
 #: Trace of K - GGᵀ, relative to that of K, at which pivots suffice.

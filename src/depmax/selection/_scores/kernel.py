@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,9 @@ import numpy as np
 from depmax._inputs import Target
 from depmax._inputs.table import Categories
 from depmax.dependence._nulls.laplace_column import LaplaceColumn
-from depmax.dependence._terms import terms
-from depmax.dependence.alignment import cosine
+from depmax.dependence._terms import cosine, terms
 from depmax.dependence.quadratic_mutual_information import quadratic_mutual_information
-from depmax.dependence.resolve import maximizer
+from depmax.dependence.resolve import most_dependent
 from depmax.dependence.screen import ScreeningTarget
 from depmax.kernels import Delta, KernelLike, as_kernel
 from depmax.kernels.kernel import Kernel
@@ -141,11 +141,11 @@ def _column(recipe: Any, column: np.ndarray, target: ScreeningTarget) -> _Biased
     if recipe.capabilities.telescopes:
         width = None
         if recipe.bandwidth != "median":
-            width = recipe.resolve(rows, maximizer(target.side)).bandwidth
+            width = recipe.resolve(rows, partial(most_dependent, target.side)).bandwidth
         ordered = LaplaceColumn.of(column, width)
         cross = ordered.terms(target.coordinates, 0.0, unbiased=False).hsic()
         return _Biased(cross, lambda: _own_hsic(ordered))
-    side = Sample(recipe.resolve(rows, maximizer(target.side)), rows)
+    side = Sample(recipe.resolve(rows, partial(most_dependent, target.side)), rows)
     cross = terms(side, target.side, unbiased=False).hsic()
     return _Biased(cross, lambda: terms(side, side, unbiased=False).hsic())
 

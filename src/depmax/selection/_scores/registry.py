@@ -12,9 +12,9 @@ import numpy as np
 
 from depmax._inputs import Target, TargetKind, read_target
 from depmax._inputs.table import Categories
-from depmax.dependence._terms import is_constant, require_samples
+from depmax.dependence._terms import is_constant
 from depmax.kernels import Kernel, KernelLike, Linear
-from depmax.samples import Sample, read_target_sample, require_equal_length
+from depmax.samples import Sample, read_target_sample, require_equal_length, require_samples
 from depmax.selection._scores import kernel, means, moderated
 from depmax.selection._scores.means import ridge
 from depmax.selection._scores.outputs import one_dimensional

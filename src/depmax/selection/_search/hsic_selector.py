@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from numbers import Real
 from typing import Any
 
@@ -14,15 +14,19 @@ from sklearn.utils import _safe_indexing
 
 from depmax._inputs.table import Categories
 from depmax._threads import one_blas_thread
-from depmax.dependence._terms import MINIMUM, require_samples
-from depmax.dependence.resolve import maximizer
+from depmax.dependence.resolve import most_dependent
 from depmax.kernels import as_kernel
 from depmax.kernels.kernel import Kernel
-from depmax.samples import Sample, read_target_sample, require_equal_length
+from depmax.samples import (
+    MINIMUM,
+    Sample,
+    read_target_sample,
+    require_equal_length,
+    require_samples,
+)
 from depmax.selection._scores.kernel import hsic as column_scores
-from depmax.selection._search.blocks import Blocks
 from depmax.selection._search.changes.linear import column_shares
-from depmax.selection._search.rounds import Searched, Setting
+from depmax.selection._search.rounds import Blocks, Searched, Setting
 from depmax.selection._search.significance import significant_units
 from depmax.selection._search.units import Units, make_units
 from depmax.selection.selector import DependenceSelector, Ranking
@@ -157,7 +161,7 @@ class HSICSelector(DependenceSelector):
             units.owners,
             recipe,
             self.step,
-            lambda part: maximizer(side.take(part)),
+            lambda part: partial(most_dependent, side.take(part)),
             self._report,
         )
 
