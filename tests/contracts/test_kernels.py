@@ -61,7 +61,7 @@ def _scikit_learn_kernel() -> object:
     return RBF(1.5)
 
 
-def _one_hot() -> object:
+def _polynomial_features() -> object:
     from sklearn.preprocessing import PolynomialFeatures
 
     return PolynomialFeatures(2)
@@ -122,7 +122,7 @@ CASES = {
     ),
     Scaled: (2.5 * Linear(), X, lambda x, z: 2.5 * (x @ z)),
     FromFunction: (FromFunction(_minimum), X, lambda x, z: min(abs(x[0]), abs(z[0]))),
-    FromMap: (FromMap(_one_hot()), X, None),
+    FromMap: (FromMap(_polynomial_features()), X, None),
     FromScikitLearn: (
         FromScikitLearn(_scikit_learn_kernel()),
         X,
