@@ -8,11 +8,12 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --maxprocesses=2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-neural test-browser lint types layering unit coverage references \
+.PHONY: help demo quick test test-neural test-browser lint types layering unit coverage references \
   reproduce bench shootout calibrate clean
 
 help:
 	@echo "make demo        depmax compare on a bundled data set, as its users install it"
+	@echo "make quick       ruff and the fast tests, in less than a minute: while you work"
 	@echo "make test        lint, types, layering, then all tests with coverage: what CI runs"
 	@echo "make test-neural install torch into .venv and test depmax.neural: what CI runs next"
 	@echo "make lint        ruff check and ruff format --check"
@@ -57,6 +58,10 @@ $(VENV)/.bench-stamp: pyproject.toml constraints/ci.txt | $(BIN)/python
 
 demo: $(VENV)/.demo-stamp
 	$(BIN)/depmax compare bundled:wine --report report.html
+
+# Without whole runs, simulations, scikit-learn's checks and doctests: see conftest.py.
+quick: lint
+	$(PYTEST) tests --quick -q
 
 test: lint types layering coverage
 

@@ -1,6 +1,65 @@
-"""Which files are collected where an optional library is missing."""
+"""Which files are collected without optional libraries, and what ``--quick`` leaves out."""
+
+from __future__ import annotations
 
 from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent
 
 # Their doctests need torch; tests/neural says so when it is skipped.
 collect_ignore_glob = [] if find_spec("torch") else ["src/depmax/neural/*"]
+
+#: Tests of whole runs and of products of many options, which ``--quick`` leaves out.
+LONG = (
+    "tests/browser",
+    "tests/cli/test_bad_input.py",
+    "tests/cli/test_commands.py",
+    "tests/cli/test_compare.py",
+    "tests/cli/test_next.py",
+    "tests/cli/test_process.py",
+    "tests/cli/test_streaming.py",
+    "tests/contracts/test_deflation_invariance.py",
+    "tests/contracts/test_frames.py",
+    "tests/contracts/test_labels.py",
+    "tests/contracts/test_mixed_tables.py",
+    "tests/contracts/test_n_components.py",
+    "tests/contracts/test_optimum.py",
+    "tests/contracts/test_scales.py",
+    "tests/contracts/test_searches.py",
+    "tests/docs",
+    "tests/evaluation/compare",
+    "tests/examples",
+    "tests/neural",
+    "tests/reproduction",
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add ``--quick``."""
+    parser.addoption(
+        "--quick",
+        action="store_true",
+        help="a minute's worth: no whole runs, no simulations, no scikit-learn checks",
+    )
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out whole files and folders."""
+    long = config.getoption("quick") and any(collection_path == ROOT / path for path in LONG)
+    return True if long else None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out scikit-learn's checks and what is marked as slow."""
+    if not config.getoption("quick"):
+        return
+    slow = [
+        item
+        for item in items
+        if item.get_closest_marker("slow") or item.name.startswith("test_scikit_learn")
+    ]
+    config.hook.pytest_deselected(items=slow)
+    items[:] = [item for item in items if item not in set(slow)]

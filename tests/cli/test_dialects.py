@@ -205,6 +205,7 @@ def test_types_hold_over_blocks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     assert frame["c"].to_list()[-3:] == [499.0, 1234.0, None]
 
 
+@pytest.mark.slow
 def test_long_lines_and_large_cells(tmp_path: Path) -> None:
     (tmp_path / "wide.csv").write_text(
         ",".join(f"column{j}" for j in range(12_000)) + "\n" + ",".join(["1.5"] * 12_000)
@@ -219,6 +220,7 @@ def test_large_whole_numbers_stay_exact(tmp_path: Path) -> None:
     assert _agree(tmp_path / "a.csv")["x"].to_list() == [9007199254740993, -9007199254740993]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "write",
     [

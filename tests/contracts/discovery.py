@@ -31,8 +31,16 @@ def public(room: ModuleType, accept: Any) -> dict[str, Any]:
 
 
 def classes(room: ModuleType, base: type) -> dict[str, type]:
-    """Public concrete subclasses of ``base`` in a room."""
-    return public(room, lambda value: inspect.isclass(value) and issubclass(value, base))
+    """Public methods of a room: subclasses of ``base`` that are not bases themselves.
+
+    Bases of extractors are named …Extractor.
+    """
+    found = public(room, lambda value: inspect.isclass(value) and issubclass(value, base))
+    return {
+        name: part
+        for name, part in found.items()
+        if part is not base and not name.endswith("Extractor")
+    }
 
 
 def functions(room: ModuleType) -> dict[str, Any]:

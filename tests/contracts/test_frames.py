@@ -22,7 +22,6 @@ from depmax.maps.feature_map import FeatureMap
 from depmax.selection import DependenceSelector
 from tests.contracts.discovery import classes
 
-BASES = {"DependenceSelector", "HSICSelector", "FeatureMap"}
 N = 48
 rng = np.random.default_rng(0)
 NUMBERS = {
@@ -81,13 +80,8 @@ FRAMES = {"pandas": pandas_frame, "polars": polars_frame, "pyarrow": arrow_table
 CATEGORICAL = [4, 5, 6, 7, 8, 9]
 
 
-def _parts(room: Any, base: type) -> dict[str, type]:
-    found = classes(room, base)
-    return {n: c for n, c in found.items() if n not in BASES and not n.endswith("Extractor")}
-
-
-SELECTORS = _parts(selection, DependenceSelector)
-TRANSFORMERS = _parts(extraction, DependenceExtractor) | _parts(maps, FeatureMap)
+SELECTORS = classes(selection, DependenceSelector)
+TRANSFORMERS = classes(extraction, DependenceExtractor) | classes(maps, FeatureMap)
 #: Methods of numbers alone, which name the column that they cannot read.
 REFUSE = {"R2W2", "ZeroNormSVM", "RandomFourier"}
 MEASURES = {

@@ -96,7 +96,9 @@ class TestShareOfVariance:
         "name", sorted(set(DEFLATION) - {"KernelBoosting", "KernelPLSClassifier"})
     )
     @pytest.mark.parametrize("share", [0.3, 0.6, 0.8])
-    def test_the_fewest_that_explain_it(self, name: str, share: float) -> None:
+    def test_the_fewest_that_explain_it(
+        self, name: str, share: float, rng: np.random.Generator
+    ) -> None:
         target = X[:, 0] + X[:, 1] + 0.3 * rng.normal(size=60)
         model = fitted(name, share, target=target)
         unit = model.transform(X) / np.linalg.norm(model.transform(X), axis=0)
@@ -104,7 +106,7 @@ class TestShareOfVariance:
         assert explained.sum() >= share
         assert explained[:-1].sum() < share
 
-    def test_features_that_are_not_orthogonal(self) -> None:
+    def test_features_that_are_not_orthogonal(self, rng: np.random.Generator) -> None:
         labels = X[:, 0] + 0.3 * rng.normal(size=60) > 0
         model = KernelBoosting(0.5).fit(X, labels)
         basis = np.linalg.qr(model.transform(X))[0]
@@ -122,12 +124,12 @@ class TestShareOfVariance:
         np.testing.assert_array_equal(model.basis_indices_, same.basis_indices_)
         np.testing.assert_allclose(model.transform(X), same.transform(X), atol=1e-9)
 
-    def test_runs_grow_until_it_is_explained(self) -> None:
+    def test_runs_grow_until_it_is_explained(self, rng: np.random.Generator) -> None:
         target = rng.normal(size=60)
         model = SMA(0.95, kernel="gaussian").fit(X, target)
         assert 8 < model.n_components_ < 60
 
-    def test_what_cannot_be_explained_is_told(self) -> None:
+    def test_what_cannot_be_explained_is_told(self, rng: np.random.Generator) -> None:
         noise = rng.normal(size=60)
         with pytest.warns(ConvergenceWarning, match=r"keeps all .* less than n_components=0.99"):
             KernelPLS(0.99).fit(X, noise)

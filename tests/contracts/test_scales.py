@@ -32,7 +32,6 @@ X = rng.normal(size=(60, 5))
 UNSCALED = X * [1.0, 1.0, 10_000.0, 1.0, 1.0]
 CLASSES = (X[:, 0] + 0.5 * X[:, 1] + 0.3 * rng.normal(size=60) > 0).astype(int)
 NUMBERS = X[:, 0] + X[:, 1] ** 2 + 0.1 * rng.normal(size=60)
-BASES = {"DependenceSelector", "HSICSelector", "FeatureMap"}
 
 Answer = Callable[[np.ndarray], Any]
 
@@ -48,14 +47,9 @@ def _ranked(cls: type, y: np.ndarray = CLASSES, **options: Any) -> Answer:
     return lambda rows: cls(1, **options).fit(rows, y).scores_
 
 
-def _parts(room: Any, base: type) -> dict[str, type]:
-    found = classes(room, base)
-    return {n: c for n, c in found.items() if n not in BASES and not n.endswith("Extractor")}
-
-
 def _cases() -> dict[str, Answer]:
     cases: dict[str, Answer] = {}
-    for name, cls in _parts(extraction, DependenceExtractor).items():
+    for name, cls in classes(extraction, DependenceExtractor).items():
         for kernel in ("linear", "gaussian"):
             if "kernel" in cls().get_params():
                 cases[f"{name} {kernel}"] = _fitted(cls, kernel=kernel)
@@ -67,9 +61,9 @@ def _cases() -> dict[str, Answer]:
     cases["LDA, more components than classes"] = lambda rows: depmax.KernelLDA(2).fit_transform(
         rows, CLASSES
     )
-    for name, cls in _parts(maps, FeatureMap).items():
+    for name, cls in classes(maps, FeatureMap).items():
         cases[name] = _fitted(cls, **({"random_state": 0} if "random" in name.lower() else {}))
-    for name, cls in _parts(selection, DependenceSelector).items():
+    for name, cls in classes(selection, DependenceSelector).items():
         cases[name] = _ranked(cls)
     for kernel in ("linear", "gaussian", "laplace", k.Gaussian(1.0), k.Gaussian("dimension")):
         cases[f"screen {kernel}"] = lambda rows, kernel=kernel: (

@@ -36,7 +36,7 @@ from depmax.kernels import (
     Subsequence,
     as_kernel,
 )
-from depmax.kernels.names import NAMES
+from depmax.kernels.names import short_names
 from depmax.maps import (
     BasisSelection,
     IncompleteCholesky,
@@ -96,6 +96,19 @@ FITTED: dict[str, Any] = {
     "BasisSelection": BasisSelection(5),
     "scikit-learn's transformer": PolynomialFeatures(2),
 }
+#: Named kernels of labels and objects, which have no columns to leave.
+WITHOUT_COLUMNS: dict[str, Any] = {}
+# Kernels and maps that no line above names are taken with their defaults.
+for _name, _kernel in short_names().items():
+    _able = _kernel().capabilities
+    if _able.labels or not _able.vector_input:
+        WITHOUT_COLUMNS[_name] = _name
+    elif _able.fits_columns:
+        FITTED.setdefault(_name, _kernel())
+    elif _name not in FIXED:
+        FIXED[_name] = _kernel().resolve(X)
+for _name, _map in classes(map_room, FeatureMap).items():
+    FITTED.setdefault(_name, _map(5))
 #: Bandwidths that are read off the columns left in a round.
 POLICIES = {"median": Gaussian(), "dimension": Laplace("dimension"), "sum": 0.5 * Gaussian()}
 
@@ -277,11 +290,7 @@ def test_fitted_kernels_serve_with_default_options(
 
 #: Kernels of the room that compare something else than numeric vectors, or all columns at once.
 REFUSED: dict[str, Any] = {
-    "delta": "delta",
-    "class_balanced": "class_balanced",
-    "subsequence": "subsequence",
-    "spectrum": "spectrum",
-    "graph": "graph",
+    **WITHOUT_COLUMNS,
     "precomputed": "precomputed",
     "Precomputed": Precomputed(np.eye(M)),
     "Columns": Columns([("a", "gaussian", [0, 1]), ("b", "linear", [2])]),
@@ -302,12 +311,10 @@ def test_kernels_that_cannot_drop_columns_are_refused_by_name(kernel: str, selec
 
 
 def test_every_kernel_and_map_is_tried_or_refused() -> None:
-    assert set(NAMES) <= {*FIXED, *FITTED, *REFUSED}
     tried = {type(as_kernel(value)) for value in (FIXED | FITTED).values()}
     tried |= {type(value) for value in REFUSED.values()}
-    tried |= {getattr(kernel_room, NAMES[name]) for name in REFUSED if name in NAMES}
+    tried |= {short_names()[name] for name in REFUSED if name in short_names()}
     missing = set(classes(kernel_room, Kernel).values()) - tried
-    wrappers = {"Kernel", "BandwidthKernel", "Mixed", "FromFunction", "FromMap", "FromScikitLearn"}
-    assert {cls.__name__ for cls in missing} <= wrappers
-    mapped = set(classes(map_room, FeatureMap)) - {"FeatureMap"}
-    assert mapped <= set(FITTED)
+    # A base, wrappers, and what frames with categories make of a kernel.
+    others = {"BandwidthKernel", "FromFunction", "FromMap", "FromScikitLearn", "Mixed"}
+    assert {cls.__name__ for cls in missing} <= others

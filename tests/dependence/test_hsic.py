@@ -66,7 +66,7 @@ def test_a_large_offset_costs_no_digits() -> None:
     )
 
 
-def test_many_rows_work_through_a_map() -> None:
+def test_many_rows_work_through_a_map(rng: np.random.Generator) -> None:
     big = rng.normal(size=(30_000, 4))
     value = hsic(big, big[:, 0] > 0, kernel=NystroemMap(50, random_state=0))
     exact = hsic(big[:3000], big[:3000, 0] > 0)
@@ -87,6 +87,7 @@ def test_scale_is_absorbed_by_the_median_bandwidth() -> None:
     assert hsic(1000 * X, y) == pytest.approx(hsic(X, y), rel=1e-10)
 
 
+@pytest.mark.slow
 def test_unbiased_over_draws() -> None:
     """Independent samples average to zero; the biased estimate does not."""
     local = np.random.default_rng(1)
@@ -108,7 +109,7 @@ def test_block_average_is_unbiased_and_ignores_the_order_of_sorted_rows() -> Non
     assert hsic(x, labels, block_size=4000) == pytest.approx(exact, rel=1e-10)
 
 
-def test_sparse_rows_equal_dense_ones() -> None:
+def test_sparse_rows_equal_dense_ones(rng: np.random.Generator) -> None:
     counts = rng.poisson(0.3, size=(60, 20)).astype(float)
     labels = rng.integers(0, 3, 60)
     for kernel in ("linear", "gaussian", "polynomial"):
@@ -126,7 +127,9 @@ def test_precomputed_matrices() -> None:
     )
 
 
-def test_frames_with_categories_are_numbers_beside_scaled_indicators() -> None:
+def test_frames_with_categories_are_numbers_beside_scaled_indicators(
+    rng: np.random.Generator,
+) -> None:
     pd = pytest.importorskip("pandas", reason="needs a data frame library")
     pl = pytest.importorskip("polars", reason="needs a data frame library")
     colours = rng.choice(["red", "green"], 40)

@@ -23,7 +23,7 @@ def _explicit(x: Sample, y: Sample, orders: list[np.ndarray]) -> np.ndarray:
 
 
 @pytest.mark.parametrize("m", [8, 9, 31, 64, 75])
-def test_orbits_hold_true_permutations(m: int) -> None:
+def test_orbits_hold_true_permutations(m: int, rng: np.random.Generator) -> None:
     """Every cyclic shift of a relabelled side gives the HSIC of that permutation."""
     x, y = read_pair(rng.normal(size=(m, 2)), rng.normal(size=m), Gaussian(1.0), Gaussian(1.0))
     label = rng.permutation(m)
@@ -44,7 +44,9 @@ def test_orbits_hold_true_permutations(m: int) -> None:
     "kernels",
     [(Gaussian(1.0), Gaussian(1.0)), (Gaussian(1.0), "linear"), ("linear", "linear")],
 )
-def test_permuted_values_have_the_exact_mean_and_variance(kernels: tuple) -> None:
+def test_permuted_values_have_the_exact_mean_and_variance(
+    kernels: tuple, rng: np.random.Generator
+) -> None:
     from depmax.dependence._nulls.law import permutation_law, spread
 
     x, y = read_pair(rng.normal(size=(50, 2)), rng.normal(size=50), *kernels)
@@ -56,7 +58,9 @@ def test_permuted_values_have_the_exact_mean_and_variance(kernels: tuple) -> Non
     assert np.std(permuted) == pytest.approx(law.scale, rel=0.04)
 
 
-def test_streamed_route_equals_the_orbit_route(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_streamed_route_equals_the_orbit_route(
+    monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
+) -> None:
     x, y = read_pair(rng.normal(size=(60, 2)), rng.integers(0, 3, 60), "gaussian", "auto")
     first, orbits = permuted_statistics(x, y, 5000, np.random.default_rng(0))
     monkeypatch.setattr(permutation, "STREAM_ROWS", 10)
@@ -66,14 +70,15 @@ def test_streamed_route_equals_the_orbit_route(monkeypatch: pytest.MonkeyPatch) 
     assert np.std(orbits) == pytest.approx(np.std(streamed), rel=0.05)
 
 
-def test_pvalue_does_not_depend_on_jobs_and_honours_the_seed() -> None:
+def test_pvalue_does_not_depend_on_jobs_and_honours_the_seed(rng: np.random.Generator) -> None:
     x, y = rng.normal(size=(2, 300))
     results = [hsic_test(x, y, random_state=7, n_jobs=jobs).pvalue for jobs in (None, 1, 2)]
     assert len(set(results)) == 1
     assert hsic_test(x, y, random_state=7) == hsic_test(x, y, random_state=7)
 
 
-def test_permutation_pvalues_are_uniform_under_independence() -> None:
+@pytest.mark.slow
+def test_permutation_pvalues_are_uniform_under_independence(rng: np.random.Generator) -> None:
     pvalues = [
         hsic_test(rng.normal(size=(20, 2)), rng.normal(size=20), n_permutations=199, random_state=s)
         for s in range(400)
@@ -91,7 +96,7 @@ def test_ties_count_for_the_null() -> None:
 
 @pytest.mark.parametrize("shape", ["linear", "quadratic", "circle", "sine", "xor"])
 @pytest.mark.parametrize("method", ["permutation", "gamma"])
-def test_usual_shapes_are_found(shape: str, method: str) -> None:
+def test_usual_shapes_are_found(shape: str, method: str, rng: np.random.Generator) -> None:
     angle = rng.uniform(0, 2 * np.pi, 200)
     x = rng.uniform(-1, 1, (200, 2))
     inputs, target = {
@@ -112,7 +117,7 @@ def test_strings_and_labels() -> None:
     assert test.pvalue < 0.01
 
 
-def test_bad_arguments() -> None:
+def test_bad_arguments(rng: np.random.Generator) -> None:
     x, y = rng.normal(size=(2, 10))
     with pytest.raises(ValueError, match="method must be 'permutation' or 'gamma'"):
         hsic_test(x, y, method="normal")

@@ -101,6 +101,7 @@ def test_linear_kernel_at_a_large_offset(samples):
     assert mmd(X + 1e6, Z + 1e6, kernel="linear") == pytest.approx(expected, rel=1e-8)
 
 
+@pytest.mark.slow
 def test_unbiased_under_equal_distributions():
     rng = np.random.default_rng(0)
     values = [mmd(*rng.normal(size=(2, 10)), kernel=Gaussian(1.0)) for _ in range(400)]

@@ -28,7 +28,9 @@ rng = np.random.default_rng(0)
     [(Gaussian(1.0), Gaussian(0.5)), (Linear(), Gaussian(1.0)), (Linear(), Linear())],
 )
 @pytest.mark.parametrize("m", [6, 7])
-def test_moments_over_all_permutations(left: Kernel, right: Kernel, m: int) -> None:
+def test_moments_over_all_permutations(
+    left: Kernel, right: Kernel, m: int, rng: np.random.Generator
+) -> None:
     x, y = read_sample(rng.normal(size=(m, 2)), left), read_sample(rng.normal(size=(m, 2)), right)
     A, B = u_centred(x.gram()), u_centred(y.gram())
     values = np.array(
@@ -40,13 +42,15 @@ def test_moments_over_all_permutations(left: Kernel, right: Kernel, m: int) -> N
     assert law.skewness == pytest.approx(np.mean(values**3) / values.std() ** 3, rel=1e-8)
 
 
-def test_u_centring_leaves_nothing_in_rows_or_diagonal() -> None:
+def test_u_centring_leaves_nothing_in_rows_or_diagonal(rng: np.random.Generator) -> None:
     centred = u_centred(Gaussian(1.0)(rng.normal(size=(10, 2))))
     np.testing.assert_allclose(centred.sum(axis=1), 0.0, atol=1e-12)
     np.testing.assert_array_equal(np.diag(centred), 0.0)
 
 
-def test_a_subset_of_rows_stands_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_subset_of_rows_stands_for_all(
+    monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
+) -> None:
     side = read_sample(rng.normal(size=(800, 2)), Gaussian(1.0))
     whole = spread(side)
     monkeypatch.setattr(null, "SKEWNESS_ROWS", 400)
@@ -57,19 +61,22 @@ def test_a_subset_of_rows_stands_for_all(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.parametrize("kernel", [Gaussian(1.0), Linear(), Gaussian(3.0)])
-def test_iterated_subspace_finds_the_leading_eigenvalues(kernel: Kernel) -> None:
+def test_iterated_subspace_finds_the_leading_eigenvalues(
+    kernel: Kernel, rng: np.random.Generator
+) -> None:
     centred = u_centred(kernel(rng.normal(size=(400, 3))))
     exact = np.linalg.eigvalsh(centred)[::-1]
     found = null.leading_eigenvalues(centred)
     np.testing.assert_allclose(found[:2], exact[:2], rtol=1e-3)
 
 
-def test_a_constant_side_gives_pvalue_one() -> None:
+def test_a_constant_side_gives_pvalue_one(rng: np.random.Generator) -> None:
     constant = read_sample(np.ones((20, 1)), Gaussian(1.0))
     other = read_sample(rng.normal(size=(20, 1)), Gaussian(1.0))
     assert permutation_law(spread(constant), spread(other), 20).sf(1e-17) == 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("m", [1200, 3000])
 def test_low_rank_sides_beyond_the_subset_are_calibrated(m: int) -> None:
     """Most of the variance sits in the leading weights, so the remainder is almost nothing."""
@@ -108,7 +115,7 @@ def test_an_offset_changes_no_pvalue() -> None:
         assert far == pytest.approx(near, rel=1e-3)
 
 
-def test_inverse_of_the_tail() -> None:
+def test_inverse_of_the_tail(rng: np.random.Generator) -> None:
     labels = Delta()(rng.integers(0, 2, 50))
     x = read_sample(rng.normal(size=(50, 1)), Gaussian(1.0))
     y = read_sample(labels, "precomputed")

@@ -51,7 +51,7 @@ def test_sorted_recursions_are_exact(values: np.ndarray) -> None:
 
 
 @pytest.mark.parametrize("m", [2, 3, 10, 151])
-def test_bandwidth_is_the_median_distance(m: int) -> None:
+def test_bandwidth_is_the_median_distance(m: int, rng: np.random.Generator) -> None:
     values = rng.normal(size=m)
     gaps = np.sort(pdist(values[:, np.newaxis]))
     assert LaplaceColumn.of(values).bandwidth == pytest.approx(gaps[(len(gaps) - 1) // 2], rel=1e-9)
@@ -62,12 +62,12 @@ def test_bandwidth_with_many_duplicates_is_that_of_the_rest() -> None:
     assert LaplaceColumn.of(values).bandwidth == pytest.approx(2.0)
 
 
-def test_target_coordinates_drop_what_is_empty() -> None:
+def test_target_coordinates_drop_what_is_empty(rng: np.random.Generator) -> None:
     onehot = np.eye(3)[rng.integers(0, 3, 60)]
     assert TargetCoordinates.of(onehot).psi.shape == (60, 2)
 
 
-def test_finds_a_nonlinear_column_and_spares_the_rest() -> None:
+def test_finds_a_nonlinear_column_and_spares_the_rest(rng: np.random.Generator) -> None:
     noise = rng.normal(size=(300, 40))
     target = noise[:, 7] ** 2 + 0.2 * rng.normal(size=300)
     result = screen(noise, target)
@@ -77,7 +77,8 @@ def test_finds_a_nonlinear_column_and_spares_the_rest() -> None:
     assert sorted(result.ranking) == list(range(1, 41))
 
 
-def test_false_discoveries_stay_at_the_nominal_rate() -> None:
+@pytest.mark.slow
+def test_false_discoveries_stay_at_the_nominal_rate(rng: np.random.Generator) -> None:
     rates = []
     for _ in range(40):
         columns = rng.normal(size=(100, 210))
@@ -107,13 +108,13 @@ def test_threads_give_identical_bits() -> None:
     np.testing.assert_array_equal(one.pvalues, two.pvalues)
 
 
-def test_order_of_rows_and_shift_change_nothing() -> None:
+def test_order_of_rows_and_shift_change_nothing(rng: np.random.Generator) -> None:
     order = rng.permutation(120)
     moved = screen(X[order] + 100.0, TARGETS["binary"][order])
     np.testing.assert_allclose(moved.scores, screen(X, TARGETS["binary"]).scores, rtol=1e-8)
 
 
-def test_sparse_columns_equal_dense_ones() -> None:
+def test_sparse_columns_equal_dense_ones(rng: np.random.Generator) -> None:
     counts = rng.poisson(0.4, size=(100, 6)).astype(float)
     labels = rng.integers(0, 2, 100)
     np.testing.assert_allclose(
@@ -121,7 +122,7 @@ def test_sparse_columns_equal_dense_ones() -> None:
     )
 
 
-def test_constant_columns_score_zero() -> None:
+def test_constant_columns_score_zero(rng: np.random.Generator) -> None:
     columns = np.column_stack([np.full(50, 0.1), rng.normal(size=50)])
     result = screen(columns, rng.normal(size=50))
     assert result.scores[0] == 0.0

@@ -365,12 +365,12 @@ def test_a_category_with_two_levels_is_one_indicator() -> None:
 @pytest.mark.parametrize("tile", [2, 3, 256])
 @pytest.mark.parametrize("kind", ["binary", "classes", "numbers"])
 def test_a_pair_of_categories_scores_by_its_best_levels(
-    kind: str, tile: int, monkeypatch: pytest.MonkeyPatch
+    kind: str, tile: int, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
 ) -> None:
     """Every level as a column of its own; the best p-value times the number of combinations."""
     pd = pytest.importorskip("pandas", reason="needs a data frame library")
     monkeypatch.setattr(module, "TILE", tile)
-    codes = {"u": fixed.integers(0, 3, M), "v": fixed.integers(0, 4, M)}
+    codes = {"u": rng.integers(0, 3, M), "v": rng.integers(0, 4, M)}
     frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 2]})
     frame = frame.assign(**{name: pd.Categorical(code) for name, code in codes.items()})
     found = screen_pairs(frame, TARGETS[kind], n_permutations=0, full=True)

@@ -16,21 +16,22 @@ def _linear(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     return A @ B.T
 
 
-def test_equals_the_enumerated_variance() -> None:
+def test_equals_the_enumerated_variance(rng: np.random.Generator) -> None:
     x = rng.normal(size=(9, 2))
     y = x[:, 0] + 0.1 * rng.normal(size=9)
     value = hsic_variance(x, y, kernel=Gaussian(1.0), target_kernel=Gaussian(1.0))
     assert value == pytest.approx(enumerated_variance(Gaussian(1.0)(x), Gaussian(1.0)(y)), rel=1e-9)
 
 
-def test_coordinates_equal_tiles() -> None:
+def test_coordinates_equal_tiles(rng: np.random.Generator) -> None:
     x = rng.normal(size=(60, 3)) + 5
     y = x[:, :2] ** 2 + rng.normal(size=(60, 2))
     tiles = hsic_variance(x, y, kernel=_linear, target_kernel=_linear)
     assert hsic_variance(x, y, kernel="linear", target_kernel="linear") == pytest.approx(tiles)
 
 
-def test_matches_the_spread_over_draws() -> None:
+@pytest.mark.slow
+def test_matches_the_spread_over_draws(rng: np.random.Generator) -> None:
     def draw() -> tuple[np.ndarray, np.ndarray]:
         x = rng.normal(size=200)
         return x, x + rng.normal(size=200)
@@ -41,7 +42,8 @@ def test_matches_the_spread_over_draws() -> None:
     assert estimated == pytest.approx(np.var(values), rel=0.3)
 
 
-def test_interval_covers_the_truth_under_dependence() -> None:
+@pytest.mark.slow
+def test_interval_covers_the_truth_under_dependence(rng: np.random.Generator) -> None:
     kernels = {"kernel": Gaussian(1.0), "target_kernel": Gaussian(1.0)}
     x = rng.normal(size=20_000)
     y = x + rng.normal(size=20_000)
@@ -54,7 +56,8 @@ def test_interval_covers_the_truth_under_dependence() -> None:
     assert 0.88 <= hits / 200 <= 0.99
 
 
-def test_samples_needed_gives_the_wanted_power() -> None:
+@pytest.mark.slow
+def test_samples_needed_gives_the_wanted_power(rng: np.random.Generator) -> None:
     x = rng.normal(size=3000)
     y = x**2 + 3.0 * rng.normal(size=3000)
     needed = samples_needed(x, y, power=0.8, significance_level=0.05)

@@ -56,7 +56,7 @@ def test_first_features_are_those_of_a_shorter_fit():
     np.testing.assert_allclose(part.norm, whole.norm)
 
 
-def test_holds_on_new_rows_and_is_not_always_vacuous():
+def test_holds_on_new_rows_and_is_not_always_vacuous(rng):
     labels = np.where(rng.random(40_000) < 0.5, -1.0, 1.0)
     rows = labels[:, np.newaxis]
     model = DeflationFeatures(1, center=False).fit(rows, labels)

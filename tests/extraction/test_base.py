@@ -61,7 +61,7 @@ class TestInputs:
         assert model.transform(single).dtype == np.float32
         np.testing.assert_allclose(features, clone(model).fit_transform(X, y), atol=1e-3)
 
-    def test_strings(self):
+    def test_strings(self, rng):
         words = ["".join(rng.choice(list("acgt"), 8)) for _ in range(30)]
         labels = [word.count("a") > 1 for word in words]
         model = HBFE(2, kernel=Subsequence(2, 0.5)).fit(words, labels)

@@ -85,7 +85,7 @@ class TestAlgorithm:
         np.testing.assert_allclose(products / sizes, np.eye(4), atol=1e-10)
         np.testing.assert_allclose(model.transform(X), T, atol=1e-9 * np.abs(T).max())
 
-    def test_primal_algorithm_1(self):
+    def test_primal_algorithm_1(self, rng):
         directions = rng.normal(size=(7, 3))
         model = DeflationFeatures(
             3, criterion=lambda r: directions[:, r.features.shape[1]], center=False
@@ -101,7 +101,7 @@ class TestAlgorithm:
         up_to_sign(model.components_.T, weights, atol=1e-9)
         up_to_sign(model.transform(X), np.array(T).T, atol=1e-8)
 
-    def test_dual_algorithm_2(self):
+    def test_dual_algorithm_2(self, rng):
         K = gaussian_gram(X, 4.0)
         B = rng.normal(size=(50, 3))
         model = DeflationFeatures(
@@ -172,7 +172,7 @@ class TestAlgorithm:
 class TestInputs:
     @pytest.mark.parametrize("criterion", ["pls", "pca", "smc"])
     @pytest.mark.parametrize("center", [True, False])
-    def test_sparse_rows_stay_sparse(self, criterion, center):
+    def test_sparse_rows_stay_sparse(self, criterion, center, rng):
         text = sparse.random(60, 300, density=0.05, format="csr", random_state=0)
         text.data += 0.5  # no column is tiny
         target = np.asarray(text[:, :20].sum(axis=1)).ravel() + 0.1 * rng.normal(size=60)
@@ -190,7 +190,7 @@ class TestInputs:
         far = DeflationFeatures(3).fit_transform(X + 1e5, y)
         np.testing.assert_allclose(far, DeflationFeatures(3).fit_transform(X, y), atol=1e-5)
 
-    def test_beyond_the_rank(self):
+    def test_beyond_the_rank(self, rng):
         flat = X[:, :2] @ rng.normal(size=(2, 7))
         with pytest.warns(ConvergenceWarning, match="2 of n_components=5"):
             model = DeflationFeatures(5).fit(flat, y)

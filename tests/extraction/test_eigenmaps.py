@@ -53,7 +53,7 @@ class TestLPP:
         np.testing.assert_allclose(fitted.dependence_, 1.0 - values, atol=1e-9)
         same_up_to_signs(fitted.transform(X).T, unit(X @ vectors).T, 1e-6)
 
-    def test_no_other_direction_is_smoother(self):
+    def test_no_other_direction_is_smoother(self, rng):
         W = weights(NeighborGraph(8), X)
         D = W.sum(axis=1)
 

@@ -48,7 +48,7 @@ class TestDefinition:
                      unbiased=unbiased)  # fmt: skip
         assert whole == pytest.approx(fitted.dependence_.sum())
 
-    def test_no_other_directions_reach_more(self, unbiased, target):
+    def test_no_other_directions_reach_more(self, unbiased, target, rng):
         y = TARGETS[target]
         fitted = HBFE(2, unbiased=unbiased).fit(X, y)
         A = criterion(X, fitted, y)
@@ -79,7 +79,7 @@ class TestRoutes:
         model = HBFE(4, unbiased=unbiased, kernel="precomputed").fit(X @ X.T, CLASSES)
         same_up_to_signs(model.transform(X @ X.T).T, primal.T, 1e-7)
 
-    def test_wide_equals_precomputed(self, unbiased):
+    def test_wide_equals_precomputed(self, unbiased, rng):
         wide = rng.normal(size=(20, 50)) + 5.0
         y = np.repeat([0, 1, 2, 3], 5)
         linear = HBFE(4, unbiased=unbiased).fit(wide, y)
@@ -133,7 +133,7 @@ class TestCompletion:
         assert by_variance.transform(X)[:, 1].var() > 10 * plain.transform(X)[:, 1].var()
         assert (plain.dependence_[1:] < 0).all()
 
-    def test_all_directions_of_few_samples(self):
+    def test_all_directions_of_few_samples(self, rng):
         wide = rng.normal(size=(5, 8))
         fitted = HBFE(5, unbiased=False).fit(wide, [0, 1, 0, 1, 0])
         P = fitted.components_

@@ -103,6 +103,7 @@ class TestAuto:
         assert 1 <= model.n_components_ <= 4
         assert model.transform(X).shape == (120, model.n_components_)
 
+    @pytest.mark.slow
     def test_every_kind_of_rows(self):
         expected = HBFE("auto").fit(X, y).n_components_
         names = [f"c{i}" for i in range(6)]
@@ -115,7 +116,7 @@ class TestAuto:
             assert HBFE("auto").fit(rows, y).n_components_ == expected
         assert HBFE("auto", kernel="precomputed").fit(X @ X.T, y).n_components_ == expected
 
-    def test_strings(self):
+    def test_strings(self, rng):
         words = ["".join(rng.choice(list("acgt"), 6)) for _ in range(30)]
         model = HBFE("auto", kernel=Subsequence(2, 0.5))
         assert model.fit(words, [word.count("a") > 1 for word in words]).n_components_ >= 1
@@ -127,7 +128,7 @@ class TestAuto:
             HBFE("auto").fit(X[:5], [0, 1, 0, 1, 0])
 
 
-def test_range_from_the_intrinsic_dimension():
+def test_range_from_the_intrinsic_dimension(rng):
     plane = rng.normal(size=(200, 2)) @ rng.normal(size=(2, 10))
     assert how_many.most_components(VectorPoints.of(plane)) in (3, 4, 5)
     assert how_many.most_components(VectorPoints.of(plane[:10])) is None

@@ -55,7 +55,7 @@ def test_gaussian_feature_kernel_equals_the_definition(unbiased):
 
 
 @pytest.mark.parametrize("unbiased", [True, False])
-def test_no_other_direction_has_a_larger_quotient(unbiased):
+def test_no_other_direction_has_a_larger_quotient(unbiased, rng):
     alpha = 1e-3
     P = HSCA(2, unbiased=unbiased, alpha=alpha, target_kernel="linear").fit(X, OUTPUTS).components_
     A = X.T @ form(OUTPUTS @ OUTPUTS.T, unbiased) @ X
@@ -110,7 +110,7 @@ class TestRoutes:
         same_up_to_signs(dual.transform(X @ X.T).T, primal.transform(X).T, 1e-6)
         np.testing.assert_allclose(dual.dependence_, primal.dependence_, rtol=1e-6)
 
-    def test_wide_equals_precomputed(self, unbiased):
+    def test_wide_equals_precomputed(self, unbiased, rng):
         wide = rng.normal(size=(20, 50)) + 5.0
         y = np.repeat([0, 1, 2, 3], 5)
         linear = HSCA(3, unbiased=unbiased).fit(wide, y)

@@ -214,6 +214,7 @@ class TestHowMany:
         with pytest.raises(ValueError, match=r"integer >= 1 or .auto., got .*: a share"):
             ICAFX(share).fit(self.X, self.y)
 
+    @pytest.mark.slow
     def test_auto_fits_every_number_anew(self):
         """Against a loop over numbers and folds, with a target of two directions."""
         y = np.column_stack([self.y, self.X[:, 1] ** 3])

@@ -23,7 +23,7 @@ def test_linear_is_pca():
 
 
 @pytest.mark.parametrize("m", [50, 450])
-def test_kernel_is_kernel_pca(m):
+def test_kernel_is_kernel_pca(m, rng):
     rows = np.random.default_rng(1).normal(size=(m, 3))
     kernel = Gaussian(2.0)
     fitted = IterativePCA(4, kernel=kernel).fit(rows)
@@ -33,7 +33,7 @@ def test_kernel_is_kernel_pca(m):
     np.testing.assert_allclose(fitted.dependence_ * (m - 1), other.eigenvalues_, rtol=1e-8)
 
 
-def test_wide_and_sparse_rows():
+def test_wide_and_sparse_rows(rng):
     wide = rng.normal(size=(20, 60))
     same_up_to_signs(IterativePCA(5).fit(wide).components_, PCA(5).fit(wide).components_, 1e-8)
     rows = sparse.random(40, 8, density=0.3, random_state=0, format="csr")
@@ -51,7 +51,7 @@ def test_each_step_leaves_nothing_along_its_direction():
     same_up_to_signs(principal(rest.T @ rest, 1).vectors.T, principal(S, 2).vectors[:, 1:].T)
 
 
-def test_stops_where_no_variance_is_left():
+def test_stops_where_no_variance_is_left(rng):
     flat = X[:, :2] @ rng.normal(size=(2, 5))
     with pytest.warns(ConvergenceWarning, match="found 2 of n_components=4"):
         fitted = IterativePCA(4).fit(flat)

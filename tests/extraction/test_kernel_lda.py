@@ -55,7 +55,7 @@ class TestDefinition:
         np.testing.assert_allclose(features.T @ features / len(X), np.eye(5), atol=1e-10)
 
     @pytest.mark.parametrize("alpha", [0.0, 0.1])
-    def test_no_other_direction_reaches_more(self, alpha):
+    def test_no_other_direction_reaches_more(self, alpha, rng):
         between, total = scatters(X, CLASSES)
         total = total + alpha * np.trace(total) / 5 * np.eye(5)
         fitted = KernelLDA(1, alpha=alpha).fit(X, CLASSES)
@@ -87,7 +87,7 @@ class TestDefinition:
 
 
 class TestRoutes:
-    def test_primal_dual_sparse_and_wide(self):
+    def test_primal_dual_sparse_and_wide(self, rng):
         primal = KernelLDA(4, alpha=0.01).fit(X, CLASSES)
         features = primal.transform(X)
         K = X @ X.T
@@ -131,7 +131,7 @@ class TestRange:
         np.testing.assert_allclose(fitted.transform(more)[:, 5], 0.0, atol=1e-8)
         assert fitted.dependence_[5] == 0.0
 
-    def test_after_the_classes_follow_directions_of_variance(self):
+    def test_after_the_classes_follow_directions_of_variance(self, rng):
         many = np.column_stack([10.0 * rng.normal(size=200), rng.normal(size=(200, 3))])
         y = many[:, 1] > 0
         fitted = KernelLDA(4).fit(many, y)
@@ -139,7 +139,7 @@ class TestRange:
         lengths = linalg.norm(fitted.components_[1:], axis=1)
         assert (np.diff(lengths) > 0).all()  # variance one each, so short ones vary most
 
-    def test_wide_data_are_regularised(self):
+    def test_wide_data_are_regularised(self, rng):
         """Without it classes at random are separated perfectly."""
         wide = rng.normal(size=(40, 100))
         y = np.arange(40) % 2

@@ -68,7 +68,7 @@ def test_plain_eigenvectors_that_carry_dependence_need_no_large_eigenproblem(nam
 
 
 @pytest.mark.parametrize("name", ["biased", "unbiased", "hsca"])
-def test_wide_inputs(name, monkeypatch):
+def test_wide_inputs(name, monkeypatch, rng):
     wide = rng.normal(size=(80, 200)) @ np.diag(0.98 ** np.arange(200)) + 7.0
     y = np.repeat([0, 1, 2, 1], 20)
     monkeypatch.setattr(coordinates, "EXACT_ROWS", 50)

@@ -172,7 +172,7 @@ def test_kernel_space_has_kernel_distances():
     same_up_to_signs(model.transform(X).T, features, 1e-7)
 
 
-def test_unlabelled_rows_help():
+def test_unlabelled_rows_help(rng):
     """Two crescents with two labels each: the graph tells which rows belong together."""
     angle = rng.uniform(0, np.pi, 200)
     upper = np.arange(200) < 100

@@ -75,7 +75,7 @@ class TestDefinition:
         np.testing.assert_array_equal(first.basis_indices_, again.basis_indices_)
         assert set(first.basis_indices_) != set(other.basis_indices_)
 
-    def test_blocks_of_rows(self, method, monkeypatch):
+    def test_blocks_of_rows(self, method, monkeypatch, rng):
         rows = rng.normal(size=(150, 3))
         target = np.cos(rows[:, 0])
         expected = METHODS[method](3, sparsity=2, n_candidates=30, random_state=0).fit(rows, target)
@@ -89,7 +89,7 @@ class TestDefinition:
         assert single.dtype == np.float32
         np.testing.assert_allclose(single, METHODS[method](4).fit_transform(X, y), atol=1e-3)
 
-    def test_strings(self, method, tmp_path):
+    def test_strings(self, method, tmp_path, rng):
         words = ["".join(rng.choice(list("acgt"), 8)) for _ in range(30)]
         counts = [float(word.count("a")) for word in words]
         model = METHODS[method](3, kernel=Spectrum(2)).fit(words, counts)
@@ -129,7 +129,7 @@ class TestDefinition:
 
 @pytest.mark.parametrize("rank", [1, 2, 5])
 @pytest.mark.parametrize("size", [1, 2, 3])
-def test_best_combination_is_the_enumerated_one(rank, size):
+def test_best_combination_is_the_enumerated_one(rank, size, rng):
     B, F = rng.normal(size=(9, rank)), rng.normal(size=(9, 12))
     N, G = B @ B.T, F @ F.T
     members, weights, value = best_combination(N, G, size)

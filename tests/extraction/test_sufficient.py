@@ -94,7 +94,7 @@ class TestSIR:
         space = linalg.orth(SIR(2).fit(many, y).components_.T)
         assert linalg.svdvals(space[:2])[-1] > 0.98
 
-    def test_equal_values_share_a_slice(self):
+    def test_equal_values_share_a_slice(self, rng):
         y = np.array([0.0] * 7 + [1.0, 2.0, 3.0])
         assert sliced(y, 5).tolist() == [0] * 7 + [1, 2, 2]
         rng.shuffle(y)
@@ -148,7 +148,7 @@ class TestLinearRegression:
         )
         assert fitted.dependence_[0] == pytest.approx(model.score(X, NUMBERS))
 
-    def test_wide_is_ridge_regression(self):
+    def test_wide_is_ridge_regression(self, rng):
         wide = rng.normal(size=(30, 60))
         y = wide[:, 0] + 0.1 * rng.normal(size=30)
         values = linalg.svdvals(wide - wide.mean(axis=0))[:29] ** 2

@@ -22,13 +22,13 @@ def centred(matrix: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("kernel", [Gaussian(1.0), Gaussian(0.01), Laplace(1.0), Linear()])
 @pytest.mark.parametrize("n_rows", [40, SMALL + 1])
-def test_the_centred_kernel_matrix(kernel: Kernel, n_rows: int) -> None:
+def test_the_centred_kernel_matrix(kernel: Kernel, n_rows: int, rng: np.random.Generator) -> None:
     side = read_sample(rng.normal(size=(n_rows, 2)), kernel)
     factor = target_factor(side)
     np.testing.assert_allclose(factor @ factor.T, centred(kernel(side.rows)), atol=1e-9)
 
 
-def test_both_ways_take_as_many_pivots_as_precision_needs() -> None:
+def test_both_ways_take_as_many_pivots_as_precision_needs(rng: np.random.Generator) -> None:
     rows = rng.normal(size=(200, 1))
     sample = Sample(Gaussian(1.0), rows)
     whole, steps = _of_matrix(sample.gram()), np.asarray(factor_to(sample, PRECISION).factor)

@@ -98,7 +98,7 @@ class TestSphering:
         noisy[4:, 4:] += model.back @ model.back.T * model.alpha
         np.testing.assert_allclose(np.diag(noisy)[4:], 1.0, atol=1e-9)
 
-    def test_collinear_and_many_targets(self):
+    def test_collinear_and_many_targets(self, rng):
         codes = np.column_stack([T, T[:, 0] - T[:, 1], rng.normal(size=(150, 6))])
         codes -= codes.mean(axis=0)
         sphering = sphere(Space.of_array(X), codes)
@@ -107,7 +107,7 @@ class TestSphering:
 
 
 class TestLikelihood:
-    def test_value_is_that_of_the_definition(self):
+    def test_value_is_that_of_the_definition(self, rng):
         model, inputs, targets, _ = make_likelihood()
         weights = rng.normal(size=model.n_weights)
         W, V = model.published(model.unpack(weights))
@@ -120,20 +120,20 @@ class TestLikelihood:
         assert model.loss(weights, STATES)[0] == pytest.approx(penalty - expected)
         assert not V[2:].any()
 
-    def test_gradient_is_the_numerical_one(self):
+    def test_gradient_is_the_numerical_one(self, rng):
         model, *_ = make_likelihood()
         weights = rng.normal(size=model.n_weights)
         numerical = optimize.approx_fprime(weights, lambda w: model.loss(w, STATES)[0], 1e-7)
         np.testing.assert_allclose(model.loss(weights, STATES)[1], numerical, atol=2e-5)
 
-    def test_published_weights_and_back(self):
+    def test_published_weights_and_back(self, rng):
         model, *_ = make_likelihood()
         weights = rng.normal(size=model.n_weights)
         unmixing = model.unpack(weights)
         again = model.of_published(*model.published(unmixing))
         np.testing.assert_allclose(model.pack(again), weights)
 
-    def test_threads_and_single_precision(self, monkeypatch):
+    def test_threads_and_single_precision(self, monkeypatch, rng):
         monkeypatch.setattr(module, "BLOCK", 16)
         one, *_ = make_likelihood()
         two, *_ = make_likelihood(n_jobs=2)
@@ -159,7 +159,7 @@ class TestLikelihood:
 
 
 class TestPreconditioner:
-    def test_slopes_are_those_of_the_weights(self):
+    def test_slopes_are_those_of_the_weights(self, rng):
         model, *_ = make_likelihood()
         unmixing = model.unpack(rng.normal(size=model.n_weights))
         scaled = Preconditioner(model, unmixing, STATES, model.evidence(unmixing))

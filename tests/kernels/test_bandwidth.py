@@ -42,7 +42,7 @@ class TestMedian:
         assert resolve("laplace", X).bandwidth == median_distance(X, 1)
         assert resolve(Laplace(norm=2), X).bandwidth == median_distance(X, 2)
 
-    def test_sparse_rows_have_the_same(self) -> None:
+    def test_sparse_rows_have_the_same(self, rng: np.random.Generator) -> None:
         counts = rng.poisson(0.5, size=(30, 8)).astype(float)
         expected = median_distance(counts)
         assert median_distance(sparse.csr_matrix(counts)) == pytest.approx(expected, rel=1e-12)

@@ -196,7 +196,7 @@ class TestRecipes:
 
 
 @pytest.mark.parametrize("combine", ["multiply", "add"])
-def test_coordinates_reproduce_the_kernel(combine: Any) -> None:
+def test_coordinates_reproduce_the_kernel(combine: Any, rng: np.random.Generator) -> None:
     codes = np.column_stack([X, rng.integers(0, 3, 20)])
     weights = {0.0: 1.0, 1.0: 2.0, 2.0: 0.5}
     kernel = Columns([("a", Linear(), [0, 1]), ("c", Delta(weights), 3)], combine=combine)

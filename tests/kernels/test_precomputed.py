@@ -64,7 +64,7 @@ class TestMeasures:
         found = hsic(X, np.arange(20), target_kernel=kernel)
         assert found == pytest.approx(expected, rel=1e-10)
 
-    def test_some_of_the_rows(self) -> None:
+    def test_some_of_the_rows(self, rng: np.random.Generator) -> None:
         rows = rng.permutation(20)[:12]
         expected = hsic(X[rows], y[rows], kernel=Gaussian(1.0))
         assert hsic(rows, y[rows], kernel=Precomputed(K)) == pytest.approx(expected, rel=1e-10)
@@ -113,7 +113,7 @@ class TestRefusals:
         with pytest.raises(ValueError, match="must be square, got"):
             Precomputed(matrix)([0])
 
-    def test_a_matrix_that_is_not_symmetric(self) -> None:
+    def test_a_matrix_that_is_not_symmetric(self, rng: np.random.Generator) -> None:
         matrix = K.copy()
         matrix[0, 1] += 1e-6
         with pytest.raises(ValueError, match=r"not symmetric.*Pass \(K \+ K\.T\) / 2"):

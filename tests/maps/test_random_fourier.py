@@ -29,6 +29,7 @@ def test_error_falls_with_the_root_of_the_components(kernel, X):
     assert many < 0.02
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_components", [1, 2, 3])
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 def test_estimate_is_unbiased(kernel, n_components, X):

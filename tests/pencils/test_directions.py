@@ -15,7 +15,7 @@ def rotation(size, seed):
 
 
 class TestLeading:
-    def test_equals_the_eigenvectors(self):
+    def test_equals_the_eigenvectors(self, rng):
         matrix = rng.normal(size=(7, 7))
         matrix += matrix.T
         values, vectors = leading(matrix, 3)
@@ -23,7 +23,7 @@ class TestLeading:
         np.testing.assert_allclose(matrix @ vectors, vectors * values, atol=1e-12)
 
     @pytest.mark.parametrize("count", [1, 2, 3, 4])
-    def test_equal_eigenvalues_do_not_depend_on_rounding(self, count):
+    def test_equal_eigenvalues_do_not_depend_on_rounding(self, count, rng):
         basis = rotation(5, 1)
         matrix = (basis * [3.0, 2.0, 2.0, 2.0, 1.0]) @ basis.T
         noise = 1e-14 * rng.normal(size=(5, 5))
@@ -55,7 +55,7 @@ def test_axes_complete_any_basis():
     np.testing.assert_allclose(basis.T @ basis, np.eye(6), atol=1e-12)
 
 
-def test_equal_dependences_are_settled():
+def test_equal_dependences_are_settled(rng):
     cross = rotation(5, 3)[:, :3]
     noise = 1e-15 * rng.normal(size=(5, 3))
     found = [

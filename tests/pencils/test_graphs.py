@@ -62,7 +62,7 @@ GRAPHS = [
 @pytest.mark.parametrize("kind", sorted(POINTS))
 @pytest.mark.parametrize(("graph", "W"), GRAPHS, ids=[repr(graph) for graph, _ in GRAPHS])
 @pytest.mark.parametrize("normalized", [False, True])
-def test_laplacian_is_that_of_the_definition(graph, W, normalized, kind, monkeypatch):
+def test_laplacian_is_that_of_the_definition(graph, W, normalized, kind, monkeypatch, rng):
     monkeypatch.setattr(gaussian, "TILE", 16)
     monkeypatch.setattr(points_module, "BLOCK", 400)
     laplacian = type(graph)(**{**graph.get_params(), "normalized": normalized}).laplacian(
@@ -83,7 +83,7 @@ def test_laplacian_is_that_of_the_definition(graph, W, normalized, kind, monkeyp
     assert laplacian.trace(POINTS[kind]()) == pytest.approx(trace)
 
 
-def test_weights_of_many_samples_are_not_stored(monkeypatch):
+def test_weights_of_many_samples_are_not_stored(monkeypatch, rng):
     F = rng.normal(size=(40, 3))
     expected = GaussianGraph().laplacian(VectorPoints.of(X)).apply(F)
     monkeypatch.setattr(gaussian, "STORED_ROWS", 10)
@@ -104,7 +104,7 @@ def test_the_smallest_radius_leaves_nobody_alone(kind):
 
 @pytest.mark.parametrize("normalized", [False, True])
 @pytest.mark.parametrize("graph", [NeighborGraph(3), RadiusGraph(1.0)], ids=repr)
-def test_disconnected_graphs_warn_and_work(graph, normalized):
+def test_disconnected_graphs_warn_and_work(graph, normalized, rng):
     parts = np.concatenate([rng.uniform(size=(10, 1)), rng.uniform(size=(10, 1)) + 50.0, [[1e3]]])
     graph.set_params(normalized=normalized)
     points = VectorPoints.of(parts if "n_neighbors" not in graph.get_params() else parts[:20])
@@ -148,7 +148,7 @@ def test_refusals(graph, message):
 
 @pytest.mark.parametrize("kind", sorted(POINTS))
 @pytest.mark.parametrize("graph", [NeighborGraph(6, bandwidth=1.5), GaussianGraph()], ids=repr)
-def test_drawn_edges_estimate_the_sum_over_all(graph, kind):
+def test_drawn_edges_estimate_the_sum_over_all(graph, kind, rng):
     weights = graph.weights(POINTS[kind]())
     values = rng.normal(size=40)
     dense = weights.matrix()

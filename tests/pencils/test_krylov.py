@@ -30,7 +30,7 @@ def gram(monkeypatch):
     return Gram(entries_of(K), 70, np.float64)
 
 
-def test_products_with_the_centred_matrix(gram):
+def test_products_with_the_centred_matrix(gram, rng):
     columns = H @ rng.normal(size=(70, 3))
     np.testing.assert_allclose(gram.times(columns), H @ K @ H @ columns, atol=1e-10)
     np.testing.assert_allclose(gram.mean, K.mean(axis=0))
@@ -53,7 +53,7 @@ def test_half_of_the_values_are_computed(monkeypatch):
     assert seen.sum() == 10 * sum(range(10, 71, 10))
 
 
-def test_threads_change_no_digit(monkeypatch):
+def test_threads_change_no_digit(monkeypatch, rng):
     monkeypatch.setattr(module, "STRIP", 16)
     monkeypatch.setattr(module, "WORK", 0)
     columns = rng.normal(size=(70, 5))
@@ -66,14 +66,14 @@ def test_threads_change_no_digit(monkeypatch):
 
 
 class TestBasis:
-    def test_directions_are_orthonormal_in_feature_space(self, gram):
+    def test_directions_are_orthonormal_in_feature_space(self, gram, rng):
         basis = Basis(gram)
         basis.append(rng.normal(size=(70, 2)))
         basis.append(rng.normal(size=(70, 2)))
         np.testing.assert_allclose(basis.dual.T @ K @ basis.dual, np.eye(4), atol=1e-9)
         np.testing.assert_allclose(basis.values, H @ K @ H @ basis.dual, atol=1e-9)
 
-    def test_what_is_spanned_already_is_dropped(self, gram):
+    def test_what_is_spanned_already_is_dropped(self, gram, rng):
         basis = Basis(gram)
         columns = rng.normal(size=(70, 3))
         basis.append(columns)
@@ -82,7 +82,7 @@ class TestBasis:
         basis.append(np.column_stack([np.ones(70), rng.normal(size=(70, 8))]))
         assert basis.size == 5  # the rank of the centred matrix
 
-    def test_the_length_of_what_is_beyond_is_bounded(self, gram):
+    def test_the_length_of_what_is_beyond_is_bounded(self, gram, rng):
         basis = Basis(gram)
         basis.append(rng.normal(size=(70, 2)))
         columns = rng.normal(size=(70, 3))
@@ -97,7 +97,7 @@ class TestBasis:
         assert (exact <= bound * (1 + 1e-9)).all()
         assert (bound <= 100 * exact).all()
 
-    def test_columns_that_the_basis_spans_have_no_length_beyond(self, gram):
+    def test_columns_that_the_basis_spans_have_no_length_beyond(self, gram, rng):
         basis = Basis(gram)
         columns = rng.normal(size=(70, 3))
         basis.append(columns)
@@ -106,7 +106,7 @@ class TestBasis:
         np.testing.assert_array_equal(basis.longest(rest, np.eye(2)), 0.0)
 
 
-def test_growth_finds_the_leading_eigenvectors(monkeypatch):
+def test_growth_finds_the_leading_eigenvectors(monkeypatch, rng):
     points = rng.normal(size=(200, 4)) * [2.0, 1.5, 1.2, 1.0]
     kernel = np.exp(-0.1 * np.sum((points[:, None] - points) ** 2, axis=2))
     basis = Basis(Gram(entries_of(kernel), 200, np.float64))

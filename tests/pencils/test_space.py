@@ -103,7 +103,7 @@ def _three_threads():
 
 @pytest.mark.parametrize("width", [1, 2, 7], ids=["joined", "joined, two", "apart"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_threads_and_precision(width, dtype, monkeypatch):
+def test_threads_and_precision(width, dtype, monkeypatch, rng):
     monkeypatch.setattr(module, "CHUNK", 64 * 16)
     monkeypatch.setattr(module, "blas_threads_for_parts", _three_threads)
     phi = rng.normal(loc=3.0, size=(500, 16))

@@ -36,7 +36,7 @@ def test_adding_a_number_to_a_singular_matrix_loses_directions():
     assert (ROOT[:, 0] @ found) ** 2 == pytest.approx(ROOT[:, 0] @ linalg.pinvh(B) @ ROOT[:, 0])
 
 
-def test_quotients_are_those_of_the_pencil():
+def test_quotients_are_those_of_the_pencil(rng):
     A = rng.normal(size=(6, 6))
     A = A @ A.T
     full = B + np.eye(6)

@@ -155,7 +155,7 @@ def test_signed_rank_of_few_pairs_is_exact():
     assert signed_rank_pvalue([0.1 + 0.2, 1], [0.3, 1]) == 1.0
 
 
-def test_signed_rank_does_not_see_equal_pairs():
+def test_signed_rank_does_not_see_equal_pairs(rng):
     first, second = rng.normal(size=40), rng.normal(size=40)
     both = np.append(first, [0.0, 0.0]), np.append(second, [0.0, 0.0])
     assert signed_rank_pvalue(*both) == signed_rank_pvalue(first, second)

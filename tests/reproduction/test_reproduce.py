@@ -49,7 +49,6 @@ def test_every_table_of_the_paper_is_registered():
 @pytest.mark.parametrize("name", NAMES)
 def test_a_table_says_what_it_is(name):
     table = tables()[name]
-    assert table.name == name
     assert table.title
     assert "JMLR" in table.source
     assert {"dataset", "method", "ours", "standard_error"} <= set(table.columns)

@@ -25,7 +25,7 @@ def test_figures_are_complete():
                 assert cell["best"] <= cell["mean"][0]
 
 
-def test_weighted_neighbours_are_those_of_the_paper():
+def test_weighted_neighbours_are_those_of_the_paper(rng):
     rows, y, others = rng.normal(size=(20, 2)), rng.normal(size=20), rng.normal(size=(3, 2))
     (found,) = ica_regressors.neighbours(3)(rows, y, others)
     for row, value in zip(others, found, strict=True):
@@ -35,7 +35,7 @@ def test_weighted_neighbours_are_those_of_the_paper():
         assert value == pytest.approx(weights @ y[near] / weights.sum())
 
 
-def test_the_best_choice_counts():
+def test_the_best_choice_counts(rng):
     rows = rng.uniform(-1, 1, size=(60, 1))
     found = ica_regressors.errors(rows[:40], rows[:40, 0] ** 2, rows[40:], rows[40:, 0] ** 2)
     assert list(found) == ["MLP", "SVM", "1-NN", "3-NN", "5-NN"]
@@ -65,7 +65,7 @@ def test_missing_data_are_noted(monkeypatch):
 
 
 @pytest.mark.parametrize(("degree", "epsilon"), [(1, 0.3), (2, 0.1), (3, 0.01)])
-def test_machines_are_at_their_optimum(degree, epsilon):
+def test_machines_are_at_their_optimum(degree, epsilon, rng):
     X = rng.normal(size=(50, 2))
     y = np.sin(2 * X[:, 0]) + 0.1 * rng.normal(size=50)
     K = (X @ X.T / 2 + 1) ** degree

@@ -58,7 +58,7 @@ def test_terms_stay_sparse(monkeypatch):
     assert y.tolist() == (Texts.y == 1).tolist()
 
 
-def test_rectangle_features():
+def test_rectangle_features(rng):
     images = rng.normal(size=(3, 5, 4))
     expected = []
     for high in range(1, 6):

@@ -94,6 +94,7 @@ def test_yahoo_marks_are_the_best_figures():
 
 # --- marks ----------------------------------------------------------------------------------------
 def scores(**means):
+    rng = np.random.default_rng(1)
     noise = rng.normal(scale=0.01, size=(len(means), 50))
     return {name: mean + part for (name, mean), part in zip(means.items(), noise, strict=True)}
 
@@ -120,7 +121,7 @@ def test_marks_of_methods():
 
 
 # --- coordinates ----------------------------------------------------------------------------------
-def test_gaussian_coordinates_give_the_kernel():
+def test_gaussian_coordinates_give_the_kernel(rng):
     X, train = rng.normal(size=(30, 3)), np.arange(20)
     Z = GaussianSpace(X).coordinates(train, {"scale": 0.9})
     kernel = Gaussian(bandwidth=0.9 * np.median(pdist(X[:20])))
@@ -128,7 +129,7 @@ def test_gaussian_coordinates_give_the_kernel():
     np.testing.assert_allclose(Z @ Z[:20].T, kernel(X, X[:20]), atol=1e-6)
 
 
-def test_string_coordinates_give_the_kernel():
+def test_string_coordinates_give_the_kernel(rng):
     strings = ["".join(rng.choice(list("acgt"), 12)) for _ in range(9)]
     space = StringSpace.of(strings)
     train = np.array([0, 2, 3, 5, 8])
@@ -140,7 +141,7 @@ def test_string_coordinates_give_the_kernel():
 
 
 # --- methods and data -----------------------------------------------------------------------------
-def test_hsca_without_dependence_still_gives_a_feature():
+def test_hsca_without_dependence_still_gives_a_feature(rng):
     X = rng.normal(size=(30, 3))
     # labels at random within pairs of equal rows: less dependence than chance
     X[1::2] = X[::2]
@@ -193,7 +194,7 @@ def test_yahoo_dimensions_are_shares_of_the_columns():
     assert max(thesis_yahoo.dimensions_of(1047, 1000)) <= 1000
 
 
-def test_yahoo_rows_are_means_over_dimensions():
+def test_yahoo_rows_are_means_over_dimensions(rng):
     contents = published("thesis_yahoo")
     names = [method.name for method in thesis_yahoo.METHODS]
     curves = [{name: rng.random((3, 5)) for name in names} for _ in range(4)]

@@ -50,7 +50,7 @@ def test_forward_search_equals_the_published_algorithm(kernel: Kernel) -> None:
     assert list(np.argsort(selector.ranking_)[:3]) == chosen
 
 
-def test_linear_kernel_gives_the_best_set_of_any_size() -> None:
+def test_linear_kernel_gives_the_best_set_of_any_size(rng: np.random.Generator) -> None:
     y = X[:, 0] - X[:, 3] + rng.normal(size=120)
     for count in (1, 2, 3):
         selector = BAHSIC(count, kernel="linear", target_kernel="linear").fit(X, y)
@@ -70,6 +70,7 @@ def test_finds_an_xor_pair(kernel: object, interactions: str | None) -> None:
     assert set(np.flatnonzero(selector.support_)) == {2, 5}
 
 
+@pytest.mark.slow
 def test_interactions_are_kept_where_a_wide_kernel_loses_them() -> None:
     local = np.random.default_rng(1)
     wide = local.normal(size=(400, 400))
@@ -102,9 +103,9 @@ def test_scaled_and_summed_kernels_are_searched_as_they_are() -> None:
         assert set(np.flatnonzero(selector.support_)) == {2, 5}
 
 
-def test_unsupervised_keeps_what_stands_for_the_rest() -> None:
-    source = rng.normal(size=(100, 2))
-    copies = source[:, [0, 0, 0, 1, 1, 1]] + 0.05 * rng.normal(size=(100, 6))
+def test_unsupervised_keeps_what_stands_for_the_rest(rng: np.random.Generator) -> None:
+    source = rng.normal(size=(400, 2))
+    copies = source[:, [0, 0, 0, 1, 1, 1]] + 0.05 * rng.normal(size=(400, 6))
     kept = BAHSIC(2, target_kernel="inputs").fit(copies).get_support(indices=True)
     assert len({index // 3 for index in kept}) == 2
     with pytest.raises(ValueError, match="requires y to be passed"):
@@ -121,6 +122,7 @@ def test_groups_leave_together() -> None:
     assert all(ranks[-1] - ranks[0] == len(ranks) - 1 for ranks in by_group.values())
 
 
+@pytest.mark.slow
 def test_interactions_of_categories_and_groups_are_protected() -> None:
     pd = pytest.importorskip("pandas", reason="needs a data frame library")
     local = np.random.default_rng(2)
@@ -135,6 +137,7 @@ def test_interactions_of_categories_and_groups_are_protected() -> None:
     assert set(np.flatnonzero(selector.support_)) == {3, 4, 5, 6, 7, 8}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_columns", [8, 40])
 @pytest.mark.parametrize("seed", [0, 1])
 def test_a_significant_pair_does_not_push_out_a_dominant_column(n_columns: int, seed: int) -> None:
@@ -202,7 +205,7 @@ def test_auto_survives_a_half_with_one_class() -> None:
         assert BAHSIC("auto").fit(X[40:80], labels[::-1].tolist()).n_features_ >= 1
 
 
-def test_categories_enter_as_sets_of_indicators() -> None:
+def test_categories_enter_as_sets_of_indicators(rng: np.random.Generator) -> None:
     pd = pytest.importorskip("pandas", reason="needs a data frame library")
     colour = rng.choice(["red", "green", "blue"], 120)
     frame = pd.DataFrame(X[:, :5], columns=list("abcde"))
@@ -240,6 +243,7 @@ def test_policies_follow_the_columns_left() -> None:
         assert set(np.flatnonzero(selector.support_)) == {2, 5}
 
 
+@pytest.mark.slow
 def test_auto_stops_where_the_gain_ends() -> None:
     local = np.random.default_rng(3)
     columns = local.normal(size=(500, 12))
@@ -249,6 +253,7 @@ def test_auto_stops_where_the_gain_ends() -> None:
     assert selector.n_features_ <= 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [BAHSIC, FOHSIC])
 @pytest.mark.parametrize("weights", [(1.0, 1.0, 1.0, 1.0), (1.0, 0.6, 0.4)])
 def test_auto_keeps_weaker_columns_too(kind: type, weights: tuple[float, ...]) -> None:
@@ -285,6 +290,7 @@ def test_auto_judges_by_errors_of_a_ridge_regression() -> None:
     np.testing.assert_allclose(cross, about[learn] @ about[test].T, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_auto_keeps_little_when_nothing_depends() -> None:
     counts = []
     for seed in range(10):
@@ -306,7 +312,7 @@ def test_constant_and_copied_columns_come_last() -> None:
     assert set(np.flatnonzero(selector.support_)) == {3, 6}
 
 
-def test_stand_ins_name_the_kept_column_that_replaces_each() -> None:
+def test_stand_ins_name_the_kept_column_that_replaces_each(rng: np.random.Generator) -> None:
     noisy = np.column_stack([X, X[:, 2] + 0.1 * rng.normal(size=120)])
     selector = BAHSIC(3).fit(noisy, XOR)
     for dropped in np.flatnonzero(~selector.support_):
@@ -386,6 +392,7 @@ def test_bad_input_is_refused_by_name(options: dict, data: tuple, message: str) 
         BAHSIC(**options).fit(*data)
 
 
+@pytest.mark.slow
 def test_what_a_wide_kernel_cannot_see_is_kept() -> None:
     """Quadratic effects and an exclusive-or pair among 150 columns; None loses some of them."""
     problem = make_mixed(500, 150, random_state=1)

@@ -84,7 +84,9 @@ def test_scores_equal_the_kernel_of_the_remaining_columns(
 
 
 @pytest.mark.parametrize("joins", [False, True])
-def test_single_precision_ranks_alike_within_its_bound(joins: bool) -> None:
+def test_single_precision_ranks_alike_within_its_bound(
+    joins: bool, rng: np.random.Generator
+) -> None:
     wide = rng.normal(size=(200, 300))
     y = (wide[:, 0] + wide[:, 1] > 0).astype(int)
     target = TargetWeights.of(read_target_sample(y, "auto"), True)
@@ -165,6 +167,7 @@ def test_kernels_of_the_distance_lose_no_digits_where_rows_agree(
     grouped: bool,
     tile: int,
     monkeypatch: pytest.MonkeyPatch,
+    rng: np.random.Generator,
 ) -> None:
     """Equal rows, rows that differ in one column only, a far column and a far row."""
     monkeypatch.setattr(explicit, "TILE", tile)
@@ -197,7 +200,9 @@ def exact(kernel: Kernel, rows: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("unbiased", [True, False])
 @pytest.mark.parametrize("kind", TARGETS)
-def test_sparse_shares_equal_dense_ones(kind: str, unbiased: bool) -> None:
+def test_sparse_shares_equal_dense_ones(
+    kind: str, unbiased: bool, rng: np.random.Generator
+) -> None:
     counts = rng.poisson(0.5, size=(60, 10)).astype(float)
     target = TargetWeights.of(read_target_sample(TARGETS[kind], "auto"), unbiased)
     dense = column_shares(Problem(counts, target))

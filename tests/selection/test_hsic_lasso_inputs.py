@@ -46,7 +46,7 @@ def test_only_constants() -> None:
     assert selector.path_ == ()
 
 
-def test_heavy_tails_and_huge_numbers() -> None:
+def test_heavy_tails_and_huge_numbers(rng: np.random.Generator) -> None:
     wild = np.column_stack([rng.standard_cauchy((240, 4)) * 1e150, X[:, 3]])
     selector = HSICLasso(2).fit(wild, X[:, 3])
     assert best(selector, 1) == [4]

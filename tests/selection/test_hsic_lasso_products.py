@@ -66,7 +66,7 @@ def test_a_narrow_kernel_has_no_small_rank() -> None:
 
 
 @pytest.mark.parametrize("size", [18, 45, M])  # one triangle, and several tiles
-def test_tiles_equal_explicit_matrices(size: int) -> None:
+def test_tiles_equal_explicit_matrices(size: int, rng: np.random.Generator) -> None:
     blocks = np.split(rng.permutation(M), M // size)
     design = TileDesign(column_kernels(X, {}, Gaussian(1.0)), read_target_sample(Y, "auto"), blocks)
     slow = explicit(gaussian_grams(X), target_gram(Y), blocks)

@@ -19,7 +19,6 @@ rng = np.random.default_rng(0)
 X = rng.normal(size=(60, 7)) @ rng.normal(size=(7, 7))
 X[:, 3] = np.round(X[:, 3])  # equal values
 SUPPORT = np.array([True, False, False, True, False, True, False])
-NOISE = np.random.default_rng(1)
 
 
 def test_the_kept_column_of_largest_rank_correlation() -> None:
@@ -34,47 +33,49 @@ def test_the_kept_column_of_largest_rank_correlation() -> None:
 
 
 @pytest.mark.parametrize("n_rows", [5, 20, 100, 2000])
-def test_independent_columns_have_none(n_rows: int) -> None:
+def test_independent_columns_have_none(n_rows: int, rng: np.random.Generator) -> None:
     """False discoveries are at most 5 % where few rows give large correlations by chance."""
     named = 0
     for _ in range(20):
-        table = NOISE.normal(size=(n_rows, 30))
+        table = rng.normal(size=(n_rows, 30))
         found = stand_ins(table, np.arange(30) < 10)
         named += (found >= 0).any()
     assert named <= 4
 
 
-def test_a_weak_relation_is_none_however_many_rows_show_it() -> None:
-    source = NOISE.normal(size=(5000, 1))
-    weak = source + 4 * NOISE.normal(size=(5000, 1))
+def test_a_weak_relation_is_none_however_many_rows_show_it(rng: np.random.Generator) -> None:
+    source = rng.normal(size=(5000, 1))
+    weak = source + 4 * rng.normal(size=(5000, 1))
     table = np.column_stack([source, weak, source**3])
     assert stand_ins(table, np.array([True, False, False])).tolist() == [-1, -1, 0]
 
 
-def test_copies_are_found_among_thousands_of_columns_with_few_rows() -> None:
-    table = NOISE.normal(size=(20, 3000))
+def test_copies_are_found_among_thousands_of_columns_with_few_rows(
+    rng: np.random.Generator,
+) -> None:
+    table = rng.normal(size=(20, 3000))
     table[:, 100] = -table[:, 3]
     found = stand_ins(table, np.arange(3000) < 50)
     assert found[100] == 3
     assert (found >= 0).sum() <= 3
 
 
-def test_categories_are_compared_by_their_levels() -> None:
-    levels = NOISE.integers(0, 4, 200)
-    size = np.array([2.0, -1.0, 3.0, 0.0])[levels] + 0.1 * NOISE.normal(size=200)  # no order
+def test_categories_are_compared_by_their_levels(rng: np.random.Generator) -> None:
+    levels = rng.integers(0, 4, 200)
+    size = np.array([2.0, -1.0, 3.0, 0.0])[levels] + 0.1 * rng.normal(size=200)  # no order
     renamed = np.array([1, 3, 0, 2])[levels]
-    other = NOISE.integers(0, 4, 200)
-    table = np.column_stack([levels, size, renamed, other, NOISE.normal(size=200)])
+    other = rng.integers(0, 4, 200)
+    table = np.column_stack([levels, size, renamed, other, rng.normal(size=200)])
     codes = {0: list("abcd"), 2: list("wxyz"), 3: list("klmn")}
     kept = np.array([True, False, False, False, False])
     assert stand_ins(table, kept, categories=codes).tolist() == [-1, 0, 0, -1, -1]
     assert stand_ins(table, np.roll(kept, 1), categories=codes).tolist() == [1, -1, 1, -1, -1]
 
 
-def test_shares_and_pvalues_are_those_of_the_usual_tests() -> None:
-    levels, other = NOISE.integers(0, 3, 80), NOISE.integers(0, 4, 80)
-    number = levels + NOISE.normal(size=80)
-    second = number + NOISE.normal(size=80)
+def test_shares_and_pvalues_are_those_of_the_usual_tests(rng: np.random.Generator) -> None:
+    levels, other = rng.integers(0, 3, 80), rng.integers(0, 4, 80)
+    number = levels + rng.normal(size=80)
+    second = number + rng.normal(size=80)
     kept = np.column_stack([number, levels.astype(float)])
     dropped = np.column_stack([second, other.astype(float)])
     compare = _by_ranks(kept, np.array([False, True]))
@@ -100,7 +101,7 @@ def test_constants_have_none() -> None:
     assert coded[-1] == -1
 
 
-def test_sparse_columns_are_compared_by_correlation() -> None:
+def test_sparse_columns_are_compared_by_correlation(rng: np.random.Generator) -> None:
     counts = rng.poisson(0.3, size=(80, 4)).astype(float)
     counts[:, 3] = 2 * counts[:, 1]
     support = np.array([True, True, False, False])
@@ -111,14 +112,16 @@ def test_sparse_columns_are_compared_by_correlation() -> None:
 
 
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_matrix])
-def test_rare_values_that_coincide_prove_nothing(make: Callable[[np.ndarray], Any]) -> None:
+def test_rare_values_that_coincide_prove_nothing(
+    make: Callable[[np.ndarray], Any], rng: np.random.Generator
+) -> None:
     rare = np.zeros((100, 40))
-    rare[NOISE.integers(0, 100, 40), np.arange(40)] = 1.0
+    rare[rng.integers(0, 100, 40), np.arange(40)] = 1.0
     rare[:, 39] = rare[:, 0]
     assert (stand_ins(make(rare), np.arange(40) < 20) == -1).all()
 
 
-def test_long_tables_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_tables_are_sampled(monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
     source = rng.normal(size=(500, 2))
     table = np.column_stack([source, source + 0.1 * rng.normal(size=(500, 2))])
     monkeypatch.setattr(module, "ROWS", 100)

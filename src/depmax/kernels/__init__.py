@@ -1,5 +1,6 @@
 """Similarity: kernels for vectors, labels, strings, graphs and mixed tables, and their algebra."""
 
+from depmax.kernels.bandwidth import BandwidthKernel
 from depmax.kernels.class_balanced import ClassBalanced
 from depmax.kernels.columns import Columns
 from depmax.kernels.composite import Product, Scaled, Sum
@@ -18,11 +19,13 @@ from depmax.kernels.polynomial import Polynomial
 from depmax.kernels.precomputed import Precomputed
 from depmax.kernels.random_event import RandomEvent
 from depmax.kernels.ridge import RidgeKernel
+from depmax.kernels.scales import ScaleWarning
 from depmax.kernels.spectrum import Spectrum
 from depmax.kernels.subsequence import Subsequence
 from depmax.kernels.subset import Subset
 
 __all__ = [
+    "BandwidthKernel",
     "Capabilities",
     "ClassBalanced",
     "Columns",
@@ -45,6 +48,7 @@ __all__ = [
     "Product",
     "RandomEvent",
     "RidgeKernel",
+    "ScaleWarning",
     "Scaled",
     "Spectrum",
     "Subsequence",

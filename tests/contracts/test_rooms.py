@@ -1,0 +1,85 @@
+"""The plan of the house: what lies open in a room is what the room offers."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import depmax
+
+ROOMS = ("kernels", "maps", "dependence", "selection", "extraction", "neural")
+SOURCE = Path(depmax.__file__).parent
+TESTS = Path(__file__).parents[1]
+
+
+def _defined(module: Path) -> set[str]:
+    """Names that a module or package defines itself."""
+    found: set[str] = set()
+    for node in ast.parse(module.read_text("utf-8")).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Assign):
+            found |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+    return found
+
+
+def _exported(room: str) -> set[str]:
+    """``__all__`` of a room, read and not imported: neural needs torch."""
+    for node in ast.parse((SOURCE / room / "__init__.py").read_text("utf-8")).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            return set(ast.literal_eval(node.value))
+    raise AssertionError(f"{room} has no __all__")
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_every_open_module_defines_what_the_room_exports(room: str) -> None:
+    """Machinery lies one drawer down: in modules and packages that start with an underscore."""
+    exported = _exported(room)
+    machinery = [
+        path.name
+        for path in sorted((SOURCE / room).iterdir())
+        if not path.name.startswith("_")
+        and (path.suffix == ".py" or path.is_dir())
+        and not (path.suffix == ".py" and exported & _defined(path))
+    ]
+    assert not machinery, f"{machinery} export nothing: give them an underscore or a drawer"
+
+
+# --- data of tests --------------------------------------------------------------------------------
+GENERATORS = ("np.random.default_rng", "np.random.RandomState")
+
+
+def _names(nodes: list[ast.stmt], context: type[ast.expr_context]) -> set[str]:
+    """Names that statements read or assign."""
+    parts = (part for node in nodes for part in ast.walk(node))
+    return {p.id for p in parts if isinstance(p, ast.Name) and isinstance(p.ctx, context)}
+
+
+def _shared_draws(module: Path) -> list[str]:
+    """Functions that draw from a generator of their module."""
+    tree = ast.parse(module.read_text("utf-8"))
+    generators = {
+        target.id
+        for node in tree.body
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)
+        if ast.unparse(node.value.func) in GENERATORS
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    return [
+        f"{module.relative_to(TESTS)}:{part.lineno}"
+        for node in tree.body
+        for part in ([node, *node.body] if isinstance(node, ast.ClassDef) else [node])
+        if isinstance(part, ast.FunctionDef)
+        if (generators & _names(part.body, ast.Load))
+        - {argument.arg for argument in part.args.args}
+        - _names(part.body, ast.Store)
+    ]
+
+
+def test_no_test_draws_from_a_generator_that_others_draw_from() -> None:
+    """Its data would depend on which tests ran before: ask for the fixture ``rng``."""
+    found = [place for module in sorted(TESTS.rglob("*.py")) for place in _shared_draws(module)]
+    assert not found, found
