@@ -353,8 +353,8 @@ def test_progress_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     [
         ({"n_features_to_select": 11}, (X, XOR), "from 1 to 10"),
         ({"n_features_to_select": 0}, (X, XOR), "from 1 to 10"),
-        ({"step": 0}, (X, XOR), "step must be"),
-        ({"step": 1.5}, (X, XOR), "step must be"),
+        ({"step": 0}, (X, XOR), "step of BAHSIC must be"),
+        ({"step": 1.5}, (X, XOR), "step of BAHSIC must be"),
         ({}, (X[:3], XOR[:3]), "at least 4 samples"),
         ({}, (X, np.ones(120, dtype=int)), "one class only"),
         ({}, (np.where(X[0, 0] == X, np.nan, X), XOR), "NaN in column 0"),
@@ -362,9 +362,9 @@ def test_progress_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
         ({"kernel": Delta()}, (X, XOR), "Delta cannot do"),
         ({"kernel": "precomputed"}, (X, XOR), "precomputed kernel matrix"),
         ({"groups": [1, 2]}, (X, XOR), "one label per column"),
-        ({"precision": "half"}, (X, XOR), "precision must be"),
-        ({"block_size": 3}, (X, XOR), "block_size must be at least 4"),
-        ({"interactions": "all"}, (X, XOR), "interactions must be"),
+        ({"precision": "half"}, (X, XOR), "precision of BAHSIC must be"),
+        ({"block_size": 3}, (X, XOR), "block_size of BAHSIC must be an integer >= 4"),
+        ({"interactions": "all"}, (X, XOR), "interactions of BAHSIC must be"),
         ({"kernel": Laplace(-1.0)}, (X, XOR), "bandwidth of Laplace"),
     ],
 )

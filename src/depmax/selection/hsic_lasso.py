@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
+from depmax._inputs.parameters import integer
 from depmax._inputs.table import Categories
 from depmax.dependence._terms import MINIMUM, require_samples
 from depmax.dependence.resolve import maximizer
@@ -99,6 +100,11 @@ class HSICLasso(DependenceSelector):
     array(['x3', 'x7'], dtype=object)
     """
 
+    _declared: ClassVar = {
+        "block_size": integer(MINIMUM[True], also=[None]),
+        "n_permutations": integer(1),
+    }
+
     def __init__(
         self,
         n_features_to_select: int | float | None = None,
@@ -146,10 +152,6 @@ class HSICLasso(DependenceSelector):
     def _blocks(self, n_samples: int) -> list[np.ndarray]:
         """Samples of each block; all in one if there is no need for more."""
         size, divisions = self.block_size, self.n_permutations
-        if size is not None and size < MINIMUM[True]:
-            raise ValueError(f"block_size must be at least {MINIMUM[True]}, got {size!r}.")
-        if divisions < 1:
-            raise ValueError(f"n_permutations must be at least 1, got {divisions!r}.")
         if size is None or n_samples // size < 2:
             return [np.arange(n_samples)]
         rng = check_random_state(self.random_state)

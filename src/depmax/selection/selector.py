@@ -14,6 +14,7 @@ from sklearn.utils.validation import _check_feature_names, _check_n_features, ch
 
 from depmax._frames import make_frame
 from depmax._inputs import read_fit
+from depmax._inputs.parameters import check_parameters, is_whole
 from depmax._inputs.table import Categories, refuse_unreadable
 from depmax.kernels import Kernel, Linear
 from depmax.kernels.scales import warn_of_scales
@@ -58,6 +59,7 @@ class DependenceSelector(SelectorMixin, BaseEstimator):
         -------
         self
         """
+        check_parameters(self)
         rows, categories = read_fit(self, X, accept_sparse=self._accepts_sparse)
         self.categories_ = dict(categories)
         n_features = rows.shape[1]
@@ -161,11 +163,12 @@ class DependenceSelector(SelectorMixin, BaseEstimator):
             return None
         if isinstance(wanted, float | np.floating) and 0 < wanted < 1:
             return max(1, int(wanted * n_features))
-        if isinstance(wanted, int | np.integer) and 1 <= wanted <= n_features:
+        if is_whole(wanted) and 1 <= wanted <= n_features:
             return int(wanted)
         raise ValueError(
-            f"n_features_to_select must be a whole number from 1 to {n_features} (the columns of "
-            f"X), a share between 0 and 1, 'auto' or None (half), got {wanted!r}."
+            f"n_features_to_select of {type(self).__name__} must be a whole number from 1 to "
+            f"{n_features} (the columns of X), a share between 0 and 1, 'auto' or None (half), got "
+            f"{wanted!r}."
         )
 
     def to_frame(self, library: str | None = None) -> Any:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from depmax._inputs.parameters import check_parameters
 from depmax.dependence.resolve import maximizer
 from depmax.extraction._fitting.coded_target import CodedTarget, coded_target
 from depmax.extraction._fitting.loadings import coordinate_names
@@ -205,6 +206,7 @@ class DeflationExtractor(DependenceExtractor):
 
     # --- what it inherits ------------------------------------------------------------------------
     def _learn(self, X: Any, y: Any, wanted: Wanted | None = None) -> Fitted:
+        check_parameters(self)
         self._check_parameters()
         wanted = wanted or self._wanted()
         needs_target = self._supervised or y is not None
@@ -295,7 +297,7 @@ class DeflationExtractor(DependenceExtractor):
     @property
     def _is_linear(self) -> bool:
         """Whether features are linear in the columns of X."""
-        return self._abilities().changes_by == "shares"
+        return self._abilities().is_linear
 
     def _signs(self, found: Extracted, target: CodedTarget | None) -> np.ndarray:
         """Signs that make the largest covariance with a column of the target positive."""
