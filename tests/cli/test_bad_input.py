@@ -86,7 +86,9 @@ def test_options_that_make_no_sense(fails: Fails, run: Any, patients: Path) -> N
         result = run("screen", *asked, option, value)
         assert result.exit_code == 2
         assert f"Invalid value for '{option}'" in result.stderr
-    assert "step must be a share between 0 and 1" in fails(3, "fit", *asked, "--set", "step=few")
+    assert "step of BAHSIC must be a share between 0 and 1" in fails(
+        3, "fit", *asked, "--set", "step=few"
+    )
     compared = ("compare", *asked, "-m", "BAHSIC", "-m", "PCA")
     line = fails(3, *compared, "--dimensions", "1,99")
     assert "dimensions holds 99, but on a training part of these data no method gives more" in line
@@ -214,7 +216,7 @@ def test_a_set_that_cannot_be_fetched(
 
 def test_what_the_library_refuses_is_one_line_too(fails: Fails, patients: Path) -> None:
     line = fails(3, "select", patients, "-t", "outcome", "-n", "99")
-    assert "n_features_to_select must be a whole number from 1 to 5" in line
+    assert "n_features_to_select of BAHSIC must be a whole number from 1 to 5" in line
     line = fails(3, "fit", patients, "-t", "outcome", "--set", "kernel=gausian", "-n", "2")
     assert "Did you mean 'gaussian'?" in line
 

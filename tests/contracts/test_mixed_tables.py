@@ -125,6 +125,24 @@ def test_elimination_is_that_of_brute_force(kernel, table):
 
 
 @every_table
+@pytest.mark.parametrize(
+    "kernel", [Gaussian(1.5), Laplace(3.0), Gaussian(2.0) * Laplace(4.0)], ids=repr
+)
+def test_forward_selection_is_that_of_brute_force(kernel, table):
+    frame, _ = table
+    chosen, path = [], []
+    while len(chosen) < frame.shape[1]:
+        rest = [name for name in frame.columns if name not in chosen]
+        values = [hsic(frame[[*chosen, name]], Y, kernel=kernel) for name in rest]
+        chosen.append(rest[int(np.argmax(values))])
+        path.append((len(chosen), max(values)))
+    count = frame.shape[1]
+    fitted = FOHSIC(count, kernel=kernel, precision="double", step=1).fit(frame, Y)
+    np.testing.assert_allclose(fitted.path_, path, rtol=1e-9)
+    assert [frame.columns[place] for place in np.argsort(fitted.ranking_)] == chosen
+
+
+@every_table
 @pytest.mark.parametrize("kernel", [Gaussian(), Laplace()], ids=repr)
 @pytest.mark.parametrize(
     "estimator",

@@ -221,7 +221,7 @@ class TestInputs:
             DeflationFeatures(criterion="lda").fit(X, y)
         with pytest.raises(ValueError, match="a name or a callable"):
             DeflationFeatures(criterion=3).fit(X, y)
-        with pytest.raises(ValueError, match="dual must be"):
+        with pytest.raises(ValueError, match="dual of DeflationFeatures must be"):
             DeflationFeatures(dual="yes").fit(X, y)
         with pytest.raises(ValueError, match="needs the features of the kernel"):
             DeflationFeatures(kernel="gaussian", dual=False).fit(X, y)

@@ -151,7 +151,7 @@ class TestCompletion:
             HBFE(3, kernel=Gaussian(1.0)).fit(repeated, np.tile([0, 1], 6))
 
     def test_unknown_completion_is_refused(self):
-        with pytest.raises(ValueError, match="completion must be"):
+        with pytest.raises(ValueError, match="completion of HBFE must be"):
             HBFE(completion="pca").fit(X, CLASSES)
 
 

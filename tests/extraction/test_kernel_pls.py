@@ -214,7 +214,7 @@ class TestSparseKernelPLS:
 
     @pytest.mark.parametrize("nu", [0.0, -0.1, 1.1, np.nan, True, "all"])
     def test_nu_out_of_range(self, nu):
-        with pytest.raises(ValueError, match="0 < nu <= 1"):
+        with pytest.raises(ValueError, match="nu of SparseKernelPLS must be a number > 0 and <= 1"):
             SparseKernelPLS(nu=nu).fit(X, y)
 
     def test_unknown_heuristic(self):
@@ -309,7 +309,7 @@ class TestBoostedLatentFeatures:
         assert np.isfinite(model.transform(X)).all()
 
     def test_bad_parameters(self):
-        with pytest.raises(ValueError, match="loss must be one of"):
+        with pytest.raises(ValueError, match="loss of BoostedLatentFeatures must be"):
             BoostedLatentFeatures(loss="hinge").fit(X, y)
         with pytest.raises(ValueError, match="needs classes"):
             BoostedLatentFeatures(loss="logistic").fit(X, y)

@@ -225,10 +225,15 @@ class TestCapabilities:
         assert not (Gaussian(1.0) + Linear()).capabilities.stationary
 
     def test_functions_of_the_distance_only_if_both_are(self) -> None:
-        assert (Gaussian(1.0) + 2.0 * InverseDistance(1.0)).capabilities.changes_by == "distances"
+        assert (Gaussian(1.0) + 2.0 * InverseDistance(1.0)).capabilities.radial
         assert (Gaussian(1.0) * Laplace(1.0, norm=2)).capabilities.radial
         assert not (Gaussian(1.0) + Laplace(1.0)).capabilities.radial
-        assert (Gaussian(1.0) + Linear()).capabilities.changes_by == "definition"
+        assert not (Gaussian(1.0) + Linear()).capabilities.radial
+
+    def test_only_the_inner_product_itself_is_linear(self) -> None:
+        assert Linear().capabilities.is_linear
+        for kernel in (Linear() + Linear(), Linear() * Linear(), 2.0 * Linear()):
+            assert not kernel.capabilities.is_linear
 
     def test_sparse_rows_need_both(self) -> None:
         assert (Gaussian(1.0) * Linear()).capabilities.sparse

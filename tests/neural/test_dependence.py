@@ -214,7 +214,7 @@ class TestRefusals:
             NeuroHSCA(**{**SMALL, **parameters}).fit(X, y)
 
     def test_module(self):
-        with pytest.raises(TypeError, match="module of NeuroHBFE"):
+        with pytest.raises(ValueError, match="module of NeuroHBFE"):
             NeuroHBFE(module=3).fit(X, y)
 
     @pytest.mark.parametrize("target", [np.ones(60), np.full(60, "a")])

@@ -124,7 +124,7 @@ def test_options_without_effect_are_refused(cls, options, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"code_activation": "step"}, "code_activation of Autoencoder must be None or one of"),
+        ({"code_activation": "step"}, "code_activation of Autoencoder must be None, '"),
         ({"pretraining": "often"}, "pretraining of Autoencoder must be True, False or 'auto'"),
     ],
 )

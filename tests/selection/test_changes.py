@@ -18,8 +18,10 @@ from depmax.kernels import (
     Subset,
 )
 from depmax.samples import read_target_sample
+from depmax.selection import FastForm, Outcome, register_fast_form
+from depmax.selection._search import changes as forms
 from depmax.selection._search import weights as weights_module
-from depmax.selection._search.changes import Change, Problem, changes, explicit, gaussian
+from depmax.selection._search.changes import Change, Problem, changes, explicit, gaussian, levels
 from depmax.selection._search.changes.linear import column_shares
 from depmax.selection._search.weights import TargetWeights
 
@@ -196,6 +198,69 @@ def sum_of_strips(target: TargetWeights) -> np.ndarray:
 def exact(kernel: Kernel, rows: np.ndarray) -> np.ndarray:
     """Kernel matrix from differences, with no product of large numbers."""
     return kernel.of_squares(np.square(rows[:, np.newaxis] - rows[np.newaxis]).sum(axis=-1))
+
+
+def _indicators(n_levels: int, scale: float) -> np.ndarray:
+    codes = rng.integers(-1, n_levels, 60)  # -1 is a value of no known level
+    return scale * (codes[:, np.newaxis] == np.arange(n_levels))
+
+
+#: Numbers, then indicators of categories with few and many levels.
+TABLE = np.hstack([X[:, :2], _indicators(2, 1.0), _indicators(5, 1.4), _indicators(30, 1.1)])
+TABLE = np.hstack([TABLE, rng.integers(0, 3, (60, 2)), X[:, 2:4]])
+UNITS = [np.arange(2, 4), np.arange(4, 9), np.arange(9, 39), np.array([39, 40]), np.array([0])]
+FACTORING = [Gaussian(1.5), Laplace(2.0), Gaussian(2.0) * Laplace(3.0), Subset(), Gaussian(0.1)]
+
+
+@pytest.mark.parametrize("kernel", FACTORING, ids=repr)
+@pytest.mark.parametrize("kind", TARGETS)
+@pytest.mark.parametrize("unbiased", [True, False])
+@pytest.mark.parametrize("joins", [False, True])
+def test_categories_equal_the_kernel_of_the_remaining_columns(
+    kernel: Kernel, kind: str, unbiased: bool, joins: bool
+) -> None:
+    y = TARGETS[kind]
+    target = TargetWeights.of(read_target_sample(y, "auto"), unbiased)
+    base = np.array([1, 4, 5]) if joins else np.arange(TABLE.shape[1])
+    units = [unit for unit in UNITS if not (joins and np.isin(unit, base).any())]
+    change = Change(base, units, joins)
+    outcome = changes(Problem(TABLE, target), kernel, change)
+    expected = [
+        hsic(TABLE[:, change.after(unit)], y, kernel=kernel, unbiased=unbiased) for unit in units
+    ]
+    scale = np.abs(expected).max()
+    np.testing.assert_allclose(outcome.scores, expected, rtol=1e-9, atol=1e-10 * scale)
+
+
+def test_categories_are_scored_by_their_levels_unless_these_are_many_or_far() -> None:
+    target = TargetWeights.of(read_target_sample(TARGETS["many"], "auto"), True)
+    problem = Problem(TABLE, target)
+    change = Change(np.arange(TABLE.shape[1]), UNITS, joins=False)
+    assert levels.FORM.takes(problem, Gaussian(1.5), change).tolist() == [True] * 4 + [False]
+    assert not levels.FORM.takes(problem, Gaussian(0.1), change).any()
+    assert not levels.FORM.suits(Gaussian(1.0) + Laplace(1.0))
+    wide = Problem(np.repeat(np.arange(300.0)[:, np.newaxis], 2, axis=1), target)
+    pair = Change(np.arange(2), [np.arange(2)], joins=False)
+    assert not levels.FORM.takes(wide, Gaussian(1000.0), pair).any()
+
+
+def test_a_kernel_brings_its_own_form(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The newest form scores the units that it takes, older ones the rest."""
+
+    def sevens(problem: Problem, kernel: Kernel, change: Change) -> Outcome:
+        return Outcome(1.0, np.full(len(change.units), 7.0))
+
+    def is_first(problem: Problem, kernel: Kernel, change: Change) -> np.ndarray:
+        return np.array([unit[0] == 0 for unit in change.units])
+
+    monkeypatch.setattr(forms, "_FORMS", list(forms._FORMS))
+    problem, change = _problem(TARGETS["many"], True), _change(joins=False, grouped=False)
+    before = changes(problem, Gaussian(2.5), change)
+    register_fast_form(FastForm(lambda kernel: kernel.capabilities.radial, sevens, is_first))
+    after = changes(problem, Gaussian(2.5), change)
+    assert (after.value, after.scores[0]) == (1.0, 7.0)
+    np.testing.assert_allclose(after.scores[1:], before.scores[1:], rtol=1e-12)
+    assert changes(problem, Linear(), change).scores[0] != 7.0  # whose form suits no other kernel
 
 
 @pytest.mark.parametrize("unbiased", [True, False])

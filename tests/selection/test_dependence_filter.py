@@ -204,7 +204,7 @@ class TestAgainstDefinitions:
             assert y @ y - found == pytest.approx(risk, rel=1e-10)
 
     def test_ridge_refuses_a_penalty_of_zero(self, X, numbers):
-        with pytest.raises(ValueError, match="alpha must be a positive number"):
+        with pytest.raises(ValueError, match="alpha of DependenceFilter must be a positive number"):
             scores(X, numbers, "ridge", alpha=0.0)
 
     def test_qmi_does_not_depend_on_the_unit(self, X, classes):
@@ -339,7 +339,7 @@ class TestNumberOfColumns:
 
     @pytest.mark.parametrize("wanted", [0, 6, -1, 1.5, 0.0, "some"])
     def test_out_of_range(self, X, labels, wanted):
-        with pytest.raises(ValueError, match="n_features_to_select must be"):
+        with pytest.raises(ValueError, match="n_features_to_select of DependenceFilter must be"):
             DependenceFilter(wanted).fit(X, labels)
 
     def test_auto_counts_the_significant_columns(self):

@@ -170,7 +170,7 @@ class TestInput:
 
     @pytest.mark.parametrize(("option", "value"), [("C", 0.0), ("C", np.inf), ("max_iter", 0)])
     def test_options_out_of_range(self, X, signs, option, value):
-        with pytest.raises(ValueError, match=f"{option} must be"):
+        with pytest.raises(ValueError, match=f"{option} of R2W2 must be"):
             R2W2(**{option: value}).fit(X, signs)
 
     @pytest.mark.parametrize("wanted", [0, 5, "auto"])

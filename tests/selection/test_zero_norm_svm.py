@@ -138,7 +138,7 @@ class TestInput:
         [("C", 0.0), ("C", -1.0), ("max_iter", 0), ("max_iter", 2.5), ("tol", -0.1), ("tol", 1.0)],
     )
     def test_options_out_of_range(self, X, y, option, value):
-        with pytest.raises(ValueError, match=f"{option} must be"):
+        with pytest.raises(ValueError, match=f"{option} of ZeroNormSVM must be"):
             ZeroNormSVM(**{option: value}).fit(X, y)
 
     @pytest.mark.parametrize("wanted", [0, 11, "auto"])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
+from depmax._inputs.parameters import one_of
 from depmax.extraction._fitting.coded_target import CodedTarget
 from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted
 from depmax.kernels import KernelLike
@@ -70,6 +71,8 @@ class BoostedLatentFeatures(DeflationExtractor):
     array([2])
     """
 
+    _declared: ClassVar = {"loss": one_of(*LOSSES)}
+
     def __init__(
         self,
         n_components: int | float | Literal["auto"] = 2,
@@ -97,7 +100,3 @@ class BoostedLatentFeatures(DeflationExtractor):
             images, values, boosted(loss), n_components, center=True, scale="feature"
         )
         return Extracted.of(images, directions, found)
-
-    def _check_parameters(self) -> None:
-        if self.loss not in LOSSES:
-            raise ValueError(f"loss must be one of {sorted(LOSSES)}, got {self.loss!r}.")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
+from depmax._inputs.parameters import one_of
 from depmax.extraction._fitting.coded_target import CodedTarget
 from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted
 from depmax.kernels import KernelLike
@@ -97,6 +98,8 @@ class DeflationFeatures(DeflationExtractor):
     array([0, 3])
     """
 
+    _declared: ClassVar = {"dual": one_of(True, False, None)}
+
     def __init__(
         self,
         n_components: int | float | Literal["auto"] = 2,
@@ -147,5 +150,3 @@ class DeflationFeatures(DeflationExtractor):
                 )
         elif not callable(self.criterion):
             raise ValueError(f"criterion must be a name or a callable, got {self.criterion!r}.")
-        if self.dual not in (True, False, None):
-            raise ValueError(f"dual must be True, False or None, got {self.dual!r}.")

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from depmax._frames import make_frame
 from depmax._inputs import Target, read_target
+from depmax._inputs.parameters import check_parameters
 from depmax._inputs.target import warn_of_unlabeled
 from depmax._threads import small_problems
 from depmax.dependence.resolve import most_dependent
@@ -62,7 +63,7 @@ FEW = 256
 
 def _is_linear(extractor: DependenceExtractor) -> bool:
     """Whether features are linear in the columns of X, so that they have weights."""
-    return extractor._abilities().changes_by == "shares"
+    return extractor._abilities().is_linear
 
 
 @dataclass(frozen=True)
@@ -297,11 +298,12 @@ class DependenceExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         return False
 
     def _check_parameters(self) -> None:
-        """Refuse parameters that do not depend on the data."""
+        """Refuse parameters that do not go together; what each may be is declared."""
 
     # --- what it inherits ------------------------------------------------------------------------
     def _learn(self, X: Any, y: Any, requested: ComponentCount | None = None) -> Fitted:
         """Fit, with another number of components than ``n_components`` if one is given."""
+        check_parameters(self)
         self._check_parameters()
         by_user, requested = requested is None, requested or self._component_count()
         labels = self._read_labels(y)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
+from depmax._inputs.parameters import one_of
 from depmax.extraction._fitting.semi_supervised import Criterion, SemiSupervisedExtractor
 from depmax.kernels import KernelLike
 from depmax.pencils import (
@@ -94,6 +95,8 @@ class HBFE(SemiSupervisedExtractor):
     array([[ 0.19,  0.01,  0.98, -0.  ]])
     """
 
+    _declared: ClassVar = {"completion": one_of("variance", "eigenvectors")}
+
     def __init__(
         self,
         n_components: int | float | Literal["auto"] = 2,
@@ -140,10 +143,3 @@ class HBFE(SemiSupervisedExtractor):
 
     def _carriers(self, side: Sample, target: Criterion) -> int:
         return int(target.form.factor.shape[1])
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.completion not in ("variance", "eigenvectors"):
-            raise ValueError(
-                f"completion must be 'variance' or 'eigenvectors', got {self.completion!r}."
-            )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Real
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from depmax._inputs.parameters import number
 from depmax.extraction._fitting.semi_supervised import Criterion, SemiSupervisedExtractor
 from depmax.kernels import KernelLike, as_kernel
 from depmax.pencils import (
@@ -108,6 +108,8 @@ class HSCA(SemiSupervisedExtractor):
     >>> bool(abs(np.corrcoef(features.T)[0, 1]) < 0.01)
     True
     """
+
+    _declared: ClassVar = {"alpha": number(0)}
 
     def __init__(
         self,
@@ -224,14 +226,12 @@ class HSCA(SemiSupervisedExtractor):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        alpha = self.alpha
-        if not isinstance(alpha, Real) or not np.isfinite(alpha) or alpha < 0:
-            raise ValueError(f"alpha of HSCA must be a number >= 0, got {alpha!r}.")
-        if alpha == 0 and (self.unbiased or self.beta > 0 or not self._has_linear_features()):
+        bounded = not self.unbiased and self.beta == 0 and self._has_linear_features()
+        if self.alpha == 0 and not bounded:
             raise ValueError(
                 "alpha of HSCA must be positive with unbiased=True, with beta > 0 and with a "
                 "feature_kernel that is not linear: without it the quotient is not bounded."
             )
 
     def _has_linear_features(self) -> bool:
-        return as_kernel(self.feature_kernel).capabilities.changes_by == "shares"
+        return as_kernel(self.feature_kernel).capabilities.is_linear

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -13,8 +12,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from depmax._inputs import Target, read_target
+from depmax._inputs.parameters import integer, number
 from depmax._threads import one_blas_thread
-from depmax.extraction._fitting.number_of_components import ComponentCount
 from depmax.extraction._unmixing import (
     Likelihood,
     NaturalGradient,
@@ -118,6 +117,17 @@ class ICAFX(DependenceExtractor):
     classes_: np.ndarray
     _nested: ClassVar[bool] = False
 
+    _declared: ClassVar = {
+        "n_components": integer(
+            1,
+            also=["auto"],
+            hint="a share of the dependence is not defined, since fewer features are not the first "
+            "of more",
+        ),
+        "n_init": integer(1),
+        "alpha": number(0),
+    }
+
     def __init__(
         self,
         n_components: int | Literal["auto"] = 2,
@@ -217,15 +227,6 @@ class ICAFX(DependenceExtractor):
         return values.astype(precision(rows), copy=False)
 
     # --- parts of fit ---------------------------------------------------------------------------
-    def _component_count(self) -> ComponentCount:
-        if isinstance(self.n_components, Real) and not isinstance(self.n_components, Integral):
-            raise ValueError(
-                "n_components of ICAFX must be an integer >= 1 or 'auto', got "
-                f"{self.n_components!r}: a share of the dependence is not defined, since fewer "
-                "features are not the first of more."
-            )
-        return super()._component_count()
-
     def _attainable(self, sphering: Sphering, n_components: int) -> int:
         """Number of features, as many as X has rank."""
         if sphering.n_inputs == 0:
@@ -282,10 +283,6 @@ class ICAFX(DependenceExtractor):
                 f"solver of ICAFX must be one of {sorted(_SOLVERS)} or an object with "
                 f"maximize(likelihood, start, verbose), got {self.solver!r}."
             )
-        if not isinstance(self.n_init, Integral) or self.n_init < 1:
-            raise ValueError(f"n_init of ICAFX must be an integer >= 1, got {self.n_init!r}.")
-        if not isinstance(self.alpha, Real) or not np.isfinite(self.alpha) or self.alpha < 0:
-            raise ValueError(f"alpha of ICAFX must be a number >= 0, got {self.alpha!r}.")
 
 
 @dataclass(frozen=True)

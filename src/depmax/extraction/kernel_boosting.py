@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy import linalg, special
 
+from depmax._inputs.parameters import one_of
 from depmax.extraction._fitting.coded_target import CodedTarget
 from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted
 from depmax.kernels import KernelLike
@@ -81,6 +82,8 @@ class KernelBoosting(DeflationExtractor):
 
     _orthogonal: ClassVar[bool] = False
 
+    _declared: ClassVar = {"loss": one_of("exponential", "logistic")}
+
     def __init__(
         self,
         n_components: int | float | Literal["auto"] = 2,
@@ -138,10 +141,6 @@ class KernelBoosting(DeflationExtractor):
                 "use BoostedLatentFeatures, or cut y into classes."
             )
         return target
-
-    def _check_parameters(self) -> None:
-        if self.loss not in ("exponential", "logistic"):
-            raise ValueError(f"loss must be 'exponential' or 'logistic', got {self.loss!r}.")
 
 
 class _PairWeights:

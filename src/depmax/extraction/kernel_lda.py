@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -11,8 +11,8 @@ from depmax._inputs import Target
 from depmax.extraction._fitting.groups import class_labels, read_classes
 from depmax.extraction._fitting.semi_supervised import SemiSupervisedExtractor
 from depmax.extraction._fitting.sphering import (
+    ALPHA,
     Alpha,
-    check_alpha,
     choose_alpha,
     sphere_of,
     told_directions,
@@ -108,6 +108,8 @@ class KernelLDA(SemiSupervisedExtractor):
     array([0.97 , 0.222])
     """
 
+    _declared: ClassVar = {"alpha": ALPHA}
+
     def __init__(
         self,
         n_components: int | float | Literal["auto"] = 2,
@@ -176,10 +178,6 @@ class KernelLDA(SemiSupervisedExtractor):
 
     def _carriers(self, side: Sample, target: Discriminant) -> int:
         return int(target.factor.shape[1]) - 1
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_alpha("KernelLDA", self.alpha)
 
 
 def _share(part: float, matrix: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from depmax.extraction._fitting.sphering import check_alpha
+from depmax._inputs.parameters import number
 from depmax.extraction.extractor import DependenceExtractor
 from depmax.kernels import KernelLike
 from depmax.pencils import Directions, Space, Sphere, smoothest
@@ -79,6 +79,8 @@ class LaplacianEigenmap(DependenceExtractor):
 
     _supervised: ClassVar[bool] = False
 
+    _declared: ClassVar = {"alpha": number(0)}
+
     def __init__(
         self,
         n_components: int | float | Literal["auto"] = 2,
@@ -114,5 +116,4 @@ class LaplacianEigenmap(DependenceExtractor):
         return directions
 
     def _check_parameters(self) -> None:
-        check_alpha("LaplacianEigenmap", self.alpha, automatic=False)
         as_graph(self.graph)

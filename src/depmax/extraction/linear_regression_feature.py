@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from depmax._inputs import read_target
 from depmax.extraction._fitting.groups import side_of_outputs
 from depmax.extraction._fitting.sphering import (
+    ALPHA,
     Alpha,
-    check_alpha,
     sphere_of,
     told_directions,
     units_cancel,
@@ -69,6 +69,8 @@ class LinearRegressionFeature(DependenceExtractor):
     array([1.])
     """
 
+    _declared: ClassVar = {"alpha": ALPHA}
+
     def __init__(
         self,
         n_components: int | float | Literal["auto"] = 2,
@@ -100,6 +102,3 @@ class LinearRegressionFeature(DependenceExtractor):
     def _ignores_units(self, side: Sample, target: Sample, n_components: int) -> bool:
         factor = target_factor(target)
         return units_cancel(self, side, 1) and n_components <= told_directions(factor)
-
-    def _check_parameters(self) -> None:
-        check_alpha("LinearRegressionFeature", self.alpha)

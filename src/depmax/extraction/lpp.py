@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from depmax.extraction._fitting.sphering import Alpha, check_alpha, choose_alpha, unit_variance
+from depmax.extraction._fitting.sphering import ALPHA, Alpha, choose_alpha, unit_variance
 from depmax.extraction.extractor import DependenceExtractor
 from depmax.kernels import KernelLike
 from depmax.pencils import Directions, Space, Sphere
@@ -76,6 +76,8 @@ class LPP(DependenceExtractor):
 
     _supervised: ClassVar[bool] = False
 
+    _declared: ClassVar = {"alpha": ALPHA}
+
     def __init__(
         self,
         n_components: int | float | Literal["auto"] = 2,
@@ -101,7 +103,6 @@ class LPP(DependenceExtractor):
         return Directions(unit_variance(space, found.vectors), 1.0 - found.dependence)
 
     def _check_parameters(self) -> None:
-        check_alpha("LPP", self.alpha)
         as_graph(self.graph)
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from depmax._inputs import read_target
+from depmax._inputs.parameters import FLAG
 from depmax.extraction._fitting.groups import side_of_outputs
-from depmax.extraction._fitting.sphering import Alpha, check_alpha, sphere_of, units_cancel
+from depmax.extraction._fitting.sphering import ALPHA, Alpha, sphere_of, units_cancel
 from depmax.extraction.extractor import DependenceExtractor
 from depmax.kernels import KernelLike
 from depmax.pencils import Directions, Form, Space, Sphere
@@ -71,6 +72,8 @@ class PHD(DependenceExtractor):
     array([[ 0.7,  0. , -0.7,  0. ]])
     """
 
+    _declared: ClassVar = {"residuals": FLAG, "alpha": ALPHA}
+
     def __init__(
         self,
         n_components: int | float | Literal["auto"] = 2,
@@ -101,9 +104,6 @@ class PHD(DependenceExtractor):
 
     def _ignores_units(self, side: Sample, target: Sample, n_components: int) -> bool:
         return units_cancel(self, side, 1)
-
-    def _check_parameters(self) -> None:
-        check_alpha("PHD", self.alpha)
 
 
 def _predicted(space: Space, sphere: Sphere, outputs: np.ndarray) -> np.ndarray:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from numbers import Integral
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy import linalg
 from sklearn.utils import check_random_state
 
+from depmax._inputs.parameters import integer
 from depmax.extraction._fitting.coded_target import CodedTarget
 from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted
 from depmax.kernels import KernelLike
@@ -71,6 +71,8 @@ class ReducedKernelOPLS(DeflationExtractor):
     (200, 2)
     """
 
+    _declared: ClassVar = {"n_basis": integer(1, also=[None], hint="None takes all rows")}
+
     def __init__(
         self,
         n_components: int | float | Literal["auto"] = 2,
@@ -112,13 +114,3 @@ class ReducedKernelOPLS(DeflationExtractor):
             return np.arange(n_samples)
         rng = check_random_state(self.random_state)
         return np.sort(rng.choice(n_samples, int(self.n_basis), replace=False))
-
-    def _check_parameters(self) -> None:
-        count = self.n_basis
-        if count is None:
-            return
-        if isinstance(count, bool) or not isinstance(count, Integral) or count < 1:
-            raise ValueError(
-                "n_basis of ReducedKernelOPLS must be an integer >= 1, or None for all rows, got "
-                f"{count!r}."
-            )

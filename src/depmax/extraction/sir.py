@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from numbers import Integral
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from depmax._inputs import read_target
+from depmax._inputs.parameters import integer
 from depmax.extraction._fitting.groups import groups_of, require_groups, side_of_groups
 from depmax.extraction._fitting.sphering import (
+    ALPHA,
     Alpha,
-    check_alpha,
     sphere_of,
     told_directions,
     units_cancel,
@@ -78,6 +78,8 @@ class SIR(DependenceExtractor):
     array([[ 0.7,  0. , -0.7,  0. ]])
     """
 
+    _declared: ClassVar = {"n_slices": integer(2), "alpha": ALPHA}
+
     def __init__(
         self,
         n_components: int | float | Literal["auto"] = 2,
@@ -111,9 +113,3 @@ class SIR(DependenceExtractor):
     def _ignores_units(self, side: Sample, target: Sample, n_components: int) -> bool:
         factor = target_factor(target)
         return units_cancel(self, side, factor.shape[1]) and n_components <= told_directions(factor)
-
-    def _check_parameters(self) -> None:
-        check_alpha("SIR", self.alpha)
-        value = self.n_slices
-        if isinstance(value, bool) or not isinstance(value, Integral) or value < 2:
-            raise ValueError(f"n_slices of SIR must be an integer >= 2, got {value!r}.")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from numbers import Real
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from scipy import linalg
 
+from depmax._inputs.parameters import number, one_of
 from depmax.extraction._fitting.coded_target import CodedTarget
 from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted
 from depmax.kernels import KernelLike
@@ -80,6 +80,11 @@ class SparseKernelPLS(DeflationExtractor):
     True
     """
 
+    _declared: ClassVar = {
+        "nu": number(0, 1, ends="(]"),
+        "heuristic": one_of("max_residual", "max_information"),
+    }
+
     def __init__(
         self,
         n_components: int | float | Literal["auto"] = 2,
@@ -130,17 +135,6 @@ class SparseKernelPLS(DeflationExtractor):
             information = linalg.norm(_products(side, everything, left, of=tied), axis=1)
             tied = tied[np.argsort(-information, kind="stable")[: count - len(sure)]]
         return np.sort(np.concatenate([sure, tied]))
-
-    def _check_parameters(self) -> None:
-        nu = self.nu
-        if isinstance(nu, bool) or not isinstance(nu, Real) or not 0 < float(nu) <= 1:
-            raise ValueError(
-                f"nu of SparseKernelPLS must be a number with 0 < nu <= 1, got {nu!r}."
-            )
-        if self.heuristic not in ("max_residual", "max_information"):
-            raise ValueError(
-                f"heuristic must be 'max_residual' or 'max_information', got {self.heuristic!r}."
-            )
 
 
 def _direction(

@@ -194,7 +194,7 @@ class Scaled(Kernel):
             self._kernel().capabilities,
             factors_over_features=False,
             telescopes=False,
-            changes_by="distances" if self._kernel().capabilities.radial else "definition",
+            is_linear=False,
         )
 
     @property

@@ -34,7 +34,6 @@ class Gaussian(BandwidthKernel):
         factors_over_features=True,
         sparse=True,
         joins_categories="distance",
-        changes_by="squares",
     )
 
     def __init__(self, bandwidth: Bandwidth = "median") -> None:

@@ -31,7 +31,6 @@ class InverseMultiquadric(BandwidthKernel):
         radial=True,
         sparse=True,
         joins_categories="distance",
-        changes_by="distances",
     )
 
     def __init__(self, bandwidth: Bandwidth = "median") -> None:

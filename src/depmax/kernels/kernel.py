@@ -46,10 +46,8 @@ class Capabilities:
     joins_categories: Literal["distance", "add"] | None = None
     #: Multiplying a column by a number changes nothing, or is the business of a part of the kernel.
     scale_free: bool = False
-    #: Form in which the kernel of one column more or fewer is found fast.
-    changes_by: Literal["definition", "shares", "powers", "squares", "ratios", "distances"] = (
-        "definition"
-    )
+    #: k(x, z) = <x, z>: its features are the columns themselves.
+    is_linear: bool = False
 
     def common(self, other: Capabilities) -> Capabilities:
         """What two kernels can both do."""
@@ -66,7 +64,6 @@ class Capabilities:
             joins_categories=joins,
             fits_columns=self.fits_columns or other.fits_columns,
             scale_free=self.scale_free and other.scale_free,
-            changes_by="distances" if self.radial and other.radial else "definition",
         )
 
 

@@ -38,7 +38,6 @@ class Laplace(BandwidthKernel):
         factors_over_features=True,
         telescopes=True,
         joins_categories="distance",
-        changes_by="ratios",
     )
     _L2: ClassVar[Capabilities] = Capabilities(
         stationary=True,
@@ -46,7 +45,6 @@ class Laplace(BandwidthKernel):
         telescopes=True,
         sparse=True,
         joins_categories="distance",
-        changes_by="distances",
     )
 
     @property

@@ -22,7 +22,7 @@ class Linear(Kernel):
     """
 
     _capabilities: ClassVar[Capabilities] = Capabilities(
-        additive_over_features=True, sparse=True, joins_categories="add", changes_by="shares"
+        additive_over_features=True, sparse=True, joins_categories="add", is_linear=True
     )
 
     @property

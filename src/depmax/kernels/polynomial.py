@@ -27,7 +27,7 @@ class Polynomial(Kernel):
            [ 9., 25.]])
     """
 
-    _capabilities: ClassVar[Capabilities] = Capabilities(sparse=True, changes_by="powers")
+    _capabilities: ClassVar[Capabilities] = Capabilities(sparse=True)
 
     def __init__(self, degree: int = 2, offset: float = 1.0) -> None:
         self.degree = degree

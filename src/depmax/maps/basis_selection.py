@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
 
+from depmax._inputs.parameters import integer, number
 from depmax.kernels import KernelLike
 from depmax.maps._pivots import PartialFactor, PivotMap, PivotRule, pivot_steps
 from depmax.samples import Sample
@@ -161,7 +161,11 @@ class BasisSelection(PivotMap):
     array([0.573, 0.839, 0.929])
     """
 
-    _unlimited: ClassVar[bool] = True
+    _declared: ClassVar = {
+        "n_components": integer(1, also=[None]),
+        "tol": number(0, 1, ends="[)"),
+        "n_candidates": integer(1, also=[None]),
+    }
 
     def __init__(
         self,
@@ -179,8 +183,6 @@ class BasisSelection(PivotMap):
         self.random_state = random_state
 
     def _fit(self, sample: Sample) -> np.ndarray:
-        if not 0 <= self.tol < 1:
-            raise ValueError(f"tol of BasisSelection must lie in [0, 1), got {self.tol!r}.")
         fitness: list[float] = []
         for partial in pivot_steps(sample, self._rule(), self.n_components):
             fitness.append(_fitness(partial))
@@ -191,14 +193,9 @@ class BasisSelection(PivotMap):
         return self._keep(partial)
 
     def _rule(self) -> PivotRule:
-        value = self.n_candidates
-        if value is None:
+        if self.n_candidates is None:
             return AllGains()
-        if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-            raise ValueError(
-                f"n_candidates of BasisSelection must be an integer >= 1 or None, got {value!r}."
-            )
-        return SampledGains(int(value), check_random_state(self.random_state))
+        return SampledGains(int(self.n_candidates), check_random_state(self.random_state))
 
 
 def _fitness(partial: PartialFactor) -> float:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from depmax._inputs.parameters import check_parameters, integer
 from depmax.kernels import Capabilities, KernelLike, Precomputed
 from depmax.samples import (
     Sample,
@@ -49,8 +49,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     n_components: int | None
     kernel: KernelLike
     _n_features_out: int
-    #: Whether ``n_components=None`` has a meaning.
-    _unlimited: ClassVar[bool] = False
+    _declared: ClassVar = {"n_components": integer(1)}
     #: Whether more components than training rows are refused: not where the number is only the
     #: largest, nor where components have nothing to do with rows.
     _limited_by_rows: ClassVar[bool] = False
@@ -153,9 +152,10 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     # --- what it inherits ------------------------------------------------------------------------
     def _learn(self, X: Any) -> np.ndarray | None:
-        self._check_n_components()
+        check_parameters(self)
         sample = self._read(X)
-        self._check_n_components(sample.n_samples)
+        if self._limited_by_rows:
+            self._require_rows(sample.n_samples)
         features = self._fit(sample)
         return None if features is None else features.astype(sample.dtype, copy=False)
 
@@ -178,17 +178,9 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _abilities(self) -> Capabilities:
         return abilities_of(self.kernel)
 
-    def _check_n_components(self, n_samples: int | None = None) -> None:
-        value = self.n_components
-        if value is None and self._unlimited:
-            return
-        if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+    def _require_rows(self, n_samples: int) -> None:
+        if self.n_components is not None and self.n_components > n_samples:
             raise ValueError(
-                f"n_components of {type(self).__name__} must be an integer >= 1"
-                f"{' or None' if self._unlimited else ''}, got {value!r}."
-            )
-        if self._limited_by_rows and n_samples is not None and value > n_samples:
-            raise ValueError(
-                f"n_components={value} of {type(self).__name__} is more than the number of "
-                f"training rows, n_samples = {n_samples}."
+                f"n_components={self.n_components} of {type(self).__name__} is more than the "
+                f"number of training rows, n_samples = {n_samples}."
             )

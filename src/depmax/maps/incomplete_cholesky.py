@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from depmax._inputs.parameters import integer, number
 from depmax.kernels import KernelLike
 from depmax.maps._pivots import PivotMap, factor_to
 from depmax.samples import Sample
@@ -54,7 +55,10 @@ class IncompleteCholesky(PivotMap):
     (array([  0, 199, 141]), 9)
     """
 
-    _unlimited: ClassVar[bool] = True
+    _declared: ClassVar = {
+        "n_components": integer(1, also=[None]),
+        "tol": number(0, 1, ends="[)"),
+    }
 
     def __init__(
         self,
@@ -68,8 +72,6 @@ class IncompleteCholesky(PivotMap):
         self.tol = tol
 
     def _fit(self, sample: Sample) -> np.ndarray:
-        if not 0 <= self.tol < 1:
-            raise ValueError(f"tol of IncompleteCholesky must lie in [0, 1), got {self.tol!r}.")
         partial = factor_to(sample, self.tol, self.n_components)
         self.pivots_ = np.array(partial.pivots)
         self.residual_ = float(partial.residual.sum())

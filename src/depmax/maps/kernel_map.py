@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 
+from depmax._inputs.parameters import integer
 from depmax.kernels import KernelLike
 from depmax.maps._spectrum import leading_eigenpairs, signs
 from depmax.maps.feature_map import FeatureMap
@@ -53,7 +54,7 @@ class KernelMap(FeatureMap):
     True
     """
 
-    _unlimited: ClassVar[bool] = True
+    _declared: ClassVar = {"n_components": integer(1, also=[None])}
 
     def __init__(self, n_components: int | None = None, *, kernel: KernelLike = "gaussian") -> None:
         self.n_components = n_components

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils import check_random_state
 
+from depmax._inputs.parameters import integer
 from depmax.kernels import KernelLike
 from depmax.maps._spectrum import leading_eigenpairs, signs
 from depmax.maps.feature_map import FeatureMap
@@ -56,7 +57,7 @@ class NystroemMap(FeatureMap):
     (50, 10)
     """
 
-    _unlimited: ClassVar[bool] = True
+    _declared: ClassVar = {"n_components": integer(1, also=[None])}
     _limited_by_rows: ClassVar[bool] = True
 
     def __init__(

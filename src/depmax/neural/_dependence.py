@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from inspect import signature
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from sklearn.utils import check_random_state
 
+from depmax._inputs.parameters import number, one_of
 from depmax._inputs.target import marks_unlabeled, warn_of_unlabeled
-from depmax.neural._extractor import NeuralExtractor, _in_range
+from depmax.neural._extractor import NeuralExtractor
 from depmax.neural._networks import check_width, seeded
 from depmax.neural._smoothness import Smoothness
 from depmax.neural._statistics import gram, hsic_with, whiten
@@ -38,6 +39,11 @@ class DependenceNetwork(NeuralExtractor):
     random_state: Any
     verbose: Any
     alpha: Any = 0.05
+
+    _declared: ClassVar = {
+        "feature_kernel": one_of(*FEATURE_KERNELS),
+        "beta": number(0, 1, ends="[)"),
+    }
 
     def fit(self, X: Any, y: Any = None) -> Any:
         """Train the network.
@@ -154,12 +160,6 @@ class DependenceNetwork(NeuralExtractor):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         name = type(self).__name__
-        if self.feature_kernel not in FEATURE_KERNELS:
-            raise ValueError(
-                f"feature_kernel of {name} must be one of {FEATURE_KERNELS}, got "
-                f"{self.feature_kernel!r}."
-            )
-        _in_range(name, "beta", self.beta, 0.0, 1.0)
         as_graph(self.graph)
         as_solver(self.solver, 0, name)
         self._refuse_without_effect(name)

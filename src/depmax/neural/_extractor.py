@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -13,8 +12,9 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from depmax._inputs.parameters import check_parameters, integer, number, one_of
 from depmax.neural._files import Encoding, fit_encoding, read_encoded, read_file, write_file
-from depmax.neural._networks import as_device, check_network
+from depmax.neural._networks import ACTIVATIONS, LAYERS, MODULE, as_device
 from depmax.neural.solvers import Training
 from depmax.samples import slices
 
@@ -36,6 +36,18 @@ class NeuralExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     weight_decay: Any
     validation_fraction: Any
     device: Any
+    _declared: ClassVar = {
+        "n_components": integer(
+            1,
+            hint="a network is trained for one number of outputs, and those of fewer are not the "
+            "first of these",
+        ),
+        "hidden_layers": LAYERS,
+        "activation": one_of(*ACTIVATIONS),
+        "module": MODULE,
+        "weight_decay": number(0),
+        "validation_fraction": number(0, 1, ends="[)"),
+    }
 
     _modules: list[Any]
     _encoding: Encoding
@@ -145,18 +157,5 @@ class NeuralExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             )
 
     def _check_parameters(self) -> None:
-        name = type(self).__name__
-        value = self.n_components
-        if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-            raise ValueError(
-                f"n_components of {name} must be an integer >= 1, got {value!r}: a network is "
-                "trained for one number of outputs, and those of fewer are not the first of these."
-            )
-        check_network(name, self.hidden_layers, self.activation, self.module)
-        _in_range(name, "weight_decay", self.weight_decay, 0.0, np.inf)
-        _in_range(name, "validation_fraction", self.validation_fraction, 0.0, 1.0)
-
-
-def _in_range(owner: str, name: str, value: Any, low: float, high: float) -> None:
-    if not isinstance(value, Real) or not low <= float(value) < high:
-        raise ValueError(f"{name} of {owner} must lie in [{low:g}, {high:g}), got {value!r}.")
+        """Refuse parameters that are not as declared, or do not go together."""
+        check_parameters(self)

@@ -6,11 +6,12 @@ import copy
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 import torch
+
+from depmax._inputs.parameters import Rule, is_whole
 
 
 def as_device(device: Any) -> Any:
@@ -83,19 +84,18 @@ def fresh_copy(module: Any, number: int) -> Any:
     return twin
 
 
-def check_network(name: str, hidden_layers: Any, activation: Any, module: Any) -> None:
-    """Refuse what no network can be built from."""
-    sizes = hidden_layers if isinstance(hidden_layers, Sequence) else None
-    if sizes is None or not all(isinstance(size, Integral) and int(size) >= 1 for size in sizes):
-        raise ValueError(
-            f"hidden_layers of {name} must be a sequence of integers >= 1, got {hidden_layers!r}."
-        )
-    if activation not in ACTIVATIONS:
-        raise ValueError(
-            f"activation of {name} must be one of {sorted(ACTIVATIONS)}, got {activation!r}."
-        )
-    if module is not None and not isinstance(module, torch.nn.Module):
-        raise TypeError(f"module of {name} must be a torch.nn.Module or None, got {module!r}.")
+#: Sizes of hidden layers.
+LAYERS = Rule(
+    lambda sizes: (
+        isinstance(sizes, Sequence) and all(is_whole(size) and int(size) >= 1 for size in sizes)
+    ),
+    "a sequence of integers >= 1",
+)
+#: A network of one's own.
+MODULE = Rule(
+    lambda module: module is None or isinstance(module, torch.nn.Module),
+    "a torch.nn.Module or None",
+)
 
 
 def check_width(outputs: Any, expected: int, n_rows: int) -> None:

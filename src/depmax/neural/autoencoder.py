@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch
@@ -12,7 +12,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from depmax._inputs import read_target
-from depmax.neural._extractor import NeuralExtractor, _in_range
+from depmax._inputs.parameters import FLAG, number, one_of
+from depmax.neural._extractor import NeuralExtractor
 from depmax.neural._networks import ACTIVATIONS, Transposed, mirror, perceptron, seeded
 from depmax.neural._reconstruction import OutputTarget, ReconstructionTask
 from depmax.neural._tasks import Split
@@ -93,6 +94,14 @@ class Autoencoder(NeuralExtractor):
     """
 
     module: Any = None  # encoders are perceptrons
+
+    _declared: ClassVar = {
+        "code_activation": one_of(None, *ACTIVATIONS),
+        "tied_weights": FLAG,
+        "pretraining": one_of(True, False, "auto"),
+        "noise": number(0),
+        "supervised": FLAG,
+    }
 
     def __init__(
         self,
@@ -267,23 +276,12 @@ class Autoencoder(NeuralExtractor):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        _in_range("Autoencoder", "noise", self.noise, 0.0, np.inf)
-        if self.code_activation not in (None, *ACTIVATIONS):
-            raise ValueError(
-                f"code_activation of Autoencoder must be None or one of {sorted(ACTIVATIONS)}, got "
-                f"{self.code_activation!r}."
-            )
         self._refuse_without_effect()
         as_solver(self.solver, 0, "Autoencoder")
 
     def _refuse_without_effect(self) -> None:
         """Refuse options that would change nothing beside the others."""
         shallow = len(self.hidden_layers) == 0
-        if self.pretraining not in (True, False, "auto"):
-            raise ValueError(
-                "pretraining of Autoencoder must be True, False or 'auto', got "
-                f"{self.pretraining!r}."
-            )
         if shallow and self.code_activation not in (None, self.activation):
             raise ValueError(
                 f"activation={self.activation!r} of Autoencoder has no effect without "

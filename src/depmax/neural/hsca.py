@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from depmax._inputs.parameters import number
 from depmax.kernels import KernelLike
 from depmax.neural._dependence import DependenceNetwork
-from depmax.neural._extractor import _in_range
 from depmax.neural._networks import fresh_copy, perceptron
 from depmax.neural._smoothness import Smoothness
 from depmax.neural._targets import LabelledTarget
@@ -69,6 +69,8 @@ verbose
     >>> NeuroHSCA(2, random_state=0).fit_transform(X, y).shape
     (200, 2)
     """
+
+    _declared: ClassVar = {"alpha": number(1e-12)}
 
     def __init__(
         self,
@@ -148,7 +150,3 @@ verbose
         self._keep(modules, offset, basis)
         features: np.ndarray = centred @ basis
         return features
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        _in_range("NeuroHSCA", "alpha", self.alpha, 1e-12, np.inf)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import torch
 from scipy import optimize
+
+from depmax._inputs.parameters import check_parameters, integer, number
 
 
 class Task(Protocol):
@@ -89,6 +91,16 @@ class FullBatch:
     patience: int = 30
 
     dtype = torch.float64
+    _declared: ClassVar = {
+        "max_iter": integer(1),
+        "n_hops": integer(0),
+        "step": number(0),
+        "temperature": number(0, ends="()"),
+        "patience": integer(1),
+    }
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
 
     def train(self, task: Task, rng: np.random.RandomState, verbose: int = 0) -> Training:
         """Leave the best weights in the module."""
@@ -167,6 +179,15 @@ class MiniBatch:
     patience: int = 10
 
     dtype = torch.float32
+    _declared: ClassVar = {
+        "learning_rate": number(0, ends="()"),
+        "batch_size": integer(1),
+        "max_epochs": integer(1),
+        "patience": integer(1),
+    }
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
 
     def train(self, task: Task, rng: np.random.RandomState, verbose: int = 0) -> Training:
         """Leave the best weights in the module."""

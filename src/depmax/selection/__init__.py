@@ -1,5 +1,6 @@
 """Selectors: one search over columns per file."""
 
+from depmax.selection._search.changes import FastForm, Outcome, register_fast_form
 from depmax.selection.bahsic import BAHSIC
 from depmax.selection.dependence_filter import DependenceFilter
 from depmax.selection.fohsic import FOHSIC
@@ -16,9 +17,12 @@ __all__ = [
     "R2W2",
     "DependenceFilter",
     "DependenceSelector",
+    "FastForm",
     "HSICLasso",
     "KernelRidgeElimination",
+    "Outcome",
     "Ranking",
     "Relief",
     "ZeroNormSVM",
+    "register_fast_form",
 ]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from depmax._inputs import read_target
+from depmax._inputs.parameters import one_of
 from depmax._inputs.table import Table
 from depmax.dependence.screen_pairs import screen_table
 from depmax.kernels import KernelLike
@@ -99,6 +100,8 @@ class BAHSIC(HSICSelector):
     array([2, 5])
     """
 
+    _declared: ClassVar = {"interactions": one_of("auto", None)}
+
     def __init__(
         self,
         n_features_to_select: int | float | Literal["auto"] | None = None,
@@ -131,8 +134,6 @@ class BAHSIC(HSICSelector):
     def _search(
         self, setting: Setting, units: Units, busy: np.ndarray, observed: Observed
     ) -> SearchResult:
-        if self.interactions not in ("auto", None):
-            raise ValueError(f"interactions must be 'auto' or None, got {self.interactions!r}.")
         if self.interactions is None or self._is_unsupervised():
             return backward(setting, busy.tolist())
         protection = self._protection(setting, units, busy, observed)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy.stats import false_discovery_control
 
+from depmax._inputs.parameters import number
 from depmax._inputs.table import Categories
 from depmax.kernels import Kernel, KernelLike, as_kernel
 from depmax.selection._scores.columns import best_first, constant_columns
@@ -101,6 +102,7 @@ class DependenceFilter(DependenceSelector):
     _accepts_sparse = True
     _decides_how_many = True
     _one_by_one = True
+    _declared: ClassVar = {"alpha": number(0, ends="()"), "fdr": number(0, 1)}
 
     def __init__(
         self,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
+from depmax._inputs.parameters import integer
 from depmax._inputs.table import Categories
 from depmax.dependence.resolve import most_dependent
 from depmax.kernels import Gaussian, KernelLike, as_kernel
@@ -106,6 +107,10 @@ class HSICLasso(DependenceSelector):
     """
 
     path_quantity = "alignment with the target"
+    _declared: ClassVar = {
+        "block_size": integer(MINIMUM[True], also=[None]),
+        "n_permutations": integer(1),
+    }
 
     def __init__(
         self,
@@ -154,10 +159,6 @@ class HSICLasso(DependenceSelector):
     def _blocks(self, n_samples: int) -> list[np.ndarray]:
         """Samples of each block; all in one if there is no need for more."""
         size, divisions = self.block_size, self.n_permutations
-        if size is not None and size < MINIMUM[True]:
-            raise ValueError(f"block_size must be at least {MINIMUM[True]}, got {size!r}.")
-        if divisions < 1:
-            raise ValueError(f"n_permutations must be at least 1, got {divisions!r}.")
         if size is None or n_samples // size < 2:
             return [np.arange(n_samples)]
         rng = check_random_state(self.random_state)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from numbers import Real
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy.stats import false_discovery_control
 from sklearn.utils import _safe_indexing
 
 from depmax._inputs import Target, read_target
+from depmax._inputs.parameters import FLAG, integer, number, one_of
 from depmax._inputs.table import Categories, Table
 from depmax._threads import one_blas_thread
 from depmax.kernels import Gaussian, Kernel
@@ -18,6 +18,7 @@ from depmax.selection._ridge.elimination import EXACT_FROM, Elimination
 from depmax.selection._ridge.problem import RidgeProblem
 from depmax.selection._scores.kernel import hsic as column_scores
 from depmax.selection._scores.outputs import centred_outputs, standardized
+from depmax.selection._search.hsic_selector import STEP
 from depmax.selection._search.rounds import SearchResult, columns_of_units
 from depmax.selection._search.significance import first_sufficient, sizes_to_compare
 from depmax.selection._search.units import Units, make_units
@@ -131,6 +132,15 @@ class KernelRidgeElimination(DependenceSelector):
 
     path_quantity = "leave-one-out error (share of the variance)"
     _decides_how_many = True
+    _declared: ClassVar = {
+        "alpha": number(0, ends="()", also=["auto"]),
+        "step": STEP,
+        "interactions": one_of("auto", None),
+        "scale": FLAG,
+        "n_landmarks": integer(2, also=["auto", None]),
+        "subsample": integer(100, also=[None]),
+        "pvalues": FLAG,
+    }
 
     def __init__(
         self,
@@ -163,7 +173,6 @@ class KernelRidgeElimination(DependenceSelector):
         return None if self.scale else Gaussian()
 
     def _rank(self, X: Any, y: Any, categories: Categories) -> Ranking:
-        self._check_parameters()
         target = read_target(y)
         require_equal_length(X.shape[0], target.n_samples)
         require_samples(X.shape[0], unbiased=True)
@@ -256,29 +265,6 @@ class KernelRidgeElimination(DependenceSelector):
         kept = order[: int(np.searchsorted(sizes, count)) + 1]
         fit = problem.fit(columns_of_units(units.columns, kept))
         self.error_, self.alpha_ = fit.error, fit.penalty
-
-    def _check_parameters(self) -> None:
-        step, alpha, landmarks = self.step, self.alpha, self.n_landmarks
-        number = isinstance(step, Real) and not isinstance(step, bool)
-        if not number or not (0 < step < 1 or (step >= 1 and int(step) == step)):
-            raise ValueError(
-                f"step must be a share between 0 and 1 or a whole number >= 1, got {step!r}."
-            )
-        if alpha != "auto" and not (isinstance(alpha, Real) and 0 < alpha < np.inf):
-            raise ValueError(f"alpha must be a number above 0 or 'auto', got {alpha!r}.")
-        if self.interactions not in ("auto", None):
-            raise ValueError(f"interactions must be 'auto' or None, got {self.interactions!r}.")
-        rows = self.subsample
-        if not (rows is None or (isinstance(rows, int | np.integer) and rows >= 100)):
-            raise ValueError(
-                f"subsample must be a whole number >= 100 or None (all rows), got {rows!r}."
-            )
-        whole = isinstance(landmarks, int | np.integer) and landmarks >= 2
-        if not (landmarks is None or landmarks == "auto" or whole):
-            raise ValueError(
-                f"n_landmarks must be a whole number >= 2, 'auto' or None (all rows), got "
-                f"{landmarks!r}."
-            )
 
     def _report(self, count: int, error: float) -> None:
         if self.verbose:

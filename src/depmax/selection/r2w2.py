@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from scipy.optimize import minimize
 from sklearn.svm import SVC, OneClassSVM
 
 from depmax._inputs import Target, read_target
+from depmax._inputs.parameters import integer, number
 from depmax._inputs.table import Categories
 from depmax.kernels import Gaussian, KernelLike, Linear, as_kernel
 from depmax.kernels.kernel import Kernel
@@ -228,6 +229,8 @@ class R2W2(DependenceSelector):
     [1, 3]
     """
 
+    _declared: ClassVar = {"C": number(0, ends="()"), "max_iter": integer(1)}
+
     def __init__(
         self,
         n_features_to_select: int | float | None = None,
@@ -289,7 +292,3 @@ class R2W2(DependenceSelector):
         if bool((target.values == target.values[:1]).all()):
             raise ValueError("y has one class only: there is nothing to separate.")
         self._refuse_categories("scales columns of numbers")
-        if not (np.isfinite(self.C) and self.C > 0):
-            raise ValueError(f"C must be a positive number, got {self.C!r}.")
-        if not (isinstance(self.max_iter, int | np.integer) and self.max_iter >= 1):
-            raise ValueError(f"max_iter must be a whole number >= 1, got {self.max_iter!r}.")

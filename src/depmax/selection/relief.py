@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.spatial.distance import cdist
 from sklearn.utils import check_random_state
 
 from depmax._inputs import Target, read_target
+from depmax._inputs.parameters import integer
 from depmax._inputs.table import Categories
 from depmax.samples import require_equal_length, require_samples
 from depmax.selection._scores.columns import best_first, constant_columns
@@ -75,6 +76,8 @@ class Relief(DependenceSelector):
     [0, 1]
     """
 
+    _declared: ClassVar = {"n_neighbors": integer(1), "n_samples": integer(1, also=[None])}
+
     def __init__(
         self,
         n_features_to_select: int | float | None = None,
@@ -100,8 +103,6 @@ class Relief(DependenceSelector):
                 "y has one class only, or one value in all rows: Relief compares rows of different "
                 "targets."
             )
-        if not isinstance(self.n_neighbors, int | np.integer) or self.n_neighbors < 1:
-            raise ValueError(f"n_neighbors must be a whole number >= 1, got {self.n_neighbors!r}.")
         rows = ScaledRows.of(X, categories)
         probes = self._probes(X.shape[0])
         weigh = _weights_of_classes if target.kind == "classes" else _weights_of_numbers
@@ -113,10 +114,10 @@ class Relief(DependenceSelector):
         requested = self.n_samples
         if requested is None:
             return np.arange(n_rows)
-        if not isinstance(requested, int | np.integer) or not 1 <= requested <= n_rows:
+        if requested > n_rows:
             raise ValueError(
-                f"n_samples must be a whole number from 1 to {n_rows} (the rows of X) or None "
-                f"(all), got {requested!r}."
+                f"n_samples of Relief must be an integer from 1 to {n_rows} (the rows of X) or "
+                f"None (all), got {requested!r}."
             )
         rng = check_random_state(self.random_state)
         return np.sort(rng.choice(n_rows, size=requested, replace=False))

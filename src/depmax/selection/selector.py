@@ -14,6 +14,7 @@ from sklearn.utils.validation import _check_feature_names, _check_n_features, ch
 
 from depmax._frames import make_frame
 from depmax._inputs import read_fit
+from depmax._inputs.parameters import check_parameters, is_whole
 from depmax._inputs.table import Categories, refuse_unreadable
 from depmax.kernels import Kernel, Linear
 from depmax.kernels.scales import warn_of_scales
@@ -60,6 +61,7 @@ class DependenceSelector(SelectorMixin, BaseEstimator):
         -------
         self
         """
+        check_parameters(self)
         rows, categories = read_fit(self, X, accept_sparse=self._accepts_sparse)
         self.categories_ = dict(categories)
         n_features = rows.shape[1]
@@ -163,11 +165,12 @@ class DependenceSelector(SelectorMixin, BaseEstimator):
             return None
         if isinstance(requested, float | np.floating) and 0 < requested < 1:
             return max(1, int(requested * n_features))
-        if isinstance(requested, int | np.integer) and 1 <= requested <= n_features:
+        if is_whole(requested) and 1 <= requested <= n_features:
             return int(requested)
         raise ValueError(
-            f"n_features_to_select must be a whole number from 1 to {n_features} (the columns of "
-            f"X), a share between 0 and 1, 'auto' or None (half), got {requested!r}."
+            f"n_features_to_select of {type(self).__name__} must be a whole number from 1 to "
+            f"{n_features} (the columns of X), a share between 0 and 1, 'auto' or None (half), got "
+            f"{requested!r}."
         )
 
     def to_frame(self, library: str | None = None) -> Any:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import linalg
 from sklearn.linear_model import Ridge
 
 from depmax._inputs import Target, read_target
+from depmax._inputs.parameters import integer, number
 from depmax._inputs.table import Categories
 from depmax.samples import require_equal_length, require_samples
 from depmax.selection._scores.columns import constant_columns
@@ -135,6 +136,12 @@ class ZeroNormSVM(DependenceSelector):
     [2, 5]
     """
 
+    _declared: ClassVar = {
+        "C": number(0, ends="()"),
+        "max_iter": integer(1),
+        "tol": number(0, 1, ends="[)"),
+    }
+
     def __init__(
         self,
         n_features_to_select: int | float | None = None,
@@ -195,9 +202,3 @@ class ZeroNormSVM(DependenceSelector):
         if bool((target.values == target.values[:1]).all()):
             raise ValueError("y has one class only, or one value in all rows: nothing to separate.")
         self._refuse_categories("weighs columns of numbers")
-        if not self.C > 0:
-            raise ValueError(f"C must be a positive number, got {self.C!r}.")
-        if not (isinstance(self.max_iter, int | np.integer) and self.max_iter >= 1):
-            raise ValueError(f"max_iter must be a whole number >= 1, got {self.max_iter!r}.")
-        if not 0 <= self.tol < 1:
-            raise ValueError(f"tol must be from 0 to below 1, got {self.tol!r}.")

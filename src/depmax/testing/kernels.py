@@ -125,6 +125,8 @@ def _check_capabilities(kernel: Kernel, X: Any, K: np.ndarray, atol: float) -> N
     if able.factors_over_features:
         parts = reduce(np.multiply, [kernel(column) for column in columns])
         np.testing.assert_allclose(parts, K, atol=atol, err_msg="declared to factor over features")
+    if able.is_linear:
+        np.testing.assert_allclose(X @ X.T, K, atol=atol, err_msg="declared linear")
     if able.telescopes:
         values = np.sort(X[:, 0])[:3, np.newaxis]
         k = kernel(values)

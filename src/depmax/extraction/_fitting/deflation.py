@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from depmax._inputs.parameters import check_parameters
 from depmax.dependence.resolve import most_dependent
 from depmax.extraction._fitting.coded_target import CodedTarget, coded_target
 from depmax.extraction._fitting.loadings import coordinate_names
@@ -206,6 +207,7 @@ class DeflationExtractor(DependenceExtractor):
 
     # --- what it inherits ------------------------------------------------------------------------
     def _learn(self, X: Any, y: Any, requested: ComponentCount | None = None) -> Fitted:
+        check_parameters(self)
         self._check_parameters()
         requested = requested or self._component_count()
         needs_target = self._supervised or y is not None
@@ -300,7 +302,7 @@ class DeflationExtractor(DependenceExtractor):
     @property
     def _is_linear(self) -> bool:
         """Whether features are linear in the columns of X."""
-        return self._abilities().changes_by == "shares"
+        return self._abilities().is_linear
 
     def _signs(self, found: Extracted, target: CodedTarget | None) -> np.ndarray:
         """Signs that make the largest covariance with a column of the target positive."""

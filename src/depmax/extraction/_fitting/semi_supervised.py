@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Real
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from depmax._inputs import Target, read_target
+from depmax._inputs.parameters import number
 from depmax._inputs.target import marks_unlabeled
 from depmax.extraction.extractor import DependenceExtractor
 from depmax.pencils import Directions, Form, Space, hsic_form
@@ -101,6 +101,10 @@ class SemiSupervisedExtractor(DependenceExtractor):
     graph: Any
     unlabeled: Literal["auto"] | None
 
+    _declared: ClassVar = {
+        "beta": number(0, 1, hint="0 leaves the unlabelled rows out, 1 the labels")
+    }
+
     def _read_labels(self, y: Any) -> Labels | None:
         labels = read_labels(y, self.target_kernel, minus_one=self._minus_one())
         self.n_unlabeled_ = labels.n_unlabeled
@@ -129,12 +133,6 @@ class SemiSupervisedExtractor(DependenceExtractor):
         )
 
     def _check_parameters(self) -> None:
-        beta = self.beta
-        if isinstance(beta, bool) or not isinstance(beta, Real) or not 0 <= float(beta) <= 1:
-            raise ValueError(
-                f"beta of {type(self).__name__} must be a number from 0 (unlabelled rows are left "
-                f"out) to 1 (labels are), got {beta!r}."
-            )
-        if float(beta) > 0:
+        if float(self.beta) > 0:
             as_graph(self.graph)
         self._minus_one()

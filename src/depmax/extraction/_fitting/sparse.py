@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from numbers import Integral
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.utils import check_random_state
 
+from depmax._inputs.parameters import Rule, integer, is_whole
 from depmax.extraction._fitting.coded_target import CodedTarget
 from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted
 from depmax.kernels import KernelLike
@@ -20,6 +20,15 @@ class SparseExtractor(DeflationExtractor):
     """Features of single kernel columns; a subclass says what their score divides by."""
 
     _measure: ClassVar[Measure]
+
+    _declared: ClassVar = {
+        "n_candidates": integer(1, also=[None], hint="None compares all rows"),
+        "sparsity": Rule(
+            lambda value: is_whole(value) and value in (1, 2, 3),
+            "1, 2 or 3 samples per direction",
+            "more subsets than those of three cannot be searched",
+        ),
+    }
 
     def __init__(
         self,
@@ -61,19 +70,3 @@ class SparseExtractor(DeflationExtractor):
             center=center,
         )
         return Extracted.of_examples(examples, chosen.indices, chosen.weights, chosen.found)
-
-    def _check_parameters(self) -> None:
-        name = type(self).__name__
-        count = self.n_candidates
-        if count is not None and (
-            isinstance(count, bool) or not isinstance(count, Integral) or count < 1
-        ):
-            raise ValueError(
-                f"n_candidates of {name} must be an integer >= 1, or None for all rows, got "
-                f"{count!r}."
-            )
-        if isinstance(self.sparsity, bool) or self.sparsity not in (1, 2, 3):
-            raise ValueError(
-                f"sparsity of {name} must be 1, 2 or 3 samples per direction, got "
-                f"{self.sparsity!r}: more subsets than those of three cannot be searched."
-            )

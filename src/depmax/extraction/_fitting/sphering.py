@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
 
+from depmax._inputs.parameters import number
 from depmax.pencils import Space, Sphere
 from depmax.samples import Sample
 
 #: Regularisation, or the choice of it.
 Alpha = float | Literal["auto"]
+#: What estimators declare of it.
+ALPHA = number(0, also=["auto"])
 #: What ``alpha="auto"`` adds where there are as many coordinates as samples, or more.
 SINGULAR = 0.1
-
-
-def check_alpha(name: str, alpha: Any, *, automatic: bool = True) -> None:
-    """Refuse what is neither a number >= 0 nor, if there is that choice, "auto"."""
-    if automatic and isinstance(alpha, str) and alpha == "auto":
-        return
-    if isinstance(alpha, bool) or not isinstance(alpha, Real) or not 0 <= float(alpha) < np.inf:
-        choice = "'auto' or " if automatic else ""
-        raise ValueError(f"alpha of {name} must be {choice}a number >= 0, got {alpha!r}.")
 
 
 def choose_alpha(extractor: Any, space: Space, n_groups: int) -> float:
@@ -45,7 +38,7 @@ def sphere_of(extractor: Any, space: Space, n_groups: int) -> Sphere:
 def units_cancel(extractor: Any, side: Sample, n_groups: int) -> bool:
     """Whether sphering undoes any scaling of columns: linear features, and no variance added."""
     width = side.n_coordinates
-    if extractor._abilities().changes_by != "shares" or width is None:
+    if not extractor._abilities().is_linear or width is None:
         return False
     if extractor.alpha == "auto":
         return width + n_groups <= side.n_samples

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
+from depmax._inputs.parameters import check_parameters, integer, number
 from depmax.extraction._unmixing.likelihood import Likelihood, Solution, Unmixing
 from depmax.extraction._unmixing.sources import signed_states, turned_states
 
@@ -36,6 +38,16 @@ class NaturalGradient:
     target_learning_rate: float = 0.02
     max_iter: int = 500
     tol: float = 1e-6
+
+    _declared: ClassVar = {
+        "learning_rate": number(0, ends="()"),
+        "target_learning_rate": number(0, ends="()"),
+        "max_iter": integer(1),
+        "tol": number(0),
+    }
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
 
     def maximize(self, likelihood: Likelihood, start: Unmixing, verbose: int = 0) -> Solution:
         """Go uphill from ``start``; as published, no source is taken to be Gaussian."""

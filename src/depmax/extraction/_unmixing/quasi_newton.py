@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import count
+from typing import ClassVar
 
 import numpy as np
 from scipy import linalg, optimize
 
+from depmax._inputs.parameters import check_parameters, integer, number
 from depmax.extraction._unmixing.likelihood import Likelihood, Solution, Unmixing
 from depmax.extraction._unmixing.sources import Evidence, next_states
 
@@ -143,6 +145,11 @@ class QuasiNewton:
     max_iter: int = 1000
     tol: float = 1e-7
 
+    _declared: ClassVar = {"max_iter": integer(1), "tol": number(0)}
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+
     def maximize(self, likelihood: Likelihood, start: Unmixing, verbose: int = 0) -> Solution:
         """Go uphill from two places, unless the first leaves no doubt.
 
@@ -170,7 +177,7 @@ class QuasiNewton:
         double = likelihood.dtype == np.float64
         tol = self.tol if double else max(self.tol, SINGLE)
         n_iter, n_passes, problem = 0, 1, None
-        for number in count():
+        for attempt in count():
             scaled = Preconditioner(likelihood, unmixing, states, evidence)
             found = optimize.minimize(
                 _loss,
@@ -179,7 +186,7 @@ class QuasiNewton:
                 jac=True,
                 method="L-BFGS-B",
                 options={
-                    "maxiter": min(self.max_iter - n_iter, FIRST_ROUND * 2**number),
+                    "maxiter": min(self.max_iter - n_iter, FIRST_ROUND * 2**attempt),
                     "maxfun": 20 * self.max_iter,
                     "maxcor": 20,
                     "gtol": tol,
@@ -194,7 +201,7 @@ class QuasiNewton:
                 print(f"ICA-FX: {n_iter} iterations, loss {found.fun:.8f}, slope {steepest:.1e}")
             # Without further progress, or with a line search that rounding errors end, it is found.
             converged = found.status != 1
-            if number < ROUNDS and n_iter < self.max_iter:
+            if attempt < ROUNDS and n_iter < self.max_iter:
                 seen = next_states(states, evidence)
                 if (seen != states).any():
                     states = seen

@@ -92,7 +92,7 @@ class Examples:
         if self.mean is None:
             return SampleProjection(chosen.reference(), weights, offset)
         phi = self.kernel.features(chosen.rows)
-        linear = self.kernel.capabilities.changes_by == "shares"
+        linear = self.kernel.capabilities.is_linear
         if sparse.issparse(phi) and not linear:  # features may be too many to have weights
             return SampleProjection(chosen.reference(), weights, offset)
         if sparse.issparse(phi):

@@ -40,10 +40,8 @@ class Part:
 
         The differences are overwritten.
         """
-        if self.kernel.capabilities.changes_by == "squares":  # of which k is the exponential
-            np.square(differences, out=differences)
-            differences *= -0.5 / _bandwidth(self.kernel) ** 2
-            return np.exp(differences, out=differences)
+        if self.kernel.capabilities.radial:
+            return self.kernel.of_squares(np.square(differences, out=differences))
         values = self.kernel(differences.reshape(-1, 1), np.zeros((1, 1)))
         return values.reshape(differences.shape)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
-from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.stats import false_discovery_control
 from sklearn.utils import _safe_indexing
 
+from depmax._inputs.parameters import FLAG, Rule, integer, is_number, one_of
 from depmax._inputs.table import Categories
 from depmax._threads import one_blas_thread
 from depmax.dependence.resolve import most_dependent
@@ -25,6 +25,7 @@ from depmax.samples import (
     require_samples,
 )
 from depmax.selection._scores.kernel import hsic as column_scores
+from depmax.selection._search.changes import has_fast_form
 from depmax.selection._search.changes.linear import column_shares
 from depmax.selection._search.rounds import Blocks, SearchResult, Setting
 from depmax.selection._search.significance import significant_units
@@ -35,6 +36,12 @@ from depmax.selection.selector import DependenceSelector, Ranking
 WHOLE_ROWS, BLOCK_ROWS = 5_000, 1_000
 #: From so many kernel entries times columns on, products are made in single precision.
 SINGLE_FROM = 10**8
+
+#: What may leave or join in one round.
+STEP = Rule(
+    lambda step: is_number(step) and (0 < step < 1 or (step >= 1 and int(step) == step)),
+    "a share between 0 and 1 or a whole number >= 1",
+)
 
 
 @dataclass(frozen=True)
@@ -75,12 +82,18 @@ class HSICSelector(DependenceSelector):
     n_jobs: int | None
     verbose: int
     _decides_how_many = True
+    _declared: ClassVar = {
+        "step": STEP,
+        "precision": one_of("auto", "single", "double"),
+        "block_size": integer(MINIMUM[True], also=["auto", None]),
+        "pvalues": FLAG,
+    }
 
     @property
     def _accepts_sparse(self) -> bool:  # type: ignore[override]
         """Sparse columns are kept sparse where every column has its own share."""
         try:
-            return as_kernel(self.kernel).capabilities.changes_by == "shares"
+            return as_kernel(self.kernel).capabilities.is_linear
         except (TypeError, ValueError):  # fit is where a wrong kernel is refused
             return False
 
@@ -98,7 +111,6 @@ class HSICSelector(DependenceSelector):
         return self._recipe()
 
     def _rank(self, X: Any, y: Any, categories: Categories) -> Ranking:
-        self._check_parameters()
         recipe = self._recipe()
         units = make_units(X, self.groups, categories, recipe)
         require_samples(X.shape[0], unbiased=True)
@@ -125,7 +137,7 @@ class HSICSelector(DependenceSelector):
 
     def _decide(self, setting: Setting, units: Units, observed: Observed) -> SearchResult:
         """Order all units: the idle ones last, the rest by their shares or by the search."""
-        if setting.recipe.capabilities.changes_by == "shares":
+        if setting.recipe.capabilities.is_linear:
             return self._by_shares(setting, units)
         idle = units.idle()
         busy = np.flatnonzero(~idle)
@@ -205,7 +217,7 @@ class HSICSelector(DependenceSelector):
 
     def _require_any_columns(self, setting: Setting, units: Units) -> None:
         """Refuse a kernel that compares all columns but not a few of them, before any search."""
-        if setting.recipe.capabilities.changes_by != "definition":
+        if has_fast_form(setting.recipe):
             return
         busy = np.flatnonzero(~units.idle())
         if not len(busy):
@@ -222,25 +234,6 @@ class HSICSelector(DependenceSelector):
                 "such as Gaussian. A RidgeKernel without reference rows and a map that can be "
                 "fitted to a single column serve too."
             ) from error
-
-    def _check_parameters(self) -> None:
-        step = self.step
-        number = isinstance(step, Real) and not isinstance(step, bool)
-        if not number or not (0 < step < 1 or (step >= 1 and int(step) == step)):
-            raise ValueError(
-                f"step must be a share between 0 and 1 or a whole number >= 1, got {step!r}."
-            )
-        if self.precision not in ("auto", "single", "double"):
-            raise ValueError(
-                f"precision must be 'auto', 'single' or 'double', got {self.precision!r}."
-            )
-        size = self.block_size
-        whole = isinstance(size, int | np.integer) and size >= MINIMUM[True]
-        if not (size is None or size == "auto" or whole):
-            raise ValueError(
-                f"block_size must be a whole number of at least {MINIMUM[True]}, 'auto' or None "
-                f"(all rows at once), got {size!r}."
-            )
 
     def _report(self, count: int, value: float) -> None:
         if self.verbose:

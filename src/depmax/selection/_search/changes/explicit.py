@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from depmax.samples import slices
-from depmax.selection._search.changes.problem import Change, Outcome, Problem
+from depmax.selection._search.changes.problem import Change, FastForm, Outcome, Problem
 
 #: Columns of a tile of pairs, and pairs times units that are handled at once (half a megabyte).
 TILE, BATCH = 512, 2**16
@@ -139,3 +139,6 @@ class _Groups:
     def squares(self, units: slice, tile: _Tile) -> np.ndarray:
         """Squared distances of pairs, of shape (1, n_rows, n_others)."""
         return self.units[units.start].squares(tile)[np.newaxis]
+
+
+FORM = FastForm(lambda kernel: kernel.capabilities.radial, explicit_scores)

@@ -20,8 +20,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from depmax.selection._search.changes.explicit import explicit_scores
-from depmax.selection._search.changes.problem import KEPT, Change, Outcome, Problem
+from depmax.kernels.gaussian import Gaussian
+from depmax.selection._search.changes.problem import (
+    KEPT,
+    Change,
+    FastForm,
+    Outcome,
+    Problem,
+    takes_single_columns,
+)
 
 #: From so many columns on, taking some away is cheaper than starting anew.
 FEWEST = 128
@@ -170,24 +177,27 @@ EXPONENTIAL = 200
 MOST_FACTORS = 512
 
 
-def gaussian_changes(problem: Problem, kernel: object, change: Change) -> Outcome:
-    """Scores of every unit for a resolved Gaussian kernel."""
-    gamma = 0.5 / kernel.bandwidth**2  # type: ignore[attr-defined]
-    if not change.is_single:
-        return explicit_scores(problem, kernel, change)
-    columns = np.concatenate(change.units)
-    serial = gamma * problem.ranges.half_width[columns] ** 2 <= REACH
-    if not serial.any():
-        return explicit_scores(problem, kernel, change)
-    series = Series.of(problem, columns[serial], gamma * change.sign)
+def takes_short_series(problem: Problem, kernel: Gaussian, change: Change) -> np.ndarray:
+    """Which units are one column with a short series."""
+    takes = takes_single_columns(problem, kernel, change)
+    columns = [int(unit[0]) for unit in change.of(np.flatnonzero(takes)).units]
+    takes[takes] = _gamma(kernel) * problem.ranges.half_width[columns] ** 2 <= REACH
+    return takes
+
+
+def gaussian_changes(problem: Problem, kernel: Gaussian, change: Change) -> Outcome:
+    """Scores of single columns for a resolved Gaussian kernel."""
+    gamma = _gamma(kernel)
+    series = Series.of(problem, np.concatenate(change.units), gamma * change.sign)
     value, changes = _sums(problem, gamma, change, series)
-    scores = np.empty(len(columns))
-    scores[serial] = value + changes
-    if not serial.all():
-        rest = [unit for unit, easy in zip(change.units, serial, strict=True) if not easy]
-        tails = explicit_scores(problem, kernel, Change(change.base, rest, change.joins))
-        scores[~serial] = tails.scores
-    return Outcome(value, scores, problem.weights.size * series.remainder)  # as K <= 1
+    return Outcome(value, value + changes, problem.weights.size * series.remainder)  # as K <= 1
+
+
+def _gamma(kernel: Gaussian) -> float:
+    return 0.5 / float(kernel.bandwidth) ** 2
+
+
+FORM = FastForm(lambda kernel: type(kernel) is Gaussian, gaussian_changes, takes_short_series)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from depmax.selection._search.changes.problem import Change, Outcome, Problem
+from depmax.selection._search.changes.problem import Change, FastForm, Outcome, Problem
 
 
 def column_shares(problem: Problem) -> np.ndarray:
@@ -63,3 +63,6 @@ def linear_changes(problem: Problem, kernel: object, change: Change) -> Outcome:
     value = float(shares[change.base].sum())
     changes = np.array([shares[unit].sum() for unit in change.units])
     return Outcome(value, value - change.sign * changes)
+
+
+FORM = FastForm(lambda kernel: kernel.capabilities.is_linear, linear_changes)

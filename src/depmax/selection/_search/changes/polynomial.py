@@ -10,14 +10,19 @@ from math import comb
 
 import numpy as np
 
-from depmax.selection._search.changes.problem import Change, Outcome, Problem, plain_changes
+from depmax.kernels.polynomial import Polynomial
+from depmax.selection._search.changes.problem import (
+    Change,
+    FastForm,
+    Outcome,
+    Problem,
+    takes_single_columns,
+)
 
 
-def polynomial_changes(problem: Problem, kernel: object, change: Change) -> Outcome:
-    """Scores of every unit for a polynomial kernel."""
-    if not change.is_single:
-        return plain_changes(problem, kernel, change)
-    degree, offset = int(kernel.degree), float(kernel.offset)  # type: ignore[attr-defined]
+def polynomial_changes(problem: Problem, kernel: Polynomial, change: Change) -> Outcome:
+    """Scores of single columns for a polynomial kernel."""
+    degree, offset = int(kernel.degree), float(kernel.offset)
     base = np.asarray(problem.X[:, change.base], dtype=np.float64)
     columns = np.asarray(problem.X[:, np.concatenate(change.units)], dtype=np.float64)
     powers = [columns**k for k in range(1, degree + 1)]
@@ -35,3 +40,6 @@ def polynomial_changes(problem: Problem, kernel: object, change: Change) -> Outc
 
     parts = problem.over(work, problem.weights.strips())
     return Outcome(sum(value for value, _ in parts), np.sum([part for _, part in parts], axis=0))
+
+
+FORM = FastForm(lambda kernel: type(kernel) is Polynomial, polynomial_changes, takes_single_columns)

@@ -11,6 +11,7 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from depmax._threads import map_threads
+from depmax.kernels.kernel import Kernel
 from depmax.samples import slices
 from depmax.selection._search.weights import TargetWeights
 
@@ -96,6 +97,13 @@ class Problem:
                 kept[rows.start] = strip
         return strip
 
+    def weighted(self, kernel: Kernel, base: np.ndarray, rows: slice) -> np.ndarray:
+        """Strip of W = M∘K for K of some columns; without any, K is 1."""
+        strip = self.weights.strip(rows)
+        if base.shape[1]:
+            strip *= kernel(base[rows], base[rows.start :])
+        return strip
+
     def space(self, n_rows: int, n_columns: int) -> np.ndarray:
         """An array to write into, the same one at every call: fresh memory costs page faults."""
         kept = self.__dict__.get("_space")
@@ -110,7 +118,15 @@ class Problem:
 
     def forget(self) -> None:
         """Drop everything that was kept for later rounds."""
-        for name in ("ranges", "centred", "mean_powers", "_strips", "_space", "_inner_products"):
+        for name in (
+            "ranges",
+            "centred",
+            "mean_powers",
+            "_strips",
+            "_space",
+            "_inner_products",
+            "_levels",
+        ):
             self.__dict__.pop(name, None)
 
     def over(
@@ -128,7 +144,7 @@ class Change:
     """Units (single columns or groups) that leave a set of columns, or join it, one at a time."""
 
     base: np.ndarray  # columns of the set before the change
-    units: Sequence[np.ndarray]  # columns of each candidate
+    units: Sequence[np.ndarray]  # columns of each candidate, none in two of them
     joins: bool  # whether a unit joins the set (forward) or leaves it (backward)
 
     @property
@@ -140,6 +156,10 @@ class Change:
     def is_single(self) -> bool:
         """Whether every unit is one column."""
         return all(len(unit) == 1 for unit in self.units)
+
+    def of(self, places: np.ndarray) -> Change:
+        """The same change of some of the units."""
+        return Change(self.base, [self.units[place] for place in places], self.joins)
 
     def after(self, unit: np.ndarray) -> np.ndarray:
         """The set after the change."""
@@ -157,7 +177,38 @@ class Outcome:
     error: float = 0.0
 
 
-def plain_changes(problem: Problem, kernel: Any, change: Change) -> Outcome:
+def takes_every_unit(problem: Problem, kernel: Kernel, change: Change) -> np.ndarray:
+    """All units of a change."""
+    return np.ones(len(change.units), dtype=bool)
+
+
+def takes_single_columns(problem: Problem, kernel: Kernel, change: Change) -> np.ndarray:
+    """The units of one column each."""
+    return np.array([len(unit) == 1 for unit in change.units], dtype=bool)
+
+
+@dataclass(frozen=True)
+class FastForm:
+    """A way to score every change that some kernels allow, without a kernel matrix for each.
+
+    Parameters
+    ----------
+    suits : callable
+        ``suits(kernel)``: whether the form is that of a kernel, resolved or not.
+    outcome : callable
+        ``outcome(problem, kernel, change)``: the ``Outcome`` of a change of ``problem.X`` with a
+        resolved kernel. HSIC is the sum over strips of ``problem.weights.strip(rows)`` times the
+        kernel of ``X[rows]`` and ``X[rows.start:]``.
+    takes : callable, optional
+        ``takes(problem, kernel, change)``: a mask of the units that it can score, by default all.
+    """
+
+    suits: Callable[[Kernel], bool]
+    outcome: Callable[[Problem, Any, Change], Outcome]
+    takes: Callable[[Problem, Any, Change], np.ndarray] = takes_every_unit
+
+
+def plain_changes(problem: Problem, kernel: Kernel, change: Change) -> Outcome:
     """Scores of every unit from a kernel matrix of its own, in strips."""
     X = problem.X
 
