@@ -9,7 +9,7 @@ PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n au
 
 .DEFAULT_GOAL := help
 .PHONY: help demo quick test test-neural test-browser lint types layering unit coverage references \
-  reproduce bench calibrate clean
+  reproduce bench shootout calibrate clean
 
 help:
 	@echo "make demo        depmax compare on a bundled data set, as its users install it"
@@ -25,6 +25,7 @@ help:
 	@echo "make references  run tests/references/make_*.py, which compute with other libraries"
 	@echo "make reproduce   the published tables beside ours; needs DEPMAX_DATA for most (hours)"
 	@echo "make bench       run benchmarks/bench_*.py, side by side with other libraries"
+	@echo "make shootout    selectors and their peers on real data; needs DEPMAX_DATA (hours; resumable)"
 	@echo "make calibrate   simulate what the tests promise (about ten minutes on two cores)"
 	@echo "make clean       remove .venv, caches and builds"
 
@@ -109,6 +110,10 @@ bench: $(VENV)/.bench-stamp
 	@set -e; for script in benchmarks/bench_*.py; do \
 	  test -e "$$script" || { echo "There is no benchmarks/bench_*.py yet." >&2; exit 1; }; \
 	  echo "$$script"; $(BIN)/python "$$script"; done
+
+shootout: $(VENV)/.bench-stamp
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/shootout.py
+	$(BIN)/python benchmarks/shootout.py --page
 
 calibrate: $(VENV)/.bench-stamp
 	$(BIN)/python benchmarks/calibration.py

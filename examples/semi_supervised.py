@@ -1,11 +1,11 @@
 """Few labels, many rows.
 
-Tasting is dear, measuring is cheap: of 178 wines with 13 measurements only two per grower have a
-label. Rows without one (`None` or NaN in y; -1 for classes that are counted from 0) are not
-thrown away. With `beta` > 0 HBFE and HSCA ask for features that depend on the few labels *and*
-change little between neighbouring wines, labelled or not. On these wines HBFE gains a little from
-the others; HSCA gains less and loses where the graph outweighs the labels: `beta` is a parameter
-to validate, not a gift.
+Tasting is expensive, measuring is cheap: of 178 wines with 13 measurements only two per grower
+have a label. Rows without one (`None` or NaN in y; -1 for classes that are counted from 0) are
+not thrown away. With `beta` > 0 HBFE and HSCA ask for features that depend on the few labels
+*and* change little between neighbouring wines, labelled or not. On these wines HBFE gains a
+little from the others; HSCA gains less and loses where the graph outweighs the labels: `beta` is
+a parameter to validate; it does not always help.
 
 Balanced accuracy on the wines without a label, over beta: mean of 30 draws of the labelled wines,
 and its standard error.

@@ -87,7 +87,7 @@ inverse_distance = partial(bahsic, kernel=InverseDistance(bandwidth=EPSILON))
 
 def filtered(score: str) -> Order:
     """``DependenceFilter`` with a score."""
-    return partial(fitted, DependenceFilter, score=score)
+    return partial(fitted, DependenceFilter, score_func=score)
 
 
 def _best_first(selector: Any) -> np.ndarray:

@@ -31,7 +31,10 @@ WIDTHS = tuple(2.0**power for power in range(-3, 5))
 #: Features at most in the Gaussian space.
 MOST_FEATURES = 100
 SHARES = (0.125, 0.25, 0.5, 1.0)
-HEURISTICS: tuple[Literal["mi", "mr"], ...] = ("mi", "mr")
+HEURISTICS: tuple[Literal["max_information", "max_residual"], ...] = (
+    "max_information",
+    "max_residual",
+)
 BASES = (50, 100, 200, 400)
 
 #: Extractors for a kernel and a number of features, one per setting.

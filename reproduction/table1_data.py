@@ -117,7 +117,7 @@ PROBLEMS = (
     Problem(
         "adult",
         "adult",
-        note="stand-in: our own sample of 1605 rows with indicator columns, in place of a1a",
+        note="stand-in: our own sample of 1605 rows with indicator columns, instead of a1a",
         encode=_indicators,
         rows=ADULT_ROWS,
     ),

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from depmax.pencils.graphs import GaussianGraph as GaussianGraph
     from depmax.pencils.graphs import NeighborGraph as NeighborGraph
     from depmax.pencils.graphs import RadiusGraph as RadiusGraph
-    from depmax.persistence import load as load
-    from depmax.persistence import save as save
+    from depmax.persistence import load_model as load_model
+    from depmax.persistence import save_model as save_model
     from depmax.selection import *  # noqa: F403
 
 #: Rooms whose every export is a name of depmax.
@@ -34,8 +34,8 @@ _OTHERS = {
     "ScaleWarning": "kernels",
     "UnseenCategoryWarning": "_inputs",
     "compare": "evaluation",
-    "load": "persistence",
-    "save": "persistence",
+    "load_model": "persistence",
+    "save_model": "persistence",
 }
 
 

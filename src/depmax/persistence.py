@@ -28,7 +28,7 @@ from depmax._extras import require
 from depmax._files import replacing
 from depmax._version import __version__
 
-#: Rooms whose classes are trusted: their constructors store what they are given and do no more.
+#: Rooms whose classes are trusted: their constructors only store what they are given.
 _TRUSTED_ROOMS = (
     "depmax.dependence",
     "depmax.evaluation",
@@ -59,7 +59,7 @@ class ModelFile:
     _own_types: tuple[str, ...] = field(default=(), repr=False)
 
 
-def save(
+def save_model(
     model: Any, path: str | os.PathLike[str], *, notes: Mapping[str, Any] | None = None
 ) -> None:
     """Save a fitted estimator, pipeline or kernel to a file.
@@ -72,18 +72,18 @@ def save(
         With parameters and attributes that skops can store: those of depmax and scikit-learn,
         arrays, plain values, and classes and functions of yours that can be imported. Columns of a
         ColumnTransformer that a pandas Index or Series names are saved as a list.
-    path : path of the file, by habit ending in ``.skops``
+    path : path of the file, usually ending in ``.skops``
     notes : mapping, optional
         Anything that JSON can hold, to be read again by :func:`inspect`.
 
     Examples
     --------
     >>> import numpy as np, tempfile
-    >>> from depmax import BAHSIC, load, save
+    >>> from depmax import BAHSIC, load_model, save_model
     >>> X = np.random.default_rng(0).normal(size=(60, 4))
     >>> path = tempfile.mkdtemp() + "/model.skops"
-    >>> save(BAHSIC(1).fit(X, X[:, 2]), path)
-    >>> load(path).support_
+    >>> save_model(BAHSIC(1).fit(X, X[:, 2]), path)
+    >>> load_model(path).support_
     array([False, False,  True, False])
     """
     skops = _skops()
@@ -107,13 +107,13 @@ def save(
         temporary.write_bytes(buffer.getbuffer())
 
 
-def load(
+def load_model(
     path: str | os.PathLike[str],
     trusted: Iterable[str | type] | None = None,
     *,
     any_version: bool = False,
 ) -> Any:
-    """Load a model that :func:`save` wrote.
+    """Load a model that :func:`save_model` wrote.
 
     No code from the file is run. Types of numpy, scipy, scikit-learn's estimators and depmax's own
     are known; any other is refused by name unless ``trusted`` lists it.
@@ -133,8 +133,8 @@ def load(
     Raises
     ------
     ModelFileError
-        If the file is cut off or damaged, is no model, was written by another version of depmax, or
-        holds types that are not trusted.
+        If the file is cut off or damaged, is not a model, was written by another version of
+        depmax, or holds types that are not trusted.
     """
     file = inspect(path)
     skops = _skops()
@@ -148,7 +148,7 @@ def load(
     _check_versions(file, any_version)
     try:
         with warnings.catch_warnings():
-            # _check_versions has told about scikit-learn's version already, in one line.
+            # _check_versions has already warned about scikit-learn's version, in one line.
             warnings.simplefilter("ignore", InconsistentVersionWarning)
             return skops.load(file.path, trusted=[*file._own_types, *listed])
     except Exception as error:  # what a damaged or foreign file raises is unbounded
@@ -179,7 +179,7 @@ def inspect(path: str | os.PathLike[str]) -> ModelFile:
         with ZipFile(path) as archive:
             members = set(archive.namelist())
             if "schema.json" not in members:
-                raise ModelFileError(f"{path} is no model file: it holds no schema.json.")
+                raise ModelFileError(f"{path} is not a model file: schema.json is missing.")
             damaged = archive.testzip()
             if damaged is not None:
                 raise ModelFileError(f"{path} is damaged: its part {damaged} has changed.")
@@ -198,11 +198,11 @@ def inspect(path: str | os.PathLike[str]) -> ModelFile:
         raise
     except BadZipFile:
         raise ModelFileError(
-            f"{path} is no complete model file: it was cut off, or is something else."
+            f"{path} is not a valid model file: it was cut off or has another format."
         ) from None
     except Exception as error:  # a damaged schema raises anything
         raise ModelFileError(
-            f"{path} is damaged or is no model file ({type(error).__name__}: {error})."
+            f"{path} is damaged or not a model file ({type(error).__name__}: {error})."
         ) from error
 
 
@@ -254,15 +254,16 @@ def _check_versions(file: ModelFile, any_version: bool) -> None:
     written, here = file.versions.get("depmax"), __version__
     if written is None:
         warnings.warn(
-            f"{file.path} does not say which version wrote it: it was not saved by depmax.save.",
+            f"{file.path} does not state the version that wrote it: it was not written by "
+            "depmax.save_model.",
             stacklevel=3,
         )
     elif _release(written) != _release(here):
         difference = f"{file.path} was written by depmax {written}, but this is depmax {here}"
         if not any_version:
             raise ModelFileError(
-                f"{difference}: fit the model again, or install depmax {written}. To try all the "
-                "same: any_version=True (command line: --any-version)."
+                f"{difference}: fit the model again, or install depmax {written}. To load it "
+                "anyway: any_version=True (command line: --any-version)."
             )
         warnings.warn(f"{difference}: results may differ.", stacklevel=3)
     other = file.versions.get("scikit-learn")

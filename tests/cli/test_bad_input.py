@@ -23,7 +23,7 @@ def test_a_missing_file_with_the_nearest_name(fails: Fails, patients: Path) -> N
 def test_a_folder_and_an_unknown_format(fails: Fails, tmp_path: Path) -> None:
     (tmp_path / "data.docx").write_text("x")
     assert "is a folder" in fails(3, "screen", tmp_path)
-    assert "not known by its extension (.docx): known are .csv" in fails(3, "screen", "data.docx")
+    assert "has an unknown extension (.docx): known are .csv" in fails(3, "screen", "data.docx")
 
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet", "arrow", "arff", "svmlight", "npz"])
@@ -51,8 +51,8 @@ def test_options_of_reading_that_make_no_sense(fails: Fails, patients: Path) -> 
     assert "--separator cannot be" in fails(2, *asked, "--separator", '"')
     assert "--decimal must be . or ," in fails(2, *asked, "--decimal", "x")
     assert "cannot both be ','" in fails(2, *asked, "--decimal", ",", "--separator", ",")
-    assert "no encoding is named 'utf-9'" in fails(2, *asked, "--encoding", "utf-9")
-    assert "not valid text in utf-16" in fails(3, *asked, "--encoding", "utf-16")
+    assert "there is no encoding named 'utf-9'" in fails(2, *asked, "--encoding", "utf-9")
+    assert "is not valid utf-16" in fails(3, *asked, "--encoding", "utf-16")
 
 
 def test_ragged_rows(fails: Fails, tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ def test_text_in_another_encoding_and_damaged_gzip(fails: Fails, tmp_path: Path)
     text = "x,y\n" + "".join(f"{i},{i % 2}\n" for i in range(200))
     (tmp_path / "a.csv").write_bytes(text.encode() + b"\x81,1\n")
     line = fails(3, "screen", "a.csv", "-t", "y")
-    assert "a.csv is text neither in UTF-8 nor in Windows-1252" in line
+    assert "a.csv is neither valid UTF-8 nor valid Windows-1252" in line
     (tmp_path / "a.csv.gz").write_text(text)
     assert "a.csv.gz is not a valid gzip file: Not a gzip" in fails(
         3, "screen", "a.csv.gz", "-t", "y"
@@ -99,10 +99,10 @@ def test_options_that_make_no_sense(fails: Fails, run: Any, patients: Path) -> N
 def test_a_target_that_is_not_there(fails: Fails, patients: Path) -> None:
     line = fails(3, "select", patients, "--target", "Outcom")
     assert "has no column named 'Outcom'. Did you mean outcome?" in line
-    assert "Pass --target COLUMN; there are id, name, age" in fails(2, "select", patients)
+    assert "Pass --target COLUMN; the columns are id, name, age" in fails(2, "select", patients)
     assert "Did you mean dose?" in fails(3, "screen", patients, "-t", "outcome", "--drop", "doze")
     line = fails(2, "screen", patients, "-t", "age", "--drop", "age")
-    assert "both the --target and to be left out" in line
+    assert "is named by both --target and --drop" in line
 
 
 def test_targets_that_cannot_be_predicted(fails: Fails, patients: Path) -> None:
@@ -133,16 +133,16 @@ def test_many_columns_and_few_rows(run: Any, tmp_path: Path) -> None:
 
 def test_duplicated_column_names(fails: Fails, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("x,y,x\n1,2,3\n4,5,6\n")
-    assert "several columns of the same name: 'x'" in fails(3, "screen", "a.csv", "-t", "y")
+    assert "several columns with the same name: 'x'" in fails(3, "screen", "a.csv", "-t", "y")
     import pyarrow as pa
     from pyarrow import parquet
 
     twice = pa.table([pa.array([1, 2]), pa.array([3, 4])], names=["x", "x"])
     parquet.write_table(twice, tmp_path / "a.parquet")
-    assert "several columns of the same name" in fails(3, "screen", "a.parquet", "-t", "x")
+    assert "several columns with the same name" in fails(3, "screen", "a.parquet", "-t", "x")
     with pa.ipc.new_file(str(tmp_path / "a.arrow"), twice.schema) as writer:
         writer.write_table(twice)
-    assert "several columns of the same name" in fails(3, "screen", "a.arrow", "-t", "x")
+    assert "several columns with the same name" in fails(3, "screen", "a.arrow", "-t", "x")
 
 
 @pytest.mark.parametrize(("suffix", "format"), [("parquet", "Parquet"), ("arrow", "Arrow")])
@@ -152,7 +152,7 @@ def test_truncated_files(
     path = tmp_path / f"data.{suffix}"
     table.write_parquet(path) if suffix == "parquet" else table.write_ipc(path)
     path.write_bytes(path.read_bytes()[:-100])
-    assert f"no complete {format}" in fails(3, "screen", path, "-t", "outcome")
+    assert f"not a valid {format}" in fails(3, "screen", path, "-t", "outcome")
 
 
 def test_dates_and_nested_values(fails: Fails, table: pl.DataFrame, tmp_path: Path) -> None:
@@ -227,7 +227,7 @@ def test_places_that_cannot_be_written(fails: Fails, patients: Path, tmp_path: P
     (tmp_path / "out.csv").mkdir()
     assert "it is a folder" in fails(5, "select", patients, "-t", "outcome", "-o", "out.csv")
     line = fails(5, "select", patients, "-t", "outcome", "-o", "few.xlsx")
-    assert "(.xlsx) is no known format. Known: .csv" in line
+    assert "(.xlsx) is not a known format. Known: .csv" in line
 
 
 def test_a_pipe_is_not_replaced(fails: Fails, patients: Path, tmp_path: Path) -> None:
@@ -281,20 +281,20 @@ def test_a_full_disk_leaves_the_old_file(
 def test_models_that_cannot_be_used(
     fails: Fails, run: Any, patients: Path, table: pl.DataFrame, tmp_path: Path
 ) -> None:
-    from depmax import save
+    from depmax import save_model
     from depmax.kernels import Gaussian
 
     def transform(model: object, data: object = "patients.csv") -> str:
         return fails(4, "transform", model, data, "-o", "out.csv")
 
     assert "nowhere.skops does not exist" in transform("nowhere.skops")
-    assert "no complete model file" in transform(patients)
-    save(Gaussian(), tmp_path / "kernel.skops")
+    assert "is not a valid model file" in transform(patients)
+    save_model(Gaussian(), tmp_path / "kernel.skops")
     assert "holds a Gaussian, which cannot transform" in transform("kernel.skops")
     assert run("fit", patients, "-t", "outcome", "-n", "2", "-o", "m.skops").exit_code == 0
     whole = (tmp_path / "m.skops").read_bytes()
     (tmp_path / "cut.skops").write_bytes(whole[: len(whole) // 2])
-    assert "no complete model file" in transform("cut.skops")
+    assert "is not a valid model file" in transform("cut.skops")
     table.rename({"age": "Age"}).write_csv(tmp_path / "renamed.csv")
     line = transform("m.skops", "renamed.csv")
     assert "lacks the column 'age' that the model was fitted on. Did you mean Age?" in line
@@ -329,7 +329,7 @@ def test_a_bug_of_ours_is_one_line_too(
 
     monkeypatch.setattr("depmax.cli.table.read_target", broken)
     line = fails(1, "screen", patients, "-t", "outcome")
-    assert "Unexpected ZeroDivisionError: oops (A bug of ours: DEPMAX_DEBUG=1" in line
+    assert "Unexpected ZeroDivisionError: oops (This is a bug in depmax; DEPMAX_DEBUG=1" in line
 
 
 def test_ctrl_c_is_clean(

@@ -24,7 +24,7 @@ def test_leaderboard_and_report(run: Run, tmp_path: Path) -> None:
     lines = [line.split("\t") for line in result.stdout.splitlines()]
     assert lines[0][:3] == ["rank", "method", "balanced_accuracy"]
     assert {line[1] for line in lines[1:]} == {"BAHSIC", "DependenceFilter", "PCA"}
-    assert "chosen without the test rows, scores on new rows: " in result.stderr
+    assert "Choosing the method without test data gives " in result.stderr
     page = (tmp_path / "report.html").read_text()
     command = "depmax compare bundled:wine --target target --seed 0 --method dependence-filter "
     assert command in page
@@ -136,7 +136,7 @@ def test_interrupted_it_reports_what_is_finished(
 
 def test_what_does_not_exist(fails: Callable[..., str]) -> None:
     line = fails(2, "compare", "bundled:wine", "-m", "BAHSIK")
-    assert "no method is named 'BAHSIK'. Did you mean BAHSIC" in line
+    assert "there is no method named 'BAHSIK'. Did you mean BAHSIC" in line
     assert "Did you mean roc_auc" in fails(2, "compare", "bundled:wine", "--scoring", "rocauc")
     assert "whole numbers" in fails(2, "compare", "bundled:wine", "--dimensions", "few")
     assert "does not exist" in fails(5, "compare", "bundled:wine", "-o", "nowhere/report.html")

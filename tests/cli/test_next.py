@@ -98,7 +98,7 @@ def test_the_printed_line_fits_what_won(
         names = found.setting.problem.names
         support = judged[-1].get_support()
         assert features.columns == [n for n, here in zip(names, support, strict=True) if here]
-        used = depmax.load(tmp_path / "model.skops")[-1]
+        used = depmax.load_model(tmp_path / "model.skops")[-1]
         same = {"random_state": None} if hasattr(used, "random_state") else {}
         assert used.set_params(**same).get_params() == judged[-1].set_params(**same).get_params()
     elif name not in RANDOM:
@@ -114,8 +114,8 @@ def test_the_winner_is_saved_from_python(
     _next(run, path, name, "--dimensions", "2")
     (found,) = kept
     for model, act in ((found.best_estimator_, "predict"), (found.best_transformer_, "transform")):
-        depmax.save(model, tmp_path / "winner.skops")
-        again = depmax.load(tmp_path / "winner.skops")
+        depmax.save_model(model, tmp_path / "winner.skops")
+        again = depmax.load_model(tmp_path / "winner.skops")
         here, there = (np.asarray(getattr(m, act)(found.X)) for m in (model, again))
         np.testing.assert_array_equal(here, there)
         assert len(here) == 60
@@ -138,10 +138,10 @@ def test_names_are_matched_forgivingly(run: Run, name: str) -> None:
 def test_settings_of_a_method_of_scikit_learn(run: Run, tmp_path: Path) -> None:
     arguments = ("-n", 2, "--set", "whiten=true", "--set", "svd_solver=covariance_eigh")
     assert run("fit", "bundled:wine", "-m", "pca", *arguments).exit_code == 0
-    model = depmax.load(tmp_path / "model.skops")[-1]
+    model = depmax.load_model(tmp_path / "model.skops")[-1]
     assert (model.n_components, model.whiten) == (2, True)
     assert run("fit", "bundled:wine", "-m", "PLS").exit_code == 0  # the method's own number
-    assert depmax.load(tmp_path / "model.skops")[-1].transformer_.n_components == 2
+    assert depmax.load_model(tmp_path / "model.skops")[-1].transformer_.n_components == 2
 
 
 def test_what_a_method_cannot_do(fails: Callable[..., str]) -> None:

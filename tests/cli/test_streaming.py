@@ -33,9 +33,9 @@ def test_batches_give_what_the_whole_gives(
     reader = {"csv": pl.read_csv, "parquet": pl.read_parquet, "arrow": pl.read_ipc}[suffix]
     streamed = reader(tmp_path / f"out.{suffix}")
     assert streamed["name"].to_list() == table["name"].to_list()
-    from depmax import load
+    from depmax import load_model
 
-    model = load(tmp_path / "m.skops")
+    model = load_model(tmp_path / "m.skops")
     names = model.feature_names_in_
     rows = table.with_columns(pl.col("colour", "outcome").cast(pl.Categorical)).select(names)
     whole = model.transform(rows).to_numpy()

@@ -9,13 +9,13 @@ import pytest
 
 from depmax.cli.errors import DataError
 from depmax.cli.reading import open_source
-from depmax.cli.table import Asked, Table, make_table
+from depmax.cli.table import Request, Table, make_table
 
 
 def _table(frame: pl.DataFrame, folder: Path, *targets: str, **asked: object) -> Table:
     path = folder / "data.parquet"
     frame.write_parquet(path)
-    return make_table(open_source(str(path)), Asked(targets, **asked))  # type: ignore[arg-type]
+    return make_table(open_source(str(path)), Request(targets, **asked))  # type: ignore[arg-type]
 
 
 def test_identifiers_and_constants_are_left_out_and_mentioned(
@@ -24,8 +24,8 @@ def test_identifiers_and_constants_are_left_out_and_mentioned(
     made = _table(table, tmp_path, "outcome")
     assert made.X.columns == ["age", "dose", "colour", "smoker", "cost"]
     assert made.notes == [
-        "Left out, the same in all rows: ward.",
-        "Left out, looks like an identifier: id, name (keep one with --keep).",
+        "Ignored constant column 'ward'.",
+        "Ignored identifier columns 'id', 'name' (override with --keep).",
     ]
     assert made.types["colour"] == "category"
     assert made.types["smoker"] == "boolean"
@@ -43,7 +43,7 @@ def test_long_texts_are_left_out(table: pl.DataFrame, tmp_path: Path) -> None:
     assert "remark" in made.X.columns  # 27 values in 80 rows
     notes = [f"saw {i // 2 if i > 40 else i} today" for i in range(80)]
     made = _table(table.with_columns(remark=pl.Series(notes)), tmp_path, "outcome")
-    assert "Left out, text with too many values: remark (keep one with --keep)." in made.notes
+    assert "Ignored free-text column 'remark' (override with --keep)." in made.notes
 
 
 def test_types_of_targets(table: pl.DataFrame, tmp_path: Path) -> None:
@@ -70,14 +70,14 @@ def test_rows_without_a_target_are_left_out(table: pl.DataFrame, tmp_path: Path)
     )
     made = _table(holes, tmp_path, "outcome", drop=("cost",))
     assert made.X.height == 73
-    assert "7 of 80 rows have no target and are left out." in made.notes
+    assert "7 of 80 rows have no target and are ignored." in made.notes
     assert _table(holes, tmp_path, "cost").X.height == 71
 
 
 def test_columns_without_any_value(table: pl.DataFrame, tmp_path: Path) -> None:
     made = _table(table.with_columns(empty=pl.lit(None, pl.Float64)), tmp_path, "outcome")
     assert "empty" not in made.X.columns
-    with pytest.raises(DataError, match="Without any value: empty"):
+    with pytest.raises(DataError, match="Columns without any value: empty"):
         _table(
             table.with_columns(empty=pl.lit(None, pl.Float64)), tmp_path, "outcome", keep=("empty",)
         )

@@ -29,7 +29,7 @@ VARIANTS: dict[str, tuple[type, dict[str, Any]]] = {
     "ReducedKernelOPLS": (ReducedKernelOPLS, {"n_basis": 8}),
     "SMA of pairs": (SMA, {"sparsity": 2}),
     "SMC of pairs": (SMC, {"sparsity": 2}),
-    "informative rows": (SparseKernelPLS, {"heuristic": "mi"}),
+    "informative rows": (SparseKernelPLS, {"heuristic": "max_information"}),
 }
 #: Kernels that a shift of the rows changes by nothing that centring does not take away.
 KERNELS = {

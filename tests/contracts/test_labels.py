@@ -122,7 +122,7 @@ class TestSemiSupervised:
         if beta:
             assert fitted(model, y).n_unlabeled_ == 8
             return
-        with pytest.warns(UserWarning, match="left out 8 of 48 rows") as seen:
+        with pytest.warns(UserWarning, match="ignored 8 of 48 rows") as seen:
             model.fit(X, y)
         assert len(seen) == 1
         assert seen[0].filename == __file__

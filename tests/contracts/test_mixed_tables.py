@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from depmax import BAHSIC, FOHSIC, HBFE, HSCA, hsic, hsic_test, load, resolve, save
+from depmax import BAHSIC, FOHSIC, HBFE, HSCA, hsic, hsic_test, load_model, resolve, save_model
 from depmax.dependence import screen
 from depmax.kernels import (
     Columns,
@@ -154,9 +154,9 @@ def test_random_frequencies_refuse_categories_by_name():
 def test_fitted_kernels_are_saved_and_loaded(table, tmp_path):
     frame, _ = table
     model = HBFE(1, kernel="gaussian").fit(frame, Y)
-    save(model, tmp_path / "model.skops")
+    save_model(model, tmp_path / "model.skops")
     np.testing.assert_array_equal(
-        load(tmp_path / "model.skops").transform(frame), model.transform(frame)
+        load_model(tmp_path / "model.skops").transform(frame), model.transform(frame)
     )
 
 

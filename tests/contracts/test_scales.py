@@ -73,9 +73,9 @@ def _cases() -> dict[str, Answer]:
             cases[f"{cls.__name__} {kernel}"] = _ranked(cls, kernel=kernel)
         for score in ("hsic", "mmd", "alignment"):
             name = f"DependenceFilter {score} {kernel}"
-            cases[name] = _ranked(depmax.DependenceFilter, score=score, kernel=kernel)
+            cases[name] = _ranked(depmax.DependenceFilter, score_func=score, kernel=kernel)
     for score in SCORES:
-        cases[f"DependenceFilter {score}"] = _ranked(depmax.DependenceFilter, score=score)
+        cases[f"DependenceFilter {score}"] = _ranked(depmax.DependenceFilter, score_func=score)
     for name in ("hsic", "hsic_variance", "alignment", "coco", "distance_correlation"):
         cases[name] = lambda rows, name=name: getattr(depmax, name)(rows, NUMBERS)
     for name in ("gaussian_mutual_information", "quadratic_mutual_information"):

@@ -21,7 +21,7 @@ y = (X[:, 3] > 0).astype(int)
 
 # A filter reads y otherwise for every score; with classes and numbers, two are enough.
 @parametrize_with_checks(
-    [*(cls() for cls in FOUND.values()), depmax.DependenceFilter(score="pearson")]
+    [*(cls() for cls in FOUND.values()), depmax.DependenceFilter(score_func="pearson")]
 )
 def test_scikit_learn_checks(estimator: object, check: object) -> None:
     check(estimator)  # type: ignore[operator]

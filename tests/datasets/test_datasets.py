@@ -238,7 +238,7 @@ def test_external_checksum_is_that_of_the_unpacked_file(folder):
     write(folder, "small", text)
     digest = hashlib.sha256(text.encode()).hexdigest()
     assert load_external("small", sha256=digest).X.shape == (2, 1)
-    with pytest.raises(ValueError, match=rf"another file than the one meant.*{digest}, not 00"):
+    with pytest.raises(ValueError, match=rf"is not the expected file.*{digest}, not 00"):
         load_external("small", sha256="00")
 
 
@@ -252,7 +252,7 @@ def test_without_the_variable_the_error_names_it_and_the_file(monkeypatch):
 
 def test_a_variable_that_names_no_folder(monkeypatch, tmp_path):
     monkeypatch.setenv("DEPMAX_DATA", str(tmp_path / "absent"))
-    with pytest.raises(FileNotFoundError, match=r"DEPMAX_DATA names no folder: .*absent"):
+    with pytest.raises(FileNotFoundError, match=r"DEPMAX_DATA does not name a folder: .*absent"):
         data_folder()
 
 

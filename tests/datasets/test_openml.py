@@ -119,7 +119,7 @@ def test_numbers_are_an_array_of_floats(asked, tmp_path, monkeypatch):
     [
         (Record(9, "toys", (3, 3), "", "", "0" * 32), "its checksum should be 0000"),
         (Record(9, "toys", (4, 3), "", ""), r"its rows and features should be \(4, 3\)"),
-        (Record(9, "games", (3, 3), "", ""), "its name should be games, and toys came"),
+        (Record(9, "games", (3, 3), "", ""), "its name should be games, got toys"),
     ],
 )
 def test_what_is_not_as_recorded_is_refused(asked, tmp_path, monkeypatch, record, message):
@@ -140,7 +140,9 @@ def test_without_a_network(monkeypatch, tmp_path):
 
     monkeypatch.setattr("sklearn.datasets._openml.urlopen", unreachable)
     monkeypatch.setattr("sklearn.datasets._openml.time.sleep", lambda seconds: None)
-    with pytest.raises(FetchError, match=r"Name or service not known.*needs a network once"):
+    with pytest.raises(
+        FetchError, match=r"Name or service not known.*needs a network connection once"
+    ):
         fetch("adult", data_home=str(tmp_path))
 
 

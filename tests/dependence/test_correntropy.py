@@ -100,7 +100,7 @@ def test_columns_and_labels_are_read(data):
 
 def test_refusals(data):
     x, y = data
-    with pytest.raises(ValueError, match="x has 2 columns: pass one column"):
+    with pytest.raises(ValueError, match="X has 2 columns: pass one column"):
         correntropy(np.column_stack([x, y]), y)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         correntropy(x, y[:-1])

@@ -60,7 +60,7 @@ def test_interval_covers_the_truth_under_dependence(rng: np.random.Generator) ->
 def test_samples_needed_gives_the_wanted_power(rng: np.random.Generator) -> None:
     x = rng.normal(size=3000)
     y = x**2 + 3.0 * rng.normal(size=3000)
-    needed = samples_needed(x, y, power=0.8, level=0.05)
+    needed = samples_needed(x, y, power=0.8, significance_level=0.05)
     rejected = 0
     for _ in range(200):
         rows = rng.choice(3000, int(needed), replace=False)
@@ -75,7 +75,7 @@ def test_samples_needed_is_infinite_without_dependence() -> None:
     assert samples_needed(x, y) == math.inf
 
 
-@pytest.mark.parametrize("name", ["power", "level"])
+@pytest.mark.parametrize("name", ["power", "significance_level"])
 def test_shares_are_checked(name: str) -> None:
     with pytest.raises(ValueError, match=f"{name} must lie between 0 and 1"):
         samples_needed([0, 1, 2, 3], [0, 1, 2, 3.5], **{name: 1.5})

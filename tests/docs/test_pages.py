@@ -77,7 +77,7 @@ for act in (
     lambda: found.to_html("report.html"),
     lambda: found.plot(),
     lambda: found.table,
-    lambda: depmax.save(found, "model.skops"),
+    lambda: depmax.save_model(found, "model.skops"),
     lambda: depmax.screen(X, y).to_frame(),
 ):
     try:

@@ -65,9 +65,12 @@ class TestTheInterval:
 
     def test_level(self):
         masks = random_sets(20, 10, 4, np.random.default_rng(4))
-        wide, narrow = stability_of(masks, level=0.99), stability_of(masks, level=0.5)
+        wide, narrow = (
+            stability_of(masks, confidence_level=0.99),
+            stability_of(masks, confidence_level=0.5),
+        )
         assert wide.low < narrow.low < narrow.value < narrow.high < wide.high
-        assert wide.level == 0.99
+        assert wide.confidence_level == 0.99
 
 
 class TestResampling:
@@ -85,7 +88,7 @@ class TestResampling:
 
     def test_seed_and_workers(self, X):
         y = np.random.default_rng(1).normal(size=60)
-        selector = DependenceFilter(3, score="pearson")
+        selector = DependenceFilter(3, score_func="pearson")
         options = {"n_resamples": 5, "fraction": 0.5}
         one = stability(selector, X, y, random_state=0, **options)
         with parallel_config("threading"):
@@ -108,7 +111,7 @@ class TestResampling:
             return np.arange(12.0)
 
         y = np.repeat(["rare", "usual"], [4, 56])
-        stability(DependenceFilter(2, score=record), X, y, fraction=0.5, random_state=0)
+        stability(DependenceFilter(2, score_func=record), X, y, fraction=0.5, random_state=0)
         assert set(seen) == {2}
 
     @pytest.mark.parametrize("as_table", [sparse.csr_array, pd.DataFrame, pl.DataFrame])
@@ -142,9 +145,9 @@ class TestInput:
 
     @pytest.mark.parametrize(
         ("option", "value"),
-        [("fraction", 0.0), ("fraction", 1.0), ("n_resamples", 1), ("level", 1.0)],
+        [("fraction", 0.0), ("fraction", 1.0), ("n_resamples", 1), ("confidence_level", 1.0)],
     )
     def test_options_out_of_range(self, option, value):
         X = np.random.default_rng(0).normal(size=(20, 3))
         with pytest.raises(ValueError, match=f"{option} must be"):
-            stability(DependenceFilter(1, score="pearson"), X, X[:, 0], **{option: value})
+            stability(DependenceFilter(1, score_func="pearson"), X, X[:, 0], **{option: value})

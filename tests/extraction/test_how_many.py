@@ -96,7 +96,7 @@ class TestAuto:
         if beta:
             model = HBFE("auto", beta=beta).fit(X, partly)
         else:
-            with pytest.warns(UserWarning, match="left out 60 of 120 rows") as seen:
+            with pytest.warns(UserWarning, match="ignored 60 of 120 rows") as seen:
                 model = HBFE("auto", beta=beta).fit(X, partly)
             assert len(seen) == 1  # not once per fold
         assert model.n_unlabeled_ == 60

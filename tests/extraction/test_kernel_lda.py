@@ -154,7 +154,7 @@ def semi_supervised(labelled: int) -> np.ndarray:
 
 class TestSemiSupervised:
     def test_without_a_graph_unlabelled_rows_are_left_out(self):
-        with pytest.warns(UserWarning, match="KernelLDA left out 20 of 60 rows"):
+        with pytest.warns(UserWarning, match="KernelLDA ignored 20 of 60 rows"):
             some = KernelLDA(2).fit(X, semi_supervised(40))
         alone = KernelLDA(2).fit(X[:40], CLASSES[:40])
         assert some.n_unlabeled_ == 20
@@ -187,7 +187,7 @@ class TestSemiSupervised:
         dual = KernelLDA(3, kernel="precomputed", **options).fit_transform(X @ X.T, y)
         same_up_to_signs(dual.T, primal.T, 1e-6)
 
-    @pytest.mark.filterwarnings("ignore:.* left out .* rows:UserWarning")  # with beta = 0
+    @pytest.mark.filterwarnings("ignore:.* ignored .* rows:UserWarning")  # with beta = 0
     def test_two_moons(self):
         """Three labels in each moon: the graph carries them along."""
         from sklearn.datasets import make_moons
@@ -213,7 +213,7 @@ class TestSemiSupervised:
         numbers = (CLASSES[:, np.newaxis] == np.unique(CLASSES)).argmax(axis=1).astype(float)
         plain = KernelLDA(3).fit(X[1:], CLASSES[1:])
         numbers[0] = np.nan
-        with pytest.warns(UserWarning, match="KernelLDA left out 1 of 60 rows"):
+        with pytest.warns(UserWarning, match="KernelLDA ignored 1 of 60 rows"):
             fitted = KernelLDA(3).fit(X, numbers)
         np.testing.assert_allclose(fitted.components_, plain.components_)
 

@@ -184,14 +184,14 @@ def _signed(model, expected):
 
 
 class TestSparseKernelPLS:
-    @pytest.mark.parametrize("heuristic", ["mr", "mi"])
+    @pytest.mark.parametrize("heuristic", ["max_residual", "max_information"])
     @pytest.mark.parametrize("target", [y, Y])
     def test_all_rows_are_kernel_pls(self, heuristic, target):
         model = SparseKernelPLS(3, nu=1.0, heuristic=heuristic, kernel=Gaussian(3.0))
         expected = KernelPLS(3, kernel=Gaussian(3.0)).fit_transform(X, target)
         np.testing.assert_allclose(model.fit_transform(X, target), expected, atol=1e-8)
 
-    @pytest.mark.parametrize("heuristic", ["mr", "mi"])
+    @pytest.mark.parametrize("heuristic", ["max_residual", "max_information"])
     def test_definition(self, heuristic):
         K = gaussian_gram(X, 3.0)
         model = SparseKernelPLS(3, nu=0.1, heuristic=heuristic, kernel=Gaussian(3.0))
@@ -199,7 +199,7 @@ class TestSparseKernelPLS:
         Q, used = np.full((50, 1), 50**-0.5), set()
         for t in T.T:
             left = y - Q @ (Q.T @ y)
-            scores = np.abs(left) if heuristic == "mr" else np.abs(K @ left)
+            scores = np.abs(left) if heuristic == "max_residual" else np.abs(K @ left)
             rows = np.argsort(-scores)[:5]
             used |= set(rows)
             beta = np.zeros(50)
@@ -218,7 +218,7 @@ class TestSparseKernelPLS:
             SparseKernelPLS(nu=nu).fit(X, y)
 
     def test_unknown_heuristic(self):
-        with pytest.raises(ValueError, match="'mr' or 'mi'"):
+        with pytest.raises(ValueError, match="'max_residual' or 'max_information'"):
             SparseKernelPLS(heuristic="best").fit(X, y)
 
 

@@ -100,7 +100,7 @@ MODELS = [HBFE(2), HBFE(2, unbiased=False), HSCA(2), HSCA(2, unbiased=True)]
 def test_without_beta_only_labelled_rows_count(model, kernel):
     rows = X @ X.T if kernel == "precomputed" else X
     model.set_params(kernel=kernel, beta=0.0)
-    with pytest.warns(UserWarning, match=f"{type(model).__name__} left out 40 of 60 rows") as seen:
+    with pytest.warns(UserWarning, match=f"{type(model).__name__} ignored 40 of 60 rows") as seen:
         features = model.fit_transform(rows, np.where(KNOWN, CLASSES.astype(object), None))
     assert len(seen) == 1
     assert model.n_unlabeled_ == 40
@@ -192,7 +192,7 @@ def test_unlabelled_rows_help(rng):
 
 
 class TestTargets:
-    @pytest.mark.filterwarnings("ignore:.* left out .* rows:UserWarning")  # with beta = 0
+    @pytest.mark.filterwarnings("ignore:.* ignored .* rows:UserWarning")  # with beta = 0
     @pytest.mark.parametrize("model", [HBFE(1), HSCA(1)], ids=repr)
     def test_every_type(self, model):
         text = np.where(CLASSES > 0, "b", "a").astype(object)
@@ -210,7 +210,7 @@ class TestTargets:
         words = np.where(CLASSES > 0, "acgt", "ttga").astype(object)
         words[~KNOWN] = None
         kernel = Subsequence(2, 0.5)
-        with pytest.warns(UserWarning, match="left out 40 of 60 rows"):
+        with pytest.warns(UserWarning, match="ignored 40 of 60 rows"):
             model = HBFE(1, target_kernel=kernel).fit(X, words)
         assert model.n_unlabeled_ == 40
         plain = HBFE(1, target_kernel=kernel).fit(X[KNOWN], words[KNOWN])

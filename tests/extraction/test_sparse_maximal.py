@@ -9,7 +9,7 @@ import pytest
 from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 
-from depmax import SMA, SMC, DeflationFeatures, load, save
+from depmax import SMA, SMC, DeflationFeatures, load_model, save_model
 from depmax.kernels import Gaussian, Spectrum
 from depmax.pencils.deflation.subsets import best_combination
 from tests.extraction.deflation_oracles import gaussian_gram, sparse_features
@@ -95,8 +95,10 @@ class TestDefinition:
         model = METHODS[method](3, kernel=Spectrum(2)).fit(words, counts)
         expected = model.transform(words[:4])
         assert expected.shape == (4, 3)
-        save(model, tmp_path / "model.skops")
-        np.testing.assert_array_equal(load(tmp_path / "model.skops").transform(words[:4]), expected)
+        save_model(model, tmp_path / "model.skops")
+        np.testing.assert_array_equal(
+            load_model(tmp_path / "model.skops").transform(words[:4]), expected
+        )
         dense = DeflationFeatures(3, criterion=method, kernel=Spectrum(2)).fit(words, counts)
         np.testing.assert_allclose(dense.transform(words[:4]), expected, atol=1e-9)
 

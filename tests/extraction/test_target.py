@@ -7,7 +7,8 @@ import pytest
 
 from depmax.kernels import Gaussian, Laplace, Linear
 from depmax.kernels.kernel import Kernel
-from depmax.pencils.target_factor import _by_pivots, _of_matrix, target_factor
+from depmax.maps._pivots import factor_to
+from depmax.pencils.target_factor import PRECISION, _of_matrix, target_factor
 from depmax.samples import Sample, read_sample
 from depmax.samples.sample import SMALL
 
@@ -30,7 +31,7 @@ def test_the_centred_kernel_matrix(kernel: Kernel, n_rows: int, rng: np.random.G
 def test_both_ways_take_as_many_pivots_as_precision_needs(rng: np.random.Generator) -> None:
     rows = rng.normal(size=(200, 1))
     sample = Sample(Gaussian(1.0), rows)
-    whole, steps = _of_matrix(sample.gram()), _by_pivots(sample)
+    whole, steps = _of_matrix(sample.gram()), np.asarray(factor_to(sample, PRECISION).factor)
     assert 10 < whole.shape[1] < 40
     assert abs(whole.shape[1] - steps.shape[1]) <= 1
     np.testing.assert_allclose(whole @ whole.T, steps @ steps.T, atol=1e-9)

@@ -234,7 +234,7 @@ class TestCapabilities:
         assert (Gaussian(1.0) * Linear()).capabilities.sparse
         kernel = Gaussian(1.0) + Laplace(1.0)
         assert not kernel.capabilities.sparse
-        with pytest.raises(TypeError, match="Laplace is no function of inner products"):
+        with pytest.raises(TypeError, match="Laplace is not a function of inner products"):
             kernel(sparse.csr_matrix(X))
 
     def test_categories_join_as_the_operation_allows(self) -> None:

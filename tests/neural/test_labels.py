@@ -32,7 +32,7 @@ def test_unlabelled_rows(cls, kind, beta):
     y, without, with_graph = TARGETS[kind]
     model = cls(1, beta=beta, random_state=0, solver=FullBatch(max_iter=2, n_hops=0))
     if beta == 0 and without:
-        with pytest.warns(UserWarning, match=f"{cls.__name__} left out 8 of 48 rows"):
+        with pytest.warns(UserWarning, match=f"{cls.__name__} ignored 8 of 48 rows"):
             model.fit(X, y)
     else:
         model.fit(X, y)

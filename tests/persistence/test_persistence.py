@@ -19,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import depmax
-from depmax import kernels, load, save
+from depmax import kernels, load_model, save_model
 from depmax.kernels import Columns, Delta, Gaussian, Kernel, Linear, Precomputed, Subsequence
 from depmax.maps import IncompleteCholesky, KernelMap, NystroemMap
 from depmax.persistence import ModelFileError, inspect
@@ -48,9 +48,9 @@ ESTIMATORS = _estimators()
 
 
 def _round_trip(model: Any, folder: Path) -> Any:
-    save(model, folder / "model.skops")
+    save_model(model, folder / "model.skops")
     assert not inspect(folder / "model.skops").unknown_types
-    return load(folder / "model.skops")
+    return load_model(folder / "model.skops")
 
 
 def _same_parameters(first: Any, second: Any) -> bool:
@@ -150,34 +150,34 @@ def test_unknown_types_are_refused_by_name_and_not_run(
 ) -> None:
     path = tmp_path / "foreign.skops"
     monkeypatch.setenv("DEPMAX_FOREIGN", "")
-    save(Foreign(), path)
+    save_model(Foreign(), path)
     name = f"{Foreign.__module__}.Foreign"
     assert inspect(path).unknown_types == (name,)
     with pytest.raises(ModelFileError, match=f"does not know: {name}"):
-        load(path)
+        load_model(path)
     assert not os.environ["DEPMAX_FOREIGN"]
-    assert isinstance(load(path, trusted=[name]), Foreign)
-    assert isinstance(load(path, trusted=[Foreign]), Foreign)
+    assert isinstance(load_model(path, trusted=[name]), Foreign)
+    assert isinstance(load_model(path, trusted=[Foreign]), Foreign)
 
 
 def test_functions_are_refused_by_name(tmp_path: Path) -> None:
     path = tmp_path / "function.skops"
     model = NystroemMap(3, kernel=twice, random_state=0).fit(X)
-    save(model, path)
+    save_model(model, path)
     with pytest.raises(ModelFileError, match=r"test_persistence\.twice"):
-        load(path)
-    again = load(path, trusted=[f"{__name__}.twice"])
+        load_model(path)
+    again = load_model(path, trusted=[f"{__name__}.twice"])
     np.testing.assert_array_equal(again.transform(X), model.transform(X))
 
 
 def test_what_could_not_be_loaded_is_not_saved(tmp_path: Path) -> None:
     path = tmp_path / "model.skops"
-    save(Gaussian(), path)
+    save_model(Gaussian(), path)
     before = path.read_bytes()
     with pytest.raises(TypeError, match="could not be found again"):
-        save(NystroemMap(3, kernel=lambda A, B: A @ B.T).fit(X), path)
+        save_model(NystroemMap(3, kernel=lambda A, B: A @ B.T).fit(X), path)
     with pytest.raises(TypeError, match="Birch cannot be saved"):
-        save(Birch(), path)
+        save_model(Birch(), path)
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == ["model.skops"]
 
@@ -197,7 +197,7 @@ def _rewrite(path: Path, member: str, change: Any) -> None:
         ("os", "system"),
         ("builtins", "eval"),
         ("depmax._files", "replacing"),  # ours, but a function
-        ("depmax.persistence", "load"),
+        ("depmax.persistence", "load_model"),
         ("depmax.kernels.names", "as_kernel"),
         ("depmax.selection.selector", "BaseEstimator"),  # a class, but not defined there
         ("depmax.datasets.external", "Path"),
@@ -209,7 +209,7 @@ def _rewrite(path: Path, member: str, change: Any) -> None:
 )
 def test_a_crafted_file_is_refused(module: str, name: str, loader: str, tmp_path: Path) -> None:
     path = tmp_path / "crafted.skops"
-    save(Gaussian(), path)
+    save_model(Gaussian(), path)
 
     def craft(text: str) -> str:
         schema = json.loads(text)
@@ -220,25 +220,25 @@ def test_a_crafted_file_is_refused(module: str, name: str, loader: str, tmp_path
 
     _rewrite(path, "schema.json", craft)
     with pytest.raises(ModelFileError):
-        load(path)
+        load_model(path)
 
 
 def test_versions_are_kept_and_another_one_is_explained(tmp_path: Path) -> None:
     path = tmp_path / "model.skops"
-    save(Gaussian(2.0), path, notes={"columns": ["a", "b"]})
+    save_model(Gaussian(2.0), path, notes={"columns": ["a", "b"]})
     file = inspect(path)
     assert file.versions["depmax"] == depmax.__version__
     assert file.notes == {"columns": ["a", "b"]}
     _rewrite(path, "depmax.json", lambda text: text.replace(depmax.__version__, "7.3.1", 1))
     with pytest.raises(ModelFileError, match=r"written by depmax 7\.3\.1, but this is depmax"):
-        load(path)
+        load_model(path)
     with pytest.warns(UserWarning, match=r"depmax 7\.3\.1"):
-        assert load(path, any_version=True).bandwidth == 2.0
+        assert load_model(path, any_version=True).bandwidth == 2.0
 
 
 def test_another_scikit_learn_is_mentioned(tmp_path: Path) -> None:
     path = tmp_path / "model.skops"
-    save(Gaussian(2.0), path)
+    save_model(Gaussian(2.0), path)
 
     def older(text: str) -> str:
         description = json.loads(text)
@@ -247,36 +247,36 @@ def test_another_scikit_learn_is_mentioned(tmp_path: Path) -> None:
 
     _rewrite(path, "depmax.json", older)
     with pytest.warns(UserWarning, match=r"scikit-learn 1\.2\.0"):
-        load(path)
+        load_model(path)
 
 
 def test_damaged_files_end_in_one_clear_error(tmp_path: Path) -> None:
     path = tmp_path / "model.skops"
-    save(NystroemMap(5, random_state=0).fit(X), path)
+    save_model(NystroemMap(5, random_state=0).fit(X), path)
     whole = path.read_bytes()
     for size in (0, 10, len(whole) // 2, len(whole) - 1):
         path.write_bytes(whole[:size])
-        with pytest.raises(ModelFileError, match="no complete model file"):
-            load(path)
+        with pytest.raises(ModelFileError, match="is not a valid model file"):
+            load_model(path)
     path.write_bytes(whole)
     _rewrite(path, "schema.json", lambda text: text[: len(text) // 2])
     with pytest.raises(ModelFileError, match="damaged"):
-        load(path)
+        load_model(path)
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("other.txt", "x")
-    with pytest.raises(ModelFileError, match="no model file"):
-        load(path)
+    with pytest.raises(ModelFileError, match="is not a model file"):
+        load_model(path)
     with pytest.raises(FileNotFoundError, match="does not exist"):
-        load(tmp_path / "nowhere.skops")
+        load_model(tmp_path / "nowhere.skops")
 
 
 def test_flipped_bits_are_noticed(tmp_path: Path) -> None:
     path = tmp_path / "model.skops"
-    save(NystroemMap(5, random_state=0).fit(X), path)
+    save_model(NystroemMap(5, random_state=0).fit(X), path)
     with zipfile.ZipFile(path) as archive:
         first = archive.infolist()[0]
     content = bytearray(path.read_bytes())
     content[first.header_offset + 30 + len(first.filename) + first.compress_size // 2] ^= 0xFF
     path.write_bytes(content)
     with pytest.raises(ModelFileError, match="damaged"):
-        load(path)
+        load_model(path)

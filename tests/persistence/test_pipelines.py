@@ -16,7 +16,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline, make_union
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from depmax import BAHSIC, HBFE, DependenceFilter, load, save
+from depmax import BAHSIC, HBFE, DependenceFilter, load_model, save_model
 from depmax.persistence import inspect
 
 rng = np.random.default_rng(0)
@@ -74,9 +74,9 @@ ZOO: dict[str, Callable[[], Any]] = {
 def test_it_comes_back(name: str, tmp_path: Path) -> None:
     model = ZOO[name]().fit(TABLE, TARGET)
     path = tmp_path / "model.skops"
-    save(model, path)
+    save_model(model, path)
     assert not inspect(path).unknown_types
-    again = load(path)
+    again = load_model(path)
     np.testing.assert_array_equal(again.transform(TABLE[:9]), model.transform(TABLE[:9]))
     assert list(again.get_feature_names_out()) == list(model.get_feature_names_out())
     # what came back is a whole estimator: it can be fitted again
@@ -86,7 +86,7 @@ def test_it_comes_back(name: str, tmp_path: Path) -> None:
 
 def test_saving_changes_nothing_of_the_model(tmp_path: Path) -> None:
     model = _by(NUMBERS, CATEGORIES).fit(TABLE)
-    save(model, tmp_path / "model.skops")
+    save_model(model, tmp_path / "model.skops")
     assert model.transformers[0][2] is NUMBERS
     assert isinstance(model.transformers_[0][2], pd.Index)
 
@@ -104,5 +104,5 @@ def test_a_pandas_object_elsewhere_is_refused_by_its_place(tmp_path: Path) -> No
     model = make_pipeline(_KeepsColumns(), PCA(1)).fit(TABLE[NUMBERS])
     message = r"Pipeline\.steps\[0\]\[1\]\.columns_ is a pandas Index.*list\(X\.columns\)"
     with pytest.raises(TypeError, match=message):
-        save(model, tmp_path / "model.skops")
+        save_model(model, tmp_path / "model.skops")
     assert not list(tmp_path.iterdir())

@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 
-from depmax import BAHSIC, hsic, screen
+from depmax import BAHSIC, HSICLasso, KernelRidgeElimination, hsic, screen
 from depmax.plotting import (
     Curve,
     DependencePathDisplay,
@@ -82,6 +82,18 @@ class TestDependencePath:
         assert display.counts.tolist() == list(range(1, 9))
         assert display.kept == 2
         assert dict(model[0].path_)[8] == display.values[-1]
+
+    @pytest.mark.parametrize(
+        ("selector", "label"),
+        [
+            (BAHSIC(2, pvalues=False), "HSIC with the target"),
+            (HSICLasso(2), "alignment with the target"),
+            (KernelRidgeElimination(2), "leave-one-out error (share of the variance)"),
+        ],
+    )
+    def test_the_axis_says_what_the_path_holds(self, data, ax, selector, label):
+        DependencePathDisplay.from_estimator(selector.fit(*data), ax=ax)
+        assert ax.get_ylabel() == label
 
     def test_empty(self):
         with pytest.raises(ValueError, match="path is empty"):
@@ -187,7 +199,7 @@ class TestScatter:
     def test_numbers_and_one_feature(self, data, ax):
         X, _ = data
         FeatureScatterDisplay.from_predictions(X[:, 0], X[:, 1], ax=ax)
-        assert ax.get_ylabel() == "spread at random"
+        assert ax.get_ylabel() == "random jitter"
 
     def test_lengths(self):
         with pytest.raises(ValueError, match="3 rows of features and 2 of y"):

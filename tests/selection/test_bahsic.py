@@ -219,6 +219,18 @@ def test_categories_enter_as_sets_of_indicators(rng: np.random.Generator) -> Non
     assert table["pvalue_adjusted"][0] < 1e-6
 
 
+@pytest.mark.parametrize("selector", [BAHSIC, FOHSIC])
+def test_many_rows_are_searched_in_blocks_unless_asked(
+    selector: type[BAHSIC] | type[FOHSIC], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("depmax.selection._search.hsic_selector.WHOLE_ROWS", 100)
+    monkeypatch.setattr("depmax.selection._search.hsic_selector.BLOCK_ROWS", 40)
+    assert len(X) > 100
+    default, blocks = selector(2).fit(X, XOR), selector(2, block_size=40).fit(X, XOR)
+    assert default.path_ == blocks.path_
+    assert default.path_ != selector(2, block_size=None).fit(X, XOR).path_
+
+
 @pytest.mark.parametrize("block_size", [40, 60, 1000])
 def test_blocks_find_the_pair_too(block_size: int) -> None:
     selector = BAHSIC(2, block_size=block_size, interactions=None).fit(X, XOR)
@@ -369,7 +381,8 @@ def test_progress_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
         ({"kernel": "precomputed"}, (X, XOR), "precomputed kernel matrix"),
         ({"groups": [1, 2]}, (X, XOR), "one label per column"),
         ({"precision": "half"}, (X, XOR), "precision must be"),
-        ({"block_size": 3}, (X, XOR), "block_size must be at least 4"),
+        ({"block_size": 3}, (X, XOR), "block_size must be a whole number of at least 4"),
+        ({"block_size": "small"}, (X, XOR), "block_size must be a whole number of at least 4"),
         ({"interactions": "all"}, (X, XOR), "interactions must be"),
         ({"kernel": Laplace(-1.0)}, (X, XOR), "bandwidth of Laplace"),
     ],

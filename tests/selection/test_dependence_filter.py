@@ -42,7 +42,7 @@ def numbers(X):
 
 
 def scores(X, y, score, **options):
-    return DependenceFilter(score=score, **options).fit(X, y).scores_
+    return DependenceFilter(score_func=score, **options).fit(X, y).scores_
 
 
 def biased(X, y, kernel, target_kernel):
@@ -222,12 +222,12 @@ class TestTargets:
 
     @pytest.mark.parametrize("score", TWO_CLASSES)
     def test_more_classes_are_refused_with_a_remedy(self, X, classes, score):
-        with pytest.raises(ValueError, match=f"score='{score}' is for two classes.*3 .*'pam'"):
+        with pytest.raises(ValueError, match=f"score_func='{score}' is for two classes.*3 .*'pam'"):
             scores(X, classes, score)
 
     @pytest.mark.parametrize("score", [*TWO_CLASSES, "pam"])
     def test_numbers_are_refused_with_a_remedy(self, X, numbers, score):
-        with pytest.raises(ValueError, match=f"score='{score}' is for .*numbers: .*'pearson'"):
+        with pytest.raises(ValueError, match=f"score_func='{score}' is for .*numbers: .*'pearson'"):
             scores(X, numbers, score)
 
     @pytest.mark.parametrize(
@@ -259,7 +259,7 @@ class TestTargets:
         with pytest.raises(ValueError, match="inconsistent"):
             DependenceFilter().fit(X, numbers[:-1])
         with pytest.raises(ValueError, match="inconsistent"):
-            DependenceFilter(score="pearson").fit(X, numbers[:-1])
+            DependenceFilter(score_func="pearson").fit(X, numbers[:-1])
 
     def test_a_target_kernel_reads_objects(self, X):
         words = ["abab" if x > 0 else "bbaa" for x in X[:, 0]]
@@ -272,7 +272,7 @@ class TestColumns:
     def test_constant_columns_rank_last_and_equal_ones_score_alike(self, X, labels, score):
         """0.1 is no binary fraction: the means of its copies differ by rounding."""
         wide = np.column_stack([np.full(M, 0.1), X, X[:, 0], np.full(M, -5.0)])
-        found = DependenceFilter(score=score).fit(wide, labels)
+        found = DependenceFilter(score_func=score).fit(wide, labels)
         assert np.isfinite(found.scores_).all()
         assert sorted(found.ranking_) == list(range(1, D + 4))
         assert found.ranking_[0] == D + 2
@@ -285,14 +285,14 @@ class TestColumns:
 
     @pytest.mark.parametrize("score", SCORES)
     def test_all_columns_constant(self, labels, score):
-        found = DependenceFilter(1, score=score).fit(np.full((M, 3), 0.1), labels)
+        found = DependenceFilter(1, score_func=score).fit(np.full((M, 3), 0.1), labels)
         assert found.ranking_.tolist() == [1, 2, 3]
         assert np.isfinite(found.scores_).all()
 
     @pytest.mark.parametrize("score", SCORES)
     def test_the_label_itself_leads(self, X, labels, score):
         wide = np.column_stack([X - X.mean(axis=0), 10.0 * (labels == "yes")])
-        found = DependenceFilter(1, score=score).fit(wide, labels)
+        found = DependenceFilter(1, score_func=score).fit(wide, labels)
         assert not np.isnan(found.scores_).any()
         assert found.support_[-1]
 
@@ -333,7 +333,7 @@ class TestColumns:
 class TestNumberOfColumns:
     @pytest.mark.parametrize(("wanted", "kept"), [(None, 2), (1, 1), (5, 5), (0.6, 3), (0.01, 1)])
     def test_number_or_share(self, X, labels, wanted, kept):
-        found = DependenceFilter(wanted, score="t").fit(X, labels)
+        found = DependenceFilter(wanted, score_func="t").fit(X, labels)
         assert found.n_features_ == found.support_.sum() == kept
         assert set(found.ranking_[found.support_]) == set(range(1, kept + 1))
 
@@ -349,13 +349,13 @@ class TestNumberOfColumns:
         assert (found.pvalues_adjusted_ <= 0.05).sum() == 2
 
     def test_auto_needs_p_values(self, X, labels):
-        with pytest.raises(ValueError, match=r"needs p-values.*score='snr'"):
-            DependenceFilter("auto", score="snr").fit(X, labels)
+        with pytest.raises(ValueError, match=r"needs p-values.*score_func='snr'"):
+            DependenceFilter("auto", score_func="snr").fit(X, labels)
 
 
 class TestFunctions:
     def test_scores_and_p_values(self, X, labels):
-        found = DependenceFilter(score=f_classif).fit(X, labels)
+        found = DependenceFilter(score_func=f_classif).fit(X, labels)
         F, p = f_classif(X, labels)
         np.testing.assert_allclose(found.scores_, F)
         np.testing.assert_allclose(found.pvalues_adjusted_, stats.false_discovery_control(p))
@@ -364,22 +364,24 @@ class TestFunctions:
     @pytest.mark.filterwarnings("ignore:Features .* are constant", "ignore:invalid value")
     def test_nan_ranks_last(self, X, labels):
         X[:, 0] = 3.0
-        found = DependenceFilter(score=f_classif).fit(X, labels)
+        found = DependenceFilter(score_func=f_classif).fit(X, labels)
         assert found.scores_[0] == -np.inf
         assert found.ranking_[0] == D
 
     def test_own_function(self, X, numbers):
-        found = DependenceFilter(1, score=lambda X, y: np.arange(X.shape[1])).fit(X, numbers)
+        found = DependenceFilter(1, score_func=lambda X, y: np.arange(X.shape[1])).fit(X, numbers)
         assert found.support_.tolist() == [False] * 4 + [True]
         assert found.pvalues_adjusted_ is None
 
     def test_wrong_shape(self, X, numbers):
         with pytest.raises(ValueError, match=r"one number per column, 5 scores.*\(40,\)"):
-            DependenceFilter(score=lambda X, y: X[:, 0]).fit(X, numbers)
+            DependenceFilter(score_func=lambda X, y: X[:, 0]).fit(X, numbers)
 
     def test_unknown_name(self, X, labels):
-        with pytest.raises(ValueError, match=r"Unknown score 'person'. Did you mean 'pearson'"):
-            DependenceFilter(score="person").fit(X, labels)
+        with pytest.raises(
+            ValueError, match=r"Unknown score_func 'person'. Did you mean 'pearson'"
+        ):
+            DependenceFilter(score_func="person").fit(X, labels)
 
     def test_kernel_of_objects(self, X, labels):
         with pytest.raises(TypeError, match="columns of numbers"):
@@ -391,7 +393,7 @@ class TestFrames:
     def test_names_in_and_out(self, X, labels, library):
         frame = library.DataFrame({f"c{column}": X[:, column] for column in range(D)})
         name = library.__name__
-        found = DependenceFilter(2, score="snr").set_output(transform=name).fit(frame, labels)
+        found = DependenceFilter(2, score_func="snr").set_output(transform=name).fit(frame, labels)
         kept = found.transform(frame)
         assert isinstance(kept, library.DataFrame)
         assert list(kept.columns) == found.get_feature_names_out().tolist()
@@ -416,7 +418,7 @@ class TestFrames:
             frame = frame.astype({"colour": "category"})
         else:
             frame = frame.with_columns(pl.col("colour").cast(pl.Categorical))
-        found = DependenceFilter(1, score=score).fit(frame, labels)
+        found = DependenceFilter(1, score_func=score).fit(frame, labels)
         assert found.support_.tolist() == [False, True]
         options = {"kernel": Delta(), "target_kernel": ClassBalanced()}
         if score == "hsic":
@@ -426,17 +428,17 @@ class TestFrames:
 
     def test_scores_of_numbers_refuse_categorical_columns(self, labels):
         frame = pd.DataFrame({"colour": pd.Categorical(labels)})
-        with pytest.raises(TypeError, match=r"score='t' reads numbers.*categorical: .*'hsic'"):
-            DependenceFilter(score="t").fit(frame, labels)
+        with pytest.raises(TypeError, match=r"score_func='t' reads numbers.*categorical: .*'hsic'"):
+            DependenceFilter(score_func="t").fit(frame, labels)
 
 
 class TestAsAnEstimator:
-    def test_score_is_a_parameter_and_no_method(self):
-        found = DependenceFilter(score="t")
+    def test_there_is_no_method_score(self):
+        found = DependenceFilter(score_func="t")
         assert not hasattr(found, "score")
-        assert found.get_params()["score"] == "t"
-        assert clone(found).set_params(score="snr").get_params()["score"] == "snr"
-        assert repr(found) == "DependenceFilter(score='t')"
+        assert found.get_params()["score_func"] == "t"
+        assert clone(found).set_params(score_func="snr").get_params()["score_func"] == "snr"
+        assert repr(found) == "DependenceFilter(score_func='t')"
         assert not hasattr(make_pipeline(found), "score")
 
     def test_kernel_parameters_in_a_search(self):
@@ -446,13 +448,13 @@ class TestAsAnEstimator:
     def test_pickle(self, X, labels):
         import pickle
 
-        found = pickle.loads(pickle.dumps(DependenceFilter(score="snr").fit(X, labels)))
-        assert found.get_params()["score"] == "snr"
+        found = pickle.loads(pickle.dumps(DependenceFilter(score_func="snr").fit(X, labels)))
+        assert found.get_params()["score_func"] == "snr"
 
     def test_refitting_forgets_p_values(self, X, labels):
         found = DependenceFilter().fit(X, labels)
         assert "pvalue_adjusted" in found.to_frame()
-        found.set_params(score="t").fit(X, labels)
+        found.set_params(score_func="t").fit(X, labels)
         assert "pvalue_adjusted" not in found.to_frame()
 
     def test_threads_do_not_matter(self, X, labels):

@@ -110,7 +110,7 @@ class TestWhatItFinds:
         X = np.random.default_rng(0).uniform(-1, 1, size=(200, 22))
         y = X[:, 0] * X[:, 1] > 0
         assert np.flatnonzero(Relief(2).fit(X, y).support_).tolist() == [0, 1]
-        assert set(DependenceFilter(2, score="pearson").fit(X, y).get_support(True)) != {0, 1}
+        assert set(DependenceFilter(2, score_func="pearson").fit(X, y).get_support(True)) != {0, 1}
 
     def test_nonlinear_numbers(self):
         X = np.random.default_rng(0).uniform(-1, 1, size=(300, 8))

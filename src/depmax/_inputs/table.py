@@ -267,7 +267,7 @@ def _read(
     elif categories:
         raise TypeError(
             f"{type(estimator).__name__} was fitted on a data frame with categorical columns: pass "
-            "a frame with the same columns, since the numbers of an array are no levels."
+            "a frame with the same columns, since the numbers of an array do not name categories."
         )
     elif isinstance(X, np.ndarray):
         require_numbers(X, "X")
@@ -276,7 +276,7 @@ def _read(
     if sparse.issparse(X) and not accept_sparse:
         raise TypeError(
             f"Sparse data was passed to {type(estimator).__name__}, but dense data is required: "
-            "its kernel is no function of inner products. Use X.toarray()."
+            "its kernel is not a function of inner products. Use X.toarray()."
         )
     values = validate_data(
         estimator,

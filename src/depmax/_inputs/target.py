@@ -41,6 +41,10 @@ class Target:
     #: Whether each row has a label.
     labelled: np.ndarray
 
+    def take(self, rows: np.ndarray) -> Target:
+        """Some of the rows; the type stays that of the whole."""
+        return Target(self.kind, self.values[rows], self.labelled[rows])
+
     @property
     def n_samples(self) -> int:
         """Number of rows, labelled or not."""
@@ -163,11 +167,11 @@ def marks_unlabeled(unlabeled: Any, beta: Any) -> bool:
 
 
 def warn_of_unlabeled(n_unlabeled: int, n_samples: int, owner: str, stacklevel: int) -> None:
-    """Say how many rows are left out for want of a label."""
+    """Say how many rows are ignored because they have no label."""
     if n_unlabeled:
         warnings.warn(
-            f"{owner} left out {n_unlabeled} of {n_samples} rows, since y has no label for them "
-            "(NaN or None). beta > 0 learns from such rows too.",
+            f"{owner} ignored {n_unlabeled} of {n_samples} rows without a label in y (NaN or "
+            "None). beta > 0 learns from such rows too.",
             UserWarning,
             stacklevel=stacklevel + 1,
         )
@@ -289,7 +293,8 @@ def _kind_for(task: Task, present: np.ndarray, guess: TargetKind) -> TargetKind:
         if present.dtype.kind in "biuf":
             return "numbers"
         raise ValueError(
-            f"task='regression' needs numbers, but y holds others, such as {present.tolist()[0]!r}."
+            f"task='regression' needs numbers, but y holds other values, such as "
+            f"{present.tolist()[0]!r}."
         )
     return guess
 

@@ -32,10 +32,11 @@ No data at hand? Every command takes a set that comes with depmax: depmax screen
 """
 
 _EPILOG = (
-    "[bold]Exit codes[/]: 0 fine, 1 a bug of ours, 2 an option or name that does not exist, 3 data "
+    "[bold]Exit codes[/]: 0 fine, 1 a bug in depmax, 2 an option or name that does not exist, 3 "
+    "data "
     "that cannot be read or used, 4 a model that cannot be loaded or does not fit the data, 5 a "
     "file that cannot be written, 6 no dependence (screen --check), 130 interrupted.\n\n"
-    "Results go to standard output (tab-separated in a pipe, JSON with --json), all else to "
+    "Results go to standard output (tab-separated in a pipe, JSON with --json), everything else to "
     "standard error. Completion for your shell: depmax --install-completion."
 )
 
@@ -49,8 +50,8 @@ app = typer.Typer(
 )
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(requested: bool) -> None:
+    if requested:
         from depmax import __version__
 
         print(f"depmax {__version__}")

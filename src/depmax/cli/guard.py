@@ -1,4 +1,4 @@
-"""One clear line and an exit code in place of a traceback."""
+"""One clear line and an exit code instead of a traceback."""
 
 from __future__ import annotations
 
@@ -66,7 +66,8 @@ def _explained(error: Exception) -> tuple[str, Code]:
     if isinstance(error, ValueError | TypeError):  # what the library refuses, by name and remedy
         return text, Code.DATA
     return (
-        f"Unexpected {type(error).__name__}: {text} (A bug of ours: {DEBUG}=1 shows where.)",
+        f"Unexpected {type(error).__name__}: {text} (This is a bug in depmax; {DEBUG}=1 shows the "
+        "traceback.)",
         Code.UNEXPECTED,
     )
 

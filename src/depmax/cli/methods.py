@@ -98,7 +98,7 @@ def find_method(name: str, role: Role | None = None) -> Known:
             f"--method: {other.name} makes new features and selects no columns: use depmax fit."
         )
     hint = nearest(name, [method.name for method in known.values()])
-    raise UserError(f"--method: no {role or 'method'} is named {name!r}.{hint}")
+    raise UserError(f"--method: there is no {role or 'method'} named {name!r}.{hint}")
 
 
 def build(

@@ -66,7 +66,7 @@ Data = Annotated[
 Target = Annotated[
     list[str] | None,
     typer.Option(
-        "--target", "-t", metavar="COLUMN", help="Column to predict; give it again for several."
+        "--target", "-t", metavar="COLUMN", help="Column to predict; repeat the option for several."
     ),
 ]
 Task = Annotated[
@@ -78,14 +78,14 @@ Task = Annotated[
 ]
 Drop = Annotated[
     list[str] | None,
-    typer.Option("--drop", metavar="COLUMN", help="Leave a column out; may be given again."),
+    typer.Option("--drop", metavar="COLUMN", help="Ignore a column; may be repeated."),
 ]
 Keep = Annotated[
     list[str] | None,
     typer.Option(
         "--keep",
         metavar="COLUMN",
-        help="Use a column although it looks like an identifier; may be given again.",
+        help="Use a column although it looks like an identifier; may be repeated.",
     ),
 ]
 Fill = Annotated[
@@ -99,25 +99,25 @@ Separator = Annotated[
     typer.Option(
         "--separator",
         metavar="CHAR",
-        help="Between two cells of a file of text: a character, tab or whitespace. By default "
-        "found out, as are the next three.",
+        help="Field separator of a text file: a character, tab or whitespace. Detected by default, "
+        "as are the next three.",
     ),
 ]
 Decimal = Annotated[
     str | None,
-    typer.Option("--decimal", metavar="CHAR", help="Before decimals in a file of text: . or ,"),
+    typer.Option("--decimal", metavar="CHAR", help="Decimal mark of a text file: . or ,"),
 ]
 Encoding = Annotated[
     str | None,
     typer.Option(
-        "--encoding", metavar="NAME", help="Of a file of text, such as utf-8, cp1252 or utf-16."
+        "--encoding", metavar="NAME", help="Text encoding, such as utf-8, cp1252 or utf-16."
     ),
 ]
 Header = Annotated[
     bool | None,
     typer.Option(
         "--header/--no-header",
-        help="Whether the first line of a file of text has the names of the columns.",
+        help="Whether the first line of a text file holds the column names.",
         show_default=False,
     ),
 ]
@@ -126,17 +126,17 @@ Missing = Annotated[
     typer.Option(
         "--missing",
         metavar="TEXT",
-        help="What stands for a missing value in files of text, beside an empty cell; may be given "
-        "again. By default NA, N/A, NaN, nan, null, NULL and ?, and among numbers also -.",
+        help="Text that stands for a missing value in text files, besides an empty cell; may "
+        "be repeated. By default NA, N/A, NaN, nan, null, NULL and ?, and among numbers also -.",
     ),
 ]
 #: Seeds that numpy takes.
-SEED = typer.Option("--seed", min=0, max=2**32 - 1, help="Seed of everything random.")
+SEED = typer.Option("--seed", min=0, max=2**32 - 1, help="Random seed.")
 
 
 def _some(jobs: int | None) -> int | None:
     if jobs == 0:
-        raise typer.BadParameter("0 processors cannot compute: 1 or more, or -1 for all.")
+        raise typer.BadParameter("must be 1 or more, or -1 for all processors; got 0.")
     return jobs
 
 
@@ -151,19 +151,19 @@ AllJobs = Annotated[
         "--n-jobs", metavar="N", help="Processors to use; by default all (-1).", callback=_some
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No notes and no progress.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Suppress notes and progress.")]
 Set = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
         metavar="NAME=VALUE",
         help="Another parameter of the method, such as kernel=laplace or kernel__bandwidth=2; "
-        "may be given again.",
+        "may be repeated.",
     ),
 ]
 Scale = Annotated[
-    bool, typer.Option("--scale/--no-scale", help="Standardise columns of numbers before.")
+    bool, typer.Option("--scale/--no-scale", help="Standardise numeric columns first.")
 ]
 Selector = Annotated[
     str,
@@ -210,7 +210,7 @@ def read_options(
     if separator in ('"', "\n", "\r"):
         raise UserError(f"--separator cannot be {separator!r}.")
     if decimal not in (None, ".", ","):
-        raise UserError(f"--decimal must be . or , and not {decimal!r}.")
+        raise UserError(f"--decimal must be . or , (got {decimal!r}).")
     if decimal is not None and decimal == separator:
         raise UserError(f"--separator and --decimal cannot both be {decimal!r}.")
     if encoding is not None:
@@ -226,7 +226,7 @@ def _known_encoding(name: str) -> str:
         known = codecs.lookup(name).name
     except LookupError:
         raise UserError(
-            f"--encoding: no encoding is named {name!r}. Common ones are utf-8, cp1252, utf-16 and "
-            "latin-1."
+            f"--encoding: there is no encoding named {name!r}. Common ones are utf-8, cp1252, "
+            "utf-16 and latin-1."
         ) from None
     return "utf-8-sig" if known == "utf-8" else known

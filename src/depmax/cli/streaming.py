@@ -53,19 +53,19 @@ def check_columns(source: Source, columns: Mapping[str, ColumnType | None]) -> N
             f"{source.name} lacks the column {absent[0]!r}{more} that the model was fitted on."
             f"{nearest(absent[0], schema)}"
         )
-    for name, wanted in columns.items():
-        if wanted is None or name not in schema:
+    for name, expected in columns.items():
+        if expected is None or name not in schema:
             continue
         found = TYPES.get(kind_of(schema[name]))
-        if kind_of(schema[name]) == "empty" or found == wanted:
+        if kind_of(schema[name]) == "empty" or found == expected:
             continue
-        if {found, wanted} == {"boolean", "number"} and found == "number":
+        if {found, expected} == {"boolean", "number"} and found == "number":
             continue  # 0 and 1 of a file without booleans
-        if wanted == "category" and found in ("number", "boolean"):
+        if expected == "category" and found in ("number", "boolean"):
             continue  # levels that look like numbers
         if source.types_are_guesses and found == "category":
             continue  # padded numbers: conform looks at every cell
-        raise _other_type(source.name, name, _in_words(schema[name]), wanted)
+        raise _other_type(source.name, name, _in_words(schema[name]), expected)
 
 
 def conform(
@@ -74,14 +74,14 @@ def conform(
     """Columns of a batch with the types of the model, and no gaps unless it fills them."""
     types: dict[str, Any] = {"number": pl.Float64, "boolean": pl.Boolean, "category": pl.String}
     cast = {}
-    for name, wanted in columns.items():
+    for name, expected in columns.items():
         kind = kind_of(rows.schema[name])
-        if wanted is None or TYPES.get(kind) == wanted != "category":
+        if expected is None or TYPES.get(kind) == expected != "category":
             continue
         try:
-            cast[name] = rows.get_column(name).cast(types[wanted])
+            cast[name] = rows.get_column(name).cast(types[expected])
         except pl.exceptions.PolarsError:
-            raise _other_type(where, name, _in_words(rows.schema[name]), wanted) from None
+            raise _other_type(where, name, _in_words(rows.schema[name]), expected) from None
     rows = as_features(rows.select(list(columns)).with_columns(cast.values()))
     missing = {} if gaps else missing_counts(rows)
     if missing:
@@ -108,10 +108,10 @@ def batch_rows(n_columns: int) -> int:
     return max(256, BATCH_CELLS // max(1, n_columns))
 
 
-def _other_type(where: str, name: str, found: str, wanted: ColumnType) -> ModelError:
+def _other_type(where: str, name: str, found: str, expected: ColumnType) -> ModelError:
     return ModelError(
-        f"Column {name!r} of {where} holds {found}, but held {_plural(wanted)} when the model was "
-        "fitted."
+        f"Column {name!r} of {where} holds {found}, but held {_plural(expected)} when the "
+        "model was fitted."
     )
 
 

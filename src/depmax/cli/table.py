@@ -24,7 +24,7 @@ FEWEST_ROWS = 4
 
 
 @dataclass(frozen=True)
-class Asked:
+class Request:
     """Which columns are the target, which are left out, and how gaps are filled."""
 
     targets: tuple[str, ...]
@@ -69,39 +69,43 @@ class Table:
         return f"{outputs} {what}"
 
 
-def make_table(source: Source, asked: Asked) -> Table:
+def make_table(source: Source, request: Request) -> Table:
     """Read a file and split it into features and target."""
     frame = source.read()
     notes = source.assumptions()
-    targets = asked.targets or source.default_targets()
+    targets = request.targets or source.default_targets()
     if not targets:
         raise UserError(
-            f"Which column of {source.name} is to be predicted? Pass --target COLUMN; there are "
-            f"{shortened(frame.columns, 12)}."
+            f"Which column of {source.name} should be predicted? Pass --target COLUMN; the columns "
+            f"are {shortened(frame.columns, 12)}."
         )
-    for option, names in (("--target", targets), ("--drop", asked.drop), ("--keep", asked.keep)):
+    for option, names in (
+        ("--target", targets),
+        ("--drop", request.drop),
+        ("--keep", request.keep),
+    ):
         _require_columns(names, frame.columns, option, source.name)
     twice = [name for name in targets if targets.count(name) > 1]
     if twice:
         raise UserError(f"--target names {twice[0]!r} twice.")
-    both = [name for name in targets if name in asked.drop]
+    both = [name for name in targets if name in request.drop]
     if both:
-        raise UserError(f"{both[0]!r} is both the --target and to be left out by --drop.")
-    frame, y = _split_target(frame, targets, asked.task, notes)
+        raise UserError(f"{both[0]!r} is named by both --target and --drop.")
+    frame, y = _split_target(frame, targets, request.task, notes)
     if frame.height < FEWEST_ROWS:
         raise DataError(
             f"{source.name} has {frame.height} row{'' if frame.height == 1 else 's'} with a "
             f"target: at least {FEWEST_ROWS} are needed to see any dependence."
         )
-    X = _features(frame.drop([*targets, *asked.drop], strict=False), asked.keep, notes)
+    X = _features(frame.drop([*targets, *request.drop], strict=False), request.keep, notes)
     if not X.width:
         raise DataError(
             f"{source.name} has no column left to learn from. {' '.join(notes)}".strip()
         )
     _require_finite(X)
-    _report_missing(X, asked.impute, notes)
-    target = read_target(y, task=asked.task)
-    _mention_doubt(target, targets, asked.task, notes)
+    _report_missing(X, request.impute, notes)
+    target = read_target(y, task=request.task)
+    _mention_doubt(target, targets, request.task, notes)
     _require_useful(target, targets, y)
     types = {name: TYPES[kind_of(dtype)] for name, dtype in X.schema.items()}
     return Table(X, y, target, tuple(targets), types, notes, source.written())
@@ -124,7 +128,7 @@ def _require_columns(names: Sequence[str], known: Sequence[str], option: str, wh
 def _split_target(
     frame: pl.DataFrame, names: Sequence[str], task: Task, notes: list[str]
 ) -> tuple[pl.DataFrame, Any]:
-    """Rows with a target, and the target as classes or numbers where that was asked for."""
+    """Rows with a target, and the target as classes or numbers where that was requested."""
     for name in names:
         if kind_of(frame.schema[name]) in ("date", "other", "empty"):
             raise DataError(_why_not(name, frame.schema[name], "The target"))
@@ -133,7 +137,7 @@ def _split_target(
     known = known.filter(pl.all_horizontal(pl.col(numeric).is_not_nan())) if numeric else known
     lost = frame.height - known.height
     if lost:
-        notes.append(f"{lost} of {frame.height} rows have no target and are left out.")
+        notes.append(f"{lost} of {frame.height} rows have no target and are ignored.")
     y = known.select(names)
     if task == "classification" and len(names) == 1:
         y = y.with_columns(_labels(y.to_series()))
@@ -189,16 +193,22 @@ def _features(frame: pl.DataFrame, keep: Sequence[str], notes: list[str]) -> pl.
             role_of_text(levels, count, frame.height) == "free text"
         ):
             texts.append(name)
-    hint = "keep one with --keep"
+    hint = "override with --keep"
     if empty:
-        notes.append(f"Left out, without any value: {shortened(empty)}.")
+        notes.append(f"{_ignored('empty', empty)}.")
     if constant:
-        notes.append(f"Left out, the same in all rows: {shortened(constant)}.")
+        notes.append(f"{_ignored('constant', constant)}.")
     if identifiers:
-        notes.append(f"Left out, looks like an identifier: {shortened(identifiers)} ({hint}).")
+        notes.append(f"{_ignored('identifier', identifiers)} ({hint}).")
     if texts:
-        notes.append(f"Left out, text with too many values: {shortened(texts)} ({hint}).")
+        notes.append(f"{_ignored('free-text', texts)} ({hint}).")
     return as_features(frame.drop([*empty, *constant, *identifiers, *texts]))
+
+
+def _ignored(kind: str, names: Sequence[str]) -> str:
+    """What was ignored: ``Ignored free-text column 'note'``."""
+    columns = "column" if len(names) == 1 else "columns"
+    return f"Ignored {kind} {columns} {shortened(map(repr, names))}"
 
 
 def _is_identifier(series: pl.Series, levels: int) -> bool:
@@ -221,8 +231,8 @@ def _require_finite(X: pl.DataFrame) -> None:
     for name, count in zip(floats, infinite, strict=True):
         if count:
             raise DataError(
-                f"Column {name!r} holds infinity in {count} of {X.height} rows: clip it, or leave "
-                f"it out with --drop {name!r}."
+                f"Column {name!r} holds infinity in {count} of {X.height} rows: clip it, or drop "
+                f"it with --drop {name!r}."
             )
 
 
@@ -246,11 +256,11 @@ def _report_missing(X: pl.DataFrame, impute: str | None, notes: list[str]) -> No
     shown = shortened([f"{name} ({count} of {rows})" for name, count in missing.items()])
     empty = [name for name, count in missing.items() if count == rows]
     if empty:
-        raise DataError(f"Without any value: {shortened(empty)}. Leave it out with --drop.")
+        raise DataError(f"Columns without any value: {shortened(empty)}. Drop them with --drop.")
     if impute is None:
         raise DataError(
             f"Missing values in {len(missing)} column{'' if len(missing) == 1 else 's'}: {shown}. "
-            "Fill them with --impute median, or leave columns out with --drop."
+            "Fill them with --impute median, or drop columns with --drop."
         )
     notes.append(f"Missing values filled ({impute}): {shown}.")
 
@@ -273,13 +283,13 @@ def _why_not(name: str, dtype: pl.DataType, what: str, more: Sequence[str] = ())
     if dtype.is_temporal():
         return (
             f"{what} {name!r} holds dates{also}: turn them into numbers that mean something, such "
-            f"as days since an event or the month, or leave the column out with --drop {name!r}."
+            f"as days since an event or the month, or drop the column with --drop {name!r}."
         )
     if dtype == pl.Null:
         return f"{what} {name!r} has no value in any row."
     return (
-        f"{what} {name!r} holds {dtype} values{also}, neither numbers nor categories: leave it out "
-        f"with --drop {name!r}."
+        f"{what} {name!r} holds {dtype} values{also}, neither numbers nor categories: drop it with "
+        f"--drop {name!r}."
     )
 
 
@@ -298,7 +308,7 @@ def ask(
     with out.working(f"reading {source.name}"):
         table = make_table(
             source,
-            Asked(
+            Request(
                 tuple(target or ()),
                 tuple(drop or ()),
                 tuple(keep or ()),

@@ -21,7 +21,7 @@ def data_folder() -> Path:
     Raises
     ------
     FileNotFoundError
-        If the variable is not set, or names no folder.
+        If the variable is not set, or does not name a folder.
     """
     value = os.environ.get(_VARIABLE, "")
     if not value:
@@ -31,7 +31,9 @@ def data_folder() -> Path:
         )
     folder = Path(value).expanduser()
     if not folder.is_dir():
-        raise FileNotFoundError(f"The environment variable {_VARIABLE} names no folder: {folder}")
+        raise FileNotFoundError(
+            f"The environment variable {_VARIABLE} does not name a folder: {folder}"
+        )
     return folder
 
 
@@ -91,13 +93,13 @@ def load_external(name: str, *, sha256: str | None = None) -> Dataset:
     )
 
 
-def _require_checksum(path: Path, wanted: str) -> None:
+def _require_checksum(path: Path, expected: str) -> None:
     digest = hashlib.sha256()
     with gzip.open(path, "rb") as stream:
         while chunk := stream.read(1 << 20):
             digest.update(chunk)
-    if digest.hexdigest() != wanted:
+    if digest.hexdigest() != expected:
         raise ValueError(
-            f"{path} is another file than the one meant: the SHA-256 of its unpacked content is "
-            f"{digest.hexdigest()}, not {wanted}."
+            f"{path} is not the expected file: the SHA-256 of its unpacked content is "
+            f"{digest.hexdigest()}, not {expected}."
         )

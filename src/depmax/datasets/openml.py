@@ -106,7 +106,7 @@ def fetch(name: str, *, data_home: str | None = None) -> Dataset:
     Raises
     ------
     FetchError
-        Without a network, or if what came is not what is recorded.
+        Without a network, or if the data differ from what is recorded.
     """
     if name not in RECORDS:
         near = difflib.get_close_matches(str(name), fetchable()) or fetchable()
@@ -136,14 +136,14 @@ def _download(name: str, record: Record, data_home: str | None) -> Any:
 
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # "retrying": what counts is whether it came
+            warnings.simplefilter("ignore")  # "retrying": what counts is whether it actual
             return fetch_openml(data_id=record.data_id, data_home=data_home, as_frame=True)
     except (OSError, ValueError, KeyError) as error:  # no network, another checksum or answer
         reason = " ".join(str(error).split()).rstrip(".")
         raise FetchError(
-            f"{name} cannot be fetched from OpenML ({reason}). It needs a network once, then lies "
-            f"in scikit-learn's cache. Without one, download it from {record.source} elsewhere and "
-            "read the file."
+            f"{name} cannot be fetched from OpenML ({reason}). It needs a network connection once "
+            f"and is then kept in scikit-learn's cache. Without one, download it from "
+            f"{record.source} on another machine and read the file."
         ) from error
 
 
@@ -155,11 +155,11 @@ def _check(name: str, record: Record, bunch: Any) -> None:
     }
     if record.md5 is not None:
         facts["checksum"] = (str(found.get("md5_checksum")), record.md5)
-    for what, (came, wanted) in facts.items():
-        if came != wanted:
+    for what, (actual, expected) in facts.items():
+        if actual != expected:
             raise FetchError(
-                f"{name} is not what OpenML {record.data_id} was: its {what} should be {wanted}, "
-                f"and {came} came. Empty scikit-learn's cache and try again."
+                f"{name} is not the expected version of OpenML {record.data_id}: its {what} should "
+                f"be {expected}, got {actual}. Empty scikit-learn's cache and try again."
             )
 
 

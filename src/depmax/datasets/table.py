@@ -67,7 +67,7 @@ def _features(path: Traversable, names: list[str]) -> np.ndarray:
 
 
 def _numbers(path: Traversable, n_features: int) -> np.ndarray | None:
-    """All features by numpy's own parser, fast on large files; None if a cell is no number."""
+    """All features by numpy's own parser, fast on large files; None if a cell is not a number."""
     with _open(path) as stream:
         try:
             return np.loadtxt(

@@ -14,21 +14,21 @@ from depmax.samples import Sample, require_samples
 
 def alignment(
     X: Any,
-    Y: Any,
+    y: Any,
     *,
     kernel: KernelLike = "gaussian",
     target_kernel: KernelLike | Literal["auto"] = "auto",
     centered: bool = True,
 ) -> float:
-    """Kernel target alignment between X and Y: the cosine of their kernel matrices.
+    """Kernel target alignment between X and y: the cosine of their kernel matrices.
 
     tr(KL) / (‖K‖ ‖L‖) with Frobenius norms. Centred, K and L are replaced by HKH and HLH, which is
-    HSIC₀(X, Y) / √(HSIC₀(X, X) HSIC₀(Y, Y)), also called centred kernel alignment (CKA).
+    HSIC₀(X, y) / √(HSIC₀(X, X) HSIC₀(y, y)), also called centred kernel alignment (CKA).
 
     Parameters
     ----------
     X : array-like, sparse matrix, data frame, or objects the kernel compares
-    Y : target: labels, numbers, several columns, or objects
+    y : target: labels, numbers, several columns, or objects
     kernel, target_kernel
         As in :func:`depmax.hsic`.
     centered : bool, default=True
@@ -62,13 +62,13 @@ def alignment(
     >>> round(alignment(x, x**2), 4)
     0.3217
     """
-    x, y = read_pair(X, Y, kernel, target_kernel)
-    require_samples(x.n_samples, unbiased=False)
+    x_sample, y_sample = read_pair(X, y, kernel, target_kernel)
+    require_samples(x_sample.n_samples, unbiased=False)
     if not centered:
-        return cosine(*_raw_products(x, y))
-    if is_constant(x) or is_constant(y):
+        return cosine(*_raw_products(x_sample, y_sample))
+    if is_constant(x_sample) or is_constant(y_sample):
         return 0.0
-    return cosine(*_centred_products(x, y))
+    return cosine(*_centred_products(x_sample, y_sample))
 
 
 def _centred_products(x: Sample, y: Sample) -> tuple[float, float, float]:

@@ -26,28 +26,28 @@ Product = Callable[[np.ndarray], np.ndarray]
 
 def coco(
     X: Any,
-    Y: Any,
+    y: Any,
     *,
     kernel: KernelLike = "gaussian",
     target_kernel: KernelLike | Literal["auto"] = "auto",
 ) -> float:
-    """Constrained covariance (COCO) between X and Y.
+    """Constrained covariance (COCO) between X and y.
 
-    The largest covariance of f(X) and g(Y) over functions f and g of unit norm in the spaces of the
+    The largest covariance of f(X) and g(y) over functions f and g of unit norm in the spaces of the
     two kernels; equally, the largest singular value of the empirical cross-covariance operator,
     √λ_max(K̄L̄) / m with K̄ = HKH and L̄ = HLH. HSIC adds up the squares of all singular values.
 
     Parameters
     ----------
     X : array-like, sparse matrix, data frame, or objects the kernel compares
-    Y : target: labels, numbers, several columns, or objects
+    y : target: labels, numbers, several columns, or objects
     kernel, target_kernel
         As in :func:`depmax.hsic`. Both must be positive semidefinite.
 
     Returns
     -------
     float
-        Never negative; zero if X or Y is constant.
+        Never negative; zero if X or y is constant.
 
     Notes
     -----
@@ -73,15 +73,17 @@ def coco(
     >>> round(coco(x, x, kernel="linear", target_kernel="linear"), 4)  # the variance of x
     0.3469
     """
-    x, y = read_pair(X, Y, kernel, target_kernel)
-    require_samples(x.n_samples, unbiased=False)
-    if is_constant(x) or is_constant(y):
+    x_sample, y_sample = read_pair(X, y, kernel, target_kernel)
+    require_samples(x_sample.n_samples, unbiased=False)
+    if is_constant(x_sample) or is_constant(y_sample):
         return 0.0
-    if x.is_narrow and y.is_narrow:
-        cross = _terms.cross_moments(x, y).centred().cross  # ΦᵀHΨ
-        return float(linalg.svdvals(cross)[0]) / x.n_samples
-    eigenvalue = _largest_eigenvalue(_centred_product(x), _centred_product(y), x.n_samples)
-    return math.sqrt(eigenvalue) / x.n_samples
+    if x_sample.is_narrow and y_sample.is_narrow:
+        cross = _terms.cross_moments(x_sample, y_sample).centred().cross  # ΦᵀHΨ
+        return float(linalg.svdvals(cross)[0]) / x_sample.n_samples
+    eigenvalue = _largest_eigenvalue(
+        _centred_product(x_sample), _centred_product(y_sample), x_sample.n_samples
+    )
+    return math.sqrt(eigenvalue) / x_sample.n_samples
 
 
 def _largest_eigenvalue(times_k: Product, times_l: Product, n_samples: int) -> float:

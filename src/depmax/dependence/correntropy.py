@@ -14,22 +14,22 @@ from depmax.samples import Sample, require_equal_length, require_samples
 
 
 def correntropy(
-    x: Any, y: Any, *, kernel: KernelLike = "gaussian", coefficient: bool = False
+    X: Any, y: Any, *, kernel: KernelLike = "gaussian", coefficient: bool = False
 ) -> float:
     """Centred correntropy of two scalar samples, or the correntropy coefficient.
 
-    U(x, y) = E k(x, y) over pairs that belong together, minus E E k(x, y) over all pairs. With the
+    U(X, y) = E k(x, y) over pairs that belong together, minus E E k(x, y) over all pairs. With the
     linear kernel it is the covariance (divided by m), and the coefficient Pearson's correlation.
 
     Parameters
     ----------
-    x, y : array-like of shape (n_samples,) or (n_samples, 1)
-        Two scalars on a *common scale*: the kernel compares values of x with values of y. Scale
+    X, y : array-like of shape (n_samples,) or (n_samples, 1)
+        Two scalars on a *common scale*: the kernel compares values of X with values of y. Scale
         them first if their units differ.
     kernel : kernel or name, default="gaussian"
         Its bandwidth is read off both samples pooled.
     coefficient : bool, default=False
-        Return η = U(x, y) / √(U(x, x) U(y, y)), between -1 and 1; zero if x or y is constant.
+        Return η = U(X, y) / √(U(X, X) U(y, y)), between -1 and 1; zero if X or y is constant.
 
     Returns
     -------
@@ -37,7 +37,7 @@ def correntropy(
 
     Notes
     -----
-    Correntropy sees how far y agrees with x on their common scale. Unlike HSIC it can be zero
+    Correntropy sees how far y agrees with X on their common scale. Unlike HSIC it can be zero
     for dependent variables. Time is quadratic and memory linear in the number of samples.
 
     References
@@ -55,7 +55,7 @@ def correntropy(
     >>> round(correntropy(x, -x, coefficient=True), 4)
     -0.4591
     """
-    left, right = _scalars(x, "x"), _scalars(y, "y")
+    left, right = _scalars(X, "X"), _scalars(y, "y")
     require_equal_length(len(left), len(right))
     require_samples(len(left), unbiased=False)
     resolved = as_kernel(kernel).resolve(np.concatenate([left, right]))

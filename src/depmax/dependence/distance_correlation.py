@@ -14,23 +14,23 @@ from depmax.kernels import Distance, FromFunction
 from depmax.samples import Sample, read_sample, require_equal_length, require_samples
 
 
-def distance_correlation(X: Any, Y: Any, *, unbiased: bool = False, exponent: float = 1.0) -> float:
-    """Distance correlation between X and Y.
+def distance_correlation(X: Any, y: Any, *, unbiased: bool = False, exponent: float = 1.0) -> float:
+    """Distance correlation between X and y.
 
-    Zero in the population only if X and Y are independent, whatever their dimensions. It is the
-    alignment, HSIC(X, Y) / √(HSIC(X, X) HSIC(Y, Y)), of the distance-induced kernels
+    Zero in the population only if X and y are independent, whatever their dimensions. It is the
+    alignment, HSIC(X, y) / √(HSIC(X, X) HSIC(y, y)), of the distance-induced kernels
     :class:`depmax.kernels.Distance`.
 
     Parameters
     ----------
     X : array-like, sparse matrix or data frame of numbers
-    Y : numbers in one or several columns, or labels
+    y : numbers in one or several columns, or labels
         Two text classes count as -1 and +1, more as indicators; numbers, also whole ones, stay as
         they are. Pass classes coded as whole numbers as text to have them treated as classes.
     unbiased : bool, default=False
         If False, the distance correlation of Székely, Rizzo and Bakirov (2007), between 0 and 1. If
         True, the bias-corrected *squared* distance correlation of Székely and Rizzo (2013): around
-        zero under independence, hence also negative, and no square root is taken.
+        zero under independence, so possibly negative, and no square root is taken.
     exponent : float, default=1.0
         Power of the Euclidean distance, above 0. Below 2 the statement about independence holds;
         at 2 two scalars have the absolute value of Pearson's correlation.
@@ -38,7 +38,7 @@ def distance_correlation(X: Any, Y: Any, *, unbiased: bool = False, exponent: fl
     Returns
     -------
     float
-        Zero if X or Y is constant.
+        Zero if X or y is constant.
 
     Notes
     -----
@@ -64,13 +64,13 @@ def distance_correlation(X: Any, Y: Any, *, unbiased: bool = False, exponent: fl
     """
     if not 0 < exponent <= 2:
         raise ValueError(
-            f"exponent must lie in (0, 2], got {exponent}: beyond 2 it is no dependence."
+            f"exponent must lie in (0, 2], got {exponent}: beyond 2 it does not measure dependence."
         )
-    x = _distance_side(read_sample(X, Distance(exponent)).rows, exponent)
-    y = _distance_side(read_target(Y).vectors, exponent)
-    require_equal_length(x.n_samples, y.n_samples)
-    require_samples(x.n_samples, unbiased)
-    sums = TileSums.of(x.about_mean(), y.about_mean(), zero_diagonal=unbiased)
+    x_sample = _distance_side(read_sample(X, Distance(exponent)).rows, exponent)
+    y_sample = _distance_side(read_target(y).vectors, exponent)
+    require_equal_length(x_sample.n_samples, y_sample.n_samples)
+    require_samples(x_sample.n_samples, unbiased)
+    sums = TileSums.of(x_sample.about_mean(), y_sample.about_mean(), zero_diagonal=unbiased)
     value = cosine(sums.terms(0, 1).hsic(), sums.terms(0, 0).hsic(), sums.terms(1, 1).hsic())
     return value if unbiased else math.sqrt(max(0.0, value))
 

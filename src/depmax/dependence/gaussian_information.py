@@ -16,8 +16,8 @@ from depmax.samples import read_sample, require_equal_length, require_samples
 RANK_TOLERANCE = 16 * np.finfo(np.float64).eps
 
 
-def gaussian_mutual_information(X: Any, Y: Any) -> float:
-    """Mutual information between X and Y if they are jointly Gaussian, in nats.
+def gaussian_mutual_information(X: Any, y: Any) -> float:
+    """Mutual information between X and y if they are jointly Gaussian, in nats.
 
     ½ log(|C_xx| |C_yy| / |C|) with the sample covariances, computed as -½ Σ log(1 - ρ²) from the
     canonical correlations ρ, so that no determinant over- or underflows. For other distributions
@@ -27,21 +27,21 @@ def gaussian_mutual_information(X: Any, Y: Any) -> float:
     ----------
     X : array-like, sparse matrix or data frame
         Categorical columns of a frame count as indicators.
-    Y : numbers in one or several columns, or labels
+    y : numbers in one or several columns, or labels
         Two text classes count as -1 and +1, more as indicators; numbers, also whole ones, stay as
         they are.
 
     Returns
     -------
     float
-        Zero if X or Y is constant; infinite if a linear combination of Y is one of X. Columns that
+        Zero if X or y is constant; infinite if a linear combination of y is one of X. Columns that
         are linear combinations of others, as the indicators of all classes are, change nothing:
         the rank counts.
 
     Raises
     ------
     ValueError
-        If the ranks of X and Y together reach the number of samples. Some combinations of X and Y
+        If the ranks of X and y together reach the number of samples. Some combinations of X and y
         then agree by necessity, and the value would be infinite whatever the dependence.
 
     Examples
@@ -55,7 +55,7 @@ def gaussian_mutual_information(X: Any, Y: Any) -> float:
     0.354
     """
     inputs = read_sample(X, "linear", scale_free=True).centred_coordinates()
-    targets = read_target(Y).vectors
+    targets = read_target(y).vectors
     require_equal_length(len(inputs), len(targets))
     m = len(inputs)
     require_samples(m, unbiased=False)
@@ -66,8 +66,8 @@ def gaussian_mutual_information(X: Any, Y: Any) -> float:
     if rank_x + rank_y >= m:
         raise ValueError(
             f"Gaussian mutual information is infinite for {m} samples of X with rank {rank_x} and "
-            f"Y with rank {rank_y}, whatever their dependence: it takes over {rank_x + rank_y} "
-            "samples. Select or extract fewer columns first, or use hsic."
+            f"y with rank {rank_y}, whatever their dependence: more than {rank_x + rank_y} samples "
+            "are needed. Select or extract fewer columns first, or use hsic."
         )
     return _information(basis_x, basis_y)
 

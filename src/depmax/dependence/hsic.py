@@ -14,14 +14,14 @@ from depmax.samples import MINIMUM, Sample, require_samples
 
 def hsic(
     X: Any,
-    Y: Any,
+    y: Any,
     *,
     kernel: KernelLike = "gaussian",
     target_kernel: KernelLike | Literal["auto"] = "auto",
     unbiased: bool = True,
     block_size: int | None = None,
 ) -> float:
-    """Hilbert-Schmidt independence criterion between X and Y.
+    """Hilbert-Schmidt independence criterion between X and y.
 
     Zero (up to noise) for independent samples, larger the more they depend on each other; with
     characteristic kernels such as the Gaussian every kind of dependence counts.
@@ -29,17 +29,17 @@ def hsic(
     Parameters
     ----------
     X : array-like, sparse matrix, data frame, or objects the kernel compares
-    Y : target: labels, numbers, several columns, or objects
+    y : target: labels, numbers, several columns, or objects
     kernel : kernel, name, function or transformer, default="gaussian"
         A transformer (a map) stands for the inner product of its output; with it the cost is
         linear in the number of samples. ``"precomputed"``: X is the kernel matrix.
     target_kernel : kernel, name or "auto", default="auto"
-        ``"auto"`` reads the type of Y: class-balanced for two classes, balanced delta for many,
+        ``"auto"`` reads the type of y: class-balanced for two classes, balanced delta for many,
         Gaussian for numbers, linear for multi-labels.
     unbiased : bool, default=True
         HSIC₁ (unbiased, may be negative) or HSIC₀ (biased, never negative).
     block_size : int, optional
-        Average over random disjoint blocks of about so many rows (fixed seed): linear in the
+        Average over random disjoint blocks of about this many rows (fixed seed): linear in the
         number of samples, still unbiased, with a larger variance.
 
     Returns
@@ -58,11 +58,11 @@ def hsic(
     >>> round(hsic(x, x**2), 4)
     0.0287
     """
-    x, y = read_pair(X, Y, kernel, target_kernel)
-    require_samples(x.n_samples, unbiased)
+    x_sample, y_sample = read_pair(X, y, kernel, target_kernel)
+    require_samples(x_sample.n_samples, unbiased)
     if block_size is None:
-        return terms(x, y, unbiased=unbiased).hsic()
-    return _block_average(x, y, unbiased, block_size)
+        return terms(x_sample, y_sample, unbiased=unbiased).hsic()
+    return _block_average(x_sample, y_sample, unbiased, block_size)
 
 
 def _block_average(x: Sample, y: Sample, unbiased: bool, block_size: int) -> float:

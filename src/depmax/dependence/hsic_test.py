@@ -29,7 +29,7 @@ class IndependenceTest:
 
 def hsic_test(
     X: Any,
-    Y: Any,
+    y: Any,
     *,
     kernel: KernelLike = "gaussian",
     target_kernel: KernelLike | Literal["auto"] = "auto",
@@ -38,14 +38,14 @@ def hsic_test(
     random_state: Any = None,
     n_jobs: int | None = None,
 ) -> IndependenceTest:
-    """Test whether X and Y are independent.
+    """Test whether X and y are independent.
 
     Parameters
     ----------
-    X, Y, kernel, target_kernel
+    X, y, kernel, target_kernel
         As in :func:`depmax.hsic`.
     method : {"permutation", "gamma"}, default="permutation"
-        ``"permutation"`` compares unbiased HSIC with its values after random permutations of Y;
+        ``"permutation"`` compares unbiased HSIC with its values after random permutations of y;
         the p-value (1 + b)/(1 + B) is exact for any kernel and sample size.
         ``"gamma"`` takes the gamma law (Pearson's type III) with the exact mean, variance and
         skewness of all permutations, and beyond one standard deviation a chi-square mixture with
@@ -69,12 +69,12 @@ def hsic_test(
     >>> hsic_test(x, x**2, random_state=0).pvalue < 0.01
     True
     """
-    x, y = read_pair(X, Y, kernel, target_kernel)
-    require_samples(x.n_samples, unbiased=True)
+    x_sample, y_sample = read_pair(X, y, kernel, target_kernel)
+    require_samples(x_sample.n_samples, unbiased=True)
     if method == "permutation":
-        return _permutation_test(x, y, n_permutations, random_state, n_jobs)
+        return _permutation_test(x_sample, y_sample, n_permutations, random_state, n_jobs)
     if method == "gamma":
-        return _gamma_test(x, y, effective_n_jobs(n_jobs))
+        return _gamma_test(x_sample, y_sample, effective_n_jobs(n_jobs))
     raise ValueError(f"method must be 'permutation' or 'gamma', got {method!r}.")
 
 

@@ -91,8 +91,8 @@ def _likelihood_dimension(rows: np.ndarray, fewest: int, most: int) -> float:
     dimension = dimension_of_distances(_neighbour_distances(rows, most), fewest)
     if dimension is None:
         raise ValueError(
-            "The nearest rows are all equally far, as in a regular grid, so their distances tell "
-            "no dimension: raise n_neighbors."
+            "The nearest rows are all equally far, as in a regular grid, so their distances do not "
+            "reveal a dimension: raise n_neighbors."
         )
     return dimension
 
@@ -135,7 +135,7 @@ def _correlation_dimension(rows: np.ndarray) -> float:
     if square <= 1e-12:
         raise ValueError(
             "The closest pairs of rows are all equally far, as in a regular grid, so their "
-            "distances tell no dimension: use method='mle' with more neighbours."
+            "distances do not reveal a dimension: use method='mle' with more neighbours."
         )
     return float(spread @ np.log(shares)) / square
 
@@ -144,14 +144,14 @@ def _neighbour_distances(rows: np.ndarray, n_neighbors: int) -> np.ndarray:
     """Distances of rows to their nearest others, rising, from differences and so exact."""
     from sklearn.neighbors import NearestNeighbors
 
-    asked = np.arange(len(rows))
+    sampled = np.arange(len(rows))
     if len(rows) > LIKELIHOOD_ROWS:
-        asked = np.random.default_rng(0).choice(len(rows), LIKELIHOOD_ROWS, replace=False)
+        sampled = np.random.default_rng(0).choice(len(rows), LIKELIHOOD_ROWS, replace=False)
     search = NearestNeighbors(n_neighbors=n_neighbors + 1).fit(rows)
-    found = search.kneighbors(rows[asked], return_distance=False)
+    found = search.kneighbors(rows[sampled], return_distance=False)
     distances = np.empty(found.shape)
-    for block in slices(len(asked), chunk_rows(found.shape[1] * rows.shape[1])):
-        differences = rows[found[block]] - rows[asked[block], np.newaxis]
+    for block in slices(len(sampled), chunk_rows(found.shape[1] * rows.shape[1])):
+        differences = rows[found[block]] - rows[sampled[block], np.newaxis]
         distances[block] = np.sqrt(np.einsum("ijk,ijk->ij", differences, differences))
     distances.sort(axis=1)
     return distances[:, 1:]  # without the row itself
@@ -163,8 +163,8 @@ def _distinct_rows(X: Any) -> np.ndarray:
         column = min(table.categories)
         name = table.names[column] if table.names else column
         raise TypeError(
-            f"The intrinsic dimension is one of numbers, but column {name!r} of X is categorical: "
-            "leave it out."
+            f"The intrinsic dimension is defined for numbers, but column {name!r} of X is "
+            "categorical: leave it out."
         )
     if sparse.issparse(table.values):
         raise TypeError(

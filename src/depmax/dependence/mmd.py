@@ -112,7 +112,8 @@ def _stack(X: Any, Z: Any, kernel: KernelLike) -> tuple[Sample, int]:
     """Both samples as one side, the kernel resolved on all of their rows; and the length of X."""
     if isinstance(kernel, str) and kernel == "precomputed":
         raise ValueError(
-            'mmd takes no kernel="precomputed": pass depmax.kernels.Precomputed(matrix) as the '
+            'mmd does not accept kernel="precomputed": pass depmax.kernels.Precomputed(matrix) as '
+            "the "
             "kernel, and the row numbers of the two samples as X and Z."
         )
     recipe = as_kernel(kernel)

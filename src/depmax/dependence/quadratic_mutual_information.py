@@ -19,12 +19,12 @@ from depmax.samples import Sample, require_equal_length, require_samples
 
 def quadratic_mutual_information(
     X: Any,
-    Y: Any,
+    y: Any,
     *,
     bandwidth: float | None = None,
     target_bandwidth: float | None = None,
 ) -> float:
-    """Quadratic mutual information between X and Y, with Parzen windows.
+    """Quadratic mutual information between X and y, with Parzen windows.
 
     ∫∫ (p(x, y) - p(x) p(y))² dx dy for densities estimated with Gaussian windows of width h: the
     average of N(x - x_i, h² I) over the sample. The integral is exact: tr(κHνH) / m² with
@@ -37,7 +37,7 @@ def quadratic_mutual_information(
     X : array-like, sparse matrix or data frame
         Put columns on one scale first: all share one window. Categorical columns of a frame are
         summed over, as classes are.
-    Y : numbers in one or several columns, or labels
+    y : numbers in one or several columns, or labels
         Every combination of multi-labels is a class.
     bandwidth : float, optional
         Width h of the windows of X. By default Silverman's rule, (4 / ((d + 2) m))^(1/(d + 4))
@@ -48,8 +48,8 @@ def quadratic_mutual_information(
     Returns
     -------
     float
-        Never negative, and zero if X or Y is constant. Its unit is one over the units of
-        X and Y, as that of a density: scaling X by c divides it by c^d if the bandwidth is
+        Never negative, and zero if X or y is constant. Its unit is one over the units of
+        X and y, as that of a density: scaling X by c divides it by c^d if the bandwidth is
         Silverman's. With hundreds of columns it may be too small or too large for a float, and is
         then 0 or infinite.
 
@@ -69,18 +69,18 @@ def quadratic_mutual_information(
     >>> round(quadratic_mutual_information(x, x > 0), 4)
     0.1287
     """
-    x = _input_windows(X, bandwidth)
-    y = _target_windows(read_target(Y), target_bandwidth)
-    m = x.side.n_samples
-    require_equal_length(m, y.side.n_samples)
+    x_windows = _input_windows(X, bandwidth)
+    y_windows = _target_windows(read_target(y), target_bandwidth)
+    m = x_windows.side.n_samples
+    require_equal_length(m, y_windows.side.n_samples)
     require_samples(m, unbiased=False)
-    if is_constant(x.side) or is_constant(y.side):
+    if is_constant(x_windows.side) or is_constant(y_windows.side):
         return 0.0
-    trace = (m - 1) ** 2 * terms(x.side, y.side, unbiased=False).hsic()
+    trace = (m - 1) ** 2 * terms(x_windows.side, y_windows.side, unbiased=False).hsic()
     if trace <= 0:  # of semidefinite matrices: rounding
         return 0.0
     with np.errstate(over="ignore", under="ignore"):
-        return float(np.exp(math.log(trace / m**2) + x.log_peak + y.log_peak))
+        return float(np.exp(math.log(trace / m**2) + x_windows.log_peak + y_windows.log_peak))
 
 
 @dataclass(frozen=True)

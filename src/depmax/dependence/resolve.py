@@ -42,10 +42,10 @@ def most_dependent(
 
 
 def read_pair(
-    X: Any, Y: Any, kernel: KernelLike, target_kernel: KernelLike | Literal["auto"]
+    X: Any, y: Any, kernel: KernelLike, target_kernel: KernelLike | Literal["auto"]
 ) -> tuple[Sample, Sample]:
     """Both sides of a measure, of equal length, with ``"maximize"`` resolved on the target."""
-    y_sample = read_target_sample(Y, target_kernel)
+    y_sample = read_target_sample(y, target_kernel)
     x_sample = read_sample(X, kernel, choose=partial(most_dependent, y_sample))
     require_equal_length(x_sample.n_samples, y_sample.n_samples)
     return x_sample, y_sample

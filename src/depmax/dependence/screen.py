@@ -19,6 +19,7 @@ from depmax.dependence.resolve import most_dependent
 from depmax.kernels import Delta, KernelLike, Linear, as_kernel
 from depmax.kernels.kernel import Kernel
 from depmax.kernels.scales import warn_of_scales
+from depmax.maps._pivots import factor_to
 from depmax.samples import Sample, read_target_sample, require_equal_length, require_samples
 
 
@@ -150,11 +151,9 @@ class ScreeningTarget:
         if side.is_narrow:
             exact = side.centred_coordinates()
         else:
-            from depmax.maps import IncompleteCholesky
-
-            factor = IncompleteCholesky(n_components=None, kernel=side.kernel, tol=tol)
-            exact = factor.fit_transform(side.rows)
-            error = float(factor.residual_ / max(side.diag().sum(), np.finfo(float).tiny))
+            partial = factor_to(side, tol)
+            exact = np.asarray(partial.factor)
+            error = float(partial.residual.sum() / max(side.diag().sum(), np.finfo(float).tiny))
         coordinates = TargetCoordinates.of(exact, tol=0.01 * tol)
         linear = Sample(Linear(), coordinates.psi)
         return cls(linear, coordinates, spread(linear), error)

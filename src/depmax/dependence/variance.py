@@ -18,7 +18,7 @@ from depmax.samples import Sample, require_samples, slices
 
 @dataclass(frozen=True)
 class Interval:
-    """A confidence interval for HSIC, valid if X and Y depend on each other.
+    """A confidence interval for HSIC, valid if X and y depend on each other.
 
     Under independence the estimate is not normal and the interval means nothing: test first.
     """
@@ -26,12 +26,12 @@ class Interval:
     estimate: float
     low: float
     high: float
-    level: float
+    confidence_level: float
 
 
 def hsic_variance(
     X: Any,
-    Y: Any,
+    y: Any,
     *,
     kernel: KernelLike = "gaussian",
     target_kernel: KernelLike | Literal["auto"] = "auto",
@@ -43,7 +43,7 @@ def hsic_variance(
 
     Parameters
     ----------
-    X, Y, kernel, target_kernel
+    X, y, kernel, target_kernel
         As in :func:`depmax.hsic`.
 
     Returns
@@ -58,28 +58,29 @@ def hsic_variance(
     >>> hsic_variance(x, x) > 0
     True
     """
-    return _variance(*_read(X, Y, kernel, target_kernel))
+    return _variance(*_read(X, y, kernel, target_kernel))
 
 
 def hsic_interval(
     X: Any,
-    Y: Any,
+    y: Any,
     *,
-    level: float = 0.95,
+    confidence_level: float = 0.95,
     kernel: KernelLike = "gaussian",
     target_kernel: KernelLike | Literal["auto"] = "auto",
 ) -> Interval:
     """Normal confidence interval for HSIC.
 
-    Valid under dependence only: for independent X and Y the estimate is not normal, so use
+    Valid under dependence only: for independent X and y the estimate is not normal, so use
     :func:`depmax.hsic_test` to decide whether there is dependence at all. With few samples it
-    covers too little: at a level of 95 % about 85 % with 20 samples, 92 % with 50, 94 % with 200.
+    covers too little: of 95 % about 85 % with 20 samples, 92 % with 50, 94 % with 200.
 
     Parameters
     ----------
-    X, Y, kernel, target_kernel
+    X, y, kernel, target_kernel
         As in :func:`depmax.hsic`.
-    level : float, default=0.95
+    confidence_level : float, default=0.95
+        Probability that the interval covers the true value, with many samples.
 
     Returns
     -------
@@ -94,11 +95,12 @@ def hsic_interval(
     >>> interval.low < interval.estimate < interval.high
     True
     """
-    _require_share(level, "level")
-    x, y = _read(X, Y, kernel, target_kernel)
-    estimate = terms(x, y, unbiased=True).hsic()
-    half = float(special.ndtri(0.5 + level / 2)) * math.sqrt(_variance(x, y))
-    return Interval(estimate, estimate - half, estimate + half, level)
+    _require_share(confidence_level, "confidence_level")
+    x_sample, y_sample = _read(X, y, kernel, target_kernel)
+    estimate = terms(x_sample, y_sample, unbiased=True).hsic()
+    deviation = math.sqrt(_variance(x_sample, y_sample))
+    half = float(special.ndtri(0.5 + confidence_level / 2)) * deviation
+    return Interval(estimate, estimate - half, estimate + half, confidence_level)
 
 
 def samples_needed(
@@ -106,7 +108,7 @@ def samples_needed(
     y: Any,
     *,
     power: float = 0.8,
-    level: float = 0.05,
+    significance_level: float = 0.05,
     kernel: KernelLike = "gaussian",
     target_kernel: KernelLike | Literal["auto"] = "auto",
 ) -> float:
@@ -120,9 +122,9 @@ def samples_needed(
     X, y, kernel, target_kernel
         A pilot sample, as in :func:`depmax.hsic`.
     power : float, default=0.8
-        Wanted probability that the test rejects.
-    level : float, default=0.05
-        Level of the test.
+        Probability with which the test should reject.
+    significance_level : float, default=0.05
+        Probability that the test rejects under independence.
 
     Returns
     -------
@@ -139,27 +141,28 @@ def samples_needed(
     True
     """
     _require_share(power, "power")
-    _require_share(level, "level")
-    x, y_side = _read(X, y, kernel, target_kernel)
+    _require_share(significance_level, "significance_level")
+    x, y_sample = _read(X, y, kernel, target_kernel)
     m = x.n_samples
-    of_x, of_y, cross = self_and_cross_terms(x, y_side)
+    of_x, of_y, cross = self_and_cross_terms(x, y_sample)
     estimate = cross.hsic()
     if estimate <= 0:
         return math.inf
     pairs = m * (m - 3)
     law = permutation_law(
-        spread(x, pairs * of_x.hsic()), spread(y_side, pairs * of_y.hsic()), n_samples=m
+        spread(x, pairs * of_x.hsic()), spread(y_sample, pairs * of_y.hsic()), n_samples=m
     )
-    critical = law.isf(level) * math.sqrt(pairs)  # n times the critical value at n rows
-    noise = float(special.ndtri(power)) * math.sqrt(m * _variance(x, y_side))
+    # n times the critical value at n rows
+    critical = law.isf(significance_level) * math.sqrt(pairs)
+    noise = float(special.ndtri(power)) * math.sqrt(m * _variance(x, y_sample))
     root = (noise + math.sqrt(noise**2 + 4 * estimate * critical)) / (2 * estimate)
     return max(4, math.ceil(root**2))
 
 
-def _read(X: Any, Y: Any, kernel: KernelLike, target_kernel: KernelLike) -> tuple[Sample, Sample]:
-    x, y = read_pair(X, Y, kernel, target_kernel)
-    require_samples(x.n_samples, unbiased=True)
-    return x, y
+def _read(X: Any, y: Any, kernel: KernelLike, target_kernel: KernelLike) -> tuple[Sample, Sample]:
+    x_sample, y_sample = read_pair(X, y, kernel, target_kernel)
+    require_samples(x_sample.n_samples, unbiased=True)
+    return x_sample, y_sample
 
 
 def _require_share(value: float, name: str) -> None:

@@ -8,6 +8,7 @@ from depmax.evaluation.comparison.significance import CorrectedMean, corrected_m
 from depmax.evaluation.comparison.trial import Progress
 from depmax.evaluation.covariance_bound import CovarianceBound, covariance_bound
 from depmax.evaluation.gaps import FillGaps
+from depmax.evaluation.hsic_bound import hsic_bound
 from depmax.evaluation.ml_knn import MLkNN
 from depmax.evaluation.multilabel import average_precision, coverage, one_error, ranking_loss
 from depmax.evaluation.stability import Stability, stability, stability_of
@@ -32,6 +33,7 @@ __all__ = [
     "covariance_bound",
     "coverage",
     "holm",
+    "hsic_bound",
     "leading",
     "one_error",
     "ranking_loss",

@@ -95,7 +95,7 @@ def covariance_bound(
     Notes
     -----
     Centred features have an offset, τ = φᵀW - b. It counts as one more coordinate, so that
-    k(x, x) + 1 takes the place of k(x, x) and AᵀKA + bbᵀ that of AᵀKA. Note that y²‖τ‖² is no
+    k(x, x) + 1 takes the place of k(x, x) and AᵀKA + bbᵀ that of AᵀKA. Note that y²‖τ‖² is not a
     squared covariance: its mean is large also for features that do not depend on y.
 
     References

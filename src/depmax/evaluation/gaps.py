@@ -28,7 +28,7 @@ class FillGaps(TransformerMixin, BaseEstimator):
     how : {"median", "mean", "frequent"}, default="median"
         What fills columns of numbers; the most frequent value fills all others.
     keep_empty : bool, default=False
-        Whether a column without any value is filled all the same, by zero, false or a level of its
+        Whether a column without any value is filled nevertheless, by zero, false or a level of its
         own, instead of refused: a small part of the rows may lack the few values that a column has.
 
     Attributes
@@ -126,7 +126,7 @@ def without_gaps(X: Any, how: str | None) -> Any:
 
 def _as_numbers(X: Any) -> np.ndarray:
     if sparse.issparse(X):
-        raise TypeError("Gaps of a sparse matrix are not filled: pass a dense array or a frame.")
+        raise TypeError("Missing values in a sparse matrix cannot be filled: pass a dense array.")
     values = np.asarray(X)
     if values.dtype.kind != "f":
         values = values.astype(np.float64)

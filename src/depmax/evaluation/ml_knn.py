@@ -24,7 +24,7 @@ class LabelCounts:
         P(H₁) of every label.
     present, absent : ndarray of shape (n_labels, n_neighbors + 1)
         P(E_j | H₁) and P(E_j | H₀): probability that j neighbours have the label if the row has
-        it, and if it has not.
+        it, and if it does not have it.
     """
 
     prior: np.ndarray
@@ -32,27 +32,27 @@ class LabelCounts:
     absent: np.ndarray
 
     @classmethod
-    def learn(cls, Y: np.ndarray, neighbours: np.ndarray, smoothing: float) -> LabelCounts:
+    def learn(cls, y: np.ndarray, neighbours: np.ndarray, smoothing: float) -> LabelCounts:
         """Frequencies among the training rows, each with its neighbours among the others.
 
         Parameters
         ----------
-        Y : ndarray of shape (n_samples, n_labels)
+        y : ndarray of shape (n_samples, n_labels)
             Zeros and ones.
         neighbours : ndarray of shape (n_samples, n_neighbors)
             Row numbers.
         smoothing : float
             Added to every count, s in the publication.
         """
-        n_samples, n_labels = Y.shape
+        n_samples, n_labels = y.shape
         size = neighbours.shape[1] + 1
-        counts = votes(Y, neighbours)
+        counts = votes(y, neighbours)
         # cells (label, has it, number of neighbours that have it), counted all at once
-        cells = (np.arange(n_labels) * 2 + Y) * size + counts
+        cells = (np.arange(n_labels) * 2 + y) * size + counts
         table = np.bincount(cells.ravel(), minlength=n_labels * 2 * size)
         smoothed = table.reshape(n_labels, 2, size) + smoothing
         shares = smoothed / smoothed.sum(axis=2, keepdims=True)
-        prior = (smoothing + Y.sum(axis=0)) / (2.0 * smoothing + n_samples)
+        prior = (smoothing + y.sum(axis=0)) / (2.0 * smoothing + n_samples)
         return cls(prior, shares[:, 1], shares[:, 0])
 
     def posterior(self, counts: np.ndarray) -> np.ndarray:
@@ -63,11 +63,11 @@ class LabelCounts:
         return yes / (yes + no)
 
 
-def votes(Y: np.ndarray, neighbours: np.ndarray) -> np.ndarray:
+def votes(y: np.ndarray, neighbours: np.ndarray) -> np.ndarray:
     """How many of the neighbours of every row have each label, (n_rows, n_labels)."""
-    counts = np.zeros((len(neighbours), Y.shape[1]), dtype=np.intp)
+    counts = np.zeros((len(neighbours), y.shape[1]), dtype=np.intp)
     for column in neighbours.T:
-        counts += Y[column]
+        counts += y[column]
     return counts
 
 
@@ -115,8 +115,8 @@ class MLkNN(ClassifierMixin, BaseEstimator):
     >>> import numpy as np
     >>> from depmax.evaluation import MLkNN
     >>> X = np.linspace(-1.0, 1.0, 40)[:, np.newaxis]
-    >>> Y = np.column_stack([X > 0, abs(X) > 0.5]).astype(int)
-    >>> model = MLkNN(n_neighbors=3).fit(X, Y)
+    >>> y = np.column_stack([X > 0, abs(X) > 0.5]).astype(int)
+    >>> model = MLkNN(n_neighbors=3).fit(X, y)
     >>> model.predict([[-0.7], [0.2], [0.9]])
     array([[0, 1],
            [1, 0],
@@ -153,16 +153,16 @@ class MLkNN(ClassifierMixin, BaseEstimator):
             The fitted classifier.
         """
         X, y = validate_data(self, X, y, accept_sparse="csr", multi_output=True)
-        Y = self._indicators(y)
-        self._check_parameters(len(Y))
-        self.n_neighbors_ = min(int(self.n_neighbors), len(Y) - 1)
+        indicators = self._indicators(y)
+        self._check_parameters(len(indicators))
+        self.n_neighbors_ = min(int(self.n_neighbors), len(indicators) - 1)
         self.neighbors_ = NearestNeighbors(
             n_neighbors=self.n_neighbors_, metric=self.metric, n_jobs=self.n_jobs
         ).fit(X)
         # without rows of their own, the training rows are not their own neighbours
         neighbours = self.neighbors_.kneighbors(return_distance=False)
-        self.counts_ = LabelCounts.learn(Y, neighbours, self.smoothing)
-        self._labels = Y
+        self.counts_ = LabelCounts.learn(indicators, neighbours, self.smoothing)
+        self._labels = indicators
         return self
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -236,11 +236,11 @@ class MLkNN(ClassifierMixin, BaseEstimator):
         if not isinstance(self.smoothing, Real) or not 0 < self.smoothing < np.inf:
             raise ValueError(
                 f"smoothing of MLkNN must be a number above 0, got {self.smoothing!r}: with 0 a "
-                "number of neighbours that was not met has no probability."
+                "number of neighbours that did not occur has no probability."
             )
 
     def __sklearn_tags__(self) -> Any:
-        """Sparse rows, several labels, and distances in place of rows are accepted."""
+        """Sparse rows, several labels, and distances instead of rows are accepted."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = self.metric == "precomputed"

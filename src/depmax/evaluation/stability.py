@@ -22,7 +22,7 @@ class Stability:
     low: float
     high: float
     frequencies: np.ndarray  # share of the selections that hold each column
-    level: float = 0.95  # of the interval
+    confidence_level: float = 0.95  # of the interval
 
 
 def stability(
@@ -32,7 +32,7 @@ def stability(
     *,
     n_resamples: int = 20,
     fraction: float = 0.8,
-    level: float = 0.95,
+    confidence_level: float = 0.95,
     random_state: int | np.random.RandomState | None = None,
     n_jobs: int | None = None,
 ) -> Stability:
@@ -51,7 +51,7 @@ def stability(
         Share of the rows in each sample, drawn without replacement: kernels and neighbours would
         take repeated rows for dependence. Two samples share this part of their rows; with less
         the value says more about new data and less about a sample of this size.
-    level : float, default=0.95
+    confidence_level : float, default=0.95
         Probability of the interval.
     random_state : int, RandomState instance or None, default=None
     n_jobs : int, optional
@@ -89,10 +89,10 @@ def stability(
         return clone(selector).fit(rows, labels).get_support()
 
     masks = Parallel(n_jobs=n_jobs)(delayed(chosen)(int(seed)) for seed in seeds)
-    return stability_of(np.array(masks), level=level)
+    return stability_of(np.array(masks), confidence_level=confidence_level)
 
 
-def stability_of(masks: Any, *, level: float = 0.95) -> Stability:
+def stability_of(masks: Any, *, confidence_level: float = 0.95) -> Stability:
     """Agreement of selections of columns, corrected for chance.
 
     One less the average variance of a column's being selected, divided by that variance when as
@@ -104,7 +104,7 @@ def stability_of(masks: Any, *, level: float = 0.95) -> Stability:
     ----------
     masks : array-like of bool of shape (n_selections, n_features)
         Which columns each selection holds.
-    level : float, default=0.95
+    confidence_level : float, default=0.95
         Probability of the normal interval, which is meant for many selections.
 
     Returns
@@ -124,8 +124,8 @@ def stability_of(masks: Any, *, level: float = 0.95) -> Stability:
     """
     chosen = np.asarray(masks)
     _require_masks(chosen)
-    if not 0 < level < 1:
-        raise ValueError(f"level must be above 0 and below 1, got {level!r}.")
+    if not 0 < confidence_level < 1:
+        raise ValueError(f"confidence_level must be above 0 and below 1, got {confidence_level!r}.")
     chosen = chosen.astype(np.float64)
     n_runs, n_features = chosen.shape
     frequencies = chosen.mean(axis=0)
@@ -144,8 +144,10 @@ def stability_of(masks: Any, *, level: float = 0.95) -> Stability:
     influence += value / 2.0 * (2.0 * sizes * share - sizes - share + 1.0)
     influence /= by_chance
     error = 2.0 / n_runs * np.sqrt(np.sum((influence - influence.mean()) ** 2))
-    margin = float(norm.ppf(0.5 + level / 2.0) * error)
-    return Stability(float(value), float(value) - margin, float(value) + margin, frequencies, level)
+    margin = float(norm.ppf(0.5 + confidence_level / 2.0) * error)
+    return Stability(
+        float(value), float(value) - margin, float(value) + margin, frequencies, confidence_level
+    )
 
 
 def _require_masks(masks: np.ndarray) -> None:

@@ -46,7 +46,7 @@ class BoostedLatentFeatures(DeflationExtractor):
     Warns
     -----
     ConvergenceWarning
-        Where there are fewer features than asked for: the gradient no longer covaries with X.
+        Where there are fewer features than requested: the gradient no longer covaries with X.
 
     Notes
     -----

@@ -70,7 +70,7 @@ class DeflationFeatures(DeflationExtractor):
     Warns
     -----
     ConvergenceWarning
-        Where there are fewer features than asked for.
+        Where there are fewer features than requested.
 
     References
     ----------
@@ -114,7 +114,7 @@ class DeflationFeatures(DeflationExtractor):
 
     @property
     def _supervised(self) -> bool:  # type: ignore[override]
-        """Variance needs no target, and whether a callable does is its own affair."""
+        """Variance needs no target; a callable decides by itself whether it needs one."""
         return isinstance(self.criterion, str) and self.criterion != "pca"
 
     def _features(self, side: Sample, target: CodedTarget | None, n_components: int) -> Extracted:

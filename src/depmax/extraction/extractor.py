@@ -23,15 +23,15 @@ from depmax.dependence.resolve import most_dependent
 from depmax.extraction._fitting.loadings import coordinate_names, loadings
 from depmax.extraction._fitting.number_of_components import (
     AtMost,
+    ComponentCount,
     FoldFeatures,
     Possible,
-    Wanted,
-    anew,
     by_prediction,
     most_components,
     most_possible,
     nested,
-    read_wanted,
+    read_component_count,
+    refitted,
     take_rows,
 )
 from depmax.kernels import Capabilities, KernelLike, Precomputed
@@ -254,7 +254,7 @@ class DependenceExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
     def _span(self, gram: Gram, target: Any, n_components: int) -> Basis | None:
         """Basis of the part of the samples' span that holds the directions; None: all of it.
 
-        Asked only where a kernel matrix is large, to spare the eigenproblem of its size.
+        Called only where a kernel matrix is large, to spare the eigenproblem of its size.
         """
         return None
 
@@ -263,7 +263,7 @@ class DependenceExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         return read_target_sample(y, self.target_kernel)
 
     def _prepare(self, side: Sample, labels: Labels | None) -> Any:
-        """What ``_extract`` and ``_span`` are told about the target."""
+        """What ``_extract`` and ``_span`` learn about the target."""
         return None if labels is None else labels.side
 
     def _read_labels(self, y: Any) -> Labels | None:
@@ -288,9 +288,9 @@ class DependenceExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         """Whether directions on which all samples are equal may be among those sought."""
         return False
 
-    def _wanted(self) -> Wanted:
+    def _component_count(self) -> ComponentCount:
         """How many components were asked for."""
-        return read_wanted(self.n_components, type(self).__name__)
+        return read_component_count(self.n_components, type(self).__name__)
 
     def _ignores_units(self, side: Sample, target: Any, n_components: int) -> bool:
         """Whether multiplying a column of X by a number changes none of so many features."""
@@ -300,10 +300,10 @@ class DependenceExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         """Refuse parameters that do not depend on the data."""
 
     # --- what it inherits ------------------------------------------------------------------------
-    def _learn(self, X: Any, y: Any, wanted: Wanted | None = None) -> Fitted:
+    def _learn(self, X: Any, y: Any, requested: ComponentCount | None = None) -> Fitted:
         """Fit, with another number of components than ``n_components`` if one is given."""
         self._check_parameters()
-        by_user, wanted = wanted is None, wanted or self._wanted()
+        by_user, requested = requested is None, requested or self._component_count()
         labels = self._read_labels(y)
         training = read_training(self, X, self.kernel)
         if labels is not None:
@@ -315,7 +315,7 @@ class DependenceExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         # A kernel matrix that was passed as X is not kept.
         self.kernel_ = Precomputed() if side.precomputed else side.kernel
         target = self._prepare(side, labels)
-        count = wanted.count(
+        count = requested.count(
             Possible(
                 type(self).__name__,
                 side,
@@ -333,8 +333,8 @@ class DependenceExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         )
         space = coordinates.space
         with small_problems(space.dimension <= FEW):
-            found = self._find(space, target, count, asked=wanted.is_exact)
-            kept = wanted.kept(found.dependence)
+            found = self._find(space, target, count, exact=requested.is_exact)
+            kept = requested.kept(found.dependence)
             found = replace(
                 found, vectors=found.vectors[:, :kept], dependence=found.dependence[:kept]
             )
@@ -352,18 +352,18 @@ class DependenceExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         choose = None if labels is None else partial(most_dependent, labels.side, known=known)
         return training.resolved(choose), labels, complete
 
-    def _find(self, space: Space, target: Any, count: int, *, asked: bool) -> Directions:
-        """Directions; a number that nobody asked for need not be reached."""
-        if asked and count > space.dimension:
+    def _find(self, space: Space, target: Any, count: int, *, exact: bool) -> Directions:
+        """Directions; a number that was not requested need not be reached."""
+        if exact and count > space.dimension:
             raise ValueError(
                 f"n_components={count} of {type(self).__name__} is more than the rank "
                 f"of the centred kernel matrix, {space.dimension}: equal rows add nothing."
             )
-        if asked:
+        if exact:
             return self._extract(space, target, count)
         if space.dimension == 0:
             raise ValueError("All rows of X are equal: nothing can depend on them.")
-        with warnings.catch_warnings():  # fewer than a number that nobody gave are no surprise
+        with warnings.catch_warnings():  # fewer are expected where no number was requested
             warnings.simplefilter("ignore", ConvergenceWarning)
             return self._extract(space, target, min(count, space.dimension))
 
@@ -388,7 +388,7 @@ class DependenceExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             features = fitted.features if fitted.complete else model.transform(own)
             return features, model.transform(take_rows(self, X, test, train))
 
-        numbers = nested(fit, limit) if self._nested else anew(fit, limit)
+        numbers = nested(fit, limit) if self._nested else refitted(fit, limit)
         return by_prediction(numbers, self._read_answers(y), self.estimator, self.scoring)
 
     def _keep(self, coordinates: Coordinates, found: Directions) -> np.ndarray:

@@ -91,7 +91,7 @@ class HSCA(SemiSupervisedExtractor):
     Warns
     -----
     ConvergenceWarning
-        Where fewer features than asked for exist: every direction that depends on the target then
+        Where fewer features than requested exist: every direction that depends on the target then
         repeats earlier features.
 
     References

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from depmax._inputs import Target, read_target
 from depmax._threads import one_blas_thread
-from depmax.extraction._fitting.number_of_components import Wanted
+from depmax.extraction._fitting.number_of_components import ComponentCount
 from depmax.extraction._unmixing import (
     Likelihood,
     NaturalGradient,
@@ -48,7 +48,7 @@ class ICAFX(DependenceExtractor):
     n_components : int or "auto", default=2
         Number of features, at most the number of rows and of columns. ``"auto"`` takes the fewest
         whose 3-fold score is within one standard error of the best, up to twice the intrinsic
-        dimension, and fits every number anew, since the features of a larger model are others. A
+        dimension, and fits every number separately, since the features of a larger model differ. A
         share is refused: it would have to be a share of what such a larger model reaches.
     solver : {"quasi-newton", "natural-gradient"} or object, default="quasi-newton"
         ``"natural-gradient"`` is the published rule, 500 steps at a rate of 0.02, which often
@@ -92,7 +92,7 @@ class ICAFX(DependenceExtractor):
     Warns
     -----
     ConvergenceWarning
-        Where the solver stopped early or diverged (the best weights it met are kept), or where X
+        Where the solver stopped early or diverged (the best weights found are kept), or where X
         has a smaller rank than ``n_components``.
 
     References
@@ -217,14 +217,14 @@ class ICAFX(DependenceExtractor):
         return values.astype(precision(rows), copy=False)
 
     # --- parts of fit ---------------------------------------------------------------------------
-    def _wanted(self) -> Wanted:
+    def _component_count(self) -> ComponentCount:
         if isinstance(self.n_components, Real) and not isinstance(self.n_components, Integral):
             raise ValueError(
                 "n_components of ICAFX must be an integer >= 1 or 'auto', got "
                 f"{self.n_components!r}: a share of the dependence is not defined, since fewer "
                 "features are not the first of more."
             )
-        return super()._wanted()
+        return super()._component_count()
 
     def _attainable(self, sphering: Sphering, n_components: int) -> int:
         """Number of features, as many as X has rank."""
@@ -264,7 +264,7 @@ class ICAFX(DependenceExtractor):
         best = max(found, key=lambda solution: solution.log_likelihood)
         if best.problem:
             warnings.warn(
-                f"ICAFX has not found a maximum of the likelihood: {best.problem}.",
+                f"ICAFX did not converge; the result may be imprecise: {best.problem}.",
                 ConvergenceWarning,
                 stacklevel=5,
             )

@@ -43,7 +43,7 @@ class IterativePCA(DependenceExtractor):
     Warns
     -----
     ConvergenceWarning
-        Where fewer features than asked for have any variance.
+        Where fewer features than requested have any variance.
 
     References
     ----------

@@ -109,8 +109,8 @@ class KernelBoosting(DeflationExtractor):
             right, wrong = weights.split(feature / size)
             if right <= wrong:
                 break
-            alpha = 0.5 * np.log(right / max(wrong, SMALLEST * right))
-            vectors.append(vector * np.sqrt(alpha) / size)
+            weight = 0.5 * np.log(right / max(wrong, SMALLEST * right))
+            vectors.append(vector * np.sqrt(weight) / size)
             found = np.column_stack([found, phi @ vectors[-1]])
         directions = np.array(vectors).T if vectors else np.empty((phi.shape[1], 0))
         return Extracted(coordinates.project(directions), found)

@@ -123,7 +123,7 @@ class KernelPLS(RegressorMixin, PLSExtractor):
     Warns
     -----
     ConvergenceWarning
-        Where there are fewer features than asked for: the rest of X does not covary with y.
+        Where there are fewer features than requested: the rest of X does not covary with y.
 
     Notes
     -----
@@ -250,7 +250,7 @@ class KernelPLSClassifier(ClassifierMixin, PLSExtractor):
     Warns
     -----
     ConvergenceWarning
-        Where there are fewer features than asked for: the rest of X does not covary with y.
+        Where there are fewer features than requested: the rest of X does not covary with y.
 
     Notes
     -----

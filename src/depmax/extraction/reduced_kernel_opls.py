@@ -54,7 +54,7 @@ class ReducedKernelOPLS(DeflationExtractor):
     Warns
     -----
     ConvergenceWarning
-        Where there are fewer features than asked for.
+        Where there are fewer features than requested.
 
     References
     ----------

@@ -24,10 +24,10 @@ class SMA(SparseExtractor):
         standard error of the best.
     kernel : kernel, name, callable, transformer or "precomputed", default="gaussian"
     n_candidates : int or None, default=500
-        Rows that are drawn anew for every feature and compared; all, if there are fewer, or with
+        Rows that are redrawn for every feature and compared; all, if there are fewer, or with
         None.
     sparsity : int, default=1
-        Rows per direction, at most three: the best combination of so many candidates is searched
+        Rows per direction, at most three: the best combination of this many candidates is searched
         among all subsets.
     center : bool, default=True
         Whether features have mean zero, which is deflation by a constant. Where the kernel has
@@ -52,7 +52,7 @@ class SMA(SparseExtractor):
     Warns
     -----
     ConvergenceWarning
-        Where there are fewer features than asked for: no candidate is left that earlier features
+        Where there are fewer features than requested: no candidate is left that earlier features
         do not span, or that covaries with what they leave of the target.
 
     Notes

@@ -25,7 +25,7 @@ class SparseKernelPLS(DeflationExtractor):
     """Kernel partial least squares whose directions are made of a share ν of the training rows.
 
     The dual direction of kernel PLS is the residual of the target, β = Y_j; here it is zero outside
-    the rows that a heuristic picks, anew for every feature. Kernel values are computed when needed
+    the rows that a heuristic picks again for every feature. Kernel values are computed when needed
     and not kept.
 
     Parameters
@@ -38,7 +38,7 @@ class SparseKernelPLS(DeflationExtractor):
     kernel : kernel, name, callable, transformer or "precomputed", default="gaussian"
     nu : float, default=0.25
         Share of the rows with a weight in each direction, 0 < nu <= 1; 1 is kernel PLS.
-    heuristic : {"mr", "mi"}, default="mr"
+    heuristic : {"max_residual", "max_information"}, default="max_residual"
         Rows with the maximum residual ‖y_i‖ of the target, or with the maximum information
         ‖k_iᵀY_j‖, the covariance of their kernel columns with it. The second computes all kernel
         values once more per feature. Rows of equal residual are ranked by their information.
@@ -57,7 +57,7 @@ class SparseKernelPLS(DeflationExtractor):
     Warns
     -----
     ConvergenceWarning
-        Where there are fewer features than asked for.
+        Where there are fewer features than requested.
 
     Notes
     -----
@@ -86,7 +86,7 @@ class SparseKernelPLS(DeflationExtractor):
         *,
         kernel: KernelLike = "gaussian",
         nu: float = 0.25,
-        heuristic: Literal["mr", "mi"] = "mr",
+        heuristic: Literal["max_residual", "max_information"] = "max_residual",
     ) -> None:
         self.n_components = n_components
         self.kernel = kernel
@@ -119,7 +119,7 @@ class SparseKernelPLS(DeflationExtractor):
     def _chosen(self, side: Sample, left: np.ndarray, count: int) -> np.ndarray:
         """Rows that the heuristic ranks first, sorted."""
         everything = np.arange(side.n_samples)
-        if self.heuristic == "mi":
+        if self.heuristic == "max_information":
             scores = linalg.norm(_products(side, everything, left), axis=1)
             return np.sort(np.argsort(-scores, kind="stable")[:count])
         scores = linalg.norm(left, axis=1)
@@ -137,8 +137,10 @@ class SparseKernelPLS(DeflationExtractor):
             raise ValueError(
                 f"nu of SparseKernelPLS must be a number with 0 < nu <= 1, got {nu!r}."
             )
-        if self.heuristic not in ("mr", "mi"):
-            raise ValueError(f"heuristic must be 'mr' or 'mi', got {self.heuristic!r}.")
+        if self.heuristic not in ("max_residual", "max_information"):
+            raise ValueError(
+                f"heuristic must be 'max_residual' or 'max_information', got {self.heuristic!r}."
+            )
 
 
 def _direction(

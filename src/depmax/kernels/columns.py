@@ -96,16 +96,16 @@ class Columns(Kernel):
         known = {name: position for position, name in enumerate(names)}
         parts = []
         for name, kernel, columns in self.parts:
-            wanted = as_list(columns)
+            selected = as_list(columns)
             missing = [
-                column for column in wanted if isinstance(column, str) and column not in known
+                column for column in selected if isinstance(column, str) and column not in known
             ]
             if missing:
                 raise ValueError(
                     f"Part {name!r} of Columns names the columns {missing}, which X does not have: "
                     f"its columns are {list(names)}."
                 )
-            parts.append((name, kernel, [known.get(column, column) for column in wanted]))
+            parts.append((name, kernel, [known.get(column, column) for column in selected]))
         return self._copy_with(parts=parts)
 
     def columns_on_one_scale(self, columns: Sequence[int]) -> list[list[int]]:
@@ -191,29 +191,29 @@ def as_list(columns: Positions) -> list[Any]:
 
 def take(X: Any, columns: Positions) -> Any:
     """Columns of a frame (by name or position), an array or a sparse matrix (by position)."""
-    wanted = as_list(columns)
-    beyond = [column for column in wanted if not isinstance(column, str) and column >= X.shape[1]]
+    selected = as_list(columns)
+    beyond = [column for column in selected if not isinstance(column, str) and column >= X.shape[1]]
     if beyond:
         raise ValueError(f"Columns names the positions {beyond}, but X has {X.shape[1]} columns.")
     if not hasattr(X, "columns"):
-        if any(isinstance(column, str) for column in wanted):
+        if any(isinstance(column, str) for column in selected):
             raise ValueError(
-                f"The columns {wanted} are named, but X is an array without names: "
+                f"The columns {selected} are named, but X is an array without names: "
                 "pass a data frame, or positions."
             )
-        return X[:, wanted].tocsr() if sparse.issparse(X) else X[:, wanted]
+        return X[:, selected].tocsr() if sparse.issparse(X) else X[:, selected]
     import narwhals.stable.v2 as nw
 
     frame = nw.from_native(X, eager_only=True)
     missing = [
-        column for column in wanted if isinstance(column, str) and column not in frame.columns
+        column for column in selected if isinstance(column, str) and column not in frame.columns
     ]
     if missing:
         raise ValueError(
             f"Columns names {missing}, which X does not have: its columns are {frame.columns}."
         )
     positions = [
-        frame.columns.index(column) if isinstance(column, str) else column for column in wanted
+        frame.columns.index(column) if isinstance(column, str) else column for column in selected
     ]
     if len(positions) == 1:
         return as_objects(frame[:, positions[0]].to_numpy())[:, np.newaxis]

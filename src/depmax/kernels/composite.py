@@ -64,7 +64,7 @@ class _Pair(Kernel):
         return type(self)(*(kernel.with_parts(change) for kernel in self._kernels()))
 
     def counting(self, n_columns: int) -> Kernel:
-        """Copy with both kernels told the number of columns."""
+        """Copy with both kernels given the number of columns."""
         return type(self)(*(kernel.counting(n_columns) for kernel in self._kernels()))
 
     @property
@@ -115,7 +115,7 @@ class Sum(_Pair):
 
     @property
     def capabilities(self) -> Capabilities:
-        """A sum of products is no product over features."""
+        """A sum of products is not a product over features."""
         return replace(super().capabilities, factors_over_features=False, telescopes=False)
 
     def n_coordinates(self, X: Any) -> int | None:
@@ -145,7 +145,7 @@ class Product(_Pair):
 
     @property
     def capabilities(self) -> Capabilities:
-        """A product of sums is no sum over features, and no category can be added to it."""
+        """A product of sums is not a sum over features, and no category can be added to it."""
         common = super().capabilities
         joins: Literal["distance"] | None = (
             "distance" if common.joins_categories == "distance" else None
@@ -216,7 +216,7 @@ class Scaled(Kernel):
         return self._copy_with(kernel=self._kernel().with_parts(change))
 
     def counting(self, n_columns: int) -> Kernel:
-        """Copy with the inner kernel told the number of columns."""
+        """Copy with the inner kernel given the number of columns."""
         return self._copy_with(kernel=self._kernel().counting(n_columns))
 
     def n_coordinates(self, X: Any) -> int | None:

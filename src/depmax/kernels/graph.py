@@ -12,7 +12,7 @@ import numpy as np
 from depmax.kernels.kernel import Capabilities, Kernel, as_objects
 
 # GraKeL's other methods draw hashes or samples, or number their patterns, anew for every set of
-# graphs: their k(x, z) depends on the other graphs of the call, so it is no kernel.
+# graphs: their k(x, z) depends on the other graphs of the call, so it is not a kernel.
 METHODS = (
     "core_framework",
     "edge_histogram",
@@ -57,7 +57,7 @@ class Graph(Kernel):
     Rows are GraKeL graphs, iterables ``(edges, node_labels)`` or ``(edges, node_labels,
     edge_labels)`` as GraKeL takes them, or networkx graphs. A matrix between two sets of n and m
     graphs is cut out of the one of all n + m: after ``fit``, GraKeL's ``transform`` gives other
-    values for labels it has not seen (``hadamard_code``) and other diagonals (``shortest_path``).
+    values for unseen labels (``hadamard_code``) and other diagonals (``shortest_path``).
 
     Examples
     --------

@@ -21,7 +21,7 @@ Choose = Callable[[Sequence["Kernel"], Any], "Kernel"]
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What a kernel can do, declared once so that nobody asks for its type."""
+    """What a kernel can do, declared once so that no caller inspects its type."""
 
     #: Rows are numeric vectors; without it they are objects such as strings or graphs.
     vector_input: bool = True
@@ -171,7 +171,7 @@ class Kernel(BaseEstimator):
 
     def of_squares(self, squares: np.ndarray) -> np.ndarray:
         """Kernel values from squared distances of any shape, which may be overwritten."""
-        raise NotImplementedError(f"{type(self).__name__} is no function of the distance.")
+        raise NotImplementedError(f"{type(self).__name__} is not a function of the distance.")
 
     def bind(self, names: Sequence[str]) -> Kernel:
         """Copy that addresses columns by position instead of by name."""
@@ -207,8 +207,8 @@ class Kernel(BaseEstimator):
         if sparse.issparse(X):
             if not self.capabilities.sparse:
                 raise TypeError(
-                    f"{type(self).__name__} is no function of inner products and needs dense rows: "
-                    "pass X.toarray()."
+                    f"{type(self).__name__} is not a function of inner products and needs dense "
+                    "rows: pass X.toarray()."
                 )
             return X.tocsr()
         return as_matrix(X, type(self).__name__)

@@ -147,6 +147,14 @@ def pivot_steps(
         yield partial
 
 
+def factor_to(sample: Sample, tol: float, n_components: int | None = None) -> PartialFactor:
+    """Cholesky factor of a kernel matrix until at most ``tol`` of its trace is left."""
+    for partial in pivot_steps(sample, largest_residual, n_components):
+        if float(partial.residual.sum()) <= tol * partial.diagonal.sum():
+            break
+    return partial
+
+
 class PivotMap(FeatureMap):
     """Φ(x) = k(x, pivots) R⁻ᵀ with RRᵀ = K[pivots, pivots], the projection on their span."""
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from depmax.kernels import KernelLike
-from depmax.maps._pivots import PivotMap, largest_residual, pivot_steps
+from depmax.maps._pivots import PivotMap, factor_to
 from depmax.samples import Sample
 
 
@@ -70,10 +70,7 @@ class IncompleteCholesky(PivotMap):
     def _fit(self, sample: Sample) -> np.ndarray:
         if not 0 <= self.tol < 1:
             raise ValueError(f"tol of IncompleteCholesky must lie in [0, 1), got {self.tol!r}.")
-        for partial in pivot_steps(sample, largest_residual, self.n_components):
-            error = float(partial.residual.sum())
-            if error <= self.tol * partial.diagonal.sum():
-                break
+        partial = factor_to(sample, self.tol, self.n_components)
         self.pivots_ = np.array(partial.pivots)
-        self.residual_ = error
+        self.residual_ = float(partial.residual.sum())
         return self._keep(partial)

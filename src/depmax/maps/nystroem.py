@@ -12,7 +12,7 @@ from depmax.maps._spectrum import leading_eigenpairs, signs
 from depmax.maps.feature_map import FeatureMap
 from depmax.samples import Sample
 
-#: Landmarks that nobody gave a number of.
+#: Landmarks, where no number is given.
 DEFAULT_LANDMARKS = 100
 
 

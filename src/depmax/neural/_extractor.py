@@ -138,7 +138,8 @@ class NeuralExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def _report(self, training: Training) -> None:
         if training.problem:
             warnings.warn(
-                f"{type(self).__name__} kept the best weights it met: {training.problem}.",
+                f"{type(self).__name__} did not converge; the best weights found are kept: "
+                f"{training.problem}.",
                 ConvergenceWarning,
                 stacklevel=4,
             )

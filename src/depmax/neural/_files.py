@@ -103,7 +103,7 @@ def read_file(cls: Any, path: str | Path, module: Any) -> Any:
     """A fitted extractor from a file."""
     with np.load(path, allow_pickle=False) as arrays:
         if "about" not in arrays:
-            raise ValueError(f"{path} was not written by save of a neural extractor.")
+            raise ValueError(f"{path} was not written by the save method of a neural extractor.")
         about = json.loads(str(arrays["about"]))
         contents = {name: arrays[name] for name in arrays.files if name != "about"}
     if about["version"] != _VERSION:

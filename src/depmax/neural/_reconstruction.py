@@ -14,12 +14,12 @@ from depmax.neural._tasks import Split
 
 @dataclass
 class ReconstructionTask:
-    """Mean loss of a network's outputs against wanted ones, from inputs with noise."""
+    """Mean loss of a network's outputs against expected ones, from inputs with noise."""
 
     module: Any
     inputs: Any  # tensor of shape (m, D)
-    wanted: Any  # tensor of shape (m, n_outputs), or class numbers of shape (m,)
-    loss_of: Any  # mean loss from outputs and wanted ones
+    expected: Any  # tensor of shape (m, n_outputs), or class numbers of shape (m,)
+    loss_of: Any  # mean loss from outputs and expected ones
     split: Split
     noise: float
     weight_decay: float
@@ -37,11 +37,11 @@ class ReconstructionTask:
         """Mean loss of some of the training rows, or of all."""
         train = self.split.train
         if rows is None:
-            inputs, wanted = self.fixed[train], self.wanted[train]
+            inputs, expected = self.fixed[train], self.expected[train]
         else:
-            inputs, wanted = self.inputs[train[rows]], self.wanted[train[rows]]
+            inputs, expected = self.inputs[train[rows]], self.expected[train[rows]]
             inputs = inputs + self._noise(inputs)
-        return self.loss_of(self.module(inputs), wanted)
+        return self.loss_of(self.module(inputs), expected)
 
     def score(self) -> float | None:
         """Minus the loss of rows held out, without noise."""
@@ -50,7 +50,7 @@ class ReconstructionTask:
             return None
         self.module.eval()
         with torch.no_grad():
-            value = -float(self.loss_of(self.module(self.inputs[rows]), self.wanted[rows]))
+            value = -float(self.loss_of(self.module(self.inputs[rows]), self.expected[rows]))
         self.module.train()
         return value
 
@@ -61,7 +61,7 @@ class ReconstructionTask:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class OutputTarget:
     """What the outputs of a predictor should be."""
 
     values: np.ndarray  # standardised numbers of shape (m, n), or class numbers of shape (m,)
@@ -69,7 +69,7 @@ class Wanted:
     loss_of: Any
 
     @classmethod
-    def of(cls, target: Target) -> Wanted:
+    def of(cls, target: Target) -> OutputTarget:
         """Classes for cross-entropy, anything else for squares."""
         if (target.values == target.values[0]).all():
             raise ValueError(

@@ -10,7 +10,7 @@ import numpy as np
 from depmax._inputs import Target, read_target
 from depmax.kernels import KernelLike, as_kernel
 from depmax.kernels.kernel import Kernel
-from depmax.maps import IncompleteCholesky
+from depmax.maps._pivots import factor_to
 from depmax.samples import Sample, kernel_of_target
 
 #: Trace of L - ΨΨᵀ, relative to that of L, at which pivots suffice.
@@ -56,7 +56,7 @@ def _factor(side: Sample) -> np.ndarray:
     width = side.n_coordinates
     if width is not None and width <= side.n_samples:
         return side.centred_coordinates()
-    factor = IncompleteCholesky(None, kernel=side.kernel, tol=PRECISION).fit_transform(side.rows)
+    factor = np.asarray(factor_to(side, PRECISION).factor)
     centred: np.ndarray = factor - factor.mean(axis=0)
     return centred
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from depmax._inputs import read_target
 from depmax.neural._extractor import NeuralExtractor, _in_range
 from depmax.neural._networks import ACTIVATIONS, Transposed, mirror, perceptron, seeded
-from depmax.neural._reconstruction import ReconstructionTask, Wanted
+from depmax.neural._reconstruction import OutputTarget, ReconstructionTask
 from depmax.neural._tasks import Split
 from depmax.neural.solvers import as_solver
 
@@ -53,7 +53,7 @@ class Autoencoder(NeuralExtractor):
         Standard deviation of noise added to the standardised inputs, which are to be given back
         without it: a denoising autoencoder.
     supervised : bool, default=False
-        Whether the network predicts y in place of the inputs: squared errors for numbers,
+        Whether the network predicts y instead of the inputs: squared errors for numbers,
         cross-entropy for classes. The features are its last hidden layer.
     weight_decay : float, default=0.0
         Times the sum of squares of all weights, added to the loss.
@@ -140,19 +140,19 @@ class Autoencoder(NeuralExtractor):
         self
         """
         self._check_parameters()
-        wanted = Wanted.of(read_target(y)) if self.supervised else None
+        expected = OutputTarget.of(read_target(y)) if self.supervised else None
         inputs = self._read(X)
-        if wanted is None:
-            wanted = Wanted(inputs, inputs.shape[1], torch.nn.functional.mse_loss)
-        if len(wanted.values) != len(inputs):
+        if expected is None:
+            expected = OutputTarget(inputs, inputs.shape[1], torch.nn.functional.mse_loss)
+        if len(expected.values) != len(inputs):
             raise ValueError(
                 "X and y have inconsistent numbers of samples: "
-                f"{len(inputs)} rows against {len(wanted.values)}."
+                f"{len(inputs)} rows against {len(expected.values)}."
             )
         rng = check_random_state(self.random_state)
         self.n_iter_ = 0
         with seeded(rng):
-            self._train(inputs, wanted, rng)
+            self._train(inputs, expected, rng)
         return self
 
     @available_if(_reconstructs)
@@ -201,24 +201,26 @@ class Autoencoder(NeuralExtractor):
     def _sizes(self, n_inputs: int) -> list[int]:
         return [n_inputs, *(int(size) for size in self.hidden_layers), int(self.n_components)]
 
-    def _train(self, inputs: np.ndarray, wanted: Wanted, rng: np.random.RandomState) -> None:
+    def _train(
+        self, inputs: np.ndarray, expected: OutputTarget, rng: np.random.RandomState
+    ) -> None:
         solver = as_solver(self.solver, len(inputs), "Autoencoder")
         split = Split.of(len(inputs), float(self.validation_fraction), rng)
         (encoder,) = self._empty_modules(inputs.shape[1])
-        decoder = self._empty_decoder(encoder, inputs.shape[1], wanted.n_outputs)
+        decoder = self._empty_decoder(encoder, inputs.shape[1], expected.n_outputs)
         network = torch.nn.Sequential(encoder, decoder)
         network.to(device=self.device_, dtype=solver.dtype)
         rows = torch.as_tensor(inputs, dtype=solver.dtype, device=self.device_)
         if self._pretrains():
             self._pretrain(encoder, decoder, rows, split, solver, rng)
-        values = torch.as_tensor(wanted.values, device=self.device_)
+        values = torch.as_tensor(expected.values, device=self.device_)
         if values.is_floating_point():
             values = values.to(solver.dtype)
-        task = self._task(network, rows, values, wanted.loss_of, split)
+        task = self._task(network, rows, values, expected.loss_of, split)
         self._run(task, solver, rng)
         network.eval()
         with torch.no_grad():
-            self.loss_ = float(wanted.loss_of(network(rows), values))
+            self.loss_ = float(expected.loss_of(network(rows), values))
         self.decoder_ = decoder
         size = int(self.n_components)
         self._keep([encoder], np.zeros(size), np.eye(size))
@@ -252,11 +254,11 @@ class Autoencoder(NeuralExtractor):
                 rows = step(rows)
 
     def _task(
-        self, network: Any, rows: Any, wanted: Any, loss_of: Any, split: Split
+        self, network: Any, rows: Any, expected: Any, loss_of: Any, split: Split
     ) -> ReconstructionTask:
         network.train()
         decay, noise = float(self.weight_decay), float(self.noise)
-        return ReconstructionTask(network, rows, wanted, loss_of, split, noise, decay)
+        return ReconstructionTask(network, rows, expected, loss_of, split, noise, decay)
 
     def _run(self, task: ReconstructionTask, solver: Any, rng: np.random.RandomState) -> None:
         training = solver.train(task, rng, int(self.verbose))

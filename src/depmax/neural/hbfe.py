@@ -31,7 +31,7 @@ class NeuroHBFE(DependenceNetwork):
     activation : {"tanh", "relu", "gelu", "sigmoid", "linear"}, default="tanh"
         After every hidden layer; without any it must be ``"linear"``.
     module : torch.nn.Module or None, default=None
-        A network of your own in place of the perceptron, with ``n_components`` outputs per row.
+        A network of your own instead of the perceptron, with ``n_components`` outputs per row.
         ``fit`` trains a copy.
     target_kernel : kernel, name or "auto", default="auto"
         ``"auto"`` reads the type of y, as in ``HBFE``.

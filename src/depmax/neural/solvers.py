@@ -57,7 +57,7 @@ class _Best:
         """Put the best weights back."""
         if self.weights is None:
             raise ValueError(
-                "Training diverged at once: no weights with a finite loss were met. Scale X, or "
+                "Training diverged at once: no weights had a finite loss. Scale X, or "
                 "lower the learning rate."
             )
         self.task.module.load_state_dict(self.weights)
@@ -95,7 +95,7 @@ class FullBatch:
         parameters = [p for p in task.module.parameters() if p.requires_grad]
         best = _Best(task)
         here = _to_vector(parameters)
-        level, n_iter = np.inf, 0
+        accepted, n_iter = np.inf, 0
         for hop in range(self.n_hops + 1):
             shaken = here
             if hop:
@@ -104,9 +104,9 @@ class FullBatch:
             n_iter += count
             if verbose:
                 print(f"hop {hop}: {count} iterations, loss {loss:.6f}, best {best.value:.6f}")
-            worse = (loss - level) / self.temperature
+            worse = (loss - accepted) / self.temperature
             if np.isfinite(loss) and (worse <= 0 or rng.uniform() < np.exp(-worse)):
-                here, level = weights, loss
+                here, accepted = weights, loss
         best.restore()
         return Training(n_iter, best.score, None)
 

@@ -150,7 +150,7 @@ def principal(
     Returns
     -------
     Directions
-        Fewer than asked for where no variance is left.
+        Fewer than requested where no variance is left.
 
     Examples
     --------

@@ -276,10 +276,10 @@ def grow(
 def _above(theta: np.ndarray, residuals: np.ndarray, *, positive: bool) -> float:
     """Largest residual of the eigenvectors that are wanted, relative to the largest eigenvalue."""
     scale = np.abs(theta).max()
-    wanted = np.full(len(theta), True)
+    needed = np.full(len(theta), True)
     if positive:
-        wanted = (theta > NONE * scale) | (residuals > UNSEEN * scale)
-    return float(residuals[wanted].max(initial=0.0) / scale)
+        needed = (theta > NONE * scale) | (residuals > UNSEEN * scale)
+    return float(residuals[needed].max(initial=0.0) / scale)
 
 
 def _bordered(matrix: np.ndarray, columns: np.ndarray) -> np.ndarray:

@@ -41,7 +41,7 @@ def least_redundant(
     Returns
     -------
     Directions
-        Fewer than asked for where C lies in the space of a G with one column per direction: then
+        Fewer than requested where C lies in the space of a G with one column per direction: then
         every direction that depends on the target repeats earlier features.
 
     Notes
@@ -95,7 +95,7 @@ def least_redundant_weighted(
     Returns
     -------
     Directions
-        Fewer than asked for where no direction has pᵀAp > 0.
+        Fewer than requested where no direction has pᵀAp > 0.
     """
     target = moments.criterion  # A
     found = np.empty((target.shape[0], 0))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg
 
-from depmax.maps._pivots import largest_residual, pivot_steps
+from depmax.maps._pivots import factor_to
 from depmax.samples import Sample, require_positive, require_semidefinite
 
 #: Trace of L - ΨΨᵀ, relative to that of L, at which pivots suffice: full precision for HSIC.
@@ -23,7 +23,10 @@ def target_factor(side: Sample) -> np.ndarray:
     if width is not None and width <= side.n_samples:
         return side.centred_coordinates()
     sample = Sample(side.kernel, side.rows)
-    factor = _of_matrix(sample.gram()) if sample.is_small else _by_pivots(sample)
+    if sample.is_small:
+        factor = _of_matrix(sample.gram())
+    else:
+        factor = np.asarray(factor_to(sample, PRECISION).factor)
     centred: np.ndarray = factor - factor.mean(axis=0)
     return centred
 
@@ -39,11 +42,3 @@ def _of_matrix(matrix: np.ndarray) -> np.ndarray:
     require_semidefinite((diagonal - np.square(factor).sum(axis=1)).min(), largest)
     left = total - np.cumsum(np.square(factor).sum(axis=0))
     return factor[:, : 1 + int(np.argmax(np.append(left, 0.0) <= PRECISION * total))]
-
-
-def _by_pivots(sample: Sample) -> np.ndarray:
-    """The factor from the kernel columns of the pivots only."""
-    for partial in pivot_steps(sample, largest_residual):
-        if partial.residual.sum() <= PRECISION * partial.diagonal.sum():
-            break
-    return np.asarray(partial.factor)

@@ -33,7 +33,7 @@ class DependencePathDisplay:
         Their dependence on the target.
     kept : int, optional
         Number of columns that the selector keeps, marked by a line.
-    name : str, default="HSIC"
+    name : str, default="HSIC with the target"
         Label of the vertical axis.
 
     Attributes
@@ -50,11 +50,16 @@ class DependencePathDisplay:
     counts: np.ndarray
     values: np.ndarray
     kept: int | None = None
-    name: str = "HSIC"
+    name: str = "HSIC with the target"
 
     @classmethod
     def from_predictions(
-        cls, path: Any, *, kept: int | None = None, name: str = "HSIC", ax: Axes | None = None
+        cls,
+        path: Any,
+        *,
+        kept: int | None = None,
+        name: str = "HSIC with the target",
+        ax: Axes | None = None,
     ) -> DependencePathDisplay:
         """Path from pairs (number of columns, dependence).
 
@@ -86,7 +91,8 @@ class DependencePathDisplay:
         selector = last_step(selector, "path_")
         path = require_fitted(selector, "path_")
         kept = getattr(selector, "n_features_", None)
-        return cls.from_predictions(path, kept=kept, ax=ax)
+        name = getattr(selector, "path_quantity", cls.name)
+        return cls.from_predictions(path, kept=kept, name=name, ax=ax)
 
     def plot(self, ax: Axes | None = None) -> DependencePathDisplay:
         """Draw.
@@ -114,7 +120,7 @@ class DependencePathDisplay:
             )
         whole_ticks(ax, self.counts)
         ax.set_xlabel("columns left")
-        ax.set_ylabel(f"{self.name} with the target")
+        ax.set_ylabel(self.name)
         tidy(ax)
         self.ax_, self.figure_ = ax, ax.figure
         return self

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 MANY = 1500
 #: Up to so many distinct values whole numbers are drawn as classes.
 CLASSES = 20
-#: Of more classes the most frequent are told apart, and the others drawn as one.
-TOLD_APART = 12
+#: Of more classes the most frequent have their own colours, and the others are drawn as one.
+SEPARATE = 12
 
 
 @dataclass
@@ -30,7 +30,7 @@ class FeatureScatterDisplay:
     features : array of shape (n_samples, n_features)
     target : array of shape (n_samples,)
         Text and booleans are classes, whole numbers up to 20 values too. Of more than 20 classes
-        the twelve most frequent are told apart.
+        the twelve most frequent have a colour of their own.
     held_out : array of bool of shape (n_samples,), optional
         Rows that the extractor did not see: drawn in full, the others faint. Features fitted to
         the rows they are drawn for look better than they are.
@@ -123,12 +123,12 @@ class FeatureScatterDisplay:
         many = len(across) > MANY
         style: dict[str, Any] = {"s": 20, "linewidths": 0, "rasterized": many}
         if self._is_nominal():
-            told, other = self._groups()
-            for rows, label, look in (*told, *other):
+            separate, other = self._groups()
+            for rows, label, look in (*separate, *other):
                 ax.scatter(across[rows & seen], up[rows & seen], alpha=0.22, **look, **style)
                 shown = rows & ~seen
                 ax.scatter(across[shown], up[shown], label=label, **look, **style)
-            columns = 2 if len(told) > len(COLOURS) else 1
+            columns = 2 if len(separate) > len(COLOURS) else 1
             ax.legend(title=self.target_name, frameon=False, fontsize="small", ncols=columns)
         else:
             ax.scatter(across[seen], up[seen], color=FAINT, alpha=0.35, **style)
@@ -140,7 +140,7 @@ class FeatureScatterDisplay:
         ax.set_xlabel(self.names[0])
         if single:
             ax.set_yticks([])
-            ax.set_ylabel("spread at random")
+            ax.set_ylabel("random jitter")
         else:
             ax.set_ylabel(self.names[1])
         tidy(ax, grid=None)
@@ -153,21 +153,21 @@ class FeatureScatterDisplay:
         if not self._is_nominal():
             return 0
         classes = len(np.unique(self.target))
-        return classes - TOLD_APART if classes > CLASSES else 0
+        return classes - SEPARATE if classes > CLASSES else 0
 
     def _groups(self) -> tuple[list[Any], list[Any]]:
-        """Rows, label and look of every class that is told apart, and of all others together."""
+        """Rows, label and look of every class with its own colour, and of all the others."""
         labels, counts = np.unique(self.target, return_counts=True)
         kept = np.sort(np.argsort(-counts, kind="stable")[: len(labels) - self.n_merged])
-        told = [
+        separate = [
             (self.target == labels[place], str(labels[place]), _look(number))
             for number, place in enumerate(kept)
         ]
         if not self.n_merged:
-            return told, []
+            return separate, []
         rest = ~np.isin(self.target, labels[kept])
         look = {"color": FAINT, "marker": "."}
-        return told, [(rest, f"{self.n_merged} other classes", look)]
+        return separate, [(rest, f"{self.n_merged} other classes", look)]
 
     def _is_nominal(self) -> bool:
         if self.target.dtype.kind in "iu":

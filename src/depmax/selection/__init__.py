@@ -4,6 +4,7 @@ from depmax.selection.bahsic import BAHSIC
 from depmax.selection.dependence_filter import DependenceFilter
 from depmax.selection.fohsic import FOHSIC
 from depmax.selection.hsic_lasso import HSICLasso
+from depmax.selection.kernel_ridge_elimination import KernelRidgeElimination
 from depmax.selection.r2w2 import R2W2
 from depmax.selection.relief import Relief
 from depmax.selection.selector import DependenceSelector, Ranking
@@ -16,6 +17,7 @@ __all__ = [
     "DependenceFilter",
     "DependenceSelector",
     "HSICLasso",
+    "KernelRidgeElimination",
     "Ranking",
     "Relief",
     "ZeroNormSVM",

@@ -70,8 +70,8 @@ def stand_ins(
     if X.shape[0] > ROWS:
         X = X[np.sort(np.random.default_rng(0).choice(X.shape[0], ROWS, replace=False))]
     coded = np.isin(np.arange(X.shape[1]), list(categories or ()))
-    together = sparse.issparse(X)  # taking columns of a sparse matrix reads all of it
-    compare = _by_correlation(X[:, kept]) if together else _by_ranks(X[:, kept], coded[kept])
+    all_at_once = sparse.issparse(X)  # taking columns of a sparse matrix reads all of it
+    compare = _by_correlation(X[:, kept]) if all_at_once else _by_ranks(X[:, kept], coded[kept])
     best = np.empty(len(dropped), dtype=np.int64)
     shares, pvalues = np.empty(len(dropped)), np.empty(len(dropped))
 
@@ -85,7 +85,7 @@ def stand_ins(
         pvalues[part] = np.minimum(1.0, len(kept) * found.pvalues(chosen))  # best of all kept
 
     widest = max((len(levels) for levels in (categories or {}).values()), default=1)
-    at_a_time = len(dropped) if together else max(1, COLUMNS // max(1, widest))
+    at_a_time = len(dropped) if all_at_once else max(1, COLUMNS // max(1, widest))
     parts = slices(len(dropped), at_a_time)
     map_threads(fill, list(parts), n_jobs)
     related = (shares >= LEAST_SHARE) & (false_discovery_control(pvalues) <= LEVEL)

@@ -13,7 +13,7 @@ from depmax._inputs.table import Table
 from depmax.dependence.screen_pairs import screen_table
 from depmax.kernels import KernelLike
 from depmax.selection._search.hsic_selector import HSICSelector, Observed
-from depmax.selection._search.rounds import Searched, Setting, backward, together
+from depmax.selection._search.rounds import SearchResult, Setting, backward, columns_of_units
 from depmax.selection._search.units import Units
 
 #: Adjusted p-value below which a pair or a column counts.
@@ -36,10 +36,10 @@ class BAHSIC(HSICSelector):
         regression of the target, judged on rows that the search did not see.
     kernel : kernel or name, default="gaussian"
         Kernel of a row. A bandwidth policy (``"median"``, ``"dimension"``, ``"maximize"``) is
-        applied anew in every round. Gaussian, polynomial and linear kernels are scored by matrix
+        applied again in every round. Gaussian, polynomial and linear kernels are scored by matrix
         products, Laplace by a compiled loop, other kernels of the distance (inverse distance,
         inverse multiquadric, sums of Gaussians) from its changes, the rest by their definition.
-        The ridge kernel and maps are fitted anew to every set of columns that is compared, on at
+        The ridge kernel and maps are refitted to every set of columns that is compared, on at
         most 500 rows: a fit per column and round.
     target_kernel : kernel, name, "auto" or "inputs", default="auto"
         "auto" reads the type of y; "inputs" is unsupervised: the kernel of all columns is the
@@ -57,8 +57,9 @@ class BAHSIC(HSICSelector):
         alone do less than the pair adds; and, while more than ten columns are left, columns with a
         significant dependence of their own (see :func:`depmax.screen`). None is the published
         algorithm.
-    block_size : int, optional
-        Average HSIC over random blocks of about so many rows: time linear in the rows.
+    block_size : int, "auto" or None, default="auto"
+        Average HSIC over random blocks of about this many rows: time linear in the rows. None is
+        all rows at once, time quadratic in them; "auto" is None up to 5,000 rows and 1,000 beyond.
     precision : {"auto", "single", "double"}, default="auto"
         Of the matrix products; "auto" is single for large problems and for float32 data.
     pvalues : bool, default=True
@@ -108,7 +109,7 @@ class BAHSIC(HSICSelector):
         step: float = 0.1,
         groups: Any = None,
         interactions: Literal["auto"] | None = "auto",
-        block_size: int | None = None,
+        block_size: int | Literal["auto"] | None = "auto",
         precision: Literal["auto", "single", "double"] = "auto",
         pvalues: bool = True,
         n_jobs: int | None = None,
@@ -129,7 +130,7 @@ class BAHSIC(HSICSelector):
 
     def _search(
         self, setting: Setting, units: Units, busy: np.ndarray, observed: Observed
-    ) -> Searched:
+    ) -> SearchResult:
         if self.interactions not in ("auto", None):
             raise ValueError(f"interactions must be 'auto' or None, got {self.interactions!r}.")
         if self.interactions is None or self._is_unsupervised():
@@ -178,7 +179,7 @@ class Protection:
         for unit in measured:
             amounts[unit] = setting.alignment(setting.columns[unit])
         added = [
-            setting.alignment(together(setting.columns, sorted({*pair})))
+            setting.alignment(columns_of_units(setting.columns, sorted({*pair})))
             - max(amounts[pair[0]], amounts[pair[1]])
             for pair in best
         ]

@@ -15,39 +15,19 @@ from depmax.selection._scores.registry import Question, Scored, find_score, requ
 from depmax.selection.selector import DependenceSelector, Ranking
 
 
-class _HiddenParameter:
-    """A parameter that is not an attribute.
-
-    scikit-learn calls ``estimator.score`` wherever an estimator has it, as a method; a parameter of
-    that name must not pass for one. It is read by ``get_params()["score"]``.
-    """
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    def __set__(self, instance: Any, value: Any) -> None:
-        vars(instance)[self.name] = value
-
-    def __get__(self, instance: Any, owner: type) -> Any:
-        raise AttributeError(
-            f"{owner.__name__} has no method {self.name!r}; its parameter of that name is "
-            f"get_params()[{self.name!r}]."
-        )
-
-
 class DependenceFilter(DependenceSelector):
     """Keep the columns with the largest scores, each column scored by itself.
 
     The fastest way to a ranking, and blind to what columns say only together: two columns whose
-    product decides the class (XOR) score nothing each. ``BAHSIC`` sees them.
+    product decides the class (XOR) each score nothing. ``BAHSIC`` sees them.
 
     Parameters
     ----------
     n_features_to_select : int, float, "auto" or None, default=None
         How many columns to keep; a float below 1 is a share, None is half. ``"auto"`` keeps as
-        many as have an adjusted p-value of at most ``level``, for scores with p-values:
+        many as have an adjusted p-value of at most ``fdr``, for scores with p-values:
         ``"hsic"``, and functions that return them.
-    score : str or callable, default="hsic"
+    score_func : str or callable, default="hsic"
         ============== ======================= ================================================
         name           target                  score of a column
         ============== ======================= ================================================
@@ -56,7 +36,7 @@ class DependenceFilter(DependenceSelector):
         "centroid"     two classes             difference of the class means
         "t"            two classes             the same over its standard error (Welch's t)
         "snr"          two classes             the same over the sum of standard deviations
-        "moderated_t"  two classes             t with variances drawn together (Smyth, 2004)
+        "moderated_t"  two classes             t with shrunken variances (Smyth, 2004)
         "lods"         two classes             log odds of a difference (Smyth, 2004)
         "pam"          classes                 squared distances of class means to the mean
         "mmd"          two classes             squared maximum mean discrepancy
@@ -66,7 +46,7 @@ class DependenceFilter(DependenceSelector):
         ============== ======================= ================================================
 
         "moderated_t", "lods", "centroid", "pam" and "ridge" depend on the scale of the columns, and
-        say so with a :class:`depmax.ScaleWarning` where scales differ much. Classes that "pearson"
+        say so with a :class:`depmax.ScaleWarning` where scales differ. Classes that "pearson"
         and "ridge" need as numbers are -1 and +1 if they are two, else an indicator each.
 
         A function takes (X, y) and returns one score per column, or scores and p-values, as
@@ -78,7 +58,7 @@ class DependenceFilter(DependenceSelector):
         Kernel of y, for "hsic" and "alignment".
     alpha : float, default=1.0
         Penalty of "ridge".
-    level : float, default=0.05
+    fdr : float, default=0.05
         False discovery rate of ``n_features_to_select="auto"``.
     n_jobs : int, optional
         Threads over columns, for "hsic", "mmd", "alignment" and "qmi".
@@ -114,63 +94,40 @@ class DependenceFilter(DependenceSelector):
     >>> y = X[:, 2] ** 2
     >>> DependenceFilter(1).fit(X, y).get_support().tolist()
     [False, False, True, False]
-    >>> DependenceFilter(1, score="pearson").fit(X, X[:, 1]).ranking_[1]
+    >>> DependenceFilter(1, score_func="pearson").fit(X, X[:, 1]).ranking_[1]
     np.int64(1)
     """
 
     _accepts_sparse = True
     _decides_how_many = True
     _one_by_one = True
-    score = _HiddenParameter()
 
     def __init__(
         self,
         n_features_to_select: int | float | Literal["auto"] | None = None,
         *,
-        score: str | Callable[..., Any] = "hsic",
+        score_func: str | Callable[..., Any] = "hsic",
         kernel: KernelLike = "laplace",
         target_kernel: KernelLike | Literal["auto"] = "auto",
         alpha: float = 1.0,
-        level: float = 0.05,
+        fdr: float = 0.05,
         n_jobs: int | None = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
-        self.score = score
+        self.score_func = score_func
         self.kernel = kernel
         self.target_kernel = target_kernel
         self.alpha = alpha
-        self.level = level
+        self.fdr = fdr
         self.n_jobs = n_jobs
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters by name, ``score`` among them, which is no attribute.
-
-        Parameters
-        ----------
-        deep : bool, default=True
-            Whether to include the parameters of kernels.
-
-        Returns
-        -------
-        dict
-        """
-        names = self._get_param_names()
-        params = {name: vars(self)[name] for name in names}
-        if deep:
-            for name in names:
-                inner = params[name]
-                if hasattr(inner, "get_params") and not isinstance(inner, type):
-                    found = inner.get_params()
-                    params.update({f"{name}__{key}": value for key, value in found.items()})
-        return params
 
     def _compared_by(self) -> Kernel | None:
         """The kernel of a column, for scores that have one."""
-        return find_score(vars(self)["score"]).compared_by(as_kernel(self.kernel))
+        return find_score(self.score_func).compared_by(as_kernel(self.kernel))
 
     def _rank(self, X: Any, y: Any, categories: Categories) -> Ranking:
-        score = find_score(vars(self)["score"])
-        asked = Question(
+        score = find_score(self.score_func)
+        question = Question(
             X,
             y,
             categories,
@@ -180,14 +137,14 @@ class DependenceFilter(DependenceSelector):
             n_jobs=self.n_jobs,
             names=getattr(self, "feature_names_in_", None),
         )
-        require(score, asked)
-        scored = score.answer(asked)
+        require(score, question)
+        scored = score.answer(question)
         scores = np.where(np.isnan(scored.scores), -np.inf, scored.scores)
         self.pvalues_adjusted_ = _adjusted(scored)
         if self.pvalues_adjusted_ is None and str(self.n_features_to_select) == "auto":
             raise ValueError(
-                f'n_features_to_select="auto" needs p-values, which score={score.name!r} has not: '
-                "pass a number or a share, or use score='hsic'."
+                f'n_features_to_select="auto" needs p-values, which score_func={score.name!r} '
+                "does not provide: pass a number or a share, or use score_func='hsic'."
             )
         order = best_first(scores, constant_columns(X))
         return Ranking(order, scores, n_significant=self._significant())
@@ -195,7 +152,7 @@ class DependenceFilter(DependenceSelector):
     def _significant(self) -> int | None:
         if self.pvalues_adjusted_ is None:
             return None
-        return int(np.sum(self.pvalues_adjusted_ <= self.level))
+        return int(np.sum(self.pvalues_adjusted_ <= self.fdr))
 
 
 def _adjusted(scored: Scored) -> np.ndarray | None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from depmax.kernels import KernelLike
 from depmax.selection._search.hsic_selector import HSICSelector, Observed
-from depmax.selection._search.rounds import Searched, Setting, forward
+from depmax.selection._search.rounds import SearchResult, Setting, forward
 from depmax.selection._search.units import Units
 
 
@@ -56,7 +56,7 @@ class FOHSIC(HSICSelector):
         unbiased: bool = True,
         step: float = 1,
         groups: Any = None,
-        block_size: int | None = None,
+        block_size: int | Literal["auto"] | None = "auto",
         precision: Literal["auto", "single", "double"] = "auto",
         pvalues: bool = True,
         n_jobs: int | None = None,
@@ -76,6 +76,6 @@ class FOHSIC(HSICSelector):
 
     def _search(
         self, setting: Setting, units: Units, busy: np.ndarray, observed: Observed
-    ) -> Searched:
-        wanted = self._wanted(observed.X.shape[1]) or len(busy)
-        return forward(setting, busy.tolist(), min(wanted, len(busy)))
+    ) -> SearchResult:
+        n_requested = self._n_requested(observed.X.shape[1]) or len(busy)
+        return forward(setting, busy.tolist(), min(n_requested, len(busy)))

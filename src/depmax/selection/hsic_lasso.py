@@ -52,7 +52,7 @@ class HSICLasso(DependenceSelector):
     target_kernel : kernel, name or "auto", default="auto"
         Kernel of y; "auto" reads its type.
     block_size : int or None, default=None
-        Average over blocks of about so many samples (Climente-González et al., 2019), each
+        Average over blocks of about this many samples (Climente-González et al., 2019), each
         centred and normalised on its own. None takes all samples at once, which is exact and,
         with a smooth kernel, also linear in their number.
     n_permutations : int, default=1
@@ -105,6 +105,8 @@ class HSICLasso(DependenceSelector):
     array(['x3', 'x7'], dtype=object)
     """
 
+    path_quantity = "alignment with the target"
+
     def __init__(
         self,
         n_features_to_select: int | float | None = None,
@@ -136,7 +138,7 @@ class HSICLasso(DependenceSelector):
         columns = column_kernels(X, categories, recipe, partial(most_dependent, target))
         with threadpool_limits(limits=1, user_api="blas"):  # many small products, in n_jobs threads
             design = self._design(columns, target)
-            path = nonnegative_path(design, self._wanted(d) or d)
+            path = nonnegative_path(design, self._n_requested(d) or d)
         self.kernel_, self.target_kernel_ = recipe, target.kernel
         self.coef_ = path.coef
         self.alphas_ = np.array(path.penalties)

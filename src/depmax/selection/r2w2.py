@@ -150,7 +150,7 @@ def smallest_ball(gram: np.ndarray) -> tuple[float, np.ndarray]:
 
     R² = max ½ Σ β_i β_j d²_ij over β ≥ 0 with Σβ = 1, d² the squared distances. With -½d² as its
     kernel matrix that is exactly the problem of a one-class machine with ν = 1/m. Such a matrix
-    is no kernel, but the solver only moves weight between two rows, along which the problem has
+    is not a kernel, but the solver only moves weight between two rows, along which the problem has
     curvature d²_ij ≥ 0; for kernels with a constant diagonal it is the usual equivalence.
 
     Examples

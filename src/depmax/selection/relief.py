@@ -110,16 +110,16 @@ class Relief(DependenceSelector):
 
     def _probes(self, n_rows: int) -> np.ndarray:
         """Rows whose neighbours are compared, in their order."""
-        wanted = self.n_samples
-        if wanted is None:
+        requested = self.n_samples
+        if requested is None:
             return np.arange(n_rows)
-        if not isinstance(wanted, int | np.integer) or not 1 <= wanted <= n_rows:
+        if not isinstance(requested, int | np.integer) or not 1 <= requested <= n_rows:
             raise ValueError(
                 f"n_samples must be a whole number from 1 to {n_rows} (the rows of X) or None "
-                f"(all), got {wanted!r}."
+                f"(all), got {requested!r}."
             )
         rng = check_random_state(self.random_state)
-        return np.sort(rng.choice(n_rows, size=wanted, replace=False))
+        return np.sort(rng.choice(n_rows, size=requested, replace=False))
 
 
 @dataclass(frozen=True)

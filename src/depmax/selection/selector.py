@@ -40,6 +40,8 @@ class DependenceSelector(SelectorMixin, BaseEstimator):
     n_features_to_select: Any
     #: Threads, for selectors that have the choice.
     n_jobs: int | None = None
+    #: What the second number of each round in ``path_`` is.
+    path_quantity = "HSIC with the target"
     _accepts_sparse = False
     #: Whether the kernel is applied to one column at a time.
     _one_by_one = False
@@ -61,10 +63,10 @@ class DependenceSelector(SelectorMixin, BaseEstimator):
         rows, categories = read_fit(self, X, accept_sparse=self._accepts_sparse)
         self.categories_ = dict(categories)
         n_features = rows.shape[1]
-        wanted = self._wanted(n_features)
+        n_requested = self._n_requested(n_features)
         self._warn_of_scales(rows)
         ranking = self._rank(rows, y, categories)
-        count = wanted or max(1, ranking.n_significant or 1)
+        count = n_requested or max(1, ranking.n_significant or 1)
         self.ranking_ = np.empty(n_features, dtype=np.int64)
         self.ranking_[ranking.order] = np.arange(1, n_features + 1)
         self.scores_ = np.asarray(ranking.scores, dtype=np.float64)
@@ -111,19 +113,19 @@ class DependenceSelector(SelectorMixin, BaseEstimator):
         check_is_fitted(self)
         refuse_unreadable(X, "X")
         frame = nw.from_native(X, eager_only=True, pass_through=True)
-        wanted = _get_output_config("transform", self)["dense"]
+        library = _get_output_config("transform", self)["dense"]
         if not isinstance(frame, nw.DataFrame):
             self._refuse_array()
             return super().transform(X)
-        if wanted == "default" and not self.categories_:
+        if library == "default" and not self.categories_:
             return super().transform(X)
         _check_feature_names(self, X, reset=False)
         _check_n_features(self, X, reset=False)
         kept = [frame.columns[column] for column in np.flatnonzero(self.support_)]
         selected = frame.select(kept)
-        if wanted in ("default", selected.implementation.value):
+        if library in ("default", selected.implementation.value):
             return selected.to_native()
-        return selected.to_pandas() if wanted == "pandas" else selected.to_polars()
+        return selected.to_pandas() if library == "pandas" else selected.to_polars()
 
     def _refuse_array(self) -> None:
         """Refuse rows without column types where ``fit`` saw categories."""
@@ -147,25 +149,25 @@ class DependenceSelector(SelectorMixin, BaseEstimator):
         check_is_fitted(self)
         return self.support_
 
-    def _wanted(self, n_features: int) -> int | None:
+    def _n_requested(self, n_features: int) -> int | None:
         """How many columns to keep: None is half, a float a share; "auto" is decided later."""
-        wanted = self.n_features_to_select
-        if wanted is None:
+        requested = self.n_features_to_select
+        if requested is None:
             return max(1, n_features // 2)
-        if isinstance(wanted, str) and wanted == "auto":
+        if isinstance(requested, str) and requested == "auto":
             if not self._decides_how_many:
                 raise ValueError(
-                    f'n_features_to_select="auto" is not offered by {type(self).__name__}: '
+                    f'n_features_to_select="auto" is not supported by {type(self).__name__}: '
                     "pass a number or a share."
                 )
             return None
-        if isinstance(wanted, float | np.floating) and 0 < wanted < 1:
-            return max(1, int(wanted * n_features))
-        if isinstance(wanted, int | np.integer) and 1 <= wanted <= n_features:
-            return int(wanted)
+        if isinstance(requested, float | np.floating) and 0 < requested < 1:
+            return max(1, int(requested * n_features))
+        if isinstance(requested, int | np.integer) and 1 <= requested <= n_features:
+            return int(requested)
         raise ValueError(
             f"n_features_to_select must be a whole number from 1 to {n_features} (the columns of "
-            f"X), a share between 0 and 1, 'auto' or None (half), got {wanted!r}."
+            f"X), a share between 0 and 1, 'auto' or None (half), got {requested!r}."
         )
 
     def to_frame(self, library: str | None = None) -> Any:

@@ -11,12 +11,12 @@ import numpy as np
 def check_measure(
     measure: Callable[[Any, Any], float],
     X: np.ndarray,
-    Y: np.ndarray,
+    y: np.ndarray,
     *,
     shift_invariant: bool = True,
     tol: float = 1e-8,
 ) -> None:
-    """Check that a measure of dependence keeps the contract on paired samples X and Y.
+    """Check that a measure of dependence keeps the contract on paired samples X and y.
 
     One finite float, the same for any order of the rows, for any memory layout, in float32 within
     its precision, and after a shift of X (if ``shift_invariant``); rows of unequal number and NaN
@@ -24,8 +24,8 @@ def check_measure(
 
     Parameters
     ----------
-    measure : function of X and Y that returns a float
-    X, Y : paired samples
+    measure : function of X and y that returns a float
+    X, y : paired samples
     shift_invariant : bool, default=True
     tol : float, default=1e-8
 
@@ -37,18 +37,18 @@ def check_measure(
     >>> X = np.random.default_rng(0).normal(size=(30, 2))
     >>> check_measure(hsic, X, X[:, 0])
     """
-    value = measure(X, Y)
+    value = measure(X, y)
     assert isinstance(value, float), f"a measure returns a float, got {type(value)}"
     assert np.isfinite(value), f"a measure is finite, got {value}"
     scale = tol * max(1.0, abs(value))
     order = np.random.default_rng(0).permutation(len(X))
-    _same(measure(X[order], Y[order]), value, scale, "the order of the rows matters")
-    _same(measure(np.asfortranarray(X), Y), value, scale, "the memory layout matters")
-    single = measure(X.astype(np.float32), Y)
+    _same(measure(X[order], y[order]), value, scale, "the order of the rows matters")
+    _same(measure(np.asfortranarray(X), y), value, scale, "the memory layout matters")
+    single = measure(X.astype(np.float32), y)
     _same(single, value, 1e-3 * max(1.0, abs(value)), "float32 rows give another value")
     if shift_invariant:
-        _same(measure(X + 3.0, Y), value, 10 * scale, "a shift of X matters")
-    for bad_x, bad_y, why in ((X[:-1], Y, "unequal lengths"), (_with_nan(X), Y, "NaN")):
+        _same(measure(X + 3.0, y), value, 10 * scale, "a shift of X matters")
+    for bad_x, bad_y, why in ((X[:-1], y, "unequal lengths"), (_with_nan(X), y, "NaN")):
         try:
             measure(bad_x, bad_y)
         except ValueError:

@@ -67,3 +67,11 @@ def test_defaults_for_a_large_problem_are_linear_in_the_rows():
         "PCA",
         "PLS",
     }
+
+
+def test_the_regression_is_tried_while_it_takes_minutes():
+    def names(n_samples):
+        return {method.name for method in default_methods(Problem("numbers", n_samples, 50, 1))}
+
+    assert "KernelRidgeElimination" in names(50_000)
+    assert "KernelRidgeElimination" not in names(50_001)

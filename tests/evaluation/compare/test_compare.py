@@ -225,7 +225,7 @@ class TestResults:
         text = repr(quick)
         assert "2 methods on 90 rows × 6 columns, 3 splits" in text
         assert "correlation filter" in text
-        assert "chosen without the test rows" in text
+        assert "Choosing the method without test data gives" in text
 
 
 class TestTargets:

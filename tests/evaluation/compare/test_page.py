@@ -43,7 +43,7 @@ def section(report, title):
 
 def test_the_answer_comes_first(found, report):
     text = " ".join(report.answer)
-    assert f"With {found.best}, healed is predicted best" in text
+    assert f"{found.best} scored highest on held-out data" in text
     assert f"{found.winner_score.mean:.3f}" in text
     assert "dose" in text
     assert report.title == "A trial"
@@ -55,8 +55,8 @@ def test_every_part_is_there(report):
         "Which method?",
         "How many features?",
         "Which columns?",
-        "What do columns share?",
-        "What do extracted features show?",
+        "Redundancy and interactions",
+        "What do the extracted features show?",
         "Worth knowing",
         "What does it cost?",
         "How to repeat it",
@@ -97,7 +97,7 @@ def test_matrices(found):
 
 
 def test_the_scatter_shows_held_out_rows(found, report):
-    scatter, loadings = section(report, "What do extracted features show?").pictures
+    scatter, loadings = section(report, "What do the extracted features show?").pictures
     assert isinstance(scatter.display, FeatureScatterDisplay)
     assert scatter.display.held_out.sum() == len(found.splits[0][1])
     assert isinstance(loadings.display, LoadingsDisplay)
@@ -135,10 +135,10 @@ def test_ordered_columns_are_drawn_as_bands_and_curves(data):
     )
     found = compare(spectra, spectra["450 nm"] - spectra["420 nm"], ["HSIC filter", "PLS"], cv=2)
     report = found.report()
-    bands = section(report, "What do columns share?").pictures[0].display
+    bands = section(report, "Redundancy and interactions").pictures[0].display
     assert isinstance(bands, HeatMapDisplay)
     assert bands.row_label == "upper edge (nm)"
-    loadings = section(report, "What do extracted features show?").pictures[1].display
+    loadings = section(report, "What do the extracted features show?").pictures[1].display
     assert loadings.positions[0] == 400
     assert "cannot be drawn again" in section(report, "How to repeat it").text[0]
 

@@ -25,14 +25,14 @@ def compare(
     target: o.Target = None,
     *,
     report: Annotated[
-        str, typer.Option("--report", "-o", metavar="FILE", help="Where the report goes.")
+        str, typer.Option("--report", "-o", metavar="FILE", help="Path of the report.")
     ] = "report.html",
     method: Annotated[
         list[str] | None,
         typer.Option(
             "--method",
             "-m",
-            help="Compare this method, such as BAHSIC or PCA; may be given again. By default those "
+            help="Compare this method, such as BAHSIC or PCA; may be repeated. By default those "
             "that suit the target and the size of the data.",
         ),
     ] = None,
@@ -42,10 +42,12 @@ def compare(
     ] = None,
     folds: Annotated[
         int | None,
-        typer.Option(min=2, help="Outer folds, once; by default five folds, on few rows twice."),
+        typer.Option(
+            min=2, help="Number of outer folds; by default five, repeated twice on few rows."
+        ),
     ] = None,
     scoring: Annotated[
-        str | None, typer.Option(help="A scorer of scikit-learn, such as roc_auc or r2.")
+        str | None, typer.Option(help="A scikit-learn scorer, such as roc_auc or r2.")
     ] = None,
     task: o.Task = o.TaskName.auto,
     drop: o.Drop = None,
@@ -63,7 +65,7 @@ def compare(
 ) -> None:
     """Compare methods on your data: a leaderboard here, and a report to send to a colleague.
 
-    Every method is judged on rows that it has not seen, with its number of features chosen inside.
+    Every method is judged on held-out rows, its number of features chosen on the training rows.
     Ctrl-C stops and reports what is finished.
 
     [bold]Examples[/]
@@ -154,8 +156,8 @@ def _show(out: Output, found: Comparison) -> None:
     out.result(
         "winner_score",
         score,
-        f"Best: {found.best}. The best of these methods, chosen without the test rows, scores on "
-        f"new rows: {interval(honest)}.",
+        f"Best: {found.best}. Choosing the method without test data gives {interval(honest)}: "
+        "expect this on new data.",
     )
     out.result("significance", _records(found.significance))
     out.result("failures", found.failures)
@@ -215,7 +217,7 @@ def _named_methods(names: list[str] | None) -> dict[str, Any] | None:
     for name in names:
         if plain_name(name) not in known:
             hint = nearest(name, [shown for shown, _ in known.values()])
-            raise UserError(f"--method: no method is named {name!r}.{hint}")
+            raise UserError(f"--method: there is no method named {name!r}.{hint}")
         shown, part = known[plain_name(name)]
         found[shown] = part
     return found
@@ -226,7 +228,7 @@ def _require_scorer(name: str | None) -> None:
 
     if name is not None and name not in get_scorer_names():
         hint = nearest(name, get_scorer_names())
-        raise UserError(f"--scoring: no scorer is named {name!r}.{hint}")
+        raise UserError(f"--scoring: there is no scorer named {name!r}.{hint}")
 
 
 def _sizes(text: str | None) -> list[int] | None:

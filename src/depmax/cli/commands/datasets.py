@@ -24,8 +24,8 @@ def datasets(
 ) -> None:
     """List the data sets of depmax, describe one, or write it to a file.
 
-    Some come with depmax (bundled:NAME in place of a file); larger ones are fetched from OpenML
-    when they are first asked for (openml:NAME), which needs a network and pandas.
+    Some come with depmax (bundled:NAME instead of a file); larger ones are fetched from OpenML
+    when first used (openml:NAME), which needs a network and pandas.
 
     [bold]Examples[/]
 
@@ -46,7 +46,7 @@ def datasets(
     known = [*available(), *fetchable()]
     if name is None:
         if output is not None:
-            raise UserError("Which data set is to be written? Name one of depmax datasets.")
+            raise UserError("Which data set should be written? depmax datasets lists them.")
         bundled = [
             {
                 "name": f"bundled:{entry.name}",

@@ -17,7 +17,7 @@ def fit(
     target: o.Target = None,
     *,
     output: Annotated[
-        str, typer.Option("--output", "-o", metavar="FILE", help="Where the model goes.")
+        str, typer.Option("--output", "-o", metavar="FILE", help="Path of the model file.")
     ] = "model.skops",
     method: o.Method = "BAHSIC",
     n: Annotated[
@@ -26,8 +26,8 @@ def fit(
             "-n",
             "--n",
             metavar="N",
-            help="How many features; for selectors also a share below 1, or auto. "
-            "By default the method's own.",
+            help="Number of features; for selectors also a share below 1, or auto. By "
+            "default the method decides.",
         ),
     ] = None,
     settings: o.Set = None,
@@ -46,9 +46,9 @@ def fit(
     as_json: o.Json = False,
     quiet: o.Quiet = False,
 ) -> None:
-    """Fit a method and save the model, for depmax transform or depmax.load in Python.
+    """Fit a method and save the model, for depmax transform or depmax.load_model in Python.
 
-    The file holds no code and loading it runs none.
+    The file holds no code, and loading it runs none.
 
     [bold]Examples[/]
 
@@ -62,7 +62,7 @@ def fit(
     from depmax.cli.methods import build, find_method, fit_model, model_notes, parse_size
     from depmax.cli.table import ask
     from depmax.cli.writing.formats import require_place
-    from depmax.persistence import save
+    from depmax.persistence import save_model
 
     out = Output(as_json=as_json, quiet=quiet)
     known = find_method(method)
@@ -73,7 +73,7 @@ def fit(
     with out.working(f"{known.name} on {table.X.height} rows and {table.X.width} columns"):
         model = fit_model(table, known, estimator, scale=scale, impute=impute and str(impute))
     try:
-        save(model, place, notes=model_notes(table, known.name, data))
+        save_model(model, place, notes=model_notes(table, known.name, data))
     except OSError as error:
         raise OutputError(f"Cannot write {place}: {error}") from error
     features = [str(name) for name in _names(model)]

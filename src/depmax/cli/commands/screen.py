@@ -25,7 +25,14 @@ def screen(
     target: o.Target = None,
     *,
     top: Annotated[int, typer.Option(min=0, help="Columns to show on a terminal; 0 is all.")] = 20,
-    level: Annotated[float, typer.Option(min=0.0, max=1.0, help="False discovery rate.")] = 0.05,
+    level: Annotated[
+        float,
+        typer.Option(
+            min=0.0,
+            max=1.0,
+            help="False discovery rate over the columns, and significance level of the joint test.",
+        ),
+    ] = 0.05,
     check: Annotated[
         bool, typer.Option("--check", help="Exit with code 6 if no column depends on the target.")
     ] = False,
@@ -87,7 +94,7 @@ def screen(
         found, level, lambda: _joint_test(X, table.y, table.target.kind, seed, n_jobs)
     )
     out.result("significant", verdict.significant, verdict.columns)
-    out.result("all_columns", verdict.all_columns, verdict.together)
+    out.result("all_columns", verdict.all_columns, verdict.joint)
     out.finish()
     if check and verdict.all_columns["pvalue"] > level:
         raise typer.Exit(Code.NOT_FOUND)
@@ -100,7 +107,7 @@ class Verdict:
     significant: int  # columns that pass
     all_columns: dict[str, Any]  # the test of any dependence at all
     columns: str  # in words: about single columns
-    together: str | None = None  # and, if none passes, about all of them
+    joint: str | None = None  # and, if none passes, about all of them
 
 
 def _verdict(found: Any, level: float, joint_test: Callable[[], dict[str, Any]]) -> Verdict:

@@ -22,7 +22,7 @@ def select(
             "-n", "--n", metavar="N", help="How many columns: a number, a share below 1, or auto."
         ),
     ] = "auto",
-    method: o.Selector = "BAHSIC",
+    method: o.Selector = "KernelRidgeElimination",
     output: Annotated[
         str | None,
         typer.Option(

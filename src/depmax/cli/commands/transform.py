@@ -30,7 +30,7 @@ def transform(
             "--keep",
             metavar="COLUMN",
             help="Copy a column of DATA beside the features, such as "
-            "an identifier; may be given again.",
+            "an identifier; may be repeated.",
         ),
     ] = None,
     trust: Annotated[
@@ -38,11 +38,11 @@ def transform(
         typer.Option(
             "--trust",
             metavar="TYPE",
-            help="A type in the model that depmax does not know and you do; may be given again.",
+            help="A type in the model that you trust, unknown to depmax; may be repeated.",
         ),
     ] = None,
     any_version: Annotated[
-        bool, typer.Option("--any-version", help="Try a model of another version of depmax.")
+        bool, typer.Option("--any-version", help="Load a model of another depmax version.")
     ] = False,
     separator: o.Separator = None,
     decimal: o.Decimal = None,
@@ -69,7 +69,7 @@ def transform(
     from depmax.cli.errors import DataError, ModelError, nearest
     from depmax.cli.reading import open_source
     from depmax.cli.writing import open_writer, require_format
-    from depmax.persistence import inspect, load
+    from depmax.persistence import inspect, load_model
 
     out = Output(as_json=as_json, quiet=quiet)
     place = require_format(output)
@@ -79,7 +79,7 @@ def transform(
         notes = inspect(model).notes
     except FileNotFoundError as error:
         raise ModelError(str(error)) from None
-    fitted = load(model, trusted=trust, any_version=any_version)
+    fitted = load_model(model, trusted=trust, any_version=any_version)
     if not hasattr(fitted, "transform"):
         raise ModelError(f"{model} holds a {type(fitted).__name__}, which cannot transform rows.")
     source = open_source(data, streaming.as_fitted(reading, notes))
@@ -93,14 +93,14 @@ def transform(
         if name not in source.schema():
             known = list(source.schema())
             raise DataError(f"--keep: {data} has no column named {name!r}.{nearest(name, known)}")
-    wanted = list(dict.fromkeys([*columns, *copied]))
+    needed = list(dict.fromkeys([*columns, *copied]))
     fills = "fill" in getattr(fitted, "named_steps", {})
     rows = 0
     with (
         out.counting("transforming", source.n_rows()) as count,
         open_writer(place) as writer,
     ):
-        for batch in source.batches(wanted, streaming.batch_rows(len(wanted))):
+        for batch in source.batches(needed, streaming.batch_rows(len(needed))):
             inputs = streaming.conform(batch, columns, gaps=fills, where=data)
             features = streaming.apply(fitted, inputs, _names(fitted))
             beside = [name for name in copied if name not in features.columns]

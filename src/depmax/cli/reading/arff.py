@@ -49,7 +49,7 @@ class Arff(Source):
                 lines.append(line)
                 if line.strip().lower().startswith("@data"):
                     return lines
-        raise DataError(f"{self.name} is no ARFF file: its header ends too early.")
+        raise DataError(f"{self.name} is not a valid ARFF file: its header ends too early.")
 
     @contextmanager
     def _open(self) -> Iterator[IO[str]]:
@@ -57,7 +57,7 @@ class Arff(Source):
             with self.path.open(encoding="utf-8-sig") as file:
                 yield file
         except UnicodeDecodeError:
-            raise DataError(f"{self.name} is no ARFF file: it is no text in UTF-8.") from None
+            raise DataError(f"{self.name} is not valid UTF-8.") from None
 
     def _frame(self, file: IO[str]) -> pl.DataFrame:
         try:
@@ -69,7 +69,7 @@ class Arff(Source):
         except (arff.ArffError, ValueError, StopIteration) as error:
             if isinstance(error, UnicodeDecodeError):
                 raise
-            raise DataError(f"{self.name} is no ARFF file: {_one_line(error)}.") from None
+            raise DataError(f"{self.name} is not a valid ARFF file: {_one_line(error)}.") from None
         names = list(meta.names())
         require_distinct(names, self.name)
         columns = {}

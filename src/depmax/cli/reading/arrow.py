@@ -63,8 +63,8 @@ class Arrow(Source):
 
     def _damaged(self, error: Exception) -> DataError:
         return DataError(
-            f"{self.name} is no complete Arrow or Feather file: it was cut off or is something "
-            f"else ({str(error).strip().splitlines()[0].rstrip('.')[:160]})."
+            f"{self.name} is not a valid Arrow or Feather file: it was cut off or has another "
+            f"format ({str(error).strip().splitlines()[0].rstrip('.')[:160]})."
         )
 
 

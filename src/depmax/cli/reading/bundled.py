@@ -49,7 +49,7 @@ class Named(Source):
 
 
 class Bundled(Named):
-    """``bundled:sonar`` in place of a file."""
+    """``bundled:sonar`` instead of a file."""
 
     prefix = "bundled:"
     what = "is bundled"
@@ -64,7 +64,7 @@ class Bundled(Named):
 
 
 class OpenML(Named):
-    """``openml:adult`` in place of a file, fetched when it is first asked for."""
+    """``openml:adult`` instead of a file, fetched when first used."""
 
     prefix = "openml:"
     what = "can be fetched"

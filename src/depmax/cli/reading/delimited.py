@@ -1,4 +1,4 @@
-"""CSV and its kin, plain or compressed: one reader of cells for whole files and for batches."""
+"""CSV and similar files, plain or compressed: one reader for whole files and for batches."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ class Delimited(Source):
         if not said:
             return list(self.types.notes)
         line = (
-            f"{self.name} is read as {', '.join(said)}; --separator, --decimal, --encoding and "
-            "--header or --no-header say otherwise."
+            f"{self.name} is read as {', '.join(said)}; override this with --separator, --decimal, "
+            "--encoding and --header or --no-header."
         )
         return [line, *self.types.notes]
 

@@ -99,7 +99,7 @@ def explained(path: Path, encoding: str) -> Iterator[None]:
         yield
     except (UnicodeError, LookupError):
         raise DataError(
-            f"{path} is not valid text in {encoding}: pass the encoding it has, such as "
+            f"{path} is not valid {encoding}: pass its encoding, such as "
             "--encoding utf-8, cp1252 or utf-16."
         ) from None
     except EOFError:
@@ -142,8 +142,8 @@ def _find_encoding(path: Path) -> str:
         while chunk:
             if _CONTROL.search(chunk):
                 raise DataError(
-                    f"{path} is not a file of text: it holds bytes that no text has. If it is in "
-                    "UTF-16, pass --encoding utf-16-le or utf-16-be."
+                    f"{path} is not a text file: it holds bytes that text does not contain. If it "
+                    "is in UTF-16, pass --encoding utf-16-le or utf-16-be."
                 )
             following = stream.read(1 << 20)
             for encoding in list(possible):
@@ -153,8 +153,8 @@ def _find_encoding(path: Path) -> str:
                     del possible[encoding]
             if not possible:
                 raise DataError(
-                    f"{path} is text neither in UTF-8 nor in Windows-1252: pass the encoding it "
-                    "has, such as --encoding shift-jis or gb18030."
+                    f"{path} is neither valid UTF-8 nor valid Windows-1252: pass its encoding, "
+                    "such as --encoding shift-jis or gb18030."
                 )
             chunk = following
     return next(iter(possible))

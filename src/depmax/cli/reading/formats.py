@@ -58,7 +58,7 @@ def open_source(path: str, options: ReadOptions | None = None) -> Source:
     if suffix_of(file) not in FORMATS:
         ending = suffix_of(file) or "no extension"
         raise DataError(
-            f"The format of {path} is not known by its extension ({ending}): known are "
+            f"{path} has an unknown extension ({ending}): known are "
             f"{', '.join(FORMATS)}; .csv.gz and .tsv.gz too."
         )
     if file.stat().st_size == 0:

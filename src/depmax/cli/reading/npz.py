@@ -55,7 +55,7 @@ class Npz(Source):
     """A matrix X with columns x0, x1, … (or ``feature_names``), and other arrays by their names."""
 
     def default_targets(self) -> tuple[str, ...]:
-        """The array y, by habit."""
+        """The array y, by convention."""
         return tuple(name for name in self.schema() if name == "y")
 
     def n_rows(self) -> int | None:
@@ -72,20 +72,20 @@ class Npz(Source):
 
         The cells are unpacked as they are needed, in a compressed archive too.
         """
-        wanted = {
+        requested = {
             name: [(j, column) for j, column in enumerate(labels) if column in columns]
             for name, labels in self._columns.items()
         }
-        wanted = {name: labels for name, labels in wanted.items() if labels}
+        requested = {name: labels for name, labels in requested.items() if labels}
         with self._open() as archive, ExitStack() as stack:
             rows = {
                 name: _rows(stack.enter_context(archive.open(f"{name}.npy")), size)
-                for name in wanted
+                for name in requested
             }
             for parts in zip(*rows.values(), strict=True):
                 cells = {
                     column: part[:, j]
-                    for part, labels in zip(parts, wanted.values(), strict=True)
+                    for part, labels in zip(parts, requested.values(), strict=True)
                     for j, column in labels
                 }
                 yield pl.DataFrame(cells).select(columns)
@@ -161,7 +161,7 @@ class Npz(Source):
         except (ValueError, KeyError, OSError, BadZipFile, EOFError, zlib.error) as error:
             reason = " ".join(str(error).split())[:160].rstrip(".").strip("'\"")
             raise DataError(
-                f"{self.name} is no complete NPZ file of plain arrays: {reason}."
+                f"{self.name} is not a valid NPZ file of plain arrays: {reason}."
             ) from None
 
 

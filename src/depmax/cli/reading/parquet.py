@@ -53,7 +53,7 @@ class Parquet(Source):
 
     def _damaged(self, error: Exception) -> DataError:
         return DataError(
-            f"{self.name} is no complete Parquet file: it was cut off or is something else "
+            f"{self.name} is not a valid Parquet file: it was cut off or has another format "
             f"({str(error).strip().splitlines()[0].rstrip('.')[:160]})."
         )
 

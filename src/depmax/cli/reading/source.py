@@ -129,6 +129,6 @@ def require_distinct(names: Sequence[str], where: str) -> None:
     twice = [name for name, count in seen.items() if count > 1]
     if twice:
         raise DataError(
-            f"{where} has several columns of the same name: {shortened(map(repr, twice))}. "
-            "Rename them, so that each can be told from the others."
+            f"{where} has several columns with the same name: {shortened(map(repr, twice))}. "
+            "Rename them."
         )

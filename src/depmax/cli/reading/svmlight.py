@@ -65,7 +65,7 @@ class Svmlight(Source):
         return tuple(name for name in self.schema() if not self._is_number(name))
 
     def has_column(self, name: str) -> bool:
-        """Any column x1, x2, … may be asked for."""
+        """Any column x1, x2, … may be requested."""
         return self._is_number(name) or name in self.schema()
 
     def n_rows(self) -> int | None:
@@ -116,7 +116,9 @@ class Svmlight(Source):
                     )[:2]
                 except (ValueError, UnicodeDecodeError) as error:
                     reason = " ".join(str(error).split())[:160].rstrip(".")
-                    raise DataError(f"{self.name} is no svmlight file: {reason}.") from None
+                    raise DataError(
+                        f"{self.name} is not a valid svmlight file: {reason}."
+                    ) from None
                 if matrix.shape[0]:
                     yield matrix, labels
 
@@ -138,7 +140,7 @@ def _picked(matrix: Any, places: np.ndarray) -> np.ndarray:
         order = np.argsort(places)
         at = np.searchsorted(places[order], matrix.indices)
         at[at == len(places)] = 0
-        wanted = places[order][at] == matrix.indices
+        requested = places[order][at] == matrix.indices
         rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-        dense[rows[wanted], order[at[wanted]]] = matrix.data[wanted]
+        dense[rows[requested], order[at[requested]]] = matrix.data[requested]
     return dense

@@ -54,7 +54,7 @@ def require_format(path: str) -> Path:
     if Path(path).suffix.lower() not in FORMATS:
         ending = Path(path).suffix or "no extension"
         raise OutputError(
-            f"Cannot write {path}: its extension ({ending}) is no known format. Known: "
+            f"Cannot write {path}: its extension ({ending}) is not a known format. Known: "
             f"{', '.join(FORMATS)}."
         )
     return require_place(path)

@@ -26,7 +26,7 @@ class Npz(Writer):
         ]
         if text:
             raise OutputError(
-                f"NPZ holds numbers, but column {text[0]!r} is none: write .parquet or .csv."
+                f"NPZ holds numbers, but column {text[0]!r} is not numeric: write .parquet or .csv."
             )
         self._names = rows.columns
         self._batches.append(rows.to_numpy())

@@ -22,18 +22,18 @@ def median_gap(x):  # type: ignore[no-untyped-def]
     low, high = 0.0, x[size - 1] - x[0]
     if high <= 0.0:
         return 1.0
-    wanted = -1  # the first round counts coincidences and sets the goal
+    goal = -1  # the first round counts coincidences and sets the goal
     for _ in range(60):
-        middle = 0.0 if wanted < 0 else 0.5 * (low + high)
+        middle = 0.0 if goal < 0 else 0.5 * (low + high)
         count, left = 0, 0
         for right in range(size):
             while x[right] - x[left] > middle:
                 left += 1
             count += right - left
-        if wanted < 0:
+        if goal < 0:
             half = (pairs + 1) // 2
-            wanted = half if count < half else count + (pairs - count + 1) // 2
-        elif count >= wanted:
+            goal = half if count < half else count + (pairs - count + 1) // 2
+        elif count >= goal:
             high = middle
         else:
             low = middle

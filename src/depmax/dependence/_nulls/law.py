@@ -143,13 +143,13 @@ class PermutationLaw:
             return float(special.gammaincc(shape, max(point, 0.0)))
         return float(special.gammainc(shape, max(point, 0.0)))
 
-    def isf(self, level: float) -> float:
-        """The value that is reached with probability ``level``, by the gamma law."""
+    def isf(self, tail: float) -> float:
+        """The value that is reached with probability ``tail``, by the gamma law."""
         if abs(self.skewness) < FLAT:
-            return self.scale * float(-special.ndtri(level))
+            return self.scale * float(-special.ndtri(tail))
         shape = 4.0 / self.skewness**2
         inverse = special.gammainccinv if self.skewness > 0 else special.gammaincinv
-        return self.scale * float(inverse(shape, level) - shape) * self.skewness / 2.0
+        return self.scale * float(inverse(shape, tail) - shape) * self.skewness / 2.0
 
 
 def permutation_law(x: Spread, y: Spread, n_samples: int) -> PermutationLaw:

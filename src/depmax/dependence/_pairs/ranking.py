@@ -59,14 +59,14 @@ class BestPairs:
 
     def add(self, scores: np.ndarray, rows: slice, columns: slice) -> None:
         """Add the scores of a tile; on the diagonal only those above it are pairs."""
-        wanted = np.ones(scores.shape, dtype=bool)
+        is_candidate = np.ones(scores.shape, dtype=bool)
         if rows.start == columns.start:
-            wanted = np.triu(wanted, 1)
-        statistics = self._law.n_samples * RESOLUTION * scores[wanted]
+            is_candidate = np.triu(is_candidate, 1)
+        statistics = self._law.n_samples * RESOLUTION * scores[is_candidate]
         bins = np.minimum(statistics, len(self._counts) - 1).astype(np.int64)
         self._counts += np.bincount(bins, minlength=len(self._counts))
-        wanted &= scores >= self._threshold
-        first, second = np.nonzero(wanted)
+        is_candidate &= scores >= self._threshold
+        first, second = np.nonzero(is_candidate)
         self._scores.append(scores[first, second])
         self._pairs.append(np.column_stack([first + rows.start, second + columns.start]))
         self._n_held += len(first)

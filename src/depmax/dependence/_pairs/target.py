@@ -12,6 +12,7 @@ from scipy import optimize, sparse, special, stats
 from depmax._inputs import Target, read_target
 from depmax.dependence._nulls.laplace_column import TargetCoordinates
 from depmax.kernels import KernelLike
+from depmax.maps._pivots import factor_to
 from depmax.samples import kernel_of_target, read_target_sample, require_equal_length
 
 #: What is done to a column before its powers are taken.
@@ -278,7 +279,4 @@ def _coordinates(y: Any, target_kernel: KernelLike | Literal["auto"]) -> np.ndar
     if side.is_narrow:
         exact = side.coordinates(slice(None))
         return np.asarray(exact.toarray() if sparse.issparse(exact) else exact, dtype=np.float64).T
-    from depmax.maps import IncompleteCholesky
-
-    factor = IncompleteCholesky(n_components=None, kernel=side.kernel, tol=TARGET_TOL)
-    return factor.fit_transform(side.rows).T
+    return np.asarray(factor_to(side, TARGET_TOL).factor).T

@@ -21,12 +21,21 @@ from depmax.evaluation.comparison.methods import (
 from depmax.evaluation.comparison.preparing import NumericTarget
 from depmax.evaluation.comparison.setting import Problem
 from depmax.extraction import HBFE, HSCA, ICAFX, SIR, SMA, KernelLDA, KernelPLS
-from depmax.selection import BAHSIC, FOHSIC, DependenceFilter, HSICLasso, Relief
+from depmax.selection import (
+    BAHSIC,
+    FOHSIC,
+    DependenceFilter,
+    HSICLasso,
+    KernelRidgeElimination,
+    Relief,
+)
 
 #: Rows in a block of HSIC; smaller problems are one block.
 BLOCK_ROWS = 1000
 #: Up to so many rows the second search with HSIC is tried beside the first.
 SEARCH_ROWS = 2000
+#: Up to so many rows a regression is fitted to a hundred sets of columns per fold.
+RIDGE_ROWS = 50_000
 #: Up to so many rows methods without blocks compare every row with every other.
 QUADRATIC_ROWS = 5000
 #: Up to so many cells (rows times columns) methods that search anew per dimension are tried.
@@ -76,6 +85,12 @@ def _selectors() -> tuple[Method, ...]:
 
     return (
         selector(
+            "KernelRidgeElimination",
+            partial(KernelRidgeElimination, pvalues=False),
+            "Backward elimination with kernel ridge regression: redundant columns count once.",
+            suits=lambda problem: problem.n_samples <= RIDGE_ROWS,
+        ),
+        selector(
             "BAHSIC",
             partial(BAHSIC, None, block_size=BLOCK_ROWS, pvalues=False),
             "Backward elimination with HSIC: columns judged together.",
@@ -94,7 +109,7 @@ def _selectors() -> tuple[Method, ...]:
         ),
         selector(
             "correlation filter",
-            partial(DependenceFilter, score="pearson"),
+            partial(DependenceFilter, score_func="pearson"),
             "Each column by its squared correlation with the target.",
             takes_sparse=True,
             suits=_is_numeric,
@@ -179,7 +194,7 @@ def _scikit_learn() -> tuple[Method, ...]:
             "PCA",
             Sized(PCA(svd_solver="full"), "n_components"),
             nested=leading,
-            description="Directions of the largest variance, blind to the target.",
+            description="Directions of the largest variance, ignoring the target.",
         ),
         Method(
             "PLS",
@@ -199,7 +214,7 @@ def _scikit_learn() -> tuple[Method, ...]:
             "FastICA",
             Sized(FastICA(whiten="unit-variance", whiten_solver="svd", tol=1e-3), "n_components"),
             suits=_is_small,
-            description="Independent components, blind to the target.",
+            description="Independent components, ignoring the target.",
         ),
         Method(
             "NCA",

@@ -157,8 +157,8 @@ def compare(
         Numbers of features to try; by default 1, 2, 3, 5, 8, 12, 20, 32 below the number of
         columns.
     tolerance : float, default=1.0
-        The smallest number of features is chosen whose mean inner score is at most so many standard
-        errors below the best; 0 takes the best.
+        The smallest number of features is chosen with a mean inner score within this many standard
+        errors of the best; 0 takes the best.
     prepare : bool, default=True
         Standardise numeric columns, and turn categories into indicators for methods that do not
         take them. False passes rows as they are, which may then be any objects that the methods

@@ -69,9 +69,10 @@ class Comparison:
 
     Notes
     -----
-    Both estimators can be saved by :func:`depmax.save`, and every method of depmax's own catalogue
-    loads again as it is. A class of yours loads where it can be imported, named in ``trusted``. The
-    comparison itself can be pickled, unless a :class:`Method` of yours holds a lambda.
+    Both estimators can be saved by :func:`depmax.save_model`, and every method of depmax's own
+    catalogue loads again as it is. A class of yours loads where it can be imported, named in
+    ``trusted``. The comparison itself can be pickled, unless a :class:`Method` of yours
+    holds a lambda.
     """
 
     trials: tuple[Trial, ...]

@@ -160,7 +160,7 @@ class Findings:
             names = tuple(str(name) for name in prepared)
         return model["features"], names
 
-    def _best(self, wanted: Any) -> Method | None:
+    def _best(self, accepts: Any) -> Method | None:
         methods = {method.name: method for method in self.comparison.methods}
         ordered = [methods[name] for name in self.comparison.outcomes.names]
-        return next((method for method in ordered if wanted(method)), None)
+        return next((method for method in ordered if accepts(method)), None)

@@ -82,9 +82,9 @@ def default_metrics(kind: TargetKind, *, probabilities: bool) -> tuple[Metric, .
     )
 
 
-def score_one_error(model: Any, X: Any, Y: Any) -> float:
+def score_one_error(model: Any, X: Any, y: Any) -> float:
     """Less the one-error; scikit-learn's scorers take two labels for two classes."""
-    return -one_error(Y, model.predict_proba(X))
+    return -one_error(y, model.predict_proba(X))
 
 
 def require_suitable(metrics: Sequence[Metric], kind: TargetKind, y: np.ndarray) -> None:

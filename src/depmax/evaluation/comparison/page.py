@@ -72,14 +72,13 @@ def answer(findings: Findings) -> tuple[str, ...]:
     best, honest = comparison.best, comparison.winner_score
     sizes = outcomes.dimensions(best)
     median = float(np.median(sizes)) if sizes else 0.0
-    size = f" with {median:g} feature{'' if median == 1 else 's'} (median)" if sizes else ""
+    size = f", using {median:g} feature{'' if median == 1 else 's'} (median)" if sizes else ""
     first = (
-        f"With {best}, {comparison.target_name} is predicted best on unseen rows: {metric} "
-        f"{interval(outcomes.score(best))}{size}."
+        f"{best} scored highest on held-out data: {metric} {interval(outcomes.score(best))}{size}."
     )
     expect = (
-        "To name the best of many is optimistic. With the method, too, chosen inside the training "
-        f"rows alone, the score is {interval(honest)}: expect this on new data."
+        "The top score flatters the winner. Choosing the method without test data gives "
+        f"{interval(honest)}: expect this on new data."
     )
     if no_better_than_chance(comparison):
         expect += (
@@ -101,14 +100,15 @@ def _ties(comparison: Comparison) -> str:
         return "No other method was compared."
     if not ties:
         return (
-            f"It is better than every other method compared ({PERCENT} level, corrected for "
-            "overlapping splits and for the number of comparisons)."
+            f"It is better than every other method compared (significance level {PERCENT}, "
+            "corrected for overlapping splits and for the number of comparisons)."
         )
     others = len(names) - 1
     share = "any" if len(ties) == others else str(len(ties))
+    group = "the other method" if others == 1 else f"{share} of the {others} other methods"
     return (
-        f"These data cannot tell it from {share} of the {counted(others, 'other method')} "
-        f"({PERCENT} level): {listed(ties, 6)}."
+        f"These data do not distinguish it from {group} "
+        f"(significance level {PERCENT}): {listed(ties, 6)}."
     )
 
 
@@ -126,11 +126,11 @@ def _few(findings: Findings) -> str:
     stable = findings.comparison.outcomes.stability(name)
     if stable is not None:
         text += (
-            f" Over the splits its choices agree by {stable.value:.2f} "
-            "(1: always the same columns, 0: as by chance)."
+            f" Its selection stability is {stable.value:.2f} (1: always the same columns, 0: as by "
+            "chance)."
         )
     return text + (
-        f" Looked at one by one, {screened} of {n_columns} columns depend on the target "
+        f" Tested one at a time, {screened} of {n_columns} columns depend on the target "
         f"(false discovery rate {PERCENT})."
     )
 
@@ -150,7 +150,7 @@ def key_figures(findings: Findings) -> tuple[KeyFigure, ...]:
     best, metric = comparison.best, outcomes.metrics[0]
     score, honest = outcomes.score(best), comparison.winner_score.mean
     margin = "" if np.isnan(score.low) else f"95 % interval {score.low:.3f} to {score.high:.3f}; "
-    expect = f"expect {honest:.3f} on new rows, with the choice of the method counted in"
+    expect = f"expect {honest:.3f} on new rows, choice of the method included"
     figures = [
         KeyFigure("best method", best, f"of {len(outcomes.names)} compared"),
         KeyFigure(f"its {metric.label}", f"{score.mean:.3f}", margin + expect),
@@ -203,7 +203,7 @@ def leaderboard_section(comparison: Comparison) -> Section:
         emphasised=(0,),
     )
     text = (
-        "Every method saw the training part of a split alone: scaling, the choice of columns or "
+        "Every method saw only the training part of a split: scaling, the choice of columns or "
         "directions, and the number of features (by inner splits). The p-value asks whether the "
         "difference to the best method could be chance; it allows for training parts that share "
         "rows (Nadeau and Bengio) and for the number of comparisons (Holm).",
@@ -240,7 +240,7 @@ def trouble_section(comparison: Comparison, notes: tuple[str, ...]) -> Section |
     text = list(notes)
     if not comparison.complete:
         text.append(interruption(comparison))
-    text += [f"{name} failed and is left out: {why}" for name, why in comparison.failures.items()]
+    text += [f"{name} failed and is not shown: {why}" for name, why in comparison.failures.items()]
     for name, warned in comparison.warnings.items():
         trials = sum(trial.method == name for trial in comparison.trials)
         text += [f"{name} warned in {n} of {trials} trials: {what}" for what, n in warned.items()]
@@ -285,7 +285,7 @@ def cost_section(comparison: Comparison) -> Section:
 
 
 def process_megabytes() -> float | None:
-    """Most memory of this process so far; None where that is not told."""
+    """Most memory of this process so far; None where the system does not say."""
     try:
         import resource
     except ImportError:  # Windows

@@ -62,7 +62,7 @@ def features_section(findings: Findings) -> Section | None:
     text = (
         f"{findings.extractor.name} makes the best new features. {findings.extractor.description}",
     )
-    return Section("What do extracted features show?", text, pictures=drawn)
+    return Section("What do the extracted features show?", text, pictures=drawn)
 
 
 def _scatter(findings: Findings) -> Picture | None:
@@ -123,8 +123,8 @@ def columns_section(findings: Findings) -> Section | None:
     name = findings.selector.name
     text = (
         f"Kept by {name} when it is fitted on all rows. The p-value belongs to the screening of "
-        "each column alone, adjusted over all columns (false discovery rate); it is no test of the "
-        "kept columns as a set, which rows that chose them could only confirm.",
+        "each column alone, adjusted over all columns (false discovery rate); it does not test the "
+        "kept columns as a set: the rows that chose them cannot also test them.",
     )
     return Section("Which columns?", text, (_kept_table(findings),), (_ranking_picture(findings),))
 
@@ -205,7 +205,7 @@ def matrices_section(findings: Findings) -> Section | None:
     n_rows = len(findings.comparison.y)
     part = len(findings.sample)
     text = () if part == n_rows else (f"From {part} of {n_rows} rows, drawn at random.",)
-    return Section("What do columns share?", text, pictures=drawn)
+    return Section("Redundancy and interactions", text, pictures=drawn)
 
 
 def _bands_picture(findings: Findings) -> Picture | None:

@@ -159,7 +159,7 @@ def outer_splits(
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """The splits on which methods are judged.
 
-    None is five folds twice, once from 2,000 rows on; a number is so many folds once; a splitter
+    None is five folds twice, once from 2,000 rows on; a number is this many folds once; a splitter
     or an iterable of (train, test) is taken as it is. Folds are stratified by class.
     """
     if cv is None or isinstance(cv, int | np.integer):
@@ -172,7 +172,7 @@ def outer_splits(
             if cv is not None and folds > rarest:
                 raise ValueError(
                     f"cv={folds} folds are more than the {rarest} rows of the rarest class: pass "
-                    f"at most {rarest}, or None for a number that suits."
+                    f"at most {rarest}, or None for a suitable number."
                 )
             folds = min(folds, rarest)
             cv = RepeatedStratifiedKFold(n_splits=folds, n_repeats=repeats, random_state=seed)

@@ -21,7 +21,7 @@ class CorrectedMean:
 
 
 def corrected_mean(
-    values: np.ndarray, test_per_train: float, *, level: float = 0.95
+    values: np.ndarray, test_per_train: float, *, confidence_level: float = 0.95
 ) -> CorrectedMean:
     """Mean of scores, or of differences of scores, over overlapping splits of the same rows.
 
@@ -33,7 +33,7 @@ def corrected_mean(
     values : array of shape (n_splits,)
     test_per_train : float
         Number of test rows divided by that of training rows.
-    level : float, default=0.95
+    confidence_level : float, default=0.95
         Probability of the interval.
 
     Returns
@@ -64,7 +64,7 @@ def corrected_mean(
     if spread <= 8 * np.finfo(np.float64).eps * float(np.abs(values).max()):
         spread = 0.0
     error = spread * float(np.sqrt(1.0 / n_splits + test_per_train))
-    margin = float(stdtrit(n_splits - 1, 0.5 + level / 2.0)) * error
+    margin = float(stdtrit(n_splits - 1, 0.5 + confidence_level / 2.0)) * error
     if error == 0.0:
         pvalue = 1.0 if mean == 0.0 else 0.0
     else:

@@ -56,8 +56,8 @@ def _quiet(state: Progress) -> None:
 def print_progress(state: Progress) -> None:
     """One line on standard error: rewritten on a terminal, a line per tenth elsewhere."""
     line = (
-        f"compare: {state.done}/{state.total} trials, {clock(state.elapsed)} gone, "
-        f"about {clock(state.remaining)} to go"
+        f"compare: {state.done}/{state.total} trials, {clock(state.elapsed)} elapsed, about "
+        f"{clock(state.remaining)} left"
     )
     if sys.stderr.isatty():
         end = "\n" if state.done == state.total else ""
@@ -203,8 +203,8 @@ def choose_dimension(
     best = max(means, key=lambda count: means[count])
     values = inner[best]
     error = float(np.std(values, ddof=1)) / len(values) ** 0.5 if len(values) > 1 else 0.0
-    enough = means[best] - setting.tolerance * error
-    chosen = min((count for count in means if means[count] >= enough), key=lambda c: c or 0)
+    threshold = means[best] - setting.tolerance * error
+    chosen = min((count for count in means if means[count] >= threshold), key=lambda c: c or 0)
     return chosen, means[chosen]
 
 

@@ -44,7 +44,7 @@ def summary(comparison: Comparison) -> str:
             f"{'' if np.isnan(pvalue) else f'{pvalue:.2g}':>8}"
         )
     honest = comparison.winner_score
-    lines.append(f"The best of these, chosen without the test rows: {interval(honest)}.")
+    lines.append(f"Choosing the method without test data gives {interval(honest)}.")
     if not comparison.complete:
         lines.append(interruption(comparison))
     lines += [f"{name} failed: {reason}" for name, reason in comparison.failures.items()]

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from depmax.dependence.resolve import most_dependent
 from depmax.extraction._fitting.coded_target import CodedTarget, coded_target
 from depmax.extraction._fitting.loadings import coordinate_names
-from depmax.extraction._fitting.number_of_components import Possible, Wanted
+from depmax.extraction._fitting.number_of_components import ComponentCount, Possible
 from depmax.extraction.extractor import DependenceExtractor, Fitted
 from depmax.kernels import Precomputed, as_kernel
 from depmax.pencils import Space, signs
@@ -205,9 +205,9 @@ class DeflationExtractor(DependenceExtractor):
         """Remember what this method offers beside the features."""
 
     # --- what it inherits ------------------------------------------------------------------------
-    def _learn(self, X: Any, y: Any, wanted: Wanted | None = None) -> Fitted:
+    def _learn(self, X: Any, y: Any, requested: ComponentCount | None = None) -> Fitted:
         self._check_parameters()
-        wanted = wanted or self._wanted()
+        requested = requested or self._component_count()
         needs_target = self._supervised or y is not None
         target = self._read_coded(y) if needs_target else None
         training = read_training(self, X, self.kernel, check_finite=not self._sums_show_gaps)
@@ -226,7 +226,7 @@ class DeflationExtractor(DependenceExtractor):
             lambda: self._choose_count(X, y, side),
             limited=self._orthogonal,
         )
-        found = self._found(side, target, wanted, possible)
+        found = self._found(side, target, requested, possible)
         if found.basis is not None:
             self.basis_indices_ = found.basis.indices
         if self._is_linear:
@@ -239,10 +239,14 @@ class DeflationExtractor(DependenceExtractor):
         return Fitted(lambda: found.features, training.dtype, complete=True)
 
     def _found(
-        self, side: Sample, target: CodedTarget | None, wanted: Wanted, possible: Possible
+        self,
+        side: Sample,
+        target: CodedTarget | None,
+        requested: ComponentCount,
+        possible: Possible,
     ) -> Extracted:
-        """So many features as were asked for; for a share, in runs of twice the length."""
-        count = wanted.count(possible)
+        """As many features as were requested; for a share, in runs of twice the length."""
+        count = requested.count(possible)
         while True:
             found = self._features(side, target, count)
             if found.count == 0:
@@ -250,19 +254,19 @@ class DeflationExtractor(DependenceExtractor):
                     f"{type(self).__name__} found no feature that depends on the target: X is "
                     "constant, or uncorrelated with y under this kernel."
                 )
-            if wanted.is_exact:
+            if requested.is_exact:
                 self._warn_if_fewer(found.count, count)
-            if wanted.is_reached(0.0):  # a number
+            if requested.is_reached(0.0):  # a number
                 return found
             shares = self._explained(side, found, target)
-            reached = wanted.is_reached(float(shares.sum()))
+            reached = requested.is_reached(float(shares.sum()))
             if reached or found.count < count or count >= possible.most:
                 break
             count = min(2 * count, possible.most)
         if not reached:
             self._warn_of_share(found.count, float(shares.sum()))
         rest = max(1.0 - float(shares.sum()), 0.0)
-        return found.first(min(wanted.kept(np.append(shares, rest)), found.count))
+        return found.first(min(requested.kept(np.append(shares, rest)), found.count))
 
     def _explained(self, side: Sample, found: Extracted, target: CodedTarget | None) -> np.ndarray:
         """Share of the variance of the target that each feature explains, of shape (k,).
@@ -330,11 +334,11 @@ class DeflationExtractor(DependenceExtractor):
             return np.square(pulled).sum(axis=0)
         return np.einsum("ij,ij->j", features, side.gram() @ features)
 
-    def _warn_if_fewer(self, count: int, asked: int) -> None:
-        if count < asked:
+    def _warn_if_fewer(self, count: int, requested: int) -> None:
+        if count < requested:
             warnings.warn(
-                f"{type(self).__name__} found {count} of n_components={asked} features: nothing "
-                "that the criterion seeks is left.",
+                f"{type(self).__name__} found {count} of n_components={requested} features: "
+                "nothing that the criterion seeks is left.",
                 ConvergenceWarning,
                 stacklevel=5,
             )

@@ -1,4 +1,4 @@
-"""The number of components that was asked for, in each of its forms."""
+"""The number of components that was requested, in each of its forms."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def nested(fit: Fit, limit: int) -> Numbers:
     return numbers
 
 
-def anew(fit: Fit, limit: int) -> Numbers:
+def refitted(fit: Fit, limit: int) -> Numbers:
     """A fit for every number, where fewer features are not the first of more."""
 
     def numbers(train: np.ndarray, test: np.ndarray) -> Iterator[FoldFeatures]:
@@ -71,12 +71,12 @@ def anew(fit: Fit, limit: int) -> Numbers:
     return numbers
 
 
-def enough(dependence: np.ndarray, share: float) -> int:
+def n_sufficient(dependence: np.ndarray, share: float) -> int:
     """Fewest components that reach a share of the dependence that all reach together.
 
     Examples
     --------
-    >>> enough(np.array([5.0, 3.0, 1.0, 1.0]), 0.8)
+    >>> n_sufficient(np.array([5.0, 3.0, 1.0, 1.0]), 0.8)
     2
     """
     reached = np.cumsum(np.maximum(dependence, 0.0))
@@ -194,7 +194,7 @@ class Possible:
         return most_possible(self.side, beyond_rows=self.beyond_rows)
 
 
-class Wanted(Protocol):
+class ComponentCount(Protocol):
     """How many components to find, and how many of those found to keep."""
 
     @property
@@ -231,7 +231,7 @@ class Exactly:
         return len(dependence)
 
     def is_reached(self, share: float) -> bool:
-        """A share was not asked for."""
+        """A share was not requested."""
         return True
 
 
@@ -251,7 +251,7 @@ class AtMost:
         return len(dependence)
 
     def is_reached(self, share: float) -> bool:
-        """A share was not asked for."""
+        """A share was not requested."""
         return True
 
 
@@ -268,10 +268,10 @@ class Share:
 
     def kept(self, dependence: np.ndarray) -> int:
         """The fewest that reach the share."""
-        return enough(dependence, self.share)
+        return n_sufficient(dependence, self.share)
 
     def is_reached(self, share: float) -> bool:
-        """Whether it is as much as was asked for, up to rounding errors."""
+        """Whether it is as much as was requested, up to rounding errors."""
         return share >= self.share - ROUNDING
 
 
@@ -290,16 +290,16 @@ class ByPrediction:
         return len(dependence)
 
     def is_reached(self, share: float) -> bool:
-        """A share was not asked for."""
+        """A share was not requested."""
         return True
 
 
-def read_wanted(value: Any, owner: str) -> Wanted:
+def read_component_count(value: Any, owner: str) -> ComponentCount:
     """The form of ``n_components``: a whole number, a share, or ``"auto"``.
 
     Examples
     --------
-    >>> read_wanted(0.9, "HBFE")
+    >>> read_component_count(0.9, "HBFE")
     Share(share=0.9)
     """
     if isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1:
@@ -323,7 +323,7 @@ def most_possible(side: Sample, *, beyond_rows: bool = False) -> int:
 
 
 def require_possible(side: Sample, count: int, owner: str, *, beyond_rows: bool = False) -> None:
-    """Refuse more components than columns, or than rows unless these are no bound."""
+    """Refuse more components than columns, or than rows unless rows do not limit them."""
     if count > side.n_samples and not (beyond_rows and side.n_coordinates is not None):
         raise ValueError(
             f"n_components={count} of {owner} is more than the number of training rows, "

@@ -18,7 +18,7 @@ PARTS = 8
 #: Numbers in memory from which a pass runs in single precision. Its rounding errors, 1e-7 each,
 #: average out over the rows, and second moments are always in double precision.
 MANY = 1_000_000
-#: Blocks, evenly spread, from which the tails of sources are told: 65,536 rows.
+#: Blocks, evenly spread, from which the tails of sources are estimated: 65,536 rows.
 TAIL_BLOCKS = 32
 
 
@@ -245,7 +245,7 @@ class Solution:
     log_likelihood: float  # mean over samples of log p(x | t)
     n_iter: int
     n_passes: int  # visits to all samples
-    problem: str | None  # why it is no maximum; None if it is
+    problem: str | None  # why it is not a maximum; None if it is
 
 
 def starts(likelihood: Likelihood, n_init: int, rng: np.random.RandomState) -> Iterator[Unmixing]:

@@ -117,7 +117,7 @@ class Preconditioner:
 FIRST_ROUND = 20
 #: Rounds after which densities stay as they are.
 ROUNDS = 10
-#: In single precision: gradients that cannot be told from zero, and relative changes of the loss.
+#: In single precision: gradients indistinguishable from zero, and relative changes of the loss.
 SINGLE, SINGLE_CHANGE = 1e-4, 1e-9
 
 
@@ -193,13 +193,13 @@ class QuasiNewton:
             if verbose:
                 print(f"ICA-FX: {n_iter} iterations, loss {found.fun:.8f}, slope {steepest:.1e}")
             # Without further progress, or with a line search that rounding errors end, it is found.
-            level = found.status != 1
+            converged = found.status != 1
             if number < ROUNDS and n_iter < self.max_iter:
                 seen = next_states(states, evidence)
                 if (seen != states).any():
                     states = seen
                     continue
-            if level:
+            if converged:
                 break
             if n_iter >= self.max_iter:
                 problem = (

@@ -92,7 +92,7 @@ def deflate(
 ) -> tuple[np.ndarray, OrthogonalFeatures]:
     """Directions of shape (width, k) and the orthogonal features that they lead to.
 
-    Fewer than asked for where the criterion ends or its direction leads to earlier features only.
+    Fewer than requested where the criterion ends or its direction leads to earlier features only.
     """
     found = OrthogonalFeatures(images.n_samples, n_features, center=center)
     residual = Residual(images, found, target)

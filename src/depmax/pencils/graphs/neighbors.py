@@ -20,7 +20,7 @@ class NeighborGraph(Graph):
     n_neighbors : int, default=5
     mutual : bool, default=False
         Whether two samples are connected only if each is among the nearest of the other; otherwise
-        one of both is enough.
+        one of the two is enough.
     bandwidth : float, "median" or None, default=None
         Weights exp(-d²/2σ²) of the edges; None gives all the weight 1.
     normalized : bool, default=False

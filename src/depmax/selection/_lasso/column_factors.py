@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from depmax._threads import map_threads
+from depmax.maps._pivots import factor_to
 from depmax.samples import Sample, require_semidefinite
 from depmax.selection._lasso.column_kernels import ColumnKernels, Part
 
@@ -37,14 +38,14 @@ def pivoted_factors(part: Part, limit: int) -> list[np.ndarray] | None:
         None if a column needs a larger rank.
     """
     residual = part.diagonals()  # diagonal of K - GᵀG, of shape (n_columns, m)
-    enough = PIVOT_TOLERANCE * residual.sum(axis=1)
+    tolerances = PIVOT_TOLERANCE * residual.sum(axis=1)
     largest = float(residual.max())
     count, m = residual.shape
     store = np.empty((count, min(8, limit), m))
     ranks = np.zeros(count, dtype=np.intp)
     live = np.arange(count)
     for rank in range(limit + 1):
-        live = live[residual[live].sum(axis=1) > enough[live]]
+        live = live[residual[live].sum(axis=1) > tolerances[live]]
         if not len(live):
             return [store[j, : ranks[j]] for j in range(count)]
         if rank == limit:
@@ -168,10 +169,7 @@ def target_factor(target: Sample) -> np.ndarray:
     if target.is_narrow:
         psi = target.centred_coordinates()
     else:
-        from depmax.maps import IncompleteCholesky
-
-        cholesky = IncompleteCholesky(None, kernel=target.kernel, tol=PIVOT_TOLERANCE)
-        psi = cholesky.fit_transform(target.rows).astype(np.float64)
+        psi = np.asarray(factor_to(target, PIVOT_TOLERANCE).factor, dtype=np.float64)
         psi -= psi.mean(axis=0)
     factor = normalised_factor(psi.T, float(target.diag().sum()))
     if not factor.any():

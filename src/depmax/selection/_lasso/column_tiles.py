@@ -151,13 +151,13 @@ class TileDesign:
 
     def products(self, columns: np.ndarray) -> np.ndarray:
         """Inner products of these columns' matrices with all, of shape (len(columns), d)."""
-        asked = self._columns.take(columns)
+        requested = self._columns.take(columns)
 
         def one_chunk(chunk: Part) -> np.ndarray:
             total = np.zeros((len(columns), len(chunk.columns)))
             for block, scales in zip(self._blocks, self._scales, strict=True):
                 cross = np.zeros_like(total)
-                for tile, left in _centred(asked, len(columns), block):
+                for tile, left in _centred(requested, len(columns), block):
                     cross += left.T @ _values(chunk, tile, block)
                 total += cross * scales[columns, np.newaxis] * scales[chunk.columns]
             return total / len(self._blocks)

@@ -113,7 +113,7 @@ class Moderated:
         if degrees < 1:
             raise ValueError(
                 "The pooled variance needs at least 3 rows, got n_samples = "
-                f"{moments.counts.sum()}: use score='centroid'."
+                f"{moments.counts.sum()}: use score_func='centroid'."
             )
         variances = moments.squares.sum(axis=0) / degrees
         prior = variance_prior(variances[~constant_columns(X)], degrees)
@@ -162,10 +162,10 @@ def _variance_of_differences(moderated: Moderated, degrees: float) -> float:
     share = max(count / len(sizes), PROPORTION)
     top = np.minimum(sizes[:count], 1e150)
     tails = 2.0 * student.sf(top, degrees)
-    wanted = ((np.arange(1, count + 1) - 0.5) / len(sizes) - (1 - share) * tails) / share
+    expected = ((np.arange(1, count + 1) - 0.5) / len(sizes) - (1 - share) * tails) / share
     found = np.zeros(count)
-    wider = wanted > tails
-    quantiles = student.isf(wanted[wider] / 2.0, degrees)
+    wider = expected > tails
+    quantiles = student.isf(expected[wider] / 2.0, degrees)
     found[wider] = moderated.unscaled * ((top[wider] / quantiles) ** 2 - 1.0)
     if moderated.prior.variance > 0:
         low, high = (limit**2 / moderated.prior.variance for limit in LIMITS)

@@ -37,7 +37,7 @@ class ClassMoments:
         if self.counts.min() < 2:
             raise ValueError(
                 "The variance within a class needs at least 2 rows of each class, but the smallest "
-                f"class has {self.counts.min()}: use score='centroid', 'pam' or 'hsic'."
+                f"class has {self.counts.min()}: use score_func='centroid', 'pam' or 'hsic'."
             )
         return self.squares / (self.counts[:, np.newaxis] - 1)
 

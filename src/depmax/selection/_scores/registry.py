@@ -113,51 +113,51 @@ Plain = Callable[[Any, Target], np.ndarray]
 
 
 def _plain(function: Plain) -> Callable[[Question], Scored]:
-    return lambda asked: Scored(function(asked.X, asked.target))
+    return lambda question: Scored(function(question.X, question.target))
 
 
-def _hsic(asked: Question) -> Scored:
+def _hsic(question: Question) -> Scored:
     return Scored(
         *kernel.hsic(
-            asked.X,
-            asked.side,
-            kernel=asked.kernel,
-            categories=asked.categories,
-            n_jobs=asked.n_jobs,
+            question.X,
+            question.side,
+            kernel=question.kernel,
+            categories=question.categories,
+            n_jobs=question.n_jobs,
         )
     )
 
 
-def _alignment(asked: Question) -> Scored:
+def _alignment(question: Question) -> Scored:
     return Scored(
         kernel.alignment(
-            asked.X,
-            asked.side,
-            kernel=asked.kernel,
-            categories=asked.categories,
-            n_jobs=asked.n_jobs,
+            question.X,
+            question.side,
+            kernel=question.kernel,
+            categories=question.categories,
+            n_jobs=question.n_jobs,
         )
     )
 
 
-def _mmd(asked: Question) -> Scored:
+def _mmd(question: Question) -> Scored:
     return Scored(
         kernel.mmd(
-            asked.X,
-            asked.target,
-            kernel=asked.kernel,
-            categories=asked.categories,
-            n_jobs=asked.n_jobs,
+            question.X,
+            question.target,
+            kernel=question.kernel,
+            categories=question.categories,
+            n_jobs=question.n_jobs,
         )
     )
 
 
-def _qmi(asked: Question) -> Scored:
-    return Scored(kernel.qmi(asked.X, asked.target, n_jobs=asked.n_jobs))
+def _qmi(question: Question) -> Scored:
+    return Scored(kernel.qmi(question.X, question.target, n_jobs=question.n_jobs))
 
 
-def _ridge(asked: Question) -> Scored:
-    return Scored(ridge(asked.X, asked.target, asked.alpha))
+def _ridge(question: Question) -> Scored:
+    return Scored(ridge(question.X, question.target, question.alpha))
 
 
 SCORES: dict[str, Score] = {
@@ -197,58 +197,58 @@ def find_score(score: Any) -> Score:
     'any target'
     """
     if callable(score):
-        return Score(getattr(score, "__name__", "score"), lambda asked: _call(score, asked))
+        return Score(getattr(score, "__name__", "score"), lambda question: _call(score, question))
     if isinstance(score, str) and score in SCORES:
         return SCORES[score]
     near = get_close_matches(str(score), SCORES, n=1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     raise ValueError(
-        f"Unknown score {score!r}.{hint} Known names: {', '.join(SCORES)}; or pass a function of "
-        "(X, y) that returns one score per column."
+        f"Unknown score_func {score!r}.{hint} Known names: {', '.join(SCORES)}; or pass a "
+        "function of (X, y) that returns one score per column."
     )
 
 
-def require(score: Score, asked: Question) -> None:
+def require(score: Score, question: Question) -> None:
     """Refuse a target or columns that the score has no meaning for, naming those that have."""
-    n_samples = asked.side.n_samples if score.target_kernel else asked.target.n_samples
-    require_equal_length(asked.X.shape[0], n_samples)
+    n_samples = question.side.n_samples if score.target_kernel else question.target.n_samples
+    require_equal_length(question.X.shape[0], n_samples)
     require_samples(n_samples, unbiased=True)
     if score.target_kernel:
-        constant = is_constant(asked.side)
+        constant = is_constant(question.side)
     else:
-        constant = bool((asked.target.values == asked.target.values[:1]).all())
+        constant = bool((question.target.values == question.target.values[:1]).all())
     if constant:
         raise ValueError(
             "y has one class only, or one value in all rows: nothing can depend on a constant."
         )
-    if not score.target_kernel and not score.accepts(asked.target):
-        others = [name for name, other in SCORES.items() if other.accepts(asked.target)]
+    if not score.target_kernel and not score.accepts(question.target):
+        others = [name for name, other in SCORES.items() if other.accepts(question.target)]
         raise ValueError(
-            f"score={score.name!r} is for {score.describe()}, but y holds "
-            f"{describe(asked.target)}: use one of {', '.join(map(repr, others))}."
+            f"score_func={score.name!r} is for {score.describe()}, but y holds "
+            f"{describe(question.target)}: use one of {', '.join(map(repr, others))}."
         )
-    if asked.categories and not score.categories:
+    if question.categories and not score.categories:
         others = [name for name, other in SCORES.items() if other.categories]
-        column = asked.label(min(asked.categories))
+        column = question.label(min(question.categories))
         raise TypeError(
-            f"score={score.name!r} reads numbers, but column {column} is "
+            f"score_func={score.name!r} reads numbers, but column {column} is "
             f"categorical: use one of {', '.join(map(repr, others))}, or encode it as numbers."
         )
 
 
-def _call(function: Callable[..., Any], asked: Question) -> Scored:
+def _call(function: Callable[..., Any], question: Question) -> Scored:
     """Scores of a user's function, such as scikit-learn's ``f_classif``."""
-    result = function(asked.X, one_dimensional(asked.target))
+    result = function(question.X, one_dimensional(question.target))
     scores, pvalues = result if isinstance(result, tuple) else (result, None)
-    checked = None if pvalues is None else _one_per_column(pvalues, asked, "p-values")
-    return Scored(_one_per_column(scores, asked, "scores"), checked)
+    checked = None if pvalues is None else _one_per_column(pvalues, question, "p-values")
+    return Scored(_one_per_column(scores, question, "scores"), checked)
 
 
-def _one_per_column(values: Any, asked: Question, what: str) -> np.ndarray:
+def _one_per_column(values: Any, question: Question, what: str) -> np.ndarray:
     array = np.asarray(values, dtype=np.float64)
-    if array.shape != (asked.X.shape[1],):
+    if array.shape != (question.X.shape[1],):
         raise ValueError(
-            f"The score function must return one number per column, {asked.X.shape[1]} {what}, "
+            f"The score function must return one number per column, {question.X.shape[1]} {what}, "
             f"but returned an array of shape {array.shape}."
         )
     return array

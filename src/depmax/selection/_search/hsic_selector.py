@@ -26,11 +26,13 @@ from depmax.samples import (
 )
 from depmax.selection._scores.kernel import hsic as column_scores
 from depmax.selection._search.changes.linear import column_shares
-from depmax.selection._search.rounds import Blocks, Searched, Setting
+from depmax.selection._search.rounds import Blocks, SearchResult, Setting
 from depmax.selection._search.significance import significant_units
 from depmax.selection._search.units import Units, make_units
 from depmax.selection.selector import DependenceSelector, Ranking
 
+#: With block_size="auto" HSIC is taken over all rows at once up to so many, beyond over blocks.
+WHOLE_ROWS, BLOCK_ROWS = 5_000, 1_000
 #: From so many kernel entries times columns on, products are made in single precision.
 SINGLE_FROM = 10**8
 
@@ -67,7 +69,7 @@ class HSICSelector(DependenceSelector):
     unbiased: bool
     step: float
     groups: Any
-    block_size: int | None
+    block_size: int | str | None
     precision: str
     pvalues: bool
     n_jobs: int | None
@@ -110,18 +112,18 @@ class HSICSelector(DependenceSelector):
         self._require_any_columns(setting, units)
         observed = Observed(X, y, target, categories, self.n_jobs)
         with one_blas_thread(self.n_jobs):
-            searched = self._decide(setting, units, observed)
+            result = self._decide(setting, units, observed)
         self.target_kernel_ = target.kernel
         self.pvalues_adjusted_ = None
         if self.pvalues and not self._is_unsupervised():
             self.pvalues_adjusted_ = observed.pvalues_adjusted
-        enough = None
+        n_significant = None
         if isinstance(self.n_features_to_select, str):
             kept = significant_units(self, units, recipe, observed)
-            enough = int(sum(len(units.members[unit]) for unit in searched.order[:kept]))
-        return _ranking(searched, units, enough)
+            n_significant = int(sum(len(units.members[unit]) for unit in result.order[:kept]))
+        return _ranking(result, units, n_significant)
 
-    def _decide(self, setting: Setting, units: Units, observed: Observed) -> Searched:
+    def _decide(self, setting: Setting, units: Units, observed: Observed) -> SearchResult:
         """Order all units: the idle ones last, the rest by their shares or by the search."""
         if setting.recipe.capabilities.changes_by == "shares":
             return self._by_shares(setting, units)
@@ -129,25 +131,25 @@ class HSICSelector(DependenceSelector):
         busy = np.flatnonzero(~idle)
         if not len(busy):
             order = np.arange(len(idle))
-            return Searched(order, np.zeros(len(idle)), ())
-        searched = self._search(setting, units, busy, observed)
-        return Searched(
-            np.concatenate([searched.order, np.flatnonzero(idle)]), searched.scores, searched.path
+            return SearchResult(order, np.zeros(len(idle)), ())
+        result = self._search(setting, units, busy, observed)
+        return SearchResult(
+            np.concatenate([result.order, np.flatnonzero(idle)]), result.scores, result.path
         )
 
     def _search(
         self, setting: Setting, units: Units, busy: np.ndarray, observed: Observed
-    ) -> Searched:
+    ) -> SearchResult:
         raise NotImplementedError
 
-    def _by_shares(self, setting: Setting, units: Units) -> Searched:
+    def _by_shares(self, setting: Setting, units: Units) -> SearchResult:
         """With a kernel that adds over columns the best set of any size is known at once."""
         shares = setting.blocks.weights @ np.array(setting.blocks.visit(column_shares))
         scores = np.array([shares[columns].sum() for columns in units.columns])
         order = np.argsort(-scores, kind="stable")
         totals = np.cumsum(scores[order])
         path = tuple((count + 1, float(totals[count])) for count in range(len(order)))
-        return Searched(order, scores, path[::-1])
+        return SearchResult(order, scores, path[::-1])
 
     def _setting(self, units: Units, target: Sample, recipe: Kernel, rows: np.ndarray) -> Setting:
         """The search on some of the rows."""
@@ -155,7 +157,14 @@ class HSICSelector(DependenceSelector):
         X = units.X if whole else units.X[rows]
         side = target if whole else target.take(rows)
         return Setting(
-            Blocks.of(X, side, self.block_size, self.unbiased, self._precision(X), self.n_jobs),
+            Blocks.of(
+                X,
+                side,
+                self._rows_of_a_block(len(rows)),
+                self.unbiased,
+                self._precision(X),
+                self.n_jobs,
+            ),
             X,
             units.columns,
             units.owners,
@@ -164,6 +173,11 @@ class HSICSelector(DependenceSelector):
             lambda part: partial(most_dependent, side.take(part)),
             self._report,
         )
+
+    def _rows_of_a_block(self, n_rows: int) -> int | None:
+        if isinstance(self.block_size, str):
+            return BLOCK_ROWS if n_rows > WHOLE_ROWS else None
+        return self.block_size
 
     def _precision(self, X: Any) -> Callable[[int], np.dtype[Any]]:
         """Precision of the products, given the number of kernel entries."""
@@ -220,8 +234,13 @@ class HSICSelector(DependenceSelector):
             raise ValueError(
                 f"precision must be 'auto', 'single' or 'double', got {self.precision!r}."
             )
-        if self.block_size is not None and self.block_size < MINIMUM[True]:
-            raise ValueError(f"block_size must be at least {MINIMUM[True]}, got {self.block_size}.")
+        size = self.block_size
+        whole = isinstance(size, int | np.integer) and size >= MINIMUM[True]
+        if not (size is None or size == "auto" or whole):
+            raise ValueError(
+                f"block_size must be a whole number of at least {MINIMUM[True]}, 'auto' or None "
+                f"(all rows at once), got {size!r}."
+            )
 
     def _report(self, count: int, value: float) -> None:
         if self.verbose:
@@ -233,10 +252,10 @@ def _name_of(kernel: Any) -> str:
     return kernel if isinstance(kernel, str) else getattr(kernel, "__name__", type(kernel).__name__)
 
 
-def _ranking(searched: Searched, units: Units, enough: int | None) -> Ranking:
+def _ranking(result: SearchResult, units: Units, n_significant: int | None) -> Ranking:
     """Ranking of input columns from an order of units."""
-    order = np.concatenate([units.members[unit] for unit in searched.order])
+    order = np.concatenate([units.members[unit] for unit in result.order])
     scores = np.empty(len(order))
     for unit, members in enumerate(units.members):
-        scores[members] = searched.scores[unit]
-    return Ranking(order, scores, searched.path, enough)
+        scores[members] = result.scores[unit]
+    return Ranking(order, scores, result.path, n_significant)

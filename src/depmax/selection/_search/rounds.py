@@ -102,7 +102,7 @@ Report = Callable[[int, float], None]
 
 
 @dataclass(frozen=True)
-class Searched:
+class SearchResult:
     """Units from best to worst, their scores when decided, and the dependence along the way."""
 
     order: np.ndarray
@@ -197,7 +197,9 @@ class Setting:
         return max(1, int(self.step * remaining)) if self.step < 1 else int(self.step)
 
 
-def together(columns: Sequence[np.ndarray], units: Sequence[int] | np.ndarray) -> np.ndarray:
+def columns_of_units(
+    columns: Sequence[np.ndarray], units: Sequence[int] | np.ndarray
+) -> np.ndarray:
     """All columns of some units."""
     if not len(units):
         return np.empty(0, dtype=np.intp)
@@ -208,14 +210,14 @@ def backward(
     setting: Setting,
     units: Sequence[int],
     may_leave: Callable[[Sequence[int]], Sequence[int]] = list,
-) -> Searched:
+) -> SearchResult:
     """Drop the units whose loss leaves most dependence, of those that may leave."""
     active = list(units)
     worst_first: list[int] = []
     scores = np.zeros(len(setting.columns))
     path = []
     while active:
-        base = together(setting.columns, active)
+        base = columns_of_units(setting.columns, active)
         change = Change(base, [setting.columns[unit] for unit in active], joins=False)
         if len(active) == 1:
             only = changes_of_last(setting, base)
@@ -234,7 +236,7 @@ def backward(
             scores[unit] = outcome.value - after[unit]
             worst_first.append(unit)
             active.remove(unit)
-    return Searched(np.array(worst_first[::-1]), scores, tuple(path))
+    return SearchResult(np.array(worst_first[::-1]), scores, tuple(path))
 
 
 def changes_of_last(setting: Setting, base: np.ndarray) -> float:
@@ -243,19 +245,19 @@ def changes_of_last(setting: Setting, base: np.ndarray) -> float:
     return setting.outcome(nothing).value
 
 
-def forward(setting: Setting, units: Sequence[int], wanted: int) -> Searched:
-    """Add the units that make most dependence until ``wanted`` are in; rank the rest as left."""
+def forward(setting: Setting, units: Sequence[int], n_requested: int) -> SearchResult:
+    """Add the units that make most dependence, ``n_requested`` in all; rank the rest as left."""
     chosen: list[int] = []
     rest = list(units)
     as_left = rest  # the rest, best first by the last round
     scores = np.zeros(len(setting.columns))
     path = []
-    while rest and len(chosen) < wanted:
-        base = together(setting.columns, chosen)
+    while rest and len(chosen) < n_requested:
+        base = columns_of_units(setting.columns, chosen)
         candidates = [setting.columns[unit] for unit in rest]
         outcome = setting.outcome(Change(base, candidates, joins=True))
         ranked = sorted(range(len(rest)), key=lambda place: (-outcome.scores[place], rest[place]))
-        entering = ranked[: min(setting.count(len(rest)), wanted - len(chosen))]
+        entering = ranked[: min(setting.count(len(rest)), n_requested - len(chosen))]
         for place, unit in enumerate(rest):
             scores[unit] = outcome.scores[place]
         in_order = [rest[place] for place in ranked]
@@ -264,4 +266,4 @@ def forward(setting: Setting, units: Sequence[int], wanted: int) -> Searched:
         rest = sorted(as_left)
         path.append((len(chosen), float(outcome.scores[entering[-1]])))
         setting.report(len(chosen), path[-1][1])
-    return Searched(np.array(chosen + as_left), scores, tuple(path))
+    return SearchResult(np.array(chosen + as_left), scores, tuple(path))

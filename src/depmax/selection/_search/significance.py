@@ -18,7 +18,7 @@ from scipy import special
 
 from depmax.kernels.kernel import Kernel
 from depmax.samples import Sample
-from depmax.selection._search.rounds import Setting, together
+from depmax.selection._search.rounds import Setting, columns_of_units
 from depmax.selection._search.units import Units
 
 if TYPE_CHECKING:
@@ -42,18 +42,18 @@ def significant_units(
     if m < 16:
         raise ValueError(f'n_features_to_select="auto" needs at least 16 rows, got {m}.')
     first, second = np.array_split(np.random.default_rng(0).permutation(m), 2)
-    sizes = _sizes(len(units.columns))
+    sizes = sizes_to_compare(len(units.columns))
     errors = []
     for rows, others in ((first, second), (second, first)):
         setting = selector._setting(units, target, recipe, rows)
         # everything that decides the order is read off these rows
         order = selector._decide(setting, units, observed.take(rows)).order
-        sets = [together(units.columns, order[:size]) for size in sizes]
+        sets = [columns_of_units(units.columns, order[:size]) for size in sizes]
         errors.append(_errors(setting, units.X, sets, target, rows[:ROWS], others[:ROWS]))
-    return int(sizes[_first_sufficient(np.hstack(errors))])
+    return int(sizes[first_sufficient(np.hstack(errors))])
 
 
-def _sizes(count: int) -> np.ndarray:
+def sizes_to_compare(count: int) -> np.ndarray:
     """Sizes of sets to compare: all small ones, then at equal ratios."""
     if count <= SIZES:
         return np.arange(1, count + 1)
@@ -109,7 +109,7 @@ def _ridge(gram: np.ndarray, cross: np.ndarray, target: np.ndarray) -> np.ndarra
     return vectors @ ((vectors.T @ cross) / (values + best)[:, np.newaxis])
 
 
-def _first_sufficient(errors: np.ndarray) -> int:
+def first_sufficient(errors: np.ndarray) -> int:
     """First set from which no later one has significantly smaller errors."""
     count, n = errors.shape
     for place in range(count - 1):

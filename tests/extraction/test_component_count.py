@@ -13,7 +13,7 @@ from depmax.extraction._fitting.number_of_components import (
     Exactly,
     Possible,
     Share,
-    read_wanted,
+    read_component_count,
 )
 from depmax.samples import read_sample
 
@@ -36,13 +36,13 @@ def possible(kernel: str = "linear", carriers: int = 3, predicted: int = 2) -> P
     ],
 )
 def test_forms(value: Any, wanted: Any) -> None:
-    assert read_wanted(value, "HBFE") == wanted
+    assert read_component_count(value, "HBFE") == wanted
 
 
 @pytest.mark.parametrize("value", [0, -1, 0.0, 1.5, True, None, "all", float("nan")])
 def test_other_values_are_refused_by_name(value: Any) -> None:
     with pytest.raises(ValueError, match="n_components of HBFE must be an integer >= 1"):
-        read_wanted(value, "HBFE")
+        read_component_count(value, "HBFE")
 
 
 def test_more_than_the_columns_or_rows_is_refused() -> None:

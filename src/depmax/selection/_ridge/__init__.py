@@ -1,0 +1,1 @@
+"""Kernel ridge regression on landmark rows, and elimination of columns under it."""

@@ -1,0 +1,341 @@
+"""Backward elimination under kernel ridge regression."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, Literal
+
+import numpy as np
+from scipy.stats import false_discovery_control
+from sklearn.utils import _safe_indexing
+
+from depmax._inputs import Target, read_target
+from depmax._inputs.table import Categories, Table
+from depmax._threads import one_blas_thread
+from depmax.kernels import Gaussian, Kernel
+from depmax.samples import read_target_sample, require_equal_length, require_samples
+from depmax.selection._ridge.elimination import EXACT_FROM, Elimination
+from depmax.selection._ridge.problem import RidgeProblem
+from depmax.selection._scores.kernel import hsic as column_scores
+from depmax.selection._scores.outputs import centred_outputs, standardized
+from depmax.selection._search.rounds import SearchResult, columns_of_units
+from depmax.selection._search.significance import first_sufficient, sizes_to_compare
+from depmax.selection._search.units import Units, make_units
+from depmax.selection.selector import DependenceSelector, Ranking
+
+#: Adjusted p-value below which a pair of columns interacts.
+LEVEL = 0.05
+#: Rows, drawn with a fixed seed, that pairs are looked for in.
+ROWS_FOR_PAIRS = 5000
+#: Folds on which n_features_to_select="auto" compares numbers of columns,
+FOLDS = 5
+#: and the rows that it uses at most.
+ROWS_FOR_NUMBER = 2000
+
+
+class KernelRidgeElimination(DependenceSelector):
+    """Drop the columns without which kernel ridge regression predicts the target as well.
+
+    HSIC rewards five copies of one good column; a regression does not. Each round asks what the
+    columns left tell about the target *together*: a column that others can replace leaves, one
+    that matters only jointly with others (XOR) stays. What is kept small is the penalised error of
+    the regression, the conditional covariance of the target given the columns. While there are
+    many columns, a round drops those whose loss costs least to first order; the last 24 leave one
+    by one, each after its loss was computed.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float, "auto" or None, default=None
+        A number, a share, half (None), or "auto": the smallest number from which no larger one
+        predicts rows that the search did not see significantly better (five folds).
+    alpha : float or "auto", default="auto"
+        Penalty ε of the regression per row. "auto": the search averages over 0.0001, 0.001 and
+        0.01, and ``path_`` and ``error_`` take the least leave-one-out error for each set.
+    step : float or int, default=0.1
+        Share of the columns left, or number of columns, that leave in a round while more than
+        24 are left.
+    groups : sequence of n_features labels, optional
+        Columns with the same label leave together.
+    interactions : {"auto", None}, default="auto"
+        With "auto", pairs of columns whose interaction is significant (see
+        :func:`depmax.screen_pairs`) may come back before the last 24 are thinned out, if that
+        lowers the error. With hundreds of columns the kernel is almost linear and would lose them.
+    scale : bool, default=True
+        Whether to divide each column by its standard deviation first, so that units do not matter.
+        Without it, columns weigh by their variances.
+    n_landmarks : int, "auto" or None, default="auto"
+        Rows that carry the regression, drawn with a fixed seed; None is all. "auto": all while
+        there are at most 1,500 rows (600 for the last 24 columns); beyond, twice the number of
+        columns, at least 300 and at most 1,000. Time and memory are then linear in the rows.
+    subsample : int or None, default=20_000
+        Rows that are searched, drawn with a fixed seed where there are more; None is all.
+    pvalues : bool, default=True
+        Whether to screen every column alone as well, for ``to_frame``.
+    n_jobs : int, optional
+        Threads for the removals of the last 24.
+    verbose : int, default=0
+        Print a line per round.
+
+    Attributes
+    ----------
+    ranking_ : ndarray of shape (n_features,)
+        1 is best, all distinct; constant columns and exact copies come last.
+    scores_ : ndarray of shape (n_features,)
+        What the penalised error (a share of the target's variance) grew by when the column left,
+        to first order for all but the last 24: comparable within a round. The last column has
+        what it explains alone.
+    support_ : ndarray of shape (n_features,)
+        Whether each column is kept.
+    path_ : tuple of (n_columns, error)
+        Mean squared leave-one-out error with the columns left, as a share of the target's
+        variance: 0 is a perfect prediction, 1 that of the mean.
+    stand_ins_ : ndarray of shape (n_features,)
+        For every dropped column the kept one most correlated with it, -1 for none.
+    alpha_ : float
+        Penalty of the regression on the kept columns.
+    error_ : float
+        Its leave-one-out error. The columns were chosen to make it small: on new rows expect
+        more.
+
+    Notes
+    -----
+    The kernel is Gaussian, exp(-‖x - z‖²/2v), with v the total variance of the columns left, which
+    is their number once they are scaled. Classes are predicted by their indicators, each with the
+    same weight per row; several numbers in units of their standard deviations; labels as 0 and 1.
+    A categorical column of a frame enters by the indicators of its levels, of total variance 1.
+    Of two columns whose loss costs the same, the later leaves.
+
+    See Also
+    --------
+    BAHSIC : The same direction of search under HSIC, for any kernel, also without a target.
+
+    References
+    ----------
+    Song, Smola, Gretton, Bedo, Borgwardt (2012), section 6.6. Feature selection via dependence
+    maximization. Journal of Machine Learning Research 13.
+    Chen, Stern, Wainwright, Jordan (2017). Kernel feature selection via conditional covariance
+    minimization. NeurIPS 30.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from depmax import KernelRidgeElimination
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 8))
+    >>> X[:, 1:5] = X[:, [0]] + 0.1 * rng.normal(size=(200, 4))  # five columns say the same
+    >>> y = 3 * X[:, 0] + X[:, 6]
+    >>> selector = KernelRidgeElimination(2).fit(X, y)
+    >>> bool(selector.support_[:5].sum() == 1 and selector.support_[6])
+    True
+    """
+
+    path_quantity = "leave-one-out error (share of the variance)"
+    _decides_how_many = True
+
+    def __init__(
+        self,
+        n_features_to_select: int | float | Literal["auto"] | None = None,
+        *,
+        alpha: float | Literal["auto"] = "auto",
+        step: float = 0.1,
+        groups: Any = None,
+        interactions: Literal["auto"] | None = "auto",
+        scale: bool = True,
+        n_landmarks: int | Literal["auto"] | None = "auto",
+        subsample: int | None = 20_000,
+        pvalues: bool = True,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.alpha = alpha
+        self.step = step
+        self.groups = groups
+        self.interactions = interactions
+        self.scale = scale
+        self.n_landmarks = n_landmarks
+        self.subsample = subsample
+        self.pvalues = pvalues
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _compared_by(self) -> Kernel | None:
+        return None if self.scale else Gaussian()
+
+    def _rank(self, X: Any, y: Any, categories: Categories) -> Ranking:
+        self._check_parameters()
+        target = read_target(y)
+        require_equal_length(X.shape[0], target.n_samples)
+        require_samples(X.shape[0], unbiased=True)
+        if self.subsample is not None and len(X) > self.subsample:
+            rows = np.sort(np.random.default_rng(0).permutation(len(X))[: self.subsample])
+            X, y = X[rows], _safe_indexing(y, rows)
+            target = target.take(rows)
+        units = make_units(X, self.groups, categories, Gaussian())
+        problem = self._problem(_columns(units, self.scale), target_images(target))
+        with one_blas_thread(self.n_jobs):
+            searched = self._search(problem, units, X, y)
+            n_sufficient = None
+            if isinstance(self.n_features_to_select, str):
+                kept = self._sufficient(problem, units, X, y)
+                n_sufficient = int(sum(len(units.members[unit]) for unit in searched.order[:kept]))
+            self._describe(problem, units, searched.order, n_sufficient)
+        self.pvalues_adjusted_ = None
+        if self.pvalues:
+            side = read_target_sample(y, "auto")
+            _, pvalues = column_scores(X, side, categories=categories, n_jobs=self.n_jobs)
+            self.pvalues_adjusted_ = false_discovery_control(pvalues)
+        order = np.concatenate([units.members[unit] for unit in searched.order])
+        scores = np.empty(len(order))
+        for unit, members in enumerate(units.members):
+            scores[members] = searched.scores[unit]
+        return Ranking(order, scores, searched.path, n_sufficient)
+
+    def _problem(self, X: np.ndarray, images: np.ndarray) -> RidgeProblem:
+        penalty = None if isinstance(self.alpha, str) else float(self.alpha)
+        landmarks = self.n_landmarks
+        if landmarks is None:
+            landmarks = len(X)
+        return RidgeProblem(X, images, penalty, None if isinstance(landmarks, str) else landmarks)
+
+    def _search(self, problem: RidgeProblem, units: Units, X: Any, y: Any) -> SearchResult:
+        """Order all units, those that say nothing new last."""
+        idle = units.idle()
+        busy = np.flatnonzero(~idle)
+        if not len(busy):
+            return SearchResult(np.arange(len(idle)), np.zeros(len(idle)), ())
+        pairs: list[tuple[int, int]] = []
+        if self.interactions == "auto" and len(busy) > EXACT_FROM:
+            pairs = self._pairs(units, X, y)
+        search = Elimination(problem, units.columns, self.step, pairs, self.n_jobs, self._report)
+        searched = search.run(busy.tolist())
+        order = np.concatenate([searched.order, np.flatnonzero(idle)])
+        return SearchResult(order, searched.scores, searched.path)
+
+    def _pairs(self, units: Units, X: Any, y: Any) -> list[tuple[int, int]]:
+        """Pairs of units with a significant interaction, the most significant first."""
+        from depmax.dependence.screen_pairs import screen_table
+
+        if len(X) > ROWS_FOR_PAIRS:
+            rows = np.sort(np.random.default_rng(0).permutation(len(X))[:ROWS_FOR_PAIRS])
+            X, y = X[rows], _safe_indexing(y, rows)
+        values = read_target(y).values
+        if bool((values == values[:1]).all()):  # a rare class is not among these rows
+            return []
+        table = Table(X, categories=units.categories)
+        found = screen_table(table, y, random_state=0, n_jobs=self.n_jobs)
+        unit_of = np.empty(X.shape[1], dtype=np.intp)
+        for unit, members in enumerate(units.members):
+            unit_of[members] = unit
+        significant = unit_of[found.pairs[found.pvalues_adjusted < LEVEL]]
+        return [(int(a), int(b)) for a, b in significant if a != b]
+
+    def _sufficient(self, problem: RidgeProblem, units: Units, X: Any, y: Any) -> int:
+        """Smallest number of units from which no larger one predicts significantly better."""
+        m = problem.n_samples
+        if m < 4 * FOLDS:
+            raise ValueError(f'n_features_to_select="auto" needs at least {4 * FOLDS} rows.')
+        rows = np.random.default_rng(0).permutation(m)[:ROWS_FOR_NUMBER]
+        sizes = sizes_to_compare(len(units.columns))
+        losses = []
+        for held_out in np.array_split(rows, FOLDS):
+            train = np.setdiff1d(rows, held_out)
+            part = problem.take(train)
+            if not np.any(part.images):
+                continue
+            order = self._search(part, units, X[train], _safe_indexing(y, train)).order
+            losses.append(_held_out(problem, part, units, order, sizes, train, held_out))
+        return int(sizes[first_sufficient(np.hstack(losses))])
+
+    def _describe(
+        self, problem: RidgeProblem, units: Units, order: np.ndarray, n_sufficient: int | None
+    ) -> None:
+        """Set the error and the penalty of the kept columns."""
+        count = self._n_requested(sum(map(len, units.members))) or n_sufficient or 1
+        sizes = np.cumsum([len(units.members[unit]) for unit in order])
+        kept = order[: int(np.searchsorted(sizes, count)) + 1]
+        fit = problem.fit(columns_of_units(units.columns, kept))
+        self.error_, self.alpha_ = fit.error, fit.penalty
+
+    def _check_parameters(self) -> None:
+        step, alpha, landmarks = self.step, self.alpha, self.n_landmarks
+        number = isinstance(step, Real) and not isinstance(step, bool)
+        if not number or not (0 < step < 1 or (step >= 1 and int(step) == step)):
+            raise ValueError(
+                f"step must be a share between 0 and 1 or a whole number >= 1, got {step!r}."
+            )
+        if alpha != "auto" and not (isinstance(alpha, Real) and 0 < alpha < np.inf):
+            raise ValueError(f"alpha must be a number above 0 or 'auto', got {alpha!r}.")
+        if self.interactions not in ("auto", None):
+            raise ValueError(f"interactions must be 'auto' or None, got {self.interactions!r}.")
+        rows = self.subsample
+        if not (rows is None or (isinstance(rows, int | np.integer) and rows >= 100)):
+            raise ValueError(
+                f"subsample must be a whole number >= 100 or None (all rows), got {rows!r}."
+            )
+        whole = isinstance(landmarks, int | np.integer) and landmarks >= 2
+        if not (landmarks is None or landmarks == "auto" or whole):
+            raise ValueError(
+                f"n_landmarks must be a whole number >= 2, 'auto' or None (all rows), got "
+                f"{landmarks!r}."
+            )
+
+    def _report(self, count: int, error: float) -> None:
+        if self.verbose:
+            name = type(self).__name__
+            print(f"[{name}] {count} columns, leave-one-out error {error:.6g}", flush=True)
+
+
+def target_images(target: Target) -> np.ndarray:
+    """What is predicted: centred columns of total variance 1.
+
+    Examples
+    --------
+    >>> target_images(read_target([1.0, 2.0, 3.0, 6.0]))[:, 0].round(2)
+    array([-1.07, -0.53,  0.  ,  1.6 ])
+    """
+    outputs = target.values if target.kind == "multioutput" else centred_outputs(target)
+    images = standardized(outputs) if target.kind == "multioutput" else outputs
+    scale = float(np.sqrt(np.mean(np.sum(images**2, axis=1))))
+    if not scale > 0.0:
+        raise ValueError(
+            "y has one class only, or one value in all rows that are searched: there is nothing to "
+            "predict."
+        )
+    return images / scale
+
+
+def _columns(units: Units, scale: bool) -> np.ndarray:
+    """Columns of the search, centred; scaled to total variance 1 for each input column."""
+    X = np.asarray(units.X, dtype=np.float64)
+    X = X - X.mean(axis=0)
+    if not scale:
+        return X
+    largest = np.abs(X).max(axis=0)  # squares of very large numbers would overflow
+    n_inputs = sum(map(len, units.members))
+    widths = [len(units.categories.get(column, ())) or 1 for column in range(n_inputs)]
+    starts = np.cumsum([0, *widths[:-1]])
+    largest = np.repeat(np.maximum.reduceat(largest, starts), widths)
+    X /= np.where(largest > 0.0, largest, 1.0)
+    variances = np.add.reduceat(np.mean(X**2, axis=0), starts)
+    return X / np.repeat(np.sqrt(np.where(variances > 0.0, variances, 1.0)), widths)
+
+
+def _held_out(
+    problem: RidgeProblem,
+    part: RidgeProblem,
+    units: Units,
+    order: np.ndarray,
+    sizes: np.ndarray,
+    train: np.ndarray,
+    held_out: np.ndarray,
+) -> np.ndarray:
+    """Squared errors of held-out rows, predicted by each number of columns: (n_sizes, n_rows)."""
+    centre = problem.images[train].mean(axis=0)
+    spread = np.sqrt(np.sum((problem.images[train] - centre) ** 2) / len(train))
+    truth = (problem.images[held_out] - centre) / spread
+    losses = []
+    for size in sizes:
+        fit = part.fit(columns_of_units(units.columns, order[:size]))
+        losses.append(np.sum((truth - fit.predict(problem.X[held_out])) ** 2, axis=1))
+    return np.array(losses)
