@@ -206,9 +206,9 @@ def test_a_model_is_the_same_in_python(run: Run, patients: Path, tmp_path: Path)
     model = _python(tmp_path / "m.skops")
     source = pl.read_csv(patients).with_columns(pl.col("colour", "outcome").cast(pl.Categorical))
     expected = model.transform(source.select(model.feature_names_in_))
-    archive = np.load(tmp_path / "out.npz")
-    np.testing.assert_allclose(archive["X"], expected.to_numpy())
-    assert list(archive["feature_names"]) == [f"nystroemmap{j}" for j in range(4)]
+    with np.load(tmp_path / "out.npz") as archive:
+        np.testing.assert_allclose(archive["X"], expected.to_numpy())
+        assert list(archive["feature_names"]) == [f"nystroemmap{j}" for j in range(4)]
 
 
 def test_models_of_python_are_used_too(run: Run, patients: Path, tmp_path: Path) -> None:
