@@ -78,7 +78,7 @@ def coco(
     if is_constant(x) or is_constant(y):
         return 0.0
     if x.is_narrow and y.is_narrow:
-        cross = _terms.cross_moments(x, y).centred().cross  # ΦᵀHΨ
+        cross = _terms.row_sums(x, y).centred().cross  # ΦᵀHΨ
         return float(linalg.svdvals(cross)[0]) / x.n_samples
     eigenvalue = _largest_eigenvalue(_centred_product(x), _centred_product(y), x.n_samples)
     return math.sqrt(eigenvalue) / x.n_samples

@@ -11,8 +11,8 @@ from sklearn.utils import check_random_state
 from depmax.extraction._fitting.coded_target import CodedTarget
 from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted
 from depmax.kernels import KernelLike
-from depmax.pencils.deflation.examples import Examples
 from depmax.pencils.deflation.sparse_steps import Measure, sparse_deflate
+from depmax.pencils.examples import Examples
 from depmax.samples import Sample
 
 
