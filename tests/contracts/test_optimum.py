@@ -15,7 +15,7 @@ from depmax import HBFE, HSCA, KernelLDA
 from depmax.extraction import extractor as base
 from depmax.kernels import Gaussian, Laplace, Linear
 from depmax.maps import NystroemMap, RandomFourier
-from depmax.pencils.coordinates import MapCoordinates
+from depmax.pencils.images import FeatureImages
 from tests.extraction.oracles import form, same_up_to_signs
 
 SHAPES = [(12, 44), (12, 13), (20, 20), (40, 6), (16, 5)]  # m < d, m = d, m > d
@@ -130,7 +130,7 @@ def test_wide_rows_are_as_in_their_own_columns(
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.filterwarnings("ignore", ".*falls into")
         span = clone(model).fit(X, y)
-        monkeypatch.setattr(base, "coordinates_of", lambda side, *_, **__: MapCoordinates.of(side))
+        monkeypatch.setattr(base, "coordinates_of", lambda side, *_, **__: FeatureImages(side))
         dense = clone(model).fit(X, y)
     np.testing.assert_allclose(span.dependence_, dense.dependence_, rtol=1e-6, atol=1e-9)
     same_up_to_signs(span.components_, dense.components_, 1e-5)

@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 from depmax.pencils import Form, Space, hsic_form
-from depmax.pencils import space as module
+from depmax.pencils import row_sums as module
 
 rng = np.random.default_rng(0)
 PHI = rng.normal(loc=(0.0, 5.0, -1.0), size=(300, 3))
@@ -57,6 +57,26 @@ class TestMoments:
             space.weighted_scatter(WEIGHTS), phi.T @ (WEIGHTS[:, None] * phi), atol=1e-9
         )
         np.testing.assert_allclose(space.scatter, phi.T @ phi, atol=1e-9)
+
+
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize(
+    ("make", "offset"),
+    [(np.asarray, 0.0), (np.asarray, 1e7), (sparse.csr_matrix, 0.0), (sparse.csr_matrix, 1e3)],
+    ids=["dense", "dense, far", "sparse", "sparse, far"],
+)
+def test_products_with_samples_of_any_offset(make, offset, center):
+    rows = PHI + offset
+    phi = rows - rows.mean(axis=0) if center else rows
+    space = Space.of_array(make(rows), center=center)
+    values = PSI - PSI.mean(axis=0)
+    scale = np.abs(rows).max() if make is not np.asarray or not center else 1.0
+    tolerance = 1e-12 * max(scale, 10.0) + 1e-15 * offset
+    np.testing.assert_allclose(space.cross(values), phi.T @ values, atol=300 * tolerance)
+    np.testing.assert_allclose(space.features(np.eye(3)), phi, atol=tolerance)
+    np.testing.assert_allclose(space.variance, np.sum(phi**2), rtol=1e-9 * scale)
+    if not center:
+        assert not space.mean.any()
 
 
 def test_samples_are_visited_once():

@@ -5,16 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import reduce
 from itertools import groupby
-from operator import add
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from depmax._threads import map_threads
-from depmax.pencils.cross_moments import CrossMoments
+from depmax.pencils.row_sums import Aligned, RowSums, chunks_of, sum_rows
 from depmax.samples import Sample, slices
 
 
@@ -67,29 +65,35 @@ TILE = 256
 def terms(x: Sample, y: Sample, *, unbiased: bool, n_jobs: int = 1) -> Terms:
     """Terms of two sides by the cheaper exact route."""
     if x.is_narrow and y.is_narrow:
-        return terms_from_moments(cross_moments(x, y), unbiased=unbiased)
+        return terms_from_sums(row_sums(x, y), unbiased=unbiased)
     return terms_from_tiles(x, y, unbiased=unbiased, n_jobs=n_jobs)
 
 
-def cross_moments(x: Sample, y: Sample) -> CrossMoments:
-    """Moments of both sides' coordinates, summed over chunks of rows."""
-    blocks = x.chunks() if (x.n_coordinates or 0) >= (y.n_coordinates or 0) else y.chunks()
-    chunks = (CrossMoments.of(x.coordinates(rows), y.coordinates(rows)) for rows in blocks)
-    return reduce(add, chunks)
+def row_sums(x: Sample, y: Sample) -> RowSums:
+    """Sums over the rows of both sides' coordinates, a chunk of each beside the other."""
+    shape = int(x.n_coordinates or 0), int(y.n_coordinates or 0)
+    return sum_rows(
+        lambda rows: Aligned(x.coordinates(rows), y.coordinates(rows)),
+        chunks_of(x.n_samples, max(shape)),
+        shape,
+        norms=True,
+        concurrent=x.is_in_memory and y.is_in_memory,
+    )
 
 
-def terms_from_moments(moments: CrossMoments, *, unbiased: bool) -> Terms:
+def terms_from_sums(sums: RowSums, *, unbiased: bool) -> Terms:
     """Terms of centred coordinates, for which K1 = 0 and hence K̃1 = -diag K."""
-    centred = moments.centred()
+    centred = sums.centred()
     squared = float(np.sum(centred.cross**2))  # tr KL = ‖ΦᵀΨ‖²
     n_samples = round(centred.weight)
     if not unbiased:
         return Terms(n_samples, squared, 0.0, 0.0, zero_diagonal=False)
+    assert centred.norms is not None
     return Terms(
         n_samples,
-        inner=squared - centred.norm_xy,
-        middle=centred.norm_xy,
-        outer=centred.norm_x * centred.norm_y,
+        inner=squared - centred.norms.xy,
+        middle=centred.norms.xy,
+        outer=centred.norms.x * centred.norms.y,
         zero_diagonal=True,
     )
 

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from depmax.dependence._terms import TileSums, cosine, cross_moments, is_constant, terms
+from depmax.dependence._terms import TileSums, cosine, is_constant, row_sums, terms
 from depmax.dependence.resolve import read_pair
 from depmax.kernels import KernelLike
 from depmax.samples import Sample, require_samples
@@ -91,6 +91,6 @@ def _raw_products(x: Sample, y: Sample) -> tuple[float, float, float]:
 
 def _squared_cross(left: Sample, right: Sample) -> float:
     """‖ΦᵀΨ‖² = tr KL about the origin."""
-    moments = cross_moments(left, right)
-    origins = np.zeros_like(moments.origin_x), np.zeros_like(moments.origin_y)
-    return float(np.sum(moments.about(*origins).cross ** 2))
+    sums = row_sums(left, right)
+    origins = np.zeros_like(sums.origin_x), np.zeros_like(sums.origin_y)
+    return float(np.sum(sums.about(*origins).cross ** 2))

@@ -78,7 +78,7 @@ def coco(
     if is_constant(x_sample) or is_constant(y_sample):
         return 0.0
     if x_sample.is_narrow and y_sample.is_narrow:
-        cross = _terms.cross_moments(x_sample, y_sample).centred().cross  # ΦᵀHΨ
+        cross = _terms.row_sums(x_sample, y_sample).centred().cross  # ΦᵀHΨ
         return float(linalg.svdvals(cross)[0]) / x_sample.n_samples
     eigenvalue = _largest_eigenvalue(
         _centred_product(x_sample), _centred_product(y_sample), x_sample.n_samples

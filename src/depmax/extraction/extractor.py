@@ -403,9 +403,10 @@ class DependenceExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
         self._n_features_out = self.n_components_ = directions.shape[1]
         if _is_linear(self):
             self.components_ = self._projection.weights.T
-            pulled = cast(FeatureCoordinates, coordinates).pull(directions)
+            of_features = cast(FeatureCoordinates, coordinates)
+            pulled = of_features.covariances(directions)
             self.loadings_ = loadings(pulled, self._projection.weights).T
-            self.mean_ = coordinates.mean
+            self.mean_ = of_features.mean
             self.coordinate_names_ = coordinate_names(self)
         return directions
 

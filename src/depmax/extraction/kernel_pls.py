@@ -17,8 +17,8 @@ from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted
 from depmax.extraction._fitting.narrow import is_narrow, pls_of_moments
 from depmax.kernels import KernelLike
 from depmax.pencils.deflation.criteria import pls
-from depmax.pencils.deflation.images import images_of
 from depmax.pencils.deflation.steps import deflate
+from depmax.pencils.images import images_of
 from depmax.samples import Sample
 
 

@@ -13,7 +13,7 @@ from depmax.extraction._fitting.coded_target import CodedTarget
 from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted
 from depmax.kernels import KernelLike
 from depmax.pencils import leading
-from depmax.pencils.deflation.examples import Examples
+from depmax.pencils.examples import Examples
 from depmax.samples import Sample, chunk_rows, slices
 
 #: Singular values below this, relative to the largest, belong to no direction.

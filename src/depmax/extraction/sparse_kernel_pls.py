@@ -12,9 +12,9 @@ from depmax.extraction._fitting.coded_target import CodedTarget
 from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted
 from depmax.kernels import KernelLike
 from depmax.pencils import leading
-from depmax.pencils.deflation.examples import Examples
 from depmax.pencils.deflation.orthogonal import OrthogonalFeatures
 from depmax.pencils.deflation.steps import EXHAUSTED
+from depmax.pencils.examples import Examples
 from depmax.samples import Sample, chunk_rows, slices
 
 #: Residuals that differ by less, relative to themselves, are equal.

@@ -18,6 +18,7 @@ from depmax.pencils.redundancy import (
     positive_part,
     squared_part,
 )
+from depmax.pencils.row_sums import RowSums
 from depmax.pencils.space import Moments, Space
 from depmax.pencils.sphere import Sphere
 
@@ -27,6 +28,7 @@ __all__ = [
     "Form",
     "Gram",
     "Moments",
+    "RowSums",
     "Space",
     "Sphere",
     "attained",

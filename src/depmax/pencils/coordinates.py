@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from scipy import linalg, sparse
@@ -13,7 +13,8 @@ from sklearn.utils.extmath import safe_sparse_dot
 from depmax._threads import blas_threads_for_parts, thread_pool
 from depmax.pencils import Basis, Gram, Space, complete_axes
 from depmax.pencils.gram import Tiles, kernel_tile, matrix_tile, radial_tile
-from depmax.pencils.projection import FeatureProjection, Projection, SampleProjection
+from depmax.pencils.images import FeatureImages, is_primal
+from depmax.pencils.projection import Projection, SampleProjection
 from depmax.samples import Sample, require_semidefinite
 
 #: Up to so many samples their whole span is used, by an eigenproblem of that size.
@@ -34,13 +35,6 @@ class Coordinates(Protocol):
     def space(self) -> Space:
         """The samples in these coordinates."""
 
-    @property
-    def mean(self) -> np.ndarray:
-        """Mean of the features or of the kernel values, of shape (width,)."""
-
-    def lift(self, vectors: np.ndarray) -> np.ndarray:
-        """Vectors of s coordinates as weights of features or of kernel values, (width, k)."""
-
     def project(self, vectors: np.ndarray) -> Projection:
         """Features of new rows along these directions."""
 
@@ -48,39 +42,12 @@ class Coordinates(Protocol):
 class FeatureCoordinates(Coordinates, Protocol):
     """Coordinates of a kernel that has features."""
 
-    def pull(self, vectors: np.ndarray) -> np.ndarray:
-        """ΦᵀF for the features F along these directions, of shape (width, k)."""
-
-
-@dataclass(frozen=True)
-class MapCoordinates:
-    """The exact features of the kernel, no more than there are samples."""
-
-    side: Sample
-    space: Space
-
-    @classmethod
-    def of(cls, side: Sample) -> MapCoordinates:
-        """Coordinates of a side whose kernel has features."""
-        width = side.n_coordinates or 0
-        return cls(side, Space(side.coordinates, side.n_samples, width, concurrent=side.is_array))
-
     @property
     def mean(self) -> np.ndarray:
         """Mean of the features, of shape (D,)."""
-        return self.space.mean
 
-    def lift(self, vectors: np.ndarray) -> np.ndarray:
-        """The vectors themselves."""
-        return vectors
-
-    def project(self, vectors: np.ndarray) -> Projection:
-        """Product with the features."""
-        return FeatureProjection(self.side.kernel, vectors, self.mean @ vectors)
-
-    def pull(self, vectors: np.ndarray) -> np.ndarray:
-        """SP."""
-        return self.space.scatter @ vectors
+    def covariances(self, directions: np.ndarray) -> np.ndarray:
+        """ΦᵀF for the features F along these directions, of shape (D, k)."""
 
 
 @dataclass(frozen=True)
@@ -92,57 +59,50 @@ class WideCoordinates:
     D - rank, and are made only when used.
     """
 
-    side: Sample
+    images: FeatureImages
     space: Space
-    phi: Any  # features of the samples, dense and centred or sparse, shape (m, D)
-    mean: np.ndarray  # mean of the features, shape (D,)
     dual: np.ndarray  # UΛ^(-1/2), shape (m, rank)
 
     @classmethod
     def of(cls, side: Sample, grow: Grow | None, n_beyond: int = 0) -> WideCoordinates:
         """Coordinates of a grown basis, or the eigenvectors of the centred K̄ = UΛUᵀ."""
+        images, scale = FeatureImages(side, hold=True), 0.0
         phi = side.coordinates(slice(None))
-        mean = np.asarray(phi.mean(axis=0), dtype=np.float64).ravel()
         if sparse.issparse(phi):
-            phi = phi.astype(np.float64)
-            gram = safe_sparse_dot(phi, phi.T, dense_output=True)
+            gram = safe_sparse_dot(phi.astype(np.float64), phi.T, dense_output=True)
             scale = float(gram.diagonal().max())
             gram, _ = centred_gram(gram)
         else:
-            phi = phi - mean
+            phi = images.space.centred()
             gram = phi @ phi.T
-            scale = 0.0
         basis = grown(len(gram), lambda: Tiles(matrix_tile(gram), np.float64), grow)
         if basis is not None:
-            return cls(side, basis.space, phi, mean, basis.dual)
+            return cls(images, basis.space, basis.dual)
         coordinates, dual = span(gram, scale)
         rank = coordinates.shape[1]
         padded = np.zeros((len(gram), min(phi.shape[1], max(len(gram), rank + n_beyond))))
         padded[:, :rank] = coordinates
-        return cls(side, Space.of_array(padded), phi, mean, dual)
+        return cls(images, Space.of_array(padded), dual)
 
-    def lift(self, vectors: np.ndarray) -> np.ndarray:
-        """Φᵀq of every vector."""
-        rank = self.dual.shape[1]
-        weights = self._lift(self.dual @ vectors[:rank])
-        used = np.flatnonzero(vectors[rank:].any(axis=1))
-        if len(used):
-            last = rank + int(used[-1]) + 1
-            basis = complete_axes(self._lift(self.dual), last)
-            weights += basis[:, rank:] @ vectors[rank:last]
-        return weights
-
-    def _lift(self, dual: np.ndarray) -> np.ndarray:
-        return np.asarray(self.phi.T @ (dual - dual.mean(axis=0)))
+    @property
+    def mean(self) -> np.ndarray:
+        """Mean of the features, of shape (D,)."""
+        return self.images.mean
 
     def project(self, vectors: np.ndarray) -> Projection:
         """Product with the features."""
-        weights = self.lift(vectors)
-        return FeatureProjection(self.side.kernel, weights, self.mean @ weights)
+        rank = self.dual.shape[1]
+        weights = self.images.pull(self.dual @ vectors[:rank])
+        used = np.flatnonzero(vectors[rank:].any(axis=1))
+        if len(used):
+            last = rank + int(used[-1]) + 1
+            basis = complete_axes(self.images.pull(self.dual), last)
+            weights += basis[:, rank:] @ vectors[rank:last]
+        return self.images.project(weights)
 
-    def pull(self, vectors: np.ndarray) -> np.ndarray:
+    def covariances(self, directions: np.ndarray) -> np.ndarray:
         """ΦᵀF."""
-        return self._lift(self.space.features(vectors))
+        return self.images.pull(self.space.features(directions))
 
 
 @dataclass(frozen=True)
@@ -175,13 +135,9 @@ class GramCoordinates:
             dual = np.column_stack([dual, beyond])
         return cls(side, Space.of_array(coordinates), means, dual)
 
-    def lift(self, vectors: np.ndarray) -> np.ndarray:
-        """Q with one row per training row."""
-        return self.dual @ vectors
-
     def project(self, vectors: np.ndarray) -> Projection:
         """Product with the kernel values of the training rows."""
-        weights = self.lift(vectors)
+        weights = self.dual @ vectors
         return SampleProjection(self.side.reference(), weights, self.mean @ weights)
 
 
@@ -192,12 +148,11 @@ def coordinates_of(side: Sample, grow: Grow | None = None, *, n_beyond: int = 0)
     their span it needs; all others get all of it, at the cost of a full eigenproblem. ``n_beyond``
     is the number of directions orthogonal to the span that a method may use.
     """
-    width = side.n_coordinates
-    if width is None:
+    if not is_primal(side):
         return GramCoordinates.of(side, grow, with_mean=n_beyond > 0)
-    if width <= side.n_samples:
-        return MapCoordinates.of(side)
-    return WideCoordinates.of(side, grow, n_beyond)
+    if (side.n_coordinates or 0) > side.n_samples:
+        return WideCoordinates.of(side, grow, n_beyond)
+    return FeatureImages(side)
 
 
 def grown(n_samples: int, tiles: Callable[[], Tiles], grow: Grow | None) -> Basis | None:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+
+from depmax.pencils.row_sums import Aligned
 
 #: A symmetric operator on columns of values at the samples.
 Operator = Callable[[np.ndarray], np.ndarray]
@@ -29,6 +32,17 @@ class Form:
     def n_samples(self) -> int:
         """Number of samples m."""
         return int(self.factor.shape[0])
+
+    @property
+    def width(self) -> int:
+        """Number of columns r of Ψ."""
+        return int(self.factor.shape[1])
+
+    def beside(self, phi: Any, rows: slice) -> Aligned:
+        """A chunk of coordinates with what this form knows of the same samples."""
+        weights = None if self.weights is None else self.weights[rows]
+        labelled = None if weights is None or self.labelled is None else self.labelled[rows]
+        return Aligned(phi, self.factor[rows], weights, labelled)
 
     def apply(self, values: np.ndarray) -> np.ndarray:
         """M times columns of values on the samples, of shape (m, k)."""

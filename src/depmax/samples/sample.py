@@ -78,6 +78,11 @@ class Sample:
         """Whether rows are numbers in memory, which threads may read at the same time."""
         return isinstance(self.rows, np.ndarray) and self.rows.dtype.kind == "f"
 
+    @property
+    def is_in_memory(self) -> bool:
+        """Whether rows of any type are in memory, which threads may read at the same time."""
+        return isinstance(self.rows, np.ndarray) or sparse.issparse(self.rows)
+
     def resolved(self, choose: Choose | None = None) -> Sample:
         """The same rows with every recipe of the kernel replaced by numbers."""
         return replace(self, kernel=self.kernel.resolve(self.rows, choose))

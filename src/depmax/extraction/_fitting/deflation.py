@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -18,9 +18,9 @@ from depmax.extraction._fitting.number_of_components import ComponentCount, Poss
 from depmax.extraction.extractor import DependenceExtractor, Fitted
 from depmax.kernels import Precomputed, as_kernel
 from depmax.pencils import Space, signs
-from depmax.pencils.deflation.examples import Examples
-from depmax.pencils.deflation.images import FeatureImages, Images, images_of
 from depmax.pencils.deflation.orthogonal import OrthogonalFeatures
+from depmax.pencils.examples import Examples
+from depmax.pencils.images import FeatureImages, Images, images_of
 from depmax.pencils.projection import Projection
 from depmax.samples import Sample, read_training, require_equal_length, warn_of_units
 
@@ -91,6 +91,7 @@ class Extracted:
     made: np.ndarray | None  # T, shape (m, k)
     summary: Summary | None = None
     basis: Basis | None = None
+    images: Images | None = None  # the samples, where the deflation loop has seen them through it
 
     @classmethod
     def of(cls, images: Images, directions: np.ndarray, found: OrthogonalFeatures) -> Extracted:
@@ -98,7 +99,7 @@ class Extracted:
         if found.count == 0:
             return cls(images.project(directions, np.zeros(0)), found.features)
         projection = images.project(found.conjugate(directions), found.offset)
-        return cls(projection, found.features)
+        return cls(projection, found.features, images=images)
 
     @classmethod
     def of_examples(
@@ -153,7 +154,7 @@ class Extracted:
             weights=self.projection.weights[:, :count],
             offset=self.projection.offset[:count],
         )
-        return Extracted(projection, made, summary)
+        return replace(self, projection=projection, made=made, summary=summary)
 
     def times(self, factors: np.ndarray) -> Extracted:
         """Every feature multiplied by a number."""
@@ -322,17 +323,23 @@ class DeflationExtractor(DependenceExtractor):
         if found.summary is not None:
             loadings, mean = found.summary.loadings, found.summary.mean
         else:
-            images = FeatureImages(side, center=bool(self.center))
-            loadings, mean = images.pull(found.features) / found.squares, images.mean
+            primal = self._primal(side, found.images)
+            loadings, mean = primal.pull(found.features) / found.squares, primal.mean
         self.components_ = found.projection.weights.T
         self.loadings_ = loadings.T
         self.mean_ = mean
         self.coordinate_names_ = coordinate_names(self)
 
+    def _primal(self, side: Sample, at_hand: Images | None = None) -> FeatureImages:
+        """The samples in the features of the kernel, if possible those at hand."""
+        if at_hand is not None and not at_hand.dual:
+            return cast(FeatureImages, at_hand)
+        return FeatureImages(side, center=bool(self.center), hold=True)
+
     def _own_dependence(self, side: Sample, features: np.ndarray) -> np.ndarray:
         """‖Φᵀτ_j‖² of every feature."""
         if side.n_coordinates is not None:
-            pulled = FeatureImages(side, center=bool(self.center)).pull(features)
+            pulled = self._primal(side).pull(features)
             return np.square(pulled).sum(axis=0)
         return np.einsum("ij,ij->j", features, side.gram() @ features)
 

@@ -93,8 +93,7 @@ def pls_of_moments(
     centred = target - target.mean(axis=0)
     mixing = _stable_mixing(side)
     if mixing is None:
-        width = side.n_coordinates or 0
-        space = Space(side.coordinates, side.n_samples, width, concurrent=side.is_array)
+        space = Space.of_sample(side)
         moments = space.moments(Form(centred))
         scatter, cross, mean = moments.scatter, moments.cross, space.mean
     else:

@@ -11,8 +11,8 @@ from depmax._inputs.parameters import Rule, integer, is_whole
 from depmax.extraction._fitting.coded_target import CodedTarget
 from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted
 from depmax.kernels import KernelLike
-from depmax.pencils.deflation.examples import Examples
 from depmax.pencils.deflation.sparse_steps import Measure, sparse_deflate
+from depmax.pencils.examples import Examples
 from depmax.samples import Sample
 
 

@@ -7,8 +7,8 @@ from typing import Literal
 
 import numpy as np
 
-from depmax.pencils.deflation.images import Images
 from depmax.pencils.deflation.orthogonal import OrthogonalFeatures
+from depmax.pencils.images import Images
 
 #: A target, or its covariance with the inputs, below this relative to where it began is zero.
 EXHAUSTED = 1e-11

@@ -11,7 +11,8 @@ from scipy import sparse
 from depmax.kernels import Capabilities
 from depmax.kernels.kernel import Kernel
 from depmax.pencils.projection import FeatureProjection, Projection, SampleProjection
-from depmax.samples import Sample, chunk_rows, slices
+from depmax.pencils.space import Space
+from depmax.samples import Sample
 
 
 class CentredKernel(Kernel):
@@ -82,7 +83,7 @@ class Examples:
         """The samples of a side."""
         if not (center and side.kernel.has_features):
             return cls(side, side.kernel, None)
-        mean = feature_mean(side)
+        mean = Space.of_sample(side).mean
         centred = replace(side, kernel=CentredKernel(side.kernel, mean))
         return cls(centred, side.kernel, mean)
 
@@ -100,12 +101,3 @@ class Examples:
         else:
             directions = (phi - self.mean).T @ weights
         return FeatureProjection(self.kernel, directions, self.mean @ directions + offset)
-
-
-def feature_mean(side: Sample) -> np.ndarray:
-    """Mean of the exact features of all samples, of shape (D,)."""
-    width = int(side.n_coordinates or 0)
-    total = np.zeros(width)
-    for rows in slices(side.n_samples, chunk_rows(width)):
-        total += np.asarray(side.coordinates(rows).sum(axis=0, dtype=np.float64)).ravel()
-    return total / side.n_samples

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
-from scipy import sparse
 
-from depmax.pencils.deflation.examples import Examples
+from depmax.pencils.examples import Examples
 from depmax.pencils.projection import FeatureProjection, Projection
-from depmax.samples import Sample, chunk_rows, slices
-
-#: Share of Σ‖φ‖² that is variance, below which the mean is subtracted from the samples themselves.
-FAR = 1e-4
+from depmax.pencils.row_sums import dense
+from depmax.pencils.space import Space
+from depmax.samples import Sample
 
 
 class Images(Protocol):
@@ -22,7 +19,10 @@ class Images(Protocol):
     n_samples: int
     width: int  # number of weights of a direction
     dual: bool
-    variance: float  # Σ‖φ(x_i) - mean‖², or about zero without centring
+
+    @property
+    def variance(self) -> float:
+        """Σ‖φ(x_i) - mean‖², or about zero without centring."""
 
     def pull(self, values: np.ndarray) -> np.ndarray:
         """Weights of the directions ΦᵀV for V of shape (m, r) that centring leaves as it is."""
@@ -50,48 +50,47 @@ class Images(Protocol):
 
 
 class FeatureImages:
-    """The exact features of a kernel, about their mean; sparse ones stay sparse.
+    """The primal: the exact features of a kernel, about their mean; sparse ones stay sparse.
 
-    The mean is subtracted from sums over the samples; from dense samples themselves where they are
-    far from the origin, since sums would lose digits then.
+    Parameters
+    ----------
+    side : Sample
+        With a kernel that has features.
+    center : bool
+        Without centring the mean is zero.
+    hold : bool
+        Whether features are made once and kept, where the rows are in memory: for methods that
+        visit the samples many times.
     """
 
     dual = False
 
-    def __init__(self, side: Sample, *, center: bool) -> None:
+    def __init__(self, side: Sample, *, center: bool = True, hold: bool = False) -> None:
         self.side = side
         self.n_samples = side.n_samples
         self.width = int(side.n_coordinates or 0)
-        rows = side.rows
-        in_memory = isinstance(rows, np.ndarray) or sparse.issparse(rows)
-        self._phi = side.coordinates(slice(None)) if in_memory else None
-        self._shift: np.ndarray | None = None  # what is subtracted from samples
-        total, squares = np.zeros(self.width), 0.0
-        for _, phi in self._blocks():
-            total += np.asarray(phi.sum(axis=0)).ravel()
-            squares += _square(phi)
-        self.mean = total / self.n_samples if center else np.zeros(self.width)
-        self._late = self.mean  # what is subtracted from sums
-        self.variance = squares - self.n_samples * float(self.mean @ self.mean)
-        if self.variance < FAR * squares and not sparse.issparse(side.coordinates(slice(0, 1))):
-            self._shift, self._late = self.mean, np.zeros(self.width)
-            self.variance = sum(_square(phi) for _, phi in self._blocks())
+        if hold and side.is_in_memory:
+            self.space = Space.of_array(side.coordinates(slice(None)), center=center)
+        else:
+            self.space = Space.of_sample(side, center=center)
+
+    @property
+    def mean(self) -> np.ndarray:
+        """Mean of the features, of shape (D,); zero without centring."""
+        return self.space.mean
+
+    @property
+    def variance(self) -> float:
+        """Σ‖φ - mean‖²."""
+        return self.space.variance
 
     def pull(self, values: np.ndarray) -> np.ndarray:
         """ΦᵀV of shape (D, r)."""
-        product = np.zeros((self.width, values.shape[1]))
-        for rows, phi in self._blocks():
-            product += phi.T @ values[rows]
-        product -= np.outer(self._late, values.sum(axis=0))
-        return product
+        return self.space.cross(values)
 
     def push(self, weights: np.ndarray) -> np.ndarray:
         """ΦU minus its means."""
-        image = np.empty((self.n_samples, weights.shape[1]))
-        for rows, phi in self._blocks():
-            image[rows] = phi @ weights
-        image -= self._late @ weights
-        return image
+        return self.space.features(weights)
 
     def inner(self, weights: np.ndarray) -> np.ndarray:
         """UᵀU."""
@@ -113,34 +112,21 @@ class FeatureImages:
         """Inner products of the features, about the mean."""
         return self.push(self._take(indices).T)
 
-    def project(self, weights: np.ndarray, offset: np.ndarray) -> Projection:
+    def covariances(self, directions: np.ndarray) -> np.ndarray:
+        """SP."""
+        return self.space.scatter @ directions
+
+    def project(self, weights: np.ndarray, offset: np.ndarray | float = 0.0) -> Projection:
         """Product with the features."""
         return FeatureProjection(self.side.kernel, weights, self.mean @ weights + offset)
 
     def _take(self, indices: np.ndarray) -> np.ndarray:
-        phi = self.side.coordinates(indices) if self._phi is None else self._phi[indices]
-        phi = phi.toarray() if sparse.issparse(phi) else phi
+        phi = dense(self.side.coordinates(indices))
         return np.asarray(phi, dtype=np.float64) - self.mean
-
-    def _blocks(self) -> Iterator[tuple[slice, Any]]:
-        if sparse.issparse(self._phi):
-            yield slice(0, self.n_samples), self._phi
-            return
-        for rows in slices(self.n_samples, chunk_rows(self.width)):
-            phi = self.side.coordinates(rows) if self._phi is None else self._phi[rows]
-            if not sparse.issparse(phi):
-                phi = np.asarray(phi, dtype=np.float64)
-                phi = phi if self._shift is None else phi - self._shift
-            yield rows, phi
-
-
-def _square(phi: Any) -> float:
-    """Σ‖φ‖² of some samples."""
-    return float(phi.multiply(phi).sum() if sparse.issparse(phi) else np.vdot(phi, phi))
 
 
 class GramImages:
-    """The kernel matrix; weights β of a direction are those of the samples."""
+    """The dual: the kernel matrix; weights β of a direction are those of the samples."""
 
     dual = True
 
@@ -187,18 +173,22 @@ class GramImages:
         return self._examples.project(used, weights[used], offset)
 
 
-def images_of(side: Sample, *, center: bool, dual: bool | None = None) -> Images:
-    """Images in the primal where the kernel has features, else in the dual.
+def is_primal(side: Sample, dual: bool | None = None) -> bool:
+    """Whether samples are seen through the features of their kernel, else through its values.
 
-    ``dual`` decides where it is not None; without features the primal is refused.
+    Where the kernel has features, unless ``dual`` decides; without features the primal is refused.
     """
     has_features = side.n_coordinates is not None
-    primal = has_features if dual is None else not dual
-    if not primal:
-        return GramImages(side, center=center)
-    if not has_features:
+    if dual is False and not has_features:
         raise ValueError(
             f"dual=False needs the features of the kernel, which {side.kernel!r} does not have: "
             "use dual=True or kernel='linear', or pass a map such as NystroemMap as the kernel."
         )
-    return FeatureImages(side, center=center)
+    return has_features if dual is None else not dual
+
+
+def images_of(side: Sample, *, center: bool, dual: bool | None = None) -> Images:
+    """The samples for methods that visit them many times, in the primal or in the dual."""
+    if is_primal(side, dual):
+        return FeatureImages(side, center=center, hold=True)
+    return GramImages(side, center=center)
