@@ -20,10 +20,10 @@ from depmax.kernels import (
 from depmax.samples import read_target_sample
 from depmax.selection import FastForm, Outcome, register_fast_form
 from depmax.selection._search import changes as forms
-from depmax.selection._search import weights as weights_module
 from depmax.selection._search.changes import Change, Problem, changes, explicit, gaussian, levels
+from depmax.selection._search.changes import problem as weights_module
 from depmax.selection._search.changes.linear import column_shares
-from depmax.selection._search.weights import TargetWeights
+from depmax.selection._search.changes.problem import TargetWeights
 
 rng = np.random.default_rng(0)
 X = rng.standard_t(4, size=(60, 8))

@@ -24,8 +24,8 @@ from depmax.pencils import (
     positive_part,
     squared_part,
 )
+from depmax.pencils.form import target_factor
 from depmax.pencils.graphs import Graph
-from depmax.pencils.target_factor import target_factor
 from depmax.samples import Sample
 
 

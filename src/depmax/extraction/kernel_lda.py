@@ -21,9 +21,9 @@ from depmax.extraction._fitting.sphering import (
 )
 from depmax.kernels import KernelLike
 from depmax.pencils import Directions, Form, Space, Sphere
+from depmax.pencils.form import target_factor
 from depmax.pencils.graphs import Graph, Laplacian, as_graph
 from depmax.pencils.graphs.points import points_of
-from depmax.pencils.target_factor import target_factor
 from depmax.samples import Labels, Sample
 
 

@@ -13,7 +13,7 @@ from depmax.extraction._fitting.sphering import ALPHA, Alpha, sphere_of, units_c
 from depmax.extraction.extractor import DependenceExtractor
 from depmax.kernels import KernelLike
 from depmax.pencils import Directions, Form, Space, Sphere
-from depmax.pencils.target_factor import target_factor
+from depmax.pencils.form import target_factor
 from depmax.samples import Sample
 
 

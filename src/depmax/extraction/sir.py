@@ -17,7 +17,7 @@ from depmax.extraction._fitting.sphering import (
 from depmax.extraction.extractor import DependenceExtractor
 from depmax.kernels import KernelLike
 from depmax.pencils import Directions, Form, Space
-from depmax.pencils.target_factor import target_factor
+from depmax.pencils.form import target_factor
 from depmax.samples import Sample
 
 

@@ -12,9 +12,9 @@ from depmax._inputs.parameters import number
 from depmax._inputs.target import marks_unlabeled
 from depmax.extraction.extractor import DependenceExtractor
 from depmax.pencils import Directions, Form, Space, hsic_form
+from depmax.pencils.form import target_factor
 from depmax.pencils.graphs import Graph, as_graph
 from depmax.pencils.graphs.points import points_of
-from depmax.pencils.target_factor import target_factor
 from depmax.samples import Labels, Sample, read_labels, require_samples
 
 

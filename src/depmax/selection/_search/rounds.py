@@ -14,7 +14,7 @@ from depmax.dependence._terms import cosine, self_and_cross_terms, terms
 from depmax.kernels.kernel import Choose, Kernel
 from depmax.samples import Sample
 from depmax.selection._search.changes import Change, Outcome, Problem, changes
-from depmax.selection._search.weights import TargetWeights
+from depmax.selection._search.changes.problem import TargetWeights
 
 Result = TypeVar("Result")
 
