@@ -19,7 +19,6 @@ from depmax.kernels import (
 )
 from depmax.samples import read_target_sample
 from depmax.selection import FastForm, Outcome, register_fast_form
-from depmax.selection._search import changes as forms
 from depmax.selection._search.changes import Change, Problem, changes, explicit, gaussian, levels
 from depmax.selection._search.changes import problem as weights_module
 from depmax.selection._search.changes.linear import column_shares
@@ -253,7 +252,7 @@ def test_a_kernel_brings_its_own_form(monkeypatch: pytest.MonkeyPatch) -> None:
     def is_first(problem: Problem, kernel: Kernel, change: Change) -> np.ndarray:
         return np.array([unit[0] == 0 for unit in change.units])
 
-    monkeypatch.setattr(forms, "_FORMS", list(forms._FORMS))
+    monkeypatch.setattr(weights_module, "_FORMS", list(weights_module._FORMS))
     problem, change = _problem(TARGETS["many"], True), _change(joins=False, grouped=False)
     before = changes(problem, Gaussian(2.5), change)
     register_fast_form(FastForm(lambda kernel: kernel.capabilities.radial, sevens, is_first))

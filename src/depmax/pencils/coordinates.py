@@ -13,7 +13,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from depmax._threads import blas_threads_for_parts, thread_pool
 from depmax.pencils import Basis, Gram, Space, complete_axes
 from depmax.pencils.gram import Tiles, kernel_tile, matrix_tile, radial_tile
-from depmax.pencils.images import FeatureImages, is_primal
+from depmax.pencils.images import FeatureImages
 from depmax.pencils.projection import Projection, SampleProjection
 from depmax.samples import Sample, require_semidefinite
 
@@ -148,7 +148,7 @@ def coordinates_of(side: Sample, grow: Grow | None = None, *, n_beyond: int = 0)
     their span it needs; all others get all of it, at the cost of a full eigenproblem. ``n_beyond``
     is the number of directions orthogonal to the span that a method may use.
     """
-    if not is_primal(side):
+    if not side.has_features:
         return GramCoordinates.of(side, grow, with_mean=n_beyond > 0)
     if (side.n_coordinates or 0) > side.n_samples:
         return WideCoordinates.of(side, grow, n_beyond)

@@ -173,22 +173,13 @@ class GramImages:
         return self._examples.project(used, weights[used], offset)
 
 
-def is_primal(side: Sample, dual: bool | None = None) -> bool:
-    """Whether samples are seen through the features of their kernel, else through its values.
-
-    Where the kernel has features, unless ``dual`` decides; without features the primal is refused.
-    """
-    has_features = side.n_coordinates is not None
-    if dual is False and not has_features:
+def images_of(side: Sample, *, center: bool, dual: bool | None = None) -> Images:
+    """The samples for methods that visit them many times, in the primal or in the dual."""
+    if dual is False and not side.has_features:
         raise ValueError(
             f"dual=False needs the features of the kernel, which {side.kernel!r} does not have: "
             "use dual=True or kernel='linear', or pass a map such as NystroemMap as the kernel."
         )
-    return has_features if dual is None else not dual
-
-
-def images_of(side: Sample, *, center: bool, dual: bool | None = None) -> Images:
-    """The samples for methods that visit them many times, in the primal or in the dual."""
-    if is_primal(side, dual):
+    if side.has_features if dual is None else not dual:
         return FeatureImages(side, center=center, hold=True)
     return GramImages(side, center=center)

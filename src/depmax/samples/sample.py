@@ -99,6 +99,11 @@ class Sample:
         return self.kernel.n_coordinates(self.rows)
 
     @property
+    def has_features(self) -> bool:
+        """Whether samples can be seen through coordinates (the primal), not only kernel values."""
+        return self.n_coordinates is not None
+
+    @property
     def is_narrow(self) -> bool:
         """Whether coordinates are cheaper than the Gram matrix."""
         width = self.n_coordinates

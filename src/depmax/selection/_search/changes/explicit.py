@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from depmax.samples import slices
-from depmax.selection._search.changes.problem import Change, FastForm, Outcome, Problem
+from depmax.selection._search.changes.problem import Change, FastForm, Outcome, Problem, declares
 
 #: Columns of a tile of pairs, and pairs times units that are handled at once (half a megabyte).
 TILE, BATCH = 512, 2**16
@@ -141,4 +141,4 @@ class _Groups:
         return self.units[units.start].squares(tile)[np.newaxis]
 
 
-FORM = FastForm(lambda kernel: kernel.capabilities.radial, explicit_scores)
+FORM = FastForm(declares("radial"), explicit_scores)

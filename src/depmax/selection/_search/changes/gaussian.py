@@ -27,6 +27,7 @@ from depmax.selection._search.changes.problem import (
     FastForm,
     Outcome,
     Problem,
+    is_exactly,
     takes_single_columns,
 )
 
@@ -197,7 +198,7 @@ def _gamma(kernel: Gaussian) -> float:
     return 0.5 / float(kernel.bandwidth) ** 2
 
 
-FORM = FastForm(lambda kernel: type(kernel) is Gaussian, gaussian_changes, takes_short_series)
+FORM = FastForm(is_exactly(Gaussian), gaussian_changes, takes_short_series)
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from depmax.kernels.kernel import Kernel
 from depmax.kernels.laplace import Laplace
 from depmax.selection._search.changes.problem import (
     Change,
     FastForm,
     Outcome,
     Problem,
+    is_exactly,
     takes_single_columns,
 )
 
@@ -19,7 +19,9 @@ REACH = 300.0
 
 
 def takes_near_values(problem: Problem, kernel: Laplace, change: Change) -> np.ndarray:
-    """Which units are one column whose exponentials do not overflow."""
+    """Which units are one column whose exponentials do not overflow; L1 norm only."""
+    if kernel.norm != 1:
+        return np.zeros(len(change.units), dtype=bool)
     takes = takes_single_columns(problem, kernel, change)
     columns = [int(unit[0]) for unit in change.of(np.flatnonzero(takes)).units]
     takes[takes] = problem.ranges.half_width[columns] / _bandwidth(kernel) <= REACH
@@ -52,8 +54,4 @@ def _bandwidth(kernel: Laplace) -> float:
     return float(kernel.bandwidth)
 
 
-def _is_laplace(kernel: Kernel) -> bool:
-    return type(kernel) is Laplace and kernel.norm == 1
-
-
-FORM = FastForm(_is_laplace, laplace_changes, takes_near_values)
+FORM = FastForm(is_exactly(Laplace), laplace_changes, takes_near_values)

@@ -18,7 +18,7 @@ import numpy as np
 from scipy import sparse
 
 from depmax.kernels.kernel import Kernel
-from depmax.selection._search.changes.problem import Change, FastForm, Outcome, Problem
+from depmax.selection._search.changes.problem import Change, FastForm, Outcome, Problem, declares
 
 #: Levels of a unit at most: the kernel of all pairs of them is formed.
 MOST_LEVELS = 256
@@ -94,6 +94,4 @@ def _indicators(units: Sequence[Levels], starts: np.ndarray) -> sparse.csr_array
     return sparse.csr_array((values, places.ravel(), ends), (len(places), starts[-1]))
 
 
-FORM = FastForm(
-    lambda kernel: kernel.capabilities.factors_over_features, level_changes, takes_few_levels
-)
+FORM = FastForm(declares("factors_over_features"), level_changes, takes_few_levels)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from depmax.selection._search.changes.problem import Change, FastForm, Outcome, Problem
+from depmax.selection._search.changes.problem import Change, FastForm, Outcome, Problem, declares
 
 
 def column_shares(problem: Problem) -> np.ndarray:
@@ -65,4 +65,4 @@ def linear_changes(problem: Problem, kernel: object, change: Change) -> Outcome:
     return Outcome(value, value - change.sign * changes)
 
 
-FORM = FastForm(lambda kernel: kernel.capabilities.is_linear, linear_changes)
+FORM = FastForm(declares("is_linear"), linear_changes)

@@ -16,6 +16,7 @@ from depmax.selection._search.changes.problem import (
     FastForm,
     Outcome,
     Problem,
+    is_exactly,
     takes_single_columns,
 )
 
@@ -42,4 +43,4 @@ def polynomial_changes(problem: Problem, kernel: Polynomial, change: Change) -> 
     return Outcome(sum(value for value, _ in parts), np.sum([part for _, part in parts], axis=0))
 
 
-FORM = FastForm(lambda kernel: type(kernel) is Polynomial, polynomial_changes, takes_single_columns)
+FORM = FastForm(is_exactly(Polynomial), polynomial_changes, takes_single_columns)
