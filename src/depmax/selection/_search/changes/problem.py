@@ -347,7 +347,8 @@ def register_fast_form(form: FastForm) -> None:
     ...     value = shares[change.base].sum()
     ...     parts = np.array([shares[unit].sum() for unit in change.units])
     ...     return Outcome(value, value - change.sign * parts)
-    >>> register_fast_form(FastForm(lambda kernel: type(kernel) is Signs, sign_changes))
+    >>> is_signs = lambda kernel, kind=Signs: type(kernel) is kind
+    >>> register_fast_form(FastForm(is_signs, sign_changes))
     >>> X = np.random.default_rng(0).normal(size=(100, 5))
     >>> BAHSIC(1, kernel=Signs()).fit(X, X[:, 3] > 0).get_support(indices=True)
     array([3])
