@@ -7,6 +7,7 @@ from pathlib import Path
 import pandas as pd
 from _markdown import markdown_head, markdown_line
 from _shootout_methods import METHODS
+from _shootout_sets import CLASSES, names
 from scipy.stats import wilcoxon
 
 from depmax.evaluation import holm
@@ -109,6 +110,14 @@ def per_set(means: pd.DataFrame) -> list[str]:
     return lines
 
 
+def coverage(means: pd.DataFrame) -> list[str]:
+    """Which of the listed sets have complete results."""
+    covered = set(means.index.get_level_values("set"))
+    missing = [name for name in names() if name not in covered]
+    text = f"The results kept here cover {len(covered)} of the {len(names())} sets."
+    return [text if not missing else f"{text} Not run yet: {', '.join(missing)}."]
+
+
 def draw(means: pd.DataFrame, path: Path) -> None:
     """Mean rank of every method with 5, 10 and 20 columns, and its mean gain over the F test."""
     from matplotlib import pyplot
@@ -151,9 +160,13 @@ def write(file: Path) -> None:
     medians = results[results["k"] == 5].groupby("method")["seconds"].median()
     report = means[means.index.get_level_values("half") == "report"]
     draw(means, DOCS / "images" / "shootout.png")
+    of_classes = means.index.get_level_values("set").isin(CLASSES)
     parts = {
+        "coverage": coverage(means),
         "all": summary(means, medians),
         "report": summary(report, medians),
+        "classes": summary(means[of_classes], medians),
+        "numbers": summary(means[~of_classes], medians),
         "tests": tests(means),
         "sets": per_set(means),
     }
@@ -165,4 +178,4 @@ def write(file: Path) -> None:
         after = rest.split(end)[1]
         text = f"{before}{start}\n" + "\n".join(lines) + f"\n{end}{after}"
     page.write_text(text)
-    print("\n".join([*parts["all"], "", *parts["report"], "", *parts["tests"]]))
+    print("\n".join(line for name in ("all", "report", "tests") for line in [*parts[name], ""]))
