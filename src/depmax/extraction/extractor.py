@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Self, cast
 
@@ -21,7 +20,7 @@ from depmax._inputs.parameters import check_parameters
 from depmax._inputs.target import warn_of_unlabeled
 from depmax._threads import small_problems
 from depmax.dependence.resolve import most_dependent
-from depmax.extraction._fitting.loadings import coordinate_names, loadings
+from depmax.extraction._fitting.loadings import Fitted, coordinate_names, loadings
 from depmax.extraction._fitting.number_of_components import (
     AtMost,
     ComponentCount,
@@ -36,6 +35,7 @@ from depmax.extraction._fitting.number_of_components import (
     take_rows,
 )
 from depmax.kernels import Capabilities, KernelLike, Precomputed
+from depmax.kernels.names import KernelParameters
 from depmax.kernels.scales import ScaleWarning
 from depmax.pencils import Basis, Directions, Gram, Space, signs
 from depmax.pencils.coordinates import Coordinates, FeatureCoordinates, coordinates_of
@@ -66,21 +66,9 @@ def _is_linear(extractor: DependenceExtractor) -> bool:
     return extractor._abilities().is_linear
 
 
-@dataclass(frozen=True)
-class Fitted:
-    """What ``fit`` knows of the features of the training rows."""
-
-    make_features: Callable[[], np.ndarray]
-    dtype: np.dtype
-    complete: bool  # whether these are all rows of X
-
-    @property
-    def features(self) -> np.ndarray:
-        """Features of the training rows."""
-        return self.make_features().astype(self.dtype, copy=False)
-
-
-class DependenceExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class DependenceExtractor(
+    KernelParameters, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
     """Base of the extractors: a subclass implements ``_extract``.
 
     A subclass stores ``n_components`` and, where it has the choice, ``kernel``,
@@ -213,18 +201,6 @@ class DependenceExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Bas
             columns[f"{name}_weight"] = weights
             columns[f"{name}_loading"] = loading
         return make_frame(columns, library)
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters, those of kernel objects too, as in ``kernel__bandwidth``."""
-        for key in params:
-            owner, _, nested = key.partition("__")
-            kernel = params.get(owner, getattr(self, owner, None))
-            if nested and owner.endswith("kernel") and isinstance(kernel, str):
-                raise ValueError(
-                    f"{key!r} cannot be set, since {owner}={kernel!r} is a name: pass the kernel "
-                    "as an object, e.g. Gaussian() from depmax.kernels."
-                )
-        return super().set_params(**params)
 
     def __sklearn_tags__(self) -> Any:
         """Any target; inputs as the kernel reads them."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from difflib import get_close_matches
 from functools import cache
 from inspect import Parameter, isclass, signature
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -257,3 +257,20 @@ def as_kernel(kernel: Any) -> Kernel:
         f"A kernel is a name, an object from depmax.kernels, a scikit-learn kernel, a function or "
         f"a transformer, not {kernel!r}."
     )
+
+
+class KernelParameters:
+    """For estimators with kernels: ``set_params`` also reaches into kernel objects."""
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, those of kernel objects too, as in ``kernel__bandwidth``."""
+        for key in params:
+            owner, _, nested = key.partition("__")
+            kernel = params.get(owner, getattr(self, owner, None))
+            if nested and owner.endswith("kernel") and isinstance(kernel, str):
+                raise ValueError(
+                    f"{key!r} cannot be set, since {owner}={kernel!r} is a name: pass the kernel "
+                    f"as an object, e.g. {owner}=Gaussian() from depmax.kernels."
+                )
+        super().set_params(**params)  # type: ignore[misc]
+        return self

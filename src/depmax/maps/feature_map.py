@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from depmax._inputs.parameters import check_parameters, integer
 from depmax.kernels import Capabilities, KernelLike, Precomputed
+from depmax.kernels.names import KernelParameters
 from depmax.samples import (
     Sample,
     abilities_of,
@@ -23,7 +24,9 @@ from depmax.samples import (
 )
 
 
-class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class FeatureMap(
+    KernelParameters, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
     """A transformer Φ with ΦΦᵀ ≈ K for a kernel k.
 
     Since a map stands for its kernel wherever a kernel is expected, its default number of
@@ -98,17 +101,6 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         ndarray of shape (n_samples, n_features_out)
         """
         return self._apply(X)
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters, those of a kernel object too, as in ``kernel__bandwidth``."""
-        kernel = params.get("kernel", self.kernel)
-        nested = [key for key in params if key.startswith("kernel__")]
-        if nested and isinstance(kernel, str):
-            raise ValueError(
-                f"{nested[0]!r} cannot be set, since kernel={kernel!r} is a name: pass the kernel "
-                "as an object, e.g. kernel=Gaussian() from depmax.kernels."
-            )
-        return super().set_params(**params)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -17,6 +17,7 @@ from depmax._inputs import read_fit
 from depmax._inputs.parameters import check_parameters, is_whole
 from depmax._inputs.table import Categories, refuse_unreadable
 from depmax.kernels import Kernel, Linear
+from depmax.kernels.names import KernelParameters
 from depmax.kernels.scales import warn_of_scales
 from depmax.selection._stand_ins import stand_ins
 
@@ -31,7 +32,7 @@ class Ranking:
     n_significant: int | None = None  # how many columns n_features_to_select="auto" keeps
 
 
-class DependenceSelector(SelectorMixin, BaseEstimator):
+class DependenceSelector(KernelParameters, SelectorMixin, BaseEstimator):
     """Base of the selectors: a subclass implements ``_rank``.
 
     Fitted: ``ranking_`` (1 is best, all distinct), ``scores_``, ``support_``, ``path_``,

@@ -44,11 +44,8 @@ SMALL_CELLS = 30_000
 
 def default_methods(problem: Problem) -> tuple[Method, ...]:
     """Methods that suit the type of the target and the size of the data."""
-    return tuple(
-        method
-        for method in catalogue()
-        if method.suits(problem) and (method.takes_sparse or not problem.sparse)
-    )
+    suitable = (method for method in catalogue() if method.suits(problem))
+    return tuple(method for method in suitable if method.takes_sparse or not problem.sparse)
 
 
 def catalogue() -> tuple[Method, ...]:
