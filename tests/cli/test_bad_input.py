@@ -216,7 +216,7 @@ def test_a_set_that_cannot_be_fetched(
 
 def test_what_the_library_refuses_is_one_line_too(fails: Fails, patients: Path) -> None:
     line = fails(3, "select", patients, "-t", "outcome", "-n", "99")
-    assert "n_features_to_select of BAHSIC must be a whole number from 1 to 5" in line
+    assert "of KernelRidgeElimination must be a whole number from 1 to 5" in line
     line = fails(3, "fit", patients, "-t", "outcome", "--set", "kernel=gausian", "-n", "2")
     assert "Did you mean 'gaussian'?" in line
 
@@ -340,7 +340,7 @@ def test_ctrl_c_is_clean(
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("depmax.BAHSIC.fit", interrupt)
+    monkeypatch.setattr("depmax.selection.KernelRidgeElimination.fit", interrupt)
     line = fails(130, "select", patients, "-t", "outcome", "-o", "few.csv")
     assert "Interrupted. No file was left half-written." in line
     assert [path.name for path in tmp_path.iterdir()] == ["patients.csv"]

@@ -171,7 +171,7 @@ def test_every_extractor_is_fitted_and_used(run: Run, tmp_path: Path, name: str)
 def test_settings(run: Run, patients: Path) -> None:
     answer = _json(
         run(
-            *("select", patients, "-t", "cost", "-n", 2, "--json", "--no-scale"),
+            *("select", patients, "-t", "cost", "-n", 2, "-m", "BAHSIC", "--json", "--no-scale"),
             *("--set", "kernel=laplace", "--set", "kernel__bandwidth=3", "--set", "step=1"),
         )
     )

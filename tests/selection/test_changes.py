@@ -200,7 +200,9 @@ def exact(kernel: Kernel, rows: np.ndarray) -> np.ndarray:
 
 
 def _indicators(n_levels: int, scale: float) -> np.ndarray:
-    codes = rng.integers(-1, n_levels, 60)  # -1 is a value of no known level
+    codes = np.random.default_rng(n_levels).integers(
+        -1, n_levels, 60
+    )  # -1 is a value of no known level
     return scale * (codes[:, np.newaxis] == np.arange(n_levels))
 
 

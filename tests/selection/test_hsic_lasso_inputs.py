@@ -80,7 +80,7 @@ def test_frames_with_categories(library: str) -> None:
     [
         ({"n_features_to_select": 0}, "n_features_to_select"),
         ({"n_features_to_select": 21}, "n_features_to_select"),
-        ({"n_features_to_select": "auto"}, "not offered"),
+        ({"n_features_to_select": "auto"}, "not supported"),
         ({"block_size": 3}, "block_size"),
         ({"n_permutations": 0}, "n_permutations"),
         ({"kernel": "precomputed"}, "precomputed"),

@@ -125,10 +125,10 @@ def check_parameters(estimator: Any) -> None:
     Examples
     --------
     >>> from depmax import DependenceFilter
-    >>> check_parameters(DependenceFilter(level=-1))
+    >>> check_parameters(DependenceFilter(fdr=-1))
     Traceback (most recent call last):
     ...
-    ValueError: level of DependenceFilter must be a number from 0 to 1, got -1.
+    ValueError: fdr of DependenceFilter must be a number from 0 to 1, got -1.
     """
     rules, owner = rules_of(type(estimator)), type(estimator).__name__
     is_estimator = hasattr(estimator, "get_params")

@@ -85,7 +85,7 @@ def _selectors() -> tuple[Method, ...]:
             "KernelRidgeElimination",
             partial(KernelRidgeElimination, pvalues=False),
             "Backward elimination with kernel ridge regression: redundant columns count once.",
-            suits=lambda problem: problem.n_samples <= RIDGE_ROWS,
+            suits=_can_be_regressed_often,
         ),
         selector(
             "BAHSIC",
@@ -223,10 +223,7 @@ def _scikit_learn() -> tuple[Method, ...]:
     )
 
 
-# --- limits and conditions: functions with a name, so that a comparison can be pickled
-
-
-def _columns(problem: Problem) -> int:
+def _columns(problem: Problem) -> int:  # with a name, so that a comparison can be pickled
     return problem.n_features
 
 
@@ -249,6 +246,10 @@ def _five_at_most(problem: Problem) -> int:
 def _can_be_searched_twice(problem: Problem) -> bool:
     cells = problem.n_samples * problem.n_features
     return cells <= SMALL_CELLS and problem.n_samples <= SEARCH_ROWS
+
+
+def _can_be_regressed_often(problem: Problem) -> bool:
+    return problem.n_samples <= RIDGE_ROWS
 
 
 def _is_numeric(problem: Problem) -> bool:

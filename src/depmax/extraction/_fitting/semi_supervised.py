@@ -133,6 +133,6 @@ class SemiSupervisedExtractor(DependenceExtractor):
         )
 
     def _check_parameters(self) -> None:
-        if float(self.beta) > 0:
+        if self.graph != "neighbors":  # the default needs no check
             as_graph(self.graph)
         self._minus_one()
