@@ -20,7 +20,7 @@ from depmax._inputs.parameters import check_parameters
 from depmax._inputs.target import warn_of_unlabeled
 from depmax._threads import small_problems
 from depmax.dependence.resolve import most_dependent
-from depmax.extraction._fitting.loadings import Fitted, coordinate_names, loadings
+from depmax.extraction._fitting.loadings import coordinate_names, loadings
 from depmax.extraction._fitting.number_of_components import (
     AtMost,
     ComponentCount,
@@ -40,7 +40,7 @@ from depmax.kernels.scales import ScaleWarning
 from depmax.pencils import Basis, Directions, Gram, Space, signs
 from depmax.pencils.coordinates import Coordinates, FeatureCoordinates, coordinates_of
 from depmax.pencils.graphs.points import points_of
-from depmax.pencils.projection import Projection
+from depmax.pencils.projection import Fitted, Projection
 from depmax.samples import (
     Labels,
     RowSource,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -83,3 +84,17 @@ class SampleProjection:
 
 
 Projection = FeatureProjection | SampleProjection
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What ``fit`` knows of the features of the training rows."""
+
+    make_features: Callable[[], np.ndarray]
+    dtype: np.dtype
+    complete: bool  # whether these are all rows of X
+
+    @property
+    def features(self) -> np.ndarray:
+        """Features of the training rows."""
+        return self.make_features().astype(self.dtype, copy=False)

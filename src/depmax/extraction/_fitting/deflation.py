@@ -15,13 +15,13 @@ from depmax.dependence.resolve import most_dependent
 from depmax.extraction._fitting.coded_target import CodedTarget, coded_target
 from depmax.extraction._fitting.loadings import coordinate_names
 from depmax.extraction._fitting.number_of_components import ComponentCount, Possible
-from depmax.extraction.extractor import DependenceExtractor, Fitted
+from depmax.extraction.extractor import DependenceExtractor
 from depmax.kernels import Precomputed, as_kernel
 from depmax.pencils import Space, signs
 from depmax.pencils.deflation.orthogonal import OrthogonalFeatures
 from depmax.pencils.examples import Examples
 from depmax.pencils.images import FeatureImages, Images, images_of
-from depmax.pencils.projection import Projection
+from depmax.pencils.projection import Fitted, Projection
 from depmax.samples import Sample, read_training, require_equal_length, warn_of_units
 
 #: Features of the first run for a share of the variance; later runs are twice as long.

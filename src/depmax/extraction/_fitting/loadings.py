@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -37,17 +35,3 @@ def coordinate_names(estimator: Any) -> np.ndarray:
     for column in sorted(categories):
         encoded += [f"{names[column]}={level}" for level in categories[column]]
     return np.array(encoded, dtype=object)
-
-
-@dataclass(frozen=True)
-class Fitted:
-    """What ``fit`` knows of the features of the training rows."""
-
-    make_features: Callable[[], np.ndarray]
-    dtype: np.dtype
-    complete: bool  # whether these are all rows of X
-
-    @property
-    def features(self) -> np.ndarray:
-        """Features of the training rows."""
-        return self.make_features().astype(self.dtype, copy=False)
