@@ -12,7 +12,7 @@ from scipy.spatial.distance import pdist
 from sklearn.linear_model import LinearRegression, Ridge
 
 from depmax import PHD, SIR, KernelLDA, LinearRegressionFeature
-from depmax.extraction._fitting.groups import sliced
+from depmax.extraction._fitting.targets import sliced
 from depmax.kernels import Gaussian
 from tests.extraction.oracles import same_up_to_signs
 from tests.references.make_statsmodels import Case

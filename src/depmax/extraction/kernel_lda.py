@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from depmax._inputs import Target
-from depmax.extraction._fitting.groups import class_labels, read_classes
 from depmax.extraction._fitting.semi_supervised import SemiSupervisedExtractor
 from depmax.extraction._fitting.sphering import (
     ALPHA,
@@ -19,6 +18,7 @@ from depmax.extraction._fitting.sphering import (
     unit_variance,
     units_cancel,
 )
+from depmax.extraction._fitting.targets import class_labels, read_classes
 from depmax.kernels import KernelLike
 from depmax.pencils import Directions, Form, Space, Sphere
 from depmax.pencils.form import target_factor

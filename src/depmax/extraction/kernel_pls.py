@@ -12,9 +12,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from depmax._inputs import read_target, require_finite_rows
-from depmax.extraction._fitting.coded_target import CodedTarget, coded_classes
 from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted
 from depmax.extraction._fitting.narrow import is_narrow, pls_of_moments
+from depmax.extraction._fitting.targets import CodedTarget, coded_classes
 from depmax.kernels import KernelLike
 from depmax.pencils.deflation.criteria import pls
 from depmax.pencils.deflation.steps import deflate

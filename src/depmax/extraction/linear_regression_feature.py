@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, ClassVar, Literal
 
 from depmax._inputs import read_target
-from depmax.extraction._fitting.groups import side_of_outputs
 from depmax.extraction._fitting.sphering import (
     ALPHA,
     Alpha,
@@ -13,6 +12,7 @@ from depmax.extraction._fitting.sphering import (
     told_directions,
     units_cancel,
 )
+from depmax.extraction._fitting.targets import side_of_outputs
 from depmax.extraction.extractor import DependenceExtractor
 from depmax.kernels import KernelLike
 from depmax.pencils import Directions, Form, Space

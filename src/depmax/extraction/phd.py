@@ -8,8 +8,8 @@ import numpy as np
 
 from depmax._inputs import read_target
 from depmax._inputs.parameters import FLAG
-from depmax.extraction._fitting.groups import side_of_outputs
 from depmax.extraction._fitting.sphering import ALPHA, Alpha, sphere_of, units_cancel
+from depmax.extraction._fitting.targets import side_of_outputs
 from depmax.extraction.extractor import DependenceExtractor
 from depmax.kernels import KernelLike
 from depmax.pencils import Directions, Form, Space, Sphere

@@ -6,7 +6,6 @@ from typing import Any, ClassVar, Literal
 
 from depmax._inputs import read_target
 from depmax._inputs.parameters import integer
-from depmax.extraction._fitting.groups import groups_of, require_groups, side_of_groups
 from depmax.extraction._fitting.sphering import (
     ALPHA,
     Alpha,
@@ -14,6 +13,7 @@ from depmax.extraction._fitting.sphering import (
     told_directions,
     units_cancel,
 )
+from depmax.extraction._fitting.targets import groups_of, require_groups, side_of_groups
 from depmax.extraction.extractor import DependenceExtractor
 from depmax.kernels import KernelLike
 from depmax.pencils import Directions, Form, Space
