@@ -9,7 +9,9 @@ from contextvars import ContextVar
 from functools import cache
 from typing import Any, TypeVar
 
-from joblib import effective_n_jobs
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from scipy import sparse
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
 #: Threads that BLAS would use if it were not kept to one here.
@@ -147,3 +149,18 @@ def thread_pool(threads: int) -> Iterator[Callable[..., Iterable[Any]]]:
 def _controller() -> Any:
     """The libraries that are loaded, looked for once: the search takes milliseconds."""
     return ThreadpoolController()
+
+
+def each_column(
+    X: Any, score: Callable[[np.ndarray, int], Any], n_jobs: int | None = None
+) -> np.ndarray:
+    """Results of ``score(column, position)`` for every column, by threads."""
+    values = X.tocsc() if sparse.issparse(X) else X
+
+    def scored(position: int) -> Any:
+        column = values[:, [position]]
+        column = column.toarray()[:, 0] if sparse.issparse(column) else column[:, 0]
+        return score(np.asarray(column, dtype=np.float64), position)
+
+    jobs = (delayed(scored)(position) for position in range(values.shape[1]))
+    return np.array(Parallel(n_jobs=n_jobs, prefer="threads")(jobs))

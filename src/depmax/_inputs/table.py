@@ -11,6 +11,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from narwhals.exceptions import DuplicateError
 from scipy import sparse
+from sklearn.utils.sparsefuncs import min_max_axis
 from sklearn.utils.validation import (
     _check_feature_names,
     check_array,
@@ -289,3 +290,18 @@ def _read(
     if check_finite:
         require_finite_rows(estimator, values)
     return values, found
+
+
+def constant_columns(X: Any) -> np.ndarray:
+    """Whether all values of a column are equal, exactly.
+
+    Examples
+    --------
+    >>> constant_columns(np.array([[0.1, 1.0], [0.1, 2.0]]))
+    array([ True, False])
+    """
+    if sparse.issparse(X):
+        low, high = min_max_axis(X, axis=0)
+    else:
+        low, high = X.min(axis=0), X.max(axis=0)
+    return np.asarray(low == high)

@@ -14,8 +14,7 @@ from depmax._inputs.table import Table
 from depmax.dependence.screen_pairs import screen_table
 from depmax.kernels import KernelLike
 from depmax.selection._search.hsic_selector import HSICSelector, Observed
-from depmax.selection._search.rounds import SearchResult, Setting, backward, columns_of_units
-from depmax.selection._search.units import Units
+from depmax.selection._search.rounds import SearchResult, Setting, Units, backward, columns_of_units
 
 #: Adjusted p-value below which a pair or a column counts.
 LEVEL = 0.05

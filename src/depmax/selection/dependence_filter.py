@@ -9,11 +9,10 @@ import numpy as np
 from scipy.stats import false_discovery_control
 
 from depmax._inputs.parameters import number
-from depmax._inputs.table import Categories
+from depmax._inputs.table import Categories, constant_columns
 from depmax.kernels import Kernel, KernelLike, as_kernel
-from depmax.selection._scores.columns import best_first, constant_columns
 from depmax.selection._scores.registry import Question, Scored, find_score, require
-from depmax.selection.selector import DependenceSelector, Ranking
+from depmax.selection.selector import DependenceSelector, Ranking, best_first
 
 
 class DependenceFilter(DependenceSelector):

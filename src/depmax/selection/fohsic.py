@@ -8,8 +8,7 @@ import numpy as np
 
 from depmax.kernels import KernelLike
 from depmax.selection._search.hsic_selector import HSICSelector, Observed
-from depmax.selection._search.rounds import SearchResult, Setting, forward
-from depmax.selection._search.units import Units
+from depmax.selection._search.rounds import SearchResult, Setting, Units, forward
 
 
 class FOHSIC(HSICSelector):

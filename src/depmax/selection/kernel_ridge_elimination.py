@@ -19,9 +19,8 @@ from depmax.selection._ridge.problem import RidgeProblem
 from depmax.selection._scores.kernel import hsic as column_scores
 from depmax.selection._scores.outputs import centred_outputs, standardized
 from depmax.selection._search.hsic_selector import STEP
-from depmax.selection._search.rounds import SearchResult, columns_of_units
+from depmax.selection._search.rounds import SearchResult, Units, columns_of_units, make_units
 from depmax.selection._search.significance import first_sufficient, sizes_to_compare
-from depmax.selection._search.units import Units, make_units
 from depmax.selection.selector import DependenceSelector, Ranking
 
 #: Adjusted p-value below which a pair of columns interacts.

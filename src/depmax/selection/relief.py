@@ -12,11 +12,10 @@ from sklearn.utils import check_random_state
 
 from depmax._inputs import Target, read_target
 from depmax._inputs.parameters import integer
-from depmax._inputs.table import Categories
+from depmax._inputs.table import Categories, constant_columns
 from depmax.samples import require_equal_length, require_samples
-from depmax.selection._scores.columns import best_first, constant_columns
 from depmax.selection._scores.outputs import class_codes
-from depmax.selection.selector import DependenceSelector, Ranking
+from depmax.selection.selector import DependenceSelector, Ranking, best_first
 
 #: Numbers that one block of distances and differences may hold: 32 MB.
 BLOCK = 4_000_000

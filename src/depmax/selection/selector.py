@@ -209,3 +209,14 @@ class DependenceSelector(KernelParameters, SelectorMixin, BaseEstimator):
         tags.target_tags.multi_output = True
         tags.input_tags.sparse = self._accepts_sparse
         return tags
+
+
+def best_first(scores: np.ndarray, constant: np.ndarray) -> np.ndarray:
+    """Columns by falling score; constant ones last, equal ones in the order they came.
+
+    Examples
+    --------
+    >>> best_first(np.array([-1.0, 0.0, 2.0]), np.array([False, True, False]))
+    array([2, 0, 1])
+    """
+    return np.lexsort((-scores, constant))

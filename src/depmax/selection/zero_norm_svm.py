@@ -10,9 +10,8 @@ from sklearn.linear_model import Ridge
 
 from depmax._inputs import Target, read_target
 from depmax._inputs.parameters import integer, number
-from depmax._inputs.table import Categories
+from depmax._inputs.table import Categories, constant_columns
 from depmax.samples import require_equal_length, require_samples
-from depmax.selection._scores.columns import constant_columns
 from depmax.selection._scores.outputs import machine_signs, standardized
 from depmax.selection.selector import DependenceSelector, Ranking
 

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from depmax._inputs import Target
-from depmax._inputs.table import Categories
+from depmax._inputs.table import Categories, constant_columns
+from depmax._threads import each_column
 from depmax.dependence._nulls.laplace_column import LaplaceColumn
 from depmax.dependence._terms import cosine, terms
 from depmax.dependence.quadratic_mutual_information import quadratic_mutual_information
@@ -19,7 +20,6 @@ from depmax.dependence.screen import ScreeningTarget
 from depmax.kernels import Delta, KernelLike, as_kernel
 from depmax.kernels.kernel import Kernel
 from depmax.samples import Sample, read_target_sample
-from depmax.selection._scores.columns import constant_columns, each_column
 from depmax.selection._scores.outputs import one_dimensional
 
 #: Part of the trace of the target kernel that its coordinates may leave out.

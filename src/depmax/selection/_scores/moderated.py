@@ -18,7 +18,7 @@ from scipy.special import digamma, polygamma
 from scipy.stats import t as student
 
 from depmax._inputs import Target
-from depmax.selection._scores.columns import constant_columns
+from depmax._inputs.table import constant_columns
 from depmax.selection._scores.moments import ClassMoments, ratio
 from depmax.selection._scores.outputs import class_codes
 

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
-from depmax.selection._scores.columns import constant_columns
+from depmax._inputs.table import constant_columns
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from depmax._inputs import Target
-from depmax.selection._scores.columns import constant_columns
+from depmax._inputs.table import constant_columns
 
 
 def centred_outputs(target: Target) -> np.ndarray:

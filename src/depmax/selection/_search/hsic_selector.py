@@ -27,9 +27,8 @@ from depmax.samples import (
 from depmax.selection._scores.kernel import hsic as column_scores
 from depmax.selection._search.changes import has_fast_form
 from depmax.selection._search.changes.linear import column_shares
-from depmax.selection._search.rounds import Blocks, SearchResult, Setting
+from depmax.selection._search.rounds import Blocks, SearchResult, Setting, Units, make_units
 from depmax.selection._search.significance import significant_units
-from depmax.selection._search.units import Units, make_units
 from depmax.selection.selector import DependenceSelector, Ranking
 
 #: With block_size="auto" HSIC is taken over all rows at once up to so many, beyond over blocks.
