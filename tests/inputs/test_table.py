@@ -310,8 +310,16 @@ class TestRefusals:
         with pytest.raises(ValueError, match=r"infinity in column 0 \(1 of 2 rows\)"):
             read_table(make([[np.inf, 0.0], [1.0, 2.0]]))
 
-    def test_large_finite_numbers_whose_sum_is_not_are_accepted(self) -> None:
-        assert read_table(np.full((3, 1), 1e308)).n_samples == 3
+    @pytest.mark.parametrize("make", [np.array, sparse.csr_matrix], ids=repr)
+    def test_numbers_whose_products_overflow_are_placed(self, make: Any) -> None:
+        with pytest.raises(ValueError, match=r"X holds 1e\+200 in column 1: .* impute or drop it"):
+            read_table(make([[1.0, 1e200], [1.0, 2.0]]))
+        with pytest.raises(ValueError, match=r"X holds 1e\+308 in column 0"):
+            read_table(make([[-1e308, 0.0], [1.0, 2.0]]))
+
+    def test_large_numbers_in_single_precision_are_read_in_double(self) -> None:
+        assert read_table(np.array([[1e20], [0]], dtype=np.float32)).values.dtype == np.float64
+        assert read_table(np.array([[1e7], [0]], dtype=np.float32)).values.dtype == np.float32
 
     @pytest.mark.parametrize("module", ["dask.array.core", "dask.dataframe.dask_expr"])
     def test_dask_by_name(self, module: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -24,6 +24,12 @@ from depmax._inputs.objects import object_array
 
 #: Levels of each categorical column, by position of the column.
 Categories = Mapping[int, tuple[Any, ...]]
+
+#: Largest number whose eighth power (a variance of squared kernel values), summed over rows and
+#: columns, is finite in float64.
+LARGEST = 1e35
+#: Largest number whose fourth power is finite in float32; beyond, it is read as float64.
+LARGEST_SINGLE = 1e8
 
 DATES = (nw.Date, nw.Datetime, nw.Duration, nw.Time)
 
@@ -103,8 +109,7 @@ def read_table(X: Any, *, categories: Categories | None = None, name: str = "X")
     values = check_array(
         X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False
     )
-    require_finite(values, names, name)
-    return Table(values, names, found)
+    return Table(require_finite(values, names, name), names, found)
 
 
 def read_objects(X: Any, name: str = "X") -> np.ndarray:
@@ -189,16 +194,35 @@ def require_numbers(X: np.ndarray, name: str) -> None:
         raise ValueError(f"Complex data not supported: {name} holds complex numbers.")
 
 
-def require_finite(values: Any, names: tuple[str, ...] | None, name: str) -> None:
-    """Refuse NaN and infinity, naming the first column that has them and the remedy."""
+def require_finite(values: Any, names: tuple[str, ...] | None, name: str) -> Any:
+    """The values, in a precision in which their products do not overflow.
+
+    NaN, infinity and numbers beyond ``LARGEST`` are refused, with the first column that has them
+    and the remedy; float32 becomes float64 beyond ``LARGEST_SINGLE``.
+    """
     data = values.data if sparse.issparse(values) else values
-    with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(np.sum(data, dtype=np.float64)) or np.isfinite(data).all():
-            return
+    size = max(float(data.max()), -float(data.min())) if data.size else 0.0  # NaN if one is
+    if size <= LARGEST:
+        single = data.dtype == np.float32 and size > LARGEST_SINGLE
+        return values.astype(np.float64) if single else values
     dense = np.asarray(values.todense()) if sparse.issparse(values) else values
-    bad = ~np.isfinite(dense)
+    finite = np.isfinite(dense)
+    if not finite.all():
+        _refuse_gaps_in_numbers(dense, ~finite, names, name)
+    sizes = np.abs(dense).max(axis=0)
+    column = int(np.flatnonzero(sizes > LARGEST)[0])
+    raise ValueError(
+        f"{name} holds {sizes[column]:.3g} in {_called(column, names)}: products of numbers beyond "
+        f"{LARGEST:g} overflow. If it stands for a missing value, impute or drop it; otherwise "
+        "divide the column by a constant."
+    )
+
+
+def _refuse_gaps_in_numbers(
+    dense: np.ndarray, bad: np.ndarray, names: tuple[str, ...] | None, name: str
+) -> NoReturn:
     column = int(np.flatnonzero(bad.any(axis=0))[0])
-    where = f"column {names[column]!r}" if names else f"column {column}"
+    where = _called(column, names)
     rows = int(bad[:, column].sum())
     if np.isnan(dense[:, column]).any():
         raise ValueError(
@@ -208,6 +232,10 @@ def require_finite(values: Any, names: tuple[str, ...] | None, name: str) -> Non
     raise ValueError(
         f"{name} contains infinity in {where} ({rows} of {len(dense)} rows): clip or drop it."
     )
+
+
+def _called(column: int, names: tuple[str, ...] | None) -> str:
+    return f"column {names[column]!r}" if names else f"column {column}"
 
 
 def read_fit(
@@ -220,15 +248,16 @@ def read_fit(
 ) -> tuple[Any, Categories]:
     """Rows for ``fit`` and the levels of categorical columns; sets ``n_features_in_``.
 
-    Without ``check_finite`` the estimator calls ``require_finite_rows`` where it meets a NaN.
+    Without ``check_finite`` the estimator calls ``require_finite_rows`` where its sums over rows
+    in float64 are too large or NaN.
     """
     return _read(estimator, X, None, vector_input, accept_sparse, check_finite, reset=True)
 
 
-def require_finite_rows(estimator: Any, rows: Any) -> None:
-    """Refuse NaN and infinity in rows that ``fit`` has read."""
+def require_finite_rows(estimator: Any, rows: Any) -> Any:
+    """Rows that ``fit`` has read, without NaN, infinity or numbers whose products overflow."""
     names = getattr(estimator, "feature_names_in_", None)
-    require_finite(rows, None if names is None else tuple(names), "X")
+    return require_finite(rows, None if names is None else tuple(names), "X")
 
 
 def read_new(
@@ -287,8 +316,8 @@ def _read(
         dtype=[np.float64, np.float32],
         ensure_all_finite=False,
     )
-    if check_finite:
-        require_finite_rows(estimator, values)
+    if check_finite or values.dtype == np.float32:
+        values = require_finite_rows(estimator, values)
     return values, found
 
 

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from depmax._threads import map_threads
 from depmax.pencils.row_sums import Aligned, RowSums, chunks_of, sum_rows
-from depmax.samples import Sample, slices
+from depmax.samples import Sample, require_finite_values, slices
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,10 @@ class Terms:
         m = self.n_samples
         if self.zero_diagonal:
             total = self.inner + self.outer / ((m - 1) * (m - 2)) - 2 * self.middle / (m - 2)
-            return total / (m * (m - 3))
-        return (self.inner - 2 * self.middle / m + self.outer / m**2) / (m - 1) ** 2
+            value = total / (m * (m - 3))
+        else:
+            value = (self.inner - 2 * self.middle / m + self.outer / m**2) / (m - 1) ** 2
+        return float(require_finite_values(value))
 
 
 def is_constant(side: Sample) -> bool:

@@ -15,7 +15,13 @@ from depmax.dependence.resolve import most_dependent
 from depmax.kernels import KernelLike, as_kernel
 from depmax.kernels.mixed import join_categories
 from depmax.kernels.scales import warn_of_scales
-from depmax.samples import Sample, chunk_rows, read_target_sample, slices
+from depmax.samples import (
+    Sample,
+    chunk_rows,
+    read_target_sample,
+    require_finite_values,
+    slices,
+)
 
 
 def mmd(X: Any, Z: Any, *, kernel: KernelLike = "gaussian", unbiased: bool = True) -> float:
@@ -70,6 +76,7 @@ def mmd(X: Any, Z: Any, *, kernel: KernelLike = "gaussian", unbiased: bool = Tru
     pairs_x = n_x * (n_x - 1) if unbiased else n_x**2
     pairs_z = n_z * (n_z - 1) if unbiased else n_z**2
     value = within_x / pairs_x + within_z / pairs_z - 2.0 * between / (n_x * n_z)
+    require_finite_values(value)
     return value if unbiased else max(0.0, value)
 
 

@@ -13,7 +13,7 @@ from depmax.dependence._nulls.law import permutation_law, spread
 from depmax.dependence._terms import TILE, TileSums, self_and_cross_terms, terms
 from depmax.dependence.resolve import read_pair
 from depmax.kernels import KernelLike
-from depmax.samples import Sample, require_samples, slices
+from depmax.samples import Sample, require_finite_values, require_samples, slices
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,8 @@ def _variance(x: Sample, y: Sample) -> float:
     # ½h of the paper for U-centred matrices: (m-2)/2 ((m-2) g_i + Σg), over (m-1)(m-2)(m-3)
     projections = 0.5 * ((m - 2) * shares + total) / ((m - 1) * (m - 3))
     estimate = total / (m * (m - 3))
-    return max(0.0, 16.0 / m * float(np.mean(projections**2) - estimate**2))
+    spread = require_finite_values(np.mean(projections**2) - estimate**2)
+    return max(0.0, 16.0 / m * float(spread))
 
 
 def shares_of_rows(x: Sample, y: Sample) -> np.ndarray:

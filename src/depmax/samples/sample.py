@@ -137,7 +137,7 @@ class Sample:
     def gram(self) -> np.ndarray:
         """The kernel matrix K of shape (m, m), in float64."""
         everything = slice(None)
-        return _finite(self.tile(everything, everything))
+        return require_finite_values(self.tile(everything, everything))
 
     def columns(self, indices: np.ndarray) -> np.ndarray:
         """Columns K[:, indices] of shape (m, len(indices)), in the precision of the rows."""
@@ -146,11 +146,11 @@ class Sample:
         values = self.kernel(self.rows, self.rows[indices])
         if self.origin is not None:
             values = self.origin.about(values, slice(None), indices)
-        return _finite(values).astype(self.dtype, copy=False)
+        return require_finite_values(values).astype(self.dtype, copy=False)
 
     def diag(self) -> np.ndarray:
         """The diagonal of ``gram``, of shape (m,), in float64."""
-        values = _finite(self.kernel.diag(self.rows)).astype(np.float64, copy=False)
+        values = require_finite_values(self.kernel.diag(self.rows)).astype(np.float64, copy=False)
         if self.origin is None:
             return values
         return values - 2.0 * self.origin.products + self.origin.square
@@ -249,7 +249,8 @@ def require_semidefinite(smallest: float, largest: float) -> None:
         )
 
 
-def _finite(values: np.ndarray) -> np.ndarray:
+def require_finite_values(values: Any) -> Any:
+    """Refuse kernel values, or what was made of them, that overflowed."""
     if not np.isfinite(values).all():
         raise ValueError(
             "The kernel gives NaN or infinity on these rows: scale the columns of X, e.g. with "

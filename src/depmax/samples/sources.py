@@ -84,8 +84,7 @@ class SourceRows:
 
     def __getitem__(self, rows: slice | np.ndarray) -> Any:
         values = self.source.block(rows) if isinstance(rows, slice) else self.source.take(rows)
-        require_finite(values, None, "X")
-        return values
+        return require_finite(values, None, "X")
 
 
 def as_rows(X: Any) -> RowSource:

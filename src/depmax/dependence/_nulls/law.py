@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import optimize, special
 
-from depmax.samples import Sample
+from depmax.samples import Sample, require_finite_values
 
 
 @dataclass(frozen=True)
@@ -162,6 +162,7 @@ def permutation_law(x: Spread, y: Spread, n_samples: int) -> PermutationLaw:
     scale = float(np.sqrt(variance))
     if m < 6:  # the third moment needs six distinct rows
         return PermutationLaw(scale / pairs, 0.0)
+    require_finite_values([x.cubes, x.triangles, y.cubes, y.triangles])
     falling = m * (m - 1) * (m - 2) * (m - 3) * (m - 4) * (m - 5)
     third = (
         4 * (m**4 - 8 * m**3 + 19 * m**2 - 4 * m - 16) * x.cubes * y.cubes

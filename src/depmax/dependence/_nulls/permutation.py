@@ -11,7 +11,7 @@ import numpy as np
 from scipy import fft
 
 from depmax._threads import map_threads
-from depmax.samples import Sample, slices
+from depmax.samples import Sample, require_finite_values, slices
 
 #: Up to so many rows orbits are summed in float64; beyond, in float32 with half the memory.
 DOUBLE_ROWS = 2048
@@ -181,5 +181,7 @@ def correlate_diagonals(left: np.ndarray, right: np.ndarray, m: int, n_jobs: int
 
 def count_at_least(observed: float, permuted: np.ndarray, double: bool) -> int:
     """How many permuted values reach the observed one, ties within rounding included."""
+    require_finite_values(observed)  # a comparison with NaN would count none
+    require_finite_values(permuted)
     slack = (1e-10 if double else 1e-5) * float(np.std(permuted))
     return int(np.sum(permuted >= observed - slack))

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy import linalg, sparse
 
+from depmax._inputs.table import LARGEST
 from depmax._threads import small_problems
 from depmax.extraction._fitting.deflation import Extracted, Summary
 from depmax.pencils import Form, Space, leading
@@ -101,7 +102,7 @@ def pls_of_moments(
         moments = space.moments(Form(centred))
         scatter = mixing.T @ moments.scatter @ mixing
         cross, mean = mixing.T @ moments.cross, space.mean @ mixing
-    if not np.isfinite(cross).all():
+    if not (np.isfinite(cross).all() and np.diagonal(scatter).max() <= LARGEST**2):
         refuse()
     # many small products: threads would cost more than they gain
     with small_problems(len(scatter) <= SMALL):
