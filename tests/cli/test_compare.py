@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -141,3 +142,17 @@ def test_what_does_not_exist(fails: Callable[..., str]) -> None:
     assert "whole numbers" in fails(2, "compare", "bundled:wine", "--dimensions", "few")
     assert "does not exist" in fails(5, "compare", "bundled:wine", "-o", "nowhere/report.html")
     assert "does not exist" in fails(3, "compare", "nowhere.csv")
+
+
+def test_names_that_look_like_formulas_reach_the_report(run: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(60, 3))
+    columns = {"$x_$": x[:, 0], "<script>a</script>": x[:, 1], "_b^{": x[:, 2]}
+    labels = np.where(x[:, 0] > 0, "$c_$", "_no")
+    pl.DataFrame(columns | {r"$\frac{$": labels}).write_csv(tmp_path / "names.csv")
+    result = run("compare", "names.csv", "-t", r"$\frac{$", *SMALL, "-m", "BAHSIC")
+    assert result.exit_code == 0, result.output
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "$x_$" in page
+    assert "$c_$" in page
+    assert "<script>a" not in page

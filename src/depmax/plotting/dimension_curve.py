@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from depmax.plotting.style import COLOURS, LINES, MARKERS, axes_for, tidy, whole_ticks
+from depmax.plotting.style import COLOURS, LINES, MARKERS, axes_for, in_legend, tidy, whole_ticks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -149,7 +149,7 @@ class DimensionCurveDisplay:
                 color=colour,
                 markersize=4.5,
                 linewidth=2.2 if position == 0 else 1.4,
-                label=name,
+                label=in_legend(name),
             )
             if name in banded and curve.low is not None and curve.high is not None:
                 ax.fill_between(
@@ -157,7 +157,9 @@ class DimensionCurveDisplay:
                 )
         for position, (name, value) in enumerate(self.levels.items()):
             style = LINES[(position + 1) % len(LINES)]
-            ax.axhline(value, linestyle=style, linewidth=1.1, color="#7a7f87", label=name)
+            ax.axhline(
+                value, linestyle=style, linewidth=1.1, color="#7a7f87", label=in_legend(name)
+            )
         if self.curves:
             whole_ticks(ax, np.concatenate([curve.dimensions for curve in self.curves.values()]))
         ax.set_xlabel("number of features")

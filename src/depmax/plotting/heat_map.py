@@ -184,5 +184,5 @@ def _name_ticks(axis: Any, names: Sequence[str]) -> None:
     step = 1 if len(names) <= NAMED else -(-len(names) // 20)
     places = range(0, len(names), step)
     size = "small" if len(names) <= 16 else "x-small"
-    axis.set_ticks(list(places), [short(str(names[j]), 16) for j in places], fontsize=size)
+    axis.set_ticks(list(places), [short(names[j], 16) for j in places], fontsize=size)
     axis.set_tick_params(length=0)

@@ -13,6 +13,7 @@ from depmax.plotting.style import (
     FAINT,
     LINES,
     axes_for,
+    in_legend,
     last_step,
     names_of,
     short,
@@ -161,7 +162,7 @@ class LoadingsDisplay:
                 LINES[number % len(LINES)],
                 color=COLOURS[number % len(COLOURS)],
                 linewidth=1.5,
-                label=self.component_names[number],
+                label=in_legend(self.component_names[number]),
             )
         ax.axhline(0.0, color=FAINT, linewidth=0.8)
         ax.set_xlabel(self.position_label)
@@ -179,7 +180,7 @@ class LoadingsDisplay:
                 row[largest],
                 height,
                 color=COLOURS[number % len(COLOURS)],
-                label=self.component_names[number],
+                label=in_legend(self.component_names[number]),
             )
         ax.set_yticks(places, [short(self.names[column]) for column in largest], fontsize="small")
         ax.invert_yaxis()

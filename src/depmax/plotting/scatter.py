@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from depmax.plotting.style import COLOURS, FAINT, MARKERS, axes_for, tidy
+from depmax.plotting.style import COLOURS, FAINT, MARKERS, axes_for, in_legend, short, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -129,20 +129,22 @@ class FeatureScatterDisplay:
                 shown = rows & ~seen
                 ax.scatter(across[shown], up[shown], label=label, **look, **style)
             columns = 2 if len(separate) > len(COLOURS) else 1
-            ax.legend(title=self.target_name, frameon=False, fontsize="small", ncols=columns)
+            ax.legend(
+                title=short(self.target_name, 40), frameon=False, fontsize="small", ncols=columns
+            )
         else:
             ax.scatter(across[seen], up[seen], color=FAINT, alpha=0.35, **style)
             points = ax.scatter(
                 across[~seen], up[~seen], c=self.target[~seen], cmap="viridis", **style
             )
-            bar = ax.figure.colorbar(points, ax=ax, label=self.target_name)
+            bar = ax.figure.colorbar(points, ax=ax, label=short(self.target_name, 60))
             bar.outline.set_visible(False)
-        ax.set_xlabel(self.names[0])
+        ax.set_xlabel(short(self.names[0], 60))
         if single:
             ax.set_yticks([])
             ax.set_ylabel("random jitter")
         else:
-            ax.set_ylabel(self.names[1])
+            ax.set_ylabel(short(self.names[1], 60))
         tidy(ax, grid=None)
         self.ax_, self.figure_ = ax, ax.figure
         return self
@@ -160,7 +162,7 @@ class FeatureScatterDisplay:
         labels, counts = np.unique(self.target, return_counts=True)
         kept = np.sort(np.argsort(-counts, kind="stable")[: len(labels) - self.n_merged])
         separate = [
-            (self.target == labels[place], str(labels[place]), _look(number))
+            (self.target == labels[place], in_legend(labels[place]), _look(number))
             for number, place in enumerate(kept)
         ]
         if not self.n_merged:

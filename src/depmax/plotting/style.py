@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from depmax._extras import require
+from depmax._text import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,9 +57,23 @@ def names_of(estimator: Any, count: int) -> tuple[str, ...]:
     return tuple(str(name) for name in names)
 
 
-def short(name: str, length: int = 24) -> str:
-    """A name that fits beside a picture."""
-    return name if len(name) <= length else f"{name[: length - 1]}…"
+def short(name: Any, length: int = 24) -> str:
+    r"""A name from data that fits beside a picture and is drawn as it stands, dollar signs too.
+
+    Examples
+    --------
+    >>> short("US$ per year, corrected for inflation")
+    'US\\$ per year, corrected…'
+    """
+    text = printable(str(name))
+    text = text if len(text) <= length else f"{text[: length - 1]}…"
+    return text.replace("$", r"\$")  # between two dollar signs matplotlib reads formulas
+
+
+def in_legend(name: Any, length: int = 40) -> str:
+    """The same for a legend, which ignores names that begin with an underscore."""
+    text = short(name, length)
+    return f" {text}" if text.startswith("_") else text
 
 
 def require_fitted(estimator: Any, attribute: str) -> Any:
