@@ -224,3 +224,45 @@ def test_bundled_sets() -> None:
     source = open_source("bundled:wine")
     assert source.read().shape == (178, 14)
     assert source.default_targets() == ("target",)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "csv.gz", "parquet", "arrow", "npz"])
+def test_file_names_are_not_patterns(tmp_path: Path, suffix: str) -> None:
+    for name, value in (("data1", 1.0), ("data2", 2.0), ("data[1]", 3.0), ("data?", 4.0)):
+        _write_plain(pl.DataFrame({"a": [value, value], "y": [0.5, 1.5]}), tmp_path, name, suffix)
+    for name, value in (("data[1]", 3.0), ("data?", 4.0)):
+        source = open_source(str(tmp_path / f"{name}.{suffix}"))
+        assert source.read()["a"].to_list() == [value, value]
+        assert [len(batch) for batch in source.batches(["a"], 10)] == [2]
+    with pytest.raises(DataError, match="does not exist"):
+        open_source(str(tmp_path / f"data*.{suffix}"))
+
+
+def _write_plain(frame: pl.DataFrame, folder: Path, name: str, suffix: str) -> None:
+    with (folder / f"{name}.{suffix}").open("wb") as file:
+        if suffix == "parquet":
+            frame.write_parquet(file)
+        elif suffix == "arrow":
+            frame.write_ipc(file)
+        elif suffix == "npz":
+            np.savez(file, **{column: frame[column].to_numpy() for column in frame.columns})
+        else:
+            text = frame.write_csv(separator="\t" if suffix == "tsv" else ",").encode()
+            file.write(gzip.compress(text) if suffix == "csv.gz" else text)
+
+
+@pytest.mark.parametrize("label", ["inf", "-inf", "nan"])
+@pytest.mark.parametrize("others", ["", "2,"])
+def test_svmlight_labels_that_are_not_finite_are_placed(
+    tmp_path: Path, label: str, others: str
+) -> None:
+    path = tmp_path / "a.svm"
+    path.write_text(f"1,2 1:1\n{others}{label} 2:1\n" if others else f"1 1:1\n{label} 2:1\n")
+    with pytest.raises(DataError, match=r"a\.svm has the label -?(inf|nan) in row 2"):
+        open_source(str(path)).read()
+
+
+def test_large_svmlight_labels_stay_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "a.svm"
+    path.write_text("1e300 1:1\n1 2:1\n")
+    assert open_source(str(path)).read()["label"].to_list() == [1e300, 1.0]

@@ -22,6 +22,8 @@ DENSE_BYTES = 4 * 2**30
 CHUNK_LINES = 10_000
 
 TARGET = "label"
+#: Whole numbers beyond are not exact as floats, so they are not names of classes.
+WHOLE = 2.0**53
 
 
 @dataclass(frozen=True)
@@ -88,17 +90,27 @@ class Svmlight(Source):
         n_rows, last, zero, whole = 0, 0, False, True
         levels: set[float] = set()
         for matrix, labels in self._chunks(CHUNK_LINES):
+            self._require_finite(labels, n_rows)
             n_rows += matrix.shape[0]
             last = max(last, matrix.shape[1] - 1)
             zero = zero or bool((matrix.indices == 0).any())
             if self._multilabel:
                 levels.update(level for row in labels for level in row)
             else:
-                whole = whole and bool(np.all(labels == np.round(labels)))
+                whole = whole and bool(np.all((labels == np.round(labels)) & (abs(labels) < WHOLE)))
         if n_rows == 0:
             raise DataError(f"{self.name} is empty: it has no rows.")
         first = 0 if zero or last == 0 else 1
         return _Contents(n_rows, first, last, whole, tuple(sorted(levels)))
+
+    def _require_finite(self, labels: Any, start: int) -> None:
+        sums = np.array([sum(row) for row in labels]) if self._multilabel else labels
+        bad = np.flatnonzero(~np.isfinite(sums))
+        if len(bad):
+            raise DataError(
+                f"{self.name} has the label {sums[bad[0]]:g} in row {start + bad[0] + 1}: correct "
+                "it or delete the row."
+            )
 
     @cached_property
     def _multilabel(self) -> bool:
