@@ -13,7 +13,13 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
-from depmax._inputs import UnseenCategoryWarning, column_names, read_objects, read_table
+from depmax._inputs import (
+    UnseenCategoryWarning,
+    column_names,
+    read_objects,
+    read_table,
+    read_target,
+)
 from depmax._inputs.table import encode_frame, is_frame
 
 DAY = datetime.date(2020, 1, 1)
@@ -320,6 +326,15 @@ class TestRefusals:
     def test_large_numbers_in_single_precision_are_read_in_double(self) -> None:
         assert read_table(np.array([[1e20], [0]], dtype=np.float32)).values.dtype == np.float64
         assert read_table(np.array([[1e7], [0]], dtype=np.float32)).values.dtype == np.float32
+
+    def test_masked_values(self) -> None:
+        masked = np.ma.array([[1.0, 2.0], [3.0, 4.0]], mask=[[False, True], [False, False]])
+        for read in (read_table, read_objects):
+            with pytest.raises(ValueError, match=r"X is a masked array .*X\.filled\(np\.nan\)"):
+                read(masked)
+        with pytest.raises(ValueError, match=r"y is a masked array"):
+            read_target(masked[0])
+        assert read_table(np.ma.array([[1.0], [2.0]])).n_samples == 2
 
     @pytest.mark.parametrize("module", ["dask.array.core", "dask.dataframe.dask_expr"])
     def test_dask_by_name(self, module: str) -> None:

@@ -60,7 +60,12 @@ def column_names(X: Any) -> tuple[str, ...]:
 
 
 def refuse_unreadable(X: Any, name: str) -> None:
-    """Refuse collections that would be loaded quietly, and frames that repeat a name."""
+    """Refuse collections that would be loaded quietly, masks, and frames that repeat a name."""
+    if np.ma.is_masked(X):
+        raise ValueError(
+            f"{name} is a masked array with {np.ma.count_masked(X)} masked values, which depmax "
+            f"would read as numbers: pass {name}.filled(np.nan) and impute it, or drop these rows."
+        )
     module = type(X).__module__.split(".")[0]
     if module == "dask":
         raise TypeError(
