@@ -52,3 +52,14 @@ def test_every_extractor_is_exported() -> None:
     assert set(FOUND) <= set(room.__all__)
     assert set(FOUND) <= set(depmax.__all__)
     assert all(getattr(depmax, name) is cls for name, cls in FOUND.items())
+
+
+@pytest.mark.parametrize("name", sorted(FOUND))
+def test_leaves_the_global_random_state_alone(name: str) -> None:
+    extractor = FOUND[name](2)
+    if "random_state" in extractor.get_params():
+        extractor.set_params(random_state=0)
+    np.random.seed(7)  # noqa: NPY002
+    extractor.fit(X, y).transform(X)
+    drawn = np.random.random()  # noqa: NPY002
+    assert drawn == np.random.RandomState(7).random_sample()

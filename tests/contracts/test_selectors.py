@@ -41,3 +41,14 @@ def test_every_selector_is_exported() -> None:
     assert set(FOUND) <= set(room.__all__)
     assert set(FOUND) <= set(depmax.__all__)
     assert all(getattr(depmax, name) is cls for name, cls in FOUND.items())
+
+
+@pytest.mark.parametrize("name", sorted(FOUND))
+def test_leaves_the_global_random_state_alone(name: str) -> None:
+    selector = FOUND[name](3)
+    if "random_state" in selector.get_params():
+        selector.set_params(random_state=0)
+    np.random.seed(7)  # noqa: NPY002
+    selector.fit(X, y)
+    drawn = np.random.random()  # noqa: NPY002
+    assert drawn == np.random.RandomState(7).random_sample()

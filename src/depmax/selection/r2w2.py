@@ -139,7 +139,7 @@ def separate(gram: np.ndarray, labels: np.ndarray) -> tuple[float, np.ndarray]:
     >>> separate(np.eye(2), np.array([-1.0, 1.0]))
     (2.0, array([-1.,  1.]))
     """
-    machine = SVC(kernel="precomputed", C=HARD, tol=TOLERANCE).fit(gram, labels)
+    machine = SVC(kernel="precomputed", C=HARD, tol=TOLERANCE, random_state=0).fit(gram, labels)
     signed = np.zeros(len(gram))
     signed[machine.support_] = machine.dual_coef_[0]
     return float(2.0 * np.abs(signed).sum() - signed @ gram @ signed), signed
@@ -161,7 +161,9 @@ def smallest_ball(gram: np.ndarray) -> tuple[float, np.ndarray]:
     """
     diagonal = np.diag(gram)
     halves = gram - 0.5 * (diagonal[:, np.newaxis] + diagonal[np.newaxis, :])  # -½d²
-    machine = OneClassSVM(kernel="precomputed", nu=1.0 / len(gram), tol=TOLERANCE).fit(halves)
+    machine = OneClassSVM(kernel="precomputed", nu=1.0 / len(gram), tol=TOLERANCE)
+    machine.random_state = 0  # not a parameter; without it numpy's global state is drawn from
+    machine.fit(halves)
     centre = np.zeros(len(gram))
     centre[machine.support_] = machine.dual_coef_[0]
     return float(-(centre @ halves @ centre)), centre
