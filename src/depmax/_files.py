@@ -9,6 +9,18 @@ from contextlib import contextmanager
 from pathlib import Path
 
 
+def expand_home(path: str | os.PathLike[str]) -> Path:
+    """The path with the home folder that ``~`` or ``~name`` stands for."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        user = Path(path).parts[0]
+        raise FileNotFoundError(
+            f"{path}: {user} is not the home folder of a user. For a file of that name write "
+            f"./{path}."
+        ) from None
+
+
 def require_writable(path: str | os.PathLike[str]) -> Path:
     """The path, if a file can be written there; an OSError that says why not.
 

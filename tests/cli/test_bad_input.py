@@ -314,10 +314,10 @@ def test_a_model_of_another_version(
     monkeypatch.setattr(depmax.persistence, "__version__", "7.3.1")
     assert run("fit", patients, "-t", "outcome", "-n", "2", "-o", "m.skops").exit_code == 0
     monkeypatch.undo()
-    line = fails(4, "transform", patients.parent / "m.skops", patients, "-o", patients)
-    assert "was written by depmax 7.3.1, but this is depmax" in line
     out = patients.parent / "out.csv"
     model = patients.parent / "m.skops"
+    line = fails(4, "transform", model, patients, "-o", out)
+    assert "was written by depmax 7.3.1, but this is depmax" in line
     result = run("transform", model, patients, "-o", out, "--any-version")
     assert result.exit_code == 0
     assert "warning: " in result.stderr
@@ -344,3 +344,45 @@ def test_ctrl_c_is_clean(
     line = fails(130, "select", patients, "-t", "outcome", "-o", "few.csv")
     assert "Interrupted. No file was left half-written." in line
     assert [path.name for path in tmp_path.iterdir()] == ["patients.csv"]
+
+
+def test_a_home_folder_of_nobody(fails: Fails, patients: Path) -> None:
+    line = "~nobody_by_this_name is not the home folder of a user"
+    assert line in fails(3, "screen", "~nobody_by_this_name/x.csv", "-t", "y")
+    asked = ("select", patients, "-t", "outcome", "-o")
+    assert line in fails(5, *asked, "~nobody_by_this_name/x.csv")
+
+
+@pytest.mark.parametrize("link", ["same", "dotted", "symbolic"])
+@pytest.mark.parametrize("command", ["fit", "select", "compare", "transform", "model"])
+def test_the_output_does_not_replace_an_input(
+    run: Any, fails: Fails, patients: Path, tmp_path: Path, command: str, link: str
+) -> None:
+    model = tmp_path / "model.csv"  # a model may have any name
+    if command in ("transform", "model"):
+        run("fit", patients, "-t", "outcome", "-m", "dependence-filter", "-n", 2, "-o", model)
+    read = model if command == "model" else patients
+    place = {
+        "same": read,
+        "dotted": tmp_path / "folder" / ".." / read.name,
+        "symbolic": tmp_path / "link.csv",
+    }[link]
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link.csv").symlink_to(read)
+    before = read.read_bytes()
+    inputs = (model, patients) if command in ("transform", "model") else (patients, "-t", "outcome")
+    name = "transform" if command == "model" else command
+    assert "it is the file that is read" in fails(5, name, *inputs, "-o", place)
+    assert read.read_bytes() == before
+
+
+def test_escape_codes_in_names_do_not_reach_the_terminal(run: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(50, 2))
+    frame = pl.DataFrame({"\x1b[31mred\x07": x[:, 0], "b": x[:, 1], "y": x[:, 0] > 0})
+    frame = frame.with_columns(pl.lit("\x1b]0;title\x07").alias("\x1b[2Jconstant"))
+    frame.write_parquet(tmp_path / "codes.parquet")
+    for words in (("screen", "-t", "y"), ("select", "-t", "y"), ("screen", "-t", "\x1b[2Jz")):
+        result = run(words[0], "codes.parquet", *words[1:])
+        assert not {"\x1b", "\x07"} & set(result.output), repr(result.output)
+    assert "[31mred" in run("screen", "codes.parquet", "-t", "y").output

@@ -14,6 +14,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from depmax._text import printable
 from depmax.cli.errors import Code, DataError, UserError
 
 P = ParamSpec("P")
@@ -73,7 +74,7 @@ def _explained(error: Exception) -> tuple[str, Code]:
 
 
 def _one_line(error: BaseException) -> str:
-    return " ".join(str(error).split())
+    return printable(" ".join(str(error).split()))
 
 
 def _complain(line: str) -> None:

@@ -14,6 +14,8 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from depmax._text import printable
+
 
 class Output:
     """Tables for people on a terminal, tab-separated lines in a pipe, JSON on request."""
@@ -34,13 +36,13 @@ class Output:
     def say(self, line: str) -> None:
         """A line about what happens, unless the user wants quiet."""
         if not self.quiet:
-            self._err.print(Text(line))
+            self._err.print(Text(printable(line)))
 
     def note(self, lines: Iterable[str]) -> None:
         """Lines that a user should know of."""
         for line in lines:
             if not self.quiet:
-                self._err.print(Text.assemble(("note: ", "yellow"), line))
+                self._err.print(Text.assemble(("note: ", "yellow"), printable(line)))
 
     @contextmanager
     def working(self, what: str) -> Iterator[None]:
@@ -75,7 +77,7 @@ class Output:
         self._results[name] = value
         if line is not None and not self.as_json:
             if self.on_terminal:
-                self._out.print(Text(line))
+                self._out.print(Text(printable(line)))
             else:
                 self.say(line)
 
@@ -98,7 +100,7 @@ class Output:
             table.add_column(column, justify="right" if number else "left")
         visible = rows[:shown] if shown else rows
         for row in visible:
-            table.add_row(*(_cell(row[column], digits=4) for column in columns))
+            table.add_row(*(Text(_cell(row[column], digits=4)) for column in columns))
         self._out.print(table)
         if len(visible) < len(rows):
             self._out.print(Text(f"… and {len(rows) - len(visible)} more", style="dim"))
@@ -116,7 +118,7 @@ def _cell(value: Any, digits: int = 6) -> str:
         return "yes" if value else "no"
     if isinstance(value, float | np.floating):
         return f"{value:.{digits}g}"
-    return str(value).replace("\t", " ").replace("\n", " ")
+    return printable(str(value))
 
 
 def _plain(value: Any) -> Any:

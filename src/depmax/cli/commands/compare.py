@@ -86,7 +86,7 @@ def compare(
     methods = _named_methods(method)
     _require_scorer(scoring)
     sizes = _sizes(dimensions)
-    place = require_place(report)
+    place = require_place(report, reads=(data,))
     reading = o.read_options(separator, decimal, encoding, header, missing)
     table = ask(out, data, reading, target, task, drop, keep, impute)
     with out.counting("comparing", None) as count:

@@ -62,7 +62,7 @@ def select(
     out = Output(as_json=as_json, quiet=quiet)
     known = find_method(method, "selector")
     estimator = build(known, parse_size(n), settings or (), seed=seed, n_jobs=n_jobs)
-    place = None if output is None else require_format(output)
+    place = None if output is None else require_format(output, reads=(data,))
     reading = o.read_options(separator, decimal, encoding, header, missing)
     table = ask(out, data, reading, target, task, drop, keep, impute)
     with out.working(f"{known.name} on {table.X.height} rows and {table.X.width} columns"):

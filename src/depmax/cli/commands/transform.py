@@ -72,7 +72,7 @@ def transform(
     from depmax.persistence import inspect, load_model
 
     out = Output(as_json=as_json, quiet=quiet)
-    place = require_format(output)
+    place = require_format(output, reads=(model, data))
     reading = o.read_options(separator, decimal, encoding, header, missing)
     open_source(data)  # refuses a file that is not there before a model is loaded
     try:

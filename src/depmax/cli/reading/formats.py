@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from pathlib import Path
 
+from depmax._files import expand_home
 from depmax.cli.errors import DataError
 from depmax.cli.reading.source import ReadOptions, Source
 
@@ -50,7 +51,10 @@ def open_source(path: str, options: ReadOptions | None = None) -> Source:
     for kind in (Bundled, OpenML):
         if path.startswith(kind.prefix):
             return kind(Path(path), options)
-    file = Path(path).expanduser()
+    try:
+        file = expand_home(path)
+    except OSError as error:
+        raise DataError(str(error)) from None
     if file.is_dir():
         raise DataError(f"{path} is a folder: name a file in it.")
     if not file.exists():

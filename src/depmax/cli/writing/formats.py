@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 
 import polars as pl
 
-from depmax._files import replacing, require_writable
+from depmax._files import expand_home, replacing, require_writable
 from depmax.cli.errors import OutputError
 
 
@@ -41,23 +41,38 @@ FORMATS = {
 }
 
 
-def require_place(path: str) -> Path:
-    """The path, if a file can be written there."""
+def require_place(path: str, *, reads: Sequence[str] = ()) -> Path:
+    """The path, if a file can be written there that is not one of those the command reads."""
     try:
-        return require_writable(Path(path).expanduser())
+        place = require_writable(expand_home(path))
+        for name in reads:
+            if place.exists() and _is_file(name) and place.samefile(expand_home(name)):
+                raise OutputError(
+                    f"Cannot write {path}: it is the file that is read ({name}), which would be "
+                    "lost. Name another file with --output."
+                )
     except OSError as error:
         raise OutputError(str(error)) from None
+    return place
 
 
-def require_format(path: str) -> Path:
-    """The path, if its extension is one that tables are written in and a file can be there."""
+def _is_file(name: str) -> bool:
+    """Whether an input is a file, not a data set by name or a file that is not there."""
+    try:
+        return expand_home(name).is_file()
+    except OSError:
+        return False
+
+
+def require_format(path: str, *, reads: Sequence[str] = ()) -> Path:
+    """The same, if its extension is one that tables are written in."""
     if Path(path).suffix.lower() not in FORMATS:
         ending = Path(path).suffix or "no extension"
         raise OutputError(
             f"Cannot write {path}: its extension ({ending}) is not a known format. Known: "
             f"{', '.join(FORMATS)}."
         )
-    return require_place(path)
+    return require_place(path, reads=reads)
 
 
 @contextmanager
