@@ -143,7 +143,9 @@ def test_numbers_whose_products_overflow_are_refused_by_column(name: str, table:
 
 @pytest.mark.filterwarnings("ignore::depmax.kernels.ScaleWarning")
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_a_fill_value_does_not_make_independent_data_significant(dtype: type) -> None:
+def test_a_fill_value_does_not_make_independent_data_significant(
+    dtype: type, rng: np.random.Generator
+) -> None:
     table = _with_cells(1e20, 3, dtype)
     pvalues = [
         depmax.hsic_test(
