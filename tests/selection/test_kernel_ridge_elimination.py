@@ -73,7 +73,7 @@ def test_rows_and_columns_may_come_in_any_order(d: int) -> None:
 def test_units_of_columns_do_not_matter_unless_asked_for() -> None:
     X = data()
     y = X[:, 1] + 0.5 * X[:, 3]
-    units = np.array([1.0, 1e-200, 1e6, 1e150, 1.0, 3.0])
+    units = np.array([1.0, 1e-200, 1e6, 1e30, 1.0, 3.0])
     ranking = KernelRidgeElimination(2).fit(X, y).ranking_
     np.testing.assert_array_equal(KernelRidgeElimination(2).fit(X * units, y).ranking_, ranking)
     raw = X * np.array([1.0, 1e-3, 1.0, 1.0, 1.0, 1.0])
