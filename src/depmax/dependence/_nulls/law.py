@@ -187,15 +187,22 @@ def _tail_weights(products: np.ndarray, skewness: float) -> tuple[float, ...]:
     return tuple(chosen)
 
 
-def spread(side: Sample, squares: float | None = None) -> Spread:
-    """Spread of one side, its cubic sums from at most ``SKEWNESS_ROWS`` rows.
+def spread(
+    side: Sample, squares: float | None = None, levels: tuple[np.ndarray, np.ndarray] | None = None
+) -> Spread:
+    """Spread of one side, its cubic sums from all rows or from ``SKEWNESS_ROWS`` of them.
 
     Parameters
     ----------
     side : Sample
     squares : float, optional
         Σ Ã² of all rows if the caller has it already.
+    levels : row of each level and number of its rows, optional
+        If rows repeat: with more rows than ``SKEWNESS_ROWS`` and no more levels the sums over all
+        rows are taken from these, so that no rare value is missed.
     """
+    if levels is not None and len(levels[0]) <= SKEWNESS_ROWS < side.n_samples:
+        return _spread_of_levels(side.near_origin().take(levels[0]).gram(), levels[1])
     m = side.n_samples
     rows = np.arange(m)
     if m > SKEWNESS_ROWS:
@@ -219,6 +226,33 @@ def spread(side: Sample, squares: float | None = None) -> Spread:
         cubes=float(np.sum(centred * centred * centred)) * pairs,
         triangles=float(np.sum(product * centred)) * pairs * (m - 2) / (s - 2),
         leading=tuple(m / s * leading_eigenvalues(centred)),
+    )
+
+
+def _spread_of_levels(gram: np.ndarray, counts: np.ndarray) -> Spread:
+    """Spread of all rows from the kernel values of their levels, exact.
+
+    Ã_ij of two rows depends on their levels only; C holds these values, the diagonal included.
+    """
+    m = int(counts.sum())
+    diagonal = np.diag(gram)
+    u = (gram @ counts - diagonal) / (m - 2)
+    centred = gram - u[:, np.newaxis] - u[np.newaxis, :] + (counts @ u) / (m - 1)
+    delta = np.diag(centred)  # what the diagonal of Ã would be were it not zero
+    rows = centred**2 @ counts - delta**2  # row sums of Ã²
+    squares = float(counts @ rows)
+    if squares <= ROUNDING * float(counts @ gram**2 @ counts):
+        return NOTHING
+    root = np.sqrt(counts)
+    full = root[:, np.newaxis] * centred * root[np.newaxis, :]
+    trace = float(np.sum((full @ full) * full))
+    within = np.repeat(-delta, np.minimum(counts - 1, LEADING))  # differences within a level
+    spectrum = np.concatenate([np.linalg.eigvalsh(full - np.diag(delta)), within])
+    return Spread(
+        squares,
+        cubes=float(counts @ centred**3 @ counts - counts @ delta**3),
+        triangles=float(trace - 3.0 * counts @ (delta * rows) - counts @ delta**3),
+        leading=tuple(np.sort(spectrum)[::-1][:LEADING]),
     )
 
 
