@@ -1,4 +1,4 @@
-"""P-values hold where rare values of a column meet rare values of the target."""
+"""P-values hold where rare values meet rare values, and where a kernel is chosen."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from depmax import hsic_test, screen
+from depmax import hsic_test, resolve, screen
 from depmax.dependence._nulls import law as null
 from depmax.dependence._nulls import permutation
 from depmax.dependence._nulls.laplace_column import LaplaceColumn, RareValues, TargetCoordinates
@@ -142,3 +142,31 @@ def test_rare_values_that_belong_together_are_found() -> None:
     x = rare_columns(rng, 2000, 12, "numbers", 1)
     assert screen(x, (x[:, 0] > 0).astype(int)).pvalues[0] <= 2e-4
     assert screen((x > 0) * 1.0, (x[:, 0] > 0).astype(int)).pvalues[0] < 1e-20
+
+
+@pytest.mark.parametrize("method", ["permutation", "gamma"])
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        Gaussian("maximize"),
+        Laplace("maximize"),
+        2.0 * Gaussian("maximize"),
+        Gaussian("maximize") + Laplace(1.0),
+        Gaussian("maximize") * Laplace(1.0),
+    ],
+    ids=repr,
+)
+def test_a_kernel_chosen_by_the_dependence_is_refused(kernel: Kernel, method: str) -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(60, 2)), rng.normal(size=60)
+    with pytest.raises(ValueError, match=r"depmax\.resolve"):
+        hsic_test(x, y, kernel=kernel, method=method)
+    chosen = resolve(kernel, x[:30], y[:30])
+    assert 0.0 < hsic_test(x[30:], y[30:], kernel=chosen, method=method).pvalue <= 1.0
+
+
+def test_screening_pays_for_the_choice_of_a_bandwidth() -> None:
+    rng = np.random.default_rng(0)
+    columns, y = rng.normal(size=(60, 200)), rng.normal(size=60)
+    for kernel in (Laplace("maximize"), Gaussian("maximize")):
+        assert np.mean(screen(columns, y, kernel=kernel).pvalues <= 0.05) <= 0.08

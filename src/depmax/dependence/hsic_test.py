@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -18,9 +19,15 @@ from depmax.dependence._nulls.permutation import (
 )
 from depmax.dependence._nulls.rare import Levels, counted_pvalue, is_out_of_range, spread_of
 from depmax.dependence._terms import self_and_cross_terms, terms
-from depmax.dependence.resolve import read_pair
 from depmax.kernels import KernelLike
-from depmax.samples import Sample, require_samples
+from depmax.kernels.kernel import Kernel
+from depmax.samples import (
+    Sample,
+    read_sample,
+    read_target_sample,
+    require_equal_length,
+    require_samples,
+)
 
 
 @dataclass(frozen=True)
@@ -49,10 +56,12 @@ def hsic_test(
     Parameters
     ----------
     X, y, kernel, target_kernel
-        As in :func:`depmax.hsic`.
+        As in :func:`depmax.hsic`, except ``bandwidth="maximize"``, which would choose a kernel by
+        the very dependence that is tested: choose it on other rows with :func:`depmax.resolve`.
     method : {"permutation", "gamma"}, default="permutation"
         ``"permutation"`` compares unbiased HSIC with its values after random permutations of y;
-        the p-value (1 + b)/(1 + B) is exact for any kernel and sample size.
+        the p-value (1 + b)/(1 + B) is exact for any sample size and any kernel that was not chosen
+        by the pairing of X and y.
         ``"gamma"`` takes the gamma law (Pearson's type III) with the exact mean, variance and
         skewness of all permutations, and beyond one standard deviation a chi-square mixture with
         the same moments: no repetition, any number of digits. Beyond 768 samples with as many
@@ -79,13 +88,25 @@ def hsic_test(
     >>> hsic_test(x, x**2, random_state=0).pvalue < 0.01
     True
     """
-    x_sample, y_sample = read_pair(X, y, kernel, target_kernel)
+    y_sample = read_target_sample(y, target_kernel)
+    x_sample = read_sample(X, kernel, choose=_refuse_to_choose)
+    require_equal_length(x_sample.n_samples, y_sample.n_samples)
     require_samples(x_sample.n_samples, unbiased=True)
     if method == "permutation":
         return _permutation_test(x_sample, y_sample, n_permutations, random_state, n_jobs)
     if method == "gamma":
         return _gamma_test(x_sample, y_sample, n_permutations, random_state, n_jobs)
     raise ValueError(f"method must be 'permutation' or 'gamma', got {method!r}.")
+
+
+def _refuse_to_choose(candidates: Sequence[Kernel], X: Any) -> Kernel:
+    """What ``bandwidth="maximize"`` comes to: a choice that the null law knows nothing of."""
+    raise ValueError(
+        f'hsic_test does not take bandwidth="maximize" of {type(candidates[0]).__name__}: a kernel '
+        "chosen for its dependence on the rows that are tested rejects too often. Choose it on "
+        "other rows, kernel=depmax.resolve(kernel, X[:half], y[:half]), and test on X[half:], "
+        "y[half:]; or use bandwidth='median'."
+    )
 
 
 def _permutation_test(

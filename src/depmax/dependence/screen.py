@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -112,7 +111,8 @@ def screen(
     rare values of the target, or the law is more skewed than any such mixture, the target is
     permuted, with a fixed seed, until 30 permuted scores have reached the observed one, at most
     9,999 times: no p-value below 0.0001 is reported then. A constant column scores 0 with p-value
-    1. With ``bandwidth="maximize"`` the choice is not part of the law: p-values are too small.
+    1. With ``bandwidth="maximize"`` the p-value is that of the chosen bandwidth times the number of
+    candidates (Bonferroni).
 
     Examples
     --------
@@ -149,6 +149,22 @@ def screen(
     )
 
 
+@dataclass
+class Choice:
+    """What ``bandwidth="maximize"`` chooses by, with an account of how many it chose from.
+
+    The p-value of the most dependent of n kernels, times n, is valid whatever their dependence.
+    """
+
+    target: Sample
+    n_candidates: int = 1
+
+    def __call__(self, candidates: Sequence[Kernel], X: Any) -> Kernel:
+        """The candidate of largest HSIC with the target."""
+        self.n_candidates *= len(candidates)
+        return most_dependent(self.target, candidates, X)
+
+
 @dataclass(frozen=True)
 class ScreeningTarget:
     """A target prepared once for all columns."""
@@ -181,13 +197,15 @@ class ScreeningTarget:
         if recipe.capabilities.telescopes:
             return self._score_sorted(recipe, column, unbiased)
         rows = column[:, np.newaxis]
-        kernel = recipe.resolve(rows, partial(most_dependent, self.side))
+        choice = Choice(self.side)
+        kernel = recipe.resolve(rows, choice)
         side = Sample(kernel, rows)
         statistic = terms(side, self.side, unbiased=True).hsic()
         levels = Levels.of(side)
         law = permutation_law(spread_of(side, levels), self.spread, len(rows))
         permuted = permutation_chunks(side, self.side)
         pvalue = self._pvalue(statistic, law, levels, permuted, slack_of(side, self.side))
+        pvalue = min(1.0, choice.n_candidates * pvalue)
         value = statistic if unbiased else terms(side, self.side, unbiased=False).hsic()
         return value, pvalue, float(getattr(kernel, "bandwidth", np.nan))
 
@@ -210,11 +228,11 @@ class ScreeningTarget:
     def _score_sorted(
         self, recipe: Any, column: np.ndarray, unbiased: bool
     ) -> tuple[float, float, float]:
+        choice = Choice(self.side)
         if recipe.bandwidth == "median":
             width = None
         else:
-            rows = column[:, np.newaxis]
-            width = recipe.resolve(rows, partial(most_dependent, self.side)).bandwidth
+            width = recipe.resolve(column[:, np.newaxis], choice).bandwidth
         prepared = LaplaceColumn.of(column, width)
         if prepared.is_constant:
             return 0.0, 1.0, prepared.bandwidth
@@ -233,7 +251,7 @@ class ScreeningTarget:
             None if self.levels is None else prepared.levels(),
             prepared.permuted(self.coordinates, total),
         )
-        return value, pvalue, prepared.bandwidth
+        return value, min(1.0, choice.n_candidates * pvalue), prepared.bandwidth
 
 
 def _adjusted(pvalues: np.ndarray) -> np.ndarray:
