@@ -156,3 +156,34 @@ def test_columns_of_rare_values_are_screened(rare: int) -> None:
     column[rng.choice(1500, rare, replace=False)] = rng.uniform(0.05, 0.4, size=rare)
     (pvalue,) = screen(column[:, np.newaxis], y).pvalues
     assert 0.0 < pvalue <= 1.0
+
+
+def test_a_remainder_next_to_normal_has_a_tail() -> None:
+    """A third cumulant of nothing but rounding gives a gamma law of shape 10³³."""
+    law = ChiSquareMixture(np.array([0.29534951]), 0.8255373376342038, 2.7755575615628914e-17)
+    normal = ChiSquareMixture(law.weights, law.variance, 0.0)
+    assert law.sf(1.1913981358024444) == pytest.approx(normal.sf(1.1913981358024444), rel=1e-12)
+
+
+def test_a_value_beyond_the_reach_of_the_formula_is_bounded() -> None:
+    law = ChiSquareMixture(np.array([0.5, 1e-12]), 1e-30, 1e-27)
+    assert 0.0 < law.sf(1e4) < 1e-8
+
+
+def test_the_table_that_had_no_root() -> None:
+    x, y = (
+        np.array([int(digit) for digit in digits], dtype=float)
+        for digits in ("210111101011000101021000010010", "010001000000000000000000000000")
+    )
+    (pvalue,) = screen(x[:, np.newaxis], y.astype(int)).pvalues
+    assert 0.0 < pvalue <= 1.0
+
+
+@pytest.mark.parametrize("m", [6, 12, 30])
+def test_tiny_discrete_tables_have_pvalues(m: int) -> None:
+    local = np.random.default_rng(m)
+    for share in (0.1, 0.3):
+        columns = local.binomial(2, share, size=(m, 400)).astype(float)
+        y = local.permutation(np.arange(m) < max(2, round(share * m))).astype(int)
+        pvalues = screen(columns, y).pvalues
+        assert ((pvalues > 0.0) & (pvalues <= 1.0)).all()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -9,12 +10,24 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
 
-from depmax.dependence._nulls.law import permutation_law, spread
-from depmax.dependence._nulls.permutation import DOUBLE_ROWS, count_at_least, permuted_statistics
+from depmax.dependence._nulls.law import permutation_law
+from depmax.dependence._nulls.permutation import (
+    SLACK,
+    count_at_least,
+    permuted_statistics,
+    slack_of,
+)
+from depmax.dependence._nulls.rare import Levels, counted_pvalue, is_out_of_range, spread_of
 from depmax.dependence._terms import self_and_cross_terms, terms
-from depmax.dependence.resolve import read_pair
 from depmax.kernels import KernelLike
-from depmax.samples import Sample, require_samples
+from depmax.kernels.kernel import Kernel
+from depmax.samples import (
+    Sample,
+    read_sample,
+    read_target_sample,
+    require_equal_length,
+    require_samples,
+)
 
 
 @dataclass(frozen=True)
@@ -43,14 +56,19 @@ def hsic_test(
     Parameters
     ----------
     X, y, kernel, target_kernel
-        As in :func:`depmax.hsic`.
+        As in :func:`depmax.hsic`, except ``bandwidth="maximize"``, which would choose a kernel by
+        the very dependence that is tested: choose it on other rows with :func:`depmax.resolve`.
     method : {"permutation", "gamma"}, default="permutation"
         ``"permutation"`` compares unbiased HSIC with its values after random permutations of y;
-        the p-value (1 + b)/(1 + B) is exact for any kernel and sample size.
+        the p-value (1 + b)/(1 + B) is exact for any sample size and any kernel that was not chosen
+        by the pairing of X and y.
         ``"gamma"`` takes the gamma law (Pearson's type III) with the exact mean, variance and
         skewness of all permutations, and beyond one standard deviation a chi-square mixture with
-        the same moments: no repetition, any number of digits. Beyond 768 samples skewness and
-        mixture come from a random subset of rows.
+        the same moments: no repetition, any number of digits. Beyond 768 samples with as many
+        values skewness and mixture come from a random subset of rows. Where the law is out of its
+        range the outcome's ``method`` says what was done instead: ``"counts"`` (X and y have two
+        values each: exact, hypergeometric) or ``"permutation"`` (rare values on both sides, or a
+        skewness above 3).
     n_permutations : int, default=1000
     random_state : int, RandomState or None
     n_jobs : int, optional
@@ -59,7 +77,8 @@ def hsic_test(
     Returns
     -------
     IndependenceTest
-        With ``statistic`` (unbiased HSIC), ``pvalue``, ``method`` and ``n_samples``.
+        With ``statistic`` (unbiased HSIC), ``pvalue``, ``method`` (the one that gave the p-value)
+        and ``n_samples``.
 
     Examples
     --------
@@ -69,13 +88,25 @@ def hsic_test(
     >>> hsic_test(x, x**2, random_state=0).pvalue < 0.01
     True
     """
-    x_sample, y_sample = read_pair(X, y, kernel, target_kernel)
+    y_sample = read_target_sample(y, target_kernel)
+    x_sample = read_sample(X, kernel, choose=_refuse_to_choose)
+    require_equal_length(x_sample.n_samples, y_sample.n_samples)
     require_samples(x_sample.n_samples, unbiased=True)
     if method == "permutation":
         return _permutation_test(x_sample, y_sample, n_permutations, random_state, n_jobs)
     if method == "gamma":
-        return _gamma_test(x_sample, y_sample, effective_n_jobs(n_jobs))
+        return _gamma_test(x_sample, y_sample, n_permutations, random_state, n_jobs)
     raise ValueError(f"method must be 'permutation' or 'gamma', got {method!r}.")
+
+
+def _refuse_to_choose(candidates: Sequence[Kernel], X: Any) -> Kernel:
+    """What ``bandwidth="maximize"`` comes to: a choice that the null law knows nothing of."""
+    raise ValueError(
+        f'hsic_test does not take bandwidth="maximize" of {type(candidates[0]).__name__}: a kernel '
+        "chosen for its dependence on the rows that are tested rejects too often. Choose it on "
+        "other rows, kernel=depmax.resolve(kernel, X[:half], y[:half]), and test on X[half:], "
+        "y[half:]; or use bandwidth='median'."
+    )
 
 
 def _permutation_test(
@@ -87,9 +118,9 @@ def _permutation_test(
     observed, permuted = permuted_statistics(
         x, y, n_permutations, np.random.default_rng(seed), effective_n_jobs(n_jobs)
     )
-    double = x.n_samples <= DOUBLE_ROWS or (x.is_narrow and y.is_narrow)
-    reached = count_at_least(observed, permuted, double)
-    if not double:  # the comparison needs single precision only, the reported value more
+    slack = slack_of(x, y)
+    reached = count_at_least(observed, permuted, slack)
+    if slack > SLACK:  # the comparison needs single precision only, the reported value more
         observed = terms(x, y, unbiased=True, n_jobs=effective_n_jobs(n_jobs)).hsic()
     return IndependenceTest(
         statistic=observed,
@@ -99,12 +130,22 @@ def _permutation_test(
     )
 
 
-def _gamma_test(x: Sample, y: Sample, n_jobs: int) -> IndependenceTest:
-    m = x.n_samples
-    of_x, of_y, cross = self_and_cross_terms(x, y, n_jobs)
+def _gamma_test(
+    x: Sample, y: Sample, n_permutations: int, random_state: Any, n_jobs: int | None
+) -> IndependenceTest:
+    m, threads = x.n_samples, effective_n_jobs(n_jobs)
+    of_x, of_y, cross = self_and_cross_terms(x, y, threads)
     scale = m * (m - 3)
+    levels_x, levels_y = Levels.of(x), Levels.of(y)
     law = permutation_law(
-        spread(x, scale * of_x.hsic()), spread(y, scale * of_y.hsic()), n_samples=m
+        spread_of(x, levels_x, scale * of_x.hsic()),
+        spread_of(y, levels_y, scale * of_y.hsic()),
+        n_samples=m,
     )
     statistic = cross.hsic()
+    counted = counted_pvalue(levels_x, levels_y)
+    if counted is not None:
+        return IndependenceTest(statistic, counted, "counts", m)
+    if is_out_of_range(law, levels_x, levels_y):
+        return _permutation_test(x, y, n_permutations, random_state, n_jobs)
     return IndependenceTest(statistic, law.sf(statistic), "gamma", m)

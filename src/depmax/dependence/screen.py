@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -13,7 +13,15 @@ from depmax._frames import library_of, make_frame
 from depmax._inputs import read_table
 from depmax._threads import map_threads, one_blas_thread
 from depmax.dependence._nulls.laplace_column import LaplaceColumn, TargetCoordinates
-from depmax.dependence._nulls.law import Spread, permutation_law, spread
+from depmax.dependence._nulls.law import PermutationLaw, Spread, permutation_law
+from depmax.dependence._nulls.permutation import SLACK, permutation_chunks, slack_of
+from depmax.dependence._nulls.rare import (
+    Levels,
+    counted_pvalue,
+    is_out_of_range,
+    sequential_pvalue,
+    spread_of,
+)
 from depmax.dependence._terms import terms
 from depmax.dependence.resolve import most_dependent
 from depmax.kernels import Delta, KernelLike, Linear, as_kernel
@@ -97,8 +105,14 @@ def screen(
     Notes
     -----
     A p-value comes from the law of unbiased HSIC under permutations of the target: its exact mean
-    and variance, its skewness (the target's part from 768 rows if there are more), a gamma law
-    for the body and a chi-square mixture for the tail. A constant column scores 0 with p-value 1.
+    and variance, its skewness (the target's part from 768 rows if there are more with as many
+    values), a gamma law for the body and a chi-square mixture for the tail. Where column and
+    target have two values each it is exact, from counts. Where rare values of the column meet
+    rare values of the target, or the law is more skewed than any such mixture, the target is
+    permuted, with a fixed seed, until 30 permuted scores have reached the observed one, at most
+    9,999 times: no p-value below 0.0001 is reported then. A constant column scores 0 with p-value
+    1. With ``bandwidth="maximize"`` the p-value is that of the chosen bandwidth times the number of
+    candidates (Bonferroni).
 
     Examples
     --------
@@ -135,6 +149,22 @@ def screen(
     )
 
 
+@dataclass
+class Choice:
+    """What ``bandwidth="maximize"`` chooses by, with an account of how many it chose from.
+
+    The p-value of the most dependent of n kernels, times n, is valid whatever their dependence.
+    """
+
+    target: Sample
+    n_candidates: int = 1
+
+    def __call__(self, candidates: Sequence[Kernel], X: Any) -> Kernel:
+        """The candidate of largest HSIC with the target."""
+        self.n_candidates *= len(candidates)
+        return most_dependent(self.target, candidates, X)
+
+
 @dataclass(frozen=True)
 class ScreeningTarget:
     """A target prepared once for all columns."""
@@ -142,6 +172,7 @@ class ScreeningTarget:
     side: Sample  # coordinates of the target with the linear kernel
     coordinates: TargetCoordinates
     spread: Spread
+    levels: Levels | None  # which rows of y are equal, if known
     error: float
 
     @classmethod
@@ -156,7 +187,8 @@ class ScreeningTarget:
             error = float(partial.residual.sum() / max(side.diag().sum(), np.finfo(float).tiny))
         coordinates = TargetCoordinates.of(exact, tol=0.01 * tol)
         linear = Sample(Linear(), coordinates.psi)
-        return cls(linear, coordinates, spread(linear), error)
+        levels = Levels.of(side)
+        return cls(linear, coordinates, spread_of(linear, levels), levels, error)
 
     def score(
         self, recipe: Kernel, column: np.ndarray, unbiased: bool
@@ -165,21 +197,42 @@ class ScreeningTarget:
         if recipe.capabilities.telescopes:
             return self._score_sorted(recipe, column, unbiased)
         rows = column[:, np.newaxis]
-        kernel = recipe.resolve(rows, partial(most_dependent, self.side))
+        choice = Choice(self.side)
+        kernel = recipe.resolve(rows, choice)
         side = Sample(kernel, rows)
         statistic = terms(side, self.side, unbiased=True).hsic()
-        law = permutation_law(spread(side), self.spread, len(rows))
+        levels = Levels.of(side)
+        law = permutation_law(spread_of(side, levels), self.spread, len(rows))
+        permuted = permutation_chunks(side, self.side)
+        pvalue = self._pvalue(statistic, law, levels, permuted, slack_of(side, self.side))
+        pvalue = min(1.0, choice.n_candidates * pvalue)
         value = statistic if unbiased else terms(side, self.side, unbiased=False).hsic()
-        return value, law.sf(statistic), float(getattr(kernel, "bandwidth", np.nan))
+        return value, pvalue, float(getattr(kernel, "bandwidth", np.nan))
+
+    def _pvalue(
+        self,
+        statistic: float,
+        law: PermutationLaw,
+        levels: Levels | None,
+        permuted: Iterator[np.ndarray],
+        slack: float = SLACK,
+    ) -> float:
+        """From counts if both sides have two levels, from permutations if the law is off."""
+        counted = counted_pvalue(levels, self.levels)
+        if counted is not None:
+            return counted
+        if is_out_of_range(law, levels, self.levels):
+            return sequential_pvalue(statistic, permuted, slack * law.scale)
+        return law.sf(statistic)
 
     def _score_sorted(
         self, recipe: Any, column: np.ndarray, unbiased: bool
     ) -> tuple[float, float, float]:
+        choice = Choice(self.side)
         if recipe.bandwidth == "median":
             width = None
         else:
-            rows = column[:, np.newaxis]
-            width = recipe.resolve(rows, partial(most_dependent, self.side)).bandwidth
+            width = recipe.resolve(column[:, np.newaxis], choice).bandwidth
         prepared = LaplaceColumn.of(column, width)
         if prepared.is_constant:
             return 0.0, 1.0, prepared.bandwidth
@@ -192,7 +245,13 @@ class ScreeningTarget:
         value = statistic
         if not unbiased:
             value = prepared.terms(self.coordinates, total, unbiased=False).hsic()
-        return value, law.sf(statistic), prepared.bandwidth
+        pvalue = self._pvalue(
+            statistic,
+            law,
+            None if self.levels is None else prepared.levels(),
+            prepared.permuted(self.coordinates, total),
+        )
+        return value, min(1.0, choice.n_candidates * pvalue), prepared.bandwidth
 
 
 def _adjusted(pvalues: np.ndarray) -> np.ndarray:

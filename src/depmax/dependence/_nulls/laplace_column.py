@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from depmax.dependence._nulls.law import NOTHING, Spread, leading_eigenvalues, u_centred
+from depmax.dependence._nulls.law import (
+    NOTHING,
+    SKEWNESS_ROWS,
+    Spread,
+    leading_eigenvalues,
+    u_centred,
+)
+from depmax.dependence._nulls.rare import CHUNK, Levels
 from depmax.dependence._terms import Terms
 
 #: Order statistics that the median distance of a column is taken from.
 MEDIAN_POINTS = 1000
 #: Order statistics that the leading eigenvalues of a column's kernel are taken from.
 SPECTRUM_POINTS = 120
+
+#: Rare rows are permuted alone if their pairs are at most so many times the rows.
+RARE_PAIRS = 10
 
 
 @dataclass(frozen=True)
@@ -32,6 +43,10 @@ class TargetCoordinates:
         kept = trailing > tol * trailing[-1]
         psi = np.ascontiguousarray(centred @ vectors[:, kept][:, ::-1])
         return cls(psi, np.einsum("ij,ij->i", psi, psi))
+
+    def take(self, order: np.ndarray) -> TargetCoordinates:
+        """The same rows in another order."""
+        return TargetCoordinates(self.psi[order], self.squares[order])
 
 
 @dataclass(frozen=True)
@@ -89,6 +104,30 @@ class LaplaceColumn:
         gram = np.exp(-np.abs(places[:, np.newaxis] - places[np.newaxis, :]))
         return tuple(m / size * leading_eigenvalues(u_centred(gram)))
 
+    def levels(self) -> Levels | None:
+        """Which rows are equal; None if nearly all differ."""
+        starts = np.flatnonzero(np.append(True, self.values[1:] != self.values[:-1]))
+        counts = np.diff(np.append(starts, len(self.values)))
+        if len(counts) > SKEWNESS_ROWS and counts.max() <= len(self.values) // 2:
+            return None
+        codes = np.empty(len(self.values), dtype=np.intp)
+        codes[self.order] = np.repeat(np.arange(len(counts)), counts)
+        return Levels(codes, counts, self.order[starts])
+
+    def permuted(self, target: TargetCoordinates, row_sums_total: float) -> Iterator[np.ndarray]:
+        """HSIC₁ of random permutations of the target, with a fixed seed, in chunks."""
+        rng, m = np.random.default_rng(0), len(self.order)
+        rare = RareValues.of(self)
+        few = len(rare.places) ** 2 <= RARE_PAIRS * m
+        while True:
+            if few:
+                draws = (rng.choice(m, len(rare.places), replace=False) for _ in range(CHUNK))
+                found = [rare.terms(target, rows) for rows in draws]
+            else:
+                orders = (rng.permutation(m) for _ in range(CHUNK))
+                found = [self.terms(target.take(order), row_sums_total, True) for order in orders]
+            yield np.array([terms.hsic() for terms in found])
+
     def spread(self) -> tuple[Spread, float]:
         """Spread of the U-centred kernel matrix, and 1ᵀK̃1, all exact in O(m)."""
         from depmax.dependence._nulls._laplace_loop import own_sums
@@ -131,6 +170,42 @@ class LaplaceColumn:
         )
         trace += -3.0 * (delta @ rows) - _cubes(delta)
         return Spread(float(rows.sum()), float(sum_cubes), float(trace)), total
+
+
+@dataclass(frozen=True)
+class RareValues:
+    """A column as its rows without the most frequent value x₀, which alone say anything.
+
+    K_ij - K_i0 - K_0j + K_00 has the same U-centred matrix as K and is zero for all other rows.
+    """
+
+    places: np.ndarray  # the rare rows among those of the column
+    gram: np.ndarray  # that matrix of the rare rows, with zero diagonal
+
+    @classmethod
+    def of(cls, column: LaplaceColumn) -> RareValues:
+        """The rare rows; kernel values only if these are few."""
+        values = column.values
+        starts = np.flatnonzero(np.append(True, values[1:] != values[:-1]))
+        most = values[starts[np.argmax(np.diff(np.append(starts, len(values))))]]
+        rare = values != most
+        places = column.order[rare]
+        if len(places) ** 2 > RARE_PAIRS * len(values):
+            return cls(places, np.empty((0, 0)))
+        x = (values[rare] - most) / column.bandwidth
+        away = np.exp(-np.abs(x))
+        gram = np.exp(-np.abs(x[:, np.newaxis] - x[np.newaxis, :])) + 1.0
+        gram -= away[:, np.newaxis] + away[np.newaxis, :]
+        np.fill_diagonal(gram, 0.0)
+        return cls(places, gram)
+
+    def terms(self, target: TargetCoordinates, rows: np.ndarray) -> Terms:
+        """Terms if these rows of the target belonged to the rare rows of the column."""
+        psi, squares = target.psi[rows], target.squares
+        inner = float(np.sum((self.gram @ psi) * psi))
+        sums = self.gram.sum(axis=1)
+        middle, outer = -float(sums @ squares[rows]), -float(sums.sum() * squares.sum())
+        return Terms(len(squares), inner, middle, outer, zero_diagonal=True)
 
 
 def evenly_spaced(ordered: np.ndarray, size: int) -> np.ndarray:

@@ -34,50 +34,48 @@ class ChiSquareMixture:
 
         Lugannani and Rice (1980); relative errors are a few per cent however small the tail.
         """
+        variances, scales = self._parts()
         # K' is convex: K'(s) ≥ K''(0)s bounds s, also where weights are so small that the limit,
-        # 1 over the largest, is out of all proportion
-        most = (1.0 + 1e-9) * value / self._derivative(0.0, 2)
-        end = min((1.0 - 1e-12) * self._limit(), most)
-        s = optimize.brentq(lambda s: self._derivative(s, 1) - value, 0.0, end, xtol=1e-14 * end)
-        r = np.sqrt(max(2.0 * (s * value - self._cumulant(s)), 0.0))
-        q = s * np.sqrt(self._derivative(s, 2))
+        # 1 over the largest scale, is out of all proportion
+        end = (1.0 + 1e-9) * value / float(variances.sum())
+        if scales.max(initial=0.0) * end >= 1.0:
+            end = (1.0 - 1e-12) / float(scales.max())
+
+        def excess(s: float) -> float:
+            return float(np.sum(variances * s / (1.0 - scales * s))) - value  # K'(s) - value
+
+        if excess(end) <= 0.0:  # beyond the reach of the formula: Chernoff's bound at the end
+            return float(np.exp(min(_cumulant(variances, scales, end) - end * value, 0.0)))
+        s = optimize.brentq(excess, 0.0, end, xtol=1e-14 * end)
+        r = np.sqrt(max(2.0 * (s * value - _cumulant(variances, scales, s)), 0.0))
+        q = s * np.sqrt(np.sum(variances / (1.0 - scales * s) ** 2))
         tail = special.ndtr(-r) + np.exp(-0.5 * r**2) / np.sqrt(2.0 * np.pi) * (1.0 / q - 1.0 / r)
         if tail <= 0.0:  # digits cancelled: Barndorff-Nielsen's form of the same cannot be negative
             tail = special.ndtr(-(r + np.log(q / r) / r))
         return float(min(tail, 1.0))
 
-    def _gamma(self) -> tuple[float, float]:
-        """Shape and scale of the remainder; shape 0 means a normal remainder."""
-        if self.third <= 0.0 or self.variance <= 0.0:
-            return 0.0, 0.0
-        scale = 0.5 * self.third / self.variance
-        return self.variance / scale**2, scale
+    def _parts(self) -> tuple[np.ndarray, np.ndarray]:
+        """Variances and scales of the gamma variables the sum is made of; scale 0 is a normal one.
 
-    def _limit(self) -> float:
-        """Where the cumulant generating function ends."""
-        scale = max(2.0 * float(self.weights.max(initial=0.0)), self._gamma()[1])
-        return 1.0 / scale
+        w(z² - 1) is a centred gamma variable with variance 2w² and scale 2w.
+        """
+        variances, scales = 2.0 * self.weights**2, 2.0 * self.weights
+        if self.variance <= 0.0:
+            return variances, scales
+        scale = 0.5 * max(self.third, 0.0) / self.variance
+        return np.append(variances, self.variance), np.append(scales, scale)
 
-    def _cumulant(self, s: float) -> float:
-        """Logarithm of the moment generating function."""
-        w = self.weights
-        total = float(np.sum(-0.5 * np.log1p(-2.0 * w * s) - w * s))
-        shape, scale = self._gamma()
-        if shape:
-            return total + shape * (-np.log1p(-scale * s) - scale * s)
-        return total + 0.5 * max(self.variance, 0.0) * s**2
 
-    def _derivative(self, s: float, order: int) -> float:
-        """First or second derivative of the cumulant generating function."""
-        w = self.weights
-        shape, scale = self._gamma()
-        if order == 1:
-            total = float(np.sum(w / (1.0 - 2.0 * w * s) - w))
-            rest = shape * scale * (1.0 / (1.0 - scale * s) - 1.0)
-            return total + (rest if shape else max(self.variance, 0.0) * s)
-        total = float(np.sum(2.0 * (w / (1.0 - 2.0 * w * s)) ** 2))
-        rest = shape * (scale / (1.0 - scale * s)) ** 2
-        return total + (rest if shape else max(self.variance, 0.0))
+def _cumulant(variances: np.ndarray, scales: np.ndarray, s: float) -> float:
+    """Logarithm of the moment generating function of a sum of centred gamma variables.
+
+    Each adds v s² g(cs) with g(t) = (-log(1 - t) - t)/t², which is ½ + t/3 + … for small t.
+    """
+    t = scales * s
+    small = t < 1e-5
+    ratio = np.where(small, 1.0, t)
+    shape = np.where(small, 0.5 + t / 3.0 + t**2 / 4.0, (-np.log1p(-t) - t) / ratio**2)
+    return float(np.sum(variances * s**2 * shape))
 
 
 #: Rows that the third moment is taken from; beyond, a random subset with a fixed seed.
@@ -190,15 +188,22 @@ def _tail_weights(products: np.ndarray, skewness: float) -> tuple[float, ...]:
     return tuple(chosen)
 
 
-def spread(side: Sample, squares: float | None = None) -> Spread:
-    """Spread of one side, its cubic sums from at most ``SKEWNESS_ROWS`` rows.
+def spread(
+    side: Sample, squares: float | None = None, levels: tuple[np.ndarray, np.ndarray] | None = None
+) -> Spread:
+    """Spread of one side, its cubic sums from all rows or from ``SKEWNESS_ROWS`` of them.
 
     Parameters
     ----------
     side : Sample
     squares : float, optional
         Σ Ã² of all rows if the caller has it already.
+    levels : row of each level and number of its rows, optional
+        If rows repeat: with more rows than ``SKEWNESS_ROWS`` and no more levels the sums over all
+        rows are taken from these, so that no rare value is missed.
     """
+    if levels is not None and len(levels[0]) <= SKEWNESS_ROWS < side.n_samples:
+        return _spread_of_levels(side.near_origin().take(levels[0]).gram(), levels[1])
     m = side.n_samples
     rows = np.arange(m)
     if m > SKEWNESS_ROWS:
@@ -222,6 +227,33 @@ def spread(side: Sample, squares: float | None = None) -> Spread:
         cubes=float(np.sum(centred * centred * centred)) * pairs,
         triangles=float(np.sum(product * centred)) * pairs * (m - 2) / (s - 2),
         leading=tuple(m / s * leading_eigenvalues(centred)),
+    )
+
+
+def _spread_of_levels(gram: np.ndarray, counts: np.ndarray) -> Spread:
+    """Spread of all rows from the kernel values of their levels, exact.
+
+    Ã_ij of two rows depends on their levels only; C holds these values, the diagonal included.
+    """
+    m = int(counts.sum())
+    diagonal = np.diag(gram)
+    u = (gram @ counts - diagonal) / (m - 2)
+    centred = gram - u[:, np.newaxis] - u[np.newaxis, :] + (counts @ u) / (m - 1)
+    delta = np.diag(centred)  # what the diagonal of Ã would be were it not zero
+    rows = centred**2 @ counts - delta**2  # row sums of Ã²
+    squares = float(counts @ rows)
+    if squares <= ROUNDING * float(counts @ gram**2 @ counts):
+        return NOTHING
+    root = np.sqrt(counts)
+    full = root[:, np.newaxis] * centred * root[np.newaxis, :]
+    trace = float(np.sum((full @ full) * full))
+    within = np.repeat(-delta, np.minimum(counts - 1, LEADING))  # differences within a level
+    spectrum = np.concatenate([np.linalg.eigvalsh(full - np.diag(delta)), within])
+    return Spread(
+        squares,
+        cubes=float(counts @ centred**3 @ counts - counts @ delta**3),
+        triangles=float(trace - 3.0 * counts @ (delta * rows) - counts @ delta**3),
+        leading=tuple(np.sort(spectrum)[::-1][:LEADING]),
     )
 
 

@@ -15,10 +15,14 @@ from depmax.samples import Sample, require_finite_values, slices
 
 #: Up to so many rows orbits are summed in float64; beyond, in float32 with half the memory.
 DOUBLE_ROWS = 2048
+#: Ties: standard deviations that two equal values may differ by, in float64 and in float32.
+SLACK, SINGLE_SLACK = 1e-10, 1e-5
 #: From so many rows on a narrow side is streamed against tiles instead of storing matrices.
 STREAM_ROWS = 8192
 #: Diagonals per Fourier transform, and rows per strip of a streamed Gram matrix.
 BATCH = 128
+#: Permutations of one chunk; an orbit of shifts has as many as there are rows.
+CHUNK = 999
 #: Rows per block of a Gram matrix that is cut into diagonals: the block stays in the cache.
 BLOCK = 32
 
@@ -29,11 +33,21 @@ def permuted_statistics(
     """HSIC₁ as observed and for ``n_permutations`` random permutations of one side."""
     if x.is_narrow and y.is_narrow:
         return _of_coordinates(x, y, n_permutations, rng)
-    x, y = x.near_origin(), y.near_origin()
+    if x.n_samples <= DOUBLE_ROWS:
+        x, y = x.near_origin(), y.near_origin()
+    else:  # in float32 nothing may cancel
+        x, y = x.about_mean(), y.about_mean()
     if x.n_samples > STREAM_ROWS and (x.is_narrow or y.is_narrow):
         gram, narrow = (x, y) if y.is_narrow else (y, x)
         return _of_stream(gram, narrow, n_permutations, rng)
     return _of_orbits(x, y, n_permutations, rng, n_jobs)
+
+
+def permutation_chunks(x: Sample, y: Sample) -> Iterator[np.ndarray]:
+    """HSIC₁ of ever more random permutations of one side, with a fixed seed."""
+    rng = np.random.default_rng(0)
+    while True:
+        yield permuted_statistics(x, y, CHUNK, rng)[1]
 
 
 def _assemble(inner: np.ndarray, middle: np.ndarray, outer: float, m: int) -> np.ndarray:
@@ -179,9 +193,14 @@ def correlate_diagonals(left: np.ndarray, right: np.ndarray, m: int, n_jobs: int
     return fft.irfft(total, n=m)
 
 
-def count_at_least(observed: float, permuted: np.ndarray, double: bool) -> int:
+def slack_of(x: Sample, y: Sample) -> float:
+    """Standard deviations within which two permuted values are ties, but for rounding."""
+    double = x.n_samples <= DOUBLE_ROWS or (x.is_narrow and y.is_narrow)
+    return SLACK if double else SINGLE_SLACK
+
+
+def count_at_least(observed: float, permuted: np.ndarray, slack: float) -> int:
     """How many permuted values reach the observed one, ties within rounding included."""
     require_finite_values(observed)  # a comparison with NaN would count none
     require_finite_values(permuted)
-    slack = (1e-10 if double else 1e-5) * float(np.std(permuted))
-    return int(np.sum(permuted >= observed - slack))
+    return int(np.sum(permuted >= observed - slack * float(np.std(permuted))))

@@ -1,0 +1,172 @@
+"""P-values hold where rare values meet rare values, and where a kernel is chosen."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from depmax import hsic_test, resolve, screen
+from depmax.dependence._nulls import law as null
+from depmax.dependence._nulls import permutation
+from depmax.dependence._nulls.laplace_column import LaplaceColumn, RareValues, TargetCoordinates
+from depmax.dependence._nulls.law import spread, u_centred
+from depmax.dependence._nulls.rare import Levels, counted_pvalue, sequential_pvalue, spread_of
+from depmax.kernels import Delta, Gaussian, Kernel, Laplace, Linear
+from depmax.samples import Sample
+
+
+def rare_columns(
+    rng: np.random.Generator, m: int, n_rare: int, kind: str, n_columns: int
+) -> np.ndarray:
+    """Columns of zeros but for a few ones or positive numbers."""
+    columns = np.zeros((m, n_columns))
+    for column in columns.T:
+        values = np.ones(n_rare) if kind == "ones" else 0.1 + rng.exponential(size=n_rare)
+        column[rng.choice(m, n_rare, replace=False)] = values
+    return columns
+
+
+CASES = [
+    (200, "ones", 4, "ones", 4),
+    (1000, "ones", 5, "ones", 5),
+    (5000, "ones", 20, "ones", 10),
+    (30, "numbers", 3, "ones", 2),
+    (200, "numbers", 4, "ones", 4),
+    (200, "numbers", 10, "ones", 20),
+    (1000, "numbers", 20, "numbers", 20),
+]
+
+
+@pytest.mark.parametrize(("m", "kind", "n_rare", "target", "n_target"), CASES)
+def test_independent_rare_values_are_not_found(
+    m: int, kind: str, n_rare: int, target: str, n_target: int
+) -> None:
+    rng = np.random.default_rng(m + n_rare)
+    y = rare_columns(rng, m, n_target, target, 1)[:, 0]
+    result = screen(
+        rare_columns(rng, m, n_rare, kind, 100), y.astype(int) if target == "ones" else y
+    )
+    assert np.mean(result.pvalues <= 0.05) <= 0.13  # 0.06 and four standard errors
+    assert np.sum(result.pvalues_adjusted <= 0.05) <= 1
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(), Delta(), Linear(), Laplace()], ids=repr)
+def test_analytic_tests_of_rare_values_hold_their_level(kernel: Kernel) -> None:
+    rng = np.random.default_rng(0)
+    for kind in ("ones", "numbers"):
+        rejected = 0
+        for _ in range(40):
+            x, y = rare_columns(rng, 60, 3, kind, 2).T
+            test = hsic_test(
+                x[:, np.newaxis],
+                (y > 0).astype(int),
+                kernel=kernel,
+                method="gamma",
+                n_permutations=99,
+                random_state=0,
+            )
+            assert test.method in ("counts", "permutation")
+            rejected += test.pvalue <= 0.05
+        assert rejected <= 8
+
+
+def test_other_kernels_are_screened_by_permutations() -> None:
+    rng = np.random.default_rng(0)
+    y = rare_columns(rng, 60, 3, "numbers", 1)[:, 0]
+    columns = np.column_stack([rare_columns(rng, 60, 3, "numbers", 30), y])
+    result = screen(columns, y, kernel="gaussian")
+    assert np.mean(result.pvalues[:-1] <= 0.05) <= 0.2
+    assert result.pvalues[-1] <= 0.002
+
+
+@pytest.mark.parametrize(("n_x", "n_y"), [(1, 3), (2, 2), (4, 3), (5, 1)])
+def test_counts_give_the_pvalue_of_all_permutations(n_x: int, n_y: int) -> None:
+    m = 7
+    x, y = (np.arange(m) < n_x).astype(float), (np.arange(m) % 4 < n_y).astype(float)
+    A, B = u_centred(Gaussian(0.7)(x[:, np.newaxis])), u_centred(Linear()(y[:, np.newaxis]))
+    values = np.array(
+        [np.sum(A * B[np.ix_(order, order)]) for order in itertools.permutations(range(m))]
+    )
+    expected = np.mean(values >= values[0] - 1e-10)
+    found = counted_pvalue(Levels.of_values(x), Levels.of_values(y))
+    assert found == pytest.approx(expected if len(set(y)) == 2 else None, rel=1e-9)
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(1.0), Linear(), Laplace(0.5)], ids=repr)
+def test_sums_over_levels_are_those_over_all_rows(
+    kernel: Kernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(0)
+    side = Sample(kernel, rng.binomial(3, 0.1, size=(200, 2)).astype(float))
+    whole = spread(side)
+    monkeypatch.setattr(null, "SKEWNESS_ROWS", 100)
+    found = spread_of(side, Levels.of(side))
+    assert found.squares == pytest.approx(whole.squares, rel=1e-9)
+    assert found.cubes == pytest.approx(whole.cubes, rel=1e-9)
+    assert found.triangles == pytest.approx(whole.triangles, rel=1e-9)
+    np.testing.assert_allclose(found.leading, whole.leading, rtol=1e-8, atol=1e-10)
+
+
+def test_rare_rows_alone_give_the_statistic() -> None:
+    rng = np.random.default_rng(0)
+    column = LaplaceColumn.of(rare_columns(rng, 100, 9, "numbers", 1)[:, 0])
+    target = TargetCoordinates.of(rng.normal(size=(100, 3)))
+    _, total = column.spread()
+    rare = RareValues.of(column)
+    assert rare.terms(target, rare.places).hsic() == pytest.approx(
+        column.terms(target, total, unbiased=True).hsic(), rel=1e-9
+    )
+
+
+def test_single_precision_orbits_keep_the_digits_of_rare_values(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rng = np.random.default_rng(0)
+    x, y = (Sample(Gaussian(1.0), rare_columns(rng, 400, 5, "numbers", 1)) for _ in range(2))
+    exact = permutation.permuted_statistics(x, y, 300, np.random.default_rng(0))[1]
+    monkeypatch.setattr(permutation, "DOUBLE_ROWS", 100)
+    single = permutation.permuted_statistics(x, y, 300, np.random.default_rng(0))[1]
+    np.testing.assert_allclose(single, exact, atol=1e-5 * exact.std())
+
+
+def test_permutations_stop_when_enough_have_reached() -> None:
+    chunks = itertools.repeat(np.array([0.0, 1.0]))
+    assert sequential_pvalue(1.0, chunks, 0.0) == 0.5
+    assert sequential_pvalue(2.0, chunks, 0.0) == 1e-4
+
+
+def test_rare_values_that_belong_together_are_found() -> None:
+    rng = np.random.default_rng(0)
+    x = rare_columns(rng, 2000, 12, "numbers", 1)
+    assert screen(x, (x[:, 0] > 0).astype(int)).pvalues[0] <= 2e-4
+    assert screen((x > 0) * 1.0, (x[:, 0] > 0).astype(int)).pvalues[0] < 1e-20
+
+
+@pytest.mark.parametrize("method", ["permutation", "gamma"])
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        Gaussian("maximize"),
+        Laplace("maximize"),
+        2.0 * Gaussian("maximize"),
+        Gaussian("maximize") + Laplace(1.0),
+        Gaussian("maximize") * Laplace(1.0),
+    ],
+    ids=repr,
+)
+def test_a_kernel_chosen_by_the_dependence_is_refused(kernel: Kernel, method: str) -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(60, 2)), rng.normal(size=60)
+    with pytest.raises(ValueError, match=r"depmax\.resolve"):
+        hsic_test(x, y, kernel=kernel, method=method)
+    chosen = resolve(kernel, x[:30], y[:30])
+    assert 0.0 < hsic_test(x[30:], y[30:], kernel=chosen, method=method).pvalue <= 1.0
+
+
+def test_screening_pays_for_the_choice_of_a_bandwidth() -> None:
+    rng = np.random.default_rng(0)
+    columns, y = rng.normal(size=(60, 200)), rng.normal(size=60)
+    for kernel in (Laplace("maximize"), Gaussian("maximize")):
+        assert np.mean(screen(columns, y, kernel=kernel).pvalues <= 0.05) <= 0.08
