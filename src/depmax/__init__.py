@@ -15,13 +15,13 @@ from depmax.kernels import ScaleWarning as ScaleWarning
 if TYPE_CHECKING:
     from depmax.evaluation import Comparison as Comparison
     from depmax.evaluation import compare as compare
-    from depmax.extraction import *  # noqa: F403
+    from depmax.extraction import *  # noqa: F403  (the same)
     from depmax.pencils.graphs import GaussianGraph as GaussianGraph
     from depmax.pencils.graphs import NeighborGraph as NeighborGraph
     from depmax.pencils.graphs import RadiusGraph as RadiusGraph
     from depmax.persistence import load_model as load_model
     from depmax.persistence import save_model as save_model
-    from depmax.selection import *  # noqa: F403
+    from depmax.selection import *  # noqa: F403  (the same)
 
 #: Rooms whose every export is a name of depmax.
 _ROOMS = ("dependence", "selection", "extraction")

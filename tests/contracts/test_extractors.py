@@ -59,7 +59,7 @@ def test_leaves_the_global_random_state_alone(name: str) -> None:
     extractor = FOUND[name](2)
     if "random_state" in extractor.get_params():
         extractor.set_params(random_state=0)
-    np.random.seed(7)  # noqa: NPY002
+    np.random.seed(7)  # noqa: NPY002  (the global state is what is tested)
     extractor.fit(X, y).transform(X)
-    drawn = np.random.random()  # noqa: NPY002
+    drawn = np.random.random()  # noqa: NPY002  (the global state is what is tested)
     assert drawn == np.random.RandomState(7).random_sample()

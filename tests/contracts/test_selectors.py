@@ -48,7 +48,7 @@ def test_leaves_the_global_random_state_alone(name: str) -> None:
     selector = FOUND[name](3)
     if "random_state" in selector.get_params():
         selector.set_params(random_state=0)
-    np.random.seed(7)  # noqa: NPY002
+    np.random.seed(7)  # noqa: NPY002  (the global state is what is tested)
     selector.fit(X, y)
-    drawn = np.random.random()  # noqa: NPY002
+    drawn = np.random.random()  # noqa: NPY002  (the global state is what is tested)
     assert drawn == np.random.RandomState(7).random_sample()

@@ -272,5 +272,5 @@ class KernelParameters:
                     f"{key!r} cannot be set, since {owner}={kernel!r} is a name: pass the kernel "
                     f"as an object, e.g. {owner}=Gaussian() from depmax.kernels."
                 )
-        super().set_params(**params)  # type: ignore[misc]
+        super().set_params(**params)  # type: ignore[misc]  # of the estimator it is mixed into
         return self

@@ -94,7 +94,7 @@ def counted_pvalue(x: Levels | None, y: Levels | None) -> float | None:
     """
     if x is None or y is None or len(x.counts) != 2 or len(y.counts) != 2:
         return None
-    m, k, l = len(x.codes), int(x.counts[1]), int(y.counts[1])  # noqa: E741
+    m, k, l = len(x.codes), int(x.counts[1]), int(y.counts[1])  # noqa: E741  (l ones of y)
     together = int(np.sum((x.codes == 1) & (y.codes == 1)))
     counts = np.arange(max(0, k + l - m), min(k, l) + 1)
 
