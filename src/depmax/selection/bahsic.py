@@ -51,8 +51,8 @@ class BAHSIC(HSICSelector):
         its early rounds. "auto" protects pairs of columns whose interaction is significant (see
         :func:`depmax.screen_pairs`), and the groups they are in, as long as there are columns that
         alone do less than the pair adds; and, while more than ten columns are left, columns with a
-        significant dependence of their own (see :func:`depmax.screen`). None is the published
-        algorithm.
+        significant dependence of their own (see :func:`depmax.screen`). Pairs are looked for in at
+        most 10,000 rows, drawn with a fixed seed. None is the published algorithm.
     block_size : int, "auto" or None, default="auto"
         Average HSIC over random blocks of about this many rows: time linear in the rows. None is
         all rows at once, time quadratic in them; "auto" is None up to 5,000 rows and 1,000 beyond.

@@ -57,6 +57,7 @@ class KernelRidgeElimination(DependenceSelector):
         With "auto", pairs of columns whose interaction is significant (see
         :func:`depmax.screen_pairs`) may come back before the last 24 are thinned out, if that
         lowers the error. With hundreds of columns the kernel is almost linear and would lose them.
+        Pairs are looked for in at most 10,000 rows.
     scale : bool, default=True
         Whether to divide each column by its standard deviation first, so that units do not matter.
         Without it, columns weigh by their variances.
