@@ -172,6 +172,9 @@ def draw_curves(rows: Sequence[dict[str, Any]], path: Path) -> None:
                     label=method,
                 )
         panel.set(title=name, xscale="log", xlabel="number of features", ylabel="error (%)")
+        counts = sorted({int(row["n_features"]) for row in done if row["dataset"] == name})
+        panel.set_xticks(counts, [str(count) for count in counts])
+        panel.minorticks_off()
     handles = {}
     for panel in panels.flat:
         for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
