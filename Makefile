@@ -113,7 +113,7 @@ bench: $(VENV)/.bench-stamp
 
 shootout: $(VENV)/.bench-stamp
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/shootout.py
-	$(BIN)/python benchmarks/shootout.py --page
+	PYTHONPATH=. $(BIN)/python benchmarks/shootout.py --page
 
 calibrate: $(VENV)/.bench-stamp
 	$(BIN)/python benchmarks/calibration.py

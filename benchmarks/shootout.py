@@ -9,7 +9,7 @@ again, so that a run can be interrupted and resumed.
     python benchmarks/shootout.py                    # all sets that DEPMAX_DATA holds
     python benchmarks/shootout.py --repeats 3 --max-rows 5000
     python benchmarks/shootout.py --half tuning --methods BAHSIC "RFE linear SVM"
-    python benchmarks/shootout.py --page             # docs/shootout.md from the results
+    PYTHONPATH=. python benchmarks/shootout.py --page   # docs/shootout.md from the results
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def run(sets: Sequence[str], methods: Sequence[Method], repeats: int, max_rows: 
     finished = done(file)
     fresh = not file.exists()
     with file.open("a", newline="") as lines:
-        writer = csv.DictWriter(lines, FIELDS)
+        writer = csv.DictWriter(lines, FIELDS, lineterminator="\n")
         if fresh:
             writer.writeheader()
         for name in sets:
