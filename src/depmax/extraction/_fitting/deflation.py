@@ -11,13 +11,14 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from depmax._inputs.parameters import check_parameters
+from depmax._inputs.target import CodedTarget, coded_target
 from depmax.dependence.resolve import most_dependent
 from depmax.extraction._fitting.loadings import coordinate_names
 from depmax.extraction._fitting.number_of_components import ComponentCount, Possible
-from depmax.extraction._fitting.targets import CodedTarget, coded_target
 from depmax.extraction.extractor import DependenceExtractor
-from depmax.kernels import Precomputed, as_kernel
-from depmax.pencils import Space, signs
+from depmax.kernels import as_kernel
+from depmax.maps.feature_map import signs
+from depmax.pencils import Space
 from depmax.pencils.deflation.orthogonal import OrthogonalFeatures
 from depmax.pencils.examples import Examples
 from depmax.pencils.images import FeatureImages, Images, images_of
@@ -220,8 +221,7 @@ class DeflationExtractor(DependenceExtractor):
             require_equal_length(training.n_samples, target.n_samples)
             choose = partial(most_dependent, Sample(as_kernel("linear"), target.values))
         side = training.resolved(choose)
-        # A kernel matrix that was passed as X is not kept.
-        self.kernel_ = Precomputed() if side.precomputed else side.kernel
+        self._keep_kernel(side)
         possible = Possible(
             type(self).__name__,
             side,
