@@ -13,9 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 from depmax._inputs.parameters import check_parameters
 from depmax._inputs.target import CodedTarget, coded_target
 from depmax.dependence.resolve import most_dependent
-from depmax.extraction._fitting.loadings import coordinate_names
 from depmax.extraction._fitting.number_of_components import ComponentCount, Possible
-from depmax.extraction.extractor import DependenceExtractor
+from depmax.extraction.extractor import DependenceExtractor, coordinate_names
 from depmax.kernels import as_kernel
 from depmax.maps.feature_map import signs
 from depmax.pencils import Space
