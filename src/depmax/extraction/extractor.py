@@ -339,7 +339,7 @@ class DependenceExtractor(KernelTransformer):
         projection = coordinates.project(found.vectors)
         turns = signs(projection.weights)
         directions: np.ndarray = found.vectors * turns
-        self._projection = projection.turned(turns)
+        self._projection = projection.times(turns)
         self.dependence_ = found.dependence
         self._n_features_out = self.n_components_ = directions.shape[1]
         if _is_linear(self):

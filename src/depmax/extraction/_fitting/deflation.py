@@ -160,14 +160,9 @@ class Extracted:
         """Every feature multiplied by a number."""
         if (factors == 1).all():
             return self
-        projection = replace(
-            self.projection,
-            weights=self.projection.weights * factors,
-            offset=self.projection.offset * factors,
-        )
         made = None if self.made is None else self.made * factors
         summary = None if self.summary is None else self.summary.times(factors)
-        return replace(self, projection=projection, made=made, summary=summary)
+        return replace(self, projection=self.projection.times(factors), made=made, summary=summary)
 
 
 class DeflationExtractor(DependenceExtractor):
