@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Literal
 
@@ -14,14 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from depmax._inputs import read_target, require_finite_rows
 from depmax._inputs.table import LARGEST
-from depmax._inputs.target import CodedTarget
 from depmax._threads import small_problems
-from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted, Summary
+from depmax.extraction._fitting.deflation import CodedTarget, DeflationExtractor, Extracted
 from depmax.kernels import KernelLike
 from depmax.pencils import Form, Space, leading
 from depmax.pencils.deflation.criteria import pls
 from depmax.pencils.deflation.steps import deflate
-from depmax.pencils.images import images_of
+from depmax.pencils.images import FeatureImages, images_of
 from depmax.pencils.projection import FeatureProjection
 from depmax.samples import Sample
 
@@ -226,6 +226,57 @@ class KernelPLS(RegressorMixin, PLSExtractor):
         return super()._choose_count(X, np.asarray(y, dtype=np.float64) if numeric else y, side)
 
 
+@dataclass(frozen=True, kw_only=True)
+class ExtractedByMoments(Extracted):
+    """What sums over the rows tell about features; these are made when they are asked for."""
+
+    with_target: np.ndarray  # YᵀT, shape (r, k)
+    lengths: np.ndarray  # ‖τ_j‖², shape (k,)
+    pulled: np.ndarray  # P, shape (D, k)
+    mean: np.ndarray  # of the features of the kernel, shape (D,)
+    space: Space  # the rows, from which T can be made
+    mixing: np.ndarray | None  # from the coordinates of space to features of the kernel
+
+    @property
+    def features(self) -> np.ndarray:
+        """T of shape (m, k)."""
+        weights = self.projection.weights
+        return self.space.features(weights if self.mixing is None else self.mixing @ weights)
+
+    @property
+    def squares(self) -> np.ndarray:
+        """‖τ_j‖², of shape (k,)."""
+        return self.lengths
+
+    def covariances(self, target: np.ndarray) -> np.ndarray:
+        """YᵀT of shape (r, k), for the target of the fit."""
+        return self.with_target
+
+    def loadings(self, samples: Callable[[], FeatureImages]) -> tuple[np.ndarray, np.ndarray]:
+        """P and the mean."""
+        return self.pulled, self.mean
+
+    def first(self, count: int) -> Extracted:
+        """The first features."""
+        return replace(
+            self,
+            projection=self.projection.first(count),
+            with_target=self.with_target[:, :count],
+            lengths=self.lengths[:count],
+            pulled=self.pulled[:, :count],
+        )
+
+    def times(self, factors: np.ndarray) -> Extracted:
+        """Every feature multiplied by a number."""
+        return replace(
+            self,
+            projection=self.projection.times(factors),
+            with_target=self.with_target * factors,
+            lengths=self.lengths * factors**2,
+            pulled=self.pulled / factors,
+        )
+
+
 def _is_narrow(side: Sample, n_components: int) -> bool:
     """Whether the kernel has dense features, and few of them."""
     width = side.n_coordinates
@@ -262,8 +313,15 @@ def _pls_of_moments(
         weights = _conjugate_directions(scatter, cross, square, n_components, moments.eps)
         image = scatter @ weights
     squares = np.einsum("ij,ij->j", weights, image)
-    summary = Summary(cross.T @ weights, squares, image / squares, mean, space, mixing)
-    return Extracted(FeatureProjection(side.kernel, weights, mean @ weights), None, summary)
+    return ExtractedByMoments(
+        FeatureProjection(side.kernel, weights, mean @ weights),
+        with_target=cross.T @ weights,
+        lengths=squares,
+        pulled=image / squares,
+        mean=mean,
+        space=space,
+        mixing=mixing,
+    )
 
 
 def _stable_mixing(side: Sample) -> np.ndarray | None:

@@ -27,6 +27,10 @@ class FeatureProjection:
         mixing = self.kernel.mixing
         return int(self.weights.shape[0] if mixing is None else mixing.shape[0])
 
+    def first(self, count: int) -> FeatureProjection:
+        """The first features only."""
+        return replace(self, weights=self.weights[:, :count], offset=self.offset[:count])
+
     def times(self, factors: np.ndarray) -> FeatureProjection:
         """The same with every feature multiplied by a number."""
         return replace(self, weights=self.weights * factors, offset=self.offset * factors)
@@ -60,6 +64,10 @@ class SampleProjection:
     def width(self) -> int:
         """Columns of the widest matrix on the way."""
         return int(self.weights.shape[0])
+
+    def first(self, count: int) -> SampleProjection:
+        """The first features only."""
+        return replace(self, weights=self.weights[:, :count], offset=self.offset[:count])
 
     def times(self, factors: np.ndarray) -> SampleProjection:
         """The same with every feature multiplied by a number."""
