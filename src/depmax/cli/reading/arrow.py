@@ -58,7 +58,7 @@ class Arrow(Columnar):
                     yield reader.get_batch(place)
             else:
                 yield from reader
-        except (pa.ArrowException, OSError) as error:
+        except (pa.ArrowException, OSError, EOFError) as error:
             raise self._damaged(error) from None
 
     @contextmanager
@@ -79,7 +79,7 @@ class Arrow(Columnar):
                 reader = opened(source)
             except struct.error:
                 raise self._damaged(ValueError("its index leads out of it")) from None
-            except (pa.ArrowException, OSError) as error:
+            except (pa.ArrowException, OSError, EOFError) as error:
                 raise self._damaged(error) from None
             yield reader
 

@@ -55,7 +55,10 @@ class Delimited(Source):
             raise DataError(f"{self.name} has a header but no rows.")
         if any(seen.lines for seen in evidence.values()):
             self._require_closed_quotes()
-        return settle(evidence, self.options, self.dialect.separator)
+        try:
+            return settle(evidence, self.options, self.dialect.separator)
+        except DataError as error:
+            raise DataError(f"{self.name}: {error}") from None
 
     def assumptions(self) -> list[str]:
         """What was found out about the file and might be wrong."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import lzma
 import math
 import struct
+import sys
 import tokenize
 import zlib
 from collections.abc import Iterator, Mapping
@@ -206,7 +207,8 @@ class Npz(Source):
             member = archive.getinfo(f"{_NAMES}.npy")
             self.require_room(0, math.prod(_Header.of_member(archive, member).shape))
             with archive.open(member) as stream:
-                return [str(name) for name in npy.read_array(stream, allow_pickle=False)]
+                header = _Header.of(stream)
+                return [str(name) for name in _cells(stream, header, math.prod(header.shape))]
 
     @contextmanager
     def _open(self) -> Iterator[ZipFile]:
@@ -237,7 +239,13 @@ def _rows(stream: IO[bytes], size: int) -> Iterator[np.ndarray]:
 
 
 def _cells(stream: IO[bytes], header: _Header, n_rows: int) -> np.ndarray:
+    """Cells of the next rows, one after the other."""
     content = stream.read(n_rows * header.row_bytes)
     if len(content) != n_rows * header.row_bytes:
         raise EOFError("an array was cut off")
-    return np.frombuffer(content, header.dtype).astype(header.native, copy=False)
+    cells = np.frombuffer(content, header.dtype).astype(header.native, copy=False)
+    if header.dtype.kind == "U":
+        codes = cells.view(np.uint32)
+        if ((codes > sys.maxunicode) | ((codes >= 0xD800) & (codes < 0xE000))).any():
+            raise ValueError("it holds text with characters that do not exist")
+    return cells

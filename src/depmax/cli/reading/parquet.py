@@ -13,10 +13,14 @@ from pyarrow import parquet
 from depmax._arrow import is_text
 from depmax.cli.reading.columnar import Budget, Columnar, to_polars
 
-#: Rows that are unpacked at a time.
-STEP = 65_536
-#: Bytes that one compressed byte can become; in Brotli, more.
-RATIO, RATIO_BROTLI = 2**15, 2**24
+#: Rows that are unpacked at a time; few where a text may share its beginning with the one before
+#: it, since such texts can be much longer than what the file holds of them.
+STEP, FEW = 65_536, 16
+#: Bytes that a page unpacks to at most. What it really does is only known from the page, and
+#: pyarrow ends the process when asked for the metadata of a damaged column.
+PAGE = 2**31
+#: Bytes that one compressed byte can become, except in Brotli.
+RATIO = 2**15
 
 
 class Parquet(Columnar):
@@ -65,60 +69,43 @@ class Parquet(Columnar):
     def _group(self, file: Any, group: int, columns: list[str], budget: Budget) -> Any:
         """A row group, checked, a few columns at a time."""
         found: dict[str, Any] = {}
-        for block in self._blocks(file, group, columns):
-            batches = [budget.checked(batch) for batch in self._steps(file, group, block, STEP)]
-            if batches:
-                table = self._written_out(pa.Table.from_batches(batches), block)
-                found |= dict(zip(block, table.columns, strict=True))
-        if not found:
-            return self._schema.empty_table().select(columns)
+        for block in self._blocks(columns):
+            try:
+                table = self._block(file, group, block, STEP, budget)
+            except pa.ArrowNotImplementedError as error:  # the text is not in dictionaries
+                size = FEW if "DeltaByteArray" in str(error) else STEP
+                table = self._block(self._file(), group, block, size, budget)
+            table = self._written_out(table, block)
+            found |= dict(zip(block, table.columns, strict=True))
         fields = [self._schema.field(name).with_type(found[name].type) for name in columns]
         return pa.Table.from_arrays([found[name] for name in columns], schema=pa.schema(fields))
 
-    def _blocks(self, file: Any, group: int, columns: Sequence[str]) -> Iterator[list[str]]:
-        """Columns that cannot unpack to more than the limit together, or a single one.
+    def _block(self, file: Any, group: int, block: list[str], size: int, budget: Budget) -> Any:
+        batches = [budget.checked(batch) for batch in self._steps(file, group, block, size)]
+        if not batches:
+            return self._schema.empty_table().select(block)
+        return pa.Table.from_batches(batches)
 
-        What a page unpacks to is only known from the page itself, which may lie, so it is bounded
-        by the bytes that are there.
-        """
-        about = file.metadata.row_group(group)
-        sizes = {}
-        for place in range(about.num_columns):
-            chunk = about.column(place)
-            ratio = RATIO_BROTLI if chunk.compression == "BROTLI" else RATIO
-            sizes[chunk.path_in_schema] = ratio * chunk.total_compressed_size
-        block: list[str] = []
-        total = 0
-        for name in columns:
-            size = sizes.get(name, self.options.max_memory)
-            if block and total + size > self.options.max_memory:
-                yield block
-                block, total = [], 0
-            block.append(name)
-            total += size
-        yield block
+    def _blocks(self, columns: Sequence[str]) -> Iterator[list[str]]:
+        """Columns whose pages cannot unpack to more than the limit together."""
+        limit = self.options.max_memory
+        small = RATIO * self.path.stat().st_size <= limit
+        width = len(columns) if small else max(1, limit // PAGE)
+        for start in range(0, len(columns), width):
+            yield list(columns[start : start + width])
 
     def _steps(self, file: Any, group: int, block: Sequence[str], size: int) -> Iterator[Any]:
-        """Record batches of some columns, with text in dictionaries."""
-        size = min(size, self._fewest_rows(file, group))
+        """Record batches of some columns, with text in dictionaries where the file has those."""
+        names = list(block)
         try:
-            for batch in file.iter_batches(size, row_groups=[group], columns=list(block)):
-                yield batch.select(list(block))
-        except (pa.ArrowException, OSError) as error:
+            for batch in file.iter_batches(size, row_groups=[group], columns=names):
+                yield batch.select(names)
+        except OSError as error:
+            if "DictAccumulator" in str(error):
+                raise pa.ArrowNotImplementedError(str(error)) from None
             raise self._damaged(error) from None
-
-    def _fewest_rows(self, file: Any, group: int) -> int:
-        """Rows at a time where a text may share its beginning with the one before it."""
-        about = file.metadata.row_group(group)
-        longest = max(
-            (
-                about.column(place).total_uncompressed_size
-                for place in range(about.num_columns)
-                if "DELTA_BYTE_ARRAY" in about.column(place).encodings
-            ),
-            default=0,
-        )
-        return max(1, self.options.max_memory // (4 * longest)) if longest > 0 else STEP
+        except (pa.ArrowException, KeyError) as error:
+            raise self._damaged(error) from None
 
     def _written_out(self, table: Any, block: Sequence[str]) -> Any:
         """The same with text as text, where the file's own types say so."""

@@ -135,6 +135,8 @@ class Source(ABC):
             pa.ArrowException,
         ) as error:
             raise DataError(f"{self.name} cannot be read: {first_line(error)}.") from None
+        except UnicodeDecodeError:
+            raise DataError(f"{self.name} holds text that is not valid UTF-8.") from None
 
     def has_column(self, name: str) -> bool:
         """Whether a column can be asked for by name."""
