@@ -186,12 +186,12 @@ def screen_table(
     chosen = np.flatnonzero(best.adjusted(pvalues) < LEVEL)[:MAX_CONFIRMED]
     if n_permutations and len(chosen):
         seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
-        rng = np.random.default_rng(seed)
         alone = permutation_pvalues(
             _best_contrasts(pair_scores, levels, pairs[chosen]),
             effects,
             target.directions,
-            np.argsort(rng.random((n_permutations, m)), axis=1),
+            n_permutations,
+            np.random.default_rng(seed),
         )
         permuted[chosen] = np.minimum(alone * levels.n_choices(*pairs[chosen].T), 1.0)
         refuted = chosen[alone > 1.0 / (n_permutations + 1)]
