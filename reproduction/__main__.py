@@ -175,11 +175,13 @@ def draw_curves(rows: Sequence[dict[str, Any]], path: Path) -> None:
         counts = sorted({int(row["n_features"]) for row in done if row["dataset"] == name})
         panel.set_xticks(counts, [str(count) for count in counts])
         panel.minorticks_off()
-    handles = {}
+    handles: dict[str, Any] = {}
     for panel in panels.flat:
         for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
             handles.setdefault(label, handle)
-    figure.legend(handles.values(), handles, loc="outside lower center", ncols=8, frameon=False)
+    figure.legend(
+        handles.values(), list(handles), loc="outside lower center", ncols=8, frameon=False
+    )
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=110)
     plt.close(figure)
