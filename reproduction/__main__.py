@@ -180,7 +180,7 @@ def draw_curves(rows: Sequence[dict[str, Any]], path: Path) -> None:
         for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
             handles.setdefault(label, handle)
     figure.legend(
-        list(handles.values()), list(handles), loc="outside lower center", ncols=8, frameon=False
+        handles.values(), list(handles), loc="outside lower center", ncols=8, frameon=False
     )
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=110)

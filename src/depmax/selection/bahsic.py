@@ -29,7 +29,9 @@ class BAHSIC(HSICSelector):
     ----------
     n_features_to_select : int, float, "auto" or None, default=None
         A number, a share, half (None), or "auto": as many as significantly improve a kernel ridge
-        regression of the target, judged on rows that the search did not see.
+        regression of the target, judged on rows that the search did not see. If no set of columns
+        predicts better than the mean, the best column is kept, with a
+        :class:`depmax.NoDependenceWarning`.
     kernel : kernel or name, default="gaussian"
         Kernel of a row. A bandwidth policy (``"median"``, ``"dimension"``, ``"maximize"``) is
         applied again in every round. Gaussian, polynomial and linear kernels are scored by matrix
@@ -75,6 +77,8 @@ class BAHSIC(HSICSelector):
         Whether each column is kept.
     path_ : tuple of (n_columns, hsic)
         Dependence of the columns left before each round.
+    n_significant_ : int
+        With "auto": how many columns were worth keeping, 0 if none was.
     stand_ins_ : ndarray of shape (n_features,)
         For every dropped column the kept one that can replace it, -1 if none can: the one that
         shares most of its variation (by rank correlation; by levels for categories), named only

@@ -44,7 +44,9 @@ class KernelRidgeElimination(DependenceSelector):
     ----------
     n_features_to_select : int, float, "auto" or None, default=None
         A number, a share, half (None), or "auto": the smallest number from which no larger one
-        predicts rows that the search did not see significantly better (five folds).
+        predicts rows that the search did not see significantly better (five folds). If none
+        predicts better than the mean, the best column is kept, with a
+        :class:`depmax.NoDependenceWarning`.
     alpha : float or "auto", default="auto"
         Penalty ε of the regression per row. "auto": the search averages over 0.0001, 0.001 and
         0.01, and ``path_`` and ``error_`` take the least leave-one-out error for each set.
@@ -307,6 +309,9 @@ def _held_out(
     truth = (problem.images[held_out] - centre) / spread
     losses = []
     for size in sizes:
+        if not size:  # no column predicts the mean
+            losses.append(np.sum(truth**2, axis=1))
+            continue
         fit = part.fit(columns_of_units(units.columns, order[:size]))
         losses.append(np.sum((truth - fit.predict(problem.X[held_out])) ** 2, axis=1))
     return np.array(losses)
