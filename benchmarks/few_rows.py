@@ -6,6 +6,7 @@ is chosen on CHOICE and checked on CHECK. One line per set and variant is append
 
     python benchmarks/few_rows.py
     python benchmarks/few_rows.py --sets colon --variants "as it is" "F test"
+    python benchmarks/few_rows.py --table
 """
 
 from __future__ import annotations
@@ -132,12 +133,39 @@ def points(name: str, variant: str) -> dict[str, str]:
     return found
 
 
+#: Variants of the table.
+SHOWN = (
+    *("as it is", "penalties by leave-one-out", "screened first"),
+    *("BAHSIC as published", "F test"),
+)
+
+
+def table() -> None:
+    """Print the lines of the table of docs/shootout.md, and means over the sets of each half."""
+    with FILE.open(newline="") as file:
+        found = {(row["set"], row["variant"]): row for row in csv.DictReader(file)}
+    for half, names in (("choice", CHOICE), ("check", CHECK)):
+        for name in names:
+            cells = [f"{found[name, v]['5']} / {found[name, v]['10']}" for v in SHOWN]
+            print(f"| {name} | {half} | " + " | ".join(cells) + " |")
+    for half, names in (("choice", CHOICE), ("check", CHECK), ("all", CHOICE + CHECK)):
+        cells = []
+        for v in SHOWN:
+            means = [np.mean([float(found[name, v][k]) for name in names]) for k in ("5", "10")]
+            cells.append(f"{means[0]:.2f} / {means[1]:.2f}")
+        print(f"| *mean* | {half} | " + " | ".join(cells) + " |")
+
+
 def main() -> None:
     """Run what is not in the file yet."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sets", nargs="+", default=(*CHOICE, *CHECK))
     parser.add_argument("--variants", nargs="+", default=tuple(VARIANTS), choices=VARIANTS)
+    parser.add_argument("--table", action="store_true", help="print the table and stop")
     options = parser.parse_args()
+    if options.table:
+        table()
+        return
     warnings.simplefilter("ignore")
     extra = tuple({*CHOICE, *CHECK} - {*_shootout_sets.CLASSES, *_shootout_sets.NUMBERS})
     _shootout_sets.CLASSES += extra  # sets that the shoot-out itself does not have
