@@ -146,11 +146,15 @@ def table() -> None:
         found = {(row["set"], row["variant"]): row for row in csv.DictReader(file)}
     for half, names in (("choice", CHOICE), ("check", CHECK)):
         for name in names:
-            cells = [f"{found[name, v]['5']} / {found[name, v]['10']}" for v in SHOWN]
+            rows = [found.get((name, variant)) for variant in SHOWN]
+            cells = ["–" if row is None else f"{row['5']} / {row['10']}" for row in rows]
             print(f"| {name} | {half} | " + " | ".join(cells) + " |")
     for half, names in (("choice", CHOICE), ("check", CHECK), ("all", CHOICE + CHECK)):
         cells = []
         for v in SHOWN:
+            if not all((name, v) in found for name in names):
+                cells.append("–")
+                continue
             means = [np.mean([float(found[name, v][k]) for name in names]) for k in ("5", "10")]
             cells.append(f"{means[0]:.2f} / {means[1]:.2f}")
         print(f"| *mean* | {half} | " + " | ".join(cells) + " |")
