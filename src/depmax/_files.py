@@ -23,7 +23,15 @@ _writing: set[Path] = set()
 
 
 def expand_home(path: str | os.PathLike[str]) -> Path:
-    """The path with the home folder that ``~`` or ``~name`` stands for."""
+    """The path with the home folder that ``~`` or ``~name`` stands for.
+
+    A name that is not valid text is refused: most libraries that read and write files cannot open
+    such a file.
+    """
+    try:
+        os.fspath(path).encode()
+    except UnicodeEncodeError:
+        raise OSError(f"{path}: the name is not valid UTF-8. Rename the file.") from None
     try:
         return Path(path).expanduser()
     except RuntimeError:
