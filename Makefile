@@ -126,7 +126,13 @@ CASES ?= 10000
 fuzz: $(VENV)/.dev-stamp
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.fuzz --cases $(CASES)
 
+# In an environment of its own: pip-audit would change the pinned libraries.
+audit: | $(BIN)/python
+	$(PYTHON) -m venv $(VENV)-audit
+	$(VENV)-audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit
+	$(VENV)-audit/bin/python constraints/audit.py
+
 clean:
-	rm -rf $(VENV) build dist htmlcov .coverage .coverage.* .hypothesis \
+	rm -rf $(VENV)-audit $(VENV) build dist htmlcov .coverage .coverage.* .hypothesis \
 	  .mypy_cache .pytest_cache .ruff_cache
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
