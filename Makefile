@@ -9,7 +9,7 @@ PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n au
 
 .DEFAULT_GOAL := help
 .PHONY: help demo quick test test-neural test-browser lint types layering unit coverage references \
-  reproduce bench shootout calibrate clean
+  reproduce bench shootout calibrate fuzz audit clean
 
 help:
 	@echo "make demo        depmax compare on a bundled data set, as its users install it"
@@ -27,6 +27,8 @@ help:
 	@echo "make bench       run benchmarks/bench_*.py, side by side with other libraries"
 	@echo "make shootout    selectors and their peers on real data; needs DEPMAX_DATA (hours; resumable)"
 	@echo "make calibrate   simulate what the tests promise (about ten minutes on two cores)"
+	@echo "make fuzz        damaged files for every reader and loader (minutes; CASES=100000 for hours)"
+	@echo "make audit       known vulnerabilities of the pinned libraries; needs the network"
 	@echo "make clean       remove .venv, caches and builds"
 
 $(BIN)/python:
@@ -118,7 +120,19 @@ shootout: $(VENV)/.bench-stamp
 calibrate: $(VENV)/.bench-stamp
 	$(BIN)/python benchmarks/calibration.py
 
+# Exits with 1 if a damaged file ended a process, hung, took too much memory or was not refused
+# in words; each bad case is named, and `python -m tests.fuzz TARGET --case N` runs it again.
+CASES ?= 10000
+fuzz: $(VENV)/.dev-stamp
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.fuzz --cases $(CASES)
+
+# In an environment of its own: pip-audit would change the pinned libraries.
+audit: | $(BIN)/python
+	$(PYTHON) -m venv $(VENV)-audit
+	$(VENV)-audit/bin/python -m pip install --quiet --disable-pip-version-check pip-audit
+	$(VENV)-audit/bin/python constraints/audit.py
+
 clean:
-	rm -rf $(VENV) build dist htmlcov .coverage .coverage.* .hypothesis \
+	rm -rf $(VENV)-audit $(VENV) build dist htmlcov .coverage .coverage.* .hypothesis \
 	  .mypy_cache .pytest_cache .ruff_cache
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -18,6 +18,7 @@ LONG = (
     "tests/cli/test_bad_input.py",
     "tests/cli/test_commands.py",
     "tests/cli/test_compare.py",
+    "tests/cli/test_hostile_files.py",
     "tests/cli/test_next.py",
     "tests/cli/test_process.py",
     "tests/cli/test_streaming.py",
@@ -32,6 +33,7 @@ LONG = (
     "tests/docs",
     "tests/evaluation/compare",
     "tests/examples",
+    "tests/fuzz",
     "tests/neural",
     "tests/reproduction",
 )

@@ -7,15 +7,15 @@ depmax too, beside a few of other rooms.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from depmax._inputs import UnseenCategoryWarning as UnseenCategoryWarning
 from depmax._version import __version__ as __version__
-from depmax.dependence import *  # noqa: F403  (its exports are ours)
-from depmax.kernels import ScaleWarning as ScaleWarning
 
 if TYPE_CHECKING:
+    from depmax._inputs import UnseenCategoryWarning as UnseenCategoryWarning
+    from depmax.dependence import *  # noqa: F403  (its exports are ours)
     from depmax.evaluation import Comparison as Comparison
     from depmax.evaluation import compare as compare
     from depmax.extraction import *  # noqa: F403  (the same)
+    from depmax.kernels import ScaleWarning as ScaleWarning
     from depmax.pencils.graphs import GaussianGraph as GaussianGraph
     from depmax.pencils.graphs import NeighborGraph as NeighborGraph
     from depmax.pencils.graphs import RadiusGraph as RadiusGraph
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 #: Rooms whose every export is a name of depmax.
 _ROOMS = ("dependence", "selection", "extraction")
+#: Rooms that are there without being imported by name.
+_OPEN = (*_ROOMS, "datasets", "evaluation", "kernels", "maps", "pencils", "persistence", "samples")
 #: Names of other rooms, and where they are.
 _OTHERS = {
     "Comparison": "evaluation",
@@ -44,9 +46,11 @@ def __getattr__(name: str) -> Any:
     if name == "__all__":
         exported = [part for room in _ROOMS for part in _load(room).__all__]
         return sorted([*exported, *_OTHERS, "__version__"])
+    if name in _OPEN:
+        return _load(name)
     if name in _OTHERS:
         return getattr(_load(_OTHERS[name]), name)
-    if not name.startswith("_") and name not in _ROOMS:
+    if not name.startswith("_"):
         for room in map(_load, _ROOMS):
             if name in room.__all__:
                 return getattr(room, name)

@@ -2,15 +2,36 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+#: Seconds after which a temporary file is looked at, and after which it is left over for sure where
+#: files cannot be locked.
+_YOUNG, _OLD = 60.0, 86_400.0
+#: Temporary files that this process writes.
+_writing: set[Path] = set()
 
 
 def expand_home(path: str | os.PathLike[str]) -> Path:
-    """The path with the home folder that ``~`` or ``~name`` stands for."""
+    """The path with the home folder that ``~`` or ``~name`` stands for.
+
+    A name that is not valid text is refused: most libraries that read and write files cannot open
+    such a file.
+    """
+    try:
+        os.fspath(path).encode()
+    except UnicodeEncodeError:
+        raise OSError(f"{path}: the name is not valid UTF-8. Rename the file.") from None
     try:
         return Path(path).expanduser()
     except RuntimeError:
@@ -64,10 +85,12 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     ['answer.txt']
     """
     path = require_writable(path).resolve()  # through a link, to the file that it names
+    _remove_left_over(path)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    os.close(handle)
     temporary = Path(name)
+    _writing.add(temporary)
     try:
+        _lock(handle)  # until the process ends, however it does
         yield temporary
         _keep_mode(temporary, path)
         _flush_to_disk(temporary)
@@ -75,6 +98,41 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+    finally:
+        _writing.discard(temporary)
+        os.close(handle)
+
+
+def forget_unfinished() -> None:
+    """Remove the temporary files of this process, which is about to end."""
+    for temporary in list(_writing):
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+def _remove_left_over(path: Path) -> None:
+    """Remove temporary files of ``path`` whose process was killed: nobody holds their lock."""
+    for name in glob.glob(f".{glob.escape(path.name)}.*.part", root_dir=path.parent):
+        other = path.parent / name
+        with suppress(OSError):
+            age = time.time() - other.stat().st_mtime
+            if age > _YOUNG and (_is_unlocked(other) if fcntl else age > _OLD):
+                other.unlink()
+
+
+def _is_unlocked(path: Path) -> bool:
+    with path.open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+    return True
+
+
+def _lock(handle: int) -> None:
+    if fcntl:
+        with suppress(OSError):  # some network folders have no locks
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _keep_mode(temporary: Path, path: Path) -> None:

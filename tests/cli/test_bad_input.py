@@ -386,3 +386,40 @@ def test_escape_codes_in_names_do_not_reach_the_terminal(run: Any, tmp_path: Pat
         result = run(words[0], "codes.parquet", *words[1:])
         assert not {"\x1b", "\x07"} & set(result.output), repr(result.output)
     assert "[31mred" in run("screen", "codes.parquet", "-t", "y").output
+
+
+def test_a_file_name_that_is_not_utf_8(fails: Fails, patients: Path, tmp_path: Path) -> None:
+    odd = os.fsdecode(b"caf\xe9.csv")
+    assert "the name is not valid UTF-8. Rename the file" in fails(
+        3, "screen", odd, "-t", "outcome"
+    )
+    line = fails(5, "select", patients, "-t", "outcome", "-o", odd)
+    assert "the name is not valid UTF-8. Rename the file" in line
+
+
+@pytest.mark.parametrize("value", ["=cmd|'/C calc'!A0", "@SUM(1)", "+cmd|' /C'!A0", "-2+cmd|x!A"])
+def test_formulas_from_data_are_mentioned(run: Any, tmp_path: Path, value: str) -> None:
+    """The cells stay as they are: a change would damage data that mean something else."""
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame({"x": rng.normal(size=40), "y": rng.integers(0, 2, 40)})
+    frame.with_columns(who=pl.Series(["-", "+5", "", value] * 10)).write_parquet(
+        tmp_path / "a.parquet"
+    )
+    chosen = ("select", "a.parquet", "-t", "y", "-n", 2, "-o")
+    result = run(*chosen, "few.csv")
+    assert result.exit_code == 0, result.output
+    assert (
+        "warning: The output holds text that a spreadsheet would run as a formula" in result.stderr
+    )
+    assert value in result.stderr
+    assert value in (tmp_path / "few.csv").read_text()
+    assert "formula" not in run(*chosen, "few.parquet").stderr
+
+
+def test_formulas_in_names_are_mentioned_and_numbers_are_not(run: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame({"=1+1": rng.normal(size=40), "y": rng.integers(0, 2, 40)})
+    frame.write_csv(tmp_path / "a.csv")
+    assert "'=1+1'" in run("select", "a.csv", "-t", "y", "-n", 1, "-o", "few.csv").stderr
+    frame.rename({"=1+1": "-x"}).write_csv(tmp_path / "a.csv")
+    assert "formula" not in run("select", "a.csv", "-t", "y", "-n", 1, "-o", "few.csv").stderr

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+import pytest
 
 import depmax
 
@@ -77,3 +78,30 @@ def test_ctrl_c_and_a_closed_pipe_are_clean(tmp_path: Path) -> None:
     )
     assert piped.stderr == ""
     assert len(piped.stdout.splitlines()) == 2
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.2, 0.7, 1.5])
+def test_ctrl_c_while_libraries_are_imported(tmp_path: Path, delay: float) -> None:
+    """They turn an interrupt into errors of all kinds, so the command ends at once."""
+    code = (
+        "import sys; from depmax.cli import main; sys.argv = ['depmax', *sys.argv[1:]];"
+        "import signal; started = signal.signal;"
+        "signal.signal = lambda *a: (started(*a), print('up', flush=True));"
+        "main()"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, "fit", "bundled:wine", "-o", "m.skops"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=tmp_path,
+        env=ENVIRONMENT,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"up\n"
+    time.sleep(delay)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 130, errors
+    assert errors.endswith(b"error: Interrupted. No file was left half-written.\n")
+    assert b"Traceback" not in errors
+    assert not os.listdir(tmp_path)

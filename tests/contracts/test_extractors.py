@@ -63,3 +63,31 @@ def test_leaves_the_global_random_state_alone(name: str) -> None:
     extractor.fit(X, y).transform(X)
     drawn = np.random.random()  # noqa: NPY002  (the global state is what is tested)
     assert drawn == np.random.RandomState(7).random_sample()
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", sorted(FOUND))
+def test_far_from_zero_a_row_alone_is_what_it_is_in_the_batch(name: str) -> None:
+    """Rows are centred before the product, which would round off what tells them apart."""
+    extractor = FOUND[name](1)
+    if "random_state" in extractor.get_params():
+        extractor.set_params(random_state=0)
+    far = X + 1e12
+    batch = extractor.fit(far, y).transform(far)
+    alone = np.vstack([extractor.transform(far[[row]]) for row in range(0, 60, 6)])
+    np.testing.assert_allclose(alone, batch[::6], rtol=1e-8, atol=1e-8 * np.abs(batch).max())
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", sorted(FOUND))
+def test_how_rows_lie_in_memory_does_not_matter(name: str) -> None:
+    wide = np.random.default_rng(1).normal(size=(100, 40))
+    labels = (wide[:, 0] + wide[:, 1] ** 2 > 1).astype(int)
+    found = []
+    for rows in (wide, np.asfortranarray(wide), np.repeat(wide, 2, axis=1)[:, ::2]):
+        extractor = FOUND[name](2)
+        if "random_state" in extractor.get_params():
+            extractor.set_params(random_state=0)
+        found.append(extractor.fit(rows, labels).transform(wide))
+    for other in found[1:]:
+        np.testing.assert_allclose(other, found[0], rtol=1e-7, atol=1e-9)

@@ -45,7 +45,7 @@ class Tally:
 
 
 def run(target: str, first: int, count: int) -> Tally:
-    """Cases of a target from a number on."""
+    """Cases of a target from a number on; of several, named with commas, in turn."""
     tally = Tally(target)
     case, end = first, first + count
     while case < end:
@@ -92,23 +92,28 @@ def _answers(target: str, first: int, end: int) -> Iterator[tuple[int, str, str]
         process.stdout.close()
 
 
-def work(target: str, first: int, end: int) -> None:
-    """What a process does: one line per case."""
+def work(targets: str, first: int, end: int) -> None:
+    """What a process does: one line per case, of several targets in turn."""
     from tests.fuzz.targets import TARGETS
 
-    chosen = TARGETS[target]()
+    names = targets.split(",")
+    chosen = [TARGETS[name]() for name in names]
     virtual = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (virtual + 3 * MEMORY,) * 2)
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"case{chosen.suffix}"
         for case in range(first, end):
-            path.write_bytes(chosen.content(random.Random(f"{target} {case}")))
+            number, place = divmod(case, len(names))
+            target = chosen[place]
+            path = Path(folder) / f"case{target.suffix}"
+            path.write_bytes(target.content(random.Random(f"{names[place]} {number}")))
             before, start = _peak(), time.perf_counter()
-            outcome, detail = _judged(chosen, path)
+            outcome, detail = _judged(target, path)
             if _peak() - before > MEMORY:
                 outcome = "memory"
             if time.perf_counter() - start > HANG / 2:
                 outcome = "hang"
+            if outcome not in GOOD and len(names) > 1:
+                detail = f"{names[place]} --case {number}: {detail}"
             print(case, outcome, detail, sep="\t", flush=True)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import json
+import pkgutil
 import subprocess
 import sys
 import zipfile
@@ -22,9 +24,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC
 
+import depmax
 from depmax import load_model, save_model
 from depmax._archives import seal
-from depmax.kernels import Precomputed
+from depmax.kernels import Kernel, Precomputed
 from depmax.persistence import ModelFileError, inspect
 from depmax.persistence.trust import TRUSTED_TYPES
 
@@ -154,6 +157,21 @@ def test_types_on_the_list_exist() -> None:
         kind = getattr(__import__(module, fromlist=[attribute]), attribute)
         assert isinstance(kind, type)
         assert kind.__module__ == module
+
+
+def test_every_kernel_is_on_the_list() -> None:
+    """Those that only the machinery uses are held by models too."""
+    for module in pkgutil.walk_packages([depmax.__path__[0]], "depmax."):
+        if module.name.split(".")[1] in ("kernels", "samples", "pencils", "maps"):
+            importlib.import_module(module.name)
+    bases = {"BandwidthKernel", "_Pair"}
+    kernels, waiting = set(), [Kernel]
+    while waiting:
+        for kind in waiting.pop().__subclasses__():
+            waiting.append(kind)
+            if kind.__module__.startswith("depmax.") and kind.__name__ not in bases:
+                kernels.add(f"{kind.__module__}.{kind.__name__}")
+    assert kernels <= TRUSTED_TYPES, kernels - TRUSTED_TYPES
 
 
 def test_saving_imports_neither_torch_nor_dask(tmp_path: Path) -> None:

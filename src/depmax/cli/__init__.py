@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+from types import FrameType
 
 #: What the command needs beside the library itself.
 _NEEDED = ("typer", "rich", "polars", "pyarrow", "skops")
+_INTERRUPTED = 130
 
 
 def main() -> None:
     """Run the command line, or say what is missing."""
+    signal.signal(signal.SIGINT, _interrupt)
+    try:
+        _run()
+    except KeyboardInterrupt:
+        _end()
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # nothing is left to clean up
+
+
+def _run() -> None:
     from importlib.util import find_spec
 
     missing = [name for name in _NEEDED if find_spec(name) is None]
@@ -22,3 +36,25 @@ def main() -> None:
     from depmax.cli.app import app
 
     app(prog_name="depmax")
+
+
+def _interrupt(_: int, frame: FrameType | None) -> None:
+    """Ctrl-C: KeyboardInterrupt, which commands catch; while a library is imported, the end.
+
+    Libraries turn an interrupt in the middle of their import into errors of all kinds.
+    """
+    while frame is not None:
+        if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
+            _end()
+        frame = frame.f_back
+    raise KeyboardInterrupt
+
+
+def _end() -> None:
+    """Leave at once, without a traceback and without a file half-written."""
+    files = sys.modules.get("depmax._files")
+    forget = getattr(files, "forget_unfinished", None)
+    if forget is not None:
+        forget()
+    os.write(2, b"error: Interrupted. No file was left half-written.\n")
+    os._exit(_INTERRUPTED)

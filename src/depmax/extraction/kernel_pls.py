@@ -314,7 +314,7 @@ def _pls_of_moments(
         image = scatter @ weights
     squares = np.einsum("ij,ij->j", weights, image)
     return ExtractedByMoments(
-        FeatureProjection(side.kernel, weights, mean @ weights),
+        FeatureProjection(side.kernel, weights, np.zeros(weights.shape[1]), mean),
         with_target=cross.T @ weights,
         lengths=squares,
         pulled=image / squares,

@@ -100,4 +100,4 @@ class Examples:
             directions = phi.T @ weights - np.outer(self.mean, weights.sum(axis=0))
         else:
             directions = (phi - self.mean).T @ weights
-        return FeatureProjection(self.kernel, directions, self.mean @ directions + offset)
+        return FeatureProjection(self.kernel, directions, offset, self.mean)

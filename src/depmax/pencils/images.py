@@ -118,7 +118,9 @@ class FeatureImages:
 
     def project(self, weights: np.ndarray, offset: np.ndarray | float = 0.0) -> Projection:
         """Product with the features."""
-        return FeatureProjection(self.side.kernel, weights, self.mean @ weights + offset)
+        return FeatureProjection(
+            self.side.kernel, weights, np.broadcast_to(offset, weights.shape[1:]).copy(), self.mean
+        )
 
     def _take(self, indices: np.ndarray) -> np.ndarray:
         phi = dense(self.side.coordinates(indices))

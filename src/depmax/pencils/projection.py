@@ -15,11 +15,21 @@ from depmax.samples import Reference
 
 @dataclass(frozen=True)
 class FeatureProjection:
-    """f(x) = φ(x)W - offset, from the exact features φ of a kernel."""
+    """f(x) = (φ(x) - μ)W - shift, from the exact features φ of a kernel.
+
+    The centre μ is taken away first, where features are dense: far from zero, a product would round
+    off what tells one row from another.
+    """
 
     kernel: Kernel
     weights: np.ndarray  # W, shape (D, k)
-    offset: np.ndarray  # shape (k,), so that training features have mean zero
+    shift: np.ndarray  # shape (k,)
+    centre: np.ndarray | None = None  # μ of the training rows, shape (D,)
+
+    @property
+    def offset(self) -> np.ndarray:
+        """μW + shift, so that f(x) = φ(x)W - offset."""
+        return self.shift if self.centre is None else self.centre @ self.weights + self.shift
 
     @property
     def width(self) -> int:
@@ -29,11 +39,11 @@ class FeatureProjection:
 
     def first(self, count: int) -> FeatureProjection:
         """The first features only."""
-        return replace(self, weights=self.weights[:, :count], offset=self.offset[:count])
+        return replace(self, weights=self.weights[:, :count], shift=self.shift[:count])
 
     def times(self, factors: np.ndarray) -> FeatureProjection:
         """The same with every feature multiplied by a number."""
-        return replace(self, weights=self.weights * factors, offset=self.offset * factors)
+        return replace(self, weights=self.weights * factors, shift=self.shift * factors)
 
     def __call__(self, rows: Any) -> np.ndarray:
         """Features of some rows, of shape (n_rows, k)."""
@@ -41,6 +51,8 @@ class FeatureProjection:
         if mixing is not None:  # two small products instead of a large one
             return self.kernel.unmixed(rows) @ (mixing @ self.weights) - self.offset
         phi = self.kernel.features(rows)
+        if self.centre is not None and isinstance(phi, np.ndarray):
+            return (phi - self.centre) @ self.weights - self.shift
         return safe_sparse_dot(phi, self.weights, dense_output=True) - self.offset
 
     def in_features(self) -> FeatureProjection:

@@ -110,8 +110,13 @@ class Sample:
         return width is not None and width <= max(1, self.n_samples // 2)
 
     def coordinates(self, rows: Rows) -> Any:
-        """Exact coordinates of some rows, dense or sparse."""
-        return self.kernel.features(self.rows[rows])
+        """Exact coordinates of some rows, dense or sparse.
+
+        Rows lie one after the other, however X lies in memory: products round differently, and a
+        search that has several optima could end in another one.
+        """
+        phi = self.kernel.features(self.rows[rows])
+        return np.ascontiguousarray(phi) if isinstance(phi, np.ndarray) else phi
 
     def centred_coordinates(self) -> np.ndarray:
         """Exact coordinates of all rows, dense, in float64, with mean zero."""
