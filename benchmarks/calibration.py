@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 import _calibrate_compare as comparing
+import _calibrate_interval as intervals
 import _calibrate_power as shapes
 import _calibrate_pvalues as pvalues
 import _calibrate_screen as screening
@@ -37,6 +38,7 @@ PARTS: dict[str, tuple[Callable[[int, int], Found], Callable[[Found], None]]] = 
         lambda shrink, jobs: simulated.simulations(200 // shrink, jobs),
         simulated.show_simulations,
     ),
+    "interval": (lambda shrink, jobs: intervals.coverage(1000 // shrink, jobs), intervals.show),
     "aggregate": (
         lambda shrink, jobs: simulated.aggregate_levels(2000 // shrink, jobs),
         simulated.show_levels,
