@@ -38,7 +38,7 @@ PARTS: dict[str, tuple[Callable[[int, int], Found], Callable[[Found], None]]] = 
         lambda shrink, jobs: simulated.simulations(200 // shrink, jobs),
         simulated.show_simulations,
     ),
-    "interval": (lambda shrink, jobs: intervals.coverage(1000 // shrink, jobs), intervals.show),
+    "interval": (lambda shrink, jobs: intervals.coverage(500 // shrink, jobs), intervals.show),
     "aggregate": (
         lambda shrink, jobs: simulated.aggregate_levels(2000 // shrink, jobs),
         simulated.show_levels,
