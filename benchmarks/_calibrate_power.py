@@ -68,7 +68,9 @@ def _rejections(shape: str, noise: float, seeds: list[np.random.SeedSequence]) -
         X, Y = draw(shape, noise, rng)
         state = int(rng.integers(2**31))
         tests = [
-            hsic_test(X, Y, n_permutations=N_PERMUTATIONS, random_state=state).pvalue,
+            hsic_test(
+                X, Y, method="permutation", n_permutations=N_PERMUTATIONS, random_state=state
+            ).pvalue,
             hsic_test(X, Y, method="gamma").pvalue,
             _distance_correlation_pvalue(X, Y, state),
         ]

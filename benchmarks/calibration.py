@@ -13,9 +13,11 @@ from collections.abc import Callable
 from typing import Any
 
 import _calibrate_compare as comparing
+import _calibrate_interval as intervals
 import _calibrate_power as shapes
 import _calibrate_pvalues as pvalues
 import _calibrate_screen as screening
+import _calibrate_simulations as simulated
 import common
 
 Found = list[dict[str, Any]]
@@ -32,6 +34,15 @@ PARTS: dict[str, tuple[Callable[[int, int], Found], Callable[[Found], None]]] = 
     ),
     "ties": (lambda shrink, jobs: comparing.tie_rates(2000 // shrink, jobs), comparing.show),
     "power": (lambda shrink, jobs: shapes.power(200 // shrink, jobs), shapes.show),
+    "simulations": (
+        lambda shrink, jobs: simulated.simulations(200 // shrink, jobs),
+        simulated.show_simulations,
+    ),
+    "interval": (lambda shrink, jobs: intervals.coverage(500 // shrink, jobs), intervals.show),
+    "aggregate": (
+        lambda shrink, jobs: simulated.aggregate_levels(2000 // shrink, jobs),
+        simulated.show_levels,
+    ),
 }
 
 
@@ -55,7 +66,7 @@ def main() -> int:
     if options.quick:
         return 0
     earlier = common.load("calibration") or {}
-    common.save("calibration", {**earlier, **results, **common.facts("dcor")})
+    common.save("calibration", {**earlier, **results, **common.facts("dcor", "hyppo")})
     if "power" in results:
         shapes.plot(results["power"])
     return 1 if n_failed else 0

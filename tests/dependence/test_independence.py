@@ -43,6 +43,7 @@ def test_orbits_hold_true_permutations(
     """Every cyclic shift of a relabelled side gives the HSIC of that permutation."""
     monkeypatch.setattr(permutation, "BAND_VALUES", band)
     monkeypatch.setattr(permutation, "BLOCK", 8)
+    monkeypatch.setattr(permutation, "FEW_ROWS", 0)
     rows, target = rng.normal(size=(m, 2)), rng.normal(size=m)
     pairs = [read_pair(rows, target, Gaussian(s), Gaussian(1 / s)) for s in (1.0, 0.3)]
     xs, ys = zip(*pairs, strict=True)
@@ -57,6 +58,19 @@ def test_orbits_hold_true_permutations(
         for l, other in enumerate(xs):  # noqa: E741
             expected = m * (m - 3) * _explicit(x, other, [np.arange(m)])[0]
             assert table.gram_x[k, l] == pytest.approx(expected)
+
+
+def test_few_rows_are_permuted_one_order_after_another(rng: np.random.Generator) -> None:
+    m = 20
+    rows, target = rng.normal(size=(m, 2)), rng.integers(0, 3, m)
+    pairs = [read_pair(rows, target, kernel, "auto") for kernel in (Gaussian(1.0), "linear")]
+    xs = [x for x, _ in pairs]
+    ys = [pairs[0][1]]
+    table = permutation.permuted_table(xs, ys, 5, np.random.default_rng(3))
+    orders = list(permutation.random_orders(m, 5, np.random.default_rng(3)))
+    for k, x in enumerate(xs):
+        expected = m * (m - 3) * _explicit(x, ys[0], orders)
+        np.testing.assert_allclose(table.values[:, k, 0], expected, atol=1e-9)
 
 
 @pytest.mark.parametrize("m", [8, 33, 75])
@@ -122,16 +136,29 @@ def test_memory_is_linear_in_the_rows(
 
 def test_pvalue_does_not_depend_on_jobs_and_honours_the_seed(rng: np.random.Generator) -> None:
     x, y = rng.normal(size=(2, 300))
-    results = [hsic_test(x, y, random_state=7, n_jobs=jobs).pvalue for jobs in (None, 1, 2)]
-    assert len(set(results)) == 1
+    for method in ("aggregate", "permutation"):
+        results = {
+            hsic_test(x, y, method=method, random_state=7, n_jobs=jobs).pvalue
+            for jobs in (None, 1, 2)
+        }
+        assert len(results) == 1
     assert hsic_test(x, y, random_state=7) == hsic_test(x, y, random_state=7)
 
 
 @pytest.mark.slow
-def test_permutation_pvalues_are_uniform_under_independence(rng: np.random.Generator) -> None:
+@pytest.mark.parametrize("method", ["aggregate", "permutation"])
+def test_permutation_pvalues_are_uniform_under_independence(
+    method: str, rng: np.random.Generator
+) -> None:
     pvalues = [
-        hsic_test(rng.normal(size=(20, 2)), rng.normal(size=20), n_permutations=199, random_state=s)
-        for s in range(400)
+        hsic_test(
+            rng.normal(size=(20, 2)),
+            rng.normal(size=20),
+            method=method,
+            n_permutations=199,
+            random_state=seed,
+        )
+        for seed in range(400)
     ]
     smoothed = np.array([test.pvalue for test in pvalues]) - rng.random(400) / 200
     assert stats.kstest(smoothed, "uniform").pvalue > 0.001
@@ -145,7 +172,7 @@ def test_ties_count_for_the_null() -> None:
 
 
 @pytest.mark.parametrize("shape", ["linear", "quadratic", "circle", "sine", "xor"])
-@pytest.mark.parametrize("method", ["permutation", "gamma"])
+@pytest.mark.parametrize("method", ["aggregate", "permutation", "gamma"])
 def test_usual_shapes_are_found(shape: str, method: str, rng: np.random.Generator) -> None:
     angle = rng.uniform(0, 2 * np.pi, 200)
     x = rng.uniform(-1, 1, (200, 2))
@@ -169,7 +196,7 @@ def test_strings_and_labels() -> None:
 
 def test_bad_arguments(rng: np.random.Generator) -> None:
     x, y = rng.normal(size=(2, 10))
-    with pytest.raises(ValueError, match="method must be 'permutation' or 'gamma'"):
+    with pytest.raises(ValueError, match="method must be 'aggregate', 'permutation' or 'gamma'"):
         hsic_test(x, y, method="normal")
     with pytest.raises(ValueError, match="n_permutations must be at least 1"):
         hsic_test(x, y, n_permutations=0)

@@ -8,7 +8,8 @@ from scipy.spatial.distance import pdist
 from depmax import hsic, screen
 from depmax.dependence._nulls.laplace_column import LaplaceColumn, TargetCoordinates
 from depmax.dependence._nulls.law import u_centred
-from depmax.kernels import Delta, Gaussian, Laplace
+from depmax.kernels import Delta, Gaussian, Laplace, Linear
+from depmax.samples import read_target_sample
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(120, 5))
@@ -147,3 +148,61 @@ def test_frames_in_frames_out(library: str) -> None:
 def test_object_kernels_are_refused() -> None:
     with pytest.raises(TypeError, match="screen compares columns of numbers"):
         screen(X, TARGETS["binary"], kernel="subsequence")
+
+
+@pytest.mark.parametrize("target", ["numbers", "classes", "outputs"])
+@pytest.mark.parametrize("kernel", ["laplace", "gaussian", "linear"])
+def test_effects_are_normalised_unbiased_hsic(
+    kernel: str, target: str, rng: np.random.Generator
+) -> None:
+    """HSIC(x, y) / sqrt(HSIC(x, x) HSIC(y, y)) of the dense measures, the same in other units."""
+    X = rng.normal(size=(60, 3))
+    X[:, 2] = np.round(X[:, 2])
+    number = X[:, 0] ** 2 + 0.3 * rng.normal(size=60)
+    y = {
+        "numbers": number,
+        "classes": np.where(number > 0.5, "high", "low"),
+        "outputs": np.column_stack([number, rng.normal(size=60)]),
+    }[target]
+    found = screen(X, y, kernel=kernel)
+    for position in range(3):
+        column = X[:, [position]]
+        width = found.bandwidths[position]
+        recipe = {"laplace": Laplace(width), "gaussian": Gaussian(width), "linear": Linear()}
+        gram = recipe[kernel](column)
+        chosen = {"kernel": "precomputed"}
+        cross = hsic(gram, y, **chosen)
+        own_x = hsic(gram, gram, target_kernel="precomputed", **chosen)
+        side = read_target_sample(y, "auto")
+        own_y = hsic(side.gram(), side.gram(), target_kernel="precomputed", **chosen)
+        share = min(1.0, max(0.0, cross / np.sqrt(own_x * own_y)))
+        assert found.effects[position] == pytest.approx(share, rel=1e-4, abs=1e-6)
+    assert (found.effects_low <= found.effects).all()
+    assert (found.effects <= found.effects_high).all()
+    assert found.effects_low.min() >= 0
+    assert found.effects_high.max() <= 1
+    scaled = screen(1000.0 * X + 5.0, y, kernel=kernel)
+    np.testing.assert_allclose(scaled.effects, found.effects, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(scaled.effects_high, found.effects_high, rtol=1e-6, atol=1e-9)
+
+
+def test_shares_of_a_sorted_column_equal_those_of_matrices(rng: np.random.Generator) -> None:
+    column, psi = rng.normal(size=40), rng.normal(size=(40, 2))
+    target = TargetCoordinates.of(psi)
+    prepared = LaplaceColumn.of(column, 0.7)
+    cross, own = prepared.shares(target)
+    a = u_centred(Laplace(0.7)(column[:, np.newaxis]))
+    b = u_centred(target.psi @ target.psi.T)
+    np.testing.assert_allclose(cross, (a * b).sum(axis=1)[prepared.order], atol=1e-10)
+    np.testing.assert_allclose(own, (a * a).sum(axis=1)[prepared.order], atol=1e-10)
+
+
+def test_effects_of_equal_and_constant_columns(rng: np.random.Generator) -> None:
+    group = rng.integers(0, 2, 80)
+    X = np.column_stack([group, np.zeros(80), rng.normal(size=80)])
+    found = screen(X, np.where(group, "ill", "well"))
+    assert found.effects[0] == pytest.approx(1.0)
+    assert found.effects[1] == found.effects_high[1] == 0.0
+    assert found.effects[2] < 0.2
+    frame = found.to_frame("pandas")
+    assert {"effect", "effect_low", "effect_high"} <= set(frame.columns)

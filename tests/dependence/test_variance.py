@@ -56,6 +56,15 @@ def test_interval_covers_the_truth_under_dependence(rng: np.random.Generator) ->
     assert 0.88 <= hits / 200 <= 0.99
 
 
+def test_interval_of_nothing_reaches_down_to_zero() -> None:
+    """Under independence HSIC is 0: the interval of nearly every sample must hold it."""
+    local = np.random.default_rng(5)
+    kernels = {"kernel": Gaussian(1.0), "target_kernel": Gaussian(1.0)}
+    intervals = [hsic_interval(*local.normal(size=(2, 30)), **kernels) for _ in range(60)]
+    assert np.mean([each.low <= 0 <= each.high for each in intervals]) >= 0.85
+    assert all(each.low <= each.estimate <= each.high for each in intervals)
+
+
 @pytest.mark.slow
 def test_samples_needed_gives_the_wanted_power(rng: np.random.Generator) -> None:
     x = rng.normal(size=3000)

@@ -6,7 +6,7 @@ from depmax.dependence.correntropy import correntropy
 from depmax.dependence.distance_correlation import distance_correlation
 from depmax.dependence.gaussian_information import gaussian_mutual_information, total_correlation
 from depmax.dependence.hsic import hsic
-from depmax.dependence.hsic_test import IndependenceTest, hsic_test
+from depmax.dependence.hsic_test import AggregateTest, IndependenceTest, hsic_test
 from depmax.dependence.intrinsic_dimension import intrinsic_dimension
 from depmax.dependence.mmd import mmd
 from depmax.dependence.quadratic_mutual_information import quadratic_mutual_information
@@ -16,6 +16,7 @@ from depmax.dependence.screen_pairs import PairScreening, screen_pairs
 from depmax.dependence.variance import Interval, hsic_interval, hsic_variance, samples_needed
 
 __all__ = [
+    "AggregateTest",
     "IndependenceTest",
     "Interval",
     "PairScreening",

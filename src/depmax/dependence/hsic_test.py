@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
 
+from depmax._inputs import read_target
+from depmax.dependence._nulls.aggregate import Family, combine
 from depmax.dependence._nulls.law import permutation_law
 from depmax.dependence._nulls.permutation import (
     SLACK,
@@ -23,10 +25,13 @@ from depmax.kernels import KernelLike
 from depmax.kernels.kernel import Kernel
 from depmax.samples import (
     Sample,
+    TableRows,
     read_sample,
+    read_table_rows,
     read_target_sample,
     require_equal_length,
     require_samples,
+    target_sample,
 )
 
 
@@ -34,19 +39,46 @@ from depmax.samples import (
 class IndependenceTest:
     """Outcome of a test of independence."""
 
-    statistic: float  # HSIC₁ as observed
+    statistic: float  # HSIC₁ as observed; of many kernels, the largest standardised one
     pvalue: float
     method: str
     n_samples: int
+
+
+@dataclass(frozen=True)
+class AggregateTest(IndependenceTest):
+    """Outcome of a test with many kernels, with an account of which of them spoke.
+
+    Attributes
+    ----------
+    kernels, target_kernels : tuple of str
+        The kernels of X and of y.
+    standardized : ndarray of shape (n_kernels, n_target_kernels)
+        HSIC of every pair of kernels alone, in standard deviations of its law over permutations.
+    """
+
+    kernels: tuple[str, ...]
+    target_kernels: tuple[str, ...]
+    standardized: np.ndarray = field(repr=False, compare=False)
+
+    @property
+    def contributions(self) -> np.ndarray:
+        """Share of each pair of kernels in what was seen: the squares of positive ``standardized``.
+
+        They add up to 1, or are 0 where no pair saw anything.
+        """
+        squares = np.maximum(self.standardized, 0.0) ** 2
+        total = float(squares.sum())
+        return squares / total if total > 0 else squares
 
 
 def hsic_test(
     X: Any,
     y: Any,
     *,
-    kernel: KernelLike = "gaussian",
-    target_kernel: KernelLike | Literal["auto"] = "auto",
-    method: Literal["permutation", "gamma"] = "permutation",
+    kernel: KernelLike | Sequence[KernelLike] | Literal["auto"] = "auto",
+    target_kernel: KernelLike | Sequence[KernelLike] | Literal["auto"] = "auto",
+    method: Literal["aggregate", "permutation", "gamma"] = "aggregate",
     n_permutations: int = 1000,
     random_state: Any = None,
     n_jobs: int | None = None,
@@ -55,13 +87,22 @@ def hsic_test(
 
     Parameters
     ----------
-    X, y, kernel, target_kernel
-        As in :func:`depmax.hsic`, except ``bandwidth="maximize"``, which would choose a kernel by
-        the very dependence that is tested: choose it on other rows with :func:`depmax.resolve`.
-    method : {"permutation", "gamma"}, default="permutation"
-        ``"permutation"`` compares unbiased HSIC with its values after random permutations of y;
-        the p-value (1 + b)/(1 + B) is exact for any sample size and any kernel that was not chosen
-        by the pairing of X and y.
+    X, y
+        As in :func:`depmax.hsic`.
+    kernel, target_kernel : kernel, name, sequence of these, or "auto", default="auto"
+        ``"auto"`` for numbers: with ``method="aggregate"`` eight kernels (linear, Gaussian with
+        1/32 to 2 times the median distance as bandwidth, Laplace, Gaussian of ranks), otherwise
+        the Gaussian one; classes and labels have one kernel of their own. A kernel that is given
+        is used alone, several together. ``bandwidth="maximize"`` is refused, which would choose a
+        kernel by the very dependence that is tested.
+    method : {"aggregate", "permutation", "gamma"}, default="aggregate"
+        ``"aggregate"`` looks for the combination of kernels of X and of y with the largest
+        HSIC in standard deviations of its law under permutations, and does the same after every
+        permutation, so that the p-value (1 + b)/(1 + B) is exact for any sample size.
+        With one kernel on each side it is ``"permutation"``.
+        ``"permutation"`` compares unbiased HSIC of one kernel each with its values after random
+        permutations of y: exact as well, for any kernel that was not chosen by the pairing of X
+        and y, and several times as fast.
         ``"gamma"`` takes the gamma law (Pearson's type III) with the exact mean, variance and
         skewness of all permutations, and beyond one standard deviation a chi-square mixture with
         the same moments: no repetition, any number of digits. Beyond 768 samples with as many
@@ -78,25 +119,96 @@ def hsic_test(
     -------
     IndependenceTest
         With ``statistic`` (unbiased HSIC), ``pvalue``, ``method`` (the one that gave the p-value)
-        and ``n_samples``.
+        and ``n_samples``. For ``"aggregate"`` an :class:`AggregateTest`: ``statistic`` is the
+        largest standardised HSIC, and ``kernels``, ``target_kernels``, ``standardized`` and
+        ``contributions`` tell which kernels spoke.
+
+    Notes
+    -----
+    Memory is linear in the rows, time quadratic: numbers with numbers took 0.2 s for 500 rows,
+    1.3 s for 2,000 and 3.5 s for 4,000 on one core with ``"aggregate"``, a tenth of it with
+    ``"permutation"``. For hundreds of thousands of rows take kernels with coordinates, such as
+    ``kernel=NystroemMap()`` on both sides, whose permutations cost time linear in the rows.
 
     Examples
     --------
     >>> import numpy as np
     >>> from depmax import hsic_test
     >>> x = np.random.default_rng(0).normal(size=100)
-    >>> hsic_test(x, x**2, random_state=0).pvalue < 0.01
+    >>> test = hsic_test(x, x**2, random_state=0)
+    >>> test.pvalue < 0.01
+    True
+    >>> test.contributions.shape == (len(test.kernels), len(test.target_kernels))
     True
     """
-    y_sample = read_target_sample(y, target_kernel)
-    x_sample = read_sample(X, kernel, choose=_refuse_to_choose)
-    require_equal_length(x_sample.n_samples, y_sample.n_samples)
-    require_samples(x_sample.n_samples, unbiased=True)
+    if method == "aggregate":
+        x, y_family = _family(X, kernel), _target_family(y, target_kernel)
+        _require_rows(x.n_samples, y_family.n_samples)
+        if len(x.sides) > 1 or len(y_family.sides) > 1:
+            return _aggregate_test(x, y_family, n_permutations, random_state, n_jobs)
+        return _permutation_test(
+            x.sides[0], y_family.sides[0], n_permutations, random_state, n_jobs
+        )
+    y_sample = read_target_sample(y, _one_kernel(target_kernel, "target_kernel", method))
+    one = _one_kernel("gaussian" if _is_auto(kernel) else kernel, "kernel", method)
+    x_sample = read_sample(X, one, choose=_refuse_to_choose)
+    _require_rows(x_sample.n_samples, y_sample.n_samples)
     if method == "permutation":
         return _permutation_test(x_sample, y_sample, n_permutations, random_state, n_jobs)
     if method == "gamma":
         return _gamma_test(x_sample, y_sample, n_permutations, random_state, n_jobs)
-    raise ValueError(f"method must be 'permutation' or 'gamma', got {method!r}.")
+    raise ValueError(f"method must be 'aggregate', 'permutation' or 'gamma', got {method!r}.")
+
+
+# --- which kernels --------------------------------------------------------------------------------
+def _is_auto(kernel: Any) -> bool:
+    return isinstance(kernel, str) and kernel == "auto"
+
+
+def _is_several(kernel: Any) -> bool:
+    return isinstance(kernel, list | tuple)
+
+
+def _one_kernel(kernel: Any, name: str, method: str) -> Any:
+    """The kernel of a test that has one on each side."""
+    if _is_several(kernel):
+        raise ValueError(
+            f"{name} has {len(kernel)} kernels, and method={method!r} compares one on each side: "
+            "use method='aggregate'."
+        )
+    return kernel
+
+
+def _require_rows(n_x: int, n_y: int) -> None:
+    require_equal_length(n_x, n_y)
+    require_samples(n_x, unbiased=True)
+
+
+def _several(kernel: Any, name: str) -> Sequence[Any]:
+    """Kernels that were given, one or several."""
+    kernels = kernel if _is_several(kernel) else [kernel]
+    if not kernels:
+        raise ValueError(f"{name} is empty: pass at least one kernel, or 'auto'.")
+    return kernels
+
+
+def _family(X: Any, kernel: Any) -> Family:
+    """Kernels of X: those given, or those of numbers."""
+    if _is_auto(kernel):
+        return Family.of_table(read_table_rows(X))
+    kernels = _several(kernel, "kernel")
+    return Family.given([read_sample(X, each, choose=_refuse_to_choose) for each in kernels])
+
+
+def _target_family(y: Any, target_kernel: Any) -> Family:
+    """Kernels of y: those given, those of numbers, or the one of classes or labels."""
+    if not _is_auto(target_kernel):
+        kernels = _several(target_kernel, "target_kernel")
+        return Family.given([read_target_sample(y, each) for each in kernels])
+    target = read_target(y)
+    if target.kind in ("classes", "multilabel"):
+        return Family.given([target_sample(target, "auto")])
+    return Family.of_table(TableRows(target.vectors))
 
 
 def _refuse_to_choose(candidates: Sequence[Kernel], X: Any) -> Kernel:
@@ -105,19 +217,40 @@ def _refuse_to_choose(candidates: Sequence[Kernel], X: Any) -> Kernel:
         f'hsic_test does not take bandwidth="maximize" of {type(candidates[0]).__name__}: a kernel '
         "chosen for its dependence on the rows that are tested rejects too often. Choose it on "
         "other rows, kernel=depmax.resolve(kernel, X[:half], y[:half]), and test on X[half:], "
-        "y[half:]; or use bandwidth='median'."
+        "y[half:]; or use bandwidth='median', or leave the kernel out: method='aggregate' compares "
+        "many bandwidths at an exact level."
+    )
+
+
+# --- the tests ------------------------------------------------------------------------------------
+def _random(n_permutations: int, random_state: Any) -> np.random.Generator:
+    if n_permutations < 1:
+        raise ValueError(f"n_permutations must be at least 1, got {n_permutations}.")
+    return np.random.default_rng(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+
+
+def _aggregate_test(
+    x: Family, y: Family, n_permutations: int, random_state: Any, n_jobs: int | None
+) -> AggregateTest:
+    rng = _random(n_permutations, random_state)
+    found = combine(x, y, n_permutations, rng, effective_n_jobs(n_jobs))
+    reached = count_at_least(found.observed, found.permuted, found.slack)
+    return AggregateTest(
+        statistic=found.observed,
+        pvalue=(1 + reached) / (1 + n_permutations),
+        method="aggregate",
+        n_samples=x.n_samples,
+        kernels=x.names,
+        target_kernels=y.names,
+        standardized=found.z,
     )
 
 
 def _permutation_test(
     x: Sample, y: Sample, n_permutations: int, random_state: Any, n_jobs: int | None
 ) -> IndependenceTest:
-    if n_permutations < 1:
-        raise ValueError(f"n_permutations must be at least 1, got {n_permutations}.")
-    seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
-    observed, permuted = permuted_statistics(
-        x, y, n_permutations, np.random.default_rng(seed), effective_n_jobs(n_jobs)
-    )
+    rng = _random(n_permutations, random_state)
+    observed, permuted = permuted_statistics(x, y, n_permutations, rng, effective_n_jobs(n_jobs))
     slack = slack_of(x, y)
     reached = count_at_least(observed, permuted, slack)
     if slack > SLACK:  # the comparison needs single precision only, the reported value more

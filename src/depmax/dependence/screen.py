@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -12,6 +13,7 @@ from scipy import sparse
 from depmax._frames import library_of, make_frame
 from depmax._inputs import read_table
 from depmax._threads import map_threads, one_blas_thread
+from depmax.dependence._nulls.effect import NO_EFFECT, Effect, effect_of
 from depmax.dependence._nulls.laplace_column import LaplaceColumn, TargetCoordinates
 from depmax.dependence._nulls.law import PermutationLaw, Spread, permutation_law
 from depmax.dependence._nulls.permutation import SLACK, permutation_chunks, slack_of
@@ -24,6 +26,7 @@ from depmax.dependence._nulls.rare import (
 )
 from depmax.dependence._terms import terms
 from depmax.dependence.resolve import most_dependent
+from depmax.dependence.variance import shares_of_rows
 from depmax.kernels import Delta, KernelLike, Linear, as_kernel
 from depmax.kernels.kernel import Kernel
 from depmax.kernels.scales import warn_of_scales
@@ -41,6 +44,9 @@ class Screening:
     pvalues_adjusted: np.ndarray  # false discovery rate over all columns
     bandwidths: np.ndarray  # NaN where the column's kernel has none
     target_error: float  # part of the target kernel's trace that its coordinates leave out
+    effects: np.ndarray  # unbiased HSIC over the root of both sides' own, from 0 to 1
+    effects_low: np.ndarray  # interval of 95 %
+    effects_high: np.ndarray
     _library: str | None = field(default=None, repr=False)
 
     @property
@@ -58,6 +64,9 @@ class Screening:
             "column": [self.names[position] for position in order],
             "rank": np.arange(1, len(order) + 1),
             "score": self.scores[order],
+            "effect": self.effects[order],
+            "effect_low": self.effects_low[order],
+            "effect_high": self.effects_high[order],
             "pvalue": self.pvalues[order],
             "pvalue_adjusted": self.pvalues_adjusted[order],
         }
@@ -100,7 +109,7 @@ def screen(
     -------
     Screening
         ``scores``, ``pvalues``, ``pvalues_adjusted`` (Benjamini-Hochberg), ``ranking``,
-        ``to_frame()``.
+        ``effects`` with ``effects_low`` and ``effects_high``, ``to_frame()``.
 
     Notes
     -----
@@ -113,6 +122,11 @@ def screen(
     9,999 times: no p-value below 0.0001 is reported then. A constant column scores 0 with p-value
     1. With ``bandwidth="maximize"`` the p-value is that of the chosen bandwidth times the number of
     candidates (Bonferroni).
+
+    An effect is HSIC(x, y) / √(HSIC(x, x) HSIC(y, y)), all unbiased, cut to [0, 1]: a squared
+    correlation of kernels, which does not depend on the units of a column or on its type. It is 0
+    under independence and 1 where both kernels tell the same rows apart to the same degree, the
+    squared correlation itself for linear kernels. Its interval (95 %) holds one column at a time.
 
     Examples
     --------
@@ -133,19 +147,28 @@ def screen(
     warn_of_scales(recipe, table.values, table.names, table.categories, one_by_one=True)
     values = table.values.tocsc() if sparse.issparse(table.values) else table.values
 
-    def scored(position: int) -> tuple[float, float, float]:
+    def scored(position: int) -> tuple[float, ...]:
         column = values[:, [position]]
         column = column.toarray()[:, 0] if sparse.issparse(column) else column[:, 0]
         if position in table.categories:
-            return target.score(Delta(), column, unbiased)
-        return target.score(recipe, column, unbiased)
+            return target.score_and_effect(Delta(), column, unbiased)
+        return target.score_and_effect(recipe, column, unbiased)
 
     with one_blas_thread(always=True):
         results = map_threads(scored, range(values.shape[1]), n_jobs)
-    scores, pvalues, widths = np.array(results).T
+    scores, pvalues, widths, shares, low, high = np.array(results).T
     names = table.names or tuple(f"x{position}" for position in range(values.shape[1]))
     return Screening(
-        names, scores, pvalues, _adjusted(pvalues), widths, target.error, library_of(X)
+        names=names,
+        scores=scores,
+        pvalues=pvalues,
+        pvalues_adjusted=_adjusted(pvalues),
+        bandwidths=widths,
+        target_error=target.error,
+        effects=shares,
+        effects_low=low,
+        effects_high=high,
+        _library=library_of(X),
     )
 
 
@@ -208,6 +231,32 @@ class ScreeningTarget:
         pvalue = min(1.0, choice.n_candidates * pvalue)
         value = statistic if unbiased else terms(side, self.side, unbiased=False).hsic()
         return value, pvalue, float(getattr(kernel, "bandwidth", np.nan))
+
+    def score_and_effect(
+        self, recipe: Kernel, column: np.ndarray, unbiased: bool
+    ) -> tuple[float, ...]:
+        """Score, p-value and bandwidth, then the effect with the ends of its interval."""
+        score, pvalue, width = self.score(recipe, column, unbiased)
+        found = self.effect(recipe, column, width)
+        return score, pvalue, width, found.share, found.low, found.high
+
+    def effect(self, recipe: Any, column: np.ndarray, bandwidth: float | None = None) -> Effect:
+        """Normalised HSIC of a column; a Laplace kernel has this bandwidth, or the median."""
+        if recipe.capabilities.telescopes:
+            prepared = LaplaceColumn.of(column, bandwidth)
+            if prepared.is_constant:
+                return NO_EFFECT
+            cross, own = prepared.shares(self.coordinates)
+            return effect_of(cross, own, self.own_shares[prepared.order])
+        rows = column[:, np.newaxis]
+        side = Sample(recipe.resolve(rows, Choice(self.side)), rows)
+        cross, own = shares_of_rows(side, self.side), shares_of_rows(side, side)
+        return effect_of(cross, own, self.own_shares)
+
+    @cached_property
+    def own_shares(self) -> np.ndarray:
+        """(B̃ ∘ B̃)1 of the target."""
+        return shares_of_rows(self.side, self.side)
 
     def _pvalue(
         self,

@@ -9,8 +9,9 @@ from typing import Any, Literal
 import numpy as np
 from scipy import special
 
+from depmax.dependence._nulls.effect import root_interval
 from depmax.dependence._nulls.law import permutation_law, spread
-from depmax.dependence._terms import TILE, TileSums, self_and_cross_terms, terms
+from depmax.dependence._terms import TILE, TileSums, self_and_cross_terms
 from depmax.dependence.resolve import read_pair
 from depmax.kernels import KernelLike
 from depmax.samples import Sample, require_finite_values, require_samples, slices
@@ -18,10 +19,7 @@ from depmax.samples import Sample, require_finite_values, require_samples, slice
 
 @dataclass(frozen=True)
 class Interval:
-    """A confidence interval for HSIC, valid if X and y depend on each other.
-
-    Under independence the estimate is not normal and the interval means nothing: test first.
-    """
+    """A confidence interval for HSIC, which is never negative."""
 
     estimate: float
     low: float
@@ -69,11 +67,14 @@ def hsic_interval(
     kernel: KernelLike = "gaussian",
     target_kernel: KernelLike | Literal["auto"] = "auto",
 ) -> Interval:
-    """Normal confidence interval for HSIC.
+    """Confidence interval for HSIC, symmetric in its square root.
 
-    Valid under dependence only: for independent X and y the estimate is not normal, so use
-    :func:`depmax.hsic_test` to decide whether there is dependence at all. With few samples it
-    covers too little: of 95 % about 85 % with 20 samples, 92 % with 50, 94 % with 200.
+    HSIC is a squared distance; its root is nearly normal where HSIC itself is skewed. The variance
+    is that of :func:`depmax.hsic_variance` plus the part that is left under independence. In
+    simulations with bounded kernels the interval of 95 % covered the truth in 92 to 99 % of the
+    draws, with 50 rows and with 200. With unbounded kernels (linear) of skewed data it is too
+    short: it covered 84 %. Whether there is dependence at all is the question of
+    :func:`depmax.hsic_test`.
 
     Parameters
     ----------
@@ -97,10 +98,12 @@ def hsic_interval(
     """
     _require_share(confidence_level, "confidence_level")
     x_sample, y_sample = _read(X, y, kernel, target_kernel)
-    estimate = terms(x_sample, y_sample, unbiased=True).hsic()
-    deviation = math.sqrt(_variance(x_sample, y_sample))
-    half = float(special.ndtri(0.5 + confidence_level / 2)) * deviation
-    return Interval(estimate, estimate - half, estimate + half, confidence_level)
+    m = x_sample.n_samples
+    of_x, of_y, cross = (each.hsic() for each in self_and_cross_terms(x_sample, y_sample))
+    # the variance under independence, 2 ΣÃ² ΣB̃² / (m (m - 3)), in units of HSIC₁
+    left = 2.0 * max(of_x, 0.0) * max(of_y, 0.0) / (m * (m - 3))
+    low, high = root_interval(cross, _variance(x_sample, y_sample), left, m, confidence_level)
+    return Interval(cross, low, high, confidence_level)
 
 
 def samples_needed(

@@ -86,6 +86,10 @@ class BandwidthKernel(Kernel):
             return self
         return self._copy_with(bandwidth=float(n_columns ** (1 / self.norm_)))
 
+    def widened(self, factor: float) -> Kernel:
+        """Copy with the bandwidth, a number, multiplied by ``factor``."""
+        return self._copy_with(bandwidth=factor * self._width())
+
     def difference_sums(self, X: Any, Z: Any) -> np.ndarray:
         """Sums over columns of squared (or for the L1 norm absolute) differences of rows."""
         return squared_distances(X, Z) if self.norm_ == 2 else _city_block(X, Z)

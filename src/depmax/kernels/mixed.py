@@ -107,6 +107,10 @@ class Mixed(Kernel):
         )
         return scaled._copy_with(kernel=inner)
 
+    def widened(self, factor: float) -> Kernel:
+        """Copy with the bandwidth of the whole distance multiplied by ``factor``."""
+        return self._copy_with(kernel=self._kernel().widened(factor))
+
     @property
     def has_features(self) -> bool:
         """Whether there are no numbers, and few combinations of levels."""

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
 
 from depmax._inputs import (
     Target,
@@ -47,6 +51,43 @@ def read_sample(
     if not scale_free:
         warn_of_scales(bound, table.values, table.names, table.categories)
     return _joined(bound, table.values, names, table.categories).resolved(choose)
+
+
+@dataclass(frozen=True)
+class TableRows:
+    """A table that is read once and seen by several kernels."""
+
+    values: Any  # matrix or sparse matrix; codes in categorical columns
+    names: Sequence[str] = ()
+    categories: Categories = field(default_factory=dict)
+
+    def can_show(self, recipe: Kernel) -> bool:
+        """Whether the kernel keeps sparse rows sparse, if they are."""
+        return recipe.capabilities.sparse or not sparse.issparse(self.values)
+
+    def seen_by(self, recipe: Kernel) -> Sample:
+        """The rows with the kernel, resolved on them; categories join in."""
+        return _joined(recipe, self.values, self.names, self.categories).resolved()
+
+    def ranked(self) -> TableRows | None:
+        """Ranks of every numeric column, from 0 to 1; None if there is none, or rows are sparse."""
+        from scipy import stats  # takes longer to import than most calls take
+
+        n_columns = self.values.shape[1]
+        numeric = [column for column in range(n_columns) if column not in self.categories]
+        if not numeric or sparse.issparse(self.values):
+            return None
+        ranks = np.array(self.values, dtype=np.float64)
+        ranks[:, numeric] = stats.rankdata(ranks[:, numeric], axis=0) / len(ranks)
+        return replace(self, values=ranks)
+
+
+def read_table_rows(X: Any, *, name: str = "X") -> TableRows:
+    """Rows X for kernels of vectors; warns of columns in units too far apart for distances."""
+    table = read_table(X, name=name)
+    names = [str(name) for name in table.names or range(table.values.shape[1])]
+    warn_of_scales(as_kernel("gaussian"), table.values, table.names, table.categories)
+    return TableRows(table.values, names, table.categories)
 
 
 def read_training(

@@ -16,6 +16,7 @@ from depmax.kernels import Gaussian, Kernel
 from depmax.samples import read_target_sample, require_equal_length, require_samples
 from depmax.selection._ridge.elimination import EXACT_FROM, Elimination
 from depmax.selection._ridge.problem import RidgeProblem
+from depmax.selection._scores.kernel import effects as column_effects
 from depmax.selection._scores.kernel import hsic as column_scores
 from depmax.selection._scores.outputs import centred_outputs, standardized
 from depmax.selection._search.hsic_selector import STEP
@@ -188,11 +189,12 @@ class KernelRidgeElimination(DependenceSelector):
                 kept = self._sufficient(problem, units, X, y)
                 n_sufficient = int(sum(len(units.members[unit]) for unit in searched.order[:kept]))
             self._describe(problem, units, searched.order, n_sufficient)
-        self.pvalues_adjusted_ = None
+        self.pvalues_adjusted_ = self.effects_ = None
         if self.pvalues:
             side = read_target_sample(y, "auto")
             _, pvalues = column_scores(X, side, categories=categories, n_jobs=self.n_jobs)
             self.pvalues_adjusted_ = false_discovery_control(pvalues)
+            self.effects_ = column_effects(X, side, categories=categories, n_jobs=self.n_jobs)
         order = np.concatenate([units.members[unit] for unit in searched.order])
         scores = np.empty(len(order))
         for unit, members in enumerate(units.members):

@@ -215,10 +215,13 @@ class DependenceSelector(KernelParameters, SelectorMixin, BaseEstimator):
         )
 
     def to_frame(self, library: str | None = None) -> Any:
-        """Data frame of all columns, best first: rank, score, kept, stand-in, adjusted p-value.
+        """Data frame of all columns, best first: rank, score, kept, stand-in, effect, p-value.
 
         The stand-in of a dropped column is a kept one that shares at least a quarter of its
         variation, significantly; the cell is empty (None) where no kept column does.
+
+        The effect (where the selector has it, with ``pvalues=True``) is normalised HSIC of each
+        column alone, from 0 to 1, with an interval of 95 %: that of :func:`depmax.screen`.
 
         The p-value (where the selector has them) is that of the screening of each column alone,
         adjusted over all columns: it says nothing about the selected set as a whole.
@@ -234,6 +237,9 @@ class DependenceSelector(KernelParameters, SelectorMixin, BaseEstimator):
             "kept": self.support_[order],
             "stand_in": replaced,
         }
+        if getattr(self, "effects_", None) is not None:
+            for place, name in enumerate(("effect", "effect_low", "effect_high")):
+                columns[name] = self.effects_[order, place]
         if getattr(self, "pvalues_adjusted_", None) is not None:
             columns["pvalue_adjusted"] = self.pvalues_adjusted_[order]
         return make_frame(columns, library)

@@ -149,7 +149,7 @@ def _joint_test(X: Any, y: Any, kind: str, seed: int | None, n_jobs: int | None)
     rows = _joint_rows(y, kind, X.height, np.random.default_rng(seed or 0))
     if rows is not None:
         X, y = _safe_indexing(X, rows), _safe_indexing(y, rows)
-    test = hsic_test(X, y, random_state=seed, n_jobs=n_jobs)
+    test = hsic_test(X, y, method="permutation", random_state=seed, n_jobs=n_jobs)
     return {
         "pvalue": test.pvalue,
         "hsic": test.statistic,

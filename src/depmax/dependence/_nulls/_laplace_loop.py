@@ -100,3 +100,36 @@ def own_sums(decays, row_sums, row_squares, images, out):  # type: ignore[no-unt
         images[i] += carried
     out[0] = 2.0 * sum_cubes
     out[1] = 6.0 * triangles
+
+
+@njit(
+    "void(float64[::1], float64[:, ::1], float64[::1], float64[::1], float64[::1])",
+    cache=True,
+    nogil=True,
+)
+def target_rows(decays, psi, weights, products, images):  # type: ignore[no-untyped-def]
+    """Row sums of K̃ ∘ ΨΨᵀ and the image K̃w, up and down the sorted rows."""
+    m, rank = psi.shape
+    carried = np.zeros(rank)
+    weighted = 0.0
+    products[0], images[0] = 0.0, 0.0
+    for i in range(1, m):
+        decay = decays[i]
+        weighted = decay * (weighted + weights[i - 1])
+        images[i] = weighted
+        inner = 0.0
+        for a in range(rank):
+            carried[a] = decay * (carried[a] + psi[i - 1, a])
+            inner += psi[i, a] * carried[a]
+        products[i] = inner
+    carried[:] = 0.0
+    weighted = 0.0
+    for i in range(m - 2, -1, -1):
+        decay = decays[i + 1]
+        weighted = decay * (weighted + weights[i + 1])
+        images[i] += weighted
+        inner = 0.0
+        for a in range(rank):
+            carried[a] = decay * (carried[a] + psi[i + 1, a])
+            inner += psi[i, a] * carried[a]
+        products[i] += inner

@@ -128,6 +128,33 @@ class LaplaceColumn:
                 found = [self.terms(target.take(order), row_sums_total, True) for order in orders]
             yield np.array([terms.hsic() for terms in found])
 
+    def shares(self, target: TargetCoordinates) -> tuple[np.ndarray, np.ndarray]:
+        """(Ã ∘ B̃)1 with a target and (Ã ∘ Ã)1, what every row contributes, in sorted order."""
+        from depmax.dependence._nulls._laplace_loop import own_sums, target_rows
+
+        m = len(self.order)
+        r, q, image = np.empty(m), np.empty(m), np.empty(m)  # K̃1, (K̃∘K̃)1, K̃(K̃1)
+        own_sums(self.decays, r, q, image, np.empty(2))
+        psi = np.ascontiguousarray(target.psi[self.order])
+        squares = target.squares[self.order]
+        u, v = r / (m - 2), -squares / (m - 2)  # Ã_ij = K_ij - u_i - u_j + c, B̃_ij with v and e
+        a, b = u - u.sum() / (m - 1), v - v.sum() / (m - 1)
+        products, k_v = np.empty(m), np.empty(m)  # (K̃ ∘ L)1 and K̃v
+        target_rows(self.decays, psi, v, products, k_v)
+        l_u = psi @ (psi.T @ u) - squares * u  # L̃u
+        cross = (
+            products
+            - b * r
+            - k_v
+            + a * squares
+            - l_u
+            + (m - 1) * a * b
+            + a * (v.sum() - v)
+            + b * (u.sum() - u)
+            + (u @ v - u * v)
+        )
+        return cross, _square_rows(r, q, image / (m - 2))
+
     def spread(self) -> tuple[Spread, float]:
         """Spread of the U-centred kernel matrix, and 1ᵀK̃1, all exact in O(m)."""
         from depmax.dependence._nulls._laplace_loop import own_sums
@@ -144,11 +171,7 @@ class LaplaceColumn:
         total = float(r.sum())
         c = total / ((m - 1) * (m - 2))
         delta = c - 2.0 * u
-        # row sums of Ã²
-        a = u - c
-        rows = (
-            q - 2.0 * n_u - 2.0 * a * r + (u @ u - u**2) + 2.0 * a * (u.sum() - u) + (m - 1) * a**2
-        )
+        rows = _square_rows(r, q, n_u)
         z = u - 0.5 * c
         shifts = (2 * m - 8) * _cubes(z) + 6 * (z @ z) * z.sum()  # Σ_{i≠j} (z_i + z_j)³
         sum_cubes = (
@@ -170,6 +193,16 @@ class LaplaceColumn:
         )
         trace += -3.0 * (delta @ rows) - _cubes(delta)
         return Spread(float(rows.sum()), float(sum_cubes), float(trace)), total
+
+
+def _square_rows(r: np.ndarray, q: np.ndarray, n_u: np.ndarray) -> np.ndarray:
+    """Row sums of Ã² from those of K̃ and K̃∘K̃, and from K̃u."""
+    m, u = len(r), r / (len(r) - 2)
+    a = u - u.sum() / (m - 1)
+    rows: np.ndarray = (
+        q - 2.0 * n_u - 2.0 * a * r + (u @ u - u**2) + 2.0 * a * (u.sum() - u) + (m - 1) * a**2
+    )
+    return rows
 
 
 @dataclass(frozen=True)

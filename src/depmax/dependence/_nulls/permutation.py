@@ -5,7 +5,7 @@ A permutation changes two of its terms, tr(K̃ L̃_π) and 1ᵀK̃ L̃_π 1.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -13,6 +13,7 @@ import numpy as np
 from scipy import fft
 
 from depmax._threads import map_threads
+from depmax.dependence._nulls.law import u_centred
 from depmax.samples import Sample, require_finite_values, slices
 
 #: Up to so many rows orbits are summed in float64; beyond, in float32 with half the memory.
@@ -25,6 +26,8 @@ STREAM_ROWS = 8192
 BATCH = 128
 #: Kernel values on the diagonals of one band, of all kernels together: a quarter of a gigabyte.
 BAND_VALUES = 2**25
+#: Up to so many rows several kernels are permuted one order after another, without orbits.
+FEW_ROWS = 48
 #: Permutations of one chunk; an orbit of shifts has as many as there are rows.
 CHUNK = 999
 #: Rows per block of a Gram matrix that is cut into diagonals: the block stays in the cache.
@@ -145,6 +148,8 @@ def permuted_table(
     """
     xs, ys = [_measured(x) for x in xs], [_measured(y) for y in ys]
     m = xs[0].n_samples
+    if m <= FEW_ROWS and with_grams:
+        return _table_of_orders(xs, ys, random_orders(m, n_permutations, rng))
     n_orbits = -(-(n_permutations + 1) // m)
     labels = list(islice(random_orders(m, n_orbits, rng), 1, None))
     relabelled = [x.take(labels[0]) for x in xs]
@@ -165,6 +170,19 @@ def permuted_table(
     chosen = rng.choice(np.arange(1, values.shape[-1]), n_permutations, replace=False)
     values = np.moveaxis(values[..., np.append(0, chosen)], -1, 0)
     return PermutedTable(values, of_x.gram(), of_y[0].gram())
+
+
+def _table_of_orders(
+    xs: Sequence[Sample], ys: Sequence[Sample], orders: Iterable[np.ndarray]
+) -> PermutedTable:
+    """The same for any orders, from all pairs of rows of the U-centred matrices, one by one."""
+    m = xs[0].n_samples
+    first, second = np.triu_indices(m, 1)
+    of_x = np.stack([u_centred(x.gram())[first, second] for x in xs])  # (n_x, pairs)
+    of_y = np.stack([u_centred(y.gram()).ravel() for y in ys], axis=1)  # (m², n_y)
+    values = [2.0 * of_x @ of_y[order[first] * m + order[second]] for order in orders]
+    pairs_y = of_y[first * m + second]
+    return PermutedTable(np.array(values), 2.0 * of_x @ of_x.T, 2.0 * pairs_y.T @ pairs_y)
 
 
 def _measured(side: Sample) -> Sample:

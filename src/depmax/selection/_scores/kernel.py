@@ -48,6 +48,27 @@ def hsic(
     return scores, pvalues
 
 
+def effects(
+    X: Any,
+    target: Sample,
+    *,
+    categories: Categories | None = None,
+    n_jobs: int | None = None,
+) -> np.ndarray:
+    """Normalised HSIC of every column with a target, and the ends of its interval, in columns.
+
+    Those of :func:`depmax.screen`, of shape (n_features, 3), each between 0 and 1.
+    """
+    prepared = ScreeningTarget.of(target, TOLERANCE)
+    recipe = column_kernel("laplace")
+
+    def found(column: np.ndarray, position: int) -> tuple[float, float, float]:
+        effect = prepared.effect(_kernel_of(position, recipe, categories), column)
+        return effect.share, effect.low, effect.high
+
+    return each_column(X, found, n_jobs)
+
+
 def mmd(
     X: Any,
     target: Target,

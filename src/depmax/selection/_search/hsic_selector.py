@@ -24,6 +24,7 @@ from depmax.samples import (
     require_equal_length,
     require_samples,
 )
+from depmax.selection._scores.kernel import effects as column_effects
 from depmax.selection._scores.kernel import hsic as column_scores
 from depmax.selection._search.changes import has_fast_form
 from depmax.selection._search.changes.linear import column_shares
@@ -65,6 +66,10 @@ class Observed:
             self.X, self.target, categories=self.categories, n_jobs=self.n_jobs
         )
         return false_discovery_control(pvalues)
+
+    def effects(self) -> np.ndarray:
+        """Normalised HSIC of every column alone, and the ends of its interval."""
+        return column_effects(self.X, self.target, categories=self.categories, n_jobs=self.n_jobs)
 
 
 class HSICSelector(DependenceSelector):
@@ -125,9 +130,10 @@ class HSICSelector(DependenceSelector):
         with one_blas_thread(self.n_jobs):
             result = self._decide(setting, units, observed)
         self.target_kernel_ = target.kernel
-        self.pvalues_adjusted_ = None
+        self.pvalues_adjusted_ = self.effects_ = None
         if self.pvalues and not self._is_unsupervised():
             self.pvalues_adjusted_ = observed.pvalues_adjusted
+            self.effects_ = observed.effects()
         n_significant = None
         if isinstance(self.n_features_to_select, str):
             kept = significant_units(self, units, recipe, observed)

@@ -1,0 +1,142 @@
+"""Many kernels in one test: the largest standardised HSIC over all combinations of kernels.
+
+Let z_kl(π) be HSIC₁ of kernel k of x and kernel l of y after the permutation π, in standard
+deviations of its law over all permutations. Over these the covariance is a Kronecker product,
+cov(z_kl, z_k'l') = G_kk' H_ll' with G and H the cosines between the U-centred kernel matrices of
+each side. So over all combinations Σ a_k K_k and Σ b_l L_l the largest standardised HSIC is the
+largest singular value of G^{-1/2} Z H^{-1/2}. It is taken anew for every permutation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from depmax.dependence._nulls.permutation import (
+    DOUBLE_ROWS,
+    SINGLE_SLACK,
+    SLACK,
+    permuted_table,
+)
+from depmax.kernels import Gaussian, Laplace, Linear
+from depmax.kernels.kernel import Kernel
+from depmax.samples import Sample, TableRows, require_finite_values
+
+#: Added to the cosines between kernels, so that their small differences are not blown up.
+RIDGE = 0.03
+#: Part of a kernel's mean square below which U-centring has left rounding only.
+NOTHING = 1e-12
+#: By how much combining kernels may amplify rounding.
+AMPLIFIED = 100.0
+
+
+@dataclass(frozen=True)
+class Member:
+    """A kernel of the family for numbers, with multiples of its bandwidth."""
+
+    name: str
+    recipe: Kernel
+    multiples: tuple[float, ...] = ()  # of the median distance between rows
+    of_ranks: bool = False  # of the ranks of every column instead of its values
+
+    def views(self, table: TableRows) -> list[tuple[str, Sample]]:
+        """The table seen by this kernel at every width; none if the table cannot be."""
+        rows = table.ranked() if self.of_ranks else table
+        if rows is None or not rows.can_show(self.recipe):
+            return []
+        side = rows.seen_by(self.recipe)
+        if not self.multiples:
+            return [(self.name, side)]
+        kernel: Any = side.kernel
+        return [
+            (f"{self.name}, {Fraction(each)} median", replace(side, kernel=kernel.widened(each)))
+            for each in self.multiples
+        ]
+
+
+#: Chosen on ten of hyppo's twenty simulations and four shapes of our own; see docs/mathematics.
+MEMBERS = (
+    Member("Linear", Linear()),
+    Member("Gaussian", Gaussian(), multiples=(1 / 32, 1 / 8, 1 / 2, 2.0)),
+    Member("Laplace", Laplace()),
+    Member("Gaussian of ranks", Gaussian(), multiples=(1 / 8, 1 / 2), of_ranks=True),
+)
+
+
+@dataclass(frozen=True)
+class Family:
+    """Kernels on the rows of one side."""
+
+    names: tuple[str, ...]
+    sides: tuple[Sample, ...]
+
+    @classmethod
+    def given(cls, sides: Sequence[Sample]) -> Family:
+        """Kernels that the caller chose."""
+        return cls(tuple(repr(side.kernel) for side in sides), tuple(sides))
+
+    @classmethod
+    def of_table(cls, table: TableRows) -> Family:
+        """Kernels of many widths for a table of numbers, and categories beside them."""
+        names, sides = zip(*(pair for each in MEMBERS for pair in each.views(table)), strict=True)
+        return cls(names, sides)
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows m."""
+        return self.sides[0].n_samples
+
+    def is_informative(self, squares: np.ndarray) -> np.ndarray:
+        """Which kernels tell rows apart, from the squares ΣÃ² of their U-centred matrices."""
+        means = np.array([np.abs(side.near_origin().diag()).mean() for side in self.sides])
+        informative: np.ndarray = squares > NOTHING * (means * self.n_samples) ** 2
+        return informative
+
+
+@dataclass(frozen=True)
+class Combined:
+    """Standardised statistics of all pairs of kernels, and the largest of their combinations."""
+
+    z: np.ndarray  # as observed, zero where a kernel tells no rows apart; shape (n_x, n_y)
+    observed: float
+    permuted: np.ndarray  # the largest of every permutation
+    slack: float  # standard deviations within which two of them are ties, but for rounding
+
+
+def combine(
+    x: Family, y: Family, n_permutations: int, rng: np.random.Generator, n_jobs: int
+) -> Combined:
+    """The largest standardised HSIC over combinations of kernels, observed and permuted."""
+    m = x.n_samples
+    table = permuted_table(x.sides, y.sides, n_permutations, rng, n_jobs)
+    require_finite_values(table.values)
+    slack = AMPLIFIED * (SLACK if m <= DOUBLE_ROWS else SINGLE_SLACK)
+    squares_x, squares_y = np.diag(table.gram_x), np.diag(table.gram_y)
+    kept_x, kept_y = x.is_informative(squares_x), y.is_informative(squares_y)
+    z = np.zeros((len(x.sides), len(y.sides)))
+    if not kept_x.any() or not kept_y.any():
+        return Combined(z, 0.0, np.zeros(n_permutations), slack)
+    scales_x, scales_y = np.sqrt(squares_x[kept_x]), np.sqrt(squares_y[kept_y])
+    # ΣÃB̃ has mean 0 and variance 2 ΣÃ² ΣB̃² / (m (m - 3)) over all permutations
+    values = table.values[:, kept_x][:, :, kept_y] * np.sqrt(m * (m - 3) / 2)
+    values /= np.outer(scales_x, scales_y)
+    z[np.ix_(kept_x, kept_y)] = values[0]
+    cosines_x = table.gram_x[np.ix_(kept_x, kept_x)] / np.outer(scales_x, scales_x)
+    cosines_y = table.gram_y[np.ix_(kept_y, kept_y)] / np.outer(scales_y, scales_y)
+    whitened = _inverse_root(cosines_x) @ values @ _inverse_root(cosines_y)
+    if whitened.shape[1:] == (1, 1):  # one kernel each: nothing to combine, and a sign
+        largest = whitened[:, 0, 0]
+    else:
+        largest = np.linalg.svd(whitened, compute_uv=False)[:, 0]
+    return Combined(z, float(largest[0]), largest[1:], slack)
+
+
+def _inverse_root(cosines: np.ndarray) -> np.ndarray:
+    """G^{-1/2}, with a ridge that leaves a single kernel as it is."""
+    values, vectors = np.linalg.eigh((cosines + RIDGE * np.eye(len(cosines))) / (1.0 + RIDGE))
+    root: np.ndarray = (vectors / np.sqrt(values)) @ vectors.T
+    return root
