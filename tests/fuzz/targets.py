@@ -167,6 +167,7 @@ def _arff() -> list[bytes]:
 
 
 def _svmlight() -> list[bytes]:
+    rng = np.random.default_rng(1)
     X = rng.integers(1, 9, size=(30, 9)) * (rng.random((30, 9)) < 0.3)
     files = []
     for labels, several in (
@@ -180,6 +181,7 @@ def _svmlight() -> list[bytes]:
 
 
 def _npz() -> list[bytes]:
+    rng = np.random.default_rng(2)
     files = []
     X = rng.normal(size=(20, 3))
     for save in (np.savez, np.savez_compressed):
