@@ -4,6 +4,7 @@ from depmax.dependence.alignment import alignment
 from depmax.dependence.coco import coco
 from depmax.dependence.correntropy import correntropy
 from depmax.dependence.distance_correlation import distance_correlation
+from depmax.dependence.exchange import Exchange, Shifts, WholeGroups, WithinGroups
 from depmax.dependence.gaussian_information import gaussian_mutual_information, total_correlation
 from depmax.dependence.hsic import hsic
 from depmax.dependence.hsic_test import IndependenceTest, hsic_test
@@ -16,10 +17,14 @@ from depmax.dependence.screen_pairs import PairScreening, screen_pairs
 from depmax.dependence.variance import Interval, hsic_interval, hsic_variance, samples_needed
 
 __all__ = [
+    "Exchange",
     "IndependenceTest",
     "Interval",
     "PairScreening",
     "Screening",
+    "Shifts",
+    "WholeGroups",
+    "WithinGroups",
     "alignment",
     "coco",
     "correntropy",

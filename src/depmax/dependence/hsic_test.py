@@ -19,6 +19,7 @@ from depmax.dependence._nulls.permutation import (
 )
 from depmax.dependence._nulls.rare import Levels, counted_pvalue, is_out_of_range, spread_of
 from depmax.dependence._terms import self_and_cross_terms, terms
+from depmax.dependence.exchange import Plan, plan_of
 from depmax.kernels import KernelLike
 from depmax.kernels.kernel import Kernel
 from depmax.samples import (
@@ -48,6 +49,7 @@ def hsic_test(
     target_kernel: KernelLike | Literal["auto"] = "auto",
     method: Literal["permutation", "gamma"] = "permutation",
     n_permutations: int = 1000,
+    groups: Any = None,
     random_state: Any = None,
     n_jobs: int | None = None,
 ) -> IndependenceTest:
@@ -70,6 +72,10 @@ def hsic_test(
         values each: exact, hypergeometric) or ``"permutation"`` (rare values on both sides, or a
         skewness above 3).
     n_permutations : int, default=1000
+    groups : array-like of shape (n_samples,), WholeGroups, WithinGroups or Shifts, optional
+        For rows that are not independent. Labels (of patients, litters, …) keep the rows of a
+        group together and exchange whole groups; :class:`depmax.WithinGroups` exchanges the rows
+        of each group, :class:`depmax.Shifts` shifts a time series. Needs ``method="permutation"``.
     random_state : int, RandomState or None
     n_jobs : int, optional
         Threads; the p-value does not depend on it.
@@ -92,8 +98,13 @@ def hsic_test(
     x_sample = read_sample(X, kernel, choose=_refuse_to_choose)
     require_equal_length(x_sample.n_samples, y_sample.n_samples)
     require_samples(x_sample.n_samples, unbiased=True)
+    plan = plan_of(groups, x_sample.n_samples, y_sample.rows)
+    if plan is not None and method != "permutation":
+        raise ValueError(
+            f"method={method!r} takes rows as independent: pass method='permutation' with groups."
+        )
     if method == "permutation":
-        return _permutation_test(x_sample, y_sample, n_permutations, random_state, n_jobs)
+        return _permutation_test(x_sample, y_sample, n_permutations, random_state, n_jobs, plan)
     if method == "gamma":
         return _gamma_test(x_sample, y_sample, n_permutations, random_state, n_jobs)
     raise ValueError(f"method must be 'permutation' or 'gamma', got {method!r}.")
@@ -110,13 +121,20 @@ def _refuse_to_choose(candidates: Sequence[Kernel], X: Any) -> Kernel:
 
 
 def _permutation_test(
-    x: Sample, y: Sample, n_permutations: int, random_state: Any, n_jobs: int | None
+    x: Sample,
+    y: Sample,
+    n_permutations: int,
+    random_state: Any,
+    n_jobs: int | None,
+    plan: Plan | None = None,
 ) -> IndependenceTest:
+    if plan is not None and not plan.is_whole:
+        x, y = x.take(plan.rows), y.take(plan.rows)
     if n_permutations < 1:
         raise ValueError(f"n_permutations must be at least 1, got {n_permutations}.")
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
     observed, permuted = permuted_statistics(
-        x, y, n_permutations, np.random.default_rng(seed), effective_n_jobs(n_jobs)
+        x, y, n_permutations, np.random.default_rng(seed), effective_n_jobs(n_jobs), plan
     )
     slack = slack_of(x, y)
     reached = count_at_least(observed, permuted, slack)

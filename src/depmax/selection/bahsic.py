@@ -11,6 +11,7 @@ import numpy as np
 from depmax._inputs import read_target
 from depmax._inputs.parameters import one_of
 from depmax._inputs.table import Table
+from depmax.dependence.exchange import TooFewWays
 from depmax.dependence.screen_pairs import screen_table
 from depmax.kernels import KernelLike
 from depmax.selection._search.hsic_selector import HSICSelector, Observed
@@ -51,7 +52,7 @@ class BAHSIC(HSICSelector):
     step : float or int, default=0.1
         Share of the columns left, or number of columns, that leave in a round.
     groups : sequence of n_features labels, optional
-        Columns with the same label leave together.
+        Columns with the same label leave together. (Groups of rows are passed to ``fit``.)
     interactions : {"auto", None}, default="auto"
         With hundreds of columns a Gaussian kernel is almost linear and would lose interactions in
         its early rounds. "auto" protects pairs of columns whose interaction is significant (see
@@ -218,13 +219,17 @@ def _interacting_pairs(observed: Observed, target_kernel: Any) -> np.ndarray:
     automatic = isinstance(target_kernel, str) and target_kernel == "auto"
     if observed.X.shape[1] < 2 or (automatic and _is_constant(observed.y)):
         return np.empty((0, 2), dtype=np.intp)
-    found = screen_table(
-        Table(observed.X, categories=observed.categories),
-        observed.y,
-        target_kernel=target_kernel,
-        random_state=0,
-        n_jobs=observed.n_jobs,
-    )
+    try:
+        found = screen_table(
+            Table(observed.X, categories=observed.categories),
+            observed.y,
+            target_kernel=target_kernel,
+            groups=observed.exchange,
+            random_state=0,
+            n_jobs=observed.n_jobs,
+        )
+    except TooFewWays:  # a part of the rows that shows nothing by itself
+        return np.empty((0, 2), dtype=np.intp)
     return found.pairs[found.pvalues_adjusted < LEVEL]
 
 

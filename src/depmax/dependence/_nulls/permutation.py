@@ -1,6 +1,7 @@
 """Unbiased HSIC of many permutations at once, by three routes with one answer each.
 
-A permutation changes two of its terms, tr(K̃ L̃_π) and 1ᵀK̃ L̃_π 1.
+A permutation changes two of its terms, tr(K̃ L̃_π) and 1ᵀK̃ L̃_π 1. Where rows are not independent, the
+orders come from a plan of exchange, and may repeat rows.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import numpy as np
 from scipy import fft
 
 from depmax._threads import map_threads
+from depmax.dependence.exchange import Plan
+from depmax.maps._pivots import factor_to
 from depmax.samples import Sample, require_finite_values, slices
 
 #: Up to so many rows orbits are summed in float64; beyond, in float32 with half the memory.
@@ -23,14 +26,27 @@ STREAM_ROWS = 8192
 BATCH = 128
 #: Permutations of one chunk; an orbit of shifts has as many as there are rows.
 CHUNK = 999
+#: Orders of a plan: part of the trace of y's kernel that its coordinates may leave out, and their
+#: number from which kernel values are gathered instead.
+FACTOR_TOL, GATHER_FROM = 1e-4, 40
 #: Rows per block of a Gram matrix that is cut into diagonals: the block stays in the cache.
 BLOCK = 32
 
 
 def permuted_statistics(
-    x: Sample, y: Sample, n_permutations: int, rng: np.random.Generator, n_jobs: int = 1
+    x: Sample,
+    y: Sample,
+    n_permutations: int,
+    rng: np.random.Generator,
+    n_jobs: int = 1,
+    plan: Plan | None = None,
 ) -> tuple[float, np.ndarray]:
-    """HSIC₁ as observed and for ``n_permutations`` random permutations of one side."""
+    """HSIC₁ as observed and for ``n_permutations`` random permutations of one side.
+
+    With a plan the rows are those that take part in it, and y is reordered by it.
+    """
+    if plan is not None:
+        return _of_plan(x, y, plan.orders(n_permutations, rng))
     if x.is_narrow and y.is_narrow:
         return _of_coordinates(x, y, n_permutations, rng)
     if x.n_samples <= DOUBLE_ROWS:
@@ -43,14 +59,16 @@ def permuted_statistics(
     return _of_orbits(x, y, n_permutations, rng, n_jobs)
 
 
-def permutation_chunks(x: Sample, y: Sample) -> Iterator[np.ndarray]:
+def permutation_chunks(x: Sample, y: Sample, plan: Plan | None = None) -> Iterator[np.ndarray]:
     """HSIC₁ of ever more random permutations of one side, with a fixed seed."""
     rng = np.random.default_rng(0)
     while True:
-        yield permuted_statistics(x, y, CHUNK, rng)[1]
+        yield permuted_statistics(x, y, CHUNK, rng, plan=plan)[1]
 
 
-def _assemble(inner: np.ndarray, middle: np.ndarray, outer: float, m: int) -> np.ndarray:
+def _assemble(
+    inner: np.ndarray, middle: np.ndarray, outer: float | np.ndarray, m: int
+) -> np.ndarray:
     """HSIC₁ from tr K̃L̃_π, 1ᵀK̃L̃_π1 and the product of totals, which no permutation changes."""
     return (inner - 2.0 * middle / (m - 2) + outer / ((m - 1) * (m - 2))) / (m * (m - 3))
 
@@ -136,6 +154,60 @@ def _of_orbits(
     values = np.concatenate(collected)
     chosen = rng.choice(np.arange(1, len(values)), n_permutations, replace=False)
     return float(values[0]), values[chosen]
+
+
+# --- orders of a plan, which may repeat rows: coordinates of y, or its values gathered
+def _of_plan(x: Sample, y: Sample, orders: np.ndarray) -> tuple[float, np.ndarray]:
+    """HSIC₁ as observed and for the orders of a plan."""
+    every = np.concatenate([np.arange(y.n_samples)[np.newaxis], orders])
+    x, y = x.near_origin(), y.near_origin()
+    psi = y.centred_coordinates() if y.is_narrow else np.asarray(factor_to(y, FACTOR_TOL).factor)
+    if psi.shape[1] > GATHER_FROM and y.n_samples <= STREAM_ROWS:
+        values = _of_gathered(x, y.gram(), every)
+    else:
+        values = _of_coordinates_in_orders(x, psi, every)
+    return float(values[0]), values[1:]
+
+
+def _of_coordinates_in_orders(x: Sample, psi: np.ndarray, orders: np.ndarray) -> np.ndarray:
+    """HSIC₁ of blocks of K̃ against coordinates Ψ of y in every order, centred anew."""
+    m, width = psi.shape
+    result = np.empty(len(orders))
+    batch = max(1, int(2**26 / (8 * m * width)))
+    for part in slices(len(orders), batch):
+        moved = psi[orders[part]]  # shape (n_orders, m, width)
+        moved -= moved.mean(axis=1, keepdims=True)
+        squares = np.einsum("kij,kij->ki", moved, moved)
+        stacked = np.ascontiguousarray(moved.transpose(1, 0, 2)).reshape(m, -1)
+        inner, middle, total = np.zeros(len(squares)), np.zeros(len(squares)), 0.0
+        for rows in slices(m, BATCH):
+            block = np.array(x.tile(rows, slice(None)), dtype=np.float64)
+            block[np.arange(len(block)), np.arange(rows.start, rows.stop)] = 0.0
+            products = np.einsum("ij,ij->j", block @ stacked, stacked[rows])
+            inner += products.reshape(-1, width).sum(axis=1)
+            sums = block.sum(axis=1)
+            total += float(sums.sum())
+            middle -= squares[:, rows] @ sums  # L̃1 = -‖ψ_i‖²
+        outer = -total * squares.sum(axis=1)
+        result[part] = _assemble(inner, middle, outer, m)
+    return result
+
+
+def _of_gathered(x: Sample, gram: np.ndarray, orders: np.ndarray) -> np.ndarray:
+    """HSIC₁ of two Gram matrices, that of y gathered in every order."""
+    m = len(gram)
+    left = x.gram()
+    diagonal, every = np.diag(gram), np.arange(m)
+    left[every, every] = 0.0
+    sums = left.sum(axis=1)
+    result = np.empty(len(orders))
+    for number, order in enumerate(orders):
+        right = gram[order][:, order]
+        of_right = right.sum(axis=1) - diagonal[order]
+        inner = np.array(np.vdot(left, right))
+        middle, outer = np.array(sums @ of_right), float(sums.sum() * of_right.sum())
+        result[number] = _assemble(inner, middle, outer, m)
+    return result
 
 
 def circular_diagonals(side: Sample, n_jobs: int = 1) -> tuple[np.ndarray, np.ndarray]:

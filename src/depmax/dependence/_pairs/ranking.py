@@ -237,6 +237,50 @@ def permutation_pvalues(
     return (reached + 1) / (n_permutations + 1)
 
 
+def flipped_pvalues(
+    pairs: np.ndarray,
+    effects: MainEffects,
+    directions: np.ndarray,
+    units: Sequence[np.ndarray],
+    signs: np.ndarray,
+) -> np.ndarray:
+    """Share of random signs of whole units that score a pair at least as high as the data do.
+
+    The wild bootstrap for rows that are not independent: what main effects leave of the target has
+    mean zero, and its sign in a unit is as good as any where there is no interaction.
+
+    Parameters
+    ----------
+    pairs : ndarray of shape (n_pairs, 2)
+    effects : MainEffects
+    directions : ndarray of shape (n_directions, n_samples)
+    units : sequence of ndarray
+        Rows of every independent unit.
+    signs : ndarray of shape (n_units, n_draws)
+
+    Returns
+    -------
+    ndarray of shape (n_pairs,)
+        At least 1 / (n_draws + 1).
+    """
+    member = np.zeros((len(units), directions.shape[1]))
+    for number, rows in enumerate(units):
+        member[number, rows] = 1.0
+    reached = np.zeros(len(pairs), dtype=np.int64)
+    for part in slices(len(pairs), PAIRS):
+        left = interactions(pairs[part], effects)
+        observed, flipped = np.zeros(len(left)), np.zeros((len(left), signs.shape[1]))
+        for t in directions:
+            sums = (left * t) @ member.T  # of every pair and unit
+            variance = np.maximum((sums**2).sum(axis=1), ((left * t) ** 2).sum(axis=1))
+            variance = np.maximum(variance, (left**2).sum(axis=1) * np.mean(t**2))
+            variance = np.maximum(variance, np.finfo(float).tiny)
+            observed += sums.sum(axis=1) ** 2 / variance
+            flipped += (sums @ signs) ** 2 / variance[:, np.newaxis]
+        reached[part] = (flipped >= observed[:, np.newaxis] * (1.0 - 1e-10)).sum(axis=1)
+    return (reached + 1) / (signs.shape[1] + 1)
+
+
 def interactions(pairs: np.ndarray, effects: MainEffects) -> np.ndarray:
     """The products z of pairs of columns without what main effects explain.
 
