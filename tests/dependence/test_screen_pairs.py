@@ -515,3 +515,14 @@ def test_few_samples_find_nothing(m: int, rng: np.random.Generator) -> None:
     found = screen_pairs(rng.normal(size=(m, 8)), np.arange(m) % 2)
     assert np.isfinite(found.scores).all()
     assert found.pvalues_adjusted.min() > 0.05
+
+
+def test_permutations_in_parts_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 6))
+    y = X[:, 0] * X[:, 1] + X[:, 2] * X[:, 3] + 0.5 * rng.normal(size=60)
+    whole = screen_pairs(X, y, random_state=0)
+    assert np.isfinite(whole.pvalues_permutation).sum() >= 2
+    monkeypatch.setattr("depmax.dependence._pairs.ranking.HELD", 61)  # a pair at a time
+    parts = screen_pairs(X, y, random_state=0)
+    np.testing.assert_array_equal(whole.pvalues_permutation, parts.pvalues_permutation)

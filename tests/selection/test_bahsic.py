@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from depmax import BAHSIC, FOHSIC, hsic
 from depmax.datasets import load, make_mixed
 from depmax.kernels import Delta, Gaussian, InverseDistance, Kernel, Laplace
 from depmax.selection._search import hsic_selector, significance
+from depmax.selection._search.pairs import interacting_pairs
 from depmax.selection.bahsic import Protection
 
 rng = np.random.default_rng(0)
@@ -399,3 +401,15 @@ def test_what_a_wide_kernel_cannot_see_is_kept() -> None:
     assert set(problem.relevant) <= set(found)
     published = BAHSIC(10, interactions=None, pvalues=False).fit(problem.X, problem.y)
     assert not set(problem.relevant) <= set(np.flatnonzero(published.support_))
+
+
+def test_pairs_of_many_rows_are_found_in_bounded_memory() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100_000, 4))
+    y = X[:, 1] * X[:, 3] + 3 * rng.normal(size=len(X))
+    tracemalloc.start()
+    pairs = interacting_pairs(X, y, {})
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert pairs.tolist() == [[1, 3]]
+    assert peak < 300e6  # 999 permutations of all rows would be 1.6 GB

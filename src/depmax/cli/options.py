@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from depmax._limits import VARIABLE, max_memory
 from depmax.cli.errors import UserError
 from depmax.cli.reading.source import ReadOptions
 
@@ -80,6 +81,15 @@ Drop = Annotated[
     list[str] | None,
     typer.Option("--drop", metavar="COLUMN", help="Ignore a column; may be repeated."),
 ]
+Groups = Annotated[
+    str | None,
+    typer.Option(
+        "--groups",
+        metavar="COLUMN",
+        help="Column that says which rows belong together, such as the patient: p-values and "
+        "splits then take whole groups as independent, not rows. It is not used as a feature.",
+    ),
+]
 Keep = Annotated[
     list[str] | None,
     typer.Option(
@@ -128,6 +138,15 @@ Missing = Annotated[
         metavar="TEXT",
         help="Text that stands for a missing value in text files, besides an empty cell; may "
         "be repeated. By default NA, N/A, NaN, nan, null, NULL and ?, and among numbers also -.",
+    ),
+]
+MaxMemory = Annotated[
+    str | None,
+    typer.Option(
+        "--max-memory",
+        metavar="SIZE",
+        help="Memory that a file may take, such as 16GB, or none: a larger table or model is "
+        f"refused before it is read. By default 4GB, or what {VARIABLE} says.",
     ),
 ]
 #: Seeds that numpy takes.
@@ -200,8 +219,9 @@ def read_options(
     encoding: str | None,
     header: bool | None,
     missing: list[str] | None,
+    memory: str | None = None,
 ) -> ReadOptions:
-    """How files of text are read."""
+    """How files are read."""
     separator = {"\\t": "\t", "tab": "\t", "space": "whitespace"}.get(str(separator), separator)
     if separator is not None and len(separator) != 1 and separator != "whitespace":
         raise UserError(
@@ -215,10 +235,19 @@ def read_options(
         raise UserError(f"--separator and --decimal cannot both be {decimal!r}.")
     if encoding is not None:
         encoding = _known_encoding(encoding)
-    options = ReadOptions(separator, decimal, encoding, header)
+    limit = memory_limit(memory)
+    options = ReadOptions(separator, decimal, encoding, header, max_memory=limit)
     if missing is None:
         return options
     return replace(options, missing=("", *missing), missing_numbers=())
+
+
+def memory_limit(requested: str | None) -> int:
+    """Bytes that a file may take."""
+    try:
+        return max_memory(requested)
+    except ValueError as error:
+        raise UserError(f"--max-memory: {str(error).removeprefix('max_memory: ')}") from None
 
 
 def _known_encoding(name: str) -> str:

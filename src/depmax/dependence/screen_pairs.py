@@ -222,12 +222,9 @@ def screen_table(
             alone = flipped_pvalues(contrasts, effects, target.directions, units, signs)
         else:
             plan = None if exchange is None else exchange.plan(m)
-            orders = (
-                np.argsort(rng.random((n_permutations, m)), axis=1)
-                if plan is None
-                else plan.orders(n_permutations, rng)
+            alone = permutation_pvalues(
+                contrasts, effects, target.directions, n_permutations, rng, plan
             )
-            alone = permutation_pvalues(contrasts, effects, target.directions, orders)
         permuted[chosen] = np.minimum(alone * levels.n_choices(*pairs[chosen].T), 1.0)
         refuted = chosen[alone > 1.0 / (n_permutations + 1)]
         pvalues[refuted] = np.maximum(pvalues[refuted], permuted[refuted])

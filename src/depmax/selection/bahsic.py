@@ -8,17 +8,12 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from depmax._inputs import read_target
 from depmax._inputs.parameters import one_of
-from depmax._inputs.table import Table
-from depmax.dependence.exchange import TooFewWays
-from depmax.dependence.screen_pairs import screen_table
 from depmax.kernels import KernelLike
 from depmax.selection._search.hsic_selector import HSICSelector, Observed
+from depmax.selection._search.pairs import LEVEL, interacting_pairs
 from depmax.selection._search.rounds import SearchResult, Setting, Units, backward, columns_of_units
 
-#: Adjusted p-value below which a pair or a column counts.
-LEVEL = 0.05
 #: Up to so many units a kernel sees what two columns do together, or a column by its square; with
 #: more it is so wide that it is almost linear.
 FAR_SIGHTED = 10
@@ -58,8 +53,8 @@ class BAHSIC(HSICSelector):
         its early rounds. "auto" protects pairs of columns whose interaction is significant (see
         :func:`depmax.screen_pairs`), and the groups they are in, as long as there are columns that
         alone do less than the pair adds; and, while more than ten columns are left, columns with a
-        significant dependence of their own (see :func:`depmax.screen`). None is the published
-        algorithm.
+        significant dependence of their own (see :func:`depmax.screen`). Pairs are looked for in at
+        most 10,000 rows, drawn with a fixed seed. None is the published algorithm.
     block_size : int, "auto" or None, default="auto"
         Average HSIC over random blocks of about this many rows: time linear in the rows. None is
         all rows at once, time quadratic in them; "auto" is None up to 5,000 rows and 1,000 beyond.
@@ -148,7 +143,15 @@ class BAHSIC(HSICSelector):
     ) -> Protection:
         """Who stays while others may leave: significant pairs, and columns of their own."""
         owners = units.unit_of_inputs()
-        pairs = owners[_interacting_pairs(observed, self.target_kernel)]
+        found = interacting_pairs(
+            observed.X,
+            observed.y,
+            observed.categories,
+            self.target_kernel,
+            self.n_jobs,
+            observed.exchange,
+        )
+        pairs = owners[found]
         pairs = pairs[np.isin(pairs, busy).all(axis=1)]
         alone = np.zeros(len(units.columns), dtype=bool)
         if len(busy) > FAR_SIGHTED or len(pairs):
@@ -212,28 +215,3 @@ class Protection:
             whole.pop()  # everybody else does more than this pair adds
             paired = {unit for place in whole for unit in self.pairs[place]}
         return list(active)
-
-
-def _interacting_pairs(observed: Observed, target_kernel: Any) -> np.ndarray:
-    """Pairs of columns with a significant interaction over all pairs, best first."""
-    automatic = isinstance(target_kernel, str) and target_kernel == "auto"
-    if observed.X.shape[1] < 2 or (automatic and _is_constant(observed.y)):
-        return np.empty((0, 2), dtype=np.intp)
-    try:
-        found = screen_table(
-            Table(observed.X, categories=observed.categories),
-            observed.y,
-            target_kernel=target_kernel,
-            groups=observed.exchange,
-            random_state=0,
-            n_jobs=observed.n_jobs,
-        )
-    except TooFewWays:  # a part of the rows that shows nothing by itself
-        return np.empty((0, 2), dtype=np.intp)
-    return found.pairs[found.pvalues_adjusted < LEVEL]
-
-
-def _is_constant(y: Any) -> bool:
-    """Whether a target, such as that of some of the rows, has one value only."""
-    values = read_target(y).values
-    return bool((values == values[:1]).all())

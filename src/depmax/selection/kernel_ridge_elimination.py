@@ -10,9 +10,9 @@ from sklearn.utils import _safe_indexing
 
 from depmax._inputs import Target, read_target
 from depmax._inputs.parameters import FLAG, integer, number, one_of
-from depmax._inputs.table import Categories, Table
+from depmax._inputs.table import Categories
 from depmax._threads import one_blas_thread
-from depmax.dependence.exchange import Exchange, TooFewWays, as_exchange, plan_of
+from depmax.dependence.exchange import Exchange, as_exchange, plan_of
 from depmax.kernels import Gaussian, Kernel
 from depmax.samples import read_target_sample, require_equal_length, require_samples
 from depmax.selection._ridge.elimination import EXACT_FROM, Elimination
@@ -20,6 +20,7 @@ from depmax.selection._ridge.problem import RidgeProblem
 from depmax.selection._scores.kernel import hsic as column_scores
 from depmax.selection._scores.outputs import centred_outputs, standardized
 from depmax.selection._search.hsic_selector import STEP
+from depmax.selection._search.pairs import interacting_pairs
 from depmax.selection._search.rounds import SearchResult, Units, columns_of_units, make_units
 from depmax.selection._search.significance import (
     first_sufficient,
@@ -29,10 +30,6 @@ from depmax.selection._search.significance import (
 )
 from depmax.selection.selector import DependenceSelector, GroupsOfRows, Ranking
 
-#: Adjusted p-value below which a pair of columns interacts.
-LEVEL = 0.05
-#: Rows, drawn with a fixed seed, that pairs are looked for in.
-ROWS_FOR_PAIRS = 5000
 #: Folds on which n_features_to_select="auto" compares numbers of columns,
 FOLDS = 5
 #: and the rows that it uses at most.
@@ -68,6 +65,7 @@ class KernelRidgeElimination(GroupsOfRows, DependenceSelector):
         With "auto", pairs of columns whose interaction is significant (see
         :func:`depmax.screen_pairs`) may come back before the last 24 are thinned out, if that
         lowers the error. With hundreds of columns the kernel is almost linear and would lose them.
+        Pairs are looked for in at most 10,000 rows.
     scale : bool, default=True
         Whether to divide each column by its standard deviation first, so that units do not matter.
         Without it, columns weigh by their variances.
@@ -239,25 +237,9 @@ class KernelRidgeElimination(GroupsOfRows, DependenceSelector):
         self, units: Units, X: Any, y: Any, exchange: Exchange | None
     ) -> list[tuple[int, int]]:
         """Pairs of units with a significant interaction, the most significant first."""
-        from depmax.dependence.screen_pairs import screen_table
-
-        if len(X) > ROWS_FOR_PAIRS:
-            rows = np.sort(np.random.default_rng(0).permutation(len(X))[:ROWS_FOR_PAIRS])
-            X, y = X[rows], _safe_indexing(y, rows)
-            exchange = None if exchange is None else exchange.take(rows)
-        values = read_target(y).values
-        if bool((values == values[:1]).all()):  # a rare class is not among these rows
-            return []
-        table = Table(X, categories=units.categories)
-        try:
-            found = screen_table(table, y, groups=exchange, random_state=0, n_jobs=self.n_jobs)
-        except TooFewWays:  # a part of the rows that shows nothing by itself
-            return []
-        unit_of = np.empty(X.shape[1], dtype=np.intp)
-        for unit, members in enumerate(units.members):
-            unit_of[members] = unit
-        significant = unit_of[found.pairs[found.pvalues_adjusted < LEVEL]]
-        return [(int(a), int(b)) for a, b in significant if a != b]
+        found = interacting_pairs(X, y, units.categories, n_jobs=self.n_jobs, exchange=exchange)
+        pairs = units.unit_of_inputs()[found]
+        return [(int(a), int(b)) for a, b in pairs if a != b]
 
     def _sufficient(
         self, problem: RidgeProblem, units: Units, X: Any, y: Any, exchange: Exchange | None

@@ -231,9 +231,7 @@ class DependenceSelector(KernelParameters, SelectorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         order = np.argsort(self.ranking_)
-        names = np.asarray(
-            getattr(self, "feature_names_in_", [f"x{j}" for j in range(len(order))]), dtype=object
-        )
+        names = self._column_names()
         replaced = [None if p < 0 else names[p] for p in self.stand_ins_[order]]
         columns: dict[str, Any] = {
             "column": names[order].tolist(),
@@ -245,6 +243,34 @@ class DependenceSelector(KernelParameters, SelectorMixin, BaseEstimator):
         if getattr(self, "pvalues_adjusted_", None) is not None:
             columns["pvalue_adjusted"] = self.pvalues_adjusted_[order]
         return make_frame(columns, library)
+
+    def redundant_columns(self) -> dict[str, list[str]]:
+        """The kept columns, best first, each with the dropped ones that say most of the same.
+
+        A dropped column is listed with its stand-in, the kept column that shares most of its
+        variation. Dropped columns that appear nowhere share little with any kept one.
+
+        Examples
+        --------
+        >>> from depmax import KernelRidgeElimination
+        >>> X = np.random.default_rng(0).normal(size=(100, 4))
+        >>> X[:, 2] = X[:, 0] + 0.1 * X[:, 2]
+        >>> selector = KernelRidgeElimination(2).fit(X, 2 * X[:, 0] + X[:, 1])
+        >>> selector.redundant_columns()
+        {'x0': ['x2'], 'x1': []}
+        """
+        check_is_fitted(self)
+        names = self._column_names()
+        order = np.argsort(self.ranking_)
+        return {
+            str(names[kept]): [str(names[p]) for p in order if self.stand_ins_[p] == kept]
+            for kept in order[: self.n_features_]
+        }
+
+    def _column_names(self) -> np.ndarray:
+        """Those of the frame that was fitted, else x0, x1 and so on."""
+        numbered = [f"x{j}" for j in range(len(self.ranking_))]
+        return np.asarray(getattr(self, "feature_names_in_", numbered), dtype=object)
 
     def __sklearn_tags__(self) -> Any:
         """Supervised, any target, sparse where the search allows it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,7 @@ from scipy import special
 
 from depmax._inputs.table import Categories
 from depmax.dependence._pairs.target import MainEffects
+from depmax.dependence.exchange import Plan
 from depmax.samples import slices
 
 #: Bins per unit of the statistic in which pairs that are not kept are counted.
@@ -194,15 +196,19 @@ class Levels:
         return law.after_choice(tile, counts)
 
 
-#: Pairs and permutations handled at once.
+#: Pairs and permutations handled at once,
 PAIRS, PERMUTATIONS = 64, 256
+#: fewer where rows are so many that they would hold more numbers than this (128 MB).
+HELD = 2**24
 
 
 def permutation_pvalues(
     pairs: np.ndarray,
     effects: MainEffects,
     directions: np.ndarray,
-    orders: np.ndarray,
+    n_permutations: int,
+    rng: np.random.Generator,
+    plan: Plan | None = None,
 ) -> np.ndarray:
     """Share of permutations of the target that score a pair at least as high as the data do.
 
@@ -216,25 +222,46 @@ def permutation_pvalues(
     pairs : ndarray of shape (n_pairs, 2)
     effects : MainEffects
     directions : ndarray of shape (n_directions, n_samples)
-    orders : ndarray of shape (n_permutations, n_samples)
-        Permuted rows.
+    n_permutations : int
+    rng : Generator
+        Draws the permuted rows.
+    plan : Plan, optional
+        How rows are exchanged; by default all with all.
 
     Returns
     -------
     ndarray of shape (n_pairs,)
         At least 1 / (n_permutations + 1).
     """
-    n_permutations, m = orders.shape
+    m = effects.bases.n_samples
     raised = m / (m - effects.n_removed)
+    at_once = int(np.clip(HELD // (2 * m * max(1, len(directions))), 1, PERMUTATIONS))
     reached = np.zeros(len(pairs), dtype=np.int64)
-    for part in slices(len(pairs), PAIRS):
+    for part in slices(len(pairs), max(1, HELD // m)):
         left = interactions(pairs[part], effects)
-        observed = scores(left, directions[:, np.newaxis])[:, 0]
-        for some in slices(n_permutations, PERMUTATIONS):
-            permuted = raised * scores(left, directions[:, orders[some]])
-            # a permutation that only exchanges equal values must count in spite of rounding
-            reached[part] += (permuted >= observed[:, np.newaxis] * (1.0 - 1e-10)).sum(axis=1)
+        draws = deepcopy(rng)  # the same permutations for every part
+        for some in slices(n_permutations, at_once):
+            count = some.stop - some.start
+            if plan is None:
+                orders = np.argsort(draws.random((count, m)), axis=1)
+            else:
+                orders = plan.orders(count, draws)
+            reached[part] += _reached(left, directions, orders, raised)
     return (reached + 1) / (n_permutations + 1)
+
+
+def _reached(
+    left: np.ndarray, directions: np.ndarray, orders: np.ndarray, raised: float
+) -> np.ndarray:
+    """How many of some permutations score each pair at least as high as the data do."""
+    permuted = directions[:, orders]
+    count = np.empty(len(left), dtype=np.int64)
+    for some in slices(len(left), PAIRS):
+        observed = scores(left[some], directions[:, np.newaxis])
+        # a permutation that only exchanges equal values must count in spite of rounding
+        reached = raised * scores(left[some], permuted) >= observed * (1.0 - 1e-10)
+        count[some] = reached.sum(axis=1)
+    return count
 
 
 def flipped_pvalues(
@@ -263,16 +290,16 @@ def flipped_pvalues(
     ndarray of shape (n_pairs,)
         At least 1 / (n_draws + 1).
     """
-    member = np.zeros((len(units), directions.shape[1]))
-    for number, rows in enumerate(units):
-        member[number, rows] = 1.0
+    together = np.concatenate(units)
+    starts = np.append(0, np.cumsum([len(rows) for rows in units])[:-1])
     reached = np.zeros(len(pairs), dtype=np.int64)
-    for part in slices(len(pairs), PAIRS):
+    for part in slices(len(pairs), max(1, min(PAIRS, HELD // len(together)))):
         left = interactions(pairs[part], effects)
         observed, flipped = np.zeros(len(left)), np.zeros((len(left), signs.shape[1]))
         for t in directions:
-            sums = (left * t) @ member.T  # of every pair and unit
-            variance = np.maximum((sums**2).sum(axis=1), ((left * t) ** 2).sum(axis=1))
+            products = left * t
+            sums = np.add.reduceat(products[:, together], starts, axis=1)  # of pairs and units
+            variance = np.maximum((sums**2).sum(axis=1), (products**2).sum(axis=1))
             variance = np.maximum(variance, (left**2).sum(axis=1) * np.mean(t**2))
             variance = np.maximum(variance, np.finfo(float).tiny)
             observed += sums.sum(axis=1) ** 2 / variance
