@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -243,7 +244,9 @@ def outer_splits(
                     f"{len(y)} rows are too few for {folds} folds: at least {2 * folds} are needed."
                 )
             cv = RepeatedKFold(n_splits=folds, n_repeats=repeats, random_state=seed)
-    splits = list(check_cv(cv).split(np.zeros((len(y), 1)), y, groups))
+    with warnings.catch_warnings():  # a splitter that parts groups is refused below
+        warnings.filterwarnings("ignore", message="The groups parameter is ignored")
+        splits = list(check_cv(cv).split(np.zeros((len(y), 1)), y, groups))
     if not splits:
         raise ValueError("cv gave no splits.")
     if groups is not None:
