@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 import _calibrate_compare as comparing
+import _calibrate_groups as groups
 import _calibrate_interval as intervals
 import _calibrate_power as shapes
 import _calibrate_pvalues as pvalues
@@ -32,6 +33,9 @@ PARTS: dict[str, tuple[Callable[[int, int], Found], Callable[[Found], None]]] = 
         lambda shrink, jobs: screening.discovery_rates(200 // shrink, jobs),
         screening.show,
     ),
+    "groups": (lambda shrink, jobs: groups.group_rates(400 // shrink, jobs), groups.show_groups),
+    "pairs": (lambda shrink, jobs: groups.pair_rates(50 // shrink, jobs), groups.show_pairs),
+    "noise": (lambda shrink, jobs: groups.noise_rates(100 // shrink, jobs), groups.show_noise),
     "ties": (lambda shrink, jobs: comparing.tie_rates(2000 // shrink, jobs), comparing.show),
     "power": (lambda shrink, jobs: shapes.power(200 // shrink, jobs), shapes.show),
     "simulations": (

@@ -351,3 +351,55 @@ def test_minus_one_is_a_class_and_rows_without_a_target_are_said(run: Run, tmp_p
     pl.DataFrame({"p": X[:, 0], "q": X[:, 1], "t": gaps}).write_csv(tmp_path / "gaps.csv")
     result = run("fit", tmp_path / "gaps.csv", "-t", "t", "-m", "HBFE", "-o", tmp_path / "g.skops")
     assert "5 of 60 rows have no target and are ignored" in result.output
+
+
+@pytest.fixture
+def visits(tmp_path: Path) -> Path:
+    """Thirty patients with four visits each; a class per patient that nothing depends on."""
+    rng = np.random.default_rng(0)
+    patient = np.repeat(np.arange(30), 4)
+    columns = {f"x{j}": rng.normal(size=30)[patient] + 0.3 * rng.normal(size=120) for j in range(4)}
+    labels = rng.permutation(np.where(np.arange(30) % 2, "ill", "well"))[patient]
+    frame = pl.DataFrame({"patient": [f"p{number}" for number in patient], **columns, "y": labels})
+    frame.write_csv(tmp_path / "visits.csv")
+    return tmp_path / "visits.csv"
+
+
+def test_groups_of_rows(run: Run, visits: Path) -> None:
+    plain = _json(run("screen", visits, "-t", "y", "--drop", "patient", "--json", "-q"))
+    grouped = run("screen", visits, "-t", "y", "--groups", "patient", "--json", "--seed", 0)
+    assert "30 groups of rows by 'patient', which is not used as a column" in grouped.stderr
+    answer = _json(grouped)
+    assert {row["column"] for row in answer["columns"]} == {"x0", "x1", "x2", "x3"}
+    assert answer["significant"] == 0 < plain["significant"]
+    assert answer["all_columns"]["pvalue"] > plain["all_columns"]["pvalue"]
+    chosen = run("select", visits, "-t", "y", "--groups", "patient", "-m", "DependenceFilter")
+    assert chosen.exit_code == 0
+    assert "found no column that depends on the target" in chosen.stderr
+    compared = run(
+        *("compare", visits, "-t", "y", "--groups", "patient", "-m", "PCA", "--n-jobs", 1),
+        *("--folds", 3, "--dimensions", "1,2", "--json", "--report", visits.with_name("r.html")),
+    )
+    assert "--drop patient" in _json(compared)["next"]
+
+
+def test_bad_groups_are_refused_by_name(run: Run, visits: Path, tmp_path: Path) -> None:
+    def message(*arguments: Any) -> str:
+        result = run(*arguments)
+        assert result.exit_code not in (0, 1)
+        return str(result.stderr)
+
+    assert "named by both --target and --groups" in message(
+        "screen", visits, "-t", "y", "--groups", "y"
+    )
+    assert "no column named 'patien'" in message("screen", visits, "-t", "y", "--groups", "patien")
+    assert "HSICLasso has no p-values" in message(
+        "select", visits, "-t", "y", "--groups", "patient", "-m", "HSICLasso", "-n", 2
+    )
+    frame = pl.read_csv(visits).with_columns(
+        pl.when(pl.col("x0") > 0).then(pl.col("patient")).alias("patient")
+    )
+    frame.write_csv(tmp_path / "gaps.csv")
+    assert "'patient' has no value in" in message(
+        "screen", tmp_path / "gaps.csv", "-t", "y", "--groups", "patient"
+    )

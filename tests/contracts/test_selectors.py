@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from inspect import signature
+
 import numpy as np
 import pytest
+from sklearn import config_context
 from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GroupKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import depmax
@@ -80,3 +86,52 @@ def test_auto_can_say_none(name: str, target: str) -> None:
     selector.fit(columns, TARGETS[target](columns[:, 2] + 0.3 * latent))
     assert selector.n_significant_ == selector.n_features_ >= 1
     assert selector.support_[2]
+
+
+GROUPED = sorted(name for name, cls in FOUND.items() if "groups" in signature(cls.fit).parameters)  # type: ignore[attr-defined]
+PATIENTS = np.repeat(np.arange(30), 4)
+
+
+def test_every_selector_with_p_values_takes_groups_of_rows() -> None:
+    assert set(DECIDING) <= set(GROUPED)
+
+
+def patients(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Columns alike within patients, and a class per patient that depends on none."""
+    local = np.random.default_rng(seed)
+    columns = local.normal(size=(30, 6))[PATIENTS] + 0.3 * local.normal(size=(120, 6))
+    return columns, local.permutation(np.arange(30) % 2)[PATIENTS]
+
+
+@pytest.mark.parametrize("name", GROUPED)
+def test_rows_of_a_group_are_no_evidence_of_their_own(name: str) -> None:
+    columns, labels = patients(0)
+    selector = FOUND[name]("auto")
+    with pytest.warns(depmax.NoDependenceWarning):
+        selector.fit(columns, labels, groups=PATIENTS)
+    assert selector.n_significant_ == 0
+    assert selector.pvalues_adjusted_.min() > 0.05
+    columns[:, 4] += 3.0 * labels
+    selector.fit(columns, labels, groups=depmax.WholeGroups(PATIENTS))
+    assert selector.support_[4]
+    assert selector.n_significant_ >= 1
+    with pytest.raises(ValueError, match=r"one label per row of X \(120\)"):
+        selector.fit(columns, labels, groups=PATIENTS[1:])
+    with pytest.raises(ValueError, match=r"ways? only"):
+        selector.fit(columns, labels, groups=labels)
+
+
+@pytest.mark.parametrize("labels", ["array", "object"])
+def test_groups_are_routed_through_a_pipeline(labels: str) -> None:
+    columns, y = patients(1)
+    columns[:, 4] += 3.0 * y
+    groups = PATIENTS if labels == "array" else depmax.WholeGroups(PATIENTS)
+    with config_context(enable_metadata_routing=True):
+        selector = depmax.DependenceFilter("auto").set_fit_request(groups=True)
+        model = make_pipeline(selector, LogisticRegression())
+        model.fit(columns, y, groups=groups)
+        scores = cross_val_score(
+            model, columns, y, params={"groups": groups}, cv=GroupKFold(3), error_score="raise"
+        )
+    assert model[0].n_significant_ == 1
+    assert scores.mean() > 0.8

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
-from inspect import getdoc, isclass
+from inspect import getdoc, isclass, signature
 from typing import Any, Literal, cast
 
 from sklearn.base import clone
@@ -222,7 +222,16 @@ def fit_model(
         X = prepare.fit_transform(X)
         if method.role != "selector":
             steps.append(("prepare", prepare))
-    estimator.fit(X, table.y)
+    if table.groups is None:
+        estimator.fit(X, table.y)
+    elif "groups" in signature(estimator.fit).parameters:
+        estimator.fit(X, table.y, groups=table.groups)
+    else:
+        raise UserError(
+            f"--groups: {method.name} has no p-values that groups of rows could change. Leave "
+            "--groups out and ignore the column with --drop, or take another method, such as "
+            "BAHSIC."
+        )
     estimator.set_output(transform="polars")
     return Pipeline([*steps, ("method", estimator)])
 

@@ -81,6 +81,15 @@ Drop = Annotated[
     list[str] | None,
     typer.Option("--drop", metavar="COLUMN", help="Ignore a column; may be repeated."),
 ]
+Groups = Annotated[
+    str | None,
+    typer.Option(
+        "--groups",
+        metavar="COLUMN",
+        help="Column that says which rows belong together, such as the patient: p-values and "
+        "splits then take whole groups as independent, not rows. It is not used as a feature.",
+    ),
+]
 Keep = Annotated[
     list[str] | None,
     typer.Option(

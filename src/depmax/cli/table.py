@@ -32,6 +32,7 @@ class Request:
     keep: tuple[str, ...] = ()
     impute: str | None = None
     task: Task = "auto"
+    groups: str | None = None  # column that says which rows are not independent
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,8 @@ class Table:
     notes: list[str] = field(default_factory=list)
     #: How the file was written, for files of the same kind.
     written: dict[str, Any] = field(default_factory=dict)
+    #: The group of every row, if rows are not independent.
+    groups: np.ndarray | None = None
 
     @property
     def about(self) -> str:
@@ -83,6 +86,7 @@ def make_table(source: Source, request: Request) -> Table:
         ("--target", targets),
         ("--drop", request.drop),
         ("--keep", request.keep),
+        ("--groups", () if request.groups is None else (request.groups,)),
     ):
         _require_columns(names, list(schema), option, source.name)
     twice = [name for name in targets if targets.count(name) > 1]
@@ -91,8 +95,11 @@ def make_table(source: Source, request: Request) -> Table:
     both = [name for name in targets if name in request.drop]
     if both:
         raise UserError(f"{both[0]!r} is named by both --target and --drop.")
+    for option, names in (("--target", targets), ("--drop", request.drop)):
+        if request.groups in names:
+            raise UserError(f"{request.groups!r} is named by both {option} and --groups.")
     used = {name: dtype for name, dtype in schema.items() if name not in request.drop}
-    _require_types(used, targets)
+    _require_types({name: used[name] for name in used if name != request.groups}, targets)
     frame = source.read(list(used))
     frame, y = _split_target(frame, targets, request.task, notes)
     if frame.height < FEWEST_ROWS:
@@ -100,7 +107,9 @@ def make_table(source: Source, request: Request) -> Table:
             f"{source.name} has {frame.height} row{'' if frame.height == 1 else 's'} with a "
             f"target: at least {FEWEST_ROWS} are needed to see any dependence."
         )
-    X = _features(frame.drop(targets), request.keep, notes)
+    groups = _groups(frame, request.groups, notes)
+    grouping = [] if request.groups is None else [request.groups]
+    X = _features(frame.drop([*targets, *grouping]), request.keep, notes)
     if not X.width:
         raise DataError(
             f"{source.name} has no column left to learn from. {' '.join(notes)}".strip()
@@ -111,7 +120,26 @@ def make_table(source: Source, request: Request) -> Table:
     _mention_doubt(target, targets, request.task, notes)
     _require_useful(target, targets, y)
     types = {name: TYPES[kind_of(dtype)] for name, dtype in X.schema.items()}
-    return Table(X, y, target, tuple(targets), types, notes, source.written())
+    return Table(X, y, target, tuple(targets), types, notes, source.written(), groups)
+
+
+def _groups(frame: pl.DataFrame, name: str | None, notes: list[str]) -> np.ndarray | None:
+    """The group of every row as a number; the column is not a feature."""
+    if name is None:
+        return None
+    column = frame.get_column(name)
+    missing = column.null_count()
+    if column.dtype.is_float():
+        missing += int(column.is_nan().sum() or 0)
+    if missing:
+        raise DataError(
+            f"--groups: column {name!r} has no value in {missing} of {column.len()} rows. Drop "
+            "these rows, or give each a group of its own."
+        )
+    codes = np.unique(np.asarray(column.cast(pl.String).to_list()), return_inverse=True)[1]
+    n_groups = int(codes.max()) + 1
+    notes.append(f"{n_groups} groups of rows by {name!r}, which is not used as a column.")
+    return np.asarray(codes)
 
 
 def as_features(frame: pl.DataFrame) -> pl.DataFrame:
@@ -309,6 +337,7 @@ def ask(
     drop: list[str] | None,
     keep: list[str] | None,
     impute: Impute | None,
+    groups: str | None = None,
 ) -> Table:
     """The table and its target, with a line about each and notes on what was left out."""
     source = open_source(data, reading)
@@ -321,6 +350,7 @@ def ask(
                 tuple(keep or ()),
                 impute and str(impute),
                 task.value,
+                groups,
             ),
         )
     out.say(f"{source.name}: {table.about}")

@@ -4,6 +4,7 @@ from depmax.dependence.alignment import alignment
 from depmax.dependence.coco import coco
 from depmax.dependence.correntropy import correntropy
 from depmax.dependence.distance_correlation import distance_correlation
+from depmax.dependence.exchange import Exchange, Shifts, WholeGroups, WithinGroups
 from depmax.dependence.gaussian_information import gaussian_mutual_information, total_correlation
 from depmax.dependence.hsic import hsic
 from depmax.dependence.hsic_test import AggregateTest, IndependenceTest, hsic_test
@@ -17,10 +18,14 @@ from depmax.dependence.variance import Interval, hsic_interval, hsic_variance, s
 
 __all__ = [
     "AggregateTest",
+    "Exchange",
     "IndependenceTest",
     "Interval",
     "PairScreening",
     "Screening",
+    "Shifts",
+    "WholeGroups",
+    "WithinGroups",
     "alignment",
     "coco",
     "correntropy",

@@ -21,6 +21,7 @@ from depmax.dependence._nulls.permutation import (
 )
 from depmax.dependence._nulls.rare import Levels, counted_pvalue, is_out_of_range, spread_of
 from depmax.dependence._terms import self_and_cross_terms, terms
+from depmax.dependence.exchange import Plan, plan_of
 from depmax.kernels import KernelLike
 from depmax.kernels.kernel import Kernel
 from depmax.samples import (
@@ -33,6 +34,9 @@ from depmax.samples import (
     require_samples,
     target_sample,
 )
+
+#: Rows up to which many kernels are compared under ``groups=``, where whole matrices are held.
+GROUPED_ROWS = 2000
 
 
 @dataclass(frozen=True)
@@ -80,6 +84,7 @@ def hsic_test(
     target_kernel: KernelLike | Sequence[KernelLike] | Literal["auto"] = "auto",
     method: Literal["aggregate", "permutation", "gamma"] = "aggregate",
     n_permutations: int = 1000,
+    groups: Any = None,
     random_state: Any = None,
     n_jobs: int | None = None,
 ) -> IndependenceTest:
@@ -111,6 +116,11 @@ def hsic_test(
         values each: exact, hypergeometric) or ``"permutation"`` (rare values on both sides, or a
         skewness above 3).
     n_permutations : int, default=1000
+    groups : array-like of shape (n_samples,), WholeGroups, WithinGroups or Shifts, optional
+        For rows that are not independent. Labels (of patients, litters, …) keep the rows of a
+        group together and exchange whole groups; :class:`depmax.WithinGroups` exchanges the rows
+        of each group, :class:`depmax.Shifts` shifts a time series. Not with
+        ``method="gamma"``; many kernels are compared up to 2,000 rows, one on each side beyond.
     random_state : int, RandomState or None
     n_jobs : int, optional
         Threads; the p-value does not depend on it.
@@ -144,17 +154,24 @@ def hsic_test(
     if method == "aggregate":
         x, y_family = _family(X, kernel), _target_family(y, target_kernel)
         _require_rows(x.n_samples, y_family.n_samples)
+        plan = plan_of(groups, x.n_samples, y_family.sides[0].rows)
         if len(x.sides) > 1 or len(y_family.sides) > 1:
-            return _aggregate_test(x, y_family, n_permutations, random_state, n_jobs)
+            return _aggregate_test(x, y_family, n_permutations, random_state, n_jobs, plan)
         return _permutation_test(
-            x.sides[0], y_family.sides[0], n_permutations, random_state, n_jobs
+            x.sides[0], y_family.sides[0], n_permutations, random_state, n_jobs, plan
         )
     y_sample = read_target_sample(y, _one_kernel(target_kernel, "target_kernel", method))
     one = _one_kernel("gaussian" if _is_auto(kernel) else kernel, "kernel", method)
     x_sample = read_sample(X, one, choose=_refuse_to_choose)
     _require_rows(x_sample.n_samples, y_sample.n_samples)
+    plan = plan_of(groups, x_sample.n_samples, y_sample.rows)
     if method == "permutation":
-        return _permutation_test(x_sample, y_sample, n_permutations, random_state, n_jobs)
+        return _permutation_test(x_sample, y_sample, n_permutations, random_state, n_jobs, plan)
+    if method == "gamma" and plan is not None:
+        raise ValueError(
+            "method='gamma' takes rows as independent: leave method out, or pass "
+            "method='permutation', with groups."
+        )
     if method == "gamma":
         return _gamma_test(x_sample, y_sample, n_permutations, random_state, n_jobs)
     raise ValueError(f"method must be 'aggregate', 'permutation' or 'gamma', got {method!r}.")
@@ -230,10 +247,22 @@ def _random(n_permutations: int, random_state: Any) -> np.random.Generator:
 
 
 def _aggregate_test(
-    x: Family, y: Family, n_permutations: int, random_state: Any, n_jobs: int | None
+    x: Family,
+    y: Family,
+    n_permutations: int,
+    random_state: Any,
+    n_jobs: int | None,
+    plan: Plan | None,
 ) -> AggregateTest:
+    if plan is not None:
+        if len(plan.rows) > GROUPED_ROWS:
+            raise ValueError(
+                f"method='aggregate' with groups holds whole matrices of many kernels: up to "
+                f"{GROUPED_ROWS} rows, got {len(plan.rows)}. Pass method='permutation'."
+            )
+        x, y = x.take(plan.rows), y.take(plan.rows)
     rng = _random(n_permutations, random_state)
-    found = combine(x, y, n_permutations, rng, effective_n_jobs(n_jobs))
+    found = combine(x, y, n_permutations, rng, effective_n_jobs(n_jobs), plan)
     reached = count_at_least(found.observed, found.permuted, found.slack)
     return AggregateTest(
         statistic=found.observed,
@@ -247,10 +276,19 @@ def _aggregate_test(
 
 
 def _permutation_test(
-    x: Sample, y: Sample, n_permutations: int, random_state: Any, n_jobs: int | None
+    x: Sample,
+    y: Sample,
+    n_permutations: int,
+    random_state: Any,
+    n_jobs: int | None,
+    plan: Plan | None = None,
 ) -> IndependenceTest:
+    if plan is not None and not plan.is_whole:
+        x, y = x.take(plan.rows), y.take(plan.rows)
     rng = _random(n_permutations, random_state)
-    observed, permuted = permuted_statistics(x, y, n_permutations, rng, effective_n_jobs(n_jobs))
+    observed, permuted = permuted_statistics(
+        x, y, n_permutations, rng, effective_n_jobs(n_jobs), plan
+    )
     slack = slack_of(x, y)
     reached = count_at_least(observed, permuted, slack)
     if slack > SLACK:  # the comparison needs single precision only, the reported value more

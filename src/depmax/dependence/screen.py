@@ -25,6 +25,7 @@ from depmax.dependence._nulls.rare import (
     spread_of,
 )
 from depmax.dependence._terms import terms
+from depmax.dependence.exchange import Plan, plan_of
 from depmax.dependence.resolve import most_dependent
 from depmax.dependence.variance import shares_of_rows
 from depmax.kernels import Delta, KernelLike, Linear, as_kernel
@@ -81,6 +82,7 @@ def screen(
     target_kernel: KernelLike | Literal["auto"] = "auto",
     unbiased: bool = True,
     tol: float = 1e-6,
+    groups: Any = None,
     n_jobs: int | None = None,
 ) -> Screening:
     """Score every column of X by its nonlinear dependence on y, with p-values.
@@ -102,6 +104,9 @@ def screen(
     tol : float, default=1e-6
         Part of the trace of the target kernel that its low-rank coordinates may leave out; zero
         cost for classes and linear kernels, whose coordinates are exact.
+    groups : array-like of shape (n_samples,), WholeGroups, WithinGroups or Shifts, optional
+        For rows that are not independent, as in :func:`depmax.hsic_test`: labels exchange whole
+        groups. All p-values then come from permutations, at most 9,999 of them.
     n_jobs : int, optional
         Threads over columns.
 
@@ -140,7 +145,8 @@ def screen(
     target_side = read_target_sample(y, target_kernel)
     require_equal_length(table.n_samples, target_side.n_samples)
     require_samples(table.n_samples, unbiased=True)
-    target = ScreeningTarget.of(target_side, tol)
+    plan = plan_of(groups, table.n_samples, target_side.rows)
+    target = ScreeningTarget.of(target_side, tol, plan)
     recipe = as_kernel(kernel)
     if not recipe.requires_vector_input:
         raise TypeError(f"screen compares columns of numbers; {recipe!r} compares objects.")
@@ -197,9 +203,10 @@ class ScreeningTarget:
     spread: Spread
     levels: Levels | None  # which rows of y are equal, if known
     error: float
+    exchanged: ExchangedTarget | None = None  # where rows are not independent
 
     @classmethod
-    def of(cls, side: Sample, tol: float) -> ScreeningTarget:
+    def of(cls, side: Sample, tol: float, plan: Plan | None = None) -> ScreeningTarget:
         """Coordinates of the target kernel, exact where it has them, else to ``tol``."""
         error = 0.0
         if side.is_narrow:
@@ -211,7 +218,8 @@ class ScreeningTarget:
         coordinates = TargetCoordinates.of(exact, tol=0.01 * tol)
         linear = Sample(Linear(), coordinates.psi)
         levels = Levels.of(side)
-        return cls(linear, coordinates, spread_of(linear, levels), levels, error)
+        exchanged = None if plan is None else ExchangedTarget.of(coordinates, plan)
+        return cls(linear, coordinates, spread_of(linear, levels), levels, error, exchanged)
 
     def score(
         self, recipe: Kernel, column: np.ndarray, unbiased: bool
@@ -226,8 +234,11 @@ class ScreeningTarget:
         statistic = terms(side, self.side, unbiased=True).hsic()
         levels = Levels.of(side)
         law = permutation_law(spread_of(side, levels), self.spread, len(rows))
-        permuted = permutation_chunks(side, self.side)
-        pvalue = self._pvalue(statistic, law, levels, permuted, slack_of(side, self.side))
+        if self.exchanged is not None:
+            pvalue = self.exchanged.pvalue(side, law.scale)
+        else:
+            permuted = permutation_chunks(side, self.side)
+            pvalue = self._pvalue(statistic, law, levels, permuted, slack_of(side, self.side))
         pvalue = min(1.0, choice.n_candidates * pvalue)
         value = statistic if unbiased else terms(side, self.side, unbiased=False).hsic()
         return value, pvalue, float(getattr(kernel, "bandwidth", np.nan))
@@ -294,13 +305,51 @@ class ScreeningTarget:
         value = statistic
         if not unbiased:
             value = prepared.terms(self.coordinates, total, unbiased=False).hsic()
-        pvalue = self._pvalue(
-            statistic,
-            law,
-            None if self.levels is None else prepared.levels(),
-            prepared.permuted(self.coordinates, total),
-        )
+        if self.exchanged is not None:
+            pvalue = self.exchanged.pvalue_sorted(column, prepared.bandwidth, law.scale)
+        else:
+            pvalue = self._pvalue(
+                statistic,
+                law,
+                None if self.levels is None else prepared.levels(),
+                prepared.permuted(self.coordinates, total),
+            )
         return value, min(1.0, choice.n_candidates * pvalue), prepared.bandwidth
+
+
+#: Part of the trace of the target kernel that may be left out where rows are exchanged: the test
+#: is exact for what is left, and every permutation costs as much as there are coordinates.
+EXCHANGED_TOL = 1e-3
+
+
+@dataclass(frozen=True)
+class ExchangedTarget:
+    """A target whose rows are exchanged by a plan, since they are not independent."""
+
+    plan: Plan
+    coordinates: TargetCoordinates  # of the rows that take part
+
+    @classmethod
+    def of(cls, coordinates: TargetCoordinates, plan: Plan) -> ExchangedTarget:
+        """The leading coordinates of the rows that take part."""
+        return cls(plan, TargetCoordinates.of(coordinates.psi[plan.rows], tol=EXCHANGED_TOL))
+
+    def pvalue(self, side: Sample, scale: float) -> float:
+        """P-value of a column with any kernel; ``scale`` is the size of its chance values."""
+        linear, taking_part = Sample(Linear(), self.coordinates.psi), side.take(self.plan.rows)
+        observed = terms(taking_part, linear, unbiased=True).hsic()
+        chunks = permutation_chunks(taking_part, linear, self.plan)
+        return sequential_pvalue(observed, chunks, SLACK * scale)
+
+    def pvalue_sorted(self, column: np.ndarray, bandwidth: float, scale: float) -> float:
+        """P-value of a column with the Laplace kernel."""
+        ordered = LaplaceColumn.of(column[self.plan.rows], bandwidth)
+        if ordered.is_constant:
+            return 1.0
+        total = ordered.spread()[1]
+        observed = ordered.terms(self.coordinates, total, unbiased=True).hsic()
+        chunks = ordered.exchanged(self.coordinates, total, self.plan)
+        return sequential_pvalue(observed, chunks, SLACK * scale)
 
 
 def _adjusted(pvalues: np.ndarray) -> np.ndarray:

@@ -15,8 +15,15 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from depmax._frames import library_of, make_frame
 from depmax._inputs import Table, read_table
 from depmax.dependence._pairs.moments import PairScores
-from depmax.dependence._pairs.ranking import BestPairs, Law, Levels, permutation_pvalues
+from depmax.dependence._pairs.ranking import (
+    BestPairs,
+    Law,
+    Levels,
+    flipped_pvalues,
+    permutation_pvalues,
+)
 from depmax.dependence._pairs.target import ColumnBases, MainEffects, PairTarget, Transform
+from depmax.dependence.exchange import TooFewWays, as_exchange
 from depmax.kernels import KernelLike
 from depmax.samples import require_samples
 
@@ -65,6 +72,7 @@ def screen_pairs(
     transform: Transform = "normal_scores",
     full: bool = False,
     n_permutations: int = 999,
+    groups: Any = None,
     random_state: Any = None,
     n_jobs: int | None = None,
 ) -> PairScreening:
@@ -91,6 +99,8 @@ def screen_pairs(
         Whether to return the scores of all pairs as a matrix, too (8 n_features² bytes).
     n_permutations : int, default=999
         Permutations that confirm the significant pairs; 0 for none.
+    groups : array-like of shape (n_samples,), WholeGroups, WithinGroups or Shifts, optional
+        For rows that are not independent, as in :func:`depmax.hsic_test`: see Notes.
     random_state : int, RandomState or None
         Seed of the permutations.
     n_jobs : int, optional
@@ -140,6 +150,11 @@ def screen_pairs(
     that can be exchanged, up to the estimated main effects; they can refute a pair, but cannot
     show a p-value below 1 / (n_permutations + 1).
 
+    *Groups.* With labels of groups the variance of a score is at least that of its sums over whole
+    groups, and significant pairs are confirmed by random signs of whole groups (the wild bootstrap)
+    instead of permutations; with :class:`depmax.Shifts`, of stretches of time. With
+    :class:`depmax.WithinGroups` the mean of each group is taken off the target, and rows count.
+
     Examples
     --------
     >>> import numpy as np
@@ -152,7 +167,16 @@ def screen_pairs(
     """
     _check_parameters(n_pairs, transform, n_permutations)
     found = screen_table(
-        _read(X), y, n_pairs, target_kernel, transform, full, n_permutations, random_state, n_jobs
+        _read(X),
+        y,
+        n_pairs,
+        target_kernel,
+        transform,
+        full,
+        n_permutations,
+        groups,
+        random_state,
+        n_jobs,
     )
     return replace(found, _library=library_of(X))
 
@@ -165,6 +189,7 @@ def screen_table(
     transform: Transform = "normal_scores",
     full: bool = False,
     n_permutations: int = 999,
+    groups: Any = None,
     random_state: Any = None,
     n_jobs: int | None = None,
 ) -> PairScreening:
@@ -174,10 +199,14 @@ def screen_table(
     bases = ColumnBases.of(levels.values, transform)
     effects = MainEffects.of(bases)
     target = PairTarget.of(y, target_kernel, effects)
+    units = _independent_units(groups, m)
+    exchange = as_exchange(groups)
+    if exchange is not None and exchange.is_free_within_groups:
+        target = target.within(exchange.units(m))
     law = Law(m, len(target.directions))
     best = BestPairs(min(n_pairs, d * (d - 1) // 2), law)
     matrix = np.zeros((d, d)) if full else None
-    pair_scores = PairScores(bases, target)
+    pair_scores = PairScores(bases, target, units)
     _score_all(pair_scores, levels, law, best, matrix, n_jobs)
 
     scores, pairs = best.kept()
@@ -186,13 +215,16 @@ def screen_table(
     chosen = np.flatnonzero(best.adjusted(pvalues) < LEVEL)[:MAX_CONFIRMED]
     if n_permutations and len(chosen):
         seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
-        alone = permutation_pvalues(
-            _best_contrasts(pair_scores, levels, pairs[chosen]),
-            effects,
-            target.directions,
-            n_permutations,
-            np.random.default_rng(seed),
-        )
+        rng = np.random.default_rng(seed)
+        contrasts = _best_contrasts(pair_scores, levels, pairs[chosen])
+        if units:
+            signs = rng.choice([-1.0, 1.0], size=(len(units), n_permutations))
+            alone = flipped_pvalues(contrasts, effects, target.directions, units, signs)
+        else:
+            plan = None if exchange is None else exchange.plan(m)
+            alone = permutation_pvalues(
+                contrasts, effects, target.directions, n_permutations, rng, plan
+            )
         permuted[chosen] = np.minimum(alone * levels.n_choices(*pairs[chosen].T), 1.0)
         refuted = chosen[alone > 1.0 / (n_permutations + 1)]
         pvalues[refuted] = np.maximum(pvalues[refuted], permuted[refuted])
@@ -208,6 +240,27 @@ def screen_table(
         main_effects=levels.owners(target.main_effects),
         matrix=matrix,
     )
+
+
+#: With fewer independent units no random signs can show a p-value of 0.05.
+FEWEST_UNITS = 6
+
+
+def _independent_units(groups: Any, n_samples: int) -> list[np.ndarray]:
+    """Rows of every unit that is independent of the others; none where every row is."""
+    exchange = as_exchange(groups)
+    if exchange is None:
+        return []
+    codes = exchange.units(n_samples)
+    counts = np.bincount(codes)
+    if exchange.is_free_within_groups or counts.max() == 1:
+        return []
+    if len(counts) < FEWEST_UNITS:
+        raise TooFewWays(
+            f"screen_pairs with groups needs at least {FEWEST_UNITS} of them to show anything, "
+            f"got {len(counts)}."
+        )
+    return np.split(np.argsort(codes, kind="stable"), np.cumsum(counts)[:-1])
 
 
 def _check_parameters(n_pairs: int, transform: str, n_permutations: int) -> None:

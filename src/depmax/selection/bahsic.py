@@ -47,7 +47,7 @@ class BAHSIC(HSICSelector):
     step : float or int, default=0.1
         Share of the columns left, or number of columns, that leave in a round.
     groups : sequence of n_features labels, optional
-        Columns with the same label leave together.
+        Columns with the same label leave together. (Groups of rows are passed to ``fit``.)
     interactions : {"auto", None}, default="auto"
         With hundreds of columns a Gaussian kernel is almost linear and would lose interactions in
         its early rounds. "auto" protects pairs of columns whose interaction is significant (see
@@ -144,7 +144,12 @@ class BAHSIC(HSICSelector):
         """Who stays while others may leave: significant pairs, and columns of their own."""
         owners = units.unit_of_inputs()
         found = interacting_pairs(
-            observed.X, observed.y, observed.categories, self.target_kernel, self.n_jobs
+            observed.X,
+            observed.y,
+            observed.categories,
+            self.target_kernel,
+            self.n_jobs,
+            observed.exchange,
         )
         pairs = owners[found]
         pairs = pairs[np.isin(pairs, busy).all(axis=1)]

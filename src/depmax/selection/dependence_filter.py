@@ -10,12 +10,13 @@ from scipy.stats import false_discovery_control
 
 from depmax._inputs.parameters import number
 from depmax._inputs.table import Categories, constant_columns
+from depmax.dependence.exchange import plan_of
 from depmax.kernels import Kernel, KernelLike, as_kernel
 from depmax.selection._scores.registry import Question, Scored, find_score, require
-from depmax.selection.selector import DependenceSelector, Ranking, best_first
+from depmax.selection.selector import DependenceSelector, GroupsOfRows, Ranking, best_first
 
 
-class DependenceFilter(DependenceSelector):
+class DependenceFilter(GroupsOfRows, DependenceSelector):
     """Keep the columns with the largest scores, each column scored by itself.
 
     The fastest way to a ranking, and blind to what columns say only together: two columns whose
@@ -129,8 +130,13 @@ class DependenceFilter(DependenceSelector):
         """The kernel of a column, for scores that have one."""
         return find_score(self.score_func).compared_by(as_kernel(self.kernel))
 
-    def _rank(self, X: Any, y: Any, categories: Categories) -> Ranking:
+    def _rank(self, X: Any, y: Any, categories: Categories, groups: Any = None) -> Ranking:
         score = find_score(self.score_func)
+        if groups is not None and score.name != "hsic":
+            raise ValueError(
+                f"groups of rows change p-values, which score_func={score.name!r} does not take "
+                "from depmax: use score_func='hsic', or fit without groups."
+            )
         question = Question(
             X,
             y,
@@ -138,10 +144,13 @@ class DependenceFilter(DependenceSelector):
             kernel=self.kernel,
             target_kernel=self.target_kernel,
             alpha=self.alpha,
+            groups=groups,
             n_jobs=self.n_jobs,
             names=getattr(self, "feature_names_in_", None),
         )
         require(score, question)
+        if groups is not None:
+            plan_of(groups, question.side.n_samples, question.side.rows)
         scored = score.answer(question)
         scores = np.where(np.isnan(scored.scores), -np.inf, scored.scores)
         self.pvalues_adjusted_ = _adjusted(scored)

@@ -12,6 +12,7 @@ from depmax._inputs import Target, read_target
 from depmax._inputs.parameters import FLAG, integer, number, one_of
 from depmax._inputs.table import Categories
 from depmax._threads import one_blas_thread
+from depmax.dependence.exchange import Exchange, as_exchange, plan_of
 from depmax.kernels import Gaussian, Kernel
 from depmax.samples import read_target_sample, require_equal_length, require_samples
 from depmax.selection._ridge.elimination import EXACT_FROM, Elimination
@@ -22,8 +23,13 @@ from depmax.selection._scores.outputs import centred_outputs, standardized
 from depmax.selection._search.hsic_selector import STEP
 from depmax.selection._search.pairs import interacting_pairs
 from depmax.selection._search.rounds import SearchResult, Units, columns_of_units, make_units
-from depmax.selection._search.significance import first_sufficient, sizes_to_compare
-from depmax.selection.selector import DependenceSelector, Ranking
+from depmax.selection._search.significance import (
+    first_sufficient,
+    sizes_to_compare,
+    split_rows,
+    units_of_rows,
+)
+from depmax.selection.selector import DependenceSelector, GroupsOfRows, Ranking
 
 #: Folds on which n_features_to_select="auto" compares numbers of columns,
 FOLDS = 5
@@ -31,7 +37,7 @@ FOLDS = 5
 ROWS_FOR_NUMBER = 2000
 
 
-class KernelRidgeElimination(DependenceSelector):
+class KernelRidgeElimination(GroupsOfRows, DependenceSelector):
     """Drop the columns without which kernel ridge regression predicts the target as well.
 
     HSIC rewards five copies of one good column; a regression does not. Each round asks what the
@@ -55,7 +61,7 @@ class KernelRidgeElimination(DependenceSelector):
         Share of the columns left, or number of columns, that leave in a round while more than
         24 are left.
     groups : sequence of n_features labels, optional
-        Columns with the same label leave together.
+        Columns with the same label leave together. (Groups of rows are passed to ``fit``.)
     interactions : {"auto", None}, default="auto"
         With "auto", pairs of columns whose interaction is significant (see
         :func:`depmax.screen_pairs`) may come back before the last 24 are thinned out, if that
@@ -172,27 +178,32 @@ class KernelRidgeElimination(DependenceSelector):
     def _compared_by(self) -> Kernel | None:
         return None if self.scale else Gaussian()
 
-    def _rank(self, X: Any, y: Any, categories: Categories) -> Ranking:
+    def _rank(self, X: Any, y: Any, categories: Categories, groups: Any = None) -> Ranking:
         target = read_target(y)
         require_equal_length(X.shape[0], target.n_samples)
         require_samples(X.shape[0], unbiased=True)
+        exchange = as_exchange(groups)
+        plan_of(exchange, X.shape[0], target.values)  # refuses what cannot be exchanged, at once
         if self.subsample is not None and len(X) > self.subsample:
             rows = np.sort(np.random.default_rng(0).permutation(len(X))[: self.subsample])
             X, y = X[rows], _safe_indexing(y, rows)
             target = target.take(rows)
+            exchange = None if exchange is None else exchange.take(rows)
         units = make_units(X, self.groups, categories, Gaussian())
         problem = self._problem(_columns(units, self.scale), target_images(target))
         with one_blas_thread(self.n_jobs):
-            searched = self._search(problem, units, X, y)
+            searched = self._search(problem, units, X, y, exchange)
             n_sufficient = None
             if isinstance(self.n_features_to_select, str):
-                kept = self._sufficient(problem, units, X, y)
+                kept = self._sufficient(problem, units, X, y, exchange)
                 n_sufficient = int(sum(len(units.members[unit]) for unit in searched.order[:kept]))
             self._describe(problem, units, searched.order, n_sufficient)
         self.pvalues_adjusted_ = self.effects_ = None
         if self.pvalues:
             side = read_target_sample(y, "auto")
-            _, pvalues = column_scores(X, side, categories=categories, n_jobs=self.n_jobs)
+            _, pvalues = column_scores(
+                X, side, categories=categories, groups=exchange, n_jobs=self.n_jobs
+            )
             self.pvalues_adjusted_ = false_discovery_control(pvalues)
             self.effects_ = column_effects(X, side, categories=categories, n_jobs=self.n_jobs)
         order = np.concatenate([units.members[unit] for unit in searched.order])
@@ -208,7 +219,9 @@ class KernelRidgeElimination(DependenceSelector):
             landmarks = len(X)
         return RidgeProblem(X, images, penalty, None if isinstance(landmarks, str) else landmarks)
 
-    def _search(self, problem: RidgeProblem, units: Units, X: Any, y: Any) -> SearchResult:
+    def _search(
+        self, problem: RidgeProblem, units: Units, X: Any, y: Any, exchange: Exchange | None
+    ) -> SearchResult:
         """Order all units, those that say nothing new last."""
         idle = units.idle()
         busy = np.flatnonzero(~idle)
@@ -216,34 +229,43 @@ class KernelRidgeElimination(DependenceSelector):
             return SearchResult(np.arange(len(idle)), np.zeros(len(idle)), ())
         pairs: list[tuple[int, int]] = []
         if self.interactions == "auto" and len(busy) > EXACT_FROM:
-            pairs = self._pairs(units, X, y)
+            pairs = self._pairs(units, X, y, exchange)
         search = Elimination(problem, units.columns, self.step, pairs, self.n_jobs, self._report)
         searched = search.run(busy.tolist())
         order = np.concatenate([searched.order, np.flatnonzero(idle)])
         return SearchResult(order, searched.scores, searched.path)
 
-    def _pairs(self, units: Units, X: Any, y: Any) -> list[tuple[int, int]]:
+    def _pairs(
+        self, units: Units, X: Any, y: Any, exchange: Exchange | None
+    ) -> list[tuple[int, int]]:
         """Pairs of units with a significant interaction, the most significant first."""
-        found = interacting_pairs(X, y, units.categories, n_jobs=self.n_jobs)
+        found = interacting_pairs(X, y, units.categories, n_jobs=self.n_jobs, exchange=exchange)
         pairs = units.unit_of_inputs()[found]
         return [(int(a), int(b)) for a, b in pairs if a != b]
 
-    def _sufficient(self, problem: RidgeProblem, units: Units, X: Any, y: Any) -> int:
+    def _sufficient(
+        self, problem: RidgeProblem, units: Units, X: Any, y: Any, exchange: Exchange | None
+    ) -> int:
         """Smallest number of units from which no larger one predicts significantly better."""
         m = problem.n_samples
         if m < 4 * FOLDS:
             raise ValueError(f'n_features_to_select="auto" needs at least {4 * FOLDS} rows.')
-        rows = np.random.default_rng(0).permutation(m)[:ROWS_FOR_NUMBER]
+        of_rows = units_of_rows(exchange, m)
+        share = max(1, ROWS_FOR_NUMBER // FOLDS)
+        folds = [fold[:share] for fold in split_rows(of_rows, FOLDS)]
+        rows = np.concatenate(folds)
         sizes = sizes_to_compare(len(units.columns))
-        losses = []
-        for held_out in np.array_split(rows, FOLDS):
+        losses, judged = [], []
+        for held_out in folds:
             train = np.setdiff1d(rows, held_out)
             part = problem.take(train)
             if not np.any(part.images):
                 continue
-            order = self._search(part, units, X[train], _safe_indexing(y, train)).order
+            of_part = None if exchange is None else exchange.take(train)
+            order = self._search(part, units, X[train], _safe_indexing(y, train), of_part).order
+            judged.append(of_rows[held_out])
             losses.append(_held_out(problem, part, units, order, sizes, train, held_out))
-        return int(sizes[first_sufficient(np.hstack(losses))])
+        return int(sizes[first_sufficient(np.hstack(losses), np.concatenate(judged))])
 
     def _describe(
         self, problem: RidgeProblem, units: Units, order: np.ndarray, n_sufficient: int | None

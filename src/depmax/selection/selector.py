@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -86,13 +88,17 @@ class DependenceSelector(KernelParameters, SelectorMixin, BaseEstimator):
         -------
         self
         """
+        return self._fit(X, y, self._rank)
+
+    def _fit(self, X: Any, y: Any, rank: Callable[..., Ranking]) -> Any:
+        """Read X, let ``rank`` order its columns, and keep the best."""
         check_parameters(self)
         rows, categories = read_fit(self, X, accept_sparse=self._accepts_sparse)
         self.categories_ = dict(categories)
         n_features = rows.shape[1]
         n_requested = self._n_requested(n_features)
         self._warn_of_scales(rows)
-        ranking = self._rank(rows, y, categories)
+        ranking = rank(rows, y, categories)
         count = n_requested or self._n_worth_keeping(ranking)
         self.ranking_ = np.empty(n_features, dtype=np.int64)
         self.ranking_[ranking.order] = np.arange(1, n_features + 1)
@@ -115,7 +121,7 @@ class DependenceSelector(KernelParameters, SelectorMixin, BaseEstimator):
                 f"depends on the target. The best one, {name!r}, is kept so that a pipeline goes "
                 "on: do not read anything into it.",
                 NoDependenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         return max(1, self.n_significant_)
 
@@ -281,6 +287,32 @@ class DependenceSelector(KernelParameters, SelectorMixin, BaseEstimator):
         tags.target_tags.multi_output = True
         tags.input_tags.sparse = self._accepts_sparse
         return tags
+
+
+class GroupsOfRows:
+    """``fit`` of the selectors with p-values, which must know of rows that are not independent."""
+
+    _fit: Callable[..., Any]
+    _rank: Callable[..., Ranking]
+
+    def fit(self, X: Any, y: Any = None, groups: Any = None) -> Any:
+        """Rank the columns of X by their dependence on y and keep the best.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        y : target of any type
+        groups : array-like of shape (n_samples,), WholeGroups, WithinGroups or Shifts, optional
+            Groups of *rows* that are not independent, such as those of one patient, as in
+            :func:`depmax.hsic_test`: p-values, and how many columns "auto" keeps, allow for them.
+            Passed on in a pipeline by ``set_fit_request(groups=True)``. Groups of *columns* are a
+            parameter of the class.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y, partial(self._rank, groups=groups))
 
 
 def best_first(scores: np.ndarray, constant: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ from sklearn.decomposition import PCA
 from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.metrics import get_scorer
-from sklearn.model_selection import GridSearchCV, RepeatedStratifiedKFold, ShuffleSplit
+from sklearn.model_selection import GridSearchCV, KFold, RepeatedStratifiedKFold, ShuffleSplit
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -554,3 +554,27 @@ def test_gaps_are_filled_by_the_training_rows_alone(kind):
         compare(table, y, ["PCA"], impute="zero")
     with pytest.raises(ValueError, match="NaN in column"):
         compare(table, y, ["PCA"])
+
+
+def test_no_split_parts_a_group() -> None:
+    """Outer and inner splits keep groups whole; rows of a group that is known are no test."""
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(24), 5)
+    columns = rng.normal(size=(24, 3))[groups] + 0.05 * rng.normal(size=(120, 3))
+    labels = rng.permutation(np.arange(24) % 2)[groups]
+    seen = {}
+    for name, of_rows in (("whole", groups), ("rows", None)):
+        found = compare(columns, labels, ["PCA"], dimensions=[2], groups=of_rows, random_state=0)
+        seen[name] = found.winner_score.mean
+        if of_rows is not None:
+            for train, test in found.splits:
+                assert not set(groups[train]) & set(groups[test])
+                for inner, valid in found.setting.inner_splits(None, labels[train], train):
+                    assert not set(groups[train][inner]) & set(groups[train][valid])
+    assert seen["whole"] < 0.7 < seen["rows"]
+    with pytest.raises(ValueError, match="into both the training and the test part"):
+        compare(columns, labels, ["PCA"], cv=KFold(3, shuffle=True, random_state=0), groups=groups)
+    with pytest.raises(ValueError, match=r"one label per row of X \(120\)"):
+        compare(columns, labels, ["PCA"], groups=groups[1:])
+    with pytest.raises(ValueError, match="cv=30 folds are more than the 24 groups"):
+        compare(columns, labels, ["PCA"], cv=30, groups=groups)

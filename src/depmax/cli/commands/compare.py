@@ -50,6 +50,7 @@ def compare(
         str | None, typer.Option(help="A scikit-learn scorer, such as roc_auc or r2.")
     ] = None,
     task: o.Task = o.TaskName.auto,
+    groups: o.Groups = None,
     drop: o.Drop = None,
     keep: o.Keep = None,
     impute: o.Fill = None,
@@ -89,7 +90,7 @@ def compare(
     sizes = _sizes(dimensions)
     place = require_place(report, reads=(data,))
     reading = o.read_options(separator, decimal, encoding, header, missing, max_memory)
-    table = ask(out, data, reading, target, task, drop, keep, impute)
+    table = ask(out, data, reading, target, task, drop, keep, impute, groups)
     with out.counting("comparing", None) as count:
 
         def listen(state: Progress) -> None:
@@ -104,6 +105,7 @@ def compare(
             dimensions=sizes,
             impute=impute and str(impute),
             task=task.value,
+            groups=table.groups,
             random_state=seed,
             n_jobs=n_jobs,
             progress=listen,
@@ -112,6 +114,7 @@ def compare(
     typed = {
         "--target": list(table.target_names),
         "--task": None if task == o.TaskName.auto else task,
+        "--groups": groups,
         "--drop": drop,
         "--keep": keep,
         "--impute": impute,
@@ -134,6 +137,8 @@ def compare(
             found.to_html(place, command=shlex.join(again), notes=tuple(table.notes))
         except OSError as error:
             raise OutputError(f"Cannot write {place}: {error}") from error
+    if groups is not None:  # a fit splits no rows: there the column is only no feature
+        typed = {**typed, "--groups": None, "--drop": [*(drop or ()), groups]}
     _say_next(out, found, data, [*_spelled(typed), *named], seed)
     out.result("report", str(place), f"Report: {place.resolve()}")
     out.finish()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
@@ -14,8 +14,13 @@ from depmax.cli.errors import Code
 from depmax.cli.guard import guarded
 from depmax.cli.output import Output
 
+if TYPE_CHECKING:
+    from depmax.cli.table import Table
+
 #: Rows that all columns together are tested on, at most; of more, a random part.
 JOINT_ROWS = 2000
+#: Groups that it takes at least, if rows come in groups.
+FEWEST_GROUPS = 20
 BAR = 20
 
 
@@ -37,6 +42,7 @@ def screen(
         bool, typer.Option("--check", help="Exit with code 6 if no column depends on the target.")
     ] = False,
     task: o.Task = o.TaskName.auto,
+    groups: o.Groups = None,
     drop: o.Drop = None,
     keep: o.Keep = None,
     impute: o.Fill = None,
@@ -62,6 +68,8 @@ def screen(
 
       depmax screen genes.parquet -t class --json > scores.json
 
+      depmax screen visits.csv -t outcome --groups patient
+
       depmax screen bundled:sonar | head
     """
     from depmax.cli.table import ask
@@ -70,11 +78,11 @@ def screen(
 
     out = Output(as_json=as_json, quiet=quiet)
     reading = o.read_options(separator, decimal, encoding, header, missing, max_memory)
-    table = ask(out, data, reading, target, task, drop, keep, impute)
+    table = ask(out, data, reading, target, task, drop, keep, impute, groups)
     X = table.X if impute is None else FillGaps(str(impute)).fit_transform(table.X)
     X = PrepareColumns().fit_transform(X)
     with out.working(f"screening {X.width} columns"):
-        found = screen_columns(X, table.y, n_jobs=n_jobs)
+        found = screen_columns(X, table.y, groups=table.groups, n_jobs=n_jobs)
     order = found.ranking.argsort()
     best = max(float(found.scores.max()), 1e-300)
     rows: list[dict[str, Any]] = [
@@ -91,9 +99,7 @@ def screen(
         for row in rows:
             row[""] = "█" * round(BAR * max(0.0, row["score"]) / best)
     out.table("columns", rows, shown=top)
-    verdict = _verdict(
-        found, level, lambda: _joint_test(X, table.y, table.target.kind, seed, n_jobs)
-    )
+    verdict = _verdict(found, level, lambda: _joint_test(X, table, seed, n_jobs))
     out.result("significant", verdict.significant, verdict.columns)
     out.result("all_columns", verdict.all_columns, verdict.joint)
     out.finish()
@@ -140,22 +146,38 @@ def _verdict(found: Any, level: float, joint_test: Callable[[], dict[str, Any]])
     )
 
 
-def _joint_test(X: Any, y: Any, kind: str, seed: int | None, n_jobs: int | None) -> dict[str, Any]:
-    """Permutation test of all columns together, on a random part of many rows."""
+def _joint_test(X: Any, table: Table, seed: int | None, n_jobs: int | None) -> dict[str, Any]:
+    """Permutation test of all columns together, on a random part of many rows or groups."""
     from sklearn.utils import _safe_indexing
 
     from depmax.dependence import hsic_test
 
-    rows = _joint_rows(y, kind, X.height, np.random.default_rng(seed or 0))
+    y, groups, rng = table.y, table.groups, np.random.default_rng(seed or 0)
+    rows = (
+        _joint_rows(y, table.target.kind, X.height, rng)
+        if groups is None
+        else _rows_of_groups(groups, rng)
+    )
     if rows is not None:
         X, y = _safe_indexing(X, rows), _safe_indexing(y, rows)
-    test = hsic_test(X, y, method="permutation", random_state=seed, n_jobs=n_jobs)
+        groups = None if groups is None else groups[rows]
+    test = hsic_test(X, y, method="permutation", groups=groups, random_state=seed, n_jobs=n_jobs)
     return {
         "pvalue": test.pvalue,
         "hsic": test.statistic,
         "method": "permutation test",
         "rows": test.n_samples,
     }
+
+
+def _rows_of_groups(groups: np.ndarray, rng: np.random.Generator) -> np.ndarray | None:
+    """Rows of as many whole groups as the joint test takes, None for all."""
+    if len(groups) <= JOINT_ROWS:
+        return None
+    order = rng.permutation(int(groups.max()) + 1)
+    totals = np.cumsum(np.bincount(groups)[order])
+    n_kept = max(FEWEST_GROUPS, int(np.searchsorted(totals, JOINT_ROWS, side="right")))
+    return np.flatnonzero(np.isin(groups, order[:n_kept]))
 
 
 def _joint_rows(y: Any, kind: str, n_rows: int, rng: np.random.Generator) -> np.ndarray | None:

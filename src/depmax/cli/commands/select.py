@@ -35,6 +35,7 @@ def select(
     settings: o.Set = None,
     scale: o.Scale = True,
     task: o.Task = o.TaskName.auto,
+    groups: o.Groups = None,
     drop: o.Drop = None,
     keep: o.Keep = None,
     impute: o.Fill = None,
@@ -68,7 +69,7 @@ def select(
     estimator = build(known, parse_size(n), settings or (), seed=seed, n_jobs=n_jobs)
     place = None if output is None else require_format(output, reads=(data,))
     reading = o.read_options(separator, decimal, encoding, header, missing, max_memory)
-    table = ask(out, data, reading, target, task, drop, keep, impute)
+    table = ask(out, data, reading, target, task, drop, keep, impute, groups)
     with out.working(f"{known.name} on {table.X.height} rows and {table.X.width} columns"):
         model = fit_model(table, known, estimator, scale=scale, impute=impute and str(impute))
     selector = model.named_steps["method"]

@@ -22,6 +22,7 @@ from depmax.dependence._nulls.permutation import (
     SLACK,
     permuted_table,
 )
+from depmax.dependence.exchange import Plan
 from depmax.kernels import Gaussian, Laplace, Linear
 from depmax.kernels.kernel import Kernel
 from depmax.samples import Sample, TableRows, require_finite_values
@@ -90,6 +91,10 @@ class Family:
         """Number of rows m."""
         return self.sides[0].n_samples
 
+    def take(self, rows: np.ndarray) -> Family:
+        """The same kernels on some of the rows."""
+        return replace(self, sides=tuple(side.take(rows) for side in self.sides))
+
     def is_informative(self, squares: np.ndarray) -> np.ndarray:
         """Which kernels tell rows apart, from the squares ΣÃ² of their U-centred matrices."""
         means = np.array([np.abs(side.near_origin().diag()).mean() for side in self.sides])
@@ -108,25 +113,34 @@ class Combined:
 
 
 def combine(
-    x: Family, y: Family, n_permutations: int, rng: np.random.Generator, n_jobs: int
+    x: Family,
+    y: Family,
+    n_permutations: int,
+    rng: np.random.Generator,
+    n_jobs: int,
+    plan: Plan | None = None,
 ) -> Combined:
     """The largest standardised HSIC over combinations of kernels, observed and permuted."""
     m = x.n_samples
-    table = permuted_table(x.sides, y.sides, n_permutations, rng, n_jobs)
+    table = permuted_table(x.sides, y.sides, n_permutations, rng, n_jobs, plan=plan)
     require_finite_values(table.values)
     slack = AMPLIFIED * (SLACK if m <= DOUBLE_ROWS else SINGLE_SLACK)
-    squares_x, squares_y = np.diag(table.gram_x), np.diag(table.gram_y)
-    kept_x, kept_y = x.is_informative(squares_x), y.is_informative(squares_y)
+    squares_x = np.diag(table.gram_x)
+    squares_y = np.diagonal(table.gram_y, axis1=1, axis2=2)  # shape (1 or 1 + n, n_y)
+    kept_x, kept_y = x.is_informative(squares_x), y.is_informative(squares_y[0])
     z = np.zeros((len(x.sides), len(y.sides)))
     if not kept_x.any() or not kept_y.any():
         return Combined(z, 0.0, np.zeros(n_permutations), slack)
-    scales_x, scales_y = np.sqrt(squares_x[kept_x]), np.sqrt(squares_y[kept_y])
+    scales_x = np.sqrt(squares_x[kept_x])
+    floor = np.sqrt(NOTHING * squares_y[0, kept_y])  # of orders that repeat one value
+    scales_y = np.maximum(np.sqrt(squares_y[:, kept_y]), floor)
     # ΣÃB̃ has mean 0 and variance 2 ΣÃ² ΣB̃² / (m (m - 3)) over all permutations
     values = table.values[:, kept_x][:, :, kept_y] * np.sqrt(m * (m - 3) / 2)
-    values /= np.outer(scales_x, scales_y)
+    values /= scales_x[:, np.newaxis] * scales_y[:, np.newaxis, :]
     z[np.ix_(kept_x, kept_y)] = values[0]
     cosines_x = table.gram_x[np.ix_(kept_x, kept_x)] / np.outer(scales_x, scales_x)
-    cosines_y = table.gram_y[np.ix_(kept_y, kept_y)] / np.outer(scales_y, scales_y)
+    products_y = scales_y[:, :, np.newaxis] * scales_y[:, np.newaxis, :]
+    cosines_y = table.gram_y[:, kept_y][:, :, kept_y] / products_y
     whitened = _inverse_root(cosines_x) @ values @ _inverse_root(cosines_y)
     if whitened.shape[1:] == (1, 1):  # one kernel each: nothing to combine, and a sign
         largest = whitened[:, 0, 0]
@@ -136,7 +150,7 @@ def combine(
 
 
 def _inverse_root(cosines: np.ndarray) -> np.ndarray:
-    """G^{-1/2}, with a ridge that leaves a single kernel as it is."""
-    values, vectors = np.linalg.eigh((cosines + RIDGE * np.eye(len(cosines))) / (1.0 + RIDGE))
-    root: np.ndarray = (vectors / np.sqrt(values)) @ vectors.T
+    """G^{-1/2} of every matrix, with a ridge that leaves a single kernel as it is."""
+    values, vectors = np.linalg.eigh((cosines + RIDGE * np.eye(cosines.shape[-1])) / (1.0 + RIDGE))
+    root: np.ndarray = (vectors / np.sqrt(values)[..., np.newaxis, :]) @ vectors.mT
     return root

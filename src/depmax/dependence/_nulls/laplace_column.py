@@ -16,6 +16,7 @@ from depmax.dependence._nulls.law import (
 )
 from depmax.dependence._nulls.rare import CHUNK, Levels
 from depmax.dependence._terms import Terms
+from depmax.dependence.exchange import Plan
 
 #: Order statistics that the median distance of a column is taken from.
 MEDIAN_POINTS = 1000
@@ -47,6 +48,12 @@ class TargetCoordinates:
     def take(self, order: np.ndarray) -> TargetCoordinates:
         """The same rows in another order."""
         return TargetCoordinates(self.psi[order], self.squares[order])
+
+    def repeat(self, order: np.ndarray) -> TargetCoordinates:
+        """Rows in an order that may repeat some and leave out others, centred anew."""
+        psi = self.psi[order]
+        psi -= psi.mean(axis=0)
+        return TargetCoordinates(psi, np.einsum("ij,ij->i", psi, psi))
 
 
 @dataclass(frozen=True)
@@ -154,6 +161,16 @@ class LaplaceColumn:
             + (u @ v - u * v)
         )
         return cross, _square_rows(r, q, image / (m - 2))
+
+    def exchanged(
+        self, target: TargetCoordinates, row_sums_total: float, plan: Plan
+    ) -> Iterator[np.ndarray]:
+        """HSIC₁ of random orders of a plan, with a fixed seed, in chunks."""
+        rng = np.random.default_rng(0)
+        while True:
+            orders = plan.orders(CHUNK, rng)
+            found = [self.terms(target.repeat(order), row_sums_total, True) for order in orders]
+            yield np.array([terms.hsic() for terms in found])
 
     def spread(self) -> tuple[Spread, float]:
         """Spread of the U-centred kernel matrix, and 1ᵀK̃1, all exact in O(m)."""

@@ -1,6 +1,7 @@
 """Unbiased HSIC of many permutations at once, by three routes with one answer each.
 
-A permutation changes two of its terms, tr(K̃ L̃_π) and 1ᵀK̃ L̃_π 1.
+A permutation changes two of its terms, tr(K̃ L̃_π) and 1ᵀK̃ L̃_π 1. Where rows are not independent, the
+orders come from a plan of exchange, and may repeat rows.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from scipy import fft
 
 from depmax._threads import map_threads
 from depmax.dependence._nulls.law import u_centred
+from depmax.dependence.exchange import Plan
+from depmax.maps._pivots import factor_to
 from depmax.samples import Sample, require_finite_values, slices
 
 #: Up to so many rows orbits are summed in float64; beyond, in float32 with half the memory.
@@ -30,14 +33,27 @@ BAND_VALUES = 2**25
 FEW_ROWS = 48
 #: Permutations of one chunk; an orbit of shifts has as many as there are rows.
 CHUNK = 999
+#: Orders of a plan: part of the trace of y's kernel that its coordinates may leave out, and their
+#: number from which kernel values are gathered instead.
+FACTOR_TOL, GATHER_FROM = 1e-4, 40
 #: Rows per block of a Gram matrix that is cut into diagonals: the block stays in the cache.
 BLOCK = 32
 
 
 def permuted_statistics(
-    x: Sample, y: Sample, n_permutations: int, rng: np.random.Generator, n_jobs: int = 1
+    x: Sample,
+    y: Sample,
+    n_permutations: int,
+    rng: np.random.Generator,
+    n_jobs: int = 1,
+    plan: Plan | None = None,
 ) -> tuple[float, np.ndarray]:
-    """HSIC₁ as observed and for ``n_permutations`` random permutations of one side."""
+    """HSIC₁ as observed and for ``n_permutations`` random permutations of one side.
+
+    With a plan the rows are those that take part in it, and y is reordered by it.
+    """
+    if plan is not None:
+        return _of_plan(x, y, plan.orders(n_permutations, rng))
     if x.is_narrow and y.is_narrow:
         return _of_coordinates(x, y, n_permutations, rng)
     if x.n_samples > STREAM_ROWS and (x.is_narrow or y.is_narrow):
@@ -48,11 +64,11 @@ def permuted_statistics(
     return float(values[0]), values[1:]
 
 
-def permutation_chunks(x: Sample, y: Sample) -> Iterator[np.ndarray]:
+def permutation_chunks(x: Sample, y: Sample, plan: Plan | None = None) -> Iterator[np.ndarray]:
     """HSIC₁ of ever more random permutations of one side, with a fixed seed."""
     rng = np.random.default_rng(0)
     while True:
-        yield permuted_statistics(x, y, CHUNK, rng)[1]
+        yield permuted_statistics(x, y, CHUNK, rng, plan=plan)[1]
 
 
 def _assemble(
@@ -126,7 +142,7 @@ class PermutedTable:
 
     values: np.ndarray  # as observed, then permuted; shape (1 + n_permutations, n_x, n_y)
     gram_x: np.ndarray  # ⟨Ã_k, Ã_l⟩ of the kernels of x, which no permutation changes, if asked for
-    gram_y: np.ndarray
+    gram_y: np.ndarray  # the same of y, once, or for every order if rows are repeated: 3 axes
 
 
 def permuted_table(
@@ -137,6 +153,7 @@ def permuted_table(
     n_jobs: int = 1,
     *,
     with_grams: bool = True,
+    plan: Plan | None = None,
 ) -> PermutedTable:
     """HSIC₁ of several kernels on the same rows, observed and under the same permutations.
 
@@ -144,10 +161,13 @@ def permuted_table(
     L_{i+s,j+s} for every shift s is a circular correlation along the diagonals of K and L, so m
     permutations cost O(m² log m) together. The shifts form a group, and the cosets make the set
     of permutations invariant under its own elements: a test stays exact. Diagonals are made a
-    band at a time, so that memory stays linear in the rows.
+    band at a time, so that memory stays linear in the rows. With a plan, y is reordered by it and
+    whole matrices are held.
     """
     xs, ys = [_measured(x) for x in xs], [_measured(y) for y in ys]
     m = xs[0].n_samples
+    if plan is not None:
+        return _table_of_plan(xs, ys, plan.orders(n_permutations, rng))
     if m <= FEW_ROWS and with_grams:
         return _table_of_orders(xs, ys, random_orders(m, n_permutations, rng))
     n_orbits = -(-(n_permutations + 1) // m)
@@ -169,20 +189,88 @@ def permuted_table(
     values = np.concatenate(orbits, axis=-1)
     chosen = rng.choice(np.arange(1, values.shape[-1]), n_permutations, replace=False)
     values = np.moveaxis(values[..., np.append(0, chosen)], -1, 0)
-    return PermutedTable(values, of_x.gram(), of_y[0].gram())
+    return PermutedTable(values, of_x.gram(), of_y[0].gram()[np.newaxis])
 
 
 def _table_of_orders(
     xs: Sequence[Sample], ys: Sequence[Sample], orders: Iterable[np.ndarray]
 ) -> PermutedTable:
-    """The same for any orders, from all pairs of rows of the U-centred matrices, one by one."""
+    """The same for any permutations, from all pairs of rows of the U-centred matrices."""
     m = xs[0].n_samples
     first, second = np.triu_indices(m, 1)
     of_x = np.stack([u_centred(x.gram())[first, second] for x in xs])  # (n_x, pairs)
     of_y = np.stack([u_centred(y.gram()).ravel() for y in ys], axis=1)  # (m², n_y)
     values = [2.0 * of_x @ of_y[order[first] * m + order[second]] for order in orders]
     pairs_y = of_y[first * m + second]
-    return PermutedTable(np.array(values), 2.0 * of_x @ of_x.T, 2.0 * pairs_y.T @ pairs_y)
+    gram_y = 2.0 * pairs_y.T @ pairs_y
+    return PermutedTable(np.array(values), 2.0 * of_x @ of_x.T, gram_y[np.newaxis])
+
+
+def _table_of_plan(xs: Sequence[Sample], ys: Sequence[Sample], orders: np.ndarray) -> PermutedTable:
+    """The same for orders that may repeat rows: every one is centred and measured anew."""
+    first, second = np.triu_indices(xs[0].n_samples, 1)
+    of_x = np.stack([u_centred(x.gram())[first, second] for x in xs])  # (n_x, pairs)
+    grams = [y.gram() for y in ys]
+    values, grams_y = [], []
+    for order in (np.arange(xs[0].n_samples), *orders):
+        of_y = np.stack([u_centred(gram[order][:, order])[first, second] for gram in grams])
+        values.append(2.0 * of_x @ of_y.T)
+        grams_y.append(2.0 * of_y @ of_y.T)
+    return PermutedTable(np.array(values), 2.0 * of_x @ of_x.T, np.array(grams_y))
+
+
+# --- orders of a plan, which may repeat rows: coordinates of y, or its values gathered
+def _of_plan(x: Sample, y: Sample, orders: np.ndarray) -> tuple[float, np.ndarray]:
+    """HSIC₁ as observed and for the orders of a plan."""
+    every = np.concatenate([np.arange(y.n_samples)[np.newaxis], orders])
+    x, y = _measured(x), _measured(y)
+    psi = y.centred_coordinates() if y.is_narrow else np.asarray(factor_to(y, FACTOR_TOL).factor)
+    if psi.shape[1] > GATHER_FROM and y.n_samples <= STREAM_ROWS:
+        values = _of_gathered(x, y.gram(), every)
+    else:
+        values = _of_coordinates_in_orders(x, psi, every)
+    return float(values[0]), values[1:]
+
+
+def _of_coordinates_in_orders(x: Sample, psi: np.ndarray, orders: np.ndarray) -> np.ndarray:
+    """HSIC₁ of blocks of K̃ against coordinates Ψ of y in every order, centred anew."""
+    m, width = psi.shape
+    result = np.empty(len(orders))
+    batch = max(1, int(2**26 / (8 * m * width)))
+    for part in slices(len(orders), batch):
+        moved = psi[orders[part]]  # shape (n_orders, m, width)
+        moved -= moved.mean(axis=1, keepdims=True)
+        squares = np.einsum("kij,kij->ki", moved, moved)
+        stacked = np.ascontiguousarray(moved.transpose(1, 0, 2)).reshape(m, -1)
+        inner, middle, total = np.zeros(len(squares)), np.zeros(len(squares)), 0.0
+        for rows in slices(m, BATCH):
+            block = np.array(x.tile(rows, slice(None)), dtype=np.float64)
+            block[np.arange(len(block)), np.arange(rows.start, rows.stop)] = 0.0
+            products = np.einsum("ij,ij->j", block @ stacked, stacked[rows])
+            inner += products.reshape(-1, width).sum(axis=1)
+            sums = block.sum(axis=1)
+            total += float(sums.sum())
+            middle -= squares[:, rows] @ sums  # L̃1 = -‖ψ_i‖²
+        outer = -total * squares.sum(axis=1)
+        result[part] = _assemble(inner, middle, outer, m)
+    return result
+
+
+def _of_gathered(x: Sample, gram: np.ndarray, orders: np.ndarray) -> np.ndarray:
+    """HSIC₁ of two Gram matrices, that of y gathered in every order."""
+    m = len(gram)
+    left = x.gram()
+    diagonal, every = np.diag(gram), np.arange(m)
+    left[every, every] = 0.0
+    sums = left.sum(axis=1)
+    result = np.empty(len(orders))
+    for number, order in enumerate(orders):
+        right = gram[order][:, order]
+        of_right = right.sum(axis=1) - diagonal[order]
+        inner = np.array(np.vdot(left, right))
+        middle, outer = np.array(sums @ of_right), float(sums.sum() * of_right.sum())
+        result[number] = _assemble(inner, middle, outer, m)
+    return result
 
 
 def _measured(side: Sample) -> Sample:

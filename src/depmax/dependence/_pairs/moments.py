@@ -9,6 +9,7 @@ weighted.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -82,9 +83,12 @@ class Interaction:
 class PairScores:
     """Scores of all pairs of columns, tile by tile."""
 
-    def __init__(self, bases: ColumnBases, target: PairTarget) -> None:
+    def __init__(
+        self, bases: ColumnBases, target: PairTarget, units: Sequence[np.ndarray] = ()
+    ) -> None:
         self._bases = bases
         self._directions = target.directions
+        self._units = units  # rows of every independent unit, where rows are not independent
         self._margins = [Margins.of(bases, t) for t in target.directions]
 
     @property
@@ -112,6 +116,8 @@ class PairScores:
             own = float(t @ t) / len(t)
             robust = _weighted_square(z, weighted, margins, own, (rows, columns), (ai, bi, aj, bj))
             variance = np.maximum(robust, own * z.square)
+            if self._units:
+                variance = np.maximum(variance, self._between_units(z, t, rows, columns))
             variance[z.empty] = 1.0
             covariance[z.empty] = 0.0
             total += covariance**2 / variance
@@ -119,6 +125,23 @@ class PairScores:
         total[constant[rows]] = 0.0
         total[:, constant[columns]] = 0.0
         return total
+
+    def _between_units(
+        self, z: Interaction, t: np.ndarray, rows: slice, columns: slice
+    ) -> np.ndarray:
+        """Average over rows of the squared sums of z̃t in every unit."""
+        p, q = self._bases.linear, self._bases.square
+        total = np.zeros(z.mean.shape)
+        for unit in self._units:
+            weights = t[unit]
+            left, right = p[rows][:, unit], p[columns][:, unit] * weights
+            sums = left @ right.T - z.mean * weights.sum()
+            sums -= z.beta[0] * (left @ weights)[:, np.newaxis]
+            sums -= z.beta[1] * (q[rows][:, unit] @ weights)[:, np.newaxis]
+            sums -= z.beta[2] * right.sum(axis=1)
+            sums -= z.beta[3] * (q[columns][:, unit] @ weights)
+            total += sums**2
+        return total / len(t)
 
     def _stack(self, columns: slice) -> np.ndarray:
         """Rows p, q, r of some columns, stacked."""

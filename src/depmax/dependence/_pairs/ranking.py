@@ -11,6 +11,7 @@ from scipy import special
 
 from depmax._inputs.table import Categories
 from depmax.dependence._pairs.target import MainEffects
+from depmax.dependence.exchange import Plan
 from depmax.samples import slices
 
 #: Bins per unit of the statistic in which pairs that are not kept are counted.
@@ -207,6 +208,7 @@ def permutation_pvalues(
     directions: np.ndarray,
     n_permutations: int,
     rng: np.random.Generator,
+    plan: Plan | None = None,
 ) -> np.ndarray:
     """Share of permutations of the target that score a pair at least as high as the data do.
 
@@ -223,6 +225,8 @@ def permutation_pvalues(
     n_permutations : int
     rng : Generator
         Draws the permuted rows.
+    plan : Plan, optional
+        How rows are exchanged; by default all with all.
 
     Returns
     -------
@@ -237,7 +241,11 @@ def permutation_pvalues(
         left = interactions(pairs[part], effects)
         draws = deepcopy(rng)  # the same permutations for every part
         for some in slices(n_permutations, at_once):
-            orders = np.argsort(draws.random((some.stop - some.start, m)), axis=1)
+            count = some.stop - some.start
+            if plan is None:
+                orders = np.argsort(draws.random((count, m)), axis=1)
+            else:
+                orders = plan.orders(count, draws)
             reached[part] += _reached(left, directions, orders, raised)
     return (reached + 1) / (n_permutations + 1)
 
@@ -254,6 +262,50 @@ def _reached(
         reached = raised * scores(left[some], permuted) >= observed * (1.0 - 1e-10)
         count[some] = reached.sum(axis=1)
     return count
+
+
+def flipped_pvalues(
+    pairs: np.ndarray,
+    effects: MainEffects,
+    directions: np.ndarray,
+    units: Sequence[np.ndarray],
+    signs: np.ndarray,
+) -> np.ndarray:
+    """Share of random signs of whole units that score a pair at least as high as the data do.
+
+    The wild bootstrap for rows that are not independent: what main effects leave of the target has
+    mean zero, and its sign in a unit is as good as any where there is no interaction.
+
+    Parameters
+    ----------
+    pairs : ndarray of shape (n_pairs, 2)
+    effects : MainEffects
+    directions : ndarray of shape (n_directions, n_samples)
+    units : sequence of ndarray
+        Rows of every independent unit.
+    signs : ndarray of shape (n_units, n_draws)
+
+    Returns
+    -------
+    ndarray of shape (n_pairs,)
+        At least 1 / (n_draws + 1).
+    """
+    together = np.concatenate(units)
+    starts = np.append(0, np.cumsum([len(rows) for rows in units])[:-1])
+    reached = np.zeros(len(pairs), dtype=np.int64)
+    for part in slices(len(pairs), max(1, min(PAIRS, HELD // len(together)))):
+        left = interactions(pairs[part], effects)
+        observed, flipped = np.zeros(len(left)), np.zeros((len(left), signs.shape[1]))
+        for t in directions:
+            products = left * t
+            sums = np.add.reduceat(products[:, together], starts, axis=1)  # of pairs and units
+            variance = np.maximum((sums**2).sum(axis=1), (products**2).sum(axis=1))
+            variance = np.maximum(variance, (left**2).sum(axis=1) * np.mean(t**2))
+            variance = np.maximum(variance, np.finfo(float).tiny)
+            observed += sums.sum(axis=1) ** 2 / variance
+            flipped += (sums @ signs) ** 2 / variance[:, np.newaxis]
+        reached[part] = (flipped >= observed[:, np.newaxis] * (1.0 - 1e-10)).sum(axis=1)
+    return (reached + 1) / (signs.shape[1] + 1)
 
 
 def interactions(pairs: np.ndarray, effects: MainEffects) -> np.ndarray:

@@ -328,6 +328,13 @@ class PairTarget:
         found = effects.find(directions)
         return cls(whitened(effects.remove(directions, found)), found)
 
+    def within(self, codes: np.ndarray) -> PairTarget:
+        """The same without what the rows of a group have in common."""
+        counts = np.bincount(codes)
+        means = np.array([np.bincount(codes, row) / counts for row in self.directions])
+        left = self.directions - means.reshape(len(self.directions), -1)[:, codes]
+        return PairTarget(whitened(left), self.main_effects)
+
     @classmethod
     def _of_classes(cls, target: Target, effects: MainEffects) -> PairTarget:
         """Indicators of the classes minus their probabilities in an additive logistic model."""

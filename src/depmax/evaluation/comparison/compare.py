@@ -21,6 +21,7 @@ from depmax.evaluation.comparison.setting import (
     Setting,
     dimension_grid,
     outer_splits,
+    read_groups,
     read_problem,
 )
 from depmax.evaluation.comparison.trial import (
@@ -121,6 +122,7 @@ def compare(
     prepare: bool = True,
     impute: str | None = None,
     task: Task = "auto",
+    groups: Any = None,
     random_state: int | np.random.RandomState | None = None,
     n_jobs: int | None = None,
     progress: bool | Listener = False,
@@ -169,6 +171,10 @@ def compare(
     task : {"auto", "classification", "regression"}, default="auto"
         Whether the target is classes or numbers. By default text, booleans, categories and whole
         numbers of up to 20 values are classes, all else is numbers; printing the result says which.
+    groups : array-like of shape (n_samples,), optional
+        The group of every row, such as the patient: neither outer nor inner splits put rows of one
+        group into both parts. Without it, methods are judged on rows of groups they have seen.
+        With a time series, :class:`depmax.Shifts` keeps stretches of time together.
     random_state : int, RandomState instance or None, default=None
         Seed of the splits and of every method that has none.
     n_jobs : int, optional
@@ -205,7 +211,8 @@ def compare(
         raise ValueError(f"impute must be None or one of {', '.join(WAYS)}, got {impute!r}.")
     problem, target = read_problem(without_gaps(X, impute), y, table=prepare, task=task)
     seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
-    splits = outer_splits(cv, problem, target, seed)
+    codes = read_groups(groups, problem.n_samples)
+    splits = outer_splits(cv, problem, target, seed, codes)
     training = _training_problem(problem, splits)
     chosen = read_methods(methods, training)
     metrics = read_metrics(scoring, problem.kind, probabilities=estimator is None)
@@ -221,6 +228,7 @@ def compare(
         prepare,
         seed,
         impute,
+        codes,
     )
     if dimensions is not None:
         require_possible(setting, chosen)

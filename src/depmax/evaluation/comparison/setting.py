@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,10 +10,12 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.model_selection import (
+    GroupKFold,
     KFold,
     RepeatedKFold,
     RepeatedStratifiedKFold,
     ShuffleSplit,
+    StratifiedGroupKFold,
     StratifiedKFold,
     StratifiedShuffleSplit,
     check_cv,
@@ -20,6 +23,7 @@ from sklearn.model_selection import (
 from sklearn.utils.metaestimators import available_if
 
 from depmax._inputs import TargetKind, Task, read_table, read_target
+from depmax.dependence.exchange import as_exchange
 from depmax.evaluation.comparison.metrics import Metric
 
 
@@ -134,12 +138,24 @@ class Setting:
     prepare: bool
     seed: int
     impute: str | None = None  # what fills gaps, learnt from the training rows
+    #: The group of every row of the data, where rows of a group must not be split.
+    groups: np.ndarray | None = field(default=None, repr=False, compare=False)
 
-    def inner_splits(self, X: Any, y: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Splits of a training part, on which the dimension is chosen."""
+    def inner_splits(
+        self, X: Any, y: np.ndarray, rows: np.ndarray | None = None
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Splits of a training part, on which the dimension is chosen.
+
+        ``rows`` are the positions of the training part in the data, whose groups are not split.
+        """
         n_rows = len(y)
         stratify = self.problem.kind == "classes" and least_class(y) >= 2
         cv = self.inner_cv
+        if self.groups is not None and rows is not None:
+            labels = self.groups[rows]
+            if cv is None or isinstance(cv, int):
+                cv = _grouped_folds(cv or 3, labels, stratify, self.seed)
+            return list(check_cv(cv).split(np.zeros((n_rows, 1)), y, labels))
         if cv is None and n_rows >= MANY_ROWS:
             split = StratifiedShuffleSplit if stratify else ShuffleSplit
             cv = split(1, test_size=0.25, random_state=self.seed)
@@ -154,14 +170,60 @@ class Setting:
         return list(check_cv(cv).split(places, y))
 
 
+def read_groups(groups: Any, n_samples: int) -> np.ndarray | None:
+    """The group of every row as a number; None where rows are independent."""
+    exchange = as_exchange(groups)
+    return None if exchange is None else exchange.units(n_samples)
+
+
+def _grouped_folds(folds: int, groups: np.ndarray, stratify: bool, seed: int) -> Any:
+    """Folds that split no group, as many as there are groups at most."""
+    n_groups = len(np.unique(groups))
+    if n_groups < 2:
+        raise ValueError(
+            "All rows of a part are of one group, so that none can be held out: pass more groups."
+        )
+    split = StratifiedGroupKFold if stratify else GroupKFold
+    return split(min(folds, n_groups), shuffle=True, random_state=seed)
+
+
+def _grouped_outer(
+    cv: int | None, problem: Problem, y: np.ndarray, groups: np.ndarray, seed: int
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Folds of whole groups, repeated as without groups."""
+    n_groups = len(np.unique(groups))
+    folds = 5 if cv is None else cv
+    if n_groups < folds and cv is not None:
+        raise ValueError(f"cv={folds} folds are more than the {n_groups} groups of rows.")
+    repeats = 2 if cv is None and len(y) < MANY_ROWS else 1
+    stratify = problem.kind == "classes"
+    places = np.zeros((len(y), 1))
+    splits = []
+    for repeat in range(repeats):
+        splitter = _grouped_folds(folds, groups, stratify, seed + repeat)
+        splits += list(splitter.split(places, y, groups))
+    if stratify:
+        for train, _ in splits:
+            missing = np.setdiff1d(y, y[train])
+            if len(missing):
+                raise ValueError(
+                    f"Class {missing.tolist()[0]!r} of y is in too few groups of rows to be in "
+                    "every training part: merge it with another class, or pass fewer folds."
+                )
+    return splits
+
+
 def outer_splits(
-    cv: Any, problem: Problem, y: np.ndarray, seed: int
+    cv: Any, problem: Problem, y: np.ndarray, seed: int, groups: np.ndarray | None = None
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """The splits on which methods are judged.
 
     None is five folds twice, once from 2,000 rows on; a number is this many folds once; a splitter
-    or an iterable of (train, test) is taken as it is. Folds are stratified by class.
+    or an iterable of (train, test) is taken as it is. Folds are stratified by class, and never
+    split a group.
     """
+    if groups is not None and (cv is None or (isinstance(cv, int | np.integer) and cv >= 2)):
+        return _grouped_outer(None if cv is None else int(cv), problem, y, groups, seed)
     if cv is None or isinstance(cv, int | np.integer):
         folds = 5 if cv is None else int(cv)
         if folds < 2:
@@ -182,9 +244,19 @@ def outer_splits(
                     f"{len(y)} rows are too few for {folds} folds: at least {2 * folds} are needed."
                 )
             cv = RepeatedKFold(n_splits=folds, n_repeats=repeats, random_state=seed)
-    splits = list(check_cv(cv).split(np.zeros((len(y), 1)), y))
+    with warnings.catch_warnings():  # a splitter that parts groups is refused below
+        warnings.filterwarnings("ignore", message="The groups parameter is ignored")
+        splits = list(check_cv(cv).split(np.zeros((len(y), 1)), y, groups))
     if not splits:
         raise ValueError("cv gave no splits.")
+    if groups is not None:
+        for train, test in splits:
+            shared = np.intersect1d(groups[train], groups[test])
+            if len(shared):
+                raise ValueError(
+                    f"cv puts rows of {len(shared)} groups into both the training and the test "
+                    "part: pass a splitter of groups, such as GroupKFold."
+                )
     return splits
 
 

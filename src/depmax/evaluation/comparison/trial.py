@@ -157,7 +157,7 @@ def _try(
     train, test = parts
     X_train, y_train = _safe_indexing(X, train), y[train]
     X_test, y_test = _safe_indexing(X, test), y[test]
-    dimension, inner = choose_dimension(method, X_train, y_train, setting)
+    dimension, inner = choose_dimension(method, X_train, y_train, setting, np.asarray(train))
     fitted = _fit_all(method, X_train, y_train, setting)
     scores, curve = {}, {}
     started = perf_counter()
@@ -188,12 +188,16 @@ def _try(
 
 
 def choose_dimension(
-    method: Method, X: Any, y: np.ndarray, setting: Setting
+    method: Method, X: Any, y: np.ndarray, setting: Setting, rows: np.ndarray | None = None
 ) -> tuple[int | None, float]:
-    """The smallest dimension whose mean inner score is near the best, and that score."""
+    """The smallest dimension whose mean inner score is near the best, and that score.
+
+    ``rows`` are the positions of X in the data; by default X is all of the data.
+    """
+    rows = np.arange(len(y)) if rows is None else rows
     inner: dict[int | None, list[float]] = {}
     metric = setting.metrics[0].scorer
-    for train, valid in setting.inner_splits(X, y):
+    for train, valid in setting.inner_splits(X, y, rows):
         fitted = _fit_all(method, _safe_indexing(X, train), y[train], setting)
         features = fitted.view(_safe_indexing(X, valid))
         for count in fitted.dimensions:

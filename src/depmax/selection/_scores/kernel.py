@@ -14,6 +14,7 @@ from depmax._inputs.table import Categories, constant_columns
 from depmax._threads import each_column
 from depmax.dependence._nulls.laplace_column import LaplaceColumn
 from depmax.dependence._terms import cosine, terms
+from depmax.dependence.exchange import as_exchange
 from depmax.dependence.quadratic_mutual_information import quadratic_mutual_information
 from depmax.dependence.resolve import most_dependent
 from depmax.dependence.screen import ScreeningTarget
@@ -32,13 +33,16 @@ def hsic(
     *,
     kernel: KernelLike = "laplace",
     categories: Categories | None = None,
+    groups: Any = None,
     n_jobs: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Unbiased HSIC of every column with a target, and p-values: those of :func:`depmax.screen`.
 
-    Categorical columns, given as codes, are compared by equality.
+    Categorical columns, given as codes, are compared by equality. ``groups`` are those of rows.
     """
-    prepared = ScreeningTarget.of(target, TOLERANCE)
+    exchange = as_exchange(groups)
+    plan = None if exchange is None else exchange.plan(target.n_samples, target.rows)
+    prepared = ScreeningTarget.of(target, TOLERANCE, plan)
     recipe = column_kernel(kernel)
 
     def scored(column: np.ndarray, position: int) -> tuple[float, float, float]:

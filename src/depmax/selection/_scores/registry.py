@@ -41,6 +41,7 @@ class Question:
     kernel: KernelLike = "laplace"
     target_kernel: KernelLike = "auto"
     alpha: float = 1.0
+    groups: Any = None  # of rows that are not independent
     n_jobs: int | None = None
     names: Sequence[str] | None = None  # of the columns, if they have any
 
@@ -123,6 +124,7 @@ def _hsic(question: Question) -> Scored:
             question.side,
             kernel=question.kernel,
             categories=question.categories,
+            groups=question.groups,
             n_jobs=question.n_jobs,
         )
     )

@@ -14,6 +14,7 @@ from sklearn.utils import _safe_indexing
 from depmax._inputs.parameters import FLAG, Rule, integer, is_number, one_of
 from depmax._inputs.table import Categories
 from depmax._threads import one_blas_thread
+from depmax.dependence.exchange import Exchange, TooFewWays, as_exchange, plan_of
 from depmax.dependence.resolve import most_dependent
 from depmax.kernels import as_kernel
 from depmax.kernels.kernel import Kernel
@@ -30,7 +31,7 @@ from depmax.selection._search.changes import has_fast_form
 from depmax.selection._search.changes.linear import column_shares
 from depmax.selection._search.rounds import Blocks, SearchResult, Setting, Units, make_units
 from depmax.selection._search.significance import significant_units
-from depmax.selection.selector import DependenceSelector, Ranking
+from depmax.selection.selector import DependenceSelector, GroupsOfRows, Ranking
 
 #: With block_size="auto" HSIC is taken over all rows at once up to so many, beyond over blocks.
 WHOLE_ROWS, BLOCK_ROWS = 5_000, 1_000
@@ -53,18 +54,28 @@ class Observed:
     target: Sample
     categories: Categories
     n_jobs: int | None
+    exchange: Exchange | None = None  # of rows that are not independent
 
     def take(self, rows: np.ndarray) -> Observed:
         """Some of the rows."""
         y = None if self.y is None else _safe_indexing(self.y, rows)
-        return Observed(self.X[rows], y, self.target.take(rows), self.categories, self.n_jobs)
+        exchange = None if self.exchange is None else self.exchange.take(rows)
+        target = self.target.take(rows)
+        return Observed(self.X[rows], y, target, self.categories, self.n_jobs, exchange)
 
     @cached_property
     def pvalues_adjusted(self) -> np.ndarray:
         """Screening of every column alone, made once; a false discovery rate over all columns."""
-        _, pvalues = column_scores(
-            self.X, self.target, categories=self.categories, n_jobs=self.n_jobs
-        )
+        try:
+            _, pvalues = column_scores(
+                self.X,
+                self.target,
+                categories=self.categories,
+                groups=self.exchange,
+                n_jobs=self.n_jobs,
+            )
+        except TooFewWays:  # a part of the rows that shows nothing by itself
+            return np.ones(self.X.shape[1])
         return false_discovery_control(pvalues)
 
     def effects(self) -> np.ndarray:
@@ -72,7 +83,7 @@ class Observed:
         return column_effects(self.X, self.target, categories=self.categories, n_jobs=self.n_jobs)
 
 
-class HSICSelector(DependenceSelector):
+class HSICSelector(GroupsOfRows, DependenceSelector):
     """Base of the greedy searches; a subclass implements ``_search``."""
 
     kernel: Any
@@ -114,7 +125,7 @@ class HSICSelector(DependenceSelector):
         """The kernel of the search, on all columns."""
         return self._recipe()
 
-    def _rank(self, X: Any, y: Any, categories: Categories) -> Ranking:
+    def _rank(self, X: Any, y: Any, categories: Categories, groups: Any = None) -> Ranking:
         recipe = self._recipe()
         units = make_units(X, self.groups, categories, recipe)
         require_samples(X.shape[0], unbiased=True)
@@ -126,7 +137,9 @@ class HSICSelector(DependenceSelector):
             require_equal_length(X.shape[0], target.n_samples)
         setting = self._setting(units, target, recipe, np.arange(X.shape[0]))
         self._require_any_columns(setting, units)
-        observed = Observed(X, y, target, categories, self.n_jobs)
+        exchange = as_exchange(groups)
+        plan_of(exchange, X.shape[0], target.rows)  # refuses what cannot be exchanged, at once
+        observed = Observed(X, y, target, categories, self.n_jobs, exchange)
         with one_blas_thread(self.n_jobs):
             result = self._decide(setting, units, observed)
         self.target_kernel_ = target.kernel

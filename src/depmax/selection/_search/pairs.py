@@ -9,6 +9,7 @@ from sklearn.utils import _safe_indexing
 
 from depmax._inputs import read_target
 from depmax._inputs.table import Categories, Table
+from depmax.dependence.exchange import Exchange, TooFewWays
 from depmax.dependence.screen_pairs import screen_table
 
 #: Adjusted p-value below which a pair of columns interacts.
@@ -24,6 +25,7 @@ def interacting_pairs(
     categories: Categories,
     target_kernel: Any = "auto",
     n_jobs: int | None = None,
+    exchange: Exchange | None = None,
 ) -> np.ndarray:
     """Pairs of columns with a significant interaction over all pairs, best first: (n_pairs, 2)."""
     nothing = np.empty((0, 2), dtype=np.intp)
@@ -32,16 +34,21 @@ def interacting_pairs(
     if X.shape[0] > ROWS:
         rows = np.sort(np.random.default_rng(0).permutation(X.shape[0])[:ROWS])
         X, y = X[rows], _safe_indexing(y, rows)
+        exchange = None if exchange is None else exchange.take(rows)
     automatic = isinstance(target_kernel, str) and target_kernel == "auto"
     if automatic and _is_constant(y):  # a rare class may not be among these rows
         return nothing
-    found = screen_table(
-        Table(X, categories=categories),
-        y,
-        target_kernel=target_kernel,
-        random_state=0,
-        n_jobs=n_jobs,
-    )
+    try:
+        found = screen_table(
+            Table(X, categories=categories),
+            y,
+            target_kernel=target_kernel,
+            groups=exchange,
+            random_state=0,
+            n_jobs=n_jobs,
+        )
+    except TooFewWays:  # a part of the rows that shows nothing by itself
+        return nothing
     return found.pairs[found.pvalues_adjusted < LEVEL]
 
 

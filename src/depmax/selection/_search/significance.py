@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import special
 
+from depmax.dependence.exchange import Exchange
 from depmax.kernels.kernel import Kernel
 from depmax.samples import Sample
 from depmax.selection._search.rounds import Setting, Units, columns_of_units
@@ -41,16 +42,43 @@ def significant_units(
     m = target.n_samples
     if m < 16:
         raise ValueError(f'n_features_to_select="auto" needs at least 16 rows, got {m}.')
-    first, second = np.array_split(np.random.default_rng(0).permutation(m), 2)
+    of_rows = units_of_rows(observed.exchange, m)
+    first, second = split_rows(of_rows, 2)
     sizes = sizes_to_compare(len(units.columns))
-    errors = []
+    errors, judged = [], []
     for rows, others in ((first, second), (second, first)):
         setting = selector._setting(units, target, recipe, rows)
         # everything that decides the order is read off these rows
         order = selector._decide(setting, units, observed.take(rows)).order
         sets = [columns_of_units(units.columns, order[:size]) for size in sizes]
-        errors.append(_errors(setting, units.X, sets, target, rows[:ROWS], others[:ROWS]))
-    return int(sizes[first_sufficient(np.hstack(errors))])
+        learnt = rows[:ROWS]
+        of_learnt = of_rows[learnt]
+        errors.append(_errors(setting, units.X, sets, target, learnt, others[:ROWS], of_learnt))
+        judged.append(of_rows[others[:ROWS]])
+    return int(sizes[first_sufficient(np.hstack(errors), np.concatenate(judged))])
+
+
+def units_of_rows(exchange: Exchange | None, n_samples: int) -> np.ndarray:
+    """The independent unit of every row: itself, or its group."""
+    if exchange is None:
+        return np.arange(n_samples)
+    return exchange.units(n_samples)
+
+
+def split_rows(of_rows: np.ndarray, n_parts: int) -> list[np.ndarray]:
+    """Rows in random parts (fixed seed) of whole independent units, in random order."""
+    rng = np.random.default_rng(0)
+    n_units = int(of_rows.max()) + 1
+    if n_units == len(of_rows):
+        return np.array_split(rng.permutation(n_units), n_parts)
+    if n_units < 2 * n_parts:
+        raise ValueError(
+            f'n_features_to_select="auto" splits the rows by groups into {n_parts} parts and needs '
+            f"at least {2 * n_parts} groups, got {n_units}."
+        )
+    part_of = np.empty(n_units, dtype=np.intp)
+    part_of[rng.permutation(n_units)] = np.arange(n_units) % n_parts
+    return [rng.permutation(np.flatnonzero(part_of[of_rows] == part)) for part in range(n_parts)]
 
 
 def sizes_to_compare(count: int) -> np.ndarray:
@@ -68,6 +96,7 @@ def _errors(
     target: Sample,
     rows: np.ndarray,
     others: np.ndarray,
+    of_learnt: np.ndarray,
 ) -> np.ndarray:
     """Squared errors of ψ(y) in ``others``, learnt from ``rows``: shape (n_sets, n_others).
 
@@ -84,7 +113,8 @@ def _errors(
             result.append(np.zeros(len(others)))
             continue
         inputs = Sample(setting.resolve(columns), X[both][:, columns])
-        weights = _ridge(inputs.tile(learn, learn), inputs.tile(learn, test), own)
+        gram, between = inputs.tile(learn, learn), inputs.tile(learn, test)
+        weights = _ridge(gram, between, own, of_learnt)
         fitted = np.einsum("ij,ij->j", weights, own @ weights)
         result.append(fitted - 2.0 * np.einsum("ij,ij->j", weights, cross))
     return np.array(result)
@@ -98,27 +128,72 @@ def _centred(own: np.ndarray, cross: np.ndarray) -> tuple[np.ndarray, np.ndarray
     return own - means - means[:, np.newaxis] + constant, cross
 
 
-def _ridge(gram: np.ndarray, cross: np.ndarray, target: np.ndarray) -> np.ndarray:
+#: Folds of whole groups on which a penalty is chosen where rows are not independent, and the part
+#: of the target's trace that may be left out there.
+PENALTY_FOLDS, PENALTY_TOL = 3, 1e-3
+
+
+def _ridge(
+    gram: np.ndarray, cross: np.ndarray, target: np.ndarray, of_rows: np.ndarray | None = None
+) -> np.ndarray:
     """Weights of the learnt rows in every prediction; the penalty has the least GCV score.
 
-    Generalised cross-validation: tr((I-S)L(I-S)) / tr(I-S)², with S the smoother.
+    Generalised cross-validation: tr((I-S)L(I-S)) / tr(I-S)², with S the smoother. It takes rows as
+    independent; where ``of_rows`` says that some are of one group, which predict each other and
+    would make every penalty too small, the penalty is that of the least errors on other groups.
     """
     values, vectors = np.linalg.eigh(gram)
     values = np.maximum(values, 0.0)
-    shares = np.einsum("ij,ij->j", vectors, target @ vectors)
     penalties = RIDGES * max(float(values.mean()), np.finfo(float).tiny)
-    left = penalties[:, np.newaxis] / (values + penalties[:, np.newaxis])  # eigenvalues of I - S
-    best = penalties[int(np.argmin((left**2 @ shares) / left.sum(axis=1) ** 2))]
+    codes = np.arange(len(gram)) if of_rows is None else np.unique(of_rows, return_inverse=True)[1]
+    if codes.max() + 1 < len(codes):
+        scores = _errors_on_groups(gram, target, codes, penalties)
+    else:
+        shares = np.einsum("ij,ij->j", vectors, target @ vectors)
+        left = penalties[:, np.newaxis] / (values + penalties[:, np.newaxis])  # of I - S
+        scores = (left**2 @ shares) / left.sum(axis=1) ** 2
+    best = penalties[int(np.argmin(scores))]
     return vectors @ ((vectors.T @ cross) / (values + best)[:, np.newaxis])
 
 
-def first_sufficient(errors: np.ndarray) -> int:
-    """First set from which no later one has significantly smaller errors."""
+def _errors_on_groups(
+    gram: np.ndarray, target: np.ndarray, codes: np.ndarray, penalties: np.ndarray
+) -> np.ndarray:
+    """Squared errors of whole groups that were not learnt from, for every penalty."""
+    traces, axes = np.linalg.eigh(target)
+    kept = np.cumsum(np.maximum(traces, 0.0)) > PENALTY_TOL * max(float(traces.sum()), 0.0)
+    psi = axes[:, kept] * np.sqrt(np.maximum(traces[kept], 0.0))
+    errors = np.zeros(len(penalties))
+    for held_out in split_rows(codes, min(PENALTY_FOLDS, (int(codes.max()) + 1) // 2)):
+        learnt = np.setdiff1d(np.arange(len(codes)), held_out)
+        values, vectors = np.linalg.eigh(gram[np.ix_(learnt, learnt)])
+        mean = psi[learnt].mean(axis=0)
+        inner = vectors.T @ (psi[learnt] - mean)
+        outer = gram[np.ix_(held_out, learnt)] @ vectors
+        for place, penalty in enumerate(penalties):
+            predicted = (outer / (np.maximum(values, 0.0) + penalty)) @ inner
+            errors[place] += float(np.sum((psi[held_out] - mean - predicted) ** 2))
+    return errors
+
+
+def first_sufficient(errors: np.ndarray, of_rows: np.ndarray | None = None) -> int:
+    """First set from which no later one has significantly smaller errors.
+
+    ``of_rows`` numbers the independent units of the rows, whose gains are added up: rows of one
+    group are no evidence of their own. With groups the law is Student's, with as many degrees of
+    freedom as there are groups less one.
+    """
     count, n = errors.shape
+    totals = errors
+    if of_rows is not None and len(np.unique(of_rows)) < n:
+        codes = np.unique(of_rows, return_inverse=True)[1]
+        totals = np.array([np.bincount(codes, row) for row in errors])
+    n_units = totals.shape[1]
     for place in range(count - 1):
-        gains = errors[place] - errors[place + 1 :]
-        spreads = gains.std(axis=1) / math.sqrt(n)
-        critical = -special.ndtri(LEVEL / len(gains))
+        gains = totals[place] - totals[place + 1 :]
+        spreads = gains.std(axis=1) / math.sqrt(n_units)
+        tail = LEVEL / len(gains)
+        critical = -special.ndtri(tail) if n_units == n else -special.stdtrit(n_units - 1, tail)
         if not (gains.mean(axis=1) > critical * spreads).any():
             return place
     return count - 1

@@ -1,0 +1,398 @@
+"""What may be exchanged where rows are not independent: whole groups, rows of a group, time."""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+#: Fewest groups of similar size that are exchanged with each other.
+FEWEST_ALIKE = 5
+#: With fewer ways to exchange, no p-value can be 0.05.
+FEWEST_WAYS = 20
+#: Part of the rows of a series that a shift moves at least, unless the user says how many.
+SHORTEST_SHIFT = 0.05
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The exchange of one data set: which rows take part, and how the target's are reordered."""
+
+    rows: np.ndarray  # positions of the rows that take part
+    units: np.ndarray  # of every row of the data: the number of the independent unit it is in
+    draw: Callable[[np.random.Generator], np.ndarray]  # positions among ``rows``, one per row
+    n_ways: float  # how many different orders there are
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all rows take part."""
+        return len(self.rows) == len(self.units)
+
+    def orders(self, count: int, rng: np.random.Generator) -> np.ndarray:
+        """Random orders, of shape (count, n_rows)."""
+        return np.array([self.draw(rng) for _ in range(count)], dtype=np.intp)
+
+
+class Exchange(ABC):
+    """Which rows of a target may change places if it is independent of the inputs.
+
+    Wherever depmax takes ``groups=``, plain labels mean :class:`WholeGroups`; the others are passed
+    as objects. An object is as long as its labels and is cut to the rows of a fold like them.
+    """
+
+    labels: Any
+    #: Whether rows are independent once what their group has in common is taken off.
+    is_free_within_groups = False
+
+    def __len__(self) -> int:
+        """Number of labels, 0 if there are none."""
+        return 0 if self.labels is None else len(self.labels)
+
+    @property
+    def shape(self) -> tuple[int]:
+        """The same as arrays have it."""
+        return (len(self),)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """The labels, for whoever splits rows by them."""
+        return np.array(self.labels, dtype=dtype)
+
+    def __getitem__(self, rows: Any) -> Exchange:
+        """The exchange of some of the rows."""
+        places = rows[0] if isinstance(rows, tuple) else rows
+        return self.take(np.arange(len(self))[places])
+
+    @abstractmethod
+    def take(self, rows: np.ndarray) -> Exchange:
+        """The exchange of the rows at these positions."""
+
+    def units(self, n_samples: int) -> np.ndarray:
+        """The number of the independent unit that every row is in: of its group."""
+        return _codes(self.labels, n_samples)
+
+    @abstractmethod
+    def plan(self, n_samples: int, target: Any = None) -> Plan:
+        """The exchange of ``n_samples`` rows; ``target`` has a value per row, if known."""
+
+
+class TooFewWays(ValueError):  # noqa: N818  (what is wrong, not that it is an error)
+    """Too few ways to exchange rows for any p-value to be small."""
+
+
+class WholeGroups(Exchange):
+    """Rows of a group stay together, and whole groups change places: ``groups=labels``.
+
+    For rows that come in independent groups (patients with several samples each, animals of a
+    litter, pupils of a class), where a column or the target may be alike within a group.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n_samples,)
+        The group of every row; numbers or text.
+
+    Notes
+    -----
+    A target that has one value per group is exchanged between all groups, whatever their sizes.
+    Otherwise groups of equal size change places, row by row. If fewer than five have the same size,
+    groups of similar size are put together and cut, at random with a fixed seed, to the smallest of
+    them; a warning says how many rows that leaves out. All of this is exact: given their sizes,
+    independent groups are exchangeable.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from depmax import WholeGroups, hsic_test
+    >>> rng = np.random.default_rng(0)
+    >>> patient = np.repeat(np.arange(40), 5)
+    >>> x, y = rng.normal(size=(2, 40))[:, patient]  # alike within patients, independent
+    >>> hsic_test(x, y, random_state=0).pvalue < 0.001
+    True
+    >>> hsic_test(x, y, groups=WholeGroups(patient), random_state=0).pvalue > 0.05
+    True
+    """
+
+    def __init__(self, labels: Any) -> None:
+        self.labels = labels
+
+    def take(self, rows: np.ndarray) -> WholeGroups:
+        """The exchange of the rows at these positions."""
+        return WholeGroups(np.asarray(self.labels)[rows])
+
+    def plan(self, n_samples: int, target: Any = None) -> Plan:
+        """Whole groups in random order, between those of the same size."""
+        codes = _codes(self.labels, n_samples)
+        sizes = np.bincount(codes)
+        if np.array_equal(sizes, np.ones(n_samples)):  # every row is its own group
+            return Plan(np.arange(n_samples), codes, lambda rng: rng.permutation(n_samples), np.inf)
+        first = np.unique(codes, return_index=True)[1]
+        values = _comparable(target, n_samples)
+        if values is not None and (values == values[first[codes]]).all():
+            ways = _ways_of_values(values[first])
+            _require_ways(ways, f"{len(sizes)} groups of rows", "groups")
+            return Plan(
+                np.arange(n_samples),
+                codes,
+                lambda rng: first[rng.permutation(len(first))][codes],
+                ways,
+            )
+        return _exchange_alike(codes, sizes)
+
+
+class WithinGroups(Exchange):
+    """Rows change places within their group only: ``groups=WithinGroups(labels)``.
+
+    For a factor that varies inside groups (treatments of the same patient, plots of a block):
+    whatever groups differ in stays as it is and is not taken for dependence.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n_samples,)
+        The group of every row; numbers or text.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from depmax import WithinGroups, hsic_test
+    >>> rng = np.random.default_rng(0)
+    >>> block = np.repeat(np.arange(20), 5)
+    >>> x, y = rng.normal(size=(2, 100)) + 3.0 * rng.normal(size=20)[block]  # blocks differ
+    >>> hsic_test(x, y, random_state=0).pvalue < 0.01
+    True
+    >>> hsic_test(x, y, groups=WithinGroups(block), random_state=0).pvalue > 0.05
+    True
+    """
+
+    is_free_within_groups = True
+
+    def __init__(self, labels: Any) -> None:
+        self.labels = labels
+
+    def take(self, rows: np.ndarray) -> WithinGroups:
+        """The exchange of the rows at these positions."""
+        return WithinGroups(np.asarray(self.labels)[rows])
+
+    def plan(self, n_samples: int, target: Any = None) -> Plan:
+        """Rows of every group in random order."""
+        codes = _codes(self.labels, n_samples)
+        ways = _number(np.sum(special.gammaln(np.bincount(codes) + 1.0)))
+        _require_ways(ways, "The rows within groups", "rows in a group")
+        inside = np.argsort(codes, kind="stable")
+
+        def draw(rng: np.random.Generator) -> np.ndarray:
+            order = np.empty(n_samples, dtype=np.intp)
+            order[inside] = np.lexsort((rng.random(n_samples), codes))
+            return order
+
+        return Plan(np.arange(n_samples), codes, draw, ways)
+
+
+class Shifts(Exchange):
+    """Rows in the order of time are shifted in a circle: ``groups=Shifts()``.
+
+    For time series, whose neighbouring rows are alike. A shift keeps the course of both sides and
+    breaks what happens at the same time.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n_samples,), optional
+        The series of every row, each shifted by itself; by default all rows are one series.
+    shortest : int, optional
+        Rows that a shift moves at least, so that what lasts does not count as chance; by default
+        a twentieth of the series.
+
+    Notes
+    -----
+    Exact for stationary series that close in a circle; the seam of a long series changes little.
+    A single series has as many shifts as rows, which limits how small a p-value can be.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from depmax import Shifts, hsic_test
+    >>> from scipy.signal import lfilter
+    >>> noise = np.random.default_rng(1).normal(size=(2, 300))
+    >>> x, y = lfilter([1.0], [1.0, -0.9], noise)  # rows are 0.9 of the one before, plus noise
+    >>> hsic_test(x, y, random_state=0).pvalue < 0.001
+    True
+    >>> hsic_test(x, y, groups=Shifts(), random_state=0).pvalue > 0.05
+    True
+    """
+
+    def __init__(self, labels: Any = None, *, shortest: int | None = None) -> None:
+        self.labels = labels
+        self.shortest = shortest
+
+    def take(self, rows: np.ndarray) -> Shifts:
+        """The exchange of the rows at these positions."""
+        labels = None if self.labels is None else np.asarray(self.labels)[rows]
+        return Shifts(labels, shortest=self.shortest)
+
+    def units(self, n_samples: int) -> np.ndarray:
+        """Stretches as long as the shortest shift, taken as independent of each other."""
+        units, done = np.empty(n_samples, dtype=np.intp), 0
+        series = self._series(n_samples)
+        short = self._shortest(np.array([len(rows) for rows in series]))
+        for rows, length in zip(series, short, strict=True):
+            for stretch in np.array_split(rows, max(1, len(rows) // int(length))):
+                units[stretch] = done
+                done += 1
+        return units
+
+    def _series(self, n_samples: int) -> list[np.ndarray]:
+        """Rows of every series, in the order of time."""
+        labels = np.zeros(n_samples) if self.labels is None else self.labels
+        codes = _codes(labels, n_samples)
+        return [np.flatnonzero(codes == code) for code in range(codes.max() + 1)]
+
+    def plan(self, n_samples: int, target: Any = None) -> Plan:
+        """A random shift of every series."""
+        series = self._series(n_samples)
+        lengths = np.array([len(rows) for rows in series])
+        short = self._shortest(lengths)
+        choices = np.maximum(lengths - 2 * short + 1, 1)
+        ways = _number(np.sum(np.log(choices)))
+        _require_ways(
+            ways, f"Series of {lengths.max()} rows, shifted by {short[0]} or more,", "rows"
+        )
+
+        def draw(rng: np.random.Generator) -> np.ndarray:
+            order = np.arange(n_samples)
+            for rows, low, count in zip(series, short, choices, strict=True):
+                shift = low + rng.integers(count) if count > 1 else 0
+                order[rows] = np.roll(rows, -shift)
+            return order
+
+        return Plan(np.arange(n_samples), self.units(n_samples), draw, ways)
+
+    def _shortest(self, lengths: np.ndarray) -> np.ndarray:
+        if self.shortest is None:
+            return np.maximum(1, (SHORTEST_SHIFT * lengths).astype(int))
+        if self.shortest < 1:
+            raise ValueError(f"shortest must be at least 1 row, got {self.shortest}.")
+        return np.full(len(lengths), self.shortest)
+
+
+def as_exchange(groups: Any) -> Exchange | None:
+    """What ``groups=`` says: nothing, labels of whole groups, or an exchange of its own."""
+    if groups is None or hasattr(groups, "plan"):
+        return groups
+    return WholeGroups(groups)
+
+
+def plan_of(groups: Any, n_samples: int, target: Any = None) -> Plan | None:
+    """The plan of ``groups=``, None where rows are independent; rows left out are reported."""
+    exchange = as_exchange(groups)
+    if exchange is None:
+        return None
+    plan = exchange.plan(n_samples, target)
+    if not plan.is_whole:
+        warnings.warn(
+            f"{n_samples - len(plan.rows)} of {n_samples} rows take no part in p-values: groups of "
+            "similar size are exchanged, and cut to the smallest of them.",
+            stacklevel=3,
+        )
+    return plan
+
+
+def _codes(labels: Any, n_samples: int) -> np.ndarray:
+    """Groups as numbers from 0, in the order of their labels; one label per row, none missing."""
+    values = np.asarray(labels)
+    if values.shape != (n_samples,):
+        raise ValueError(
+            f"groups must hold one label per row of X ({n_samples}), got shape {values.shape}."
+        )
+    missing = np.array([value is None or value != value for value in values.tolist()], dtype=bool)
+    if missing.any():
+        raise ValueError(
+            f"groups has no label in {missing.sum()} of {n_samples} rows, the first of them row "
+            f"{int(np.argmax(missing))}: drop these rows, or give each a group of its own."
+        )
+    if values.dtype == object:
+        values = values.astype(str)
+    codes = np.unique(values, return_inverse=True)[1].ravel()
+    return np.asarray(codes, dtype=np.intp)
+
+
+def _comparable(target: Any, n_samples: int) -> np.ndarray | None:
+    """One row per value of a target, as numbers of its distinct values; None if unknown."""
+    if not isinstance(target, np.ndarray) or target.dtype.kind not in "biufUS":
+        return None
+    flat = target.reshape(n_samples, -1)
+    if flat.shape[1] == 1:
+        return np.asarray(np.unique(flat, return_inverse=True)[1]).ravel()
+    return np.asarray(np.unique(flat, axis=0, return_inverse=True)[1]).ravel()
+
+
+def _ways_of_values(values: np.ndarray) -> float:
+    """Ways to give these values to groups; exchanging two values as such changes no HSIC."""
+    counts = np.unique(values, return_counts=True)[1]
+    ways = _number(special.gammaln(len(values) + 1.0) - np.sum(special.gammaln(counts + 1.0)))
+    return ways / (2.0 if len(counts) == 2 and counts[0] == counts[1] else 1.0)
+
+
+def _number(logarithm: float) -> float:
+    """A number from its logarithm, without overflow where it is beyond all bounds."""
+    return float(np.exp(min(float(logarithm), 700.0)))
+
+
+def _require_ways(ways: float, what: str, more: str) -> None:
+    if ways < FEWEST_WAYS - 0.5:
+        raise TooFewWays(
+            f"{what} can be exchanged in {ways:.0f} way{'' if round(ways) == 1 else 's'} only, so "
+            f"that no p-value can be below {1.0 / max(ways, 1.0):.2g}: at least {FEWEST_WAYS} ways "
+            f"are needed for 0.05. More {more} are needed."
+        )
+
+
+def _exchange_alike(codes: np.ndarray, sizes: np.ndarray) -> Plan:
+    """Groups change places with those of similar size, cut to the smallest of them."""
+    strata = _strata(sizes)
+    rng = np.random.default_rng(0)
+    tables = []  # of every stratum: the rows of its groups, of shape (n_groups, smallest size)
+    for members in strata:
+        smallest = int(sizes[members].min())
+        chosen = [np.flatnonzero(codes == group) for group in members]
+        tables.append(
+            np.array([np.sort(rng.choice(rows, smallest, replace=False)) for rows in chosen])
+        )
+    ways = _number(np.sum(special.gammaln([len(members) + 1.0 for members in strata])))
+    _require_ways(ways, f"{len(sizes)} groups of rows", "groups")
+    rows = np.sort(np.concatenate([table.ravel() for table in tables]))
+    place = np.empty(len(codes), dtype=np.intp)
+    place[rows] = np.arange(len(rows))
+    tables = [place[table] for table in tables]
+
+    def draw(rng: np.random.Generator) -> np.ndarray:
+        order = np.empty(len(rows), dtype=np.intp)
+        for table in tables:
+            order[table] = table[rng.permutation(len(table))]
+        return order
+
+    return Plan(rows, codes, draw, ways)
+
+
+def _strata(sizes: np.ndarray) -> list[np.ndarray]:
+    """Groups put together by size, at least ``FEWEST_ALIKE`` each, so that fewest rows are cut."""
+    order = np.argsort(sizes, kind="stable")
+    levels, starts = np.unique(sizes[order], return_index=True)
+    ends = np.append(starts, len(sizes))  # levels a to b - 1 are groups ends[a]:ends[b]
+    totals = np.append(0, np.cumsum(sizes[order]))
+    fewest = min(FEWEST_ALIKE, len(sizes))
+    cost, before = np.full(len(levels) + 1, np.inf), np.zeros(len(levels) + 1, dtype=np.intp)
+    cost[0] = 0.0
+    for b in range(1, len(levels) + 1):
+        a = np.arange(b)
+        count = ends[b] - ends[a]
+        lost = totals[ends[b]] - totals[ends[a]] - count * levels[a]
+        options = np.where(count >= fewest, cost[a] + lost, np.inf)
+        before[b], cost[b] = int(np.argmin(options)), float(options.min())
+    strata, b = [], len(levels)
+    while b > 0:
+        strata.append(order[ends[before[b]] : ends[b]])
+        b = int(before[b])
+    return strata[::-1]
