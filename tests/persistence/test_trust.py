@@ -150,6 +150,32 @@ def test_a_sparse_matrix_that_points_outside(tmp_path: Path) -> None:
         load_model(path)
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("_n_support", np.array([10**6, 1], dtype=np.int32)),
+        ("_dual_coef_", np.zeros((1, 2))),
+        ("support_", np.arange(3, dtype=np.int32)),
+        ("_intercept_", np.zeros(0)),
+        ("kernel", "precomputed"),
+    ],
+)
+def test_a_support_vector_machine_that_points_outside(
+    name: str, value: Any, tmp_path: Path, rng: np.random.Generator
+) -> None:
+    X = rng.normal(size=(20, 3))
+    machine = SVC().fit(X, X[:, 0] > 0)
+    path = tmp_path / "whole.skops"
+    save_model(machine, path)
+    np.testing.assert_array_equal(load_model(path).predict(X), machine.predict(X))
+    setattr(machine, name, value)
+    with (
+        pytest.warns(UserWarning, match="does not state the version"),
+        pytest.raises(ModelFileError, match="support vectors of SVC contradict"),
+    ):
+        load_model(_crafted(machine, tmp_path / "m.skops"))
+
+
 def test_types_on_the_list_exist() -> None:
     """A type that was renamed would make every older list entry a door for a stranger's class."""
     for name in sorted(TRUSTED_TYPES):

@@ -1,8 +1,8 @@
 """What a model file may hold without being asked about: what depmax writes, and nothing else.
 
 skops trusts every estimator of scikit-learn. Some of them open files that a parameter names
-(``CountVectorizer(input="filename")``), others index into memory without looking (trees, support
-vector machines). So the list here is explicit, and so is the way in which each type is made: an
+(``CountVectorizer(input="filename")``), others index into memory without looking (trees; support
+vector machines, whose sizes are compared here first). So the list here is explicit, and so is the way in which each type is made: an
 object gets its attributes; nothing is called.
 """
 
@@ -105,6 +105,8 @@ _TRUSTED = {
     "sklearn.preprocessing._encoders": ("OneHotEncoder", "OrdinalEncoder"),
     "sklearn.preprocessing._function_transformer": ("FunctionTransformer",),
     "sklearn.preprocessing._label": ("LabelBinarizer", "LabelEncoder", "MultiLabelBinarizer"),
+    # compare ends in one of them for small tables; they index into memory, so they are checked
+    "sklearn.svm._classes": ("SVC", "SVR"),
 }
 TRUSTED_TYPES = frozenset(
     f"{module}.{name}" for module, names in _TRUSTED.items() for name in names
@@ -185,6 +187,9 @@ def find_danger(model: Any) -> str | None:
         attributes = getattr(part, "__dict__", None)
         if not isinstance(attributes, dict):
             continue
+        if isinstance(attributes.get("support_vectors_"), np.ndarray) or "_n_support" in attributes:
+            if not _sizes_agree(attributes):
+                return f"the support vectors of {type(part).__name__} contradict its other sizes"
         for name, reason in _RESTRICTED.items():
             if attributes.get(name) is not None:
                 return f"{type(part).__name__}({name}={_short(attributes[name])}) {reason}"
@@ -192,6 +197,31 @@ def find_danger(model: Any) -> str | None:
         if isinstance(jobs, int | np.integer) and abs(int(jobs)) > MOST_JOBS:
             return f"{type(part).__name__}(n_jobs={_short(jobs)}) asks for too many processes"
     return None
+
+
+def _sizes_agree(machine: Mapping[str, Any]) -> bool:
+    """Whether the arrays of a fitted support vector machine have the sizes that libsvm expects."""
+    try:
+        n_vectors, n_features = machine["support_vectors_"].shape
+        per_class = np.asarray(machine["_n_support"])
+        n_classes = len(machine["classes_"]) if "classes_" in machine else 1
+        n_rows = max(1, n_classes - 1)
+        n_pairs = max(1, n_classes * (n_classes - 1) // 2)
+        return bool(
+            machine["kernel"] in ("linear", "poly", "rbf", "sigmoid")
+            and (per_class >= 0).all()
+            and len(per_class) >= n_classes
+            and machine["support_"].shape == (n_vectors,)
+            and (per_class[:n_classes].sum() == n_vectors)
+            and machine["shape_fit_"][1] == n_features == machine["n_features_in_"]
+            and all(
+                machine[name].shape == (n_rows, n_vectors) for name in ("dual_coef_", "_dual_coef_")
+            )
+            and all(machine[name].shape == (n_pairs,) for name in ("intercept_", "_intercept_"))
+            and all(machine[name].shape in {(0,), (n_pairs,)} for name in ("_probA", "_probB"))
+        )
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+        return False
 
 
 def _parts(model: Any) -> Iterator[Any]:
