@@ -73,7 +73,7 @@ def _answers(target: str, first: int, end: int) -> Iterator[tuple[int, str, str]
             rest = b""
             while case < end:
                 # the first answer comes after the libraries are imported
-                if not selector.select(HANG if started else 6 * HANG):
+                if not selector.select(HANG if started else 30 * HANG):
                     yield case, "hang", ""
                     return
                 started = True
