@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from typing import Any
 
 import numpy as np
@@ -96,7 +98,7 @@ def test_statistic_is_the_largest_over_all_combinations(rng: np.random.Generator
     found = combine(*families, 9, np.random.default_rng(0), 1)
     table = permutation.permuted_table(*(family.sides for family in families), 9, rng)
     grams = []
-    for gram in (table.gram_x, table.gram_y):
+    for gram in (table.gram_x, table.gram_y[0]):
         scale = np.sqrt(np.diag(gram))
         cosines = gram / np.outer(scale, scale)
         grams.append((cosines + RIDGE * np.eye(len(gram))) / (1 + RIDGE))
@@ -105,6 +107,44 @@ def test_statistic_is_the_largest_over_all_combinations(rng: np.random.Generator
         length = np.sqrt(a @ grams[0] @ a) * np.sqrt(b @ grams[1] @ b)
         assert a @ found.z @ b / length <= found.observed + 1e-9
     assert found.observed >= found.z.max() - 1e-9  # each kernel alone is a combination
+
+
+def test_orders_of_a_plan_are_measured_like_any_others(rng: np.random.Generator) -> None:
+    x, y = rng.normal(size=(2, 30, 1))
+    sides = [Family.of_table(TableRows(rows)).sides for rows in (x, y)]
+    orders = np.array([rng.permutation(30) for _ in range(5)])
+    of_plan = permutation._table_of_plan(*sides, orders)
+    plain = permutation._table_of_orders(*sides, [np.arange(30), *orders])
+    np.testing.assert_allclose(of_plan.values, plain.values, rtol=1e-8, atol=1e-10)
+    for each in of_plan.gram_y:
+        np.testing.assert_allclose(each, plain.gram_y[0], rtol=1e-8)
+
+
+@pytest.mark.parametrize("one_value", [False, True])
+def test_groups_keep_the_level(one_value: bool, rng: np.random.Generator) -> None:
+    """Rows of 24 groups of 4 or 5 rows, alike within groups: rejected in few of 40 draws."""
+    labels = np.repeat(np.arange(24), rng.integers(4, 6, size=24))
+    reached = rows_as_they_are = 0
+    for _ in range(40):
+        x, y = rng.normal(size=(2, 24))[:, labels]
+        x = x + 0.3 * rng.normal(size=len(labels))
+        y = y if one_value else y + 0.3 * rng.normal(size=len(labels))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # rows that take no part
+            found = hsic_test(x, y, groups=labels, n_permutations=99, random_state=0)
+        reached += found.pvalue <= 0.05
+        rows_as_they_are += hsic_test(x, y, n_permutations=99, random_state=0).pvalue <= 0.05
+    assert reached <= 6  # 2 expected; more than 6 in 1.4 % of such tests
+    assert rows_as_they_are >= 15
+
+
+def test_many_kernels_and_groups_have_a_limit(
+    monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
+) -> None:
+    monkeypatch.setattr(sys.modules["depmax.dependence.hsic_test"], "GROUPED_ROWS", 30)
+    x, y = rng.normal(size=(2, 40))
+    with pytest.raises(ValueError, match=r"up to 30 rows, got 40\. Pass method='permutation'"):
+        hsic_test(x, y, groups=np.arange(40) // 4)
 
 
 def test_orbits_and_orders_give_the_same_law(

@@ -92,7 +92,8 @@ def run(source: Path) -> Callable[..., str]:
 
 def test_there_is_one_file_and_one_export_for_every_door() -> None:
     files = [path for path, _, table, _ in BLOCKS if not table]
-    edits = [path for path, _, table, _ in BLOCKS if table]
+    # what a model file may hold is a list of its own, for the sake of safety
+    edits = [path for path, _, table, _ in BLOCKS if table and table != "_TRUSTED"]
     rooms = ("kernels", "maps", "dependence", "selection", "extraction")
     exports = [f"src/depmax/{room}/__init__.py" for room in rooms]
     tables = ["cli/reading/formats.py", "evaluation/comparison/catalogue.py"]

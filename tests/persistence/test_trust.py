@@ -20,6 +20,7 @@ from scipy import sparse
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC
@@ -67,7 +68,7 @@ def test_a_pipeline_that_would_read_a_local_file(tmp_path: Path) -> None:
     assert "DummyClassifier" in str(e.value)
 
 
-@pytest.mark.parametrize("estimator", [SVC(), RandomForestClassifier(2)])
+@pytest.mark.parametrize("estimator", [KNeighborsClassifier(2), RandomForestClassifier(2)])
 def test_what_indexes_into_memory_is_asked_for_by_name(estimator: Any, tmp_path: Path) -> None:
     model = estimator.fit(X, y)
     save_model(model, tmp_path / "m.skops")

@@ -2,8 +2,8 @@
 
 skops trusts every estimator of scikit-learn. Some of them open files that a parameter names
 (``CountVectorizer(input="filename")``), others index into memory without looking (trees; support
-vector machines, whose sizes are compared here first). So the list here is explicit, and so is the way in which each type is made: an
-object gets its attributes; nothing is called.
+vector machines, whose sizes are compared here first). So the list here is explicit, and so is the
+way in which each type is made: an object gets its attributes; nothing is called.
 """
 
 from __future__ import annotations
@@ -187,9 +187,8 @@ def find_danger(model: Any) -> str | None:
         attributes = getattr(part, "__dict__", None)
         if not isinstance(attributes, dict):
             continue
-        if isinstance(attributes.get("support_vectors_"), np.ndarray) or "_n_support" in attributes:
-            if not _sizes_agree(attributes):
-                return f"the support vectors of {type(part).__name__} contradict its other sizes"
+        if "_n_support" in attributes and not _sizes_agree(attributes):
+            return f"the support vectors of {type(part).__name__} contradict its other sizes"
         for name, reason in _RESTRICTED.items():
             if attributes.get(name) is not None:
                 return f"{type(part).__name__}({name}={_short(attributes[name])}) {reason}"
