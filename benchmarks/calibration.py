@@ -13,6 +13,8 @@ from collections.abc import Callable
 from typing import Any
 
 import _calibrate_compare as comparing
+import _calibrate_given as given
+import _calibrate_knockoffs as knockoffs
 import _calibrate_power as shapes
 import _calibrate_pvalues as pvalues
 import _calibrate_screen as screening
@@ -31,6 +33,8 @@ PARTS: dict[str, tuple[Callable[[int, int], Found], Callable[[Found], None]]] = 
         screening.show,
     ),
     "ties": (lambda shrink, jobs: comparing.tie_rates(2000 // shrink, jobs), comparing.show),
+    "given": (lambda shrink, jobs: given.levels(100 // shrink, jobs), given.show),
+    "knockoffs": (lambda shrink, jobs: knockoffs.rates(100 // shrink, jobs), knockoffs.show),
     "power": (lambda shrink, jobs: shapes.power(200 // shrink, jobs), shapes.show),
 }
 

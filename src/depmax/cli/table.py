@@ -84,7 +84,7 @@ def make_table(source: Source, request: Request) -> Table:
         ("--drop", request.drop),
         ("--keep", request.keep),
     ):
-        _require_columns(names, frame.columns, option, source.name)
+        require_columns(names, frame.columns, option, source.name)
     twice = [name for name in targets if targets.count(name) > 1]
     if twice:
         raise UserError(f"--target names {twice[0]!r} twice.")
@@ -117,7 +117,8 @@ def as_features(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(pl.col(text).cast(pl.Categorical)) if text else frame
 
 
-def _require_columns(names: Sequence[str], known: Sequence[str], option: str, where: str) -> None:
+def require_columns(names: Sequence[str], known: Sequence[str], option: str, where: str) -> None:
+    """Refuse names that no column has, with the nearest that one has."""
     for name in names:
         if name not in known:
             raise DataError(

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
 
+from depmax.dependence._given.conditional import Conditional, GivenFit, read_conditional
 from depmax.dependence._nulls.law import permutation_law
 from depmax.dependence._nulls.permutation import (
     SLACK,
@@ -19,8 +20,8 @@ from depmax.dependence._nulls.permutation import (
 )
 from depmax.dependence._nulls.rare import Levels, counted_pvalue, is_out_of_range, spread_of
 from depmax.dependence._terms import self_and_cross_terms, terms
+from depmax.dependence.resolve import refuse_to_choose
 from depmax.kernels import KernelLike
-from depmax.kernels.kernel import Kernel
 from depmax.samples import (
     Sample,
     read_sample,
@@ -38,6 +39,7 @@ class IndependenceTest:
     pvalue: float
     method: str
     n_samples: int
+    given: GivenFit | None = None  # what the confounders explain
 
 
 def hsic_test(
@@ -50,6 +52,7 @@ def hsic_test(
     n_permutations: int = 1000,
     random_state: Any = None,
     n_jobs: int | None = None,
+    given: Any = None,
 ) -> IndependenceTest:
     """Test whether X and y are independent.
 
@@ -73,12 +76,20 @@ def hsic_test(
     random_state : int, RandomState or None
     n_jobs : int, optional
         Threads; the p-value does not depend on it.
+    given : array-like, series or data frame, optional
+        Confounders Z, numbers and categories: test whether X and y are independent *given* Z.
+        What Z explains of X and of y is removed by regressions, chosen by leave-one-out error;
+        the p-value comes from random signs of the residuals of X (``"permutation"``, reported as
+        ``"wild bootstrap"``) or from the law of these (``"gamma"``). It is as good as the
+        regressions: the outcome's ``given`` says what they explain, and a warning says where
+        they would need more rows. Time is linear in the rows.
 
     Returns
     -------
     IndependenceTest
         With ``statistic`` (unbiased HSIC), ``pvalue``, ``method`` (the one that gave the p-value)
-        and ``n_samples``.
+        and ``n_samples``; with confounders also ``given`` (``explained_x``, ``explained_y``,
+        ``doubt``).
 
     Examples
     --------
@@ -87,9 +98,22 @@ def hsic_test(
     >>> x = np.random.default_rng(0).normal(size=100)
     >>> hsic_test(x, x**2, random_state=0).pvalue < 0.01
     True
+
+    Two effects of one cause, and the cause given:
+
+    >>> z, a, b = np.random.default_rng(1).normal(size=(3, 200))
+    >>> x, y = np.sin(2 * z) + 0.5 * a, np.sin(2 * z) + z + 0.5 * b
+    >>> hsic_test(x, y, random_state=0).pvalue < 0.01
+    True
+    >>> hsic_test(x, y, given=z, random_state=0).pvalue > 0.05
+    True
     """
+    choose = partial(refuse_to_choose, "hsic_test")
+    if given is not None:
+        conditional, fit = read_conditional(X, y, given, kernel, target_kernel, choose)
+        return _conditional_test(conditional, fit, method, n_permutations, random_state)
     y_sample = read_target_sample(y, target_kernel)
-    x_sample = read_sample(X, kernel, choose=_refuse_to_choose)
+    x_sample = read_sample(X, kernel, choose=choose)
     require_equal_length(x_sample.n_samples, y_sample.n_samples)
     require_samples(x_sample.n_samples, unbiased=True)
     if method == "permutation":
@@ -97,16 +121,6 @@ def hsic_test(
     if method == "gamma":
         return _gamma_test(x_sample, y_sample, n_permutations, random_state, n_jobs)
     raise ValueError(f"method must be 'permutation' or 'gamma', got {method!r}.")
-
-
-def _refuse_to_choose(candidates: Sequence[Kernel], X: Any) -> Kernel:
-    """What ``bandwidth="maximize"`` comes to: a choice that the null law knows nothing of."""
-    raise ValueError(
-        f'hsic_test does not take bandwidth="maximize" of {type(candidates[0]).__name__}: a kernel '
-        "chosen for its dependence on the rows that are tested rejects too often. Choose it on "
-        "other rows, kernel=depmax.resolve(kernel, X[:half], y[:half]), and test on X[half:], "
-        "y[half:]; or use bandwidth='median'."
-    )
 
 
 def _permutation_test(
@@ -149,3 +163,25 @@ def _gamma_test(
     if is_out_of_range(law, levels_x, levels_y):
         return _permutation_test(x, y, n_permutations, random_state, n_jobs)
     return IndependenceTest(statistic, law.sf(statistic), "gamma", m)
+
+
+def _conditional_test(
+    conditional: Conditional,
+    fit: GivenFit,
+    method: str,
+    n_permutations: int,
+    random_state: Any,
+) -> IndependenceTest:
+    """By random signs of residuals, or by the law of these."""
+    fit.warn()
+    if method == "permutation":
+        if n_permutations < 1:
+            raise ValueError(f"n_permutations must be at least 1, got {n_permutations}.")
+        seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
+        pvalue = conditional.signed_pvalue(n_permutations, np.random.default_rng(seed))
+        name = "wild bootstrap"
+    elif method == "gamma":
+        pvalue, name = conditional.law_pvalue(), "gamma"
+    else:
+        raise ValueError(f"With given, method must be 'permutation' or 'gamma', got {method!r}.")
+    return IndependenceTest(conditional.hsic(), pvalue, name, conditional.n_samples, fit)
