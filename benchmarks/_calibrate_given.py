@@ -6,6 +6,7 @@ noises and types of columns took no part in any choice.
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import common

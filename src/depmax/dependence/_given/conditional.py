@@ -57,10 +57,10 @@ from depmax.samples import (
 
 #: Coordinates of a side, at most, and the part of its variation that they may leave out.
 MOST_COORDINATES, LEFT_OUT = 40, 1e-3
-#: Features ζ of the confounders beside the constant.
-WEIGHTS = 8
+#: Features ζ of the confounders beside the constant, and their squared norm against its 1.
+WEIGHTS, WEIGHT = 8, 0.25
 #: Rows that the null law is read off; beyond, a random subset with a fixed seed.
-NULL_ROWS = 2000
+NULL_ROWS = 1000
 #: Rows that a test given confounders needs.
 FEWEST_ROWS = 20
 #: Standard errors above which what both regressions may have missed is told.
@@ -132,9 +132,12 @@ class Side:
         also: Sequence[Basis],
         directions: bool = True,
     ) -> Side:
-        """Coordinates of a sample, whose columns were regressed first, and their regression."""
+        """Coordinates of a sample, whose columns were regressed first, and their regression.
+
+        With ``directions`` these are looked for where no regression of columns has done so.
+        """
         images = principal_coordinates(sample)
-        if directions:
+        if directions and not columns.winners:
             also = [*also, *regressions.directions(images)]
         smoother = regressions.best(images, also)[0]
         share = np.mean(columns.explained) if columns.explained else 1.0 - smoother.error
@@ -173,12 +176,12 @@ def principal_coordinates(sample: Sample) -> np.ndarray:
 
 
 def weights_of(regressions: Regressions) -> np.ndarray:
-    """ζ: a constant and the leading features of a wide Gaussian, of the same total size."""
+    """ζ: a constant and the leading features of a wide Gaussian."""
     Z = regressions.given.values
     basis = Basis.of(Joint(2.0 * median_distance(Z)), Z, regressions.landmarks)
     count = min(WEIGHTS, len(basis.values))
     features = basis.U[:, -count:] * np.sqrt(basis.values[-count:])
-    features /= np.sqrt(np.mean(np.sum(features**2, axis=1)))
+    features *= np.sqrt(WEIGHT / np.mean(np.sum(features**2, axis=1)))
     return np.column_stack([np.ones(len(Z)), features])
 
 

@@ -26,9 +26,9 @@ from depmax.kernels.polynomial import Polynomial
 #: Penalties ε to choose from.
 PENALTIES = np.logspace(-7, 1, 17)
 #: Rows that carry a regression, at most.
-LANDMARKS = 200
+LANDMARKS = 160
 #: Rows on which kernels compete, at most; the winner is fitted to all rows.
-ROWS_TO_CHOOSE = 2000
+ROWS_TO_CHOOSE = 1000
 #: Rows at which gradients are taken, and that a median distance is taken from.
 ROWS_FOR_GRADIENTS, ROWS_FOR_WIDTH = 500, 300
 #: Times that directions are refined.
