@@ -19,7 +19,12 @@ from depmax._inputs.parameters import FLAG, number
 from depmax._inputs.table import Categories, constant_columns
 from depmax.samples import require_equal_length, require_samples
 from depmax.selection.kernel_ridge_elimination import target_images
-from depmax.selection.selector import DependenceSelector, Ranking, best_first
+from depmax.selection.selector import (
+    DependenceSelector,
+    NoDependenceWarning,
+    Ranking,
+    best_first,
+)
 
 #: Folds and penalties that the default estimator chooses by.
 FOLDS, PENALTIES = 5, 30
@@ -71,7 +76,8 @@ class Knockoffs(DependenceSelector):
         1 minus the correlation of each column with its knockoff: near 0, the two can hardly be
         told apart, and the column is hardly ever found.
     ranking_, support_, stand_ins_, n_features_
-        As in every selector; ``support_`` may be empty.
+        As in every selector; where the guarantee allows no column to be kept, ``support_`` is
+        empty, with a :class:`NoDependenceWarning`.
 
     Notes
     -----
@@ -115,26 +121,12 @@ class Knockoffs(DependenceSelector):
         self.normal_scores = normal_scores
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any = None) -> Knockoffs:
-        """Make knockoffs of the columns of X and let both compete for y.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-        y : target of any type
-
-        Returns
-        -------
-        self
-        """
-        super().fit(X, y)
-        auto = isinstance(self.n_features_to_select, str)
-        if auto and not np.isfinite(self.threshold_):
-            self.support_ = np.zeros(self.n_features_in_, dtype=bool)
-            self.stand_ins_ = np.full(self.n_features_in_, -1)
-            self.n_features_ = 0
-            warn_caller(_why_none(self.scores_, self.fdr), UserWarning)
-        return self
+    def _n_worth_keeping(self, ranking: Ranking) -> int:
+        """How many columns "auto" keeps: none where the guarantee allows none, with a warning."""
+        self.n_significant_ = ranking.n_significant or 0
+        if not self.n_significant_:
+            warn_caller(_why_none(ranking.scores, self.fdr), NoDependenceWarning)
+        return self.n_significant_
 
     def _compared_by(self) -> None:
         """Columns are put on one scale first."""
