@@ -13,8 +13,10 @@ from collections.abc import Callable
 from typing import Any
 
 import _calibrate_compare as comparing
+import _calibrate_given as given
 import _calibrate_groups as groups
 import _calibrate_interval as intervals
+import _calibrate_knockoffs as knockoffs
 import _calibrate_power as shapes
 import _calibrate_pvalues as pvalues
 import _calibrate_screen as screening
@@ -37,6 +39,8 @@ PARTS: dict[str, tuple[Callable[[int, int], Found], Callable[[Found], None]]] = 
     "pairs": (lambda shrink, jobs: groups.pair_rates(50 // shrink, jobs), groups.show_pairs),
     "noise": (lambda shrink, jobs: groups.noise_rates(100 // shrink, jobs), groups.show_noise),
     "ties": (lambda shrink, jobs: comparing.tie_rates(2000 // shrink, jobs), comparing.show),
+    "given": (lambda shrink, jobs: given.levels(100 // shrink, jobs), given.show),
+    "knockoffs": (lambda shrink, jobs: knockoffs.rates(100 // shrink, jobs), knockoffs.show),
     "power": (lambda shrink, jobs: shapes.power(200 // shrink, jobs), shapes.show),
     "simulations": (
         lambda shrink, jobs: simulated.simulations(200 // shrink, jobs),

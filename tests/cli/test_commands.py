@@ -55,6 +55,26 @@ def test_screen(run: Run, patients: Path, table: pl.DataFrame) -> None:
     assert run("screen", patients, "-t", "cost", "--quiet").stderr == ""
 
 
+def test_screen_given_confounders(run: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    age, batch = rng.normal(size=200), rng.choice(["a", "b"], 200)
+    cause = age + 2.0 * (batch == "b")
+    gene, other = cause + 0.5 * rng.normal(size=(2, 200))
+    cost = cause + other + 0.5 * rng.normal(size=200)
+    columns = {"age": age, "batch": batch, "gene": gene, "other": other, "cost": cost}
+    pl.DataFrame(columns).write_csv(tmp_path / "study.csv")
+    without = _json(run("screen", "study.csv", "-t", "cost", "--json"))
+    assert without["significant"] == 4
+    asked = ("screen", "study.csv", "-t", "cost", "--given", "age", "--given", "batch")
+    answer = _json(run(*asked, "--json"))
+    assert [row["column"] for row in answer["columns"]] == ["other", "gene"]
+    assert answer["significant"] == 1
+    assert "1 of 2 columns depend on the target given 'age', 'batch'" in run(*asked).stderr
+    wrong = run("screen", "study.csv", "-t", "cost", "--given", "agee")
+    assert "--given: the table without its target has no column named 'agee'" in wrong.stderr
+    assert "age" in wrong.stderr
+
+
 def test_screen_as_json_is_the_same_twice(run: Run, patients: Path) -> None:
     first = run("screen", patients, "-t", "outcome", "--json", "--seed", "3", "-q")
     answer = _json(first)

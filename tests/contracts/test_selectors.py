@@ -25,6 +25,8 @@ X = rng.normal(size=(60, 8))
 y = (X[:, 3] > 0).astype(int)
 
 
+# Knockoffs may keep no column, and says so.
+@pytest.mark.filterwarnings("ignore:Knockoffs kept no column", "ignore:No features were selected")
 # A filter reads y otherwise for every score; with classes and numbers, two are enough.
 @parametrize_with_checks(
     [*(cls() for cls in FOUND.values()), depmax.DependenceFilter(score_func="pearson")]

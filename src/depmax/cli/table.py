@@ -88,7 +88,7 @@ def make_table(source: Source, request: Request) -> Table:
         ("--keep", request.keep),
         ("--groups", () if request.groups is None else (request.groups,)),
     ):
-        _require_columns(names, list(schema), option, source.name)
+        require_columns(names, list(schema), option, source.name)
     twice = [name for name in targets if targets.count(name) > 1]
     if twice:
         raise UserError(f"--target names {twice[0]!r} twice.")
@@ -148,7 +148,8 @@ def as_features(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(pl.col(text).cast(pl.Categorical)) if text else frame
 
 
-def _require_columns(names: Sequence[str], known: Sequence[str], option: str, where: str) -> None:
+def require_columns(names: Sequence[str], known: Sequence[str], option: str, where: str) -> None:
+    """Refuse names that no column has, with the nearest that one has."""
     for name in names:
         if name not in known:
             raise DataError(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 
+from depmax.dependence._given.conditional import read_conditional
 from depmax.dependence._terms import terms
-from depmax.dependence.resolve import read_pair
+from depmax.dependence.resolve import read_pair, refuse_to_choose
 from depmax.kernels import KernelLike
 from depmax.samples import MINIMUM, Sample, require_samples
 
@@ -20,6 +22,7 @@ def hsic(
     target_kernel: KernelLike | Literal["auto"] = "auto",
     unbiased: bool = True,
     block_size: int | None = None,
+    given: Any = None,
 ) -> float:
     """Hilbert-Schmidt independence criterion between X and y.
 
@@ -41,6 +44,10 @@ def hsic(
     block_size : int, optional
         Average over random disjoint blocks of about this many rows (fixed seed): linear in the
         number of samples, still unbiased, with a larger variance.
+    given : array-like, series or data frame, optional
+        Confounders Z, numbers and categories: the dependence of X and y that is left when what Z
+        explains of both is removed (``docs/mathematics/given.md``). Zero, up to noise, where X and
+        y are independent given Z.
 
     Returns
     -------
@@ -58,6 +65,11 @@ def hsic(
     >>> round(hsic(x, x**2), 4)
     0.0287
     """
+    if given is not None:
+        if block_size is not None:
+            raise ValueError("hsic takes block_size or given, not both: with given it is linear.")
+        choose = partial(refuse_to_choose, "hsic with given")
+        return read_conditional(X, y, given, kernel, target_kernel, choose)[0].hsic(unbiased)
     x_sample, y_sample = read_pair(X, y, kernel, target_kernel)
     require_samples(x_sample.n_samples, unbiased)
     if block_size is None:

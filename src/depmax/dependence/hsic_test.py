@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -11,6 +12,12 @@ from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
 
 from depmax._inputs import read_target
+from depmax.dependence._given.conditional import (
+    Conditional,
+    GivenFit,
+    read_conditional,
+    refuse_groups,
+)
 from depmax.dependence._nulls.aggregate import Family, combine
 from depmax.dependence._nulls.law import permutation_law
 from depmax.dependence._nulls.permutation import (
@@ -22,8 +29,8 @@ from depmax.dependence._nulls.permutation import (
 from depmax.dependence._nulls.rare import Levels, counted_pvalue, is_out_of_range, spread_of
 from depmax.dependence._terms import self_and_cross_terms, terms
 from depmax.dependence.exchange import Plan, plan_of
+from depmax.dependence.resolve import refuse_to_choose
 from depmax.kernels import KernelLike
-from depmax.kernels.kernel import Kernel
 from depmax.samples import (
     Sample,
     TableRows,
@@ -47,9 +54,10 @@ class IndependenceTest:
     pvalue: float
     method: str
     n_samples: int
+    given: GivenFit | None = None  # what the confounders explain
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class AggregateTest(IndependenceTest):
     """Outcome of a test with many kernels, with an account of which of them spoke.
 
@@ -87,6 +95,7 @@ def hsic_test(
     groups: Any = None,
     random_state: Any = None,
     n_jobs: int | None = None,
+    given: Any = None,
 ) -> IndependenceTest:
     """Test whether X and y are independent.
 
@@ -124,6 +133,14 @@ def hsic_test(
     random_state : int, RandomState or None
     n_jobs : int, optional
         Threads; the p-value does not depend on it.
+    given : array-like, series or data frame, optional
+        Confounders Z, numbers and categories: test whether X and y are independent *given* Z.
+        What Z explains of X and of y is removed by regressions, chosen by leave-one-out error;
+        the p-value comes from random signs of the residuals of X (reported as
+        ``"wild bootstrap"``) or from the law of these (``"gamma"``), with one kernel on each side
+        (``"auto"`` is Gaussian). It is as good as the regressions: the outcome's ``given`` says
+        what they explain, and a warning says where they would need more rows. Time is linear in
+        the rows. Not with ``groups``.
 
     Returns
     -------
@@ -131,7 +148,8 @@ def hsic_test(
         With ``statistic`` (unbiased HSIC), ``pvalue``, ``method`` (the one that gave the p-value)
         and ``n_samples``. For ``"aggregate"`` an :class:`AggregateTest`: ``statistic`` is the
         largest standardised HSIC, and ``kernels``, ``target_kernels``, ``standardized`` and
-        ``contributions`` tell which kernels spoke.
+        ``contributions`` tell which kernels spoke. With confounders also ``given``
+        (``explained_x``, ``explained_y``, ``doubt``).
 
     Notes
     -----
@@ -150,7 +168,27 @@ def hsic_test(
     True
     >>> test.contributions.shape == (len(test.kernels), len(test.target_kernels))
     True
+
+    Two effects of one cause, and the cause given:
+
+    >>> z, a, b = np.random.default_rng(1).normal(size=(3, 200))
+    >>> x, y = np.sin(2 * z) + 0.5 * a, np.sin(2 * z) + z + 0.5 * b
+    >>> hsic_test(x, y, random_state=0).pvalue < 0.01
+    True
+    >>> hsic_test(x, y, given=z, random_state=0).pvalue > 0.05
+    True
     """
+    if given is not None:
+        refuse_groups(groups)
+        one, of_y = (
+            _one_kernel(each, name, "given")
+            for each, name in (
+                (_gaussian_if_auto(kernel), "kernel"),
+                (target_kernel, "target_kernel"),
+            )
+        )
+        conditional, fit = read_conditional(X, y, given, one, of_y, _refuse_to_choose)
+        return _conditional_test(conditional, fit, method, n_permutations, random_state)
     if method == "aggregate":
         x, y_family = _family(X, kernel), _target_family(y, target_kernel)
         _require_rows(x.n_samples, y_family.n_samples)
@@ -160,8 +198,10 @@ def hsic_test(
         return _permutation_test(
             x.sides[0], y_family.sides[0], n_permutations, random_state, n_jobs, plan
         )
-    y_sample = read_target_sample(y, _one_kernel(target_kernel, "target_kernel", method))
-    one = _one_kernel("gaussian" if _is_auto(kernel) else kernel, "kernel", method)
+    y_sample = read_target_sample(
+        y, _one_kernel(target_kernel, "target_kernel", f"method={method!r}")
+    )
+    one = _one_kernel(_gaussian_if_auto(kernel), "kernel", f"method={method!r}")
     x_sample = read_sample(X, one, choose=_refuse_to_choose)
     _require_rows(x_sample.n_samples, y_sample.n_samples)
     plan = plan_of(groups, x_sample.n_samples, y_sample.rows)
@@ -182,6 +222,10 @@ def _is_auto(kernel: Any) -> bool:
     return isinstance(kernel, str) and kernel == "auto"
 
 
+def _gaussian_if_auto(kernel: Any) -> Any:
+    return "gaussian" if _is_auto(kernel) else kernel
+
+
 def _is_several(kernel: Any) -> bool:
     return isinstance(kernel, list | tuple)
 
@@ -190,8 +234,8 @@ def _one_kernel(kernel: Any, name: str, method: str) -> Any:
     """The kernel of a test that has one on each side."""
     if _is_several(kernel):
         raise ValueError(
-            f"{name} has {len(kernel)} kernels, and method={method!r} compares one on each side: "
-            "use method='aggregate'."
+            f"{name} has {len(kernel)} kernels, and {method} compares one on each side: pass one, or "
+            "use method='aggregate' without given."
         )
     return kernel
 
@@ -228,15 +272,8 @@ def _target_family(y: Any, target_kernel: Any) -> Family:
     return Family.of_table(TableRows(target.vectors))
 
 
-def _refuse_to_choose(candidates: Sequence[Kernel], X: Any) -> Kernel:
-    """What ``bandwidth="maximize"`` comes to: a choice that the null law knows nothing of."""
-    raise ValueError(
-        f'hsic_test does not take bandwidth="maximize" of {type(candidates[0]).__name__}: a kernel '
-        "chosen for its dependence on the rows that are tested rejects too often. Choose it on "
-        "other rows, kernel=depmax.resolve(kernel, X[:half], y[:half]), and test on X[half:], "
-        "y[half:]; or use bandwidth='median', or leave the kernel out: method='aggregate' compares "
-        "many bandwidths at an exact level."
-    )
+#: What ``bandwidth="maximize"`` comes to: a choice that the null law knows nothing of.
+_refuse_to_choose = partial(refuse_to_choose, "hsic_test")
 
 
 # --- the tests ------------------------------------------------------------------------------------
@@ -320,3 +357,25 @@ def _gamma_test(
     if is_out_of_range(law, levels_x, levels_y):
         return _permutation_test(x, y, n_permutations, random_state, n_jobs)
     return IndependenceTest(statistic, law.sf(statistic), "gamma", m)
+
+
+def _conditional_test(
+    conditional: Conditional,
+    fit: GivenFit,
+    method: str,
+    n_permutations: int,
+    random_state: Any,
+) -> IndependenceTest:
+    """By random signs of residuals, or by the law of these."""
+    fit.warn()
+    if method in ("aggregate", "permutation"):
+        if n_permutations < 1:
+            raise ValueError(f"n_permutations must be at least 1, got {n_permutations}.")
+        seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
+        pvalue = conditional.signed_pvalue(n_permutations, np.random.default_rng(seed))
+        name = "wild bootstrap"
+    elif method == "gamma":
+        pvalue, name = conditional.law_pvalue(), "gamma"
+    else:
+        raise ValueError(f"With given, method must be 'permutation' or 'gamma', got {method!r}.")
+    return IndependenceTest(conditional.hsic(), pvalue, name, conditional.n_samples, fit)

@@ -41,6 +41,17 @@ def most_dependent(
     return candidates[int(np.argmax(values))]
 
 
+def refuse_to_choose(asked: str, candidates: Sequence[Kernel], X: Any) -> Kernel:
+    """What ``bandwidth="maximize"`` comes to: a choice that the null law knows nothing of."""
+    raise ValueError(
+        f'{asked} does not take bandwidth="maximize" of {type(candidates[0]).__name__}: a kernel '
+        "chosen for its dependence on the rows that are tested rejects too often. Choose it on "
+        "other rows, kernel=depmax.resolve(kernel, X[:half], y[:half]), and test on X[half:], "
+        "y[half:]; or use bandwidth='median'. Without a kernel, hsic_test compares many bandwidths "
+        "at an exact level."
+    )
+
+
 def read_pair(
     X: Any, y: Any, kernel: KernelLike, target_kernel: KernelLike | Literal["auto"]
 ) -> tuple[Sample, Sample]:

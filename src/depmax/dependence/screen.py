@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal
 
 import numpy as np
@@ -13,6 +13,7 @@ from scipy import sparse
 from depmax._frames import library_of, make_frame
 from depmax._inputs import read_table
 from depmax._threads import map_threads, one_blas_thread
+from depmax.dependence._given.conditional import GivenFit, GivenTarget, read_dense, refuse_groups
 from depmax.dependence._nulls.effect import NO_EFFECT, Effect, effect_of
 from depmax.dependence._nulls.laplace_column import LaplaceColumn, TargetCoordinates
 from depmax.dependence._nulls.law import PermutationLaw, Spread, permutation_law
@@ -26,7 +27,7 @@ from depmax.dependence._nulls.rare import (
 )
 from depmax.dependence._terms import terms
 from depmax.dependence.exchange import Plan, plan_of
-from depmax.dependence.resolve import most_dependent
+from depmax.dependence.resolve import most_dependent, refuse_to_choose
 from depmax.dependence.variance import shares_of_rows
 from depmax.kernels import Delta, KernelLike, Linear, as_kernel
 from depmax.kernels.kernel import Kernel
@@ -45,9 +46,10 @@ class Screening:
     pvalues_adjusted: np.ndarray  # false discovery rate over all columns
     bandwidths: np.ndarray  # NaN where the column's kernel has none
     target_error: float  # part of the target kernel's trace that its coordinates leave out
-    effects: np.ndarray  # unbiased HSIC over the root of both sides' own, from 0 to 1
+    effects: np.ndarray  # unbiased HSIC over the root of both sides' own, from 0 to 1; NaN if given
     effects_low: np.ndarray  # interval of 95 %
     effects_high: np.ndarray
+    given: GivenFit | None = None  # what the confounders explain, of every column and of y
     _library: str | None = field(default=None, repr=False)
 
     @property
@@ -65,12 +67,19 @@ class Screening:
             "column": [self.names[position] for position in order],
             "rank": np.arange(1, len(order) + 1),
             "score": self.scores[order],
-            "effect": self.effects[order],
-            "effect_low": self.effects_low[order],
-            "effect_high": self.effects_high[order],
+        }
+        if self.given is None:
+            columns |= {
+                "effect": self.effects[order],
+                "effect_low": self.effects_low[order],
+                "effect_high": self.effects_high[order],
+            }
+        columns |= {
             "pvalue": self.pvalues[order],
             "pvalue_adjusted": self.pvalues_adjusted[order],
         }
+        if self.given is not None:
+            columns["explained_by_given"] = self.given.explained_x[order]
         return make_frame(columns, library or self._library)
 
 
@@ -84,6 +93,7 @@ def screen(
     tol: float = 1e-6,
     groups: Any = None,
     n_jobs: int | None = None,
+    given: Any = None,
 ) -> Screening:
     """Score every column of X by its nonlinear dependence on y, with p-values.
 
@@ -109,6 +119,10 @@ def screen(
         groups. All p-values then come from permutations, at most 9,999 of them.
     n_jobs : int, optional
         Threads over columns.
+    given : array-like, series or data frame, optional
+        Confounders Z, numbers and categories: score each column by what it shares with y beyond
+        what Z explains of both, as ``hsic_test(..., given=Z)`` does. A column then costs some
+        hundred regressions in closed form, about 0.1 s, linear in the rows; every kernel does.
 
     Returns
     -------
@@ -141,15 +155,16 @@ def screen(
     >>> screen(X, X[:, 1] ** 2).ranking.tolist()
     [2, 1, 3]
     """
+    if given is not None:
+        refuse_groups(groups)
+        return _screen_given(X, y, given, kernel, target_kernel, unbiased, n_jobs)
     table = read_table(X)
     target_side = read_target_sample(y, target_kernel)
     require_equal_length(table.n_samples, target_side.n_samples)
     require_samples(table.n_samples, unbiased=True)
     plan = plan_of(groups, table.n_samples, target_side.rows)
     target = ScreeningTarget.of(target_side, tol, plan)
-    recipe = as_kernel(kernel)
-    if not recipe.requires_vector_input:
-        raise TypeError(f"screen compares columns of numbers; {recipe!r} compares objects.")
+    recipe = _kernel_of_columns(kernel)
     warn_of_scales(recipe, table.values, table.names, table.categories, one_by_one=True)
     values = table.values.tocsc() if sparse.issparse(table.values) else table.values
 
@@ -174,6 +189,64 @@ def screen(
         effects=shares,
         effects_low=low,
         effects_high=high,
+        _library=library_of(X),
+    )
+
+
+def _kernel_of_columns(kernel: KernelLike) -> Kernel:
+    recipe = as_kernel(kernel)
+    if not recipe.requires_vector_input:
+        raise TypeError(f"screen compares columns of numbers; {recipe!r} compares objects.")
+    return recipe
+
+
+def _screen_given(
+    X: Any,
+    y: Any,
+    given: Any,
+    kernel: KernelLike,
+    target_kernel: KernelLike | Literal["auto"],
+    unbiased: bool,
+    n_jobs: int | None,
+) -> Screening:
+    """Every column alone, against a target that lost once what the confounders explain."""
+    recipe = _kernel_of_columns(kernel)
+    target = GivenTarget.of(y, given, target_kernel)
+    table = read_dense(X, target.regressions)
+    names = table.names or tuple(f"x{position}" for position in range(table.values.shape[1]))
+    choose = partial(refuse_to_choose, "screen with given")
+
+    def scored(position: int) -> tuple[float, float, float, float, float]:
+        column = table.values[:, position]
+        if column.min() == column.max():
+            return 0.0, 1.0, np.nan, 0.0, 0.0
+        kernel = Delta() if position in table.categories else recipe
+        found = target.against(column, kernel, choose)
+        return (
+            found.conditional.hsic(unbiased),
+            found.conditional.law_pvalue(),
+            found.bandwidth,
+            found.explained,
+            found.doubt,
+        )
+
+    with one_blas_thread(always=True):
+        results = map_threads(scored, range(table.values.shape[1]), n_jobs)
+    scores, pvalues, widths, explained, doubts = np.array(results).T
+    fit = GivenFit(explained, target.side.explained, float(doubts.max()))
+    fit.warn()
+    unknown = np.full(len(scores), np.nan)
+    return Screening(
+        names=names,
+        scores=scores,
+        pvalues=pvalues,
+        pvalues_adjusted=_adjusted(pvalues),
+        bandwidths=widths,
+        target_error=0.0,
+        effects=unknown,
+        effects_low=unknown,
+        effects_high=unknown,
+        given=fit,
         _library=library_of(X),
     )
 

@@ -16,6 +16,7 @@ from depmax.samples.reading import (
     reads_objects,
     require_equal_length,
     require_samples,
+    sample_of_table,
     target_sample,
     warn_of_units,
 )
@@ -67,6 +68,7 @@ __all__ = [
     "require_samples",
     "require_semidefinite",
     "sample_of_matrix",
+    "sample_of_table",
     "slices",
     "target_sample",
     "warn_of_units",

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from depmax._inputs import (
+    Table,
     Target,
     column_names,
     read_fit,
@@ -45,7 +46,13 @@ def read_sample(
     recipe = as_kernel(kernel)
     if not recipe.requires_vector_input:
         return Sample(recipe.bind(column_names(X)), read_objects(X, name)).resolved(choose)
-    table = read_table(X, name=name)
+    return sample_of_table(read_table(X, name=name), recipe, choose=choose, scale_free=scale_free)
+
+
+def sample_of_table(
+    table: Table, recipe: Kernel, *, choose: Choose | None = None, scale_free: bool = False
+) -> Sample:
+    """Sample of a table that is read already, for a kernel of vectors."""
     names = [str(name) for name in table.names or range(table.values.shape[1])]
     bound = recipe.bind(names)
     if not scale_free:

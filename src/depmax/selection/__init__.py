@@ -6,6 +6,7 @@ from depmax.selection.dependence_filter import DependenceFilter
 from depmax.selection.fohsic import FOHSIC
 from depmax.selection.hsic_lasso import HSICLasso
 from depmax.selection.kernel_ridge_elimination import KernelRidgeElimination
+from depmax.selection.knockoffs import Knockoffs
 from depmax.selection.r2w2 import R2W2
 from depmax.selection.relief import Relief
 from depmax.selection.selector import DependenceSelector, NoDependenceWarning, Ranking
@@ -20,6 +21,7 @@ __all__ = [
     "FastForm",
     "HSICLasso",
     "KernelRidgeElimination",
+    "Knockoffs",
     "NoDependenceWarning",
     "Outcome",
     "Ranking",

@@ -63,6 +63,8 @@ def stand_ins(
     >>> stand_ins(X, np.array([True, False, True, False]))
     array([-1,  0, -1, -1])
     """
+    if not support.any():
+        return np.full(len(support), -1)
     result = np.full(X.shape[1], -1)
     kept, dropped = np.flatnonzero(support), np.flatnonzero(~support)
     if not len(dropped):

@@ -10,7 +10,7 @@ import numpy as np
 import typer
 
 from depmax.cli import options as o
-from depmax.cli.errors import Code
+from depmax.cli.errors import Code, DataError
 from depmax.cli.guard import guarded
 from depmax.cli.output import Output
 
@@ -41,6 +41,15 @@ def screen(
     check: Annotated[
         bool, typer.Option("--check", help="Exit with code 6 if no column depends on the target.")
     ] = False,
+    given: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--given",
+            metavar="COLUMN",
+            help="Confounder: ask what columns share with the target beyond what it explains; "
+            "may be repeated.",
+        ),
+    ] = None,
     task: o.Task = o.TaskName.auto,
     groups: o.Groups = None,
     drop: o.Drop = None,
@@ -71,6 +80,8 @@ def screen(
       depmax screen visits.csv -t outcome --groups patient
 
       depmax screen bundled:sonar | head
+
+      depmax screen patients.csv -t outcome --given age --given batch
     """
     from depmax.cli.table import ask
     from depmax.dependence import screen as screen_columns
@@ -81,8 +92,9 @@ def screen(
     table = ask(out, data, reading, target, task, drop, keep, impute, groups)
     X = table.X if impute is None else FillGaps(str(impute)).fit_transform(table.X)
     X = PrepareColumns().fit_transform(X)
+    X, confounders = _split(X, given)
     with out.working(f"screening {X.width} columns"):
-        found = screen_columns(X, table.y, groups=table.groups, n_jobs=n_jobs)
+        found = screen_columns(X, table.y, groups=table.groups, n_jobs=n_jobs, given=confounders)
     order = found.ranking.argsort()
     best = max(float(found.scores.max()), 1e-300)
     rows: list[dict[str, Any]] = [
@@ -99,7 +111,12 @@ def screen(
         for row in rows:
             row[""] = "█" * round(BAR * max(0.0, row["score"]) / best)
     out.table("columns", rows, shown=top)
-    verdict = _verdict(found, level, lambda: _joint_test(X, table, seed, n_jobs))
+    verdict = _verdict(
+        found,
+        level,
+        lambda: _joint_test(X, table, seed, n_jobs, confounders),
+        " given " + ", ".join(map(repr, given)) if given else "",
+    )
     out.result("significant", verdict.significant, verdict.columns)
     out.result("all_columns", verdict.all_columns, verdict.joint)
     out.finish()
@@ -117,7 +134,22 @@ class Verdict:
     joint: str | None = None  # and, if none passes, about all of them
 
 
-def _verdict(found: Any, level: float, joint_test: Callable[[], dict[str, Any]]) -> Verdict:
+def _split(X: Any, given: list[str] | None) -> tuple[Any, Any]:
+    """Columns to screen, and the confounders among the columns, None without any."""
+    if not given:
+        return X, None
+    from depmax.cli.table import require_columns
+
+    require_columns(given, X.columns, "--given", "the table without its target")
+    left = X.drop(list(dict.fromkeys(given)))
+    if not left.width:
+        raise DataError("--given names every column, so that none is left to screen.")
+    return left, X.select(list(dict.fromkeys(given)))
+
+
+def _verdict(
+    found: Any, level: float, joint_test: Callable[[], dict[str, Any]], condition: str = ""
+) -> Verdict:
     """Columns that pass prove dependence; only if none does, all are tested together.
 
     The smallest adjusted p-value is that of Simes' test of no dependence at all, so that this
@@ -129,7 +161,9 @@ def _verdict(found: Any, level: float, joint_test: Callable[[], dict[str, Any]])
     if significant:
         smallest = float(found.pvalues_adjusted.min())
         simes = {"pvalue": smallest, "hsic": None, "method": "Simes", "rows": None}
-        columns = f"{significant:,} of {n_columns:,} columns depend on the target ({rate})."
+        columns = (
+            f"{significant:,} of {n_columns:,} columns depend on the target{condition} ({rate})."
+        )
         return Verdict(significant, simes, columns)
     joint = joint_test()
     sentence = (
@@ -140,13 +174,15 @@ def _verdict(found: Any, level: float, joint_test: Callable[[], dict[str, Any]])
     return Verdict(
         0,
         joint,
-        f"No single column of {n_columns:,} was shown to depend on the target ({rate}).",
+        f"No single column of {n_columns:,} was shown to depend on the target{condition} ({rate}).",
         f"All columns together: p = {joint['pvalue']:.3g} ({joint['method']}, "
         f"{joint['rows']:,} rows): {sentence}.",
     )
 
 
-def _joint_test(X: Any, table: Table, seed: int | None, n_jobs: int | None) -> dict[str, Any]:
+def _joint_test(
+    X: Any, table: Table, seed: int | None, n_jobs: int | None, given: Any
+) -> dict[str, Any]:
     """Permutation test of all columns together, on a random part of many rows or groups."""
     from sklearn.utils import _safe_indexing
 
@@ -161,11 +197,20 @@ def _joint_test(X: Any, table: Table, seed: int | None, n_jobs: int | None) -> d
     if rows is not None:
         X, y = _safe_indexing(X, rows), _safe_indexing(y, rows)
         groups = None if groups is None else groups[rows]
-    test = hsic_test(X, y, method="permutation", groups=groups, random_state=seed, n_jobs=n_jobs)
+        given = None if given is None else _safe_indexing(given, rows)
+    test = hsic_test(
+        X,
+        y,
+        method="permutation",
+        groups=groups,
+        given=given,
+        random_state=seed,
+        n_jobs=n_jobs,
+    )
     return {
         "pvalue": test.pvalue,
         "hsic": test.statistic,
-        "method": "permutation test",
+        "method": f"{test.method} test",
         "rows": test.n_samples,
     }
 

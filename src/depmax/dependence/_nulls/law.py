@@ -169,10 +169,10 @@ def permutation_law(x: Spread, y: Spread, n_samples: int) -> PermutationLaw:
     ) / falling
     skewness = float(third / scale**3)
     products = np.outer(x.leading, y.leading).ravel() / (m * scale)
-    return PermutationLaw(scale / pairs, skewness, _tail_weights(products, skewness))
+    return PermutationLaw(scale / pairs, skewness, tail_weights(products, skewness))
 
 
-def _tail_weights(products: np.ndarray, skewness: float) -> tuple[float, ...]:
+def tail_weights(products: np.ndarray, skewness: float) -> tuple[float, ...]:
     """The largest weights that variance one and the skewness leave room for."""
     variance, third = 1.0, skewness  # what the weights chosen so far leave
     chosen: list[float] = []

@@ -1,0 +1,1 @@
+"""Dependence given confounders: regressions on them, and what their residuals say."""

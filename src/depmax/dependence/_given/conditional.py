@@ -1,0 +1,417 @@
+"""HSIC of what confounders leave of X and y, and its law if nothing is left to share.
+
+X ⊥ y | Z holds for x - f(z) and y - g(z) if and only if it holds for x and y, whatever f and g are.
+So numbers first lose their regression on Z; if the noise is additive nothing is left to be
+explained. Then the images φ and ψ of what is left (of classes, categories, strings: of themselves)
+lose theirs, φ̃ = φ - E[φ|z]. With features ζ of the confounders,
+
+    HSIC(X, y | Z) = ‖E[φ̃ ⊗ ψ̃ ⊗ ζ]‖²,
+
+zero if and only if X ⊥ y | Z for characteristic kernels (Daudin 1980; Zhang et al. 2011). An error
+of the regressions counts only by the product of both sides' errors. With H_x, H_y the two
+regressions the sum over the rows is linear in the noise of φ, Σ_i ε_i ⊗ [(I - H_x)(ψ̃ ⊗ ζ)]_i,
+so that its law follows by random signs of ε, estimated by φ̃ over √(1 - leverage). Residuals of
+regressions that share k parameters vary together: their sum of products has 1/(1 - k/m) times the
+variance that independent ones of their size have, and signs are given that and once more (as in the
+estimator HC3), for what the choice among regressions adds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
+
+from depmax._inputs import Table, read_table, read_target
+from depmax._inputs.objects import warn_caller
+from depmax.dependence._given.regression import (
+    Basis,
+    Confounders,
+    Joint,
+    Regressions,
+    Smoother,
+    median_distance,
+)
+from depmax.dependence._nulls.law import (
+    SKEWNESS_ROWS,
+    PermutationLaw,
+    leading_eigenvalues,
+    tail_weights,
+)
+from depmax.dependence._nulls.rare import SKEWEST
+from depmax.kernels import KernelLike, as_kernel
+from depmax.kernels.kernel import Choose, Kernel
+from depmax.maps._pivots import factor_to
+from depmax.samples import (
+    Sample,
+    is_precomputed,
+    read_sample,
+    read_target_sample,
+    reads_objects,
+    sample_of_table,
+    target_sample,
+)
+
+#: Coordinates of a side, at most, and the part of its variation that they may leave out.
+MOST_COORDINATES, LEFT_OUT = 40, 1e-3
+#: Features ζ of the confounders beside the constant, and their squared norm against its 1.
+WEIGHTS, WEIGHT = 8, 0.25
+#: Rows that the null law is read off; beyond, a random subset with a fixed seed.
+NULL_ROWS = 1000
+#: Rows that a test given confounders needs.
+FEWEST_ROWS = 20
+#: Standard errors above which what both regressions may have missed is told.
+DOUBTFUL = 1.5
+#: An error below this share of the variance is rounding: confounders explain all.
+ROUNDING = 1e-8
+#: Columns with at most so many values are not numbers with noise, and keep their values.
+FEW_VALUES = 20
+
+
+# --- one side -------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Left:
+    """Columns without what confounders explain of them."""
+
+    values: np.ndarray  # shape (n_samples, n_columns)
+    explained: tuple[float, ...]  # share of the variance of each column that was regressed
+    dofs: tuple[float, ...]  # parameters of each of these regressions
+    winners: tuple[Basis, ...]  # features of the kernels that were best for each
+
+
+NOTHING = Left(np.empty((0, 0)), (), (), ())
+
+
+def left_of_columns(
+    values: np.ndarray,
+    numeric: Sequence[int],
+    regressions: Regressions,
+    also: Sequence[Basis] | None = None,
+) -> Left:
+    """Residuals of the columns that are numbers with noise, in place of them.
+
+    Kernels compete beside ``also``, or if None beside those of directions found for the columns.
+    """
+    values = np.array(values, dtype=np.float64)
+    noisy = [j for j in numeric if len(np.unique(values[:, j])) > FEW_VALUES]
+    if not noisy:
+        return Left(values, (), (), ())
+    columns = values[:, noisy]
+    columns = (columns - columns.mean(axis=0)) / columns.std(axis=0)
+    also = regressions.directions(columns) if also is None else also
+    explained, dofs, winners = [], [], []
+    for place, position in enumerate(noisy):
+        column = columns[:, [place]]
+        smoother, winner = regressions.best(column, also)
+        left = smoother.studentised(column)[:, 0] if smoother.error > ROUNDING else 0.0
+        values[:, position] = left * values[:, position].std()
+        explained.append(1.0 - smoother.error)
+        dofs.append(smoother.dof)
+        winners.append(winner)
+    return Left(values, tuple(explained), tuple(dofs), tuple(winners))
+
+
+@dataclass(frozen=True)
+class Side:
+    """Images of X or y, and what confounders explain of them."""
+
+    images: np.ndarray  # φ, centred principal coordinates, shape (n_samples, n_coordinates)
+    smoother: Smoother
+    explained: float  # share that confounders explain: of the columns, or if none, of the images
+    dof: float  # parameters of the larger of both regressions
+
+    @classmethod
+    def of(
+        cls,
+        sample: Sample,
+        columns: Left,
+        regressions: Regressions,
+        also: Sequence[Basis],
+        directions: bool = True,
+    ) -> Side:
+        """Coordinates of a sample, whose columns were regressed first, and their regression.
+
+        With ``directions`` these are looked for where no regression of columns has done so.
+        """
+        images = principal_coordinates(sample)
+        if directions and not columns.winners:
+            also = [*also, *regressions.directions(images)]
+        smoother = regressions.best(images, also)[0]
+        share = np.mean(columns.explained) if columns.explained else 1.0 - smoother.error
+        dof = max([smoother.dof, *columns.dofs])
+        return cls(images, smoother, float(np.clip(share, 0.0, 1.0)), dof)
+
+    @property
+    def left(self) -> np.ndarray:
+        """φ̃, in the sample; zero where confounders explain all."""
+        if self.smoother.error <= ROUNDING:
+            return np.zeros_like(self.images)
+        return self.smoother.residual(self.images)
+
+
+def shared_dof(x: Side, y: Side) -> float:
+    """Parameters that the regressions of both sides may have in common."""
+    return float(np.sqrt(x.dof * y.dof))
+
+
+def doubt(x: Side, y: Side) -> float:
+    """What both regressions may have missed alike, see ``GivenFit``."""
+    return shared_dof(x, y) / float(np.sqrt(len(x.images)))
+
+
+def principal_coordinates(sample: Sample) -> np.ndarray:
+    """Centred coordinates of a kernel, the largest first, to a small part of its variation."""
+    if sample.is_narrow:
+        phi = sample.centred_coordinates()
+    else:
+        phi = np.asarray(factor_to(sample, 0.1 * LEFT_OUT, 3 * MOST_COORDINATES).factor)
+        phi = np.asarray(phi - phi.mean(axis=0), dtype=np.float64)
+    values, vectors = np.linalg.eigh(phi.T @ phi)
+    shares = np.cumsum(values[::-1]) / max(float(values.sum()), np.finfo(float).tiny)
+    count = min(int(np.searchsorted(shares, 1.0 - LEFT_OUT)) + 1, MOST_COORDINATES)
+    return phi @ vectors[:, ::-1][:, :count]
+
+
+def weights_of(regressions: Regressions) -> np.ndarray:
+    """ζ: a constant and the leading features of a wide Gaussian."""
+    Z = regressions.given.values
+    basis = Basis.of(Joint(2.0 * median_distance(Z)), Z, regressions.landmarks)
+    count = min(WEIGHTS, len(basis.values))
+    features = basis.U[:, -count:] * np.sqrt(basis.values[-count:])
+    features *= np.sqrt(WEIGHT / np.mean(np.sum(features**2, axis=1)))
+    return np.column_stack([np.ones(len(Z)), features])
+
+
+# --- both sides -----------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Conditional:
+    """The statistic and what its null law is made of."""
+
+    total: float  # ‖Σ φ̃ ⊗ ψ̃ ⊗ ζ‖²
+    noise: np.ndarray  # ε, shape (n_samples, p), for the parameters that both regressions share
+    others: np.ndarray  # (I - H_x)(ψ̃ ⊗ ζ), shape (n_samples, q)
+
+    @classmethod
+    def of(cls, x: Side, y: Side, zeta: np.ndarray) -> Conditional:
+        """From both sides and the features of the confounders."""
+        m = len(zeta)
+        left = x.left
+        product = (y.left[:, :, np.newaxis] * zeta[:, np.newaxis, :]).reshape(m, -1)
+        return cls(
+            float(np.sum((left.T @ product) ** 2)),
+            x.smoother.studentised(x.images) / (1.0 - min(shared_dof(x, y) / m, 0.5)),
+            x.smoother.residual(product),
+        )
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return len(self.noise)
+
+    @property
+    def expected(self) -> float:
+        """Mean of the total under the null."""
+        return float(np.sum(np.sum(self.noise**2, axis=1) * np.sum(self.others**2, axis=1)))
+
+    def hsic(self, unbiased: bool = True) -> float:
+        """The squared norm of a mean of m terms, without what chance adds if unbiased."""
+        m = self.n_samples
+        return (self.total - self.expected) / (m * (m - 1)) if unbiased else self.total / m**2
+
+    def signed_pvalue(self, n_repetitions: int, rng: np.random.Generator) -> float:
+        """Share of random signs of the noise that reach the statistic."""
+        form, ratio = self._form(NULL_ROWS)
+        reached, above = 0, (self.total - self.expected) * (1.0 - 1e-10)
+        signs = rng.integers(0, 2, size=(n_repetitions, len(form)), dtype=np.int8)
+        signed = 2.0 * signs - 1.0
+        reached = int(np.sum(ratio * np.sum((signed @ form) * signed, axis=1) >= above))
+        return (1 + reached) / (1 + n_repetitions)
+
+    def law(self, n_rows: int) -> PermutationLaw:
+        """The law of the total about its mean under random signs: three exact moments."""
+        form, ratio = self._form(n_rows)
+        squares = float(np.sum(form**2))
+        if not squares > 0.0:
+            return PermutationLaw(0.0, 0.0)
+        scale = float(np.sqrt(2.0 * squares))
+        skewness = 8.0 * float(np.sum((form @ form) * form)) / scale**3
+        weights = tail_weights(leading_eigenvalues(form) / scale, skewness)
+        return PermutationLaw(scale * ratio, skewness, weights)
+
+    def law_pvalue(self) -> float:
+        """By the law of random signs, or by 9,999 of them where it is out of its range."""
+        law = self.law(SKEWNESS_ROWS)
+        if law.skewness > SKEWEST:
+            return self.signed_pvalue(9999, np.random.default_rng(0))
+        return law.sf(self.total - self.expected)
+
+    def _form(self, n_rows: int) -> tuple[np.ndarray, float]:
+        """G with wᵀGw the total about its mean for signs w, of some rows, and m over these."""
+        m = self.n_samples
+        rows: Any = slice(None)
+        if m > n_rows:
+            rows = np.random.default_rng(0).choice(m, n_rows, replace=False)
+        noise, others = self.noise[rows], self.others[rows]
+        form = (noise @ noise.T) * (others @ others.T)
+        np.fill_diagonal(form, 0.0)
+        return form, m / len(form)
+
+
+# --- reading --------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class GivenFit:
+    """What the confounders explain, as shares of the variance of rows left out."""
+
+    explained_x: Any  # a number; for a screening an array, one per column
+    explained_y: float
+    #: What both regressions may have missed alike, in standard errors of a dependence: √(k_x k_y/m)
+    #: with k parameters each. The best penalty balances squared bias and variance k/m, so that
+    #: a part of about k/m of each residual is bias, in the worst case the same on both sides.
+    doubt: float
+
+    def warn(self) -> None:
+        """Say where the regressions missed too much for the level to hold."""
+        if self.doubt > DOUBTFUL:
+            warn_caller(
+                "The regressions on given need many parameters for so few rows (doubt = "
+                f"{self.doubt:.1f}, above {DOUBTFUL:g}): what they miss may be the same for X and "
+                "y, and the p-value too small. More rows, fewer confounders or simpler ones "
+                "(logarithms, merged levels) help.",
+                UserWarning,
+            )
+
+
+def read_given(given: Any) -> Regressions:
+    """Confounders from an array, a series or a frame with numbers and categories."""
+    table = read_table(given, name="given")
+    if table.n_samples < FEWEST_ROWS:
+        raise ValueError(
+            f"A test given confounders needs at least {FEWEST_ROWS} rows, got n_samples = "
+            f"{table.n_samples}."
+        )
+    return Regressions(Confounders.of(table))
+
+
+def read_conditional(
+    X: Any,
+    y: Any,
+    given: Any,
+    kernel: KernelLike,
+    target_kernel: KernelLike | Literal["auto"],
+    choose: Choose,
+) -> tuple[Conditional, GivenFit]:
+    """Both sides without what the confounders explain of them."""
+    regressions = read_given(given)
+    y_sample, y_left = read_left_target(y, target_kernel, regressions)
+    x_sample, x_left = _read_left(X, kernel, regressions, choose)
+    winners = [*x_left.winners, *y_left.winners]
+    x = Side.of(x_sample, x_left, regressions, winners)
+    y_side = Side.of(y_sample, y_left, regressions, winners)
+    fit = GivenFit(x.explained, y_side.explained, doubt(x, y_side))
+    return Conditional.of(x, y_side, weights_of(regressions)), fit
+
+
+@dataclass(frozen=True)
+class ColumnGiven:
+    """One column against a target, given the confounders."""
+
+    conditional: Conditional
+    bandwidth: float
+    explained: float
+    doubt: float
+
+
+@dataclass(frozen=True)
+class GivenTarget:
+    """A target without what confounders explain of it, for one column after the other."""
+
+    regressions: Regressions
+    side: Side
+    winners: tuple[Basis, ...]
+    zeta: np.ndarray
+
+    @classmethod
+    def of(cls, y: Any, given: Any, target_kernel: KernelLike | Literal["auto"]) -> GivenTarget:
+        """The target's regressions, once for all columns."""
+        regressions = read_given(given)
+        sample, left = read_left_target(y, target_kernel, regressions)
+        side = Side.of(sample, left, regressions, left.winners)
+        return cls(regressions, side, left.winners, weights_of(regressions))
+
+    def against(self, values: np.ndarray, recipe: Kernel, choose: Choose) -> ColumnGiven:
+        """A column of numbers, or of codes if the kernel compares labels.
+
+        Kernels that won for the target compete for the column too, so that directions of the
+        confounders are looked for once.
+        """
+        numeric = [] if recipe.capabilities.labels else [0]
+        left = left_of_columns(values[:, np.newaxis], numeric, self.regressions, self.winners)
+        kernel = recipe.resolve(left.values, choose)
+        also = [*self.winners, *left.winners]
+        x = Side.of(Sample(kernel, left.values), left, self.regressions, also, directions=False)
+        return ColumnGiven(
+            Conditional.of(x, self.side, self.zeta),
+            float(getattr(kernel, "bandwidth", np.nan)),
+            x.explained,
+            doubt(x, self.side),
+        )
+
+
+def _read_left(
+    X: Any, kernel: KernelLike, regressions: Regressions, choose: Choose
+) -> tuple[Sample, Left]:
+    """X with residuals in place of numbers; objects and given kernel matrices as they are."""
+    if is_precomputed(kernel) or not as_kernel(kernel).requires_vector_input:
+        sample = read_sample(X, kernel, choose=choose)
+        _require_rows("X", sample.n_samples, regressions)
+        return sample, NOTHING
+    table = read_dense(X, regressions)
+    numeric = [j for j in range(table.values.shape[1]) if j not in table.categories]
+    left = left_of_columns(table.values, numeric, regressions)
+    table = replace(table, values=left.values)
+    return sample_of_table(table, as_kernel(kernel), choose=choose), left
+
+
+def read_dense(X: Any, regressions: Regressions) -> Table:
+    """X as a table of as many rows as the confounders have."""
+    table = read_table(X)
+    if sparse.issparse(table.values):
+        raise TypeError("X must be dense where given is: pass X.toarray().")
+    _require_rows("X", table.n_samples, regressions)
+    return table
+
+
+def read_left_target(
+    y: Any, target_kernel: KernelLike | Literal["auto"], regressions: Regressions
+) -> tuple[Sample, Left]:
+    """A target with residuals in place of numbers; classes, labels and objects as they are."""
+    if not isinstance(target_kernel, str) or target_kernel == "precomputed":
+        recipe = None if isinstance(target_kernel, str) else as_kernel(target_kernel)
+        if recipe is None or reads_objects(recipe) or recipe.capabilities.labels:
+            sample = read_target_sample(y, target_kernel)
+            _require_rows("y", sample.n_samples, regressions)
+            return sample, NOTHING
+    target = read_target(y)
+    _require_rows("y", target.n_samples, regressions)
+    if target.kind in ("classes", "multilabel"):
+        return target_sample(target, target_kernel), NOTHING
+    left = left_of_columns(target.values, range(target.values.shape[1]), regressions)
+    return target_sample(replace(target, values=left.values), target_kernel), left
+
+
+def _require_rows(name: str, n_rows: int, regressions: Regressions) -> None:
+    n_given = len(regressions.given.values)
+    if n_rows != n_given:
+        raise ValueError(f"{name} has {n_rows} rows, but given has {n_given}.")
+
+
+def refuse_groups(groups: Any) -> None:
+    """Refuse what rows have in common beside confounders."""
+    if groups is not None:
+        raise ValueError(
+            "groups and given cannot be combined yet: the signs of residuals are drawn row by row. "
+            "Test without given, or on one row per group."
+        )

@@ -1,0 +1,293 @@
+"""Columns that beat copies of themselves: selection with a bound on false discoveries."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from scipy import linalg, special, stats
+from sklearn.base import clone
+from sklearn.covariance import ledoit_wolf
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LassoCV, MultiTaskLassoCV
+from sklearn.utils import check_random_state
+
+from depmax._inputs import read_target
+from depmax._inputs.objects import warn_caller
+from depmax._inputs.parameters import FLAG, number
+from depmax._inputs.table import Categories, constant_columns
+from depmax.samples import require_equal_length, require_samples
+from depmax.selection.kernel_ridge_elimination import target_images
+from depmax.selection.selector import (
+    DependenceSelector,
+    NoDependenceWarning,
+    Ranking,
+    best_first,
+)
+
+#: Folds and penalties that the default estimator chooses by.
+FOLDS, PENALTIES = 5, 30
+#: Rounds over the columns in which the distances s to the knockoffs are improved,
+SWEEPS = 30
+#: or until none changes by more than this part of the largest.
+SETTLED = 1e-4
+#: Room that s leaves to the covariance of columns and knockoffs together.
+MARGIN = 1e-6
+
+
+class Knockoffs(DependenceSelector):
+    """Keep columns that matter given all others, at most a share ``fdr`` of them in error.
+
+    A screening finds every column that depends on the target, also those that only resemble one
+    that does. Here each column competes with a knockoff: a copy made without the target that
+    resembles all other columns as the column itself does. A column that tells nothing beyond the
+    others scores as its knockoff does, above or below by chance; so the number of columns that
+    lose counts the false ones among those that win.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float, "auto" or None, default="auto"
+        ``"auto"`` keeps as many as ``fdr`` allows, perhaps none; a number or share the best ones,
+        without a guarantee; None is half.
+    fdr : float, default=0.1
+        Expected share of false discoveries among the columns kept by ``"auto"``. With fewer than
+        1/fdr columns to discover nothing can be kept: 10 at 0.1, 5 at 0.2.
+    estimator : selector or model, optional
+        What scores columns and knockoffs, fitted on them side by side: its ``scores_``, else the
+        absolute ``coef_``, else ``feature_importances_``. By default a lasso on Hermite polynomials
+        (line, parabola, cubic) of each, its penalty chosen by cross-validation: it sees effects of
+        single columns given all others. For what columns do only together pass a forest or another
+        model; :class:`DependenceFilter` and :class:`HSICLasso` find less where columns are
+        correlated.
+    normal_scores : bool, default=True
+        Whether to replace the values of each column by normal scores of their ranks first: the
+        model is then a Gaussian copula, and skewed or heavy-tailed columns do no harm.
+    random_state : int, RandomState or None, default=0
+        Of the knockoffs. Another draw may keep other columns; the guarantee holds for each.
+
+    Attributes
+    ----------
+    scores_ : ndarray of shape (n_features,)
+        Score of the column minus that of its knockoff.
+    threshold_ : float
+        Score from which ``"auto"`` keeps a column; infinite if it keeps none.
+    s_ : ndarray of shape (n_features,)
+        1 minus the correlation of each column with its knockoff: near 0, the two can hardly be
+        told apart, and the column is hardly ever found.
+    ranking_, support_, stand_ins_, n_features_
+        As in every selector; where the guarantee allows no column to be kept, ``support_`` is
+        empty, with a :class:`NoDependenceWarning`.
+
+    Notes
+    -----
+    Columns are modelled as jointly Gaussian with a shrunken correlation matrix (Ledoit and Wolf),
+    also where there are more columns than rows; s maximises the entropy of columns and knockoffs
+    together. The guarantee holds for columns of that law, and in experiment beyond it
+    (docs/mathematics/knockoffs.md). Categorical columns have no such law and are refused.
+
+    References
+    ----------
+    Candès, E., Fan, Y., Janson, L. and Lv, J. (2018). Panning for gold: model-X knockoffs for high
+    dimensional controlled variable selection.
+    Spector, A. and Janson, L. (2022). Powerful knockoffs via minimizing reconstructability.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from depmax import Knockoffs
+    >>> X = np.random.default_rng(0).normal(size=(400, 20))
+    >>> y = X[:, :6].sum(axis=1) + X[:, 6] ** 2
+    >>> Knockoffs(fdr=0.2).fit(X, y).get_support(indices=True)
+    array([0, 1, 2, 3, 4, 5, 6])
+    """
+
+    path_quantity = "score above the knockoff's"
+    _decides_how_many = True
+    _declared: ClassVar = {"fdr": number(0, 1, ends="()"), "normal_scores": FLAG}
+
+    def __init__(
+        self,
+        n_features_to_select: int | float | Literal["auto"] | None = "auto",
+        *,
+        fdr: float = 0.1,
+        estimator: Any = None,
+        normal_scores: bool = True,
+        random_state: Any = 0,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.fdr = fdr
+        self.estimator = estimator
+        self.normal_scores = normal_scores
+        self.random_state = random_state
+
+    def _n_worth_keeping(self, ranking: Ranking) -> int:
+        """How many columns "auto" keeps: none where the guarantee allows none, with a warning."""
+        self.n_significant_ = ranking.n_significant or 0
+        if not self.n_significant_:
+            warn_caller(_why_none(ranking.scores, self.fdr), NoDependenceWarning)
+        return self.n_significant_
+
+    def _compared_by(self) -> None:
+        """Columns are put on one scale first."""
+
+    def _rank(self, X: Any, y: Any, categories: Categories) -> Ranking:
+        self._refuse_categories("models columns as jointly Gaussian")
+        require_samples(len(X), unbiased=True)
+        require_equal_length(len(X), read_target(y).n_samples)
+        rng = np.random.default_rng(
+            check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+        )
+        constant = constant_columns(X)
+        busy = np.flatnonzero(~constant)
+        self.s_ = np.zeros(X.shape[1])
+        scores = np.zeros(X.shape[1])
+        if len(busy):
+            columns = _standardised(X[:, busy], self.normal_scores)
+            knockoffs, self.s_[busy] = gaussian_knockoffs(columns, rng)
+            scores[busy] = self._contest(columns, knockoffs, y, rng)
+        self.threshold_ = knockoff_threshold(scores, self.fdr)
+        order = best_first(scores, constant)
+        return Ranking(order, scores, n_significant=int(np.sum(scores >= self.threshold_)))
+
+    def _contest(
+        self, columns: np.ndarray, knockoffs: np.ndarray, y: Any, rng: np.random.Generator
+    ) -> np.ndarray:
+        """Score of each column minus that of its knockoff.
+
+        Which of the two comes first is left to chance, so that no rule for ties favours columns.
+        """
+        d = columns.shape[1]
+        swapped = rng.integers(0, 2, d).astype(bool)
+        both = np.hstack(
+            [np.where(swapped, knockoffs, columns), np.where(swapped, columns, knockoffs)]
+        )
+        if self.estimator is None:
+            importance = polynomial_lasso(both, target_images(read_target(y)))
+        else:
+            importance = importances(clone(self.estimator).fit(both, y), 2 * d)
+        return np.where(swapped, -1.0, 1.0) * (importance[:d] - importance[d:])
+
+
+def polynomial_lasso(columns: np.ndarray, images: np.ndarray) -> np.ndarray:
+    """Norm of each column's coefficients in a lasso on its first three Hermite polynomials."""
+    terms = np.hstack([columns, columns**2 - 1.0, columns**3 - 3.0 * columns])
+    terms = terms - terms.mean(axis=0)
+    size = terms.std(axis=0)
+    terms /= np.where(size > 0.0, size, 1.0)  # the square of a column of two values is constant
+    folds = min(FOLDS, len(columns))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # a score need not be exact
+        if images.shape[1] == 1:
+            model = LassoCV(cv=folds, alphas=PENALTIES, random_state=0).fit(terms, images[:, 0])
+        else:
+            model = MultiTaskLassoCV(cv=folds, alphas=PENALTIES, random_state=0).fit(terms, images)
+    squares = np.sum(np.atleast_2d(model.coef_) ** 2, axis=0)
+    return np.sqrt(squares.reshape(3, -1).sum(axis=0))
+
+
+def importances(fitted: Any, n_columns: int) -> np.ndarray:
+    """One number per column of a fitted selector or model, larger for a column that matters."""
+    for name in ("scores_", "coef_", "feature_importances_"):
+        values = getattr(fitted, name, None)
+        if values is not None:
+            break
+    else:
+        raise TypeError(
+            f"{type(fitted).__name__} has no scores_, coef_ or feature_importances_ after fit, by "
+            "which columns and knockoffs could be compared."
+        )
+    values = np.asarray(values, dtype=np.float64)
+    if name == "coef_":
+        values = np.abs(np.atleast_2d(values)).sum(axis=0)
+    if values.shape != (n_columns,):
+        raise ValueError(
+            f"{name} of {type(fitted).__name__} has shape {values.shape}, but there are "
+            f"{n_columns} columns and knockoffs."
+        )
+    return values
+
+
+# --- knockoffs ------------------------------------------------------------------------------------
+def gaussian_knockoffs(
+    columns: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Knockoffs of standardised columns by the conditional Gaussian law, and s.
+
+    With correlation matrix Σ and S = diag(s) they are X - XΣ⁻¹S + N with noise of covariance
+    2S - SΣ⁻¹S, so that columns and knockoffs have covariances Σ, Σ and Σ - S between them.
+    """
+    sigma = ledoit_wolf(columns, assume_centered=True)[0]
+    scale = np.sqrt(np.diag(sigma))
+    sigma = sigma / np.outer(scale, scale)
+    s = entropy_distances(sigma)
+    projected = linalg.solve(sigma, np.diag(s), assume_a="pos")  # Σ⁻¹S
+    noise = 2.0 * np.diag(s) - s[:, np.newaxis] * projected
+    values, vectors = linalg.eigh(0.5 * (noise + noise.T))
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    drawn = rng.standard_normal(columns.shape) @ root.T
+    return columns - columns @ projected + drawn, s
+
+
+def entropy_distances(sigma: np.ndarray) -> np.ndarray:
+    """S with the largest Σ log s_j + log det(2Σ - diag(s)), one coordinate at a time.
+
+    The determinant is linear in each s_j: with P the inverse of 2Σ - diag(s) the best value is
+    half of s_j + 1/P_jj.
+    """
+    smallest = float(linalg.eigvalsh(sigma, subset_by_index=[0, 0])[0])
+    s = np.full(len(sigma), min(1.0, max(smallest, MARGIN)))
+    inverse = linalg.inv(2.0 * sigma - np.diag(s))
+    for _ in range(SWEEPS):
+        largest_change = 0.0
+        for j in range(len(s)):
+            change = 0.5 * (1.0 / inverse[j, j] - s[j])
+            s[j] += change
+            row = inverse[j]
+            inverse += np.outer(row, row) * (change / (1.0 - change * inverse[j, j]))
+            largest_change = max(largest_change, abs(change))
+        if largest_change <= SETTLED * s.max():
+            break
+    return (1.0 - MARGIN) * s
+
+
+def knockoff_threshold(scores: np.ndarray, fdr: float) -> float:
+    """Least t > 0 with (1 + number of scores ≤ -t) / (number of scores ≥ t) ≤ fdr, or infinity.
+
+    Examples
+    --------
+    >>> knockoff_threshold(np.array([5.0, 4.0, 3.0, 2.0, -1.0]), 0.25)
+    2.0
+    >>> knockoff_threshold(np.array([5.0, 4.0, 3.0, 2.0, -1.0]), 0.2)
+    inf
+    """
+    for t in np.unique(np.abs(scores[scores != 0.0])):
+        if 1 + np.sum(scores <= -t) <= fdr * np.sum(scores >= t):
+            return float(t)
+    return float("inf")
+
+
+def _standardised(X: np.ndarray, normal_scores: bool) -> np.ndarray:
+    """Columns with mean 0 and variance 1, by their values or by their ranks."""
+    X = np.asarray(X, dtype=np.float64)
+    if normal_scores:
+        ranks = stats.rankdata(X, axis=0)
+        X = special.ndtri(ranks / (len(X) + 1.0))
+    X = X - X.mean(axis=0)
+    return X / X.std(axis=0)
+
+
+def _why_none(scores: np.ndarray, fdr: float) -> str:
+    fewest = int(np.ceil(1.0 / fdr - 1e-9))
+    winning = int(np.sum(scores > 0.0))
+    if len(scores) < fewest:
+        return (
+            f"Knockoffs kept no column: at fdr={fdr:g} at least {fewest} must be discovered at "
+            f"once, and X has {len(scores)}. Raise fdr, or ask for a number of columns, which "
+            "comes without a guarantee."
+        )
+    return (
+        f"Knockoffs kept no column: no set of at least {fewest} columns, as fdr={fdr:g} needs, "
+        f"beats its knockoffs clearly enough ({winning} of {len(scores)} beat theirs). Raise fdr, "
+        "add rows, or ask for a number of columns, which comes without a guarantee."
+    )

@@ -1,0 +1,296 @@
+"""Dependence given confounders: what it removes, what it leaves, and what it says about itself."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from depmax import hsic, hsic_test, screen
+from depmax._inputs import Table
+from depmax.dependence._given.conditional import Conditional
+from depmax.dependence._given.regression import Basis, Confounders, Joint, Regressions, Scaling
+from depmax.kernels import Gaussian
+
+
+def _one_cause(rng: np.random.Generator, m: int = 300) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    z = rng.normal(size=m)
+    x = np.sin(2 * z) + 0.5 * rng.normal(size=m)
+    return x, np.sin(2 * z) + z + 0.5 * rng.normal(size=m), z
+
+
+# --- regressions ----------------------------------------------------------------------------------
+def test_leave_one_out_errors_are_those_of_leaving_one_out(rng: np.random.Generator) -> None:
+    """The closed form against refits, with the features of all rows and the penalty per row."""
+    Z, y = rng.normal(size=(25, 2)), rng.normal(size=(25, 1))
+    y -= y.mean()
+    basis = Basis.of(Joint(1.5), Z, Z)
+    place = 9
+    penalty = len(Z) * np.logspace(-7, 1, 17)[place]
+    features = np.column_stack([np.ones(25), basis.U * np.sqrt(basis.values)])
+    shrink = np.diag([0.0, *np.full(len(basis.values), penalty)])
+    errors = []
+    for row in range(25):
+        others = np.delete(np.arange(25), row)
+        A = features[others]
+        weights = np.linalg.solve(A.T @ A + shrink, A.T @ y[others])
+        errors.append(float((y[row] - features[row] @ weights)[0] ** 2))
+    assert basis.errors(y)[place] == pytest.approx(np.mean(errors), rel=1e-6)
+
+
+def test_predictions_at_the_training_rows_are_the_fitted_values(rng: np.random.Generator) -> None:
+    table = Table(rng.normal(size=(80, 2)))
+    regressions = Regressions(Confounders.of(table))
+    y = np.sin(table.values[:, [0]]) + 0.1 * rng.normal(size=(80, 1))
+    smoother, _ = regressions.best(y, regressions.directions(y))
+    fitted = smoother.predict(y, regressions.given.values)
+    np.testing.assert_allclose(y - fitted, smoother.residual(y), atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        lambda Z: np.sin(3 * Z.sum(axis=1) / np.sqrt(5)),  # one direction of five
+        lambda Z: np.abs(Z).sum(axis=1),
+        lambda Z: Z[:, 0] * Z[:, 1] + Z[:, 2] * Z[:, 3],
+    ],
+    ids=["index", "sum", "products"],
+)
+def test_five_confounders_are_learned(shape: Any, rng: np.random.Generator) -> None:
+    Z = rng.normal(size=(600, 5))
+    signal = shape(Z)
+    y = (signal / signal.std() + 0.5 * rng.normal(size=600))[:, np.newaxis]
+    regressions = Regressions(Confounders.of(Table(Z)))
+    smoother, _ = regressions.best(y, regressions.directions(y))
+    assert smoother.error < 1.25 * 0.2  # the noise is a fifth of the variance
+
+
+def test_scaling_gives_new_rows_the_same_units(rng: np.random.Generator) -> None:
+    values = np.column_stack([np.exp(3 * rng.normal(size=90)), rng.integers(0, 3, 90), np.ones(90)])
+    scaling = Scaling.of(Table(values, categories={1: ("a", "b", "c")}))
+    whole = scaling.apply(values)
+    np.testing.assert_array_equal(scaling.apply(values[:7]).values, whole.values[:7])
+    assert [len(part) for part in whole.parts] == [1, 3]  # the constant is dropped
+    assert np.abs(whole.values[:, 0]).max() < 6  # the long tail is compressed
+    total = [whole.values[:, part].var(axis=0).sum() for part in whole.parts]
+    np.testing.assert_allclose(total, 1.0)
+
+
+# --- the test -------------------------------------------------------------------------------------
+def test_a_common_cause_explains_a_dependence(rng: np.random.Generator) -> None:
+    x, y, z = _one_cause(rng)
+    assert hsic_test(x, y, random_state=0).pvalue < 0.01
+    for method in ("permutation", "gamma"):
+        found = hsic_test(x, y, given=z, method=method, random_state=0)
+        assert found.pvalue > 0.05
+        assert found.given is not None
+        assert found.given.explained_x > 0.5
+        assert found.given.doubt < 1.5
+
+
+@pytest.mark.parametrize(
+    "effect",
+    [
+        lambda e, z: 0.5 * e,
+        lambda e, z: e**2 - 1,
+        lambda e, z: np.sign(z) * e,  # of opposite sign where z is: none on average
+    ],
+    ids=["linear", "square", "turned by z"],
+)
+def test_what_is_left_is_found(effect: Any, rng: np.random.Generator) -> None:
+    z, e, noise = rng.normal(size=(3, 400))
+    x, y = np.sin(2 * z) + e, np.sin(2 * z) + effect(e, z) + 0.5 * noise
+    assert hsic_test(x, y, given=z, random_state=0).pvalue < 0.01
+
+
+def test_an_exclusive_or_with_the_confounder_is_found(rng: np.random.Generator) -> None:
+    """x and y are independent, and E[φ̃ ⊗ ψ̃] is zero: only weights that depend on z see it."""
+    x, z = rng.integers(0, 2, size=(2, 200))
+    assert hsic_test(x.astype(float), x ^ z, given=z.astype(float), random_state=0).pvalue < 0.01
+
+
+def test_law_and_signs_agree(rng: np.random.Generator) -> None:
+    z, x, y = rng.normal(size=(3, 150))
+    y = y + 0.1 * x + z
+    exact = hsic_test(x, y, given=z, n_permutations=20_000, random_state=0)
+    law = hsic_test(x, y, given=z, method="gamma")
+    assert law.method == "gamma"
+    assert exact.method == "wild bootstrap"
+    assert law.pvalue == pytest.approx(exact.pvalue, abs=0.015)
+
+
+def test_signs_have_the_moments_of_the_law(rng: np.random.Generator) -> None:
+    conditional = Conditional(0.0, rng.normal(size=(40, 3)), rng.normal(size=(40, 4)))
+    form, ratio = conditional._form(40)
+    signs = rng.choice([-1.0, 1.0], size=(40_000, 40))
+    totals = np.sum((signs @ form) * signs, axis=1)
+    law = conditional.law(40)
+    assert ratio == 1.0
+    assert totals.std() == pytest.approx(law.scale, rel=0.03)
+    assert np.mean((totals / law.scale) ** 3) == pytest.approx(law.skewness, rel=0.15)
+
+
+def test_many_rows_read_the_null_off_some(
+    monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
+) -> None:
+    x, y, z = _one_cause(rng, 500)
+    whole = hsic_test(x, y, given=z, random_state=0)
+    for name, rows in (("conditional.NULL_ROWS", 300), ("regression.ROWS_TO_CHOOSE", 300)):
+        monkeypatch.setattr(f"depmax.dependence._given.{name}", rows)
+    part = hsic_test(x, y, given=z, random_state=0)
+    assert part.pvalue == pytest.approx(whole.pvalue, abs=0.2)
+    assert part.statistic == pytest.approx(whole.statistic, abs=5e-4)
+
+
+@pytest.mark.parametrize("unbiased", [True, False])
+def test_hsic_given(unbiased: bool, rng: np.random.Generator) -> None:
+    x, y, z = _one_cause(rng)
+    left = hsic(x, y, given=z, unbiased=unbiased)
+    assert abs(left) < 0.2 * hsic(x, y, unbiased=unbiased)
+    if unbiased:
+        assert left == pytest.approx(hsic_test(x, y, given=z, random_state=0).statistic)
+    else:
+        assert left > 0
+
+
+# --- types of data --------------------------------------------------------------------------------
+@pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame])
+def test_age_and_batch(library: Any, rng: np.random.Generator) -> None:
+    m = 400
+    age, batch = rng.normal(50, 15, m), rng.choice(["a", "b", "c"], m)
+    cause = np.sin(age / 10) + 2.0 * (batch == "b")
+    x, y = cause + 0.5 * rng.normal(size=(2, m))
+    given = library({"age": age, "batch": batch})
+    assert hsic_test(x, y, given=given[["age"]], random_state=0).pvalue < 0.01
+    assert hsic_test(x, y, given=given, random_state=0).pvalue > 0.05
+    mixed = library({"x": x, "sign": np.where(x > 0, "up", "down")})
+    assert hsic_test(mixed, y, given=given, random_state=0).pvalue > 0.01
+
+
+TARGETS = {
+    "numbers": lambda t: t,
+    "classes": lambda t: np.where(t > 0, "yes", "no"),
+    "many classes": lambda t: np.digitize(t, [-0.5, 0.5]),
+    "outputs": lambda t: np.column_stack([t, t**2]),
+    "labels": lambda t: np.column_stack([t > 0, t > 1]).astype(int),
+}
+
+
+@pytest.mark.parametrize("kind", TARGETS)
+@pytest.mark.parametrize("left", [False, True], ids=["explained", "left"])
+def test_every_type_of_target(kind: str, left: bool, rng: np.random.Generator) -> None:
+    z, e, a, b = rng.normal(size=(4, 400))
+    x = z + e
+    t = z + (e if left else a) + 0.3 * b
+    pvalue = hsic_test(x, TARGETS[kind](t), given=z, random_state=0).pvalue
+    assert (pvalue < 0.01) if left else (pvalue > 0.01)
+
+
+def test_strings_and_given_matrices(rng: np.random.Generator) -> None:
+    labels, z = np.repeat([0, 1], 30), rng.normal(size=60)
+    words = [("acgtacgt" if label else "ttttcccc")[int(rng.integers(4)) :] for label in labels]
+    assert hsic_test(words, labels, given=z, kernel="subsequence", random_state=0).pvalue < 0.01
+    assert hsic_test(words, labels, given=labels, kernel="subsequence").pvalue > 0.05
+    rows = rng.normal(size=(60, 2))
+    matrix = Gaussian(1.0)(rows)
+    first = hsic_test(matrix, rows[:, 0], given=z, kernel="precomputed", random_state=0)
+    assert first.pvalue < 0.01
+
+
+def test_refusals(rng: np.random.Generator) -> None:
+    from scipy import sparse
+
+    x, y, z = rng.normal(size=(3, 30))
+    with pytest.raises(ValueError, match="X has 30 rows, but given has 29"):
+        hsic_test(x, list(y)[:29], given=y[:29])
+    with pytest.raises(ValueError, match="y has 30 rows, but given has 29"):
+        hsic_test(x[:29], y, given=y[:29])
+    with pytest.raises(ValueError, match="given contains NaN"):
+        hsic_test(x, y, given=np.where(y > 0, np.nan, y))
+    with pytest.raises(ValueError, match="given has no column that varies"):
+        hsic_test(x, y, given=np.ones(30))
+    with pytest.raises(ValueError, match="needs at least 20 rows"):
+        hsic(x[:10], y[:10], given=x[:10])
+    with pytest.raises(TypeError, match="X must be dense"):
+        hsic_test(sparse.csr_matrix(x[:, None]), y, given=z, kernel="linear")
+    with pytest.raises(ValueError, match="not both"):
+        hsic(x, y, given=z, block_size=10)
+    with pytest.raises(ValueError, match="With given, method must be"):
+        hsic_test(x, y, given=z, method="exact")
+    with pytest.raises(ValueError, match="n_permutations must be at least 1"):
+        hsic_test(x, y, given=z, n_permutations=0)
+    for measure in (hsic, hsic_test, screen):
+        with pytest.raises(ValueError, match="does not take bandwidth"):
+            measure(x, y, given=z, kernel=Gaussian("maximize"))
+
+
+def test_a_regression_that_needs_too_many_parameters_says_so(rng: np.random.Generator) -> None:
+    z = rng.normal(size=(150, 2))
+    wild = np.sin(5 * z[:, 0]) * np.sin(5 * z[:, 1])
+    x, y = wild + 0.2 * rng.normal(size=(2, 150))
+    with pytest.warns(UserWarning, match="need many parameters for so few rows"):
+        assert hsic_test(x, y, given=z, random_state=0).given.doubt > 1.5  # type: ignore[union-attr]
+
+
+# --- screening ------------------------------------------------------------------------------------
+def test_nothing_is_left_of_what_confounders_determine(rng: np.random.Generator) -> None:
+    z, x = rng.normal(size=(2, 100))
+    for method in ("permutation", "gamma"):
+        found = hsic_test(x, z**2, given=z, method=method, random_state=0)
+        assert found.pvalue == 1.0
+        assert found.statistic == 0.0
+    assert screen(np.column_stack([x, z]), x + z, given=z).pvalues[1] == 1.0
+
+
+def test_screen_given(rng: np.random.Generator) -> None:
+    m = 400
+    z = rng.normal(size=m)
+    X = pd.DataFrame(
+        {
+            "explained": np.sin(2 * z) + 0.5 * rng.normal(size=m),
+            "left": np.sin(2 * z) + 0.5 * rng.normal(size=m),
+            "level": np.where(z + rng.normal(size=m) > 0, "high", "low"),
+            "constant": 1.0,
+            "noise": rng.normal(size=m),
+        }
+    )
+    y = np.sin(2 * z) + X["left"] + 0.5 * rng.normal(size=m)
+    without = screen(X, y)
+    assert (without.pvalues_adjusted[:3] < 0.05).all()
+    found = screen(X, y, given=z, n_jobs=2)
+    assert (found.pvalues_adjusted < 1e-6).tolist() == [False, True, False, False, False]
+    assert found.given is not None
+    assert found.given.explained_x[0] > 0.5
+    assert found.given.explained_x[4] < 0.1
+    table = found.to_frame()
+    assert table["column"][0] == "left"
+    assert "explained_by_given" in table
+    assert found.scores[3] == 0.0
+    assert found.pvalues[3] == 1.0
+
+
+def test_screen_given_with_classes_and_another_kernel(rng: np.random.Generator) -> None:
+    z, e, a = rng.normal(size=(3, 300))
+    X = np.column_stack([z + e, z + a])
+    y = z + e > 0
+    found = screen(X, y, given=z, kernel="gaussian", unbiased=False)
+    assert found.pvalues[0] < 0.01 < found.pvalues[1]
+    assert (found.scores > 0).all()
+
+
+@pytest.mark.slow
+def test_level_of_screening(rng: np.random.Generator) -> None:
+    """Two hundred columns that share nothing with y but z."""
+    m = 300
+    z = rng.normal(size=m)
+    X = np.sin(2 * z)[:, np.newaxis] + 0.5 * rng.normal(size=(m, 200))
+    y = np.sin(2 * z) + 0.5 * rng.normal(size=m)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = screen(X, y, given=z)
+    assert np.mean(found.pvalues < 0.05) < 0.1
+    assert np.mean(found.pvalues < 0.5) < 0.65
