@@ -10,6 +10,7 @@ from depmax.plotting.heat_map import HeatMapDisplay
 from depmax.plotting.loadings import LoadingsDisplay
 from depmax.plotting.ranking import RankingDisplay
 from depmax.plotting.scatter import FeatureScatterDisplay
+from depmax.plotting.target_by_column import TargetByColumnDisplay
 
 __all__ = [
     "Curve",
@@ -19,4 +20,5 @@ __all__ = [
     "HeatMapDisplay",
     "LoadingsDisplay",
     "RankingDisplay",
+    "TargetByColumnDisplay",
 ]

@@ -29,6 +29,7 @@ def select(
             "--output", "-o", metavar="FILE", help="Write the selected columns and the target."
         ),
     ] = None,
+    screen: o.Screen = None,
     settings: o.Set = None,
     scale: o.Scale = True,
     task: o.Task = o.TaskName.auto,
@@ -61,11 +62,11 @@ def select(
 
     out = Output(as_json=as_json, quiet=quiet)
     known = find_method(method, "selector")
-    estimator = build(known, parse_size(n), settings or (), seed=seed, n_jobs=n_jobs)
+    estimator = build(known, parse_size(n), settings or (), seed=seed, n_jobs=n_jobs, screen=screen)
     place = None if output is None else require_format(output, reads=(data,))
     reading = o.read_options(separator, decimal, encoding, header, missing)
     table = ask(out, data, reading, target, task, drop, keep, impute)
-    with out.working(f"{known.name} on {table.X.height} rows and {table.X.width} columns"):
+    with out.working(f"{known.name} on {table.X.height:,} rows and {table.X.width:,} columns"):
         model = fit_model(table, known, estimator, scale=scale, impute=impute and str(impute))
     rows = _rows(model.named_steps["method"])
     kept = [row["column"] for row in rows if row["kept"]]
@@ -80,7 +81,7 @@ def select(
         y = table.y.to_frame() if hasattr(table.y, "to_frame") else table.y
         with open_writer(place) as writer:
             writer.add(chosen.hstack(y))
-        out.result("output", str(place), f"Written: {place}")
+        out.command("output", str(place), "Written:")
     out.finish()
 
 

@@ -116,9 +116,10 @@ def _require_equal(n_rows: int, n_targets: int) -> None:
 
 #: From so many rows on, one repetition and one inner split are enough.
 MANY_ROWS = 2000
-#: Largest dimension of the default grid.
-LARGEST_DIMENSION = 32
-GRID = (1, 2, 3, 5, 8, 12, 20, LARGEST_DIMENSION)
+#: Sizes of the default grid; where the last does best, larger ones follow.
+GRID = (1, 2, 3, 5, 8, 12, 20, 32)
+#: Each of these is so many times the one before.
+GROWTH = 1.6
 
 
 @dataclass(frozen=True)
@@ -134,6 +135,8 @@ class Setting:
     prepare: bool
     seed: int
     impute: str | None = None  # what fills gaps, learnt from the training rows
+    grows: bool = False  # whether larger dimensions are tried where the largest does best
+    n_screened: int | None = None  # columns that searches are left with, if there are more
 
     def inner_splits(self, X: Any, y: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
         """Splits of a training part, on which the dimension is chosen."""
@@ -155,18 +158,18 @@ class Setting:
 
 
 def outer_splits(
-    cv: Any, problem: Problem, y: np.ndarray, seed: int
+    cv: Any, problem: Problem, y: np.ndarray, seed: int, *, thorough: bool = False
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """The splits on which methods are judged.
 
-    None is five folds twice, once from 2,000 rows on; a number is this many folds once; a splitter
-    or an iterable of (train, test) is taken as it is. Folds are stratified by class.
+    None is five folds, twice if thorough and below 2,000 rows; a number is this many folds once; a
+    splitter or an iterable of (train, test) is taken as it is. Folds are stratified by class.
     """
     if cv is None or isinstance(cv, int | np.integer):
         folds = 5 if cv is None else int(cv)
         if folds < 2:
             raise ValueError(f"cv must be at least 2 folds, a splitter or None, got {cv!r}.")
-        repeats = 2 if cv is None and len(y) < MANY_ROWS else 1
+        repeats = 2 if cv is None and thorough and len(y) < MANY_ROWS else 1
         if problem.kind == "classes":
             rarest = _enough(y)
             if cv is not None and folds > rarest:
@@ -216,6 +219,15 @@ def dimension_grid(dimensions: Any, problem: Problem) -> tuple[int, ...]:
     if not sizes or not whole:
         raise ValueError(f"dimensions must be whole numbers >= 1, got {dimensions!r}.")
     return tuple(sorted({int(size) for size in sizes}))
+
+
+def next_size(size: int) -> int:
+    """The dimension that is tried after the largest of the grid.
+
+    >>> next_size(32), next_size(51)
+    (51, 82)
+    """
+    return round(size * GROWTH)
 
 
 def as_classes(labels: np.ndarray) -> np.ndarray:
