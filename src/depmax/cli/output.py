@@ -7,6 +7,7 @@ import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -82,24 +83,28 @@ class Output:
     @contextmanager
     def _bar(self) -> Iterator[Callable[[str, int, int | None], None]]:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-        from rich.progress import TimeRemainingColumn as Remaining
 
         columns = (
             TextColumn("{task.description}"),
-            BarColumn(bar_width=None),
+            BarColumn(bar_width=20),
             MofNCompleteColumn(),
-            Remaining(),
-            TextColumn("left"),
+            TextColumn("{task.fields[left]}"),
         )
         with Progress(*columns, console=self._err, transient=True) as progress:
             tasks: dict[str, Any] = {}
+            began = perf_counter()
 
             def update(step: str, done: int, total: int | None) -> None:
+                nonlocal began
                 if step not in tasks:
                     for earlier in tasks.values():
                         progress.update(earlier, visible=False)
-                    tasks[step] = progress.add_task(step, total=total)
-                progress.update(tasks[step], completed=done, total=total)
+                    if tasks:
+                        began = perf_counter()
+                    tasks[step] = progress.add_task(step, total=total, left="")
+                elapsed = perf_counter() - began
+                left = _time_left(elapsed, done, total)
+                progress.update(tasks[step], completed=done, total=total, left=left)
 
             yield update
 
@@ -173,6 +178,19 @@ class Output:
         """Print what was collected, if JSON was asked for."""
         if self.as_json:
             print(json.dumps(_plain(self._results), indent=2, allow_nan=False))
+
+
+def _time_left(elapsed: float, done: int, total: int | None) -> str:
+    """How long the rest of a step takes, if it goes on as it began.
+
+    >>> _time_left(10.0, 1, 4), _time_left(1.0, 4, 4)
+    ('about 30 s left', '')
+    """
+    from depmax.evaluation.comparison.progress import clock
+
+    if total is None or not 0 < done < total:
+        return ""
+    return f"about {clock(elapsed / done * (total - done))} left"
 
 
 #: Headings of a terminal, where they differ from the names that programs read.

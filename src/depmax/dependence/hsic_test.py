@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
 
+from depmax._text import html_table, short_pvalue
 from depmax.dependence._nulls.law import permutation_law
 from depmax.dependence._nulls.permutation import (
     SLACK,
@@ -38,6 +39,43 @@ class IndependenceTest:
     pvalue: float
     method: str
     n_samples: int
+    #: The statistic after random permutations, where there were any: what chance alone gives.
+    permuted: np.ndarray | None = field(default=None, repr=False, compare=False)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the statistic beside its values under permutations; needs matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+
+        Returns
+        -------
+        NullDisplay
+
+        Raises
+        ------
+        ValueError
+            If the test made no permutations (``method="gamma"``).
+        """
+        from depmax.plotting import NullDisplay
+
+        if self.permuted is None:
+            raise ValueError(
+                f"The p-value came from method={self.method!r}, without permutations to draw: use "
+                'hsic_test(..., method="permutation").'
+            )
+        return NullDisplay(self.statistic, self.permuted, self.pvalue).plot(ax=ax)
+
+    def _repr_html_(self) -> str:
+        """The outcome as a table, for notebooks."""
+        row = (
+            f"{self.statistic:.3g}",
+            short_pvalue(self.pvalue),
+            self.method,
+            f"{self.n_samples:,}",
+        )
+        return html_table(("HSIC", "p", "method", "rows"), [row], "Test of independence")
 
 
 def hsic_test(
@@ -127,6 +165,7 @@ def _permutation_test(
         pvalue=(1 + reached) / (1 + n_permutations),
         method="permutation",
         n_samples=x.n_samples,
+        permuted=permuted,
     )
 
 

@@ -11,6 +11,7 @@ from scipy import sparse
 
 from depmax._frames import library_of, make_frame
 from depmax._inputs import read_table
+from depmax._text import html_table, short_pvalue
 from depmax._threads import map_threads, one_blas_thread
 from depmax.dependence._nulls.laplace_column import LaplaceColumn, TargetCoordinates
 from depmax.dependence._nulls.law import PermutationLaw, Spread, permutation_law
@@ -29,6 +30,9 @@ from depmax.kernels.kernel import Kernel
 from depmax.kernels.scales import warn_of_scales
 from depmax.maps._pivots import factor_to
 from depmax.samples import Sample, read_target_sample, require_equal_length, require_samples
+
+#: Columns that a notebook shows.
+SHOWN = 10
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,48 @@ class Screening:
             "pvalue_adjusted": self.pvalues_adjusted[order],
         }
         return make_frame(columns, library or self._library)
+
+    def plot(self, ax: Any = None, *, n_shown: int = 20) -> Any:
+        """Draw the scores of the best columns with adjusted p-values; needs matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+        n_shown : int, default=20
+
+        Returns
+        -------
+        RankingDisplay
+        """
+        from depmax.plotting import RankingDisplay
+
+        display = RankingDisplay.from_predictions(
+            np.maximum(self.scores, 0.0),  # an unbiased estimate may be negative
+            names=self.names,
+            pvalues_adjusted=self.pvalues_adjusted,
+            label="HSIC with the target",
+            n_shown=n_shown,
+        )
+        return display.plot(ax=ax)
+
+    def _repr_html_(self) -> str:
+        """The best columns as a table, for notebooks."""
+        order = np.argsort(self.ranking)[:SHOWN]
+        rows = [
+            (
+                str(rank),
+                self.names[place],
+                f"{max(0.0, self.scores[place]):.3g}",
+                short_pvalue(self.pvalues_adjusted[place]),
+            )
+            for rank, place in enumerate(order, 1)
+        ]
+        found = int((self.pvalues_adjusted <= 0.05).sum())
+        caption = (
+            f"{found:,} of {len(self.names):,} columns depend on the target (false discovery rate "
+            f"5 %); the best {len(rows)} are shown"
+        )
+        return html_table(("rank", "column", "score", "p (adjusted)"), rows, caption)
 
 
 def screen(

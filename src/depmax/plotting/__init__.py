@@ -8,6 +8,7 @@ from depmax.plotting.dependence_path import DependencePathDisplay
 from depmax.plotting.dimension_curve import Curve, DimensionCurveDisplay
 from depmax.plotting.heat_map import HeatMapDisplay
 from depmax.plotting.loadings import LoadingsDisplay
+from depmax.plotting.null import NullDisplay
 from depmax.plotting.ranking import RankingDisplay
 from depmax.plotting.scatter import FeatureScatterDisplay
 from depmax.plotting.target_by_column import TargetByColumnDisplay
@@ -19,6 +20,7 @@ __all__ = [
     "FeatureScatterDisplay",
     "HeatMapDisplay",
     "LoadingsDisplay",
+    "NullDisplay",
     "RankingDisplay",
     "TargetByColumnDisplay",
 ]

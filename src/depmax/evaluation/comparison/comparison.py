@@ -61,10 +61,8 @@ class Comparison:
         The same without the predictor: rows in, features out.
     kept : ndarray of int
         Columns that the recommended method keeps, best first; all of them if it selects none.
-    best : str
-        Method with the best mean score.
-    best_estimator_, best_transformer_ : estimator
-        As above, of the best method.
+    best, best_estimator_, best_transformer_
+        As above, of the method with the best mean score.
     chance : float or None
         Score of the best constant prediction, as the metric is shown.
     race : Race or None
@@ -80,8 +78,6 @@ class Comparison:
         For each method its warnings, each with the number of trials that gave it.
     complete : bool
         False if the comparison was interrupted.
-    seconds : float
-        Wall time.
 
     Notes
     -----
@@ -392,6 +388,12 @@ class Comparison:
         from depmax.evaluation.comparison.words import summary
 
         return summary(self)
+
+    def _repr_html_(self) -> str:
+        """The verdict and the leaderboard, for notebooks."""
+        from depmax.evaluation.comparison.words import html_summary
+
+        return html_summary(self)
 
     def _frame(self, columns: dict[str, list[Any]]) -> Any:
         return make_frame(columns, library_of(self.X))

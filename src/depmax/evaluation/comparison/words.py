@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from depmax._text import html_table, short_pvalue
 from depmax.evaluation.comparison.progress import clock
 from depmax.evaluation.comparison.significance import CorrectedMean
 from depmax.evaluation.comparison.tables import leaderboard_columns, significance_columns
@@ -64,17 +66,25 @@ def leaderboard_lines(comparison: Comparison) -> list[str]:
     return lines
 
 
-def short_pvalue(value: float) -> str:
-    """A p-value in few digits; empty for NaN.
-
-    >>> short_pvalue(0.2345), short_pvalue(0.0123), short_pvalue(1e-9), short_pvalue(1.0)
-    ('0.23', '0.012', '<0.001', '1.00')
-    """
-    if np.isnan(value):
-        return ""
-    if value < 0.001:
-        return "<0.001"
-    return f"{value:.2f}" if value >= 0.1 else f"{value:.3f}"
+def html_summary(comparison: Comparison) -> str:
+    """The same for notebooks."""
+    outcomes = comparison.outcomes
+    columns = leaderboard_columns(outcomes, significance_columns(outcomes))
+    metric = outcomes.metrics[0]
+    rows = [
+        (
+            f"{'→ ' if name == comparison.recommended else ''}{name}",
+            f"{columns[metric.name][row]:.3f}",
+            _ends(columns["low"][row], columns["high"][row]),
+            "all" if np.isnan(columns["dimension"][row]) else f"{columns['dimension'][row]:.0f}",
+            short_pvalue(columns["pvalue_adjusted"][row]),
+        )
+        for row, name in enumerate(outcomes.names)
+    ]
+    head = ("method", metric.label, "95 % interval", "features", "p vs best")
+    verdict = comparison.verdict
+    texts = "".join(f"<p>{escape(text)}</p>" for text in (*verdict.reasons, *limits(comparison)))
+    return f"<p><strong>{escape(verdict.headline)}</strong></p>{texts}{html_table(head, rows)}"
 
 
 def limits(comparison: Comparison) -> list[str]:
