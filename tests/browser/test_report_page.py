@@ -108,7 +108,7 @@ def make_page(tmp_path_factory):
     found = compare(
         X,
         y,
-        ["BAHSIC", "HSIC filter", "correlation filter", "LDA", "PCA", "all columns"],
+        ["BAHSIC", "HSIC filter", "correlation filter", "Relief", "LDA", "PCA"],
         estimator=GaussianNB(),
         cv=3,
         dimensions=[1, 2, 5],

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from depmax._text import short_pvalue
-from depmax.plotting.style import COLOURS, FAINT, axes_for, tidy
+from depmax.plotting.style import COLOURS, FAINT, Display, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
 @dataclass
-class NullDisplay:
+class NullDisplay(Display):
     """Histogram of a statistic after permutations, with a line at the value observed.
 
     Parameters
@@ -42,18 +42,10 @@ class NullDisplay:
     pvalue: float
     label: str = "HSIC"
 
-    def plot(self, ax: Axes | None = None) -> NullDisplay:
-        """Draw.
+    def _size(self) -> tuple[float, float]:
+        return 5.0, 3.2
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-
-        Returns
-        -------
-        self
-        """
-        ax = axes_for(ax, 5.0, 3.2)
+    def _draw(self, ax: Axes) -> None:
         ax.hist(self.permuted, bins=30, color=FAINT, label="permuted target")
         text = short_pvalue(self.pvalue)
         text = f"observed, p {text}" if text.startswith("<") else f"observed, p = {text}"
@@ -62,5 +54,3 @@ class NullDisplay:
         ax.set_ylabel("permutations")
         ax.legend(frameon=False, fontsize="small")
         tidy(ax)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from depmax.plotting.style import COLOURS, FAINT, axes_for, in_legend, short, tidy
+from depmax.plotting.style import COLOURS, FAINT, Display, in_legend, short, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,7 +24,7 @@ MOST_POINTS = 600
 
 
 @dataclass
-class TargetByColumnDisplay:
+class TargetByColumnDisplay(Display):
     """How a target depends on one column: shares of the classes, or values, along the column.
 
     Parameters
@@ -82,18 +82,10 @@ class TargetByColumnDisplay:
             edges = np.unique((ordered[cuts - 1] + ordered[cuts]) / 2.0)
         return np.searchsorted(edges, numbers, side="left"), edges
 
-    def plot(self, ax: Axes | None = None) -> TargetByColumnDisplay:
-        """Draw.
+    def _size(self) -> tuple[float, float]:
+        return 3.6, 2.6
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-
-        Returns
-        -------
-        self
-        """
-        ax = axes_for(ax, 3.6, 2.6)
+    def _draw(self, ax: Axes) -> None:
         if self.classes:
             self._draw_shares(ax)
         elif self.categorical:
@@ -102,8 +94,6 @@ class TargetByColumnDisplay:
             self._draw_points(ax)
         ax.set_xlabel(short(self.name))
         tidy(ax)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
     def _draw_shares(self, ax: Axes) -> None:
         """Share of each class in every group, one on top of the other."""

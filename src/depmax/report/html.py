@@ -110,6 +110,8 @@ def _inline(text: str, alternative: str, prefix: str) -> str:
     """The element alone, with unique ids, the page's colours, and its meaning in words."""
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.S)
+    # one rule for all pictures is in the page's own style, the only one that its policy allows
+    text = re.sub(r"<style[^>]*>.*?</style>\s*", "", text, flags=re.S)
     text = re.sub(r'\bid="([^"]+)"', rf'id="{prefix}-\1"', text)
     text = re.sub(r'href="#([^"]+)"', rf'href="#{prefix}-\1"', text)
     text = re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}-\1)", text)

@@ -30,7 +30,7 @@ class TestTheVerdict:
         assert verdict.headline.startswith(f"{len(verdict.columns)} of 60 columns suffice")
         assert {"x0", "x1"} <= set(verdict.columns)
         assert verdict.recommended == "correlation filter"  # the simplest that does as well
-        assert "Guessing scores 0.500 (2 classes: " in str(verdict)
+        assert "Guessing scores 0.500; 2 classes: " in str(verdict)
         assert verdict.headline in repr(found)
         places = [int(place) for place in found.kept]
         assert f"X[:, {places}]" in verdict.python

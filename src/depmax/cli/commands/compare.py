@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import asdict
+from math import isnan
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -73,6 +74,7 @@ def compare(
     encoding: o.Encoding = None,
     header: o.Header = None,
     missing: o.Missing = None,
+    max_memory: o.MaxMemory = None,
     seed: Annotated[int, o.SEED] = 0,
     n_jobs: o.AllJobs = -1,
     as_json: o.Json = False,
@@ -104,7 +106,7 @@ def compare(
     sizes = _sizes(dimensions)
     most = _most_rows(rows)
     place = require_place(report, reads=(data,))
-    reading = o.read_options(separator, decimal, encoding, header, missing)
+    reading = o.read_options(separator, decimal, encoding, header, missing, max_memory)
     table = ask(out, data, reading, target, task, drop, keep, impute)
     with out.counting() as count:
 
@@ -184,6 +186,8 @@ def _show(out: Output, found: Comparison, verdict: Verdict) -> None:
     if out.on_terminal:
         columns = ("rank", "method", metric, *SHOWN)
         rows = [{column: row[column] for column in columns} for row in rows]
+        for row in rows:
+            row["dimension"] = "all" if isnan(row["dimension"]) else row["dimension"]
         out.line()
     out.table("leaderboard", rows, emphasised=best)
     if out.on_terminal:

@@ -17,6 +17,7 @@ from depmax.evaluation.comparison.page_columns import (
     columns_section,
     features_section,
     matrices_section,
+    redundancy_section,
 )
 from depmax.evaluation.comparison.page_data import classes_section, data_section, target_section
 from depmax.evaluation.comparison.pictures import curves_display
@@ -70,6 +71,7 @@ def report_of(
         ("data", lambda: data_section(findings) if table else None),
         ("target", lambda: target_section(findings) if table else None),
         ("columns", lambda: columns_section(findings) if table else None),
+        ("redundancy", lambda: redundancy_section(findings) if table else None),
         ("methods", lambda: leaderboard_section(comparison)),
         ("curves", lambda: curves_section(comparison)),
         ("classes", lambda: classes_section(findings)),

@@ -173,7 +173,7 @@ def _reasons(comparison: Comparison, outcome: Outcome) -> tuple[str, ...]:
     honest = comparison.winner_score
     target = class_balance(comparison)
     guess = "" if comparison.chance is None else f"Guessing scores {comparison.chance:.3f}"
-    guessing = f"{guess} ({target})." if guess and target else f"{guess}." if guess else ""
+    guessing = f"{guess}; {target}." if guess and target else f"{guess}." if guess else ""
     expected = f"Choosing the method without test data gives {metric} {interval(honest)}"
     if outcome == "nothing":
         return tuple(filter(None, (f"{expected}.", guessing)))

@@ -185,7 +185,7 @@ def class_balance(comparison: Comparison) -> str:
         return ""
     classes, counts = np.unique(comparison.y, return_counts=True)
     order = np.argsort(-counts, kind="stable")
-    shares = [f"{classes[j]} {share(counts[j], counts.sum())}" for j in order]
+    shares = [f"{classes[j]} ({share(counts[j], counts.sum())})" for j in order]
     return f"{counted(len(classes), 'class')}: {listed(shares, 5)}"
 
 
