@@ -62,7 +62,8 @@ def compare(
     rows: Annotated[
         str,
         typer.Option(
-            metavar="N", help="Rows to use at most, drawn at random from more; all is no limit."
+            metavar="N",
+            help="Largest number of rows to use; more are sampled at random. Use all to lift it.",
         ),
     ] = "5000",
     task: o.Task = o.TaskName.auto,

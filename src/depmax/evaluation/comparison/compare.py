@@ -185,7 +185,7 @@ def compare(
         methods go on: besides all columns two searches over columns and the best filter, linear
         and nonlinear features. It is skipped below 200 rows, where methods are
         named, and where ``cv`` is more than a number. ICA-FX, NCA and FastICA, which take long and
-        seldom win, are left out. Searches among more than 500 columns then
+        seldom win, are skipped. Searches among more than 500 columns then
         begin with those 500 that depend most on the target by themselves
         (:class:`~depmax.evaluation.ScreenFirst`).
     max_rows : int or None, default=5_000

@@ -184,7 +184,7 @@ def _reasons(comparison: Comparison, outcome: Outcome) -> tuple[str, ...]:
         scores += f"; all columns score {outcomes.score(baseline).mean:.3f}"
     best = outcomes.score(comparison.best).mean
     if f"{best:.3f}" != f"{outcomes.score(name).mean:.3f}":
-        scores += f"; the highest score, {best:.3f} ({comparison.best}), is no clear improvement"
+        scores += f"; the highest score, {best:.3f} ({comparison.best}), is not clearly better"
     return tuple(filter(None, (f"{scores}.", f"{expected}: expect this on new data.", guessing)))
 
 
