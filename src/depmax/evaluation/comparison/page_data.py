@@ -31,7 +31,7 @@ def data_section(findings: Findings) -> Section:
     points += _about_columns(findings)
     kind = comparison.setting.problem.about_target
     balance = class_balance(comparison)
-    points.append(f"Target {comparison.target_name}: {balance or kind + _range(findings)}")
+    points.append(f"Target: {comparison.target_name}, {balance or kind + _range(findings)}")
     return Section("The data", points=tuple(f"{point}." for point in points))
 
 
