@@ -12,7 +12,7 @@ PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n au
   reproduce bench shootout calibrate fuzz audit clean
 
 help:
-	@echo "make demo        depmax compare on a bundled data set, as its users install it"
+	@echo "make demo        which 20 of 500 columns matter? depmax compare, as its users install it"
 	@echo "make quick       ruff and the fast tests, in less than a minute: while you work"
 	@echo "make test        lint, types, layering, then all tests with coverage: what CI runs"
 	@echo "make test-neural install torch into .venv and test depmax.neural: what CI runs next"
@@ -59,7 +59,12 @@ $(VENV)/.bench-stamp: pyproject.toml constraints/ci.txt | $(BIN)/python
 	@touch $@
 
 demo: $(VENV)/.demo-stamp
-	$(BIN)/depmax compare bundled:wine --report report.html
+	$(BIN)/depmax compare bundled:madelon --report report.html
+	@echo
+	@echo "Of these 500 columns 20 matter, and only several together: all columns predict hardly"
+	@echo "better than guessing, the few that depmax kept predict well."
+	@echo "Open report.html for the columns, how sure this is, and how to use them."
+	@echo "On your own table: $(BIN)/depmax compare your.csv --target COLUMN"
 
 # Without whole runs, simulations, scikit-learn's checks and doctests: see conftest.py.
 quick: lint

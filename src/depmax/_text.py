@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
+from html import escape
 
 #: Control characters (escape codes, tabs, line ends), lone surrogates, line and paragraph ends.
 _UNSEEN = {"Cc", "Cs", "Zl", "Zp"}
@@ -17,3 +19,33 @@ def printable(text: str) -> str:
     'a [31mred b'
     """
     return "".join(" " if unicodedata.category(one) in _UNSEEN else one for one in text)
+
+
+def html_table(head: Sequence[str], rows: Sequence[Sequence[str]], caption: str = "") -> str:
+    """A table for notebooks; everything in it is escaped.
+
+    Examples
+    --------
+    >>> html_table(["column"], [["<b>"]])
+    '<table><thead><tr><th>column</th></tr></thead><tbody><tr><td>&lt;b&gt;</td></tr></tbody></table>'
+    """
+    titles = "".join(f"<th>{escape(title)}</th>" for title in head)
+    lines = "".join(
+        "<tr>" + "".join(f"<td>{escape(printable(cell))}</td>" for cell in row) + "</tr>"
+        for row in rows
+    )
+    above = f"<caption>{escape(caption)}</caption>" if caption else ""
+    return f"<table>{above}<thead><tr>{titles}</tr></thead><tbody>{lines}</tbody></table>"
+
+
+def short_pvalue(value: float) -> str:
+    """A p-value in few digits; empty for NaN.
+
+    >>> short_pvalue(0.2345), short_pvalue(0.0123), short_pvalue(1e-9), short_pvalue(1.0)
+    ('0.23', '0.012', '<0.001', '1.00')
+    """
+    if value != value:
+        return ""
+    if value < 0.001:
+        return "<0.001"
+    return f"{value:.2f}" if value >= 0.1 else f"{value:.3f}"

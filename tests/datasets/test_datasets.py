@@ -17,6 +17,7 @@ from depmax.datasets import Dataset, available, data_folder, load, load_external
 BUNDLED = {
     "abalone": (4177, 8, None),
     "dermatology": (358, 34, {1: 111, 2: 60, 3: 71, 4: 48, 5: 48, 6: 20}),
+    "madelon": (1000, 500, {-1: 499, 1: 501}),
     "heart_statlog": (270, 13, {"absent": 150, "present": 120}),
     "ionosphere": (351, 34, {"good": 225, "bad": 126}),
     "promoters": (106, 1, {"+": 53, "-": 53}),

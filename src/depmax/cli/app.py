@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from depmax.cli.commands.compare import compare
 from depmax.cli.commands.datasets import datasets
@@ -40,7 +41,29 @@ _EPILOG = (
     "standard error. Completion for your shell: depmax --install-completion."
 )
 
+
+class _FlagsWithoutType:
+    """Help in which a flag stands alone, without the type of its value beside it."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The parameters, flags without a placeholder for a value."""
+        params: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for param in params:
+            if getattr(param, "is_flag", False):
+                param.metavar = ""
+        return params
+
+
+class _Command(_FlagsWithoutType, TyperCommand):
+    pass
+
+
+class _Commands(_FlagsWithoutType, TyperGroup):
+    pass
+
+
 app = typer.Typer(
+    cls=_Commands,
     help=_HELP,
     epilog=_EPILOG,
     no_args_is_help=True,
@@ -69,4 +92,4 @@ def _depmax(
 
 
 for command in (compare, screen, select, fit, transform, methods, datasets):
-    app.command()(command)
+    app.command(cls=_Command)(command)

@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline
 
 from depmax.cli.errors import UserError, nearest
 from depmax.cli.table import Table
-from depmax.evaluation import FillGaps, PrepareColumns
+from depmax.evaluation import FillGaps, PrepareColumns, ScreenFirst
 from depmax.evaluation.comparison.catalogue import catalogue, plain_name
 from depmax.evaluation.comparison.methods import Sized
 
@@ -102,9 +102,20 @@ def find_method(name: str, role: Role | None = None) -> Known:
 
 
 def build(
-    method: Known, size: Any, settings: Sequence[str], *, seed: int | None, n_jobs: int | None
+    method: Known,
+    size: Any,
+    settings: Sequence[str],
+    *,
+    seed: int | None,
+    n_jobs: int | None,
+    screen: int | None = None,
 ) -> Any:
-    """An unfitted estimator with its size and settings of the form NAME=VALUE."""
+    """An unfitted estimator with its size and settings of the form NAME=VALUE.
+
+    With ``screen`` a selector searches only so many columns.
+    """
+    if screen is not None and method.role != "selector":
+        raise UserError(f"--screen: {method.name} makes new features from all columns; omit it.")
     model = clone(method.estimator)
     parameters = model.get_params()
     given = _common(parameters, seed, n_jobs)
@@ -121,7 +132,8 @@ def build(
                 f"--set: {method.name} has no parameter {name!r}.{nearest(name, parameters)}"
             )
         given[name] = _value(text)
-    return _set(model, given)
+    built = _set(model, given)
+    return built if screen is None else ScreenFirst(built, screen, size)
 
 
 def settings_of(method: Known, estimator: Any) -> list[str]:

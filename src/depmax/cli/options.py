@@ -150,7 +150,7 @@ MaxMemory = Annotated[
     ),
 ]
 #: Seeds that numpy takes.
-SEED = typer.Option("--seed", min=0, max=2**32 - 1, help="Random seed.")
+SEED = typer.Option("--seed", min=0, max=2**32 - 1, metavar="N", help="Random seed.")
 
 
 def _some(jobs: int | None) -> int | None:
@@ -181,6 +181,16 @@ Set = Annotated[
         "may be repeated.",
     ),
 ]
+Screen = Annotated[
+    int | None,
+    typer.Option(
+        "--screen",
+        min=1,
+        metavar="N",
+        help="Let a selector search only the N columns that depend most on the target by "
+        "themselves: for tables with thousands of columns.",
+    ),
+]
 Scale = Annotated[
     bool, typer.Option("--scale/--no-scale", help="Standardise numeric columns first.")
 ]
@@ -189,6 +199,7 @@ Selector = Annotated[
     typer.Option(
         "--method",
         "-m",
+        metavar="NAME",
         help="A selector; depmax methods lists them.",
         autocompletion=_complete(_method_names("selector")),
     ),
@@ -198,6 +209,7 @@ Method = Annotated[
     typer.Option(
         "--method",
         "-m",
+        metavar="NAME",
         help="A selector or extractor; depmax methods lists them.",
         autocompletion=_complete(_method_names(None)),
     ),

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -24,8 +25,8 @@ class Output:
         self.as_json = as_json
         self.quiet = quiet
         self._results: dict[str, Any] = {}
-        self._out = Console(highlight=False, soft_wrap=True)
-        self._err = Console(stderr=True, highlight=False, soft_wrap=True)
+        self._out = Console(highlight=False)
+        self._err = Console(stderr=True, highlight=False)
 
     @property
     def on_terminal(self) -> bool:
@@ -36,13 +37,14 @@ class Output:
     def say(self, line: str) -> None:
         """A line about what happens, unless the user wants quiet."""
         if not self.quiet:
-            self._err.print(Text(printable(line)))
+            self._err.print(Text(printable(line)), soft_wrap=not sys.stderr.isatty())
 
     def note(self, lines: Iterable[str]) -> None:
         """Lines that a user should know of."""
         for line in lines:
             if not self.quiet:
-                self._err.print(Text.assemble(("note: ", "yellow"), printable(line)))
+                text = Text.assemble(("note: ", "yellow"), printable(line))
+                self._err.print(text, soft_wrap=not sys.stderr.isatty())
 
     @contextmanager
     def working(self, what: str) -> Iterator[None]:
@@ -58,33 +60,92 @@ class Output:
             yield
 
     @contextmanager
-    def counting(self, what: str, total: int | None) -> Iterator[Any]:
-        """A bar with the time left, on a terminal only; yields a function that takes a count."""
-        if self.quiet or not sys.stderr.isatty():
-            yield lambda done, total=None: None
-            return
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-        from rich.progress import TimeRemainingColumn as Remaining
+    def counting(self) -> Iterator[Callable[[str, int, int | None], None]]:
+        """A bar with the step and the time left; yields a function of step, done and total.
 
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Remaining())
+        On a terminal only; in a pipe or a file a line says when a step begins.
+        """
+        if self.quiet:
+            yield lambda step, done, total: None
+        elif not sys.stderr.isatty():
+            begun: set[str] = set()
+
+            def announce(step: str, done: int, total: int | None) -> None:
+                if step not in begun:
+                    begun.add(step)
+                    self.say(f"{step} …")
+
+            yield announce
+        else:
+            with self._bar() as update:
+                yield update
+
+    @contextmanager
+    def _bar(self) -> Iterator[Callable[[str, int, int | None], None]]:
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=20),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[left]}"),
+        )
         with Progress(*columns, console=self._err, transient=True) as progress:
-            task = progress.add_task(what, total=total)
-            yield lambda done, total=total: progress.update(task, completed=done, total=total)
+            tasks: dict[str, Any] = {}
+            began = perf_counter()
+
+            def update(step: str, done: int, total: int | None) -> None:
+                nonlocal began
+                if step not in tasks:
+                    for earlier in tasks.values():
+                        progress.update(earlier, visible=False)
+                    if tasks:
+                        began = perf_counter()
+                    tasks[step] = progress.add_task(step, total=total, left="")
+                elapsed = perf_counter() - began
+                left = _time_left(elapsed, done, total)
+                progress.update(tasks[step], completed=done, total=total, left=left)
+
+            yield update
 
     # --- results, on standard output
-    def result(self, name: str, value: Any, line: str | None = None) -> None:
-        """A value for ``--json``, and a line for people."""
+    def result(self, name: str, value: Any, line: str | None = None, *, style: str = "") -> None:
+        """A value for ``--json``, and a line for people, wrapped between words."""
         self._results[name] = value
         if line is not None and not self.as_json:
             if self.on_terminal:
-                self._out.print(Text(printable(line)))
+                self._out.print(Text(printable(line), style=style))
             else:
                 self.say(line)
 
+    def command(self, name: str, value: str, label: str, *, shown: str | None = None) -> None:
+        """A command or a path to copy, which is not wrapped."""
+        self._results[name] = value
+        if self.as_json:
+            return
+        line = printable(shown or value)
+        if self.on_terminal:
+            self._out.print(Text.assemble((f"{label} ", "bold"), line), soft_wrap=True)
+        elif not self.quiet:
+            self._err.print(Text(f"{label} {line}"), soft_wrap=True)
+
+    def line(self) -> None:
+        """An empty line."""
+        self._out.print()
+
     def table(
-        self, name: str, rows: Sequence[Mapping[str, Any]], *, title: str = "", shown: int = 0
+        self,
+        name: str,
+        rows: Sequence[Mapping[str, Any]],
+        *,
+        title: str = "",
+        shown: int = 0,
+        emphasised: int | None = None,
     ) -> None:
-        """Rows: all in JSON and in a pipe, the first ``shown`` on a terminal (0 is all)."""
+        """Rows: all in JSON and in a pipe, the first ``shown`` on a terminal (0 is all).
+
+        On a terminal numbers are aligned, and the last columns give way where it is narrow.
+        """
         self._results[name] = [dict(row) for row in rows]
         if self.as_json or not rows:
             return
@@ -94,21 +155,109 @@ class Output:
             for row in rows:
                 print("\t".join(_cell(row[column]) for column in columns))
             return
-        table = RichTable(title=title or None, title_justify="left", box=None, header_style="bold")
-        for column in columns:
-            number = isinstance(rows[0][column], int | float | np.number)
-            table.add_column(column, justify="right" if number else "left")
         visible = rows[:shown] if shown else rows
-        for row in visible:
-            table.add_row(*(Text(_cell(row[column], digits=4)) for column in columns))
+        cells = {column: aligned(column, [row[column] for row in visible]) for column in columns}
+        table = RichTable(title=title or None, title_justify="left", box=None, header_style="bold")
+        drawn = _fitting(cells, self._out.width)
+        for column in drawn:
+            number = any(isinstance(row[column], int | float | np.number) for row in visible)
+            table.add_column(
+                HEADINGS.get(column, column),
+                justify="right" if number else "left",
+                no_wrap=True,
+                overflow="ellipsis",
+            )
+        for place in range(len(visible)):
+            style = "bold green" if place == emphasised else ""
+            table.add_row(*(Text(cells[column][place]) for column in drawn), style=style)
         self._out.print(table)
         if len(visible) < len(rows):
-            self._out.print(Text(f"… and {len(rows) - len(visible)} more", style="dim"))
+            self._out.print(Text(f"… and {len(rows) - len(visible):,} more", style="dim"))
 
     def finish(self) -> None:
         """Print what was collected, if JSON was asked for."""
         if self.as_json:
             print(json.dumps(_plain(self._results), indent=2, allow_nan=False))
+
+
+def _time_left(elapsed: float, done: int, total: int | None) -> str:
+    """How long the rest of a step takes, if it goes on as it began.
+
+    >>> _time_left(10.0, 1, 4), _time_left(1.0, 4, 4)
+    ('about 30 s left', '')
+    """
+    from depmax.evaluation.comparison.progress import clock
+
+    if total is None or not 0 < done < total:
+        return ""
+    return f"about {clock(elapsed / done * (total - done))} left"
+
+
+#: Headings of a terminal, where they differ from the names that programs read.
+HEADINGS = {
+    "dimension": "features",
+    "fit_seconds": "seconds",
+    "pvalue": "p",
+    "pvalue_adjusted": "p (adjusted)",
+    "balanced_accuracy": "balanced accuracy",
+    "r2": "R²",
+}
+#: Spaces between two columns.
+GAP = 2
+
+
+def aligned(name: str, values: Sequence[Any]) -> list[str]:
+    """Cells of a column: numbers with equally many decimals, three digits of the largest.
+
+    Examples
+    --------
+    >>> aligned("score", [0.68712, 0.05, -1e-9]), aligned("dimension", [5.0, 12.0])
+    (['0.687', '0.050', '0.000'], ['5', '12'])
+    >>> aligned("pvalue_adjusted", [0.00001, 0.234, 1.0])
+    ['<0.001', '0.234', '1.000']
+    """
+    numbers = [
+        float(value)
+        for value in values
+        if isinstance(value, float | np.floating) and math.isfinite(value)
+    ]
+    if not numbers:
+        return [_cell(value) for value in values]
+    if name.startswith("pvalue"):
+        return [_pvalue(value) for value in values]
+    largest = max(abs(number) for number in numbers)
+    whole = all(number == int(number) for number in numbers)
+    decimals = 0 if whole else _decimals(largest)
+    return [
+        f"{round(float(value), decimals) + 0.0:.{decimals}f}"
+        if isinstance(value, float | np.floating) and math.isfinite(value)
+        else _cell(value)
+        for value in values
+    ]
+
+
+def _decimals(largest: float) -> int:
+    """Decimals that show three digits of the largest number of a column."""
+    return min(8, max(0, 2 - math.floor(math.log10(largest)))) if largest > 0 else 0
+
+
+def _pvalue(value: Any) -> str:
+    if value is None or math.isnan(value):
+        return ""
+    return "<0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def _fitting(cells: Mapping[str, Sequence[str]], width: int) -> list[str]:
+    """Columns from the first to the last that a line has room for, two at least."""
+    room = width
+    found: list[str] = []
+    for name, texts in cells.items():
+        needed = max(len(HEADINGS.get(name, name)), *(len(text) for text in texts)) + GAP
+        if needed > room and len(found) >= 2:
+            break
+        room -= needed
+        found.append(name)
+    return found
 
 
 def _cell(value: Any, digits: int = 6) -> str:

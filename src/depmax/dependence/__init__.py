@@ -7,7 +7,8 @@ from depmax.dependence.distance_correlation import distance_correlation
 from depmax.dependence.exchange import Exchange, Shifts, WholeGroups, WithinGroups
 from depmax.dependence.gaussian_information import gaussian_mutual_information, total_correlation
 from depmax.dependence.hsic import hsic
-from depmax.dependence.hsic_test import AggregateTest, IndependenceTest, hsic_test
+from depmax.dependence.hsic_test import hsic_test
+from depmax.dependence.independence_test import AggregateTest, IndependenceTest
 from depmax.dependence.intrinsic_dimension import intrinsic_dimension
 from depmax.dependence.mmd import mmd
 from depmax.dependence.quadratic_mutual_information import quadratic_mutual_information

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal
 
@@ -12,12 +11,8 @@ from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
 
 from depmax._inputs import read_target
-from depmax.dependence._given.conditional import (
-    Conditional,
-    GivenFit,
-    read_conditional,
-    refuse_groups,
-)
+from depmax.dependence._given.conditional import Conditional, read_conditional
+from depmax.dependence._given.fit import GivenFit, refuse_with_given
 from depmax.dependence._nulls.aggregate import Family, combine
 from depmax.dependence._nulls.law import permutation_law
 from depmax.dependence._nulls.permutation import (
@@ -29,6 +24,7 @@ from depmax.dependence._nulls.permutation import (
 from depmax.dependence._nulls.rare import Levels, counted_pvalue, is_out_of_range, spread_of
 from depmax.dependence._terms import self_and_cross_terms, terms
 from depmax.dependence.exchange import Plan, plan_of
+from depmax.dependence.independence_test import AggregateTest, IndependenceTest
 from depmax.dependence.resolve import refuse_to_choose
 from depmax.kernels import KernelLike
 from depmax.samples import (
@@ -44,44 +40,6 @@ from depmax.samples import (
 
 #: Rows up to which many kernels are compared under ``groups=``, where whole matrices are held.
 GROUPED_ROWS = 2000
-
-
-@dataclass(frozen=True)
-class IndependenceTest:
-    """Outcome of a test of independence."""
-
-    statistic: float  # HSIC₁ as observed; of many kernels, the largest standardised one
-    pvalue: float
-    method: str
-    n_samples: int
-    given: GivenFit | None = None  # what the confounders explain
-
-
-@dataclass(frozen=True, kw_only=True)
-class AggregateTest(IndependenceTest):
-    """Outcome of a test with many kernels, with an account of which of them spoke.
-
-    Attributes
-    ----------
-    kernels, target_kernels : tuple of str
-        The kernels of X and of y.
-    standardized : ndarray of shape (n_kernels, n_target_kernels)
-        HSIC of every pair of kernels alone, in standard deviations of its law over permutations.
-    """
-
-    kernels: tuple[str, ...]
-    target_kernels: tuple[str, ...]
-    standardized: np.ndarray = field(repr=False, compare=False)
-
-    @property
-    def contributions(self) -> np.ndarray:
-        """Share of each pair of kernels in what was seen: the squares of positive ``standardized``.
-
-        They add up to 1, or are 0 where no pair saw anything.
-        """
-        squares = np.maximum(self.standardized, 0.0) ** 2
-        total = float(squares.sum())
-        return squares / total if total > 0 else squares
 
 
 def hsic_test(
@@ -179,7 +137,7 @@ def hsic_test(
     True
     """
     if given is not None:
-        refuse_groups(groups)
+        refuse_with_given(groups)
         one, of_y = (
             _one_kernel(each, name, "given")
             for each, name in (
@@ -234,8 +192,8 @@ def _one_kernel(kernel: Any, name: str, method: str) -> Any:
     """The kernel of a test that has one on each side."""
     if _is_several(kernel):
         raise ValueError(
-            f"{name} has {len(kernel)} kernels, and {method} compares one on each side: pass one, or "
-            "use method='aggregate' without given."
+            f"{name} has {len(kernel)} kernels, and {method} compares one on each side: pass one, "
+            "or use method='aggregate' without given."
         )
     return kernel
 
@@ -335,6 +293,7 @@ def _permutation_test(
         pvalue=(1 + reached) / (1 + n_permutations),
         method="permutation",
         n_samples=x.n_samples,
+        permuted=permuted,
     )
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -12,28 +11,20 @@ from scipy import sparse
 
 from depmax._frames import library_of, make_frame
 from depmax._inputs import read_table
+from depmax._text import html_table, short_pvalue
 from depmax._threads import map_threads, one_blas_thread
-from depmax.dependence._given.conditional import GivenFit, GivenTarget, read_dense, refuse_groups
-from depmax.dependence._nulls.effect import NO_EFFECT, Effect, effect_of
-from depmax.dependence._nulls.laplace_column import LaplaceColumn, TargetCoordinates
-from depmax.dependence._nulls.law import PermutationLaw, Spread, permutation_law
-from depmax.dependence._nulls.permutation import SLACK, permutation_chunks, slack_of
-from depmax.dependence._nulls.rare import (
-    Levels,
-    counted_pvalue,
-    is_out_of_range,
-    sequential_pvalue,
-    spread_of,
-)
-from depmax.dependence._terms import terms
-from depmax.dependence.exchange import Plan, plan_of
-from depmax.dependence.resolve import most_dependent, refuse_to_choose
-from depmax.dependence.variance import shares_of_rows
-from depmax.kernels import Delta, KernelLike, Linear, as_kernel
+from depmax.dependence._given.conditional import GivenTarget, read_dense
+from depmax.dependence._given.fit import GivenFit, refuse_with_given
+from depmax.dependence._nulls.screening_target import ScreeningTarget
+from depmax.dependence.exchange import plan_of
+from depmax.dependence.resolve import refuse_to_choose
+from depmax.kernels import Delta, KernelLike, as_kernel
 from depmax.kernels.kernel import Kernel
 from depmax.kernels.scales import warn_of_scales
-from depmax.maps._pivots import factor_to
-from depmax.samples import Sample, read_target_sample, require_equal_length, require_samples
+from depmax.samples import read_target_sample, require_equal_length, require_samples
+
+#: Columns that a notebook shows.
+SHOWN = 10
 
 
 @dataclass(frozen=True)
@@ -81,6 +72,48 @@ class Screening:
         if self.given is not None:
             columns["explained_by_given"] = self.given.explained_x[order]
         return make_frame(columns, library or self._library)
+
+    def plot(self, ax: Any = None, *, n_shown: int = 20) -> Any:
+        """Draw the scores of the best columns with adjusted p-values; needs matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+        n_shown : int, default=20
+
+        Returns
+        -------
+        RankingDisplay
+        """
+        from depmax.plotting import RankingDisplay
+
+        display = RankingDisplay.from_predictions(
+            np.maximum(self.scores, 0.0),  # an unbiased estimate may be negative
+            names=self.names,
+            pvalues_adjusted=self.pvalues_adjusted,
+            label="HSIC with the target",
+            n_shown=n_shown,
+        )
+        return display.plot(ax=ax)
+
+    def _repr_html_(self) -> str:
+        """The best columns as a table, for notebooks."""
+        order = np.argsort(self.ranking)[:SHOWN]
+        rows = [
+            (
+                str(rank),
+                self.names[place],
+                f"{max(0.0, self.scores[place]):.3g}",
+                short_pvalue(self.pvalues_adjusted[place]),
+            )
+            for rank, place in enumerate(order, 1)
+        ]
+        found = int((self.pvalues_adjusted <= 0.05).sum())
+        caption = (
+            f"{found:,} of {len(self.names):,} columns depend on the target (false discovery rate "
+            f"5 %); the best {len(rows)} are shown"
+        )
+        return html_table(("rank", "column", "score", "p (adjusted)"), rows, caption)
 
 
 def screen(
@@ -156,7 +189,7 @@ def screen(
     [2, 1, 3]
     """
     if given is not None:
-        refuse_groups(groups)
+        refuse_with_given(groups)
         return _screen_given(X, y, given, kernel, target_kernel, unbiased, n_jobs)
     table = read_table(X)
     target_side = read_target_sample(y, target_kernel)
@@ -249,180 +282,6 @@ def _screen_given(
         given=fit,
         _library=library_of(X),
     )
-
-
-@dataclass
-class Choice:
-    """What ``bandwidth="maximize"`` chooses by, with an account of how many it chose from.
-
-    The p-value of the most dependent of n kernels, times n, is valid whatever their dependence.
-    """
-
-    target: Sample
-    n_candidates: int = 1
-
-    def __call__(self, candidates: Sequence[Kernel], X: Any) -> Kernel:
-        """The candidate of largest HSIC with the target."""
-        self.n_candidates *= len(candidates)
-        return most_dependent(self.target, candidates, X)
-
-
-@dataclass(frozen=True)
-class ScreeningTarget:
-    """A target prepared once for all columns."""
-
-    side: Sample  # coordinates of the target with the linear kernel
-    coordinates: TargetCoordinates
-    spread: Spread
-    levels: Levels | None  # which rows of y are equal, if known
-    error: float
-    exchanged: ExchangedTarget | None = None  # where rows are not independent
-
-    @classmethod
-    def of(cls, side: Sample, tol: float, plan: Plan | None = None) -> ScreeningTarget:
-        """Coordinates of the target kernel, exact where it has them, else to ``tol``."""
-        error = 0.0
-        if side.is_narrow:
-            exact = side.centred_coordinates()
-        else:
-            partial = factor_to(side, tol)
-            exact = np.asarray(partial.factor)
-            error = float(partial.residual.sum() / max(side.diag().sum(), np.finfo(float).tiny))
-        coordinates = TargetCoordinates.of(exact, tol=0.01 * tol)
-        linear = Sample(Linear(), coordinates.psi)
-        levels = Levels.of(side)
-        exchanged = None if plan is None else ExchangedTarget.of(coordinates, plan)
-        return cls(linear, coordinates, spread_of(linear, levels), levels, error, exchanged)
-
-    def score(
-        self, recipe: Kernel, column: np.ndarray, unbiased: bool
-    ) -> tuple[float, float, float]:
-        """HSIC of one column, its p-value and the bandwidth used."""
-        if recipe.capabilities.telescopes:
-            return self._score_sorted(recipe, column, unbiased)
-        rows = column[:, np.newaxis]
-        choice = Choice(self.side)
-        kernel = recipe.resolve(rows, choice)
-        side = Sample(kernel, rows)
-        statistic = terms(side, self.side, unbiased=True).hsic()
-        levels = Levels.of(side)
-        law = permutation_law(spread_of(side, levels), self.spread, len(rows))
-        if self.exchanged is not None:
-            pvalue = self.exchanged.pvalue(side, law.scale)
-        else:
-            permuted = permutation_chunks(side, self.side)
-            pvalue = self._pvalue(statistic, law, levels, permuted, slack_of(side, self.side))
-        pvalue = min(1.0, choice.n_candidates * pvalue)
-        value = statistic if unbiased else terms(side, self.side, unbiased=False).hsic()
-        return value, pvalue, float(getattr(kernel, "bandwidth", np.nan))
-
-    def score_and_effect(
-        self, recipe: Kernel, column: np.ndarray, unbiased: bool
-    ) -> tuple[float, ...]:
-        """Score, p-value and bandwidth, then the effect with the ends of its interval."""
-        score, pvalue, width = self.score(recipe, column, unbiased)
-        found = self.effect(recipe, column, width)
-        return score, pvalue, width, found.share, found.low, found.high
-
-    def effect(self, recipe: Any, column: np.ndarray, bandwidth: float | None = None) -> Effect:
-        """Normalised HSIC of a column; a Laplace kernel has this bandwidth, or the median."""
-        if recipe.capabilities.telescopes:
-            prepared = LaplaceColumn.of(column, bandwidth)
-            if prepared.is_constant:
-                return NO_EFFECT
-            cross, own = prepared.shares(self.coordinates)
-            return effect_of(cross, own, self.own_shares[prepared.order])
-        rows = column[:, np.newaxis]
-        side = Sample(recipe.resolve(rows, Choice(self.side)), rows)
-        cross, own = shares_of_rows(side, self.side), shares_of_rows(side, side)
-        return effect_of(cross, own, self.own_shares)
-
-    @cached_property
-    def own_shares(self) -> np.ndarray:
-        """(B̃ ∘ B̃)1 of the target."""
-        return shares_of_rows(self.side, self.side)
-
-    def _pvalue(
-        self,
-        statistic: float,
-        law: PermutationLaw,
-        levels: Levels | None,
-        permuted: Iterator[np.ndarray],
-        slack: float = SLACK,
-    ) -> float:
-        """From counts if both sides have two levels, from permutations if the law is off."""
-        counted = counted_pvalue(levels, self.levels)
-        if counted is not None:
-            return counted
-        if is_out_of_range(law, levels, self.levels):
-            return sequential_pvalue(statistic, permuted, slack * law.scale)
-        return law.sf(statistic)
-
-    def _score_sorted(
-        self, recipe: Any, column: np.ndarray, unbiased: bool
-    ) -> tuple[float, float, float]:
-        choice = Choice(self.side)
-        if recipe.bandwidth == "median":
-            width = None
-        else:
-            width = recipe.resolve(column[:, np.newaxis], choice).bandwidth
-        prepared = LaplaceColumn.of(column, width)
-        if prepared.is_constant:
-            return 0.0, 1.0, prepared.bandwidth
-        of_column, total = prepared.spread()
-        statistic = prepared.terms(self.coordinates, total, unbiased=True).hsic()
-        law = permutation_law(of_column, self.spread, len(column))
-        if statistic > law.scale:  # only a tail needs the spectrum
-            of_column = replace(of_column, leading=prepared.leading())
-            law = permutation_law(of_column, self.spread, len(column))
-        value = statistic
-        if not unbiased:
-            value = prepared.terms(self.coordinates, total, unbiased=False).hsic()
-        if self.exchanged is not None:
-            pvalue = self.exchanged.pvalue_sorted(column, prepared.bandwidth, law.scale)
-        else:
-            pvalue = self._pvalue(
-                statistic,
-                law,
-                None if self.levels is None else prepared.levels(),
-                prepared.permuted(self.coordinates, total),
-            )
-        return value, min(1.0, choice.n_candidates * pvalue), prepared.bandwidth
-
-
-#: Part of the trace of the target kernel that may be left out where rows are exchanged: the test
-#: is exact for what is left, and every permutation costs as much as there are coordinates.
-EXCHANGED_TOL = 1e-3
-
-
-@dataclass(frozen=True)
-class ExchangedTarget:
-    """A target whose rows are exchanged by a plan, since they are not independent."""
-
-    plan: Plan
-    coordinates: TargetCoordinates  # of the rows that take part
-
-    @classmethod
-    def of(cls, coordinates: TargetCoordinates, plan: Plan) -> ExchangedTarget:
-        """The leading coordinates of the rows that take part."""
-        return cls(plan, TargetCoordinates.of(coordinates.psi[plan.rows], tol=EXCHANGED_TOL))
-
-    def pvalue(self, side: Sample, scale: float) -> float:
-        """P-value of a column with any kernel; ``scale`` is the size of its chance values."""
-        linear, taking_part = Sample(Linear(), self.coordinates.psi), side.take(self.plan.rows)
-        observed = terms(taking_part, linear, unbiased=True).hsic()
-        chunks = permutation_chunks(taking_part, linear, self.plan)
-        return sequential_pvalue(observed, chunks, SLACK * scale)
-
-    def pvalue_sorted(self, column: np.ndarray, bandwidth: float, scale: float) -> float:
-        """P-value of a column with the Laplace kernel."""
-        ordered = LaplaceColumn.of(column[self.plan.rows], bandwidth)
-        if ordered.is_constant:
-            return 1.0
-        total = ordered.spread()[1]
-        observed = ordered.terms(self.coordinates, total, unbiased=True).hsic()
-        chunks = ordered.exchanged(self.coordinates, total, self.plan)
-        return sequential_pvalue(observed, chunks, SLACK * scale)
 
 
 def _adjusted(pvalues: np.ndarray) -> np.ndarray:

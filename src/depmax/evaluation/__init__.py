@@ -3,9 +3,11 @@
 from depmax.evaluation.comparison import Comparison, compare
 from depmax.evaluation.comparison.methods import Method, Sized, by_ranking, leading
 from depmax.evaluation.comparison.preparing import NumericTarget, PrepareColumns
+from depmax.evaluation.comparison.progress import Progress
+from depmax.evaluation.comparison.screen_first import ScreenFirst
 from depmax.evaluation.comparison.setting import Problem
 from depmax.evaluation.comparison.significance import CorrectedMean, corrected_mean, holm
-from depmax.evaluation.comparison.trial import Progress
+from depmax.evaluation.comparison.verdict import Verdict
 from depmax.evaluation.covariance_bound import CovarianceBound, covariance_bound
 from depmax.evaluation.gaps import FillGaps
 from depmax.evaluation.hsic_bound import hsic_bound
@@ -24,8 +26,10 @@ __all__ = [
     "PrepareColumns",
     "Problem",
     "Progress",
+    "ScreenFirst",
     "Sized",
     "Stability",
+    "Verdict",
     "average_precision",
     "by_ranking",
     "compare",

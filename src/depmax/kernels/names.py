@@ -15,6 +15,14 @@ from sklearn.utils import get_tags
 
 from depmax.kernels.kernel import Capabilities, Choose, Kernel, as_matrix, as_objects
 
+#: Names that scikit-learn and others use for kernels of ours.
+ELSEWHERE = {
+    "rbf": "gaussian",
+    "squared_exponential": "gaussian",
+    "poly": "polynomial",
+    "laplacian": "laplace",
+    "energy": "distance",
+}
 #: Rows per block when a diagonal must be read off small square blocks.
 BLOCK = 64
 
@@ -236,7 +244,8 @@ def as_kernel(kernel: Any) -> Kernel:
     if isinstance(kernel, str):
         known = short_names()
         if kernel not in known:
-            near = get_close_matches(kernel, known, n=1)
+            alias = ELSEWHERE.get(kernel.lower())
+            near = [alias] if alias else get_close_matches(kernel, known, n=1)
             hint = f" Did you mean {near[0]!r}?" if near else ""
             raise ValueError(
                 f"Unknown kernel {kernel!r}.{hint} Known names: {', '.join(sorted(known))}; "

@@ -8,8 +8,10 @@ from depmax.plotting.dependence_path import DependencePathDisplay
 from depmax.plotting.dimension_curve import Curve, DimensionCurveDisplay
 from depmax.plotting.heat_map import HeatMapDisplay
 from depmax.plotting.loadings import LoadingsDisplay
+from depmax.plotting.null import NullDisplay
 from depmax.plotting.ranking import RankingDisplay
 from depmax.plotting.scatter import FeatureScatterDisplay
+from depmax.plotting.target_by_column import TargetByColumnDisplay
 
 __all__ = [
     "Curve",
@@ -18,5 +20,7 @@ __all__ = [
     "FeatureScatterDisplay",
     "HeatMapDisplay",
     "LoadingsDisplay",
+    "NullDisplay",
     "RankingDisplay",
+    "TargetByColumnDisplay",
 ]

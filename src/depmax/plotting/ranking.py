@@ -146,4 +146,4 @@ class RankingDisplay(Display):
 
 
 def _pvalue(value: float) -> str:
-    return "p < 0.0001" if value < 1e-4 else f"p = {value:.2g}"
+    return "p < 0.001" if value < 1e-3 else f"p = {value:.2g}"

@@ -3,11 +3,23 @@
 This room knows pictures and no estimator: whoever found something fills a :class:`Report`.
 """
 
-from depmax.report.contents import Column, KeyFigure, Noted, Picture, Report, Section, Table
+from depmax.report.contents import (
+    Code,
+    Column,
+    Download,
+    KeyFigure,
+    Noted,
+    Picture,
+    Report,
+    Section,
+    Table,
+)
 from depmax.report.html import render_html, require_report, write_html
 
 __all__ = [
+    "Code",
     "Column",
+    "Download",
     "KeyFigure",
     "Noted",
     "Picture",

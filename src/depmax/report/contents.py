@@ -47,8 +47,8 @@ class Picture:
     display: Display
     caption: str
     alternative: str
-    width: float = 5.4  # inches
-    height: float = 3.6
+    width: float = 5.0  # inches
+    height: float = 3.4
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,24 @@ class KeyFigure:
 
 
 @dataclass(frozen=True)
+class Code:
+    """Lines to copy, with what they are for."""
+
+    label: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Download:
+    """A small text file that the reader can save from the page."""
+
+    label: str
+    file_name: str
+    text: str
+    media_type: str = "text/plain"
+
+
+@dataclass(frozen=True)
 class Section:
     """A heading with text, pictures and tables under it."""
 
@@ -68,7 +86,9 @@ class Section:
     text: tuple[str, ...] = ()
     tables: tuple[Table, ...] = ()
     pictures: tuple[Picture, ...] = ()
-    code: str = ""
+    code: str | tuple[Code, ...] = ()
+    downloads: tuple[Download, ...] = ()
+    points: tuple[str, ...] = ()  # a list, after the text
 
 
 @dataclass(frozen=True)

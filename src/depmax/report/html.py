@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import math
 import re
 import warnings
 from dataclasses import dataclass
+from hashlib import sha256
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from depmax._extras import require
 from depmax._files import replacing
-from depmax.report.contents import Column, Noted, Picture, Report, Table
+from depmax.report.contents import Code, Column, Download, Noted, Picture, Report, Section, Table
 
 
 @dataclass(frozen=True)
@@ -54,10 +56,12 @@ def cell_of(value: Any, column: Column) -> Cell:
 def pvalue(value: float) -> str:
     """A p-value, honest about how small it can be known.
 
-    >>> pvalue(0.2345), pvalue(0.00123), pvalue(1e-9)
-    ('0.23', '0.0012', '< 0.0001')
+    >>> pvalue(0.2345), pvalue(0.0123), pvalue(1e-9)
+    ('0.23', '0.012', '< 0.001')
     """
-    return "< 0.0001" if value < 1e-4 else f"{value:.2g}"
+    if value < 1e-3:
+        return "< 0.001"
+    return f"{value:.2f}" if value >= 0.1 else f"{value:.3f}"
 
 
 #: Colours that stand for those of the page; nothing else is drawn in them.
@@ -72,7 +76,7 @@ STYLE: dict[str, Any] = {
     "figure.facecolor": "none",
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],
-    "font.size": 9.5,
+    "font.size": 10.5,
     "grid.color": GRID,
     "grid.alpha": 1.0,
     "legend.facecolor": "none",
@@ -106,6 +110,8 @@ def _inline(text: str, alternative: str, prefix: str) -> str:
     """The element alone, with unique ids, the page's colours, and its meaning in words."""
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>\s*", "", text, flags=re.S)
+    # one rule for all pictures is in the page's own style, the only one that its policy allows
+    text = re.sub(r"<style[^>]*>.*?</style>\s*", "", text, flags=re.S)
     text = re.sub(r'\bid="([^"]+)"', rf'id="{prefix}-\1"', text)
     text = re.sub(r'href="#([^"]+)"', rf'href="#{prefix}-\1"', text)
     text = re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}-\1)", text)
@@ -137,6 +143,33 @@ def require_report(*, pictures: bool = True) -> None:
     """
     drawing = ("matplotlib",) if pictures else ()
     require("A report", "jinja2", *drawing, extra="report")
+
+
+def codes_of(section: Section) -> tuple[Code, ...]:
+    """The code of a section, with its labels."""
+    if isinstance(section.code, str):
+        return (Code("", section.code),) if section.code else ()
+    return section.code
+
+
+def data_link(download: Download) -> str:
+    """The file as a link that holds it: nothing is fetched."""
+    content = base64.b64encode(download.text.encode("utf-8")).decode("ascii")
+    return f"data:{download.media_type};charset=utf-8;base64,{content}"
+
+
+def policy_of(style: str, script: str) -> str:
+    """Content-Security-Policy of the page: its own style and script, and nothing from elsewhere."""
+    digests = [
+        base64.b64encode(sha256(text.encode("utf-8")).digest()).decode("ascii")
+        for text in (style, script)
+    ]
+    # pictures and bars carry style attributes, which no digest covers; text is always escaped
+    return (
+        "default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; "
+        f"style-src-elem 'sha256-{digests[0]}'; style-src-attr 'unsafe-inline'; "
+        f"script-src 'sha256-{digests[1]}'"
+    )
 
 
 def render_html(report: Report) -> str:
@@ -171,12 +204,17 @@ def render_html(report: Report) -> str:
         for s, section in enumerate(report.sections)
         for p, picture in enumerate(section.pictures)
     }
+    style = "\n" + (folder / "style.css").read_text(encoding="utf-8")
+    script = "\n" + (folder / "sort.js").read_text(encoding="utf-8")
     return template.render(
         report=report,
         drawings=drawings,
         cells_of=cells_of,
-        style=(folder / "style.css").read_text(encoding="utf-8"),
-        script=(folder / "sort.js").read_text(encoding="utf-8"),
+        codes_of=codes_of,
+        data_link=data_link,
+        style=style,
+        script=script,
+        policy=policy_of(style, script),
     )
 
 

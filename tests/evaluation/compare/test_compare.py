@@ -90,12 +90,12 @@ class TestTheProtocol:
         error = np.std(scores[best], ddof=1) / np.sqrt(3)
         for tolerance in (0.0, 1.0, 100.0):
             expected = min(s for s in means if means[s] >= means[best] - tolerance * error)
-            chosen, score = choose_dimension(
+            chosen = choose_dimension(
                 find_method("PCA"), X, y, replace(setting, tolerance=tolerance)
             )
-            assert chosen == expected
-            assert score == pytest.approx(means[expected])
-        assert chosen == 1
+            assert chosen.dimension == expected
+            assert chosen.score == pytest.approx(means[expected])
+        assert chosen.dimension == 1
 
     def test_selection_on_noise_predicts_nothing(self):
         """Columns selected on all rows would reach nearly one here."""
@@ -419,7 +419,7 @@ class TestTrouble:
 
     def test_progress_is_printed(self, data, capsys):
         compare(*data, estimator=GaussianNB(), progress=True, **QUICK)
-        assert "compare: 6/6 trials" in capsys.readouterr().err
+        assert "comparing methods: 6/6 done" in capsys.readouterr().err
 
     @pytest.mark.parametrize(
         ("options", "message"),

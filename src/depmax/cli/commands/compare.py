@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import asdict
+from math import isnan
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -13,10 +15,10 @@ from depmax.cli.guard import guarded
 from depmax.cli.output import Output
 
 if TYPE_CHECKING:
-    from depmax.evaluation import Comparison, Progress
+    from depmax.evaluation import Comparison, Progress, Verdict
 
 #: Columns of the leaderboard that a terminal shows, beside the scores.
-SHOWN = ("low", "high", "dimension", "pvalue_adjusted", "stability", "fit_seconds")
+SHOWN = ("dimension", "low", "high", "pvalue_adjusted", "stability", "fit_seconds")
 
 
 @guarded
@@ -32,6 +34,7 @@ def compare(
         typer.Option(
             "--method",
             "-m",
+            metavar="NAME",
             help="Compare this method, such as BAHSIC or PCA; may be repeated. By default those "
             "that suit the target and the size of the data.",
         ),
@@ -42,13 +45,27 @@ def compare(
     ] = None,
     folds: Annotated[
         int | None,
-        typer.Option(
-            min=2, help="Number of outer folds; by default five, repeated twice on few rows."
-        ),
+        typer.Option(min=2, metavar="N", help="Number of outer folds; by default five."),
     ] = None,
     scoring: Annotated[
-        str | None, typer.Option(help="A scikit-learn scorer, such as roc_auc or r2.")
+        str | None,
+        typer.Option(metavar="NAME", help="A scikit-learn scorer, such as roc_auc or r2."),
     ] = None,
+    thorough: Annotated[
+        bool,
+        typer.Option(
+            "--thorough",
+            help="Try every suitable method on every split, search all columns, and repeat the "
+            "folds: minutes instead of seconds.",
+        ),
+    ] = False,
+    rows: Annotated[
+        str,
+        typer.Option(
+            metavar="N",
+            help="Largest number of rows to use; more are sampled at random. Use all to lift it.",
+        ),
+    ] = "5000",
     task: o.Task = o.TaskName.auto,
     groups: o.Groups = None,
     drop: o.Drop = None,
@@ -65,16 +82,17 @@ def compare(
     as_json: o.Json = False,
     quiet: o.Quiet = False,
 ) -> None:
-    """Compare methods on your data: a leaderboard here, and a report to send to a colleague.
+    """Which few columns predict the target? A verdict here, and a report to send to a colleague.
 
-    Every method is judged on held-out rows, its number of features chosen on the training rows.
-    Ctrl-C stops and reports what is finished.
+    Methods are judged on held-out rows, their number of features chosen on the training rows. After
+    a first round only the best go on, unless --thorough is given. Ctrl-C stops and reports what is
+    finished.
 
     [bold]Examples[/]
 
       depmax compare patients.csv --target outcome
 
-      depmax compare genes.parquet -t class --n-jobs 2 --report genes.html
+      depmax compare genes.parquet -t class --thorough --report genes.html
 
       depmax compare bundled:wine -m BAHSIC -m PCA --dimensions 1,2,5
     """
@@ -88,13 +106,14 @@ def compare(
     methods = _named_methods(method)
     _require_scorer(scoring)
     sizes = _sizes(dimensions)
+    most = _most_rows(rows)
     place = require_place(report, reads=(data,))
     reading = o.read_options(separator, decimal, encoding, header, missing, max_memory)
     table = ask(out, data, reading, target, task, drop, keep, impute, groups)
-    with out.counting("comparing", None) as count:
+    with out.counting() as count:
 
         def listen(state: Progress) -> None:
-            count(state.done, state.total)
+            count(state.step, state.done, state.total)
 
         found = compare_methods(
             table.X,
@@ -106,11 +125,15 @@ def compare(
             impute=impute and str(impute),
             task=task.value,
             groups=table.groups,
+            thorough=thorough,
+            max_rows=most,
             random_state=seed,
             n_jobs=n_jobs,
             progress=listen,
         )
-    _show(out, found)
+    with out.working("fitting the recommended method on all rows"):
+        verdict = found.verdict
+    _show(out, found, verdict)
     typed = {
         "--target": list(table.target_names),
         "--task": None if task == o.TaskName.auto else task,
@@ -129,67 +152,93 @@ def compare(
         "--dimensions": dimensions,
         "--folds": folds,
         "--scoring": scoring,
+        "--rows": None if rows == "5000" else rows,
     }
     named = [] if header is None else ["--header" if header else "--no-header"]
-    again = ["depmax", "compare", data, *_spelled(typed), *named, *_spelled(comparing)]
-    with out.working("writing the report"):
-        try:
-            found.to_html(place, command=shlex.join(again), notes=tuple(table.notes))
-        except OSError as error:
-            raise OutputError(f"Cannot write {place}: {error}") from error
+    whole = ["--thorough"] if thorough else []
+    again = ["depmax", "compare", data, *_spelled(typed), *named, *_spelled(comparing), *whole]
     if groups is not None:  # a fit splits no rows: there the column is only no feature
         typed = {**typed, "--groups": None, "--drop": [*(drop or ()), groups]}
-    _say_next(out, found, data, [*_spelled(typed), *named], seed)
-    out.result("report", str(place), f"Report: {place.resolve()}")
+    use = _command_to_use(found, data, [*_spelled(typed), *named], seed)
+    with out.counting() as count:
+        try:
+            found.to_html(
+                place,
+                command=shlex.join(again),
+                use=use,
+                notes=tuple(table.notes),
+                progress=lambda state: count(state.step, state.done, state.total),
+            )
+        except OSError as error:
+            raise OutputError(f"Cannot write {place}: {error}") from error
+    if len(found.methods) == 1 or verdict.outcome not in ("nothing", "all columns"):
+        out.command("next", use, "Next:")
+    out.command("report", str(place), "Report:", shown=str(place.resolve()))
     out.finish()
     if not found.complete:
         raise typer.Exit(Code.INTERRUPTED)
 
 
-def _show(out: Output, found: Comparison) -> None:
-    from depmax.evaluation.comparison.words import interruption, interval
+def _show(out: Output, found: Comparison, verdict: Verdict) -> None:
+    """The verdict first, then the leaderboard and what was not tried."""
+    from depmax.evaluation.comparison.words import interruption, limits
 
+    answer = asdict(verdict)
+    out.result("verdict", answer, verdict.headline, style="bold")
+    out.result("recommended", found.recommended, "\n".join(verdict.reasons))
     rows: list[dict[str, Any]] = _records(found.table)
     metric = list(rows[0])[2]
+    best = [row["method"] for row in rows].index(found.recommended)
     if out.on_terminal:
         columns = ("rank", "method", metric, *SHOWN)
         rows = [{column: row[column] for column in columns} for row in rows]
-    out.table("leaderboard", rows)
+        for row in rows:
+            row["dimension"] = "all" if isnan(row["dimension"]) else row["dimension"]
+        out.line()
+    out.table("leaderboard", rows, emphasised=best)
+    if out.on_terminal:
+        out.line()
     honest = found.winner_score
     score = {"mean": honest.mean, "low": honest.low, "high": honest.high}
     out.result("metric", metric)
     out.result("best", found.best)
-    out.result(
-        "winner_score",
-        score,
-        f"Best: {found.best}. Choosing the method without test data gives {interval(honest)}: "
-        "expect this on new data.",
-    )
+    out.result("winner_score", score)
     out.result("significance", _records(found.significance))
     out.result("failures", found.failures)
+    out.result("stopped", {} if found.race is None else found.race.stopped)
+    out.result("rows_used", len(found.y))
+    out.note(limits(found))
     out.note(f"{name} failed: {why}" for name, why in found.failures.items())
     out.result("complete", found.complete)
     if not found.complete:
         out.note([interruption(found)])
 
 
-def _say_next(out: Output, found: Comparison, data: str, reading: list[str], seed: int) -> None:
-    """The command that puts the best method to work, as it was compared."""
+def _command_to_use(found: Comparison, data: str, reading: list[str], seed: int) -> str:
+    """The command that puts the recommended method to work, as it was compared."""
     from depmax.cli.methods import methods, settings_of
     from depmax.evaluation.comparison.catalogue import plain_name
 
-    method = next(method for method in found.methods if method.name == found.best)
+    method = next(method for method in found.methods if method.name == found.recommended)
     known = methods()[plain_name(method.name)]
-    size = round(_records(found.table)[0]["dimension"]) if method.has_dimension else None
+    size = None
+    if method.has_dimension:
+        size = len(found.kept) if method.selects else _median_size(found)
     estimator = method.make(size or 0)
+    screened = found.setting.n_screened if method.selects else None
     options = {
         "--method": known.name,
         "-n": size,
+        "--screen": screened,
         "--set": settings_of(known, estimator),
         "--seed": seed if "random_state" in estimator.get_params() else None,
     }
-    command = shlex.join(["depmax", "fit", data, *reading, *_spelled(options)])
-    out.result("next", command, f"Next: {command}")
+    return shlex.join(["depmax", "fit", data, *reading, *_spelled(options)])
+
+
+def _median_size(found: Comparison) -> int:
+    rows = {row["method"]: row for row in _records(found.table)}
+    return int(rows[found.recommended]["dimension"])
 
 
 def _records(frame: Any) -> list[dict[str, Any]]:
@@ -235,6 +284,18 @@ def _require_scorer(name: str | None) -> None:
     if name is not None and name not in get_scorer_names():
         hint = nearest(name, get_scorer_names())
         raise UserError(f"--scoring: there is no scorer named {name!r}.{hint}")
+
+
+def _most_rows(text: str) -> int | None:
+    if text == "all":
+        return None
+    try:
+        count = int(text)
+    except ValueError:
+        count = 0
+    if count < 1:
+        raise UserError(f"--rows must be a whole number of at least 1, or all, got {text!r}.")
+    return count
 
 
 def _sizes(text: str | None) -> list[int] | None:

@@ -94,6 +94,6 @@ def datasets(
     else:
         with open_writer(place) as writer:
             writer.add(chosen.to_frame("polars"))
-        out.result("output", str(place), f"Written: {place}")
+        out.command("output", str(place), "Written:")
         out.say(f"{chosen.title}. {chosen.licence}.")
     out.finish()

@@ -30,6 +30,7 @@ def fit(
             "default the method decides.",
         ),
     ] = None,
+    screen: o.Screen = None,
     settings: o.Set = None,
     scale: o.Scale = True,
     task: o.Task = o.TaskName.auto,
@@ -67,11 +68,11 @@ def fit(
 
     out = Output(as_json=as_json, quiet=quiet)
     known = find_method(method)
-    estimator = build(known, parse_size(n), settings or (), seed=seed, n_jobs=n_jobs)
+    estimator = build(known, parse_size(n), settings or (), seed=seed, n_jobs=n_jobs, screen=screen)
     place = require_place(output, reads=(data,))
     reading = o.read_options(separator, decimal, encoding, header, missing, max_memory)
     table = ask(out, data, reading, target, task, drop, keep, impute)
-    with out.working(f"{known.name} on {table.X.height} rows and {table.X.width} columns"):
+    with out.working(f"{known.name} on {table.X.height:,} rows and {table.X.width:,} columns"):
         model = fit_model(table, known, estimator, scale=scale, impute=impute and str(impute))
     try:
         save_model(model, place, notes=model_notes(table, known.name, data))
@@ -80,7 +81,7 @@ def fit(
     features = [str(name) for name in _names(model)]
     out.result("method", known.name)
     out.result("features", features)
-    out.result("output", str(place), f"Model with {_counted(len(features))} written: {place}")
+    out.command("output", str(place), f"Model with {_counted(len(features))} written:")
     out.finish()
 
 

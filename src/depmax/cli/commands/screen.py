@@ -62,14 +62,14 @@ def screen(
     missing: o.Missing = None,
     max_memory: o.MaxMemory = None,
     seed: o.Seed = None,
-    n_jobs: o.Jobs = None,
+    n_jobs: o.AllJobs = -1,
     as_json: o.Json = False,
     quiet: o.Quiet = False,
 ) -> None:
-    """Score every column by its nonlinear dependence on the target, with p-values.
+    """Score every column by its dependence on the target, linear or not, with p-values.
 
-    If no column depends on it by itself, all columns are tested together: columns may matter
-    only jointly.
+    The score (HSIC) is about 0 without dependence. If no column depends on the target by itself,
+    all columns are tested together: columns may matter only jointly.
 
     [bold]Examples[/]
 
@@ -93,7 +93,7 @@ def screen(
     X = table.X if impute is None else FillGaps(str(impute)).fit_transform(table.X)
     X = PrepareColumns().fit_transform(X)
     X, confounders = _split(X, given)
-    with out.working(f"screening {X.width} columns"):
+    with out.working(f"screening {X.width:,} columns"):
         found = screen_columns(X, table.y, groups=table.groups, n_jobs=n_jobs, given=confounders)
     order = found.ranking.argsort()
     best = max(float(found.scores.max()), 1e-300)
@@ -107,21 +107,35 @@ def screen(
         }
         for rank, place in enumerate(order)
     ]
-    if out.on_terminal:
-        for row in rows:
-            row[""] = "█" * round(BAR * max(0.0, row["score"]) / best)
-    out.table("columns", rows, shown=top)
-    verdict = _verdict(
-        found,
-        level,
-        lambda: _joint_test(X, table, seed, n_jobs, confounders),
-        " given " + ", ".join(map(repr, given)) if given else "",
-    )
-    out.result("significant", verdict.significant, verdict.columns)
+    shown = [_for_people(row, best) for row in rows] if out.on_terminal else rows
+    out.table("columns", shown, shown=top)
+    condition = " given " + ", ".join(map(repr, given)) if given else ""
+    with out.working("testing all columns together"):
+        verdict = _verdict(
+            found, level, lambda: _joint_test(X, table, seed, n_jobs, confounders), condition
+        )
+    out.result("significant", verdict.significant, verdict.columns, style="bold")
     out.result("all_columns", verdict.all_columns, verdict.joint)
     out.finish()
     if check and verdict.all_columns["pvalue"] > level:
         raise typer.Exit(Code.NOT_FOUND)
+
+
+def _for_people(row: dict[str, Any], best: float) -> dict[str, Any]:
+    """A row of the table on a terminal.
+
+    The estimate of HSIC is unbiased, so that it is about as often negative as positive where there
+    is no dependence; a person reads both as none.
+    """
+    score = max(0.0, row["score"])
+    return {
+        "rank": row["rank"],
+        "column": row["column"],
+        "score": score,
+        "pvalue_adjusted": row["pvalue_adjusted"],
+        "": "█" * round(BAR * score / best),
+        "pvalue": row["pvalue"],
+    }
 
 
 @dataclass(frozen=True)
@@ -175,9 +189,13 @@ def _verdict(
         0,
         joint,
         f"No single column of {n_columns:,} was shown to depend on the target{condition} ({rate}).",
-        f"All columns together: p = {joint['pvalue']:.3g} ({joint['method']}, "
+        f"All columns together: {_pvalue(joint['pvalue'])} ({joint['method']}, "
         f"{joint['rows']:,} rows): {sentence}.",
     )
+
+
+def _pvalue(value: float) -> str:
+    return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"
 
 
 def _joint_test(

@@ -32,6 +32,7 @@ def select(
             "--output", "-o", metavar="FILE", help="Write the selected columns and the target."
         ),
     ] = None,
+    screen: o.Screen = None,
     settings: o.Set = None,
     scale: o.Scale = True,
     task: o.Task = o.TaskName.auto,
@@ -66,11 +67,11 @@ def select(
 
     out = Output(as_json=as_json, quiet=quiet)
     known = find_method(method, "selector")
-    estimator = build(known, parse_size(n), settings or (), seed=seed, n_jobs=n_jobs)
+    estimator = build(known, parse_size(n), settings or (), seed=seed, n_jobs=n_jobs, screen=screen)
     place = None if output is None else require_format(output, reads=(data,))
     reading = o.read_options(separator, decimal, encoding, header, missing, max_memory)
     table = ask(out, data, reading, target, task, drop, keep, impute, groups)
-    with out.working(f"{known.name} on {table.X.height} rows and {table.X.width} columns"):
+    with out.working(f"{known.name} on {table.X.height:,} rows and {table.X.width:,} columns"):
         model = fit_model(table, known, estimator, scale=scale, impute=impute and str(impute))
     selector = model.named_steps["method"]
     rows = _rows(selector)
@@ -87,7 +88,7 @@ def select(
         y = table.y.to_frame() if hasattr(table.y, "to_frame") else table.y
         with open_writer(place) as writer:
             writer.add(chosen.hstack(y))
-        out.result("output", str(place), f"Written: {place}")
+        out.command("output", str(place), "Written:")
     out.finish()
 
 

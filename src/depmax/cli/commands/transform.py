@@ -96,9 +96,9 @@ def transform(
             raise DataError(f"--keep: {data} has no column named {name!r}.{nearest(name, known)}")
     needed = list(dict.fromkeys([*columns, *copied]))
     fills = "fill" in getattr(fitted, "named_steps", {})
-    rows = 0
+    rows, total = 0, source.n_rows()
     with (
-        out.counting("transforming", source.n_rows()) as count,
+        out.counting() as count,
         open_writer(place) as writer,
     ):
         for batch in source.batches(needed, streaming.batch_rows(len(needed))):
@@ -108,11 +108,12 @@ def transform(
             copies = [batch.get_column(name) for name in beside]
             writer.add(pl.DataFrame([*copies, *features.get_columns()]))
             rows += batch.height
-            count(rows)
+            count("transforming rows", rows, total)
         if rows == 0:
             raise DataError(f"{data} has no rows.")
     out.result("rows", rows)
-    out.result("output", str(place), f"{rows} row{'' if rows == 1 else 's'} written: {place}")
+    label = f"{rows:,} row{'' if rows == 1 else 's'} written:"
+    out.command("output", str(place), label)
     out.finish()
 
 

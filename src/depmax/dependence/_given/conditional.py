@@ -26,7 +26,7 @@ import numpy as np
 from scipy import sparse
 
 from depmax._inputs import Table, read_table, read_target
-from depmax._inputs.objects import warn_caller
+from depmax.dependence._given.fit import GivenFit
 from depmax.dependence._given.regression import (
     Basis,
     Confounders,
@@ -63,8 +63,6 @@ WEIGHTS, WEIGHT = 8, 0.25
 NULL_ROWS = 1000
 #: Rows that a test given confounders needs.
 FEWEST_ROWS = 20
-#: Standard errors above which what both regressions may have missed is told.
-DOUBTFUL = 1.5
 #: An error below this share of the variance is rounding: confounders explain all.
 ROUNDING = 1e-8
 #: Columns with at most so many values are not numbers with noise, and keep their values.
@@ -261,27 +259,6 @@ class Conditional:
 
 
 # --- reading --------------------------------------------------------------------------------------
-@dataclass(frozen=True)
-class GivenFit:
-    """What the confounders explain, as shares of the variance of rows left out."""
-
-    explained_x: Any  # a number; for a screening an array, one per column
-    explained_y: float
-    #: What both regressions may have missed alike, in standard errors of a dependence: √(k_x k_y/m)
-    #: with k parameters each. The best penalty balances squared bias and variance k/m, so that
-    #: a part of about k/m of each residual is bias, in the worst case the same on both sides.
-    doubt: float
-
-    def warn(self) -> None:
-        """Say where the regressions missed too much for the level to hold."""
-        if self.doubt > DOUBTFUL:
-            warn_caller(
-                "The regressions on given need many parameters for so few rows (doubt = "
-                f"{self.doubt:.1f}, above {DOUBTFUL:g}): what they miss may be the same for X and "
-                "y, and the p-value too small. More rows, fewer confounders or simpler ones "
-                "(logarithms, merged levels) help.",
-                UserWarning,
-            )
 
 
 def read_given(given: Any) -> Regressions:
@@ -406,12 +383,3 @@ def _require_rows(name: str, n_rows: int, regressions: Regressions) -> None:
     n_given = len(regressions.given.values)
     if n_rows != n_given:
         raise ValueError(f"{name} has {n_rows} rows, but given has {n_given}.")
-
-
-def refuse_groups(groups: Any) -> None:
-    """Refuse what rows have in common beside confounders."""
-    if groups is not None:
-        raise ValueError(
-            "groups and given cannot be combined yet: the signs of residuals are drawn row by row. "
-            "Test without given, or on one row per group."
-        )

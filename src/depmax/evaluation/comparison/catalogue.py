@@ -8,15 +8,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from sklearn.base import clone
-
 from depmax.evaluation.comparison.methods import (
     Method,
     Sized,
     all_columns,
-    as_many_as_rows,
     by_ranking,
     leading,
+    method_of,
 )
 from depmax.evaluation.comparison.preparing import NumericTarget
 from depmax.evaluation.comparison.setting import Problem
@@ -30,6 +28,9 @@ from depmax.selection import (
     Relief,
 )
 
+#: Rows that carry the regression of KernelRidgeElimination, unless the comparison is thorough: ten
+#: times as fast as 600 at the same choice of columns.
+LANDMARKS = 150
 #: Rows in a block of HSIC; smaller problems are one block.
 BLOCK_ROWS = 1000
 #: Up to so many rows the second search with HSIC is tried beside the first.
@@ -42,10 +43,16 @@ QUADRATIC_ROWS = 5000
 SMALL_CELLS = 30_000
 
 
-def default_methods(problem: Problem) -> tuple[Method, ...]:
+def default_methods(problem: Problem, *, thorough: bool = False) -> tuple[Method, ...]:
     """Methods that suit the type of the target and the size of the data."""
     suitable = (method for method in catalogue() if method.suits(problem))
-    return tuple(method for method in suitable if method.takes_sparse or not problem.sparse)
+    possible = (method for method in suitable if method.takes_sparse or not problem.sparse)
+    return tuple(method for method in possible if thorough or not method.slow)
+
+
+def with_exact_settings(method: Method) -> Method:
+    """A method as a thorough comparison makes it."""
+    return method if method.thorough is None else replace(method, make=method.thorough)
 
 
 def catalogue() -> tuple[Method, ...]:
@@ -63,12 +70,15 @@ def _baselines() -> tuple[Method, ...]:
             has_dimension=False,
             takes_sparse=True,
             description="No selection at all: the predictor on every column.",
+            complexity=0,
         ),
     )
 
 
 def _selectors() -> tuple[Method, ...]:
-    def selector(name: str, estimator: Any, description: str, **options: Any) -> Method:
+    def selector(
+        name: str, estimator: Any, description: str, complexity: int = 2, **options: Any
+    ) -> Method:
         return Method(
             name,
             Sized(estimator, "n_features_to_select"),
@@ -77,15 +87,17 @@ def _selectors() -> tuple[Method, ...]:
             takes_categories=True,
             largest=_columns,
             description=description,
+            complexity=complexity,
             **options,
         )
 
     return (
         selector(
             "KernelRidgeElimination",
-            partial(KernelRidgeElimination, pvalues=False),
+            partial(KernelRidgeElimination, pvalues=False, n_landmarks=LANDMARKS),
             "Backward elimination with kernel ridge regression: redundant columns count once.",
             suits=_can_be_regressed_often,
+            thorough=Sized(partial(KernelRidgeElimination, pvalues=False), "n_features_to_select"),
         ),
         selector(
             "BAHSIC",
@@ -102,12 +114,14 @@ def _selectors() -> tuple[Method, ...]:
             "HSIC filter",
             DependenceFilter,
             "Each column by its own dependence on the target, linear or not.",
+            complexity=1,
             takes_sparse=True,
         ),
         selector(
             "correlation filter",
             partial(DependenceFilter, score_func="pearson"),
             "Each column by its squared correlation with the target.",
+            complexity=1,
             takes_sparse=True,
             suits=_is_numeric,
         ),
@@ -147,6 +161,7 @@ def _extractors() -> tuple[Method, ...]:
             nested=leading,
             largest=_one_less_than_classes,
             suits=_has_classes_of_few_rows,
+            complexity=4,
             description="Nonlinear features that separate the class means best.",
         ),
         Method(
@@ -162,12 +177,14 @@ def _extractors() -> tuple[Method, ...]:
             Sized(partial(KernelPLS, kernel="gaussian"), "n_components"),
             nested=leading,
             suits=_has_few_rows,
+            complexity=4,
             description="Nonlinear features of the largest covariance with the target.",
         ),
         Method(
             "SMA",
             Sized(SMA, "n_components"),
             nested=leading,
+            complexity=4,
             description="Nonlinear features that need one kernel value each for a new row.",
         ),
         Method(
@@ -175,6 +192,7 @@ def _extractors() -> tuple[Method, ...]:
             Sized(ICAFX, "n_components"),
             largest=_five_at_most,
             suits=_is_small_and_narrow,
+            slow=True,
             description="Supervised independent components.",
         ),
     )
@@ -211,6 +229,7 @@ def _scikit_learn() -> tuple[Method, ...]:
             "FastICA",
             Sized(FastICA(whiten="unit-variance", whiten_solver="svd", tol=1e-3), "n_components"),
             suits=_is_small,
+            slow=True,
             description="Independent components, ignoring the target.",
         ),
         Method(
@@ -218,6 +237,7 @@ def _scikit_learn() -> tuple[Method, ...]:
             Sized(NeighborhoodComponentsAnalysis(max_iter=50), "n_components"),
             largest=_two_at_most,
             suits=_has_classes_and_is_small,
+            slow=True,
             description="A projection for nearest neighbours, learnt by gradient.",
         ),
     )
@@ -290,14 +310,13 @@ def _has_classes_and_is_small(problem: Problem) -> bool:
 
 Methods = Mapping[str, Any] | Iterable[Any] | str | None
 
-#: Parameters that say how many features come out.
-DIMENSION_PARAMETERS = ("n_components", "n_features_to_select", "k")
 
-
-def read_methods(methods: Methods, problem: Problem) -> tuple[Method, ...]:
+def read_methods(
+    methods: Methods, problem: Problem, *, thorough: bool = False
+) -> tuple[Method, ...]:
     """Methods from None (by the data), names, estimators, or a dictionary of both."""
     if methods is None:
-        return default_methods(problem)
+        return default_methods(problem, thorough=thorough)
     if isinstance(methods, str):
         methods = [methods]
     if isinstance(methods, Mapping):
@@ -346,54 +365,3 @@ def plain_name(name: str) -> str:
     'hsiclasso'
     """
     return "".join(letter for letter in name.lower() if letter.isalnum())
-
-
-def method_of(estimator: Any) -> Method:
-    """A scikit-learn estimator as a method.
-
-    A transformer whose parameters (or those of the last step of a pipeline) hold ``n_components``,
-    ``n_features_to_select`` or ``k`` has its dimension chosen; a predictor stands by itself.
-    """
-    if isinstance(estimator, type) or not hasattr(estimator, "get_params"):
-        raise TypeError(
-            f"A method is a name, an unfitted estimator or a Method, got {estimator!r}."
-        )
-    name = _name_of(estimator)
-    if not hasattr(estimator, "transform"):
-        if not hasattr(estimator, "predict"):
-            raise TypeError(f"{name} can neither transform nor predict.")
-        return Method(name, Sized(clone(estimator)), has_dimension=False, predicts=True)
-    parameter = _dimension_parameter(estimator)
-    selects = hasattr(estimator, "get_support")
-    categories = type(estimator).__module__.startswith("depmax.") and selects
-    return Method(
-        name,
-        Sized(clone(estimator), parameter),
-        has_dimension=parameter is not None,
-        selects=selects,
-        takes_categories=categories,
-        takes_sparse=True,
-        largest=all_columns if selects or not _has_kernel(estimator) else as_many_as_rows,
-    )
-
-
-def _has_kernel(estimator: Any) -> bool:
-    """Whether features may outnumber columns, as those of a kernel do."""
-    while getattr(estimator, "steps", None):
-        estimator = estimator.steps[-1][1]
-    return "kernel" in estimator.get_params(deep=False)
-
-
-def _name_of(estimator: Any) -> str:
-    steps = getattr(estimator, "steps", None)
-    return " + ".join(_name_of(step) for _, step in steps) if steps else type(estimator).__name__
-
-
-def _dimension_parameter(estimator: Any) -> str | None:
-    prefix = ""
-    while getattr(estimator, "steps", None):
-        name, estimator = estimator.steps[-1]
-        prefix += f"{name}__"
-    parameters = estimator.get_params(deep=False) if hasattr(estimator, "get_params") else {}
-    found = next((name for name in DIMENSION_PARAMETERS if name in parameters), None)
-    return None if found is None else prefix + found

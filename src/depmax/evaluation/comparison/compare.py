@@ -9,13 +9,23 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from sklearn.utils import check_random_state
+from sklearn.utils import _safe_indexing, check_random_state
 
-from depmax._inputs import Task
-from depmax.evaluation.comparison.catalogue import Methods, read_methods
+from depmax._inputs import Task, read_target
+from depmax.evaluation.comparison.catalogue import Methods, read_methods, with_exact_settings
 from depmax.evaluation.comparison.comparison import Comparison
 from depmax.evaluation.comparison.methods import Method
 from depmax.evaluation.comparison.metrics import Scoring, read_metrics, require_suitable
+from depmax.evaluation.comparison.progress import Listener, Progress, read_listener
+from depmax.evaluation.comparison.race import (
+    FINALISTS,
+    Race,
+    pilot_rows,
+    run_race,
+    sample_groups,
+    sample_rows,
+    splits_beside,
+)
 from depmax.evaluation.comparison.setting import (
     Problem,
     Setting,
@@ -24,14 +34,7 @@ from depmax.evaluation.comparison.setting import (
     read_groups,
     read_problem,
 )
-from depmax.evaluation.comparison.trial import (
-    Listener,
-    Progress,
-    Trial,
-    read_listener,
-    require_possible,
-    run_trial,
-)
+from depmax.evaluation.comparison.trial import Trial, require_possible, run_trial
 from depmax.evaluation.gaps import WAYS, without_gaps
 from depmax.evaluation.ml_knn import MLkNN
 
@@ -39,6 +42,10 @@ from depmax.evaluation.ml_knn import MLkNN
 KERNEL_MACHINE_ROWS = 1000
 #: Up to so many rows neighbours are found quickly; beyond, trees are grown.
 NEIGHBOUR_ROWS = 20_000
+#: More columns than these are screened before a search, unless the comparison is thorough.
+SEARCHED_COLUMNS = 500
+#: Rows of the rarest class that a sample of the rows holds, if there are as many.
+RARE_ROWS = 10
 
 
 def default_predictor(problem: Problem) -> Any:
@@ -100,7 +107,8 @@ def run_trials(
     try:
         for trial in results:
             trials.append(trial)
-            listener(Progress(len(trials), total, perf_counter() - started, trial.method))
+            elapsed = perf_counter() - started
+            listener(Progress(len(trials), total, elapsed, trial.method, "comparing methods"))
     except KeyboardInterrupt:
         return trials, False
     finally:
@@ -123,6 +131,8 @@ def compare(
     impute: str | None = None,
     task: Task = "auto",
     groups: Any = None,
+    thorough: bool = False,
+    max_rows: int | None = 5_000,
     random_state: int | np.random.RandomState | None = None,
     n_jobs: int | None = None,
     progress: bool | Listener = False,
@@ -148,7 +158,8 @@ def compare(
         kernel up to 1,000 training rows, ten nearest neighbours up to 20,000, then boosted trees;
         nearest neighbours for several numbers, ML-kNN for several labels.
     cv : int, splitter or iterable of (train, test), optional
-        Outer splits; by default five folds twice, once from 2,000 rows on.
+        Outer splits; by default five folds, in a thorough comparison of fewer than 2,000 rows
+        twice.
     inner_cv : int or splitter, optional
         Splits of a training part that decide the number of features; by default three folds, a
         single split of 3:1 from 2,000 rows on.
@@ -157,7 +168,7 @@ def compare(
         numbers, micro-averaged F1 for several labels.
     dimensions : int or iterable of int, optional
         Numbers of features to try; by default 1, 2, 3, 5, 8, 12, 20, 32 below the number of
-        columns.
+        columns, and larger ones as long as the largest does best.
     tolerance : float, default=1.0
         The smallest number of features is chosen with a mean inner score within this many standard
         errors of the best; 0 takes the best.
@@ -175,6 +186,18 @@ def compare(
         The group of every row, such as the patient: neither outer nor inner splits put rows of one
         group into both parts. Without it, methods are judged on rows of groups they have seen.
         With a time series, :class:`depmax.Shifts` keeps stretches of time together.
+    thorough : bool, default=False
+        Whether to try every suitable method on every split, with exact settings and searches over
+        all columns. By default a first round on a quarter of the rows (at most 400) decides which
+        methods go on: besides all columns two searches over columns and the best filter, linear
+        and nonlinear features. It is skipped below 200 rows, where methods are
+        named, and where ``cv`` is more than a number. ICA-FX, NCA and FastICA, which take long and
+        seldom win, are skipped. Searches among more than 500 columns then
+        begin with those 500 that depend most on the target by themselves
+        (:class:`~depmax.evaluation.ScreenFirst`).
+    max_rows : int or None, default=5_000
+        Of more rows so many are drawn at random, and everything is found from these; None uses
+        all. Splits that name rows (``cv``) always use all.
     random_state : int, RandomState instance or None, default=None
         Seed of the splits and of every method that has none.
     n_jobs : int, optional
@@ -191,6 +214,9 @@ def compare(
 
     Notes
     -----
+    The rows of the first round are part of every training part and of no test part. What it
+    decides is decided without test rows, so that the scores stay honest.
+
     Scores on overlapping splits are correlated, and a plain test over them calls ties significant.
     Here p-values come from the t-test with the correction of Nadeau and Bengio (2003), adjusted
     over all pairs of methods by Holm's procedure.
@@ -205,19 +231,39 @@ def compare(
        method  dimension
     0  BAHSIC        5.0
     1     PCA        2.0
+    >>> found.recommended
+    'BAHSIC'
     """
     started = perf_counter()
     if impute is not None and impute not in WAYS:
         raise ValueError(f"impute must be None or one of {', '.join(WAYS)}, got {impute!r}.")
-    problem, target = read_problem(without_gaps(X, impute), y, table=prepare, task=task)
+    if max_rows is not None and max_rows < 1:
+        raise ValueError(f"max_rows must be None or at least 1, got {max_rows!r}.")
     seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
-    codes = read_groups(groups, problem.n_samples)
-    splits = outer_splits(cv, problem, target, seed, codes)
+    folds = cv is None or isinstance(cv, int | np.integer)
+    target_name = str(getattr(y, "name", None) or "y")
+    X = list(X) if isinstance(X, tuple) else X
+    n_given = _count_rows(X)
+    codes = read_groups(groups, n_given)
+    if folds and max_rows is not None and n_given > max_rows:
+        X, y, codes = _sampled(X, y, max_rows, seed, task, codes)
+    problem, target = read_problem(without_gaps(X, impute), y, table=prepare, task=task)
+    # rows of a group may not lie on both sides of the race either: then all methods go on
+    may_race = methods is None and folds and not thorough and codes is None
+    pilot = pilot_rows(target, problem, seed) if may_race else None
+    splits = (
+        outer_splits(cv, problem, target, seed, codes, thorough=thorough)
+        if pilot is None
+        else splits_beside(pilot, cv, problem, target, seed)
+    )
     training = _training_problem(problem, splits)
-    chosen = read_methods(methods, training)
+    chosen = read_methods(methods, training, thorough=thorough)
+    if thorough:
+        chosen = tuple(with_exact_settings(method) for method in chosen)
     metrics = read_metrics(scoring, problem.kind, probabilities=estimator is None)
     if isinstance(scoring, str | list | tuple):  # names; a function may look at anything
         require_suitable(metrics, problem.kind, target)
+    wide = training.n_features > SEARCHED_COLUMNS and not training.sparse
     setting = Setting(
         training,
         default_predictor(training) if estimator is None else estimator,
@@ -229,24 +275,33 @@ def compare(
         seed,
         impute,
         codes,
+        grows=dimensions is None,
+        n_screened=SEARCHED_COLUMNS if wide and prepare and not thorough else None,
     )
     if dimensions is not None:
         require_possible(setting, chosen)
-    rows = list(X) if isinstance(X, tuple) else X
+    listener = read_listener(progress)
+    race: Race | None = None
+    if pilot is not None and len(chosen) > FINALISTS + 1:
+        race = run_race(chosen, X, target, pilot, setting, n_jobs=n_jobs, listener=listener)
+        chosen = tuple(method for method in chosen if method.name in race.finalists)
     trials, complete = run_trials(
-        chosen, splits, rows, target, setting, n_jobs=n_jobs, listener=read_listener(progress)
+        chosen, splits, X, target, setting, n_jobs=n_jobs, listener=listener
     )
     comparison = Comparison(
         tuple(trials),
         chosen,
         setting,
         tuple(splits),
-        rows,
+        X,
         target,
         complete,
         perf_counter() - started,
-        target_name=str(getattr(y, "name", None) or "y"),
+        target_name=target_name,
         seed=random_state if isinstance(random_state, int) else None,
+        race=race,
+        n_rows_given=n_given,
+        thorough=thorough,
     )
     if not comparison.outcomes.names:
         if not complete:
@@ -254,6 +309,29 @@ def compare(
         reasons = "; ".join(f"{name}: {why}" for name, why in comparison.failures.items())
         raise ValueError(f"No method could be fitted. {reasons}")
     return comparison
+
+
+def _count_rows(X: Any) -> int:
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+
+
+def _sampled(
+    X: Any, y: Any, count: int, seed: int, task: Task, groups: np.ndarray | None
+) -> tuple[Any, Any, np.ndarray | None]:
+    """Some rows, their targets and groups; classes keep a few of their rows, groups stay whole."""
+    target = read_target(y, task=task)
+    n_rows = _count_rows(X)
+    if n_rows != target.n_samples:
+        raise ValueError(
+            f"X has {n_rows} rows and y has {target.n_samples}: pass one target per row."
+        )
+    values, classes = target.values, target.kind == "classes"
+    if groups is None:
+        rows = sample_rows(values, count, seed, classes=classes, at_least=RARE_ROWS)
+    else:
+        rows = sample_groups(groups, count, seed)
+        groups = groups[rows]
+    return _safe_indexing(X, rows), _safe_indexing(y, rows), groups
 
 
 def _read_tolerance(tolerance: float) -> float:

@@ -13,7 +13,11 @@ from sklearn.pipeline import Pipeline
 
 from depmax._frames import library_of, make_frame
 from depmax.evaluation.comparison.methods import Method
-from depmax.evaluation.comparison.setting import OwnLabels, Setting
+from depmax.evaluation.comparison.metrics import chance_score
+from depmax.evaluation.comparison.own_labels import OwnLabels
+from depmax.evaluation.comparison.progress import Listener, read_listener
+from depmax.evaluation.comparison.race import Race
+from depmax.evaluation.comparison.setting import Setting
 from depmax.evaluation.comparison.significance import CorrectedMean
 from depmax.evaluation.comparison.tables import (
     Outcomes,
@@ -23,6 +27,7 @@ from depmax.evaluation.comparison.tables import (
     significance_columns,
 )
 from depmax.evaluation.comparison.trial import Trial, choose_dimension, make_estimator
+from depmax.evaluation.comparison.verdict import Verdict, recommend, verdict_of
 from depmax.evaluation.gaps import without_gaps
 
 if TYPE_CHECKING:
@@ -46,13 +51,23 @@ class Comparison:
         Score against dimension on the test parts, with a pointwise interval.
     scores : data frame
         Every trial.
-    best : str
-        Method with the best mean score.
-    best_estimator_ : estimator
+    verdict : Verdict
+        The answer in words: use all columns, some columns, new features, or nothing predicts.
+    recommended : str
+        The method to use: the simplest of those within one corrected standard error of the best.
+    recommended_estimator_ : estimator
         That method, its dimension chosen by inner splits of all rows, fitted on all rows: rows in,
         predictions out.
-    best_transformer_ : estimator
+    recommended_transformer_ : estimator
         The same without the predictor: rows in, features out.
+    kept : ndarray of int
+        Columns that the recommended method keeps, best first; all of them if it selects none.
+    best, best_estimator_, best_transformer_
+        As above, of the method with the best mean score.
+    chance : float or None
+        Score of the best constant prediction, as the metric is shown.
+    race : Race or None
+        Scores of a first round, which decided what was tried on the splits.
     winner_score : CorrectedMean
         What to expect of the winner on new rows, free of the optimism of reporting the best of
         many: on each split the method was chosen by the inner splits of the training part.
@@ -64,8 +79,6 @@ class Comparison:
         For each method its warnings, each with the number of trials that gave it.
     complete : bool
         False if the comparison was interrupted.
-    seconds : float
-        Wall time.
 
     Notes
     -----
@@ -85,6 +98,9 @@ class Comparison:
     seconds: float = float("nan")
     target_name: str = "y"
     seed: int | None = None  # that repeats the comparison, if one was given
+    race: Race | None = None  # that decided what was compared
+    n_rows_given: int | None = None  # before a sample was drawn
+    thorough: bool = False
 
     @cached_property
     def outcomes(self) -> Outcomes:
@@ -101,6 +117,21 @@ class Comparison:
     def best(self) -> str:
         """Name of the method with the best mean score."""
         return self.outcomes.names[0]
+
+    @cached_property
+    def recommended(self) -> str:
+        """Name of the simplest method that is about as good as the best."""
+        return recommend(self)
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """The answer in words."""
+        return verdict_of(self)
+
+    @cached_property
+    def chance(self) -> float | None:
+        """Score of guessing."""
+        return chance_score(self.outcomes.metrics[0], self.setting.problem.kind, self.y)
 
     @cached_property
     def table(self) -> Any:
@@ -149,6 +180,43 @@ class Comparison:
             if trial.warnings:
                 texts.setdefault(trial.method, Counter()).update(trial.warnings)
         return {method: dict(counts) for method, counts in texts.items()}
+
+    @property
+    def recommended_estimator_(self) -> Any:
+        """The recommended method, fitted on all rows."""
+        return self.estimator(self.recommended)
+
+    @property
+    def recommended_transformer_(self) -> Any:
+        """The recommended method without its predictor, fitted on all rows."""
+        return self._features_of(self.recommended, self.recommended_estimator_)
+
+    @cached_property
+    def kept(self) -> np.ndarray:
+        """Columns that the recommended method keeps, best first."""
+        return self.kept_by(self.recommended)
+
+    def kept_by(self, method: str) -> np.ndarray:
+        """Columns that a method keeps when it is fitted on all rows, best first where it ranks.
+
+        Parameters
+        ----------
+        method : str
+            Its name in ``table``.
+
+        Returns
+        -------
+        ndarray of int
+            Positions; all of them where the method selects none.
+        """
+        if not self._method(method).selects:
+            return np.arange(self.setting.problem.n_features)
+        model = self.estimator(method)
+        steps = getattr(model, "named_steps", {})
+        selector = steps.get("features", model)
+        support = np.flatnonzero(selector.get_support())
+        ranking = getattr(selector, "ranking_", None)
+        return support if ranking is None else support[np.argsort(ranking[support])]
 
     @cached_property
     def best_estimator_(self) -> Any:
@@ -216,10 +284,17 @@ class Comparison:
             Pipeline of preparation, method and predictor; the dimension is chosen by inner splits
             of all rows.
         """
-        chosen = self._method(method)
-        dimension, _ = choose_dimension(chosen, self.X, self.y, self.setting)
-        model = make_estimator(chosen, dimension, self.X, self.setting)
-        return self._with_own_labels(model).fit(self.X, self.y)
+        if method not in self._fitted:
+            chosen = self._method(method)
+            dimension = choose_dimension(chosen, self.X, self.y, self.setting).dimension
+            model = make_estimator(chosen, dimension, self.X, self.setting)
+            self._fitted[method] = self._with_own_labels(model).fit(self.X, self.y)
+        return self._fitted[method]
+
+    @cached_property
+    def _fitted(self) -> dict[str, Any]:
+        """Methods that were fitted on all rows so far."""
+        return {}
 
     def _with_own_labels(self, model: Any) -> Any:
         """A model that predicts the classes as they were given, if methods got them as text."""
@@ -247,7 +322,15 @@ class Comparison:
 
         return curves_display(self).plot(ax=ax)
 
-    def report(self, *, title: str = "", command: str = "", notes: tuple[str, ...] = ()) -> Report:
+    def report(
+        self,
+        *,
+        title: str = "",
+        command: str = "",
+        use: str = "",
+        notes: tuple[str, ...] = (),
+        progress: bool | Listener = False,
+    ) -> Report:
         """Everything the page shows, as one frozen dataclass.
 
         Parameters
@@ -256,15 +339,33 @@ class Comparison:
             Of the page, e.g. the name of the data.
         command : str
             That repeats the comparison; by default a call of ``compare``.
+        use : str
+            Command that puts the recommended method to work, shown beside the lines of Python.
         notes : tuple of str
             What else the reader should know about the data.
+        progress : bool or callable, default=False
+            As in :func:`compare`, after every section.
         """
         from depmax.evaluation.comparison.page import report_of
 
-        return report_of(self, title=title, command=command, notes=notes)
+        return report_of(
+            self,
+            title=title,
+            command=command,
+            use=use,
+            notes=notes,
+            listener=read_listener(progress),
+        )
 
     def to_html(
-        self, path: str | Path, *, title: str = "", command: str = "", notes: tuple[str, ...] = ()
+        self,
+        path: str | Path,
+        *,
+        title: str = "",
+        command: str = "",
+        use: str = "",
+        notes: tuple[str, ...] = (),
+        progress: bool | Listener = False,
     ) -> Path:
         """Write the report: one self-contained page. Needs the extra ``report``.
 
@@ -272,7 +373,7 @@ class Comparison:
         ----------
         path : path of the file
             Replaced in one step when the page is complete.
-        title, command, notes : as in :meth:`report`
+        title, command, use, notes, progress : as in :meth:`report`
 
         Returns
         -------
@@ -281,12 +382,19 @@ class Comparison:
         from depmax.report import require_report, write_html
 
         require_report()  # before the page's own fits
-        return write_html(self.report(title=title, command=command, notes=notes), path)
+        made = self.report(title=title, command=command, use=use, notes=notes, progress=progress)
+        return write_html(made, path)
 
     def __repr__(self) -> str:
         from depmax.evaluation.comparison.words import summary
 
         return summary(self)
+
+    def _repr_html_(self) -> str:
+        """The verdict and the leaderboard, for notebooks."""
+        from depmax.evaluation.comparison.words import html_summary
+
+        return html_summary(self)
 
     def _frame(self, columns: dict[str, list[Any]]) -> Any:
         return make_frame(columns, library_of(self.X))

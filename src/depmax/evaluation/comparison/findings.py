@@ -26,17 +26,32 @@ MATRIX_ROWS = 500
 MATRIX_COLUMNS = 12
 
 
+#: Columns that are drawn where none were selected.
+STRONGEST = 6
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Predictions of rows by models that were fitted without them."""
+
+    truth: np.ndarray
+    predicted: np.ndarray
+    scores: np.ndarray | None  # one column per class, where the predictor gives scores
+
+
 @dataclass(frozen=True)
 class Findings:
-    """Details of the best selector and the best extractor of a comparison."""
+    """Details of the recommended method, the best selector and the best extractor."""
 
     comparison: Comparison
 
     # --- columns ---------------------------------------------------------------------------------
     @cached_property
     def selector(self) -> Method | None:
-        """The best method that keeps columns."""
-        return self._best(lambda method: method.selects)
+        """The recommended method if it keeps columns, else the best that does."""
+        recommended = self.comparison.recommended
+        chosen = self._best(lambda method: method.selects and method.name == recommended)
+        return chosen or self._best(lambda method: method.selects)
 
     @cached_property
     def selected(self) -> Any:
@@ -48,9 +63,64 @@ class Findings:
     @cached_property
     def kept(self) -> np.ndarray:
         """Columns it keeps, best first where it ranks them."""
-        support = np.flatnonzero(self.selected.get_support())
-        ranking = getattr(self.selected, "ranking_", None)
-        return support if ranking is None else support[np.argsort(ranking[support])]
+        assert self.selector is not None
+        return self.comparison.kept_by(self.selector.name)
+
+    @cached_property
+    def shown_columns(self) -> np.ndarray:
+        """Columns to draw: those that the verdict names, else the strongest by themselves."""
+        if self.comparison.verdict.columns:
+            return self.comparison.kept
+        return np.argsort(self.screening.ranking)[:STRONGEST]
+
+    @property
+    def why_shown(self) -> str:
+        """Which columns these are."""
+        if self.comparison.verdict.columns:
+            return f"The columns that {self.comparison.recommended} keeps, best first."
+        return "The columns that depend most on the target by themselves."
+
+    def raw_column(self, column: int) -> tuple[np.ndarray, bool]:
+        """Values of a column as they were given, gaps filled, and whether it is a category."""
+        X = self.comparison.filled
+        if is_frame(X):
+            frame = nw.from_native(X, eager_only=True)
+            series = frame.get_column(frame.columns[column])
+            numeric = series.dtype.is_numeric()
+            values = series.to_numpy() if numeric else np.array(series.to_list(), dtype=object)
+            return values, not numeric
+        part = X[:, [column]].toarray() if sparse.issparse(X) else np.asarray(X)[:, [column]]
+        return part.ravel(), False
+
+    @cached_property
+    def held_out(self) -> HeldOut | None:
+        """Every row once, predicted by the recommended method fitted on other rows."""
+        comparison, name = self.comparison, self.comparison.recommended
+        method = next(method for method in comparison.methods if method.name == name)
+        seen: set[int] = set()
+        rows, predicted, scores = [], [], []
+        for trial in comparison.outcomes.by_method[name]:
+            train, test = comparison.splits[trial.split]
+            test = np.array([row for row in test if row not in seen], dtype=int)
+            if not len(test):
+                continue
+            seen.update(test.tolist())
+            X_train = _safe_indexing(comparison.X, train)
+            model = make_estimator(method, trial.dimension, X_train, comparison.setting)
+            model.fit(X_train, comparison.y[train])
+            new = _safe_indexing(comparison.X, test)
+            rows.append(test)
+            predicted.append(model.predict(new))
+            scores.append(class_scores(model, new, np.unique(comparison.y)))
+        if not rows:
+            return None
+        places = np.concatenate(rows)
+        known = [part for part in scores if part is not None]
+        return HeldOut(
+            comparison.y[places],
+            np.concatenate(predicted),
+            np.concatenate(known) if len(known) == len(scores) else None,
+        )
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -164,3 +234,19 @@ class Findings:
         methods = {method.name: method for method in self.comparison.methods}
         ordered = [methods[name] for name in self.comparison.outcomes.names]
         return next((method for method in ordered if accepts(method)), None)
+
+
+def class_scores(model: Any, rows: Any, classes: np.ndarray) -> np.ndarray | None:
+    """A score per class, None where the predictor gives none or did not see every class."""
+    if not np.array_equal(getattr(model, "classes_", ()), classes):
+        return None
+    try:
+        found = np.asarray(model.predict_proba(rows))
+    except AttributeError:
+        try:
+            found = np.asarray(model.decision_function(rows))
+        except AttributeError:
+            return None
+    if found.ndim == 1:
+        found = np.column_stack([-found, found])
+    return found if found.shape == (len(found), len(classes)) else None

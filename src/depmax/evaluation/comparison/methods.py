@@ -94,6 +94,14 @@ class Method:
         Whether the method is tried by default on a problem.
     description : str
         One sentence for reports.
+    complexity : int, default=3
+        Of methods that predict equally well the one with the least is recommended: 0 no method at
+        all, 1 columns judged one at a time, 2 columns searched together, 3 linear features, 4
+        nonlinear features.
+    slow : bool, default=False
+        Whether it is tried by default only in a thorough comparison.
+    thorough : callable, optional
+        As ``make``, for a thorough comparison, where more exact settings take longer.
     """
 
     name: str
@@ -107,6 +115,9 @@ class Method:
     largest: Callable[[Problem], int] = all_columns
     suits: Callable[[Problem], bool] = any_problem
     description: str = ""
+    complexity: int = 3
+    slow: bool = False
+    thorough: Callable[[int], Any] | None = None
 
 
 def by_ranking(selector: Any, rows: Any) -> Callable[[int], Any]:
@@ -158,3 +169,59 @@ def kernel_evaluations(transformer: Any, n_train: int) -> float:
     if hasattr(transformer, "kernel_"):
         return float(n_train)
     return float("nan")
+
+
+#: Parameters that say how many features come out.
+DIMENSION_PARAMETERS = ("n_components", "n_features_to_select", "k")
+
+
+def method_of(estimator: Any) -> Method:
+    """A scikit-learn estimator as a method.
+
+    A transformer whose parameters (or those of the last step of a pipeline) hold ``n_components``,
+    ``n_features_to_select`` or ``k`` has its dimension chosen; a predictor stands by itself.
+    """
+    if isinstance(estimator, type) or not hasattr(estimator, "get_params"):
+        raise TypeError(
+            f"A method is a name, an unfitted estimator or a Method, got {estimator!r}."
+        )
+    name = _name_of(estimator)
+    if not hasattr(estimator, "transform"):
+        if not hasattr(estimator, "predict"):
+            raise TypeError(f"{name} can neither transform nor predict.")
+        return Method(name, Sized(clone(estimator)), has_dimension=False, predicts=True)
+    parameter = _dimension_parameter(estimator)
+    selects = hasattr(estimator, "get_support")
+    categories = type(estimator).__module__.startswith("depmax.") and selects
+    return Method(
+        name,
+        Sized(clone(estimator), parameter),
+        has_dimension=parameter is not None,
+        selects=selects,
+        takes_categories=categories,
+        takes_sparse=True,
+        complexity=2 if selects else 3,
+        largest=all_columns if selects or not _has_kernel(estimator) else as_many_as_rows,
+    )
+
+
+def _has_kernel(estimator: Any) -> bool:
+    """Whether features may outnumber columns, as those of a kernel do."""
+    while getattr(estimator, "steps", None):
+        estimator = estimator.steps[-1][1]
+    return "kernel" in estimator.get_params(deep=False)
+
+
+def _name_of(estimator: Any) -> str:
+    steps = getattr(estimator, "steps", None)
+    return " + ".join(_name_of(step) for _, step in steps) if steps else type(estimator).__name__
+
+
+def _dimension_parameter(estimator: Any) -> str | None:
+    prefix = ""
+    while getattr(estimator, "steps", None):
+        name, estimator = estimator.steps[-1]
+        prefix += f"{name}__"
+    parameters = estimator.get_params(deep=False) if hasattr(estimator, "get_params") else {}
+    found = next((name for name in DIMENSION_PARAMETERS if name in parameters), None)
+    return None if found is None else prefix + found

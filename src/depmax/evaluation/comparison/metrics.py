@@ -107,6 +107,30 @@ def require_suitable(metrics: Sequence[Metric], kind: TargetKind, y: np.ndarray)
             ) from error
 
 
+def chance_score(metric: Metric, kind: TargetKind, y: np.ndarray) -> float | None:
+    """Score of the best constant prediction, as the metric is shown; None if it judges none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> y = np.array([0, 0, 0, 1])
+    >>> chance_score(default_metrics("classes", probabilities=False)[0], "classes", y)
+    0.5
+    """
+    from sklearn.dummy import DummyClassifier, DummyRegressor
+
+    classify = kind in ("classes", "multilabel")
+    model = DummyClassifier(strategy="prior") if classify else DummyRegressor()
+    rows = np.zeros((len(y), 1))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of a constant prediction
+            value = float(metric.sign * metric.scorer(model.fit(rows, y), rows, y))
+    except Exception:  # a scorer may ask for anything, and guessing is then unknown
+        return None
+    return value if np.isfinite(value) else None
+
+
 def read_metrics(
     scoring: Scoring, kind: TargetKind, *, probabilities: bool = False
 ) -> tuple[Metric, ...]:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import platform
+import re
+from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,22 +19,33 @@ from depmax.evaluation.comparison.page_columns import (
     matrices_section,
     redundancy_section,
 )
+from depmax.evaluation.comparison.page_data import classes_section, data_section, target_section
 from depmax.evaluation.comparison.pictures import curves_display
+from depmax.evaluation.comparison.progress import Listener, Progress, clock, quiet
 from depmax.evaluation.comparison.tables import leaderboard_columns, significance_columns
-from depmax.evaluation.comparison.trial import clock
+from depmax.evaluation.comparison.trial import quiet_warnings
 from depmax.evaluation.comparison.words import (
     KINDS,
     LEVEL,
     PERCENT,
     counted,
     interruption,
-    interval,
     judged_on,
+    limits,
     listed,
-    no_better_than_chance,
     ties_with_best,
 )
-from depmax.report import Column, KeyFigure, Noted, Picture, Report, Section, Table
+from depmax.report import (
+    Code,
+    Column,
+    Download,
+    KeyFigure,
+    Noted,
+    Picture,
+    Report,
+    Section,
+    Table,
+)
 
 if TYPE_CHECKING:
     from depmax.evaluation.comparison.comparison import Comparison
@@ -41,141 +55,162 @@ CURVES = 6
 
 
 def report_of(
-    comparison: Comparison, *, title: str = "", command: str = "", notes: tuple[str, ...] = ()
+    comparison: Comparison,
+    *,
+    title: str = "",
+    command: str = "",
+    use: str = "",
+    notes: tuple[str, ...] = (),
+    listener: Listener = quiet,
 ) -> Report:
     """The page of a comparison."""
     findings = Findings(comparison)
-    sections = [leaderboard_section(comparison), curves_section(comparison)]
-    if comparison.setting.prepare:
-        sections += [columns_section(findings), redundancy_section(findings)]
-        sections += [matrices_section(findings)]
-    sections += [features_section(findings)]
-    sections += [trouble_section(comparison, notes), cost_section(comparison)]
-    sections += [repeat_section(comparison, command)]
+    table = comparison.setting.prepare
+    parts: list[tuple[str, Callable[[], Section | None]]] = [
+        ("use", lambda: use_section(findings, use)),
+        ("data", lambda: data_section(findings) if table else None),
+        ("target", lambda: target_section(findings) if table else None),
+        ("columns", lambda: columns_section(findings) if table else None),
+        ("redundancy", lambda: redundancy_section(findings) if table else None),
+        ("methods", lambda: leaderboard_section(comparison)),
+        ("curves", lambda: curves_section(comparison)),
+        ("classes", lambda: classes_section(findings)),
+        ("pairs", lambda: matrices_section(findings) if table else None),
+        ("features", lambda: features_section(findings)),
+        ("notes", lambda: trouble_section(comparison, notes)),
+        ("cost", lambda: cost_section(comparison)),
+        ("repeat", lambda: repeat_section(comparison, command)),
+    ]
     problem = comparison.setting.problem
-    n_rows = len(comparison.y)
+    sections = []
+    started = perf_counter()
+    with quiet_warnings():  # those of the trials are in the report
+        answered, figures = answer(findings), key_figures(findings)
+        for done, (name, make) in enumerate(parts, 1):
+            sections.append(make())
+            listener(
+                Progress(done, len(parts), perf_counter() - started, name, "writing the report")
+            )
     return Report(
         title or f"What predicts {comparison.target_name}?",
         f"Which few of {counted(problem.n_features, 'column')} predict {comparison.target_name} "
-        f"({KINDS[problem.kind]}, {counted(n_rows, 'row')}), how sure are we, and which method "
-        "should be used?",
-        answer(findings),
-        key_figures(findings),
+        f"({KINDS[problem.kind]}, {counted(len(comparison.y), 'row')}), how sure are we, and which "
+        "method should be used?",
+        answered,
+        figures,
         tuple(section for section in sections if section is not None),
         f"Made by depmax in {clock(comparison.seconds)}. This page needs no network.",
     )
 
 
 def answer(findings: Findings) -> tuple[str, ...]:
-    """The findings in a few sentences."""
+    """The verdict and what supports it, in a few sentences."""
     comparison = findings.comparison
-    outcomes = comparison.outcomes
-    metric = outcomes.metrics[0].label
-    best, honest = comparison.best, comparison.winner_score
-    sizes = outcomes.dimensions(best)
-    median = float(np.median(sizes)) if sizes else 0.0
-    size = f", using {median:g} feature{'' if median == 1 else 's'} (median)" if sizes else ""
-    first = (
-        f"{best} scored highest on held-out data: {metric} {interval(outcomes.score(best))}{size}."
-    )
-    expect = (
-        "The top score flatters the winner. Choosing the method without test data gives "
-        f"{interval(honest)}: expect this on new data."
-    )
-    if no_better_than_chance(comparison):
-        expect += (
-            " That is not clearly better than guessing: these data do not show that the target "
-            "can be predicted from these columns."
-        )
-    paragraphs = [first, expect, _ties(comparison)]
+    verdict = comparison.verdict
+    paragraphs = [verdict.headline, " ".join(verdict.reasons), _ties(comparison)]
     if not comparison.complete:
-        paragraphs.insert(0, interruption(comparison))
-    if findings.selector is not None and comparison.setting.prepare:
-        paragraphs.append(_few(findings))
+        paragraphs.insert(1, interruption(comparison))
+    if comparison.setting.prepare:
+        paragraphs.append(_screened(findings))
     return tuple(paragraphs)
 
 
 def _ties(comparison: Comparison) -> str:
+    """How sure it is which method is best."""
     ties = ties_with_best(comparison)
-    names = comparison.outcomes.names
-    if len(names) == 1:
+    others = len(comparison.outcomes.names) - 1
+    if not others:
         return "No other method was compared."
+    best = comparison.best
     if not ties:
         return (
-            f"It is better than every other method compared (significance level {PERCENT}, "
+            f"{best} is better than every other method compared (significance level {PERCENT}, "
             "corrected for overlapping splits and for the number of comparisons)."
         )
-    others = len(names) - 1
-    share = "any" if len(ties) == others else str(len(ties))
-    group = "the other method" if others == 1 else f"{share} of the {others} other methods"
+    group = "the other method" if others == 1 else f"{len(ties)} of the {others} other methods"
+    group = f"any of the {others} other methods" if len(ties) == others > 1 else group
     return (
-        f"These data do not distinguish it from {group} "
+        f"{best} has the highest score, but these data do not distinguish it from {group} "
         f"(significance level {PERCENT}): {listed(ties, 6)}."
     )
 
 
-def _few(findings: Findings) -> str:
-    assert findings.selector is not None
-    name = findings.selector.name
-    kept = [findings.names[column] for column in findings.kept]
-    n_columns = len(findings.names)
-    screened = int((findings.screening.pvalues_adjusted <= LEVEL).sum())
+def _screened(findings: Findings) -> str:
+    """How stable the choice of columns is, and what columns show one at a time."""
+    comparison, name = findings.comparison, findings.comparison.recommended
+    found = int((findings.screening.pvalues_adjusted <= LEVEL).sum())
     text = (
-        f"Of the methods that keep columns as they are, {name} does best"
-        f"{_its_score(findings.comparison, name)}. On all rows it keeps {len(kept)} of "
-        f"{n_columns}: {listed(kept, 8)}."
+        f"Tested one at a time, {found:,} of {counted(len(findings.names), 'column')} "
+        f"{'depends' if found == 1 else 'depend'} on {comparison.target_name} (false discovery "
+        f"rate {PERCENT})."
     )
-    stable = findings.comparison.outcomes.stability(name)
-    if stable is not None:
-        text += (
-            f" Its selection stability is {stable.value:.2f} (1: always the same columns, 0: as by "
-            "chance)."
-        )
+    stable = comparison.outcomes.stability(name)
+    if stable is None:
+        return text
     return text + (
-        f" Tested one at a time, {screened} of {n_columns} columns depend on the target "
-        f"(false discovery rate {PERCENT})."
+        f" The selection stability of {name} is {stable.value:.2f} (1: the same columns on every "
+        "split, 0: as by chance)."
     )
-
-
-def _its_score(comparison: Comparison, name: str) -> str:
-    """The score of a method that is not the best of all, in brackets."""
-    if name == comparison.best:
-        return ""
-    metric = comparison.outcomes.metrics[0].label
-    return f" ({metric} {comparison.outcomes.score(name).mean:.3f})"
 
 
 def key_figures(findings: Findings) -> tuple[KeyFigure, ...]:
-    """Numbers to remember, all of the best method; then what the screening says of the columns."""
+    """Numbers to remember, all of the recommended method."""
     comparison = findings.comparison
-    outcomes = comparison.outcomes
-    best, metric = comparison.best, outcomes.metrics[0]
-    score, honest = outcomes.score(best), comparison.winner_score.mean
-    margin = "" if np.isnan(score.low) else f"95 % interval {score.low:.3f} to {score.high:.3f}; "
-    expect = f"expect {honest:.3f} on new rows, choice of the method included"
+    outcomes, name = comparison.outcomes, comparison.recommended
+    metric, score = outcomes.metrics[0], outcomes.score(name)
+    margin = "" if np.isnan(score.low) else f"95 % interval {score.low:.3f} to {score.high:.3f}"
     figures = [
-        KeyFigure("best method", best, f"of {len(outcomes.names)} compared"),
-        KeyFigure(f"its {metric.label}", f"{score.mean:.3f}", margin + expect),
+        KeyFigure("recommended method", name, f"of {len(outcomes.names)} compared"),
+        KeyFigure(f"its {metric.label}", f"{score.mean:.3f}", margin),
     ]
-    n_columns = len(findings.names)
-    is_selector = findings.selector is not None and findings.selector.name == best
-    sizes = outcomes.dimensions(best)
-    if is_selector and comparison.setting.prepare:
-        kept = f"{len(findings.kept)} of {n_columns}"
+    if comparison.chance is not None:
+        figures.append(
+            KeyFigure("guessing", f"{comparison.chance:.3f}", "the best constant prediction")
+        )
+    n_columns = comparison.setting.problem.n_features
+    sizes = outcomes.dimensions(name)
+    if comparison.verdict.columns:
+        kept = f"{len(comparison.kept):,} of {n_columns:,}"
         figures.append(KeyFigure("columns it keeps", kept, "fitted on all rows"))
     elif sizes:
-        note = "median over the splits"
-        figures.append(KeyFigure("features it uses", f"{np.median(sizes):g}", note))
-    if comparison.setting.prepare:
-        found = int((findings.screening.pvalues_adjusted <= LEVEL).sum())
-        figures.append(
-            KeyFigure(
-                "columns that depend on the target",
-                f"{found} of {n_columns}",
-                f"each alone, false discovery rate {PERCENT}",
-            )
-        )
+        size = sorted(sizes)[(len(sizes) - 1) // 2]
+        figures.append(KeyFigure("features it uses", f"{size}", "median over the splits"))
     return tuple(figures)
+
+
+def use_section(findings: Findings, use: str) -> Section | None:
+    """Lines that put the recommended method to work, and its columns as files."""
+    verdict = findings.comparison.verdict
+    code = (
+        [Code("In Python, after found = compare(X, y)", verdict.python)] if verdict.python else []
+    )
+    if use and verdict.outcome in ("few columns", "features"):
+        code.append(Code("On the command line", use))
+    downloads: tuple[Download, ...] = ()
+    if verdict.columns:
+        screening, kept = findings.screening, findings.comparison.kept
+        lines = [
+            f"{quoted(findings.names[column])},{rank},{screening.pvalues_adjusted[column]:.6g}"
+            for rank, column in enumerate(kept, 1)
+        ]
+        table = "\n".join(["column,rank,pvalue_adjusted", *lines]) + "\n"
+        names = "\n".join(verdict.columns) + "\n"
+        downloads = (
+            Download("Kept columns (CSV)", "kept_columns.csv", table, "text/csv"),
+            Download("Kept columns (one name per line)", "kept_columns.txt", names),
+        )
+    if not code and not downloads:
+        return None
+    return Section("How to use it", code=tuple(code), downloads=downloads)
+
+
+def quoted(text: str) -> str:
+    """A cell of a CSV file.
+
+    >>> quoted("age"), quoted('5" pipe, long')
+    ('age', '"5"" pipe, long"')
+    """
+    return '"' + text.replace('"', '""') + '"' if re.search(r'[",\r\n]', text) else text
 
 
 def leaderboard_section(comparison: Comparison) -> Section:
@@ -190,7 +225,7 @@ def leaderboard_section(comparison: Comparison) -> Section:
         (Column(first.label, ".3f", "mean over the test parts"), columns[first.name]),
         (Column("from", ".3f", "95 % interval, corrected for overlapping splits"), columns["low"]),
         (Column("to", ".3f", "95 % interval, corrected for overlapping splits"), columns["high"]),
-        (Column("features", "g", "median of the numbers chosen"), columns["dimension"]),
+        (Column("features", ".0f", "median of the numbers chosen"), columns["dimension"]),
         (
             Column("p vs best", "p", "corrected t-test, Holm's correction over all pairs"),
             columns["pvalue_adjusted"],
@@ -199,10 +234,11 @@ def leaderboard_section(comparison: Comparison) -> Section:
     ]
     shown += [(Column(metric.label, ".3f"), columns[metric.name]) for metric in others]
     table = Table(
-        f"Methods by mean {first.label} on {judged_on(comparison)}. Click a heading to sort.",
+        f"Methods by mean {first.label} on {judged_on(comparison)}; the recommended one is "
+        "highlighted. Click a heading to sort.",
         tuple(column for column, _ in shown),
         tuple(zip(*(values for _, values in shown), strict=True)),
-        emphasised=(0,),
+        emphasised=(columns["method"].index(comparison.recommended),),
     )
     text = (
         "Every method saw only the training part of a split: scaling, the choice of columns or "
@@ -210,7 +246,17 @@ def leaderboard_section(comparison: Comparison) -> Section:
         "difference to the best method could be chance; it allows for training parts that share "
         "rows (Nadeau and Bengio) and for the number of comparisons (Holm).",
     )
-    return Section("Which method?", text, (table,))
+    if comparison.race is None or not comparison.race.stopped:
+        return Section("Which method?", text, (table,))
+    race = comparison.race
+    stopped = Table(
+        f"Stopped after the first round, on {counted(len(race.rows), 'row')} that are in every "
+        f"training part: mean inner {first.label}. These scores cannot be compared with those "
+        "above.",
+        (Column("method"), Column(f"first-round {first.label}", ".3f")),
+        tuple(race.stopped.items()),
+    )
+    return Section("Which method?", text, (table, stopped))
 
 
 def curves_section(comparison: Comparison) -> Section | None:
@@ -238,19 +284,31 @@ def curves_section(comparison: Comparison) -> Section | None:
 
 
 def trouble_section(comparison: Comparison, notes: tuple[str, ...]) -> Section | None:
-    """What failed, warned or stopped early."""
-    text = list(notes)
+    """What was not tried, failed, warned or stopped early; each warning once, with who gave it."""
+    points = list(notes)
     if not comparison.complete:
-        text.append(interruption(comparison))
-    text += [f"{name} failed and is not shown: {why}" for name, why in comparison.failures.items()]
+        points.append(interruption(comparison))
+    points += limits(comparison)
+    points += [f"{name} failed and is not shown: {w}" for name, w in comparison.failures.items()]
+    points += grouped_warnings(comparison)
+    return Section("Worth knowing", points=tuple(points)) if points else None
+
+
+def grouped_warnings(comparison: Comparison) -> list[str]:
+    """Warnings that say the same but for their numbers, with the methods and trials that gave them.
+
+    One of the texts stands for its group.
+    """
+    groups: dict[str, tuple[str, dict[str, int]]] = {}
     for name, warned in comparison.warnings.items():
-        trials = sum(trial.method == name for trial in comparison.trials)
-        text += [f"{name} warned in {n} of {trials} trials: {what}" for what, n in warned.items()]
-    return Section("Worth knowing", tuple(text)) if text else None
-
-
-if TYPE_CHECKING:
-    from depmax.evaluation.comparison.comparison import Comparison
+        for text, count in warned.items():
+            key = re.sub(r"[-+]?\d[\d.,e+-]*", "#", text.replace(name, ""))
+            methods = groups.setdefault(key, (text, {}))[1]
+            methods[name] = methods.get(name, 0) + count
+    return [
+        f"{text} ({', '.join(f'{name}: {n} times' for name, n in methods.items())})"
+        for text, methods in groups.values()
+    ]
 
 
 def cost_section(comparison: Comparison) -> Section:
@@ -302,7 +360,9 @@ def repeat_section(comparison: Comparison, command: str) -> Section:
     seed = "none was given: the splits cannot be drawn again" if comparison.seed is None else ""
     impute = comparison.setting.impute
     filling = f"impute={impute!r}, " if impute else ""
-    arguments = f"X, y, {names!r}, {filling}random_state={comparison.seed!r}"
+    named = "" if comparison.race is not None else f"{names!r}, "
+    whole = "thorough=True, " if comparison.thorough else ""
+    arguments = f"X, y, {named}{filling}{whole}random_state={comparison.seed!r}"
     call = f"from depmax import compare\n\ncompare({arguments})"
     libraries = ("numpy", "scipy", "scikit-learn", "pandas", "polars")
     found = [f"{name} {number}" for name in libraries if (number := _version(name)) is not None]

@@ -62,7 +62,7 @@ def features_section(findings: Findings) -> Section | None:
     text = (
         f"{findings.extractor.name} makes the best new features. {findings.extractor.description}",
     )
-    return Section("What do the extracted features show?", text, pictures=drawn)
+    return Section("What do the new features show?", text, pictures=drawn)
 
 
 def _scatter(findings: Findings) -> Picture | None:
@@ -139,7 +139,7 @@ def _kept_table(findings: Findings) -> Table:
             findings.names[column],
             None if scores is None else float(scores[column]),
             None if frequencies is None else float(frequencies[column]),
-            float(screening.scores[column]),
+            max(0.0, float(screening.scores[column])),  # an unbiased estimate may be negative
             float(screening.pvalues_adjusted[column]),
             listed(findings.replaced_by(column), 4) or None,
         )
@@ -156,7 +156,7 @@ def _kept_table(findings: Findings) -> Table:
             Column("column"),
             Column("score", ".3g", "the selector's own; comparable within a round of its search"),
             Column("chosen on splits", "bar", "share of the training parts on which it was kept"),
-            Column("HSIC alone", ".4f", "dependence of this column alone on the target"),
+            Column("HSIC alone", ".3f", "dependence of this column alone on the target; 0 is none"),
             Column("p (adjusted)", "p", "of this column alone, adjusted over all columns"),
             Column(
                 "stands in for",
@@ -174,7 +174,7 @@ def _ranking_picture(findings: Findings) -> Picture:
     kept = np.zeros(len(findings.names), dtype=bool)
     kept[findings.kept] = True
     display = RankingDisplay.from_predictions(
-        screening.scores,
+        np.maximum(screening.scores, 0.0),
         names=findings.names,
         pvalues_adjusted=screening.pvalues_adjusted,
         kept=kept,

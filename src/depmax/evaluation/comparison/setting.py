@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.model_selection import (
     GroupKFold,
     KFold,
@@ -20,7 +19,6 @@ from sklearn.model_selection import (
     StratifiedShuffleSplit,
     check_cv,
 )
-from sklearn.utils.metaestimators import available_if
 
 from depmax._inputs import TargetKind, Task, read_table, read_target
 from depmax.dependence.exchange import as_exchange
@@ -120,9 +118,10 @@ def _require_equal(n_rows: int, n_targets: int) -> None:
 
 #: From so many rows on, one repetition and one inner split are enough.
 MANY_ROWS = 2000
-#: Largest dimension of the default grid.
-LARGEST_DIMENSION = 32
-GRID = (1, 2, 3, 5, 8, 12, 20, LARGEST_DIMENSION)
+#: Sizes of the default grid; where the last does best, larger ones follow.
+GRID = (1, 2, 3, 5, 8, 12, 20, 32)
+#: Each of these is so many times the one before.
+GROWTH = 1.6
 
 
 @dataclass(frozen=True)
@@ -140,6 +139,8 @@ class Setting:
     impute: str | None = None  # what fills gaps, learnt from the training rows
     #: The group of every row of the data, where rows of a group must not be split.
     groups: np.ndarray | None = field(default=None, repr=False, compare=False)
+    grows: bool = False  # whether larger dimensions are tried where the largest does best
+    n_screened: int | None = None  # columns that searches are left with, if there are more
 
     def inner_splits(
         self, X: Any, y: np.ndarray, rows: np.ndarray | None = None
@@ -188,14 +189,20 @@ def _grouped_folds(folds: int, groups: np.ndarray, stratify: bool, seed: int) ->
 
 
 def _grouped_outer(
-    cv: int | None, problem: Problem, y: np.ndarray, groups: np.ndarray, seed: int
+    cv: int | None,
+    problem: Problem,
+    y: np.ndarray,
+    groups: np.ndarray,
+    seed: int,
+    *,
+    thorough: bool,
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Folds of whole groups, repeated as without groups."""
     n_groups = len(np.unique(groups))
     folds = 5 if cv is None else cv
     if n_groups < folds and cv is not None:
         raise ValueError(f"cv={folds} folds are more than the {n_groups} groups of rows.")
-    repeats = 2 if cv is None and len(y) < MANY_ROWS else 1
+    repeats = 2 if cv is None and thorough and len(y) < MANY_ROWS else 1
     stratify = problem.kind == "classes"
     places = np.zeros((len(y), 1))
     splits = []
@@ -214,21 +221,28 @@ def _grouped_outer(
 
 
 def outer_splits(
-    cv: Any, problem: Problem, y: np.ndarray, seed: int, groups: np.ndarray | None = None
+    cv: Any,
+    problem: Problem,
+    y: np.ndarray,
+    seed: int,
+    groups: np.ndarray | None = None,
+    *,
+    thorough: bool = False,
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """The splits on which methods are judged.
 
-    None is five folds twice, once from 2,000 rows on; a number is this many folds once; a splitter
-    or an iterable of (train, test) is taken as it is. Folds are stratified by class, and never
-    split a group.
+    None is five folds, twice if thorough and below 2,000 rows; a number is this many folds once; a
+    splitter or an iterable of (train, test) is taken as it is. Folds are stratified by class, and
+    never split a group.
     """
     if groups is not None and (cv is None or (isinstance(cv, int | np.integer) and cv >= 2)):
-        return _grouped_outer(None if cv is None else int(cv), problem, y, groups, seed)
+        folds = None if cv is None else int(cv)
+        return _grouped_outer(folds, problem, y, groups, seed, thorough=thorough)
     if cv is None or isinstance(cv, int | np.integer):
         folds = 5 if cv is None else int(cv)
         if folds < 2:
             raise ValueError(f"cv must be at least 2 folds, a splitter or None, got {cv!r}.")
-        repeats = 2 if cv is None and len(y) < MANY_ROWS else 1
+        repeats = 2 if cv is None and thorough and len(y) < MANY_ROWS else 1
         if problem.kind == "classes":
             rarest = _enough(y)
             if cv is not None and folds > rarest:
@@ -290,6 +304,15 @@ def dimension_grid(dimensions: Any, problem: Problem) -> tuple[int, ...]:
     return tuple(sorted({int(size) for size in sizes}))
 
 
+def next_size(size: int) -> int:
+    """The dimension that is tried after the largest of the grid.
+
+    >>> next_size(32), next_size(51)
+    (51, 82)
+    """
+    return round(size * GROWTH)
+
+
 def as_classes(labels: np.ndarray) -> np.ndarray:
     """Labels that every method reads as classes: text, where they would be taken for numbers.
 
@@ -302,82 +325,3 @@ def as_classes(labels: np.ndarray) -> np.ndarray:
     ['0.5', '1.5', '2.5']
     """
     return labels if read_target(labels).kind == "classes" else labels.astype(str)
-
-
-def _has(name: str) -> Any:
-    return available_if(lambda model: hasattr(getattr(model, "estimator_", model.estimator), name))
-
-
-class OwnLabels(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
-    """A classifier that is fitted on classes as text and predicts them as they were given.
-
-    Parameters
-    ----------
-    estimator : classifier
-    labels : array-like of shape (n_classes,)
-        The classes as they were given.
-
-    Examples
-    --------
-    >>> from sklearn.neighbors import KNeighborsClassifier
-    >>> from depmax.evaluation.comparison.setting import OwnLabels
-    >>> model = OwnLabels(KNeighborsClassifier(1), [10, 20])
-    >>> model.fit([[0.0], [1.0]], ["10", "20"]).predict([[0.9]]).tolist()
-    [20]
-    """
-
-    def __init__(self, estimator: Any, labels: Any) -> None:
-        self.estimator = estimator
-        self.labels = labels
-
-    def fit(self, X: Any, y: Any) -> OwnLabels:
-        """Fit on the classes as text.
-
-        Parameters
-        ----------
-        X : rows
-        y : array-like of str of shape (n_samples,)
-
-        Returns
-        -------
-        self
-        """
-        self.estimator_ = clone(self.estimator).fit(X, np.asarray(y).astype(str))
-        self.classes_ = self._given(self.estimator_.classes_)
-        return self
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Class of every row.
-
-        Parameters
-        ----------
-        X : rows
-        """
-        return self._given(self.estimator_.predict(X))
-
-    def _given(self, text: np.ndarray) -> np.ndarray:
-        """Classes as they were given, from their text."""
-        labels = np.unique(np.asarray(self.labels))
-        spelled = labels.astype(str)
-        order = np.argsort(spelled)
-        return np.asarray(labels[order[np.searchsorted(spelled[order], text)]])
-
-    @_has("predict_proba")
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Probability of every class.
-
-        Parameters
-        ----------
-        X : rows
-        """
-        return np.asarray(self.estimator_.predict_proba(X))
-
-    @_has("decision_function")
-    def decision_function(self, X: Any) -> np.ndarray:
-        """Score of every class.
-
-        Parameters
-        ----------
-        X : rows
-        """
-        return np.asarray(self.estimator_.decision_function(X))

@@ -211,4 +211,5 @@ def _number(value: int | None) -> float:
 
 
 def _median(values: Sequence[int]) -> float:
-    return float(np.median(values)) if values else float("nan")
+    """The lower median, which is a whole number of features."""
+    return float(sorted(values)[(len(values) - 1) // 2]) if values else float("nan")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 import tracemalloc
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
@@ -18,67 +18,16 @@ from sklearn.utils import _safe_indexing
 
 from depmax._frames import library_of
 from depmax._inputs import UnseenCategoryWarning
-from depmax.evaluation.comparison.methods import Method, kernel_evaluations, support_of
+from depmax.evaluation.comparison.methods import (
+    Method,
+    by_ranking,
+    kernel_evaluations,
+    support_of,
+)
 from depmax.evaluation.comparison.preparing import PrepareColumns
-from depmax.evaluation.comparison.setting import Setting
+from depmax.evaluation.comparison.screen_first import ScreenFirst
+from depmax.evaluation.comparison.setting import Setting, next_size
 from depmax.evaluation.gaps import FillGaps
-
-
-@dataclass(frozen=True)
-class Progress:
-    """State after a finished trial."""
-
-    done: int
-    total: int
-    elapsed: float  # seconds
-    method: str  # of the trial that has just finished
-
-    @property
-    def remaining(self) -> float:
-        """Seconds to go, if the other trials take as long on average."""
-        return self.elapsed / self.done * (self.total - self.done)
-
-
-Listener = Callable[[Progress], None]
-
-
-def read_listener(progress: bool | Listener) -> Listener:
-    """A function to call after every trial."""
-    if callable(progress):
-        return progress
-    return print_progress if progress else _quiet
-
-
-def _quiet(state: Progress) -> None:
-    """Say nothing."""
-
-
-def print_progress(state: Progress) -> None:
-    """One line on standard error: rewritten on a terminal, a line per tenth elsewhere."""
-    line = (
-        f"compare: {state.done}/{state.total} trials, {clock(state.elapsed)} elapsed, about "
-        f"{clock(state.remaining)} left"
-    )
-    if sys.stderr.isatty():
-        end = "\n" if state.done == state.total else ""
-        print(f"\r{line}\033[K", end=end, file=sys.stderr, flush=True)
-    elif state.done * 10 // state.total != (state.done - 1) * 10 // state.total:
-        print(line, file=sys.stderr, flush=True)
-
-
-def clock(seconds: float) -> str:
-    """Seconds as a person says them.
-
-    >>> clock(4.2), clock(75), clock(4000)
-    ('4 s', '1 min 15 s', '1 h 06 min')
-    """
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60:02d} s"
-    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
-
 
 MEGABYTE = 2.0**20
 
@@ -124,6 +73,15 @@ class Trial:
         return self.failure is None
 
 
+@contextmanager
+def quiet_warnings() -> Iterator[list[warnings.WarningMessage]]:
+    """Collect warnings, all but those of rare levels that fall into test parts by chance."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warnings.simplefilter("ignore", UnseenCategoryWarning)  # the scores tell what that costs
+        yield caught
+
+
 def run_trial(
     method: Method,
     split: int,
@@ -133,10 +91,7 @@ def run_trial(
     setting: Setting,
 ) -> Trial:
     """Try a method on a split; an error becomes a failed trial, warnings are collected."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        # Rare levels fall into test parts by chance; the scores tell what that costs.
-        warnings.simplefilter("ignore", UnseenCategoryWarning)
+    with quiet_warnings() as caught:
         try:
             trial = _try(method, split, parts, X, y, setting)
         except Exception as error:
@@ -157,8 +112,9 @@ def _try(
     train, test = parts
     X_train, y_train = _safe_indexing(X, train), y[train]
     X_test, y_test = _safe_indexing(X, test), y[test]
-    dimension, inner = choose_dimension(method, X_train, y_train, setting, np.asarray(train))
-    fitted = _fit_all(method, X_train, y_train, setting)
+    choice = choose_dimension(method, X_train, y_train, setting, np.asarray(train))
+    dimension = choice.dimension
+    fitted = _fit_all(method, X_train, y_train, setting, choice.tried)
     scores, curve = {}, {}
     started = perf_counter()
     features = fitted.view(X_test)
@@ -176,7 +132,7 @@ def _try(
         method.name,
         split,
         dimension,
-        inner,
+        choice.score,
         scores,
         {count: value for count, value in curve.items() if count is not None},
         support_of(transformer, dimension, setting.problem.n_features) if method.selects else None,
@@ -187,29 +143,73 @@ def _try(
     )
 
 
+@dataclass(frozen=True)
+class Choice:
+    """The dimension that inner splits chose, its mean inner score, and all that were tried."""
+
+    dimension: int | None
+    score: float
+    tried: tuple[int | None, ...]
+
+
 def choose_dimension(
     method: Method, X: Any, y: np.ndarray, setting: Setting, rows: np.ndarray | None = None
-) -> tuple[int | None, float]:
-    """The smallest dimension whose mean inner score is near the best, and that score.
+) -> Choice:
+    """The smallest dimension whose mean inner score is near the best.
 
+    Where that is the largest of the grid, larger ones are tried, until one of them is not.
     ``rows`` are the positions of X in the data; by default X is all of the data.
     """
+    sizes = dimensions_of(method, setting)
     rows = np.arange(len(y)) if rows is None else rows
-    inner: dict[int | None, list[float]] = {}
-    metric = setting.metrics[0].scorer
-    for train, valid in setting.inner_splits(X, y, rows):
-        fitted = _fit_all(method, _safe_indexing(X, train), y[train], setting)
-        features = fitted.view(_safe_indexing(X, valid))
-        for count in fitted.dimensions:
-            score = float(metric(fitted.predictor(count), features(count), y[valid]))
-            inner.setdefault(count, []).append(score)
+    splits = setting.inner_splits(X, y, rows)
+    folds = [_Fold(method, setting, X, y, train, valid) for train, valid in splits]
+    inner = {size: [fold.score(size, sizes) for fold in folds] for size in sizes}
+    chosen = _smallest_sufficient(inner, setting.tolerance)
+    most = method.largest(setting.problem)
+    while setting.grows and chosen is not None and chosen == sizes[-1] and chosen < most:
+        larger = min(next_size(chosen), most)
+        sizes = (*sizes, larger)
+        inner[larger] = [fold.score(larger, sizes) for fold in folds]
+        chosen = _smallest_sufficient(inner, setting.tolerance)
+    return Choice(chosen, float(np.mean(inner[chosen])), sizes)
+
+
+def _smallest_sufficient(inner: Mapping[int | None, list[float]], tolerance: float) -> int | None:
+    """The smallest dimension within so many standard errors of the best."""
     means = {count: float(np.mean(values)) for count, values in inner.items()}
     best = max(means, key=lambda count: means[count])
     values = inner[best]
     error = float(np.std(values, ddof=1)) / len(values) ** 0.5 if len(values) > 1 else 0.0
-    threshold = means[best] - setting.tolerance * error
-    chosen = min((count for count in means if means[count] >= threshold), key=lambda c: c or 0)
-    return chosen, means[chosen]
+    threshold = means[best] - tolerance * error
+    return min((count for count in means if means[count] >= threshold), key=lambda c: c or 0)
+
+
+class _Fold:
+    """A method on one inner split, fitted again only where a dimension needs it."""
+
+    def __init__(
+        self,
+        method: Method,
+        setting: Setting,
+        X: Any,
+        y: np.ndarray,
+        train: np.ndarray,
+        valid: np.ndarray,
+    ) -> None:
+        self.method, self.setting = method, setting
+        self.X, self.y = _safe_indexing(X, train), y[train]
+        self.X_valid, self.y_valid = _safe_indexing(X, valid), y[valid]
+        self.fitted: _Fitted | None = None
+        self.features: Any = None
+
+    def score(self, size: int | None, sizes: tuple[int | None, ...]) -> float:
+        """Score on the validation rows, with a fit that serves the other sizes too."""
+        if self.fitted is None or not self.fitted.reaches(size):
+            self.fitted = _fit_all(self.method, self.X, self.y, self.setting, sizes)
+            self.features = self.fitted.view(self.X_valid)
+        model = self.fitted.predictor(size)
+        return float(self.setting.metrics[0].scorer(model, self.features(size), self.y_valid))
 
 
 @dataclass(frozen=True)
@@ -222,10 +222,16 @@ class _Fitted:
     view: Callable[[Any], Callable[[int | None], Any]]  # rows → (dimension → features)
     predictor: Callable[[int | None], Any]  # fitted on the training rows
     again: Callable[[int | None], Any]  # fit the method once more, to see what it takes
+    ranks: bool = False  # all columns, whatever number was asked for
+
+    def reaches(self, size: int | None) -> bool:
+        """Whether this fit gives features of a size."""
+        return self.ranks or size in self.dimensions
 
 
-def _fit_all(method: Method, X: Any, y: np.ndarray, setting: Setting) -> _Fitted:
-    sizes = dimensions_of(method, setting)
+def _fit_all(
+    method: Method, X: Any, y: np.ndarray, setting: Setting, sizes: tuple[int | None, ...]
+) -> _Fitted:
     if method.predicts:
         started = perf_counter()
         model = make_estimator(method, None, X, setting).fit(X, y)
@@ -271,7 +277,8 @@ def _fit_all(method: Method, X: Any, y: np.ndarray, setting: Setting) -> _Fitted
         size = sizes[-1] if method.nested else count
         return _transformer(method, size, setting, rows).fit(rows, y)
 
-    return _Fitted(sizes, transformers, seconds, view, predictor, again)
+    ranks = method.nested is by_ranking
+    return _Fitted(sizes, transformers, seconds, view, predictor, again, ranks)
 
 
 def dimensions_of(method: Method, setting: Setting) -> tuple[int | None, ...]:
@@ -320,6 +327,8 @@ def _filling(setting: Setting) -> list[tuple[str, Any]]:
 
 def _transformer(method: Method, size: int | None, setting: Setting, rows: Any) -> Any:
     transformer = seeded(method.make(size or 0), setting.seed)
+    if method.nested is by_ranking and setting.n_screened is not None:
+        transformer = ScreenFirst(transformer, setting.n_screened, size)
     if setting.problem.categorical and method.takes_categories:
         transformer.set_output(transform=library_of(rows))  # categories stay categories
     return transformer

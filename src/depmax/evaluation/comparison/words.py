@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from depmax._text import html_table, short_pvalue
+from depmax.evaluation.comparison.progress import clock
 from depmax.evaluation.comparison.significance import CorrectedMean
 from depmax.evaluation.comparison.tables import leaderboard_columns, significance_columns
-from depmax.evaluation.comparison.trial import clock
 
 if TYPE_CHECKING:
     from depmax.evaluation.comparison.comparison import Comparison
@@ -27,39 +29,93 @@ PERCENT = f"{100 * LEVEL:g} %"
 
 
 def summary(comparison: Comparison) -> str:
-    """Leaderboard as text, with what it means."""
+    """The verdict, then the leaderboard as text."""
+    problem, outcomes = comparison.setting.problem, comparison.outcomes
+    head = (
+        f"Comparison of {len(outcomes.names)} methods on {len(comparison.y):,} rows × "
+        f"{problem.n_features:,} columns, {_finished(comparison, 'split')}, "
+        f"{clock(comparison.seconds)}; target {comparison.target_name!r}: {problem.about_target}"
+    )
+    verdict = comparison.verdict
+    lines = [head, verdict.headline, *verdict.reasons, *leaderboard_lines(comparison)]
+    lines += [*limits(comparison)]
+    if not comparison.complete:
+        lines.append(interruption(comparison))
+    lines += [f"{name} failed: {reason}" for name, reason in comparison.failures.items()]
+    return "\n".join(lines)
+
+
+def leaderboard_lines(comparison: Comparison) -> list[str]:
+    """The leaderboard in aligned columns, the recommended method marked."""
     outcomes = comparison.outcomes
     columns = leaderboard_columns(outcomes, significance_columns(outcomes))
     metric = outcomes.metrics[0]
     width = max(len("method"), *(len(name) for name in outcomes.names))
-    header = f"{'':>2}  {'method':<{width}}  {metric.label:>17}  {'95 % interval':>16}  "
+    title = max(len(metric.label), 6)
+    header = f"{'':>4}  {'method':<{width}}  {metric.label:>{title}}  {'95 % interval':>15}  "
     lines = [header + f"{'features':>8}  {'p (Holm)':>8}"]
     for row, name in enumerate(outcomes.names):
         low, high = columns["low"][row], columns["high"][row]
         size, pvalue = columns["dimension"][row], columns["pvalue_adjusted"][row]
         score = columns[metric.name][row]
+        mark = "→" if name == comparison.recommended else " "
         lines.append(
-            f"{row + 1:>2}  {name:<{width}}  {score:>17.3f}  {_ends(low, high):>16}  "
-            f"{'all' if np.isnan(size) else f'{size:g}':>8}  "
-            f"{'' if np.isnan(pvalue) else f'{pvalue:.2g}':>8}"
+            f"{mark}{row + 1:>3}  {name:<{width}}  {score:>{title}.3f}  {_ends(low, high):>15}  "
+            f"{'all' if np.isnan(size) else f'{size:.0f}':>8}  {short_pvalue(pvalue):>8}".rstrip()
         )
-    honest = comparison.winner_score
-    lines.append(f"Choosing the method without test data gives {interval(honest)}.")
-    if not comparison.complete:
-        lines.append(interruption(comparison))
-    lines += [f"{name} failed: {reason}" for name, reason in comparison.failures.items()]
-    problem = comparison.setting.problem
-    n_rows = len(comparison.y)
-    head = (
-        f"Comparison of {len(outcomes.names)} methods on {n_rows} rows × {problem.n_features} "
-        f"columns, {_finished(comparison, 'split')}, {clock(comparison.seconds)}; target "
-        f"{comparison.target_name!r}: {problem.about_target}"
-    )
-    return "\n".join([head, *lines])
+    return lines
+
+
+def html_summary(comparison: Comparison) -> str:
+    """The same for notebooks."""
+    outcomes = comparison.outcomes
+    columns = leaderboard_columns(outcomes, significance_columns(outcomes))
+    metric = outcomes.metrics[0]
+    rows = [
+        (
+            f"{'→ ' if name == comparison.recommended else ''}{name}",
+            f"{columns[metric.name][row]:.3f}",
+            _ends(columns["low"][row], columns["high"][row]),
+            "all" if np.isnan(columns["dimension"][row]) else f"{columns['dimension'][row]:.0f}",
+            short_pvalue(columns["pvalue_adjusted"][row]),
+        )
+        for row, name in enumerate(outcomes.names)
+    ]
+    head = ("method", metric.label, "95 % interval", "features", "p vs best")
+    verdict = comparison.verdict
+    texts = "".join(f"<p>{escape(text)}</p>" for text in (*verdict.reasons, *limits(comparison)))
+    return f"<p><strong>{escape(verdict.headline)}</strong></p>{texts}{html_table(head, rows)}"
+
+
+def limits(comparison: Comparison) -> list[str]:
+    """What was not tried, and how to try it: a sample of the rows, stopped methods, screening."""
+    lines = []
+    given, used = comparison.n_rows_given, len(comparison.y)
+    if given is not None and given > used:
+        lines.append(
+            f"{used:,} of {given:,} rows were used, drawn at random (max_rows=None or --rows all "
+            "uses all)."
+        )
+    race = comparison.race
+    if race is not None and race.stopped:
+        lines.append(
+            f"Stopped after a first round on {len(race.rows):,} rows: "
+            f"{listed(list(race.stopped), 20)}. Try all on all splits with thorough=True or "
+            "--thorough."
+        )
+    screened = comparison.setting.n_screened
+    if screened is not None:
+        lines.append(
+            f"Selectors searched the {screened:,} of "
+            f"{comparison.setting.problem.n_features:,} columns that depend most on the target by "
+            "themselves; thorough=True or --thorough searches all, which also finds columns that "
+            "matter only together."
+        )
+    return lines
 
 
 def _ends(low: float, high: float) -> str:
-    return "" if np.isnan(low) else f"{low:.3f} – {high:.3f}"
+    return "" if np.isnan(low) else f"{low:6.3f} –{high:6.3f}"
 
 
 def interval(found: CorrectedMean) -> str:
@@ -108,7 +164,8 @@ def counted(count: int, thing: str) -> str:
     >>> counted(1, "row"), counted(1200, "row")
     ('1 row', '1,200 rows')
     """
-    return f"{count:,} {thing}{'' if count == 1 else 's'}"
+    ending = "" if count == 1 else "es" if thing.endswith("s") else "s"
+    return f"{count:,} {thing}{ending}"
 
 
 def listed(names: Sequence[str], most: int) -> str:
@@ -122,13 +179,24 @@ def listed(names: Sequence[str], most: int) -> str:
     return f"{text} and {more} more" if more > 0 else text
 
 
-def no_better_than_chance(comparison: Comparison) -> bool:
-    """Whether the interval of the winner's score holds the score of a constant prediction."""
-    problem = comparison.setting.problem
-    constant = {"balanced_accuracy": 1.0 / problem.n_outputs, "r2": 0.0}
-    score = constant.get(comparison.outcomes.metrics[0].name)
-    honest = comparison.winner_score
-    return score is not None and not np.isnan(honest.low) and honest.low <= score
+def class_balance(comparison: Comparison) -> str:
+    """Classes with their shares, most frequent first; empty for other targets."""
+    if comparison.setting.problem.kind != "classes":
+        return ""
+    classes, counts = np.unique(comparison.y, return_counts=True)
+    order = np.argsort(-counts, kind="stable")
+    shares = [f"{classes[j]} ({share(counts[j], counts.sum())})" for j in order]
+    return f"{counted(len(classes), 'class')}: {listed(shares, 5)}"
+
+
+def share(part: float, whole: float) -> str:
+    """A share in per cent.
+
+    >>> share(1, 3), share(1, 1000), share(0, 5)
+    ('33 %', '0.1 %', '0 %')
+    """
+    percent = 100.0 * part / whole
+    return f"{percent:.1f} %" if 0 < percent < 1 else f"{percent:.0f} %"
 
 
 def ties_with_best(comparison: Comparison) -> list[str]:

@@ -13,11 +13,11 @@ from depmax._inputs import Target
 from depmax._inputs.table import Categories, constant_columns
 from depmax._threads import each_column
 from depmax.dependence._nulls.laplace_column import LaplaceColumn
+from depmax.dependence._nulls.screening_target import ScreeningTarget
 from depmax.dependence._terms import cosine, terms
 from depmax.dependence.exchange import as_exchange
 from depmax.dependence.quadratic_mutual_information import quadratic_mutual_information
 from depmax.dependence.resolve import most_dependent
-from depmax.dependence.screen import ScreeningTarget
 from depmax.kernels import Delta, KernelLike, as_kernel
 from depmax.kernels.kernel import Kernel
 from depmax.samples import Sample, read_target_sample

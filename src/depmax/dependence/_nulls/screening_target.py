@@ -1,0 +1,203 @@
+"""A target that columns are screened against: their scores, p-values and effects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from depmax.dependence._nulls.effect import NO_EFFECT, Effect, effect_of
+from depmax.dependence._nulls.laplace_column import LaplaceColumn, TargetCoordinates
+from depmax.dependence._nulls.law import PermutationLaw, Spread, permutation_law
+from depmax.dependence._nulls.permutation import SLACK, permutation_chunks, slack_of
+from depmax.dependence._nulls.rare import (
+    Levels,
+    counted_pvalue,
+    is_out_of_range,
+    sequential_pvalue,
+    spread_of,
+)
+from depmax.dependence._terms import terms
+from depmax.dependence.exchange import Plan
+from depmax.dependence.resolve import most_dependent
+from depmax.dependence.variance import shares_of_rows
+from depmax.kernels import Linear
+from depmax.kernels.kernel import Kernel
+from depmax.maps._pivots import factor_to
+from depmax.samples import Sample
+
+#: Part of the trace of the target kernel that may be left out where rows are exchanged: the test
+#: is exact for what is left, and every permutation costs as much as there are coordinates.
+EXCHANGED_TOL = 1e-3
+
+
+@dataclass
+class Choice:
+    """What ``bandwidth="maximize"`` chooses by, with an account of how many it chose from.
+
+    The p-value of the most dependent of n kernels, times n, is valid whatever their dependence.
+    """
+
+    target: Sample
+    n_candidates: int = 1
+
+    def __call__(self, candidates: Sequence[Kernel], X: Any) -> Kernel:
+        """The candidate of largest HSIC with the target."""
+        self.n_candidates *= len(candidates)
+        return most_dependent(self.target, candidates, X)
+
+
+@dataclass(frozen=True)
+class ScreeningTarget:
+    """A target prepared once for all columns."""
+
+    side: Sample  # coordinates of the target with the linear kernel
+    coordinates: TargetCoordinates
+    spread: Spread
+    levels: Levels | None  # which rows of y are equal, if known
+    error: float
+    exchanged: ExchangedTarget | None = None  # where rows are not independent
+
+    @classmethod
+    def of(cls, side: Sample, tol: float, plan: Plan | None = None) -> ScreeningTarget:
+        """Coordinates of the target kernel, exact where it has them, else to ``tol``."""
+        error = 0.0
+        if side.is_narrow:
+            exact = side.centred_coordinates()
+        else:
+            partial = factor_to(side, tol)
+            exact = np.asarray(partial.factor)
+            error = float(partial.residual.sum() / max(side.diag().sum(), np.finfo(float).tiny))
+        coordinates = TargetCoordinates.of(exact, tol=0.01 * tol)
+        linear = Sample(Linear(), coordinates.psi)
+        levels = Levels.of(side)
+        exchanged = None if plan is None else ExchangedTarget.of(coordinates, plan)
+        return cls(linear, coordinates, spread_of(linear, levels), levels, error, exchanged)
+
+    def score(
+        self, recipe: Kernel, column: np.ndarray, unbiased: bool
+    ) -> tuple[float, float, float]:
+        """HSIC of one column, its p-value and the bandwidth used."""
+        if recipe.capabilities.telescopes:
+            return self._score_sorted(recipe, column, unbiased)
+        rows = column[:, np.newaxis]
+        choice = Choice(self.side)
+        kernel = recipe.resolve(rows, choice)
+        side = Sample(kernel, rows)
+        statistic = terms(side, self.side, unbiased=True).hsic()
+        levels = Levels.of(side)
+        law = permutation_law(spread_of(side, levels), self.spread, len(rows))
+        if self.exchanged is not None:
+            pvalue = self.exchanged.pvalue(side, law.scale)
+        else:
+            permuted = permutation_chunks(side, self.side)
+            pvalue = self._pvalue(statistic, law, levels, permuted, slack_of(side, self.side))
+        pvalue = min(1.0, choice.n_candidates * pvalue)
+        value = statistic if unbiased else terms(side, self.side, unbiased=False).hsic()
+        return value, pvalue, float(getattr(kernel, "bandwidth", np.nan))
+
+    def score_and_effect(
+        self, recipe: Kernel, column: np.ndarray, unbiased: bool
+    ) -> tuple[float, ...]:
+        """Score, p-value and bandwidth, then the effect with the ends of its interval."""
+        score, pvalue, width = self.score(recipe, column, unbiased)
+        found = self.effect(recipe, column, width)
+        return score, pvalue, width, found.share, found.low, found.high
+
+    def effect(self, recipe: Any, column: np.ndarray, bandwidth: float | None = None) -> Effect:
+        """Normalised HSIC of a column; a Laplace kernel has this bandwidth, or the median."""
+        if recipe.capabilities.telescopes:
+            prepared = LaplaceColumn.of(column, bandwidth)
+            if prepared.is_constant:
+                return NO_EFFECT
+            cross, own = prepared.shares(self.coordinates)
+            return effect_of(cross, own, self.own_shares[prepared.order])
+        rows = column[:, np.newaxis]
+        side = Sample(recipe.resolve(rows, Choice(self.side)), rows)
+        cross, own = shares_of_rows(side, self.side), shares_of_rows(side, side)
+        return effect_of(cross, own, self.own_shares)
+
+    @cached_property
+    def own_shares(self) -> np.ndarray:
+        """(B̃ ∘ B̃)1 of the target."""
+        return shares_of_rows(self.side, self.side)
+
+    def _pvalue(
+        self,
+        statistic: float,
+        law: PermutationLaw,
+        levels: Levels | None,
+        permuted: Iterator[np.ndarray],
+        slack: float = SLACK,
+    ) -> float:
+        """From counts if both sides have two levels, from permutations if the law is off."""
+        counted = counted_pvalue(levels, self.levels)
+        if counted is not None:
+            return counted
+        if is_out_of_range(law, levels, self.levels):
+            return sequential_pvalue(statistic, permuted, slack * law.scale)
+        return law.sf(statistic)
+
+    def _score_sorted(
+        self, recipe: Any, column: np.ndarray, unbiased: bool
+    ) -> tuple[float, float, float]:
+        choice = Choice(self.side)
+        if recipe.bandwidth == "median":
+            width = None
+        else:
+            width = recipe.resolve(column[:, np.newaxis], choice).bandwidth
+        prepared = LaplaceColumn.of(column, width)
+        if prepared.is_constant:
+            return 0.0, 1.0, prepared.bandwidth
+        of_column, total = prepared.spread()
+        statistic = prepared.terms(self.coordinates, total, unbiased=True).hsic()
+        law = permutation_law(of_column, self.spread, len(column))
+        if statistic > law.scale:  # only a tail needs the spectrum
+            of_column = replace(of_column, leading=prepared.leading())
+            law = permutation_law(of_column, self.spread, len(column))
+        value = statistic
+        if not unbiased:
+            value = prepared.terms(self.coordinates, total, unbiased=False).hsic()
+        if self.exchanged is not None:
+            pvalue = self.exchanged.pvalue_sorted(column, prepared.bandwidth, law.scale)
+        else:
+            pvalue = self._pvalue(
+                statistic,
+                law,
+                None if self.levels is None else prepared.levels(),
+                prepared.permuted(self.coordinates, total),
+            )
+        return value, min(1.0, choice.n_candidates * pvalue), prepared.bandwidth
+
+
+@dataclass(frozen=True)
+class ExchangedTarget:
+    """A target whose rows are exchanged by a plan, since they are not independent."""
+
+    plan: Plan
+    coordinates: TargetCoordinates  # of the rows that take part
+
+    @classmethod
+    def of(cls, coordinates: TargetCoordinates, plan: Plan) -> ExchangedTarget:
+        """The leading coordinates of the rows that take part."""
+        return cls(plan, TargetCoordinates.of(coordinates.psi[plan.rows], tol=EXCHANGED_TOL))
+
+    def pvalue(self, side: Sample, scale: float) -> float:
+        """P-value of a column with any kernel; ``scale`` is the size of its chance values."""
+        linear, taking_part = Sample(Linear(), self.coordinates.psi), side.take(self.plan.rows)
+        observed = terms(taking_part, linear, unbiased=True).hsic()
+        chunks = permutation_chunks(taking_part, linear, self.plan)
+        return sequential_pvalue(observed, chunks, SLACK * scale)
+
+    def pvalue_sorted(self, column: np.ndarray, bandwidth: float, scale: float) -> float:
+        """P-value of a column with the Laplace kernel."""
+        ordered = LaplaceColumn.of(column[self.plan.rows], bandwidth)
+        if ordered.is_constant:
+            return 1.0
+        total = ordered.spread()[1]
+        observed = ordered.terms(self.coordinates, total, unbiased=True).hsic()
+        chunks = ordered.exchanged(self.coordinates, total, self.plan)
+        return sequential_pvalue(observed, chunks, SLACK * scale)

@@ -1,0 +1,86 @@
+"""Outcomes of tests of independence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from depmax._text import html_table, short_pvalue
+from depmax.dependence._given.fit import GivenFit
+
+
+@dataclass(frozen=True)
+class IndependenceTest:
+    """Outcome of a test of independence."""
+
+    statistic: float  # HSIC₁ as observed; of many kernels, the largest standardised one
+    pvalue: float
+    method: str
+    n_samples: int
+    given: GivenFit | None = None  # what the confounders explain
+    #: The statistic after random permutations, where there were any: what chance alone gives.
+    permuted: np.ndarray | None = field(default=None, repr=False, compare=False)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the statistic beside its values under permutations; needs matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+
+        Returns
+        -------
+        NullDisplay
+
+        Raises
+        ------
+        ValueError
+            If the test made no permutations (``method="gamma"``).
+        """
+        from depmax.plotting import NullDisplay
+
+        if self.permuted is None:
+            raise ValueError(
+                f"The p-value came from method={self.method!r}, without permutations to draw: use "
+                'hsic_test(..., method="permutation").'
+            )
+        return NullDisplay(self.statistic, self.permuted, self.pvalue).plot(ax=ax)
+
+    def _repr_html_(self) -> str:
+        """The outcome as a table, for notebooks."""
+        row = (
+            f"{self.statistic:.3g}",
+            short_pvalue(self.pvalue),
+            self.method,
+            f"{self.n_samples:,}",
+        )
+        return html_table(("HSIC", "p", "method", "rows"), [row], "Test of independence")
+
+
+@dataclass(frozen=True, kw_only=True)
+class AggregateTest(IndependenceTest):
+    """Outcome of a test with many kernels, with an account of which of them spoke.
+
+    Attributes
+    ----------
+    kernels, target_kernels : tuple of str
+        The kernels of X and of y.
+    standardized : ndarray of shape (n_kernels, n_target_kernels)
+        HSIC of every pair of kernels alone, in standard deviations of its law over permutations.
+    """
+
+    kernels: tuple[str, ...]
+    target_kernels: tuple[str, ...]
+    standardized: np.ndarray = field(repr=False, compare=False)
+
+    @property
+    def contributions(self) -> np.ndarray:
+        """Share of each pair of kernels in what was seen: the squares of positive ``standardized``.
+
+        They add up to 1, or are 0 where no pair saw anything.
+        """
+        squares = np.maximum(self.standardized, 0.0) ** 2
+        total = float(squares.sum())
+        return squares / total if total > 0 else squares

@@ -1,0 +1,222 @@
+"""The one answer of a comparison, for the object, the terminal and the report alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from scipy.special import stdtr
+
+from depmax.evaluation.comparison.methods import Method
+from depmax.evaluation.comparison.words import class_balance, counted, interval, listed
+
+if TYPE_CHECKING:
+    from depmax.evaluation.comparison.comparison import Comparison
+
+Outcome = Literal["nothing", "all columns", "few columns", "features", "method"]
+
+#: A method with few columns is preferred to all columns, which do as well, up to this share.
+FEW = 0.25
+#: Level at which the choice must beat guessing.
+LEVEL = 0.05
+#: Names of columns that a sentence lists.
+LISTED = 6
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What to do, and why, in sentences.
+
+    Parameters
+    ----------
+    outcome : {"nothing", "all columns", "few columns", "features", "method"}
+        What the headline says.
+    headline : str
+        The answer in one sentence.
+    reasons : tuple of str
+        Scores, what to expect, and what guessing would give.
+    recommended : str
+        The method to use: the simplest of those that the data do not tell from the best.
+    columns : tuple of str
+        The columns that it keeps, best first; empty where it keeps all or makes new features.
+    chance : float or None
+        Score of the best constant prediction.
+    python : str
+        Lines of Python that put it to use.
+    """
+
+    outcome: Outcome
+    headline: str
+    reasons: tuple[str, ...]
+    recommended: str
+    columns: tuple[str, ...]
+    chance: float | None
+    python: str
+
+    def __str__(self) -> str:
+        return " ".join([self.headline, *self.reasons])
+
+
+def recommend(comparison: Comparison) -> str:
+    """The simplest of the methods within one corrected standard error of the best.
+
+    The error is that of the difference to the best method over the splits (Nadeau and Bengio). Of
+    equally simple methods the one with the higher score is taken. A method that keeps at most a
+    quarter of the columns is preferred to all columns.
+    """
+    methods = {method.name: method for method in comparison.methods}
+    ties = [methods[name] for name in near_best(comparison)]
+    simplest = min(ties, key=lambda method: method.complexity)  # the first of equal ones
+    if simplest.complexity > 0:
+        return simplest.name
+    n_columns = comparison.setting.problem.n_features
+    few = [m for m in ties if m.selects and _median_size(comparison, m.name) <= FEW * n_columns]
+    return min(few, key=lambda method: method.complexity).name if few else simplest.name
+
+
+def near_best(comparison: Comparison) -> list[str]:
+    """The best method, and those less than one corrected standard error below it."""
+    outcomes = comparison.outcomes
+    best, *others = outcomes.names
+    found = [best]
+    for name in others:
+        difference = outcomes.difference(best, name)
+        margin = 0.0 if np.isnan(difference.error) else difference.error
+        if difference.mean <= margin:
+            found.append(name)
+    return found
+
+
+def beats_guessing(comparison: Comparison) -> bool:
+    """Whether the winner, chosen without test data, is better than guessing (one-sided test).
+
+    True where it cannot be known: with one split, or a metric that judges no constant prediction.
+    """
+    metric, chance = comparison.outcomes.metrics[0], comparison.chance
+    honest = comparison.winner_score
+    if chance is None or np.isnan(honest.error):
+        return True
+    gain = metric.sign * (honest.mean - chance)
+    if honest.error == 0.0:
+        return bool(gain > 0.0)
+    return float(stdtr(honest.n_splits - 1, -gain / honest.error)) <= LEVEL
+
+
+def verdict_of(comparison: Comparison) -> Verdict:
+    """The answer in words."""
+    name = comparison.recommended
+    method = next(method for method in comparison.methods if method.name == name)
+    columns = _columns_kept(comparison, method)
+    outcome: Outcome
+    if not beats_guessing(comparison):
+        outcome, headline = "nothing", _nothing(comparison)
+    elif method.complexity == 0:
+        outcome = "all columns"
+        headline = "Selection does not help here: use all columns."
+    elif columns:
+        outcome, headline = "few columns", _few(comparison, columns)
+    elif method.has_dimension:
+        outcome, headline = "features", _features(comparison, method)
+    else:
+        outcome, headline = "method", f"Use {name}."
+    return Verdict(
+        outcome,
+        headline,
+        _reasons(comparison, outcome),
+        name,
+        columns,
+        comparison.chance,
+        _python(comparison, outcome, columns),
+    )
+
+
+def _nothing(comparison: Comparison) -> str:
+    chance = "" if comparison.chance is None else f" ({comparison.chance:.2f})"
+    return f"Nothing here predicts {comparison.target_name}: no better than guessing{chance}."
+
+
+def _few(comparison: Comparison, columns: tuple[str, ...]) -> str:
+    n_columns = comparison.setting.problem.n_features
+    better = _beats_all_columns(comparison)
+    than_all = f" and predict better than all {n_columns:,}" if better else ""
+    verb = "suffices" if len(columns) == 1 else "suffice"
+    if better and len(columns) == 1:
+        than_all = than_all.replace("predict", "predicts")
+    return (
+        f"{len(columns):,} of {counted(n_columns, 'column')} {verb}{than_all}: "
+        f"{listed(columns, LISTED)}."
+    )
+
+
+def _beats_all_columns(comparison: Comparison) -> bool:
+    """Whether the recommended method is better than all columns, by the corrected test of the two.
+
+    One planned comparison, so that nothing is adjusted.
+    """
+    baseline = _all_columns(comparison)
+    if baseline is None:
+        return False
+    gain = comparison.outcomes.difference(comparison.recommended, baseline)
+    return gain.mean > 0.0 and gain.pvalue <= LEVEL
+
+
+def _features(comparison: Comparison, method: Method) -> str:
+    n_columns = comparison.setting.problem.n_features
+    size = counted(_median_size(comparison, method.name), "feature")
+    return f"New features help: {method.name} turns {counted(n_columns, 'column')} into {size}."
+
+
+def _reasons(comparison: Comparison, outcome: Outcome) -> tuple[str, ...]:
+    outcomes, name = comparison.outcomes, comparison.recommended
+    metric = outcomes.metrics[0].label
+    honest = comparison.winner_score
+    target = class_balance(comparison)
+    guess = "" if comparison.chance is None else f"Guessing scores {comparison.chance:.3f}"
+    guessing = f"{guess}; {target}." if guess and target else f"{guess}." if guess else ""
+    expected = f"Choosing the method without test data gives {metric} {interval(honest)}"
+    if outcome == "nothing":
+        return tuple(filter(None, (f"{expected}.", guessing)))
+    baseline = _all_columns(comparison)
+    subject = "All columns score" if name == baseline else f"{name} scores"
+    scores = f"{subject} {metric} {interval(outcomes.score(name))} on held-out rows"
+    if baseline is not None and baseline != name:
+        scores += f"; all columns score {outcomes.score(baseline).mean:.3f}"
+    best = outcomes.score(comparison.best).mean
+    if f"{best:.3f}" != f"{outcomes.score(name).mean:.3f}":
+        scores += f"; the highest score, {best:.3f} ({comparison.best}), is not clearly better"
+    return tuple(filter(None, (f"{scores}.", f"{expected}: expect this on new data.", guessing)))
+
+
+def _columns_kept(comparison: Comparison, method: Method) -> tuple[str, ...]:
+    """Names of the columns that the method keeps when it is fitted on all rows."""
+    if not method.selects or not comparison.setting.prepare:
+        return ()
+    return tuple(comparison.setting.problem.names[place] for place in comparison.kept)
+
+
+def _python(comparison: Comparison, outcome: Outcome, columns: tuple[str, ...]) -> str:
+    if outcome == "nothing":
+        return ""
+    lines = []
+    if columns and len(columns) <= 20:
+        named = hasattr(comparison.X, "columns")
+        places = [int(place) for place in comparison.kept]
+        lines.append(f"few = X[{list(columns)!r}]" if named else f"few = X[:, {places}]")
+    elif outcome == "features":
+        lines.append("features = found.recommended_transformer_.transform(X)")
+    lines.append("predicted = found.recommended_estimator_.predict(new_rows)")
+    return "\n".join(lines)
+
+
+def _all_columns(comparison: Comparison) -> str | None:
+    """Name of the method that uses every column, if it was compared."""
+    names = comparison.outcomes.names
+    plain = (m.name for m in comparison.methods if m.complexity == 0 and m.name in names)
+    return next(plain, None)
+
+
+def _median_size(comparison: Comparison, name: str) -> int:
+    """Number of features that the splits chose, the lower of two medians."""
+    sizes = sorted(comparison.outcomes.dimensions(name))
+    return sizes[(len(sizes) - 1) // 2] if sizes else comparison.setting.problem.n_features

@@ -1,0 +1,54 @@
+"""What results look like in a notebook: a table, a picture, and nothing that the data could run."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+from sklearn.naive_bayes import GaussianNB
+
+from depmax import compare, hsic_test, screen
+from depmax.kernels import as_kernel
+
+
+@pytest.fixture(name="data", scope="module")
+def make_data():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(60, 3)), columns=["<script>", "b & c", "dose"])
+    return frame, (frame["dose"] > 0).astype(int)
+
+
+def test_screening(data):
+    found = screen(*data)
+    page = found._repr_html_()
+    assert "&lt;script&gt;" in page
+    assert "<script>" not in page
+    assert "1 of 3 columns depend" in page
+    assert "-0" not in page  # what is no dependence is shown as 0
+    display = found.plot(ax=Figure().add_subplot())
+    assert display.scores.min() >= 0.0
+
+
+def test_independence_test(data):
+    frame, y = data
+    found = hsic_test(frame[["dose"]], y, random_state=0, n_permutations=200)
+    assert len(found.permuted) == 200
+    assert "permuted" not in repr(found)
+    assert "<0.001" in found._repr_html_() or "0.005" in found._repr_html_()
+    display = found.plot(ax=Figure().add_subplot())
+    assert display.statistic == found.statistic
+    with pytest.raises(ValueError, match="without permutations to draw"):
+        hsic_test(frame[["dose"]], y, method="gamma").plot()
+
+
+def test_comparison(data):
+    found = compare(*data, ["correlation filter", "PCA"], estimator=GaussianNB(), cv=3)
+    page = found._repr_html_()
+    assert "<strong>" in page
+    assert "correlation filter" in page
+    assert "<script>" not in page
+
+
+@pytest.mark.parametrize(("name", "ours"), [("rbf", "gaussian"), ("poly", "polynomial")])
+def test_names_from_elsewhere_are_hinted_at(name, ours):
+    with pytest.raises(ValueError, match=f"Did you mean '{ours}'"):
+        as_kernel(name)
