@@ -167,6 +167,7 @@ def _arff() -> list[bytes]:
 
 
 def _svmlight() -> list[bytes]:
+    rng = np.random.default_rng(1)
     X = rng.integers(1, 9, size=(30, 9)) * (rng.random((30, 9)) < 0.3)
     files = []
     for labels, several in (
@@ -181,7 +182,7 @@ def _svmlight() -> list[bytes]:
 
 def _npz() -> list[bytes]:
     files = []
-    X = rng.normal(size=(20, 3))
+    X = np.random.default_rng(2).normal(size=(20, 3))
     for save in (np.savez, np.savez_compressed):
         for arrays in (
             {"X": X, "y": np.array(["a", "bb"] * 10), "feature_names": np.array(["u", "v", "w"])},
