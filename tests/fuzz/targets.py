@@ -183,7 +183,7 @@ def _svmlight() -> list[bytes]:
 def _npz() -> list[bytes]:
     rng = np.random.default_rng(2)
     files = []
-    X = rng.normal(size=(20, 3))
+    X = np.random.default_rng(2).normal(size=(20, 3))
     for save in (np.savez, np.savez_compressed):
         for arrays in (
             {"X": X, "y": np.array(["a", "bb"] * 10), "feature_names": np.array(["u", "v", "w"])},

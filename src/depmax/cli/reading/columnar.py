@@ -63,6 +63,7 @@ def to_polars(table: Any) -> pl.DataFrame:
     """Validated cells as a frame."""
     frame = pl.from_arrow(table)
     assert isinstance(frame, pl.DataFrame)
+    frame.columns = table.column_names  # polars gives a column without a name one
     return frame
 
 
