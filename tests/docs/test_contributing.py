@@ -138,8 +138,7 @@ print(depmax.compare(X, y, methods, cv=2, dimensions=[1]))
 for line in (
     "select table.jsonl -t label -m ColumnAlignment -n 1 -o few.csv",
     "fit table.jsonl -t label -m covariance-directions -n 1 -o model.skops",
-    "transform model.skops table.jsonl -o features.csv --trust "
-    "depmax.extraction.covariance_directions.CovarianceDirections",
+    "transform model.skops table.jsonl -o features.csv",
 ):
     app(line.split(), standalone_mode=False)
 assert len(Path("features.csv").read_text().splitlines()) == 61

@@ -181,7 +181,6 @@ def _svmlight() -> list[bytes]:
 
 
 def _npz() -> list[bytes]:
-    rng = np.random.default_rng(2)
     files = []
     X = np.random.default_rng(2).normal(size=(20, 3))
     for save in (np.savez, np.savez_compressed):
