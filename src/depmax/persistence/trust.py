@@ -16,6 +16,7 @@ import numpy as np
 #: Types whose objects only compute with what they hold, by the module that defines them.
 _TRUSTED = {
     "depmax.evaluation.comparison.preparing": ("NumericTarget", "PrepareColumns"),
+    "depmax.evaluation.comparison.screen_first": ("ScreenFirst",),
     "depmax.evaluation.gaps": ("FillGaps",),
     "depmax.extraction._unmixing.natural_gradient": ("NaturalGradient",),
     "depmax.extraction._unmixing.quasi_newton": ("QuasiNewton",),
@@ -74,6 +75,7 @@ _TRUSTED = {
     "depmax.selection.fohsic": ("FOHSIC",),
     "depmax.selection.hsic_lasso": ("HSICLasso",),
     "depmax.selection.kernel_ridge_elimination": ("KernelRidgeElimination",),
+    "depmax.selection.knockoffs": ("Knockoffs",),
     "depmax.selection.r2w2": ("R2W2",),
     "depmax.selection.relief": ("Relief",),
     "depmax.selection.zero_norm_svm": ("ZeroNormSVM",),
