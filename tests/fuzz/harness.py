@@ -19,7 +19,7 @@ import depmax
 
 ROOT = Path(__file__).parents[2]
 #: Seconds without an answer that count as hanging; memory of one case that counts as too much.
-HANG, MEMORY = 20.0, 1 << 30
+HANG, MEMORY = 60.0, 1 << 30
 #: What a reader may do with a damaged file: refuse it in words, or read what is there.
 GOOD = ("clean", "accepted")
 OUTCOMES = (*GOOD, "uncaught", "died", "hang", "memory")
