@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from depmax._inputs import read_target, require_finite_rows
 from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted
 from depmax.extraction._fitting.narrow import is_narrow, pls_of_moments
-from depmax.extraction._fitting.targets import CodedTarget, coded_classes
+from depmax.extraction._fitting.targets import CodedTarget, coded_classes, streamed_classes
 from depmax.kernels import KernelLike
 from depmax.pencils.deflation.criteria import pls
 from depmax.pencils.deflation.steps import deflate
@@ -25,6 +25,7 @@ from depmax.samples import Sample
 class PLSExtractor(DeflationExtractor):
     """Features of largest covariance with the target, and its regression on them."""
 
+    _streams: ClassVar[bool] = True
     target_loadings_: np.ndarray
     intercept_: np.ndarray
 
@@ -42,7 +43,7 @@ class PLSExtractor(DeflationExtractor):
         assert target is not None
         if is_narrow(side, n_components):
             refuse = partial(require_finite_rows, self, side.rows)
-            return pls_of_moments(side, target.values, n_components, refuse)
+            return pls_of_moments(side, target, n_components, refuse)
         if self._sums_show_gaps:
             require_finite_rows(self, side.rows)
         images = images_of(side, center=True)
@@ -53,10 +54,10 @@ class PLSExtractor(DeflationExtractor):
         assert target is not None
         scale = np.ones(target.values.shape[1])
         if target.classes is not None and len(scale) > 1:  # back to indicators 0 and 1
-            scale = 1.0 / target.values.max(axis=0)
+            scale = np.sqrt(target.counts)
         covariances = found.covariances(target.values)  # YᵀT, shape (r, k)
         self.target_loadings_ = (covariances / found.squares).T * scale
-        self.intercept_ = target.values.mean(axis=0) * scale
+        self.intercept_ = target.mean * scale
         if hasattr(self, "components_"):
             self.coef_ = self.target_loadings_.T @ self.components_
         self.__dict__.pop("classes_", None)  # of an earlier fit
@@ -66,7 +67,7 @@ class PLSExtractor(DeflationExtractor):
 
     def _class_means(self, covariances: np.ndarray, target: CodedTarget) -> np.ndarray:
         """Mean features of every class, of shape (n_classes, k), from covariances alone."""
-        counts = np.bincount(target.class_numbers)[:, np.newaxis]
+        counts = target.counts[:, np.newaxis]
         if len(counts) == 2:  # sums over the two classes are s and -s, since features have mean 0
             return np.vstack([-covariances, covariances]) / (2 * counts)
         return covariances / np.sqrt(counts)
@@ -314,6 +315,9 @@ class KernelPLSClassifier(ClassifierMixin, PLSExtractor):
         return tags
 
     def _read_coded(self, y: Any) -> CodedTarget:
+        target = read_target(y)
+        if target.is_streamed:
+            return streamed_classes(target)
         return coded_classes(self._labels(y))
 
     def _choose_count(self, X: Any, y: Any, side: Sample) -> int:

@@ -16,7 +16,7 @@ from depmax.extraction._fitting.targets import side_of_outputs
 from depmax.extraction.extractor import DependenceExtractor
 from depmax.kernels import KernelLike
 from depmax.pencils import Directions, Form, Space
-from depmax.pencils.form import target_factor
+from depmax.pencils.form import squared_lengths, target_factor
 from depmax.samples import Sample
 
 
@@ -69,6 +69,7 @@ class LinearRegressionFeature(DependenceExtractor):
     array([1.])
     """
 
+    _streams: ClassVar[bool] = True
     _declared: ClassVar = {"alpha": ALPHA}
 
     def __init__(
@@ -91,7 +92,7 @@ class LinearRegressionFeature(DependenceExtractor):
 
     def _extract(self, space: Space, target: Sample, n_components: int) -> Directions:
         factor = target_factor(target)
-        total = float((factor**2).mean(axis=0).sum())  # variance of all outputs
+        total = squared_lengths(factor)[1] / space.n_samples  # variance of all outputs
         cross = space.moments(Form(factor / space.n_samples)).cross
         found = sphere_of(self, space, 1).most_correlated(cross, n_components)
         return Directions(found.vectors, found.dependence / total)

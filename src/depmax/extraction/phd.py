@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-
 from depmax._inputs import read_target
 from depmax._inputs.parameters import FLAG
 from depmax.extraction._fitting.sphering import ALPHA, Alpha, sphere_of, units_cancel
@@ -13,7 +11,7 @@ from depmax.extraction._fitting.targets import side_of_outputs
 from depmax.extraction.extractor import DependenceExtractor
 from depmax.kernels import KernelLike
 from depmax.pencils import Directions, Form, Space, Sphere
-from depmax.pencils.form import target_factor
+from depmax.pencils.form import columns_of, target_factor
 from depmax.samples import Sample
 
 
@@ -72,6 +70,7 @@ class PHD(DependenceExtractor):
     array([[ 0.7,  0. , -0.7,  0. ]])
     """
 
+    _streams: ClassVar[bool] = True
     _declared: ClassVar = {"residuals": FLAG, "alpha": ALPHA}
 
     def __init__(
@@ -99,14 +98,15 @@ class PHD(DependenceExtractor):
         sphere = sphere_of(self, space, 1)
         if self.residuals:
             outputs = outputs - _predicted(space, sphere, outputs)
-        hessians = [sphere.image(space.weighted_scatter(y)) / len(y) for y in outputs.T]
+        m = space.n_samples
+        hessians = [sphere.image(space.weighted_scatter(y)) / m for y in columns_of(outputs)]
         return sphere.most_curved(hessians, n_components)
 
     def _ignores_units(self, side: Sample, target: Sample, n_components: int) -> bool:
         return units_cancel(self, side, 1)
 
 
-def _predicted(space: Space, sphere: Sphere, outputs: np.ndarray) -> np.ndarray:
+def _predicted(space: Space, sphere: Sphere, outputs: Any) -> Any:
     """Linear regression of the outputs on the coordinates, of shape (m, q)."""
     cross = space.moments(Form(outputs / space.n_samples)).cross
     return space.features(sphere.whiten @ (sphere.whiten.T @ cross))

@@ -78,6 +78,7 @@ class SIR(DependenceExtractor):
     array([[ 0.7,  0. , -0.7,  0. ]])
     """
 
+    _streams: ClassVar[bool] = True
     _declared: ClassVar = {"n_slices": integer(2), "alpha": ALPHA}
 
     def __init__(

@@ -12,9 +12,11 @@ from depmax.samples.reading import (
     read_target_sample,
     read_training,
     reads_objects,
+    require_coordinates,
     require_equal_length,
     require_samples,
     target_sample,
+    transformed,
     warn_of_units,
 )
 from depmax.samples.sample import (
@@ -27,6 +29,7 @@ from depmax.samples.sample import (
     require_semidefinite,
     sample_of_matrix,
 )
+from depmax.samples.scan import Scan, scan
 from depmax.samples.sources import (
     ArrayRows,
     RowSource,
@@ -34,21 +37,37 @@ from depmax.samples.sources import (
     SparseRows,
     as_rows,
 )
+from depmax.samples.stream import (
+    Block,
+    Stream,
+    StreamRows,
+    View,
+    aligned,
+    is_streamed,
+    reads_chunks,
+)
 
 __all__ = [
     "MINIMUM",
     "ArrayRows",
+    "Block",
     "Labels",
     "Origin",
     "Reference",
     "RowSource",
     "Sample",
+    "Scan",
     "SourceRows",
     "SparseRows",
+    "Stream",
+    "StreamRows",
+    "View",
     "abilities_of",
+    "aligned",
     "as_rows",
     "chunk_rows",
     "is_precomputed",
+    "is_streamed",
     "kernel_of_target",
     "precision",
     "read_labels",
@@ -56,14 +75,18 @@ __all__ = [
     "read_sample",
     "read_target_sample",
     "read_training",
+    "reads_chunks",
     "reads_objects",
+    "require_coordinates",
     "require_equal_length",
     "require_finite_values",
     "require_positive",
     "require_samples",
     "require_semidefinite",
     "sample_of_matrix",
+    "scan",
     "slices",
     "target_sample",
+    "transformed",
     "warn_of_units",
 ]

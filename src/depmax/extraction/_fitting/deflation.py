@@ -22,7 +22,13 @@ from depmax.pencils.deflation.orthogonal import OrthogonalFeatures
 from depmax.pencils.examples import Examples
 from depmax.pencils.images import FeatureImages, Images, images_of
 from depmax.pencils.projection import Fitted, Projection
-from depmax.samples import Sample, read_training, require_equal_length, warn_of_units
+from depmax.samples import (
+    Sample,
+    read_training,
+    require_coordinates,
+    require_equal_length,
+    warn_of_units,
+)
 
 #: Features of the first run for a share of the variance; later runs are twice as long.
 FIRST_RUN = 8
@@ -211,6 +217,7 @@ class DeflationExtractor(DependenceExtractor):
         check_parameters(self)
         self._check_parameters()
         requested = requested or self._component_count()
+        X, y = self._aligned(X, y)
         needs_target = self._supervised or y is not None
         target = self._read_coded(y) if needs_target else None
         training = read_training(self, X, self.kernel, check_finite=not self._sums_show_gaps)
@@ -220,6 +227,7 @@ class DeflationExtractor(DependenceExtractor):
             require_equal_length(training.n_samples, target.n_samples)
             choose = partial(most_dependent, Sample(as_kernel("linear"), target.values))
         side = training.resolved(choose)
+        require_coordinates(side, type(self).__name__)
         # A kernel matrix that was passed as X is not kept.
         self.kernel_ = Precomputed() if side.precomputed else side.kernel
         possible = Possible(
@@ -239,7 +247,8 @@ class DeflationExtractor(DependenceExtractor):
         self._n_features_out = self.n_components_ = found.count
         self._keep_views(side, found, target)
         self._keep_more(found, target)
-        return Fitted(lambda: found.features, training.dtype, complete=True)
+        complete = not training.is_streamed
+        return Fitted(lambda: found.features, training.dtype, complete)
 
     def _found(
         self,
@@ -281,9 +290,9 @@ class DeflationExtractor(DependenceExtractor):
             explained = self._own_dependence(side, found.features) / found.squares
             images = images_of(side, center=center)
             return explained / images.variance
-        values = target.values - target.values.mean(axis=0) if center else target.values
-        explained = self._explained_of(found, values)
-        shares: np.ndarray = explained / float(np.vdot(values, values))
+        values = target.centred if center else target.values
+        total = target.square if center else float(np.vdot(values, values))
+        shares: np.ndarray = self._explained_of(found, values) / total
         return shares
 
     def _explained_of(self, found: Extracted, values: np.ndarray) -> np.ndarray:

@@ -10,8 +10,10 @@ from scipy import linalg, sparse
 from depmax._inputs.table import LARGEST
 from depmax._threads import small_problems
 from depmax.extraction._fitting.deflation import Extracted, Summary
+from depmax.extraction._fitting.targets import CodedTarget
 from depmax.pencils import Form, Space, leading
 from depmax.pencils.projection import FeatureProjection
+from depmax.pencils.streamed import BlockImages
 from depmax.samples import Sample
 
 #: Kernel values from which on single precision saves time worth having.
@@ -30,6 +32,9 @@ def unmixed_space(side: Sample, mixing: np.ndarray) -> Space:
     over chunks of rows in double precision, unless features of some rows tell that more than
     their fifth digit would change: a last product may blow rounding errors up.
     """
+    if side.is_streamed:
+        images = BlockImages(side.kernel, side.rows.view, unmixed=True)
+        return Space.of_blocks(images, side, len(mixing))
     many = side.n_samples * len(mixing) >= MANY
     if not many or not _single_is_enough(side, mixing):
         return Space(
@@ -76,6 +81,8 @@ LARGEST_RATIO = 1e6
 
 def is_narrow(side: Sample, n_components: int) -> bool:
     """Whether the kernel has dense features, and few of them."""
+    if side.is_streamed:  # each visit reads the rows again
+        return True
     width = side.n_coordinates
     if width is None or sparse.issparse(side.coordinates(slice(0, 1))):
         return False
@@ -83,7 +90,7 @@ def is_narrow(side: Sample, n_components: int) -> bool:
 
 
 def pls_of_moments(
-    side: Sample, target: np.ndarray, n_components: int, refuse: Callable[[], None]
+    side: Sample, target: CodedTarget, n_components: int, refuse: Callable[[], None]
 ) -> Extracted:
     """Partial least squares from one visit to the rows; T itself is not made.
 
@@ -91,7 +98,7 @@ def pls_of_moments(
     earlier ones, p = Sr/rᵀSr, and C_{j+1} = C_j - p rᵀC_j. ``refuse`` looks for what is not
     finite among the rows, if the sums are not.
     """
-    centred = target - target.mean(axis=0)
+    centred = target.centred
     mixing = _stable_mixing(side)
     if mixing is None:
         space = Space.of_sample(side)
@@ -106,8 +113,7 @@ def pls_of_moments(
         refuse()
     # many small products: threads would cost more than they gain
     with small_problems(len(scatter) <= SMALL):
-        square = float(np.vdot(centred, centred))
-        weights = conjugate_directions(scatter, cross, square, n_components, moments.eps)
+        weights = conjugate_directions(scatter, cross, target.square, n_components, moments.eps)
         image = scatter @ weights
     squares = np.einsum("ij,ij->j", weights, image)
     summary = Summary(cross.T @ weights, squares, image / squares, mean, space, mixing)

@@ -8,6 +8,7 @@ import numpy as np
 
 from depmax._inputs.parameters import number
 from depmax.pencils import Space, Sphere
+from depmax.pencils.form import rank_of_factor
 from depmax.samples import Sample
 
 #: Regularisation, or the choice of it.
@@ -45,9 +46,9 @@ def units_cancel(extractor: Any, side: Sample, n_groups: int) -> bool:
     return float(extractor.alpha) == 0.0
 
 
-def told_directions(factor: np.ndarray) -> int:
+def told_directions(factor: Any) -> int:
     """Directions that a target tells apart; those that complete them go by their variance."""
-    return int(np.linalg.matrix_rank(factor - factor.mean(axis=0)))
+    return rank_of_factor(factor)
 
 
 def unit_variance(space: Space, vectors: np.ndarray) -> np.ndarray:
