@@ -59,7 +59,7 @@ def cluster() -> Iterator[Any]:
             threads_per_worker=1,
             processes=True,
             dashboard_address=None,
-            memory_limit="400MiB",
+            memory_limit="1GiB",
         ) as started,
         distributed.Client(started),
     ):
@@ -104,14 +104,14 @@ def test_workers_that_join_late(cluster: Any, expected: np.ndarray) -> None:
 
 
 def large_part(block_info: Any = None) -> np.ndarray:
-    """A quarter of a worker's memory."""
+    """Rows of one chunk, 32 MB, quickly made."""
     number = block_info[None]["chunk-location"][0]
-    return np.random.default_rng(number).normal(size=(250_000, 8))
+    return np.resize(np.random.default_rng(number).normal(size=(5000, 8)), (500_000, 8))
 
 
 def test_a_collection_larger_than_the_workers_memory(cluster: Any) -> None:
-    """1.3 GB of rows on two workers of 400 MB: chunks are let go when they are summed."""
-    chunks = ((250_000,) * 80, (8,))
+    """2.6 GB of rows on two workers of 1 GB: chunks are let go when they are summed."""
+    chunks = ((500_000,) * 80, (8,))
     X = da.map_blocks(large_part, chunks=chunks, dtype=float)
     model = depmax.HBFE(1, target_kernel="linear").fit(X, X[:, 2] > 0.0)
     assert abs(model.components_[0, 2]) > 0.999

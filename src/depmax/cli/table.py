@@ -32,6 +32,9 @@ class Request:
     keep: tuple[str, ...] = ()
     impute: str | None = None
     task: Task = "auto"
+    #: Whether random rows may stand for a large table.
+    draws_rows: bool = False
+    seed: int = 0
 
 
 @dataclass(frozen=True)
@@ -69,10 +72,29 @@ class Table:
         return f"{outputs} {what}"
 
 
+#: Cells of a table from which on commands work on some of its rows.
+LARGE_TABLE = 100_000_000
+#: Rows that they draw.
+DRAWN_ROWS = 100_000
+
+
+def is_large(source: Source) -> bool:
+    """Whether a table is too large to work on all of its rows in memory."""
+    rows = source.n_rows()
+    return rows is not None and rows > DRAWN_ROWS and rows * len(source.schema()) > LARGE_TABLE
+
+
 def make_table(source: Source, request: Request) -> Table:
-    """Read a file and split it into features and target."""
-    frame = source.read()
+    """Read a file and split it into features and target; of a large one, random rows."""
     notes = source.assumptions()
+    if request.draws_rows and is_large(source):
+        frame = source.sample(DRAWN_ROWS, request.seed)
+        notes.append(
+            f"{source.name} has {source.n_rows():,} rows: what follows is from {DRAWN_ROWS:,} of "
+            f"them, drawn at random (seed {request.seed})."
+        )
+    else:
+        frame = source.read()
     targets = request.targets or source.default_targets()
     if not targets:
         raise UserError(
@@ -302,6 +324,9 @@ def ask(
     drop: list[str] | None,
     keep: list[str] | None,
     impute: Impute | None,
+    *,
+    draws_rows: bool = False,
+    seed: int | None = None,
 ) -> Table:
     """The table and its target, with a line about each and notes on what was left out."""
     source = open_source(data, reading)
@@ -314,6 +339,8 @@ def ask(
                 tuple(keep or ()),
                 impute and str(impute),
                 task.value,
+                draws_rows,
+                seed or 0,
             ),
         )
     out.say(f"{source.name}: {table.about}")

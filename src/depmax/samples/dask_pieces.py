@@ -16,7 +16,7 @@ import dask
 import numpy as np
 from dask import array as da
 
-from depmax.samples.pieces import Chunk, Work, add_up, n_rows, split_target
+from depmax.samples.pieces import Chunk, Work, add_up, changed_empty, n_rows, split_target
 
 #: Results that one task of the tree adds.
 FAN_IN = 8
@@ -70,7 +70,8 @@ class DaskPieces:
         """The same partitions, changed by the workers as they are read."""
         before = self.change
         both = change if before is None else _Both(before, change)
-        return DaskPieces(self.parts, change(self.empty), self.lengths, self.target, both)
+        empty = changed_empty(self, change)
+        return DaskPieces(self.parts, empty, self.lengths, self.target, both)
 
 
 @dataclass(frozen=True)

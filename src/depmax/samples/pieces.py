@@ -40,6 +40,11 @@ class Chunk:
         """Number of rows."""
         return n_rows(self.y if self.x is None else self.x)
 
+    def part(self, rows: slice) -> Chunk:
+        """Some of the rows."""
+        x = None if self.x is None else take_slice(self.x, rows)
+        return Chunk(x, None if self.y is None else take_slice(self.y, rows))
+
 
 #: What a visit does with a piece, given its number and its chunks: something that can be added to
 #: what it does with the others, or None.
@@ -129,7 +134,7 @@ class LocalPieces:
         def read(number: int, columns: Sequence[str] | None) -> Iterator[Chunk]:
             return map(change, self.read(number, None))
 
-        return LocalPieces(read, self.count, change(self.empty), self.lengths, self.concurrent)
+        return LocalPieces(read, self.count, changed_empty(self, change), self.lengths)
 
 
 @dataclass(frozen=True)
@@ -160,7 +165,7 @@ class IteratedPieces:
 
     def mapped(self, change: Callable[[Chunk], Chunk]) -> IteratedPieces:
         """The same pieces, changed as they are read."""
-        return IteratedPieces(lambda: map(change, self.make()), change(self.empty))
+        return IteratedPieces(lambda: map(change, self.make()), changed_empty(self, change))
 
 
 def add_up(results: Iterable[Any]) -> Any:
@@ -179,14 +184,20 @@ def pieces_of_memory(x: Any, y: Any = None, rows_per_piece: int | None = None) -
 
     def read(number: int, columns: Sequence[str] | None) -> Iterator[Chunk]:
         rows = parts[number]
-        yield Chunk(
-            _columns(take_slice(x, rows), columns), None if y is None else take_slice(y, rows)
-        )
+        chunk = Chunk(x, y).part(rows)
+        yield Chunk(_columns(chunk.x, columns), chunk.y)
 
-    none = slice(0, 0)
-    empty = Chunk(take_slice(x, none), None if y is None else take_slice(y, none))
+    empty = Chunk(x, y).part(slice(0, 0))
     lengths = [part.stop - part.start for part in parts]
     return LocalPieces(read, len(parts), empty, lengths)
+
+
+def changed_empty(pieces: Pieces, change: Callable[[Chunk], Chunk]) -> Chunk:
+    """No rows after a change, which may refuse to change none: the first row is changed."""
+    for chunk in pieces.chunks():
+        if chunk.n_rows:
+            return change(chunk.part(slice(0, 1))).part(slice(0, 0))
+    return pieces.empty
 
 
 def n_rows(rows: Any) -> int:

@@ -21,7 +21,6 @@ from depmax.samples.pieces import (
     n_rows,
     pieces_of_memory,
     split_target,
-    take_slice,
 )
 
 #: A file, a folder, or several.
@@ -88,7 +87,7 @@ class MapInputs:
 
     def __call__(self, chunk: Chunk) -> Chunk:
         """The chunk with other inputs."""
-        return chunk if n_rows(chunk.x) == 0 else Chunk(self.function(chunk.x), chunk.y)
+        return Chunk(self.function(chunk.x), chunk.y)
 
 
 def scan(
@@ -238,10 +237,8 @@ def _iterated(make: Callable[[], Iterable[Any]], target: Any, columns: Any) -> I
             "The chunks can be read only once, and methods read them several times: pass a "
             "function that returns a new iterator every time, such as lambda: read_batches(path)."
         )
-    none = slice(0, 0)
-    empty = Chunk(take_slice(first.x, none), None if first.y is None else take_slice(first.y, none))
     if columns is not None:
         raise TypeError(
             "columns= is for tables in files, frames and Dask; iterators choose theirs."
         )
-    return IteratedPieces(chunks, empty)
+    return IteratedPieces(chunks, first.part(slice(0, 0)))
