@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -30,11 +30,12 @@ class Folder(Source):
         require_distinct(empty.columns, self.name)
         return dict(empty.schema)
 
-    def read(self) -> pl.DataFrame:
+    def _read(self, columns: list[str]) -> pl.DataFrame:
         """All rows."""
-        return pl.concat(self.batches(list(self.schema()), 2**20))
+        self.require_room(self.n_rows() or 0, len(columns))
+        return pl.concat(self._batches(columns, 2**20))
 
-    def batches(self, columns: Sequence[str], size: int) -> Iterator[pl.DataFrame]:
+    def _batches(self, columns: list[str], size: int) -> Iterator[pl.DataFrame]:
         """Batches of at most ``size`` rows, one row group in memory at a time."""
         chosen = scan(self.path, columns=list(columns), rows_per_chunk=size)
         try:
