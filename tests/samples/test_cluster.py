@@ -59,7 +59,7 @@ def cluster() -> Iterator[Any]:
             threads_per_worker=1,
             processes=True,
             dashboard_address=None,
-            memory_limit="1GiB",
+            memory_limit="700MiB",
         ) as started,
         distributed.Client(started),
     ):
@@ -106,12 +106,12 @@ def test_workers_that_join_late(cluster: Any, expected: np.ndarray) -> None:
 def large_part(block_info: Any = None) -> np.ndarray:
     """Rows of one chunk, 32 MB, quickly made."""
     number = block_info[None]["chunk-location"][0]
-    return np.resize(np.random.default_rng(number).normal(size=(5000, 8)), (500_000, 8))
+    return np.tile(np.random.default_rng(number).normal(size=(5000, 8)), (100, 1))
 
 
 def test_a_collection_larger_than_the_workers_memory(cluster: Any) -> None:
-    """2.6 GB of rows on two workers of 1 GB: chunks are let go when they are summed."""
-    chunks = ((500_000,) * 80, (8,))
+    """1.5 GB of rows on two workers of 700 MB: chunks are let go when they are summed."""
+    chunks = ((500_000,) * 48, (8,))
     X = da.map_blocks(large_part, chunks=chunks, dtype=float)
     model = depmax.HBFE(1, target_kernel="linear").fit(X, X[:, 2] > 0.0)
     assert abs(model.components_[0, 2]) > 0.999
