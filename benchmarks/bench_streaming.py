@@ -34,7 +34,9 @@ def write(folder: Path, n_rows: int) -> None:
     rng = np.random.default_rng(0)
     names = [f"x{number}" for number in range(COLUMNS)]
     for number, start in enumerate(range(0, n_rows, 250_000)):
-        X = rng.normal(size=(min(250_000, n_rows - start), COLUMNS))
+        X = rng.normal(size=(min(250_000, n_rows - start), COLUMNS)) * np.geomspace(
+            1.0, 3.0, COLUMNS
+        )
         y = X[:, :5].sum(axis=1) + rng.normal(size=len(X))
         columns = {**dict(zip(names, X.T, strict=True)), "y": y}
         path = folder / f"part-{number:03d}.parquet"

@@ -54,7 +54,8 @@ class DaskPieces:
         visit, results = dask.delayed(_visit, pure=False), []
         for number, (x, y) in enumerate(self.parts):
             if only is None or number in only:
-                results.append(visit(shared, number, x, y))
+                of_y = columns is not None and not len(columns) and y is not None
+                results.append(visit(shared, number, None if of_y else x, y))
         merge = dask.delayed(add_up, pure=False)
         while len(results) > 1:
             groups = range(0, len(results), FAN_IN)
@@ -96,12 +97,13 @@ class _Visit:
 
 def _visit(visit: _Visit, number: int, x: Any, y: Any) -> Any:
     chunk = Chunk(x, y) if visit.target is None else split_target(x, visit.target)
-    if chunk.y is not None and n_rows(chunk.x) != n_rows(chunk.y):
+    if chunk.x is not None and chunk.y is not None and n_rows(chunk.x) != n_rows(chunk.y):
         raise ValueError(
             f"Partition {number} of X has {n_rows(chunk.x)} rows, but that of y has "
             f"{n_rows(chunk.y)}: make both from one collection, or rechunk y like X."
         )
-    chunk = chunk if visit.change is None else visit.change(chunk)
+    if visit.change is not None and chunk.x is not None:
+        chunk = visit.change(chunk)
     return visit.work(number, iter((chunk,)))
 
 

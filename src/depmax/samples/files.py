@@ -96,6 +96,7 @@ class _Table:
                 batch_readahead=0,
                 fragment_readahead=0,
                 use_threads=False,
+                fragment_scan_options=_scan_options(file),
             )
             for batch in scanner.to_batches():
                 table = pa.Table.from_batches([batch])
@@ -171,6 +172,15 @@ class _Fragment:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.fragment, name)
+
+
+def _scan_options(file: TableFile) -> Any:
+    """Pages are read when they are decoded, not a whole row group beforehand."""
+    import pyarrow.dataset as ds
+
+    if not _has_groups(file):
+        return None
+    return ds.ParquetFragmentScanOptions(use_buffered_stream=True, pre_buffer=False)
 
 
 def _has_groups(file: TableFile) -> bool:

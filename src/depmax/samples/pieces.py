@@ -22,7 +22,7 @@ from depmax._inputs.table import is_frame
 from depmax._threads import blas_threads_for_parts, map_threads, slices
 
 #: Bytes of a piece of an array, and of a batch of a file.
-PIECE_BYTES = 16 * 2**20
+PIECE_BYTES = 4 * 2**20
 #: Local pieces are summed in so many runs, whatever the number of threads, so that these change no
 #: digit of the result.
 RUNS = 8

@@ -113,7 +113,7 @@ or callable
     columns : sequence of str, optional
         Columns of X, where they have names; others are not read. By default all but the target.
     rows_per_chunk : int, optional
-        Rows that are decoded at a time; by default about 16 MB.
+        Rows that are decoded at a time; by default about 4 MB.
 
     Returns
     -------

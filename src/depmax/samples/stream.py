@@ -196,9 +196,8 @@ class Stream:
         only: frozenset[int] | None = None,
     ) -> Any:
         """Sum of what ``work`` makes of the blocks of every piece; without ``inputs`` y alone."""
-        named = self.decoder.names is not None
         decode = _Decode(work, self.decoder, self.starts, inputs)
-        return self.pieces.total(decode, columns=None if inputs or not named else (), only=only)
+        return self.pieces.total(decode, columns=None if inputs else (), only=only)
 
     def take(self, indices: np.ndarray, *, inputs: bool = True) -> Block:
         """The rows at some positions, in that order, in memory; without ``inputs`` y alone."""
@@ -369,6 +368,10 @@ class StreamRows:
 
     def sample(self) -> Any:
         """Rows from which bandwidths are read: all, or 1000 drawn with a fixed seed."""
+        return self._sampled
+
+    @cached_property
+    def _sampled(self) -> Any:
         return self[self.stream.sample_indices]
 
     def column(self, positions: Sequence[int]) -> StreamRows:
