@@ -360,7 +360,7 @@ class StreamRows:
         return isinstance(self.view, InputsView)
 
     def __getitem__(self, rows: Any) -> Any:
-        if isinstance(rows, Block):
+        if hasattr(rows, "n_rows"):  # a block
             return self.view(rows)
         if isinstance(rows, slice):
             rows = np.arange(*rows.indices(self.stream.n_rows))
@@ -455,11 +455,11 @@ def aligned(X: Any, y: Any = None, *, supervised: bool = True) -> tuple[Any, Any
         return X, y
     if hasattr(X, "stream"):  # surveyed already
         return X, y
-    if isinstance(X, Scan) and y is not None:
+    if hasattr(X, "pieces") and y is not None:
         raise TypeError(
             "X is a scan, which brings its own target: pass target= to depmax.scan instead of y."
         )
-    table = X if isinstance(X, Scan) else scan(X, y)
+    table = X if hasattr(X, "pieces") else scan(X, y)
     if not supervised and table.has_target:
         table = Scan(table.pieces.mapped(_without_target))
     stream = surveyed(table)
