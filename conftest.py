@@ -61,7 +61,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     slow = [
         item
         for item in items
-        if item.get_closest_marker("slow") or item.name.startswith("test_scikit_learn")
+        if item.get_closest_marker("slow")
+        or item.get_closest_marker("cluster")
+        or item.name.startswith("test_scikit_learn")
     ]
     config.hook.pytest_deselected(items=slow)
     items[:] = [item for item in items if item not in set(slow)]

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from depmax.pencils.graphs import RadiusGraph as RadiusGraph
     from depmax.persistence import load_model as load_model
     from depmax.persistence import save_model as save_model
+    from depmax.samples import scan as scan
     from depmax.selection import *  # noqa: F403  (the same)
 
 #: Rooms whose every export is a name of depmax.
@@ -38,6 +39,7 @@ _OTHERS = {
     "compare": "evaluation",
     "load_model": "persistence",
     "save_model": "persistence",
+    "scan": "samples",
 }
 
 

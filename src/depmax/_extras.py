@@ -6,9 +6,12 @@ from importlib.util import find_spec
 
 #: The extra that brings each library.
 EXTRAS = {
+    "dask": "distributed",
+    "distributed": "distributed",
     "grakel": "graphs",
     "jinja2": "report",
     "matplotlib": "plot",
+    "pyarrow": "distributed",
     "skops": "cli",
     "torch": "neural",
 }

@@ -22,7 +22,7 @@ def test_a_missing_file_with_the_nearest_name(fails: Fails, patients: Path) -> N
 
 def test_a_folder_and_an_unknown_format(fails: Fails, tmp_path: Path) -> None:
     (tmp_path / "data.docx").write_text("x")
-    assert "is a folder" in fails(3, "screen", tmp_path)
+    assert "no Parquet or Arrow files" in fails(3, "screen", tmp_path)
     assert "has an unknown extension (.docx): known are .csv" in fails(3, "screen", "data.docx")
 
 

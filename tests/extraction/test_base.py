@@ -84,7 +84,7 @@ class TestInputs:
         )
 
     def test_row_sources_need_coordinates(self):
-        with pytest.raises(ValueError, match="a block at a time need coordinates"):
+        with pytest.raises(TypeError, match="compares all pairs of rows"):
             HBFE(2, kernel="gaussian").fit(ArrayRows(X), y)
         with pytest.raises(ValueError, match="contains NaN in column 1"):
             HBFE(2).fit(ArrayRows(np.where(X[3, 1] == X, np.nan, X)), y)

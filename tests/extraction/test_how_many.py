@@ -122,7 +122,7 @@ class TestAuto:
         assert model.fit(words, [word.count("a") > 1 for word in words]).n_components_ >= 1
 
     def test_refusals(self):
-        with pytest.raises(ValueError, match="which a row source does not give"):
+        with pytest.raises(TypeError, match="compares fits to parts of the rows"):
             HBFE("auto").fit(ArrayRows(X), y)
         with pytest.raises(ValueError, match="at least 6 labelled rows, got n_samples = 5"):
             HBFE("auto").fit(X[:5], [0, 1, 0, 1, 0])

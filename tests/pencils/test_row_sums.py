@@ -286,3 +286,26 @@ def test_measures_ask_for_aligned_chunks_of_both_sides(monkeypatch: pytest.Monke
     assert max(asked[3]) == 64
     assert sum(asked[3][1:]) == 500  # the first row tells the number of columns
     assert_same(sums.centred(), sums_of(phi, psi).centred(), names=("cross", *NORMS), tol=1e-11)
+
+
+def test_sums_of_a_hundred_million_rows_far_from_zero_keep_ten_digits() -> None:
+    """The same rows again and again, each time about an origin of their own, merged."""
+    rng = np.random.default_rng(0)
+    phi = np.round(rng.normal(size=(2000, 3)) * 2**20) / 2**20
+    psi = phi[:, :1] + np.round(rng.normal(size=(2000, 1)) * 2**20) / 2**20
+    near = RowSums.of(phi, psi, scatter=True).centred()
+    parts = [
+        RowSums.of(
+            np.roll(phi, shift, axis=0) + 1e6, psi[np.r_[-shift:0, 0 : 2000 - shift]], scatter=True
+        )
+        for shift in range(0, 2000, 500)
+    ]
+    total = sum(parts[1:], parts[0])
+    while total.weight < 1e8:
+        total = total + total
+    far = total.centred()
+    times = far.weight / near.weight
+    assert near.scatter is not None
+    assert far.scatter is not None
+    np.testing.assert_allclose(far.scatter / times, near.scatter, rtol=1e-10, atol=1e-10 * 2000)
+    np.testing.assert_allclose(far.cross / times, near.cross, rtol=1e-10, atol=1e-10 * 2000)

@@ -59,18 +59,20 @@ def column_names(X: Any) -> tuple[str, ...]:
     return tuple(map(str, frame.columns)) if isinstance(frame, nw.DataFrame) else ()
 
 
-def refuse_unreadable(X: Any, name: str) -> None:
+def refuse_unreadable(X: Any, name: str, owner: str | None = None) -> None:
     """Refuse collections that would be loaded quietly, masks, and frames that repeat a name."""
     if np.ma.is_masked(X):
         raise ValueError(
             f"{name} is a masked array with {np.ma.count_masked(X)} masked values, which depmax "
             f"would read as numbers: pass {name}.filled(np.nan) and impute it, or drop these rows."
         )
-    module = type(X).__module__.split(".")[0]
-    if module == "dask":
+    if type(X).__module__.split(".")[0] == "dask" or getattr(X, "is_streamed", False):
+        what = "scan of a table" if getattr(X, "is_streamed", False) else "Dask collection"
         raise TypeError(
-            f"{name} is a Dask collection, which depmax does not support yet: "
-            f"pass {name}.compute() if it fits in memory."
+            f"{name} is a {what}, and {owner or 'this method'} needs all rows in memory: pass "
+            f"{name}.compute() if it fits, or a random part of its rows. HBFE, HSCA, KernelPLS, "
+            "KernelLDA, SIR, PHD, LinearRegressionFeature, NystroemMap, RandomFourier and hsic "
+            "read a table a chunk at a time."
         )
     try:
         frame = nw.from_native(X, pass_through=True)
@@ -160,7 +162,7 @@ def encode_frame(X: Any, categories: Categories | None, name: str) -> tuple[Any,
             found[position] = find_levels(series, name) if known is None else known
             columns[series.name] = encode_levels(series, found[position], name)
         elif not series.dtype.is_numeric():
-            raise TypeError(_why_not_numeric(series.name, series.dtype, name))
+            raise TypeError(why_not_numeric(series.name, series.dtype, name))
         else:
             columns[series.name] = series.to_numpy()
     if not found:
@@ -171,7 +173,7 @@ def encode_frame(X: Any, categories: Categories | None, name: str) -> tuple[Any,
     return native, found
 
 
-def _why_not_numeric(column: str, dtype: Any, name: str) -> str:
+def why_not_numeric(column: str, dtype: Any, name: str) -> str:
     if isinstance(dtype, DATES):
         return (
             f"Column {column!r} of {name} holds dates: turn it into numbers that mean something, "
@@ -287,7 +289,7 @@ def _read(
     check_finite: bool,
     reset: bool,
 ) -> tuple[Any, Categories]:
-    refuse_unreadable(X, "X")
+    refuse_unreadable(X, "X", type(estimator).__name__)
     if not vector_input:
         rows = read_objects(X)
         if rows.shape[0] == 0:

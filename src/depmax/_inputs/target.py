@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -40,6 +40,8 @@ class Target:
     values: np.ndarray
     #: Whether each row has a label.
     labelled: np.ndarray
+    #: Whether values are read a chunk at a time.
+    is_streamed: ClassVar[bool] = False
 
     def take(self, rows: np.ndarray) -> Target:
         """Some of the rows; the type stays that of the whole."""
@@ -111,10 +113,15 @@ def read_target(
     task : {"auto", "classification", "regression"}
         Classes or labels, numbers, or by the rules above.
     """
+    if getattr(y, "is_streamed", False) and hasattr(y, "as_target"):
+        streamed: Target = y.as_target(
+            semi=semi, minus_one=minus_one, whole_classes=whole_classes, task=task
+        )
+        return streamed
     if task not in TASKS:
         raise ValueError(f"task must be one of {', '.join(map(repr, TASKS))}, got {task!r}.")
     refuse_unreadable(y, "y")
-    array = _as_array(y)
+    array = target_array(y)
     _refuse_dates_and_complex(array)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
@@ -122,8 +129,8 @@ def read_target(
         raise ValueError(f"y must have one or two dimensions, got shape {array.shape}.")
     if array.shape[0] == 0:
         raise ValueError("y is empty: found 0 sample(s), at least 1 is needed.")
-    missing = _missing(array)
-    categorical = _is_categorical(y)
+    missing = missing_rows(array)
+    categorical = is_categorical(y)
     if semi and minus_one:
         missing = missing | _marked(
             array, missing, categorical=categorical, whole_classes=whole_classes
@@ -135,7 +142,7 @@ def read_target(
             f"y is missing (NaN or None) in {int(missing.sum())} of {len(array)} rows: drop these "
             "rows, or use an estimator with a beta parameter, which learns from unlabelled rows."
         )
-    present = _settle(array[~missing])
+    present = settle(array[~missing])
     guess: TargetKind = "classes" if categorical else _kind(present, whole_classes)
     kind = _kind_for(task, present, guess)
     if array.ndim == 2 or present.dtype.kind == "f" or kind == "numbers":
@@ -187,11 +194,11 @@ def _marked(
 ) -> np.ndarray:
     """Rows that -1 marks as unlabelled: among classes, unless these are -1 and +1."""
     marked = np.zeros(len(array), dtype=bool)
-    present = _settle(array[~missing])
+    present = settle(array[~missing])
     if present.ndim != 1 or present.dtype.kind not in "iufO":
         return marked
     minus = _minus_ones(present)
-    others = _settle(present[~minus])
+    others = settle(present[~minus])
     if not minus.any() or not len(others) or not (others != 1).any():
         return marked
     # Three floats are numbers, even -1, 0 and 1; elsewhere a mark is not one of the values.
@@ -207,7 +214,8 @@ def _minus_ones(values: np.ndarray) -> np.ndarray:
     return np.array([isinstance(item, Real) and item == -1 for item in values], dtype=bool)
 
 
-def _as_array(y: Any) -> np.ndarray:
+def target_array(y: Any) -> np.ndarray:
+    """Target as an array of one or two dimensions, of one type where its values have one."""
     if y is None:
         raise ValueError(
             "requires y to be passed, but the target y is None: these methods are supervised."
@@ -222,7 +230,7 @@ def _as_array(y: Any) -> np.ndarray:
         return columns[0] if len(columns) == 1 else np.column_stack(columns)
     array = y if isinstance(y, np.ndarray) else np.asarray(y)
     if array.dtype.kind == "O" and array.ndim == 1:
-        return _settle(array)
+        return settle(array)
     return array
 
 
@@ -233,10 +241,14 @@ def _of_series(series: Any) -> np.ndarray:
     gaps = series.dtype.is_integer() and series.null_count() > 0
     if series.dtype.is_numeric() and not gaps:
         return series.to_numpy()
-    return _settle(object_array(series.to_list()))
+    if series.null_count() == 0 and series.dtype == nw.Boolean:
+        return series.to_numpy().astype(bool, copy=False)
+    if series.null_count() == 0 and series.dtype == nw.String:
+        return np.array(series.to_list(), dtype=str)
+    return settle(object_array(series.to_list()))
 
 
-def _is_categorical(y: Any) -> bool:
+def is_categorical(y: Any) -> bool:
     """Whether y is a series of categories, whose levels may be numbers."""
     native = nw.from_native(y, eager_only=True, allow_series=True, pass_through=True)
     if isinstance(native, nw.DataFrame) and len(native.columns) == 1:
@@ -251,7 +263,7 @@ def _refuse_dates_and_complex(array: np.ndarray) -> None:
         raise ValueError("Complex data not supported: y holds complex numbers.")
 
 
-def _settle(array: np.ndarray) -> np.ndarray:
+def settle(array: np.ndarray) -> np.ndarray:
     """Objects of one type as an array of that type; whole numbers with gaps stay objects."""
     if array.dtype.kind != "O" or array.ndim != 1:
         return array
@@ -271,7 +283,8 @@ def _type_of(item: Any) -> type:
     return next((kind for kind, family in families if isinstance(item, family)), type(item))
 
 
-def _missing(array: np.ndarray) -> np.ndarray:
+def missing_rows(array: np.ndarray) -> np.ndarray:
+    """Which rows have no value: NaN or None."""
     if array.dtype.kind == "f":
         absent = np.isnan(array)
     elif array.dtype.kind == "O":

@@ -8,10 +8,14 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from sklearn.pipeline import Pipeline
 
 from depmax.cli.errors import DataError, ModelError, nearest, shortened
 from depmax.cli.reading.source import Expected, ReadOptions, Source, kind_of
-from depmax.cli.table import TYPES, ColumnType, as_features, missing_counts
+from depmax.cli.table import TYPES, ColumnType, Table, as_features, missing_counts
+from depmax.evaluation import PrepareColumns
+from depmax.samples import scan
+from depmax.samples.files import FORMATS
 
 #: Cells of a batch: a few tens of megabytes.
 BATCH_CELLS = 4_000_000
@@ -101,6 +105,34 @@ def apply(model: Any, rows: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
     if hasattr(features, "toarray"):
         features = features.toarray()
     return pl.DataFrame(np.asarray(features), schema=list(names))
+
+
+def can_stream(source: Source, estimator: Any, task: str, impute: Any) -> bool:
+    """Whether a method can be fitted to all rows of a large table, a part at a time."""
+    is_table = source.path.is_dir() or source.path.suffix.lower() in FORMATS
+    return is_table and task == "auto" and impute is None and getattr(estimator, "_streams", False)
+
+
+def fit_streamed(source: Source, table: Table, estimator: Any, *, scale: bool) -> Pipeline:
+    """Fit a method to all rows of a large table; the columns are those found in some of them.
+
+    Columns are prepared as those of a table in memory, by means and scales of all rows.
+    """
+    names = table.target_names
+    rows = scan(
+        source.path,
+        target=names[0] if len(names) == 1 else list(names),
+        columns=list(table.types),
+    )
+    steps: list[tuple[str, Any]] = []
+    encode = "category" in table.types.values()
+    if scale or encode:
+        prepare = PrepareColumns(encode=encode, scale=scale).fit(rows)
+        rows = rows.map(prepare.transform)
+        steps.append(("prepare", prepare))
+    estimator.fit(rows)
+    estimator.set_output(transform="polars")
+    return Pipeline([*steps, ("method", estimator)])
 
 
 def batch_rows(n_columns: int) -> int:

@@ -33,6 +33,9 @@ class Request:
     impute: str | None = None
     task: Task = "auto"
     groups: str | None = None  # column that says which rows are not independent
+    #: Whether random rows may stand for a large table.
+    draws_rows: bool = False
+    seed: int = 0
 
 
 @dataclass(frozen=True)
@@ -72,8 +75,31 @@ class Table:
         return f"{outputs} {what}"
 
 
+#: Cells of a table from which on commands work on some of its rows.
+LARGE_TABLE = 100_000_000
+#: Rows that they draw.
+DRAWN_ROWS = 100_000
+
+
+def is_large(source: Source) -> bool:
+    """Whether a table is too large to work on all of its rows in memory."""
+    rows = source.n_rows()
+    return rows is not None and rows > DRAWN_ROWS and rows * len(source.schema()) > LARGE_TABLE
+
+
+def _rows_of(source: Source, columns: list[str], request: Request, notes: list[str]) -> Any:
+    """All rows, or where the request allows it random ones of a large table, with a note."""
+    if not (request.draws_rows and is_large(source)):
+        return source.read(columns)
+    notes.append(
+        f"{source.name} has {source.n_rows():,} rows: what follows is from {DRAWN_ROWS:,} of "
+        f"them, drawn at random (seed {request.seed})."
+    )
+    return source.sample(columns, DRAWN_ROWS, request.seed)
+
+
 def make_table(source: Source, request: Request) -> Table:
-    """Read a file and split it into features and target."""
+    """Read a file and split it into features and target; of a large one, random rows."""
     schema = source.schema()
     notes = source.assumptions()
     targets = request.targets or source.default_targets()
@@ -100,7 +126,7 @@ def make_table(source: Source, request: Request) -> Table:
             raise UserError(f"{request.groups!r} is named by both {option} and --groups.")
     used = {name: dtype for name, dtype in schema.items() if name not in request.drop}
     _require_types({name: used[name] for name in used if name != request.groups}, targets)
-    frame = source.read(list(used))
+    frame = _rows_of(source, list(used), request, notes)
     frame, y = _split_target(frame, targets, request.task, notes)
     if frame.height < FEWEST_ROWS:
         raise DataError(
@@ -339,6 +365,9 @@ def ask(
     keep: list[str] | None,
     impute: Impute | None,
     groups: str | None = None,
+    *,
+    draws_rows: bool = False,
+    seed: int | None = None,
 ) -> Table:
     """The table and its target, with a line about each and notes on what was left out."""
     source = open_source(data, reading)
@@ -352,6 +381,8 @@ def ask(
                 impute and str(impute),
                 task.value,
                 groups,
+                draws_rows,
+                seed or 0,
             ),
         )
     out.say(f"{source.name}: {table.about}")

@@ -12,7 +12,9 @@ import numpy as np
 from scipy import sparse
 
 from depmax._threads import map_threads
+from depmax.pencils.form import Form, target_factor
 from depmax.pencils.row_sums import Aligned, RowSums, chunks_of, sum_rows
+from depmax.pencils.streamed import BlockImages, CentredValues, SumBlocks
 from depmax.samples import Sample, require_finite_values, slices
 
 
@@ -66,6 +68,8 @@ TILE = 256
 
 def terms(x: Sample, y: Sample, *, unbiased: bool, n_jobs: int = 1) -> Terms:
     """Terms of two sides by the cheaper exact route."""
+    if x.is_streamed:
+        return terms_from_sums(streamed_sums(x, target_factor(y)), unbiased=unbiased)
     if x.is_narrow and y.is_narrow:
         return terms_from_sums(row_sums(x, y), unbiased=unbiased)
     return terms_from_tiles(x, y, unbiased=unbiased, n_jobs=n_jobs)
@@ -81,6 +85,13 @@ def row_sums(x: Sample, y: Sample) -> RowSums:
         norms=True,
         concurrent=x.is_in_memory and y.is_in_memory,
     )
+
+
+def streamed_sums(x: Sample, psi: CentredValues) -> RowSums:
+    """Sums over rows that are read a block at a time, in one visit."""
+    work = SumBlocks(BlockImages(x.kernel, x.rows.view), Form(psi).beside, norms=True)
+    sums: RowSums = x.rows.stream.total(work)
+    return sums
 
 
 def terms_from_sums(sums: RowSums, *, unbiased: bool) -> Terms:

@@ -16,7 +16,7 @@ from depmax.samples import MINIMUM, Sample, require_samples
 
 def hsic(
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     kernel: KernelLike = "gaussian",
     target_kernel: KernelLike | Literal["auto"] = "auto",
@@ -32,6 +32,8 @@ def hsic(
     Parameters
     ----------
     X : array-like, sparse matrix, data frame, or objects the kernel compares
+        With the linear kernel or a map also a Dask collection, or what :func:`depmax.scan` makes
+        of files, which brings its target.
     y : target: labels, numbers, several columns, or objects
     kernel : kernel, name, function or transformer, default="gaussian"
         A transformer (a map) stands for the inner product of its output; with it the cost is
@@ -72,6 +74,11 @@ def hsic(
         return read_conditional(X, y, given, kernel, target_kernel, choose)[0].hsic(unbiased)
     x_sample, y_sample = read_pair(X, y, kernel, target_kernel)
     require_samples(x_sample.n_samples, unbiased)
+    if block_size is not None and x_sample.is_streamed:
+        raise TypeError(
+            "block_size= draws random blocks of rows, which a table that is read a chunk at a time "
+            "does not give: leave it out; with a map as kernel the cost is linear anyway."
+        )
     if block_size is None:
         return terms(x_sample, y_sample, unbiased=unbiased).hsic()
     return _block_average(x_sample, y_sample, unbiased, block_size)

@@ -11,7 +11,13 @@ import numpy as np
 from depmax.dependence._terms import terms
 from depmax.kernels import KernelLike
 from depmax.kernels.kernel import Kernel
-from depmax.samples import Sample, read_sample, read_target_sample, require_equal_length
+from depmax.samples import (
+    Sample,
+    aligned,
+    read_sample,
+    read_target_sample,
+    require_equal_length,
+)
 
 #: Rows that ``bandwidth="maximize"`` compares candidates on; more are sampled with a fixed seed.
 MAXIMIZE_ROWS = 1000
@@ -56,6 +62,7 @@ def read_pair(
     X: Any, y: Any, kernel: KernelLike, target_kernel: KernelLike | Literal["auto"]
 ) -> tuple[Sample, Sample]:
     """Both sides of a measure, of equal length, with ``"maximize"`` resolved on the target."""
+    X, y = aligned(X, y)
     y_sample = read_target_sample(y, target_kernel)
     x_sample = read_sample(X, kernel, choose=partial(most_dependent, y_sample))
     require_equal_length(x_sample.n_samples, y_sample.n_samples)

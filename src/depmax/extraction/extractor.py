@@ -43,10 +43,12 @@ from depmax.pencils.graphs.points import points_of
 from depmax.pencils.projection import Fitted, Projection
 from depmax.samples import (
     Labels,
-    RowSource,
     Sample,
+    aligned,
     read_target_sample,
     read_training,
+    reads_chunks,
+    require_coordinates,
     require_equal_length,
     warn_of_units,
 )
@@ -100,6 +102,12 @@ class DependenceExtractor(KernelTransformer):
     _supervised: ClassVar[bool] = True
     #: Whether fewer components are the first of more.
     _nested: ClassVar[bool] = True
+    #: Whether sums over rows that are read a chunk at a time are all that ``_extract`` needs; if
+    #: not, what to use instead for a table that does not fit in memory.
+    _streams: ClassVar[bool] = False
+    _instead: ClassVar[str] = (
+        "HBFE, HSCA, KernelPLS, KernelLDA, SIR, PHD or LinearRegressionFeature"
+    )
     _n_features_out: int
     _projection: Projection
 
@@ -110,7 +118,10 @@ class DependenceExtractor(KernelTransformer):
         ----------
         X : array-like, sparse matrix or frame of shape (n_samples, n_features), or objects
             With ``kernel="precomputed"`` the kernel matrix of shape (n_samples, n_samples).
+            Methods that are sums over rows also take a Dask collection and what
+            :func:`depmax.scan` makes of files.
         y : target of any type
+            For a Dask collection another one; a scan brings its own.
 
         Returns
         -------
@@ -248,6 +259,7 @@ class DependenceExtractor(KernelTransformer):
         check_parameters(self)
         self._check_parameters()
         by_user, requested = requested is None, requested or self._component_count()
+        X, y = self._aligned(X, y)
         labels = self._read_labels(y)
         training = read_training(self, X, self.kernel)
         if labels is not None:
@@ -256,6 +268,7 @@ class DependenceExtractor(KernelTransformer):
                 warn_of_unlabeled(labels.n_unlabeled, labels.n_rows, type(self).__name__, 3)
             self.target_kernel_ = labels.side.kernel
         side, labels, complete = self._side(training, labels)
+        require_coordinates(side, type(self).__name__)
         self._keep_kernel(side)
         target = self._prepare(side, labels)
         count = requested.count(
@@ -284,9 +297,32 @@ class DependenceExtractor(KernelTransformer):
             directions = self._keep(coordinates, found)
         return Fitted(lambda: space.features(directions), training.dtype, complete)
 
+    def _aligned(self, X: Any, y: Any) -> tuple[Any, Any]:
+        """X and y, of one surveyed table where they are read a chunk at a time."""
+        why = self._why_not_streamed() if reads_chunks(X) else None
+        if why is not None:
+            raise TypeError(
+                f"{type(self).__name__} does not take a table that is read a chunk at a time: "
+                f"{why}."
+            )
+        return aligned(X, y, supervised=self._supervised)
+
+    def _why_not_streamed(self) -> str | None:
+        """Why rows must be in memory, and what to do instead; None if they need not be."""
+        if not self._streams:
+            return (
+                "it needs all rows in memory. Pass rows that fit, such as a random part of them, "
+                f"or use {self._instead}"
+            )
+        if isinstance(self.n_components, str):
+            return (
+                "n_components='auto' compares fits to parts of the rows. Give a number, or a share"
+            )
+        return None
+
     def _side(self, training: Sample, labels: Labels | None) -> tuple[Sample, Labels | None, bool]:
         """Training rows with the kernel resolved on them; whether these are all rows."""
-        known, complete = None, True
+        known, complete = None, not training.is_streamed
         if labels is not None and labels.labelled is not None:
             known = np.flatnonzero(labels.labelled)
             if not self._uses_unlabeled():
@@ -312,11 +348,6 @@ class DependenceExtractor(KernelTransformer):
 
     def _choose_count(self, X: Any, y: Any, side: Sample) -> int:
         """Number of components for ``n_components="auto"``."""
-        if isinstance(X, RowSource):
-            raise ValueError(
-                "n_components='auto' compares fits to parts of the rows, which a row source does "
-                "not give: load the rows as an array, or give a number."
-            )
         most = most_components(points_of(side))
         if not self._supervised:
             return most_possible(side) if most is None else max(1, most // 2)

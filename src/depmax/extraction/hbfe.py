@@ -95,6 +95,7 @@ class HBFE(SemiSupervisedExtractor):
     array([[ 0.19,  0.01,  0.98, -0.  ]])
     """
 
+    _streams: ClassVar[bool] = True
     _declared: ClassVar = {"completion": one_of("variance", "eigenvectors")}
 
     def __init__(

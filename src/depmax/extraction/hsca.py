@@ -109,6 +109,7 @@ class HSCA(SemiSupervisedExtractor):
     True
     """
 
+    _streams: ClassVar[bool] = True
     _declared: ClassVar = {"alpha": number(0)}
 
     def __init__(
@@ -201,6 +202,8 @@ class HSCA(SemiSupervisedExtractor):
 
     def _feature_factor(self, features: np.ndarray) -> np.ndarray:
         """Ψ_f of the features so far, columns of mean zero."""
+        if not isinstance(features, np.ndarray):
+            return features  # of a stream, whose feature kernel is linear
         kernel = as_kernel(self.feature_kernel).resolve(features)
         return target_factor(Sample(kernel, features))
 
@@ -223,6 +226,14 @@ class HSCA(SemiSupervisedExtractor):
                 ConvergenceWarning,
                 stacklevel=6,  # where fit is called
             )
+
+    def _why_not_streamed(self) -> str | None:
+        if not self._has_linear_features():
+            return (
+                "a feature_kernel that is not linear compares all pairs of rows. Use "
+                "feature_kernel='linear'"
+            )
+        return super()._why_not_streamed()
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -28,15 +28,16 @@ from depmax.samples import Labels, Sample
 class Discriminant:
     """The classes of the labelled samples, and the graph of all."""
 
-    factor: np.ndarray  # e_y/√p_y less its mean, shape (n_labelled, c): CCᵀ = m S_b
-    labelled: np.ndarray  # which samples are, shape (m,)
+    factor: Any  # e_y/√p_y less its mean, shape (n_labelled, c): CCᵀ = m S_b
+    labelled: np.ndarray | None  # which samples are, shape (m,); None: all
     laplacian: Laplacian | None  # None: the graph does not count
 
     @property
     def form(self) -> Form:
         """ΨΨᵀ of S_b and the weights of S_t, both per labelled sample."""
         count = len(self.factor)
-        return Form(self.factor / count, np.full(count, 1.0 / count)).spread(self.labelled)
+        labelled = np.ones(count, dtype=bool) if self.labelled is None else self.labelled
+        return Form(self.factor / count, np.full(count, 1.0 / count)).spread(labelled)
 
 
 class KernelLDA(SpheringExtractor, SemiSupervisedExtractor):
@@ -105,6 +106,8 @@ class KernelLDA(SpheringExtractor, SemiSupervisedExtractor):
     array([0.97 , 0.222])
     """
 
+    _streams: ClassVar[bool] = True
+
     def __init__(
         self,
         n_components: int | float | Literal["auto"] = 2,
@@ -143,12 +146,9 @@ class KernelLDA(SpheringExtractor, SemiSupervisedExtractor):
 
     def _prepare(self, side: Sample, labels: Labels | None) -> Discriminant:  # type: ignore[override]
         assert labels is not None
-        labelled = np.ones(side.n_samples, dtype=bool)
-        if labels.labelled is not None:
-            labelled = labels.labelled
         graph = as_graph(self.graph) if self.beta > 0 else None
         laplacian = None if graph is None else graph.laplacian(points_of(side))
-        return Discriminant(target_factor(labels.side), labelled, laplacian)
+        return Discriminant(target_factor(labels.side), labels.labelled, laplacian)
 
     def _ignores_units(self, side: Sample, target: Discriminant, n_components: int) -> bool:
         known = target.laplacian is None and self._units_cancel(side, target.factor.shape[1])

@@ -42,6 +42,7 @@ LARGEST_RATIO = 1e6
 class PLSExtractor(DeflationExtractor):
     """Features of largest covariance with the target, and its regression on them."""
 
+    _streams: ClassVar[bool] = True
     target_loadings_: np.ndarray
     intercept_: np.ndarray
 
@@ -59,7 +60,7 @@ class PLSExtractor(DeflationExtractor):
         assert target is not None
         if _is_narrow(side, n_components):
             refuse = partial(require_finite_rows, self, side.rows)
-            return _pls_of_moments(side, target.values, n_components, refuse)
+            return _pls_of_moments(side, target, n_components, refuse)
         if self._sums_show_gaps:
             require_finite_rows(self, side.rows)
         images = images_of(side, center=True)
@@ -70,10 +71,10 @@ class PLSExtractor(DeflationExtractor):
         assert target is not None
         scale = np.ones(target.values.shape[1])
         if target.classes is not None and len(scale) > 1:  # back to indicators 0 and 1
-            scale = 1.0 / target.values.max(axis=0)
+            scale = np.sqrt(target.counts)
         covariances = found.covariances(target.values)  # YᵀT, shape (r, k)
         self.target_loadings_ = (covariances / found.squares).T * scale
-        self.intercept_ = target.values.mean(axis=0) * scale
+        self.intercept_ = target.mean * scale
         if hasattr(self, "components_"):
             self.coef_ = self.target_loadings_.T @ self.components_
         self.__dict__.pop("classes_", None)  # of an earlier fit
@@ -83,7 +84,7 @@ class PLSExtractor(DeflationExtractor):
 
     def _class_means(self, covariances: np.ndarray, target: CodedTarget) -> np.ndarray:
         """Mean features of every class, of shape (n_classes, k), from covariances alone."""
-        counts = np.bincount(target.class_numbers)[:, np.newaxis]
+        counts = target.counts[:, np.newaxis]
         if len(counts) == 2:  # sums over the two classes are s and -s, since features have mean 0
             return np.vstack([-covariances, covariances]) / (2 * counts)
         return covariances / np.sqrt(counts)
@@ -279,6 +280,8 @@ class ExtractedByMoments(Extracted):
 
 def _is_narrow(side: Sample, n_components: int) -> bool:
     """Whether the kernel has dense features, and few of them."""
+    if side.is_streamed:  # each visit reads the rows again
+        return True
     width = side.n_coordinates
     if width is None or sparse.issparse(side.coordinates(slice(0, 1))):
         return False
@@ -286,7 +289,7 @@ def _is_narrow(side: Sample, n_components: int) -> bool:
 
 
 def _pls_of_moments(
-    side: Sample, target: np.ndarray, n_components: int, refuse: Callable[[], None]
+    side: Sample, target: CodedTarget, n_components: int, refuse: Callable[[], None]
 ) -> Extracted:
     """Partial least squares from one visit to the rows; T itself is not made.
 
@@ -294,7 +297,7 @@ def _pls_of_moments(
     earlier ones, p = Sr/rᵀSr, and C_{j+1} = C_j - p rᵀC_j. ``refuse`` looks for what is not
     finite among the rows, if the sums are not.
     """
-    centred = target - target.mean(axis=0)
+    centred = target.centred
     mixing = _stable_mixing(side)
     if mixing is None:
         space = Space.of_sample(side)
@@ -309,8 +312,7 @@ def _pls_of_moments(
         refuse()
     # many small products: threads would cost more than they gain
     with small_problems(len(scatter) <= SMALL):
-        square = float(np.vdot(centred, centred))
-        weights = _conjugate_directions(scatter, cross, square, n_components, moments.eps)
+        weights = _conjugate_directions(scatter, cross, target.square, n_components, moments.eps)
         image = scatter @ weights
     squares = np.einsum("ij,ij->j", weights, image)
     return ExtractedByMoments(

@@ -10,7 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from depmax._inputs import read_target
-from depmax.extraction._fitting.deflation import CodedTarget, coded_classes
+from depmax.extraction._fitting.deflation import CodedTarget, coded_classes, streamed_classes
 from depmax.extraction.kernel_pls import PLSExtractor
 from depmax.samples import Sample
 
@@ -120,6 +120,9 @@ class KernelPLSClassifier(ClassifierMixin, PLSExtractor):
         return tags
 
     def _read_coded(self, y: Any) -> CodedTarget:
+        target = read_target(y)
+        if target.is_streamed:
+            return streamed_classes(target)
         return coded_classes(self._labels(y))
 
     def _choose_count(self, X: Any, y: Any, side: Sample) -> int:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from depmax._inputs import read_target
 from depmax.extraction._fitting.sphering import Alpha, SpheringExtractor, told_directions
 from depmax.extraction._fitting.targets import side_of_outputs
 from depmax.kernels import KernelLike
 from depmax.pencils import Directions, Form, Space
-from depmax.pencils.form import target_factor
+from depmax.pencils.form import squared_lengths, target_factor
 from depmax.samples import Sample
 
 
@@ -62,6 +62,8 @@ class LinearRegressionFeature(SpheringExtractor):
     array([1.])
     """
 
+    _streams: ClassVar[bool] = True
+
     def __init__(
         self,
         n_components: int | float | Literal["auto"] = 2,
@@ -82,7 +84,7 @@ class LinearRegressionFeature(SpheringExtractor):
 
     def _extract(self, space: Space, target: Sample, n_components: int) -> Directions:
         factor = target_factor(target)
-        total = float((factor**2).mean(axis=0).sum())  # variance of all outputs
+        total = squared_lengths(factor)[1] / space.n_samples  # variance of all outputs
         cross = space.moments(Form(factor / space.n_samples)).cross
         found = self._sphere(space, 1).most_correlated(cross, n_components)
         return Directions(found.vectors, found.dependence / total)

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-
 from depmax._inputs import read_target
 from depmax._inputs.parameters import FLAG
 from depmax.extraction._fitting.sphering import Alpha, SpheringExtractor
 from depmax.extraction._fitting.targets import side_of_outputs
 from depmax.kernels import KernelLike
 from depmax.pencils import Directions, Form, Space, Sphere
-from depmax.pencils.form import target_factor
+from depmax.pencils.form import columns_of, target_factor
 from depmax.samples import Sample
 
 
@@ -71,6 +69,7 @@ class PHD(SpheringExtractor):
     array([[ 0.7,  0. , -0.7,  0. ]])
     """
 
+    _streams: ClassVar[bool] = True
     _declared: ClassVar = {"residuals": FLAG}
 
     def __init__(
@@ -98,14 +97,15 @@ class PHD(SpheringExtractor):
         sphere = self._sphere(space, 1)
         if self.residuals:
             outputs = outputs - _predicted(space, sphere, outputs)
-        hessians = [sphere.image(space.weighted_scatter(y)) / len(y) for y in outputs.T]
+        m = space.n_samples
+        hessians = [sphere.image(space.weighted_scatter(y)) / m for y in columns_of(outputs)]
         return sphere.most_curved(hessians, n_components)
 
     def _ignores_units(self, side: Sample, target: Sample, n_components: int) -> bool:
         return self._units_cancel(side, 1)
 
 
-def _predicted(space: Space, sphere: Sphere, outputs: np.ndarray) -> np.ndarray:
+def _predicted(space: Space, sphere: Sphere, outputs: Any) -> Any:
     """Linear regression of the outputs on the coordinates, of shape (m, q)."""
     cross = space.moments(Form(outputs / space.n_samples)).cross
     return space.features(sphere.whiten @ (sphere.whiten.T @ cross))

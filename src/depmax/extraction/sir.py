@@ -71,6 +71,7 @@ class SIR(SpheringExtractor):
     array([[ 0.7,  0. , -0.7,  0. ]])
     """
 
+    _streams: ClassVar[bool] = True
     _declared: ClassVar = {"n_slices": integer(2)}
 
     def __init__(

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any, ClassVar
 
 import numpy as np
 
-from depmax.kernels.kernel import Capabilities, Choose, ClassWeights, Kernel, frequencies, lookup
+from depmax.kernels.kernel import (
+    Capabilities,
+    Choose,
+    ClassWeights,
+    Kernel,
+    frequencies,
+    lookup,
+    shares_of,
+)
 
 
 class ClassBalanced(Kernel):
@@ -45,7 +54,13 @@ class ClassBalanced(Kernel):
         """Copy with the signed weights of the two labels found in X."""
         if self.weights is not None:
             return self
-        shares = frequencies(self._read(X))
+        return self._of_shares(frequencies(self._read(X)))
+
+    def resolve_streamed(self, rows: Any) -> Kernel:
+        """Copy with the signed weights of two labels of rows that are read a chunk at a time."""
+        return self if self.weights is not None else self._of_shares(shares_of(rows, self))
+
+    def _of_shares(self, shares: dict[Hashable, float]) -> Kernel:
         if len(shares) != 2:
             raise ValueError(
                 f"ClassBalanced compares two classes, but the labels have {len(shares)}: "

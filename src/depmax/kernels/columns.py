@@ -91,6 +91,14 @@ class Columns(Kernel):
         resolved = [kernel.resolve(take(rows, where), choose) for kernel, where in self._kernels()]
         return self._with_kernels(resolved)
 
+    def resolve_streamed(self, rows: Any) -> Kernel:
+        """Copy with each part resolved on its own columns, which are read a chunk at a time."""
+        resolved = [
+            kernel.resolve_streamed(rows.column(as_list(where)))
+            for kernel, where in self._kernels()
+        ]
+        return self._with_kernels(resolved)
+
     def bind(self, names: Sequence[str]) -> Kernel:
         """Copy that addresses its columns by position in ``names``."""
         known = {name: position for position, name in enumerate(names)}

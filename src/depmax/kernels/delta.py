@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from depmax.kernels.kernel import Capabilities, Choose, ClassWeights, Kernel, frequencies, lookup
+from depmax.kernels.kernel import (
+    Capabilities,
+    Choose,
+    ClassWeights,
+    Kernel,
+    frequencies,
+    lookup,
+    shares_of,
+)
 
 
 class Delta(Kernel):
@@ -50,7 +59,15 @@ class Delta(Kernel):
                     "below zero the kernel is not positive semidefinite."
                 )
             return self
-        shares = frequencies(self._read(X))
+        return self._of_shares(frequencies(self._read(X)))
+
+    def resolve_streamed(self, rows: Any) -> Kernel:
+        """Copy with one weight per label of rows that are read a chunk at a time."""
+        if self.weights is not None and not isinstance(self.weights, str):
+            return self.resolve(rows.example)
+        return self._of_shares(shares_of(rows, self))
+
+    def _of_shares(self, shares: dict[Hashable, float]) -> Kernel:
         rules = {
             None: lambda share: 1.0,
             "balanced": lambda share: 1.0 / share,

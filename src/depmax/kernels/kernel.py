@@ -132,6 +132,30 @@ class Kernel(BaseEstimator):
         """Copy of this kernel with every recipe replaced by numbers read off the rows X."""
         return self
 
+    def resolve_streamed(self, rows: Any) -> Kernel:
+        """Copy with every recipe replaced by numbers, for rows that are read a chunk at a time.
+
+        Bandwidths are read off a sample of the rows: the one that an array in memory gives.
+
+        Parameters
+        ----------
+        rows : rows of a stream
+            With ``example`` (a row like the others), ``sample()`` and, for labels, ``distinct``.
+        """
+        if self.is_resolved:
+            return self.resolve(rows.example)
+        if self.capabilities.fits_columns:
+            raise TypeError(
+                f"{type(self).__name__} keeps all rows it is resolved on, which a table that is "
+                "read a chunk at a time does not allow: resolve it on some rows in memory first, "
+                "with depmax.resolve(kernel, X)."
+            )
+        return self.with_parts(
+            lambda part: (
+                part.resolve(rows.sample()) if part is self else part.resolve_streamed(rows)
+            )
+        )
+
     @property
     def follows_scale(self) -> bool:
         """Whether rows times any number give the same kernel: a policy reads their size."""
@@ -288,6 +312,24 @@ def frequencies(labels: np.ndarray) -> dict[Hashable, float]:
     """
     values, counts = np.unique(labels, return_counts=True)
     return dict(zip(values.tolist(), (counts / labels.size).tolist(), strict=True))
+
+
+def shares_of(rows: Any, kernel: Kernel) -> dict[Hashable, float]:
+    """Share of each label of rows that are read a chunk at a time, in sorted order."""
+    if rows.distinct is None:
+        raise TypeError(
+            f"{type(kernel).__name__} compares labels, but there are too many different ones to "
+            "count in a table that is read a chunk at a time: join rare ones."
+        )
+    values, counts = rows.distinct
+    if counts is None:
+        if not kernel.capabilities.labels or getattr(kernel, "weights", None) is not None:
+            raise TypeError(
+                f"{kernel!r} weighs the levels of a column by how often they occur, which a table "
+                "that is read a chunk at a time does not count: use Delta()."
+            )
+        counts = np.ones(len(values))
+    return dict(zip(values.tolist(), (counts / counts.sum()).tolist(), strict=True))
 
 
 def lookup(labels: np.ndarray, weights: ClassWeights) -> np.ndarray:

@@ -111,6 +111,16 @@ class Mixed(Kernel):
         """Copy with the bandwidth of the whole distance multiplied by ``factor``."""
         return self._copy_with(kernel=self._kernel().widened(factor))
 
+    def resolve_streamed(self, rows: Any) -> Kernel:
+        """Refused: the weight of a category is read off all rows."""
+        if self.is_resolved:
+            return self
+        raise TypeError(
+            "Distances between rows with categorical columns are scaled by all rows, which a table "
+            "that is read a chunk at a time does not allow: use kernel='linear', or leave "
+            "the categorical columns out with depmax.scan(…, columns=…)."
+        )
+
     @property
     def has_features(self) -> bool:
         """Whether there are no numbers, and few combinations of levels."""

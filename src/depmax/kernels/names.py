@@ -138,6 +138,18 @@ class FromMap(Kernel):
         fitted = clone(self.transformer).fit(self._table(X))
         return self._copy_with(transformer=fitted, fitted=True)
 
+    def resolve_streamed(self, rows: Any) -> Kernel:
+        """Copy with a clone of the transformer fitted on rows that are read a chunk at a time."""
+        if self.fitted:
+            return self
+        if not getattr(self.transformer, "_streams", False):
+            raise TypeError(
+                f"{type(self.transformer).__name__} cannot be fitted on a table that is read a "
+                "chunk at a time: use NystroemMap or RandomFourier, whose numbers come from a "
+                "sample of the rows."
+            )
+        return self._copy_with(transformer=clone(self.transformer).fit(rows), fitted=True)
+
     @property
     def has_features(self) -> bool:
         """The transformer's output, once fitted."""

@@ -122,7 +122,7 @@ def _deviations(sample: np.ndarray) -> np.ndarray:
 def _sample(rows: Any) -> np.ndarray:
     """All rows of an array, or so many random ones; of other rows the first, the middle, the last.
 
-    Rows that are read a block at a time (files) are read in three pieces only.
+    Rows that are read a block at a time (files) are read in three places only.
     """
     n_rows = rows.shape[0]
     if isinstance(rows, np.ndarray):
@@ -131,8 +131,8 @@ def _sample(rows: Any) -> np.ndarray:
         return rows[np.random.default_rng(0).choice(n_rows, SAMPLE_ROWS, replace=False)]
     length = min(n_rows, SAMPLE_ROWS // 3)
     starts = sorted({0, (n_rows - length) // 2, n_rows - length})
-    pieces = [rows[start : start + length] for start in starts]
-    return np.vstack([piece.toarray() if sparse.issparse(piece) else piece for piece in pieces])
+    found = rows[np.concatenate([np.arange(start, start + length) for start in starts])]
+    return found.toarray() if sparse.issparse(found) else found
 
 
 def _farthest(deviations: np.ndarray, ranges: np.ndarray) -> tuple[int, int] | None:

@@ -19,14 +19,18 @@ from depmax.kernels.names import KernelParameters
 from depmax.samples import (
     Sample,
     abilities_of,
+    aligned,
     chunk_rows,
     is_precomputed,
+    is_streamed,
     precision,
     read_rows,
     read_training,
+    reads_chunks,
     require_positive,
     require_semidefinite,
     slices,
+    transformed,
     warn_of_units,
 )
 
@@ -58,6 +62,7 @@ class KernelTransformer(
         Returns
         -------
         ndarray of shape (n_samples, n_features_out)
+            For a Dask collection a lazy Dask array, for a scan a scan.
         """
         return self._apply(X)
 
@@ -76,6 +81,8 @@ class KernelTransformer(
     def _apply(self, X: Any) -> np.ndarray:
         """Features of new rows as an array, whatever ``set_output`` asks for."""
         check_is_fitted(self)
+        if is_streamed(X):
+            return transformed(self, X)
         rows = read_rows(self, X, self._abilities())
         features = np.empty((rows.shape[0], self._n_features_out), dtype=precision(rows))
         for block in slices(rows.shape[0], chunk_rows(self._width())):
@@ -126,6 +133,8 @@ class FeatureMap(KernelTransformer):
     #: Whether more components than training rows are refused: not where the number is only the
     #: largest, nor where components have nothing to do with rows.
     _limited_by_rows: ClassVar[bool] = False
+    #: Whether a sample of the rows is all that ``_fit`` needs.
+    _streams: ClassVar[bool] = False
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the map.
@@ -175,6 +184,9 @@ class FeatureMap(KernelTransformer):
         """Learn from the training rows; their features, if they come for free."""
         raise NotImplementedError
 
+    def _prepare(self, training: Sample) -> None:
+        """Ask for the rows that will be needed, where every visit reads a table again."""
+
     def _unmixed(self, rows: Any) -> np.ndarray:
         """Features of a block of new rows before the product with ``mixing``."""
         raise NotImplementedError
@@ -190,7 +202,15 @@ class FeatureMap(KernelTransformer):
 
     def _read(self, X: Any) -> Sample:
         """The training rows, with the kernel resolved on them."""
-        sample = read_training(self, X, self.kernel).resolved()
+        if reads_chunks(X) and not self._streams:
+            raise TypeError(
+                f"{type(self).__name__} needs all rows in memory: for a table that is read a chunk "
+                "at a time use NystroemMap or RandomFourier."
+            )
+        training = read_training(self, aligned(X, supervised=False)[0], self.kernel)
+        if training.is_streamed:
+            self._prepare(training)
+        sample = training.resolved()
         warn_of_units(self, sample)
         self._keep_kernel(sample)
         return sample

@@ -14,6 +14,8 @@ from depmax.samples import Sample
 
 #: Landmarks, where no number is given.
 DEFAULT_LANDMARKS = 100
+#: Rows up to which landmarks are the first of a random order of all of them.
+SHUFFLED_ROWS = 10**6
 
 
 class NystroemMap(FeatureMap):
@@ -58,6 +60,7 @@ class NystroemMap(FeatureMap):
 
     _declared: ClassVar = {"n_components": integer(1, also=[None])}
     _limited_by_rows: ClassVar[bool] = True
+    _streams: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -70,10 +73,24 @@ class NystroemMap(FeatureMap):
         self.kernel = kernel
         self.random_state = random_state
 
-    def _fit(self, sample: Sample) -> None:
-        order = check_random_state(self.random_state).permutation(sample.n_samples)
+    def _prepare(self, training: Sample) -> None:
+        stream = training.rows.stream
+        self.landmark_indices_ = self._draw(training.n_samples)
+        stream.keep(np.concatenate([stream.sample_indices, self.landmark_indices_]))
+
+    def _draw(self, n_samples: int) -> np.ndarray:
+        """Positions of the landmarks."""
         count = DEFAULT_LANDMARKS if self.n_components is None else self.n_components
-        self.landmark_indices_ = order[:count]
+        random = check_random_state(self.random_state)
+        if n_samples <= SHUFFLED_ROWS:
+            return random.permutation(n_samples)[:count]
+        # an order of all rows would take as much memory as a column of them
+        rng = np.random.default_rng(random.randint(np.iinfo(np.int32).max))
+        return rng.choice(n_samples, count, replace=False)
+
+    def _fit(self, sample: Sample) -> None:
+        if not sample.is_streamed:
+            self.landmark_indices_ = self._draw(sample.n_samples)
         landmarks = sample.take(self.landmark_indices_)
         # The noise of W is that of its kernel values, however few landmarks there are.
         cutoff = max(landmarks.n_samples, 10) * sample.eps

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -55,6 +55,8 @@ class RandomFourier(FeatureMap):
     >>> bool(np.abs(features @ features.T - Gaussian(2.0)(X)).max() < 0.1)
     True
     """
+
+    _streams: ClassVar[bool] = True
 
     def __init__(
         self,

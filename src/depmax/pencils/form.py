@@ -11,7 +11,13 @@ from scipy import linalg
 
 from depmax.maps._pivots import factor_to
 from depmax.pencils.row_sums import Aligned
+from depmax.pencils.streamed import PRECISION, CentredValues, RowValues, centred_target
 from depmax.samples import Sample, require_positive, require_semidefinite
+
+#: Values at the samples: an array, or where rows are read a block at a time what gives them.
+Values = np.ndarray | RowValues
+#: Values with columns of mean zero.
+Factor = np.ndarray | CentredValues
 
 #: A symmetric operator on columns of values at the samples.
 Operator = Callable[[np.ndarray], np.ndarray]
@@ -26,8 +32,8 @@ class Form:
     zero for the others, and diag(w) acts on the labelled samples measured from their own mean.
     """
 
-    factor: np.ndarray  # Ψ, shape (m, r), columns of mean zero
-    weights: np.ndarray | None = None  # w, shape (m,)
+    factor: Any  # Ψ, shape (m, r), columns of mean zero: an array or CentredValues
+    weights: Any = None  # w, shape (m,): an array or RowValues
     labelled: np.ndarray | None = None  # which samples are, shape (m,); None: all
     penalty: Operator | None = None  # N
 
@@ -41,11 +47,14 @@ class Form:
         """Number of columns r of Ψ."""
         return int(self.factor.shape[1])
 
-    def beside(self, phi: Any, rows: slice) -> Aligned:
-        """A chunk of coordinates with what this form knows of the same samples."""
-        weights = None if self.weights is None else self.weights[rows]
+    def beside(self, phi: Any, rows: Any) -> Aligned:
+        """A chunk of coordinates with what this form knows of the same samples.
+
+        ``rows`` is a slice of samples in memory, or a block of those that are read.
+        """
+        weights = None if self.weights is None else _at(self.weights, phi, rows)
         labelled = None if weights is None or self.labelled is None else self.labelled[rows]
-        return Aligned(phi, self.factor[rows], weights, labelled)
+        return Aligned(phi, _at(self.factor, phi, rows), weights, labelled)
 
     def apply(self, values: np.ndarray) -> np.ndarray:
         """M times columns of values on the samples, of shape (m, k)."""
@@ -83,12 +92,41 @@ class Form:
         return self.weights is None and self.penalty is None
 
 
-def hsic_form(factor: np.ndarray, *, unbiased: bool) -> Form:
+def _at(values: Any, phi: Any, rows: Any) -> np.ndarray:
+    """Values at some samples."""
+    found: np.ndarray = values[rows] if isinstance(values, np.ndarray) else values.beside(phi, rows)
+    return found
+
+
+def squared_lengths(factor: Factor) -> tuple[Values, float]:
+    """‖ψ‖² of every sample, of shape (m,), and their sum."""
+    if not isinstance(factor, np.ndarray):
+        return factor.squares(), factor.total
+    squares = np.einsum("ij,ij->i", factor, factor)
+    return squares, float(squares.sum())
+
+
+def columns_of(values: Values) -> list[Values]:
+    """The columns of values at the samples."""
+    if isinstance(values, np.ndarray):
+        return list(values.T)
+    return [values.column(number) for number in range(values.shape[1])]
+
+
+def rank_of_factor(factor: Factor) -> int:
+    """Number of directions that a factor spans."""
+    if isinstance(factor, np.ndarray):
+        return int(np.linalg.matrix_rank(factor - factor.mean(axis=0)))
+    assert factor.gram is not None
+    return int(np.linalg.matrix_rank(factor.gram, hermitian=True))
+
+
+def hsic_form(factor: Factor, *, unbiased: bool) -> Form:
     """Form whose A has pᵀAp = HSIC between the feature Φp (linear kernel) and the target.
 
     Parameters
     ----------
-    factor : ndarray of shape (m, r)
+    factor : ndarray of shape (m, r), or values that are made block by block
         Ψ with the target's kernel matrix L = ΨΨᵀ, columns of mean zero.
     unbiased : bool
         HSIC₁, or HSIC₀, for which there are no weights.
@@ -101,23 +139,21 @@ def hsic_form(factor: np.ndarray, *, unbiased: bool) -> Form:
     m = factor.shape[0]
     if not unbiased:
         return Form(factor / (m - 1))
-    squares = np.einsum("ij,ij->i", factor, factor)  # ‖ψ_i‖²
-    weights = m / (m - 2) * squares - squares.sum() / ((m - 1) * (m - 2))
+    squares, total = squared_lengths(factor)  # ‖ψ_i‖²
+    weights = m / (m - 2) * squares - total / ((m - 1) * (m - 2))
     scale = m * (m - 3)
     return Form(factor / np.sqrt(scale), weights / scale)
 
 
-#: Trace of L - ΨΨᵀ, relative to that of L, at which pivots suffice: full precision for HSIC.
-PRECISION = 1e-12
-
-
-def target_factor(side: Sample) -> np.ndarray:
+def target_factor(side: Sample) -> Any:
     """Ψ of shape (m, r) with ΨΨᵀ = HLH, up to rounding.
 
     The kernel's exact coordinates where it has them, no more than samples; otherwise a Cholesky
     factor with as many pivots as full precision takes: about twenty for a Gaussian kernel of
     numbers, all samples for a kernel matrix of full rank.
     """
+    if side.is_streamed:
+        return centred_target(side)
     width = side.n_coordinates
     if width is not None and width <= side.n_samples:
         return side.centred_coordinates()

@@ -175,6 +175,12 @@ class Aligned:
     weights: np.ndarray | None = None  # w, shape (n,)
     labelled: np.ndarray | None = None  # shape (n,)
 
+    def part(self, rows: slice) -> Aligned:
+        """Some of the rows."""
+        weights = None if self.weights is None else self.weights[rows]
+        labelled = None if self.labelled is None else self.labelled[rows]
+        return Aligned(self.phi[rows], self.psi[rows], weights, labelled)
+
 
 class Summation:
     """Sums in the making: chunks are added in place, in buffers that are used again.

@@ -11,7 +11,8 @@ from scipy import sparse
 
 from depmax.pencils.form import Form, Operator
 from depmax.pencils.row_sums import Aligned, RowSums, chunks_of, dense, sum_rows
-from depmax.samples import Sample, slices
+from depmax.pencils.streamed import BlockImages, CentredValues, FeaturesOfBlock, SumBlocks
+from depmax.samples import Block, Sample, Stream, slices
 
 #: A coordinate whose standard deviation is below so many roundings of its mean is constant.
 CONSTANT = 64.0
@@ -43,13 +44,17 @@ class Moments:
         return product if self.weighted is None else product - self.weighted
 
 
+def _no_values(phi: Any, block: Block) -> np.ndarray:
+    return np.zeros((phi.shape[0], 0))
+
+
 class Space:
     """The images Φ of m samples in s coordinates, measured from their mean.
 
     Parameters
     ----------
     block : callable
-        Coordinates of a slice of samples, dense or sparse, not centred.
+        Coordinates of a slice (or a block) of samples, dense or sparse, not centred.
     n_samples, dimension : int
         m and s.
     eps : float
@@ -62,6 +67,9 @@ class Space:
         Without centring samples are measured from zero, which then stands for their mean.
     whole : bool
         Whether all samples are one chunk.
+    stream : Stream, optional
+        Where samples are read from; ``block`` then gives the coordinates of a block of it, and
+        values at the samples are not arrays but what gives those of a block.
 
     Notes
     -----
@@ -72,7 +80,7 @@ class Space:
 
     def __init__(
         self,
-        block: Callable[[slice], Any],
+        block: Callable[[Any], Any],
         n_samples: int,
         dimension: int,
         eps: float = float(np.finfo(np.float64).eps),
@@ -81,14 +89,17 @@ class Space:
         concurrent: bool = False,
         center: bool = True,
         whole: bool = False,
+        stream: Stream | None = None,
     ) -> None:
         self._block = block
+        self._stream = stream
         self.n_samples = n_samples
         self.dimension = dimension
         self.eps = eps
         self.dtype = np.dtype(dtype)
         self.concurrent = concurrent
         self._center = center
+        whole = whole or stream is not None
         self._slices = [slice(0, n_samples)] if whole else chunks_of(n_samples, dimension)
         self._is_ready = False  # whether coordinates can be multiplied as they are, all at once
         self._sums: RowSums | None = None  # about the mean, from the last visit
@@ -118,9 +129,19 @@ class Space:
     def of_sample(cls, sample: Sample, *, center: bool = True) -> Space:
         """Space of the exact coordinates of a sample, made anew at every visit."""
         width = int(sample.n_coordinates or 0)
+        if sample.is_streamed:
+            images = BlockImages(sample.kernel, sample.rows.view)
+            return cls.of_blocks(images, sample, width, center=center)
         return cls(
             sample.coordinates, sample.n_samples, width, concurrent=sample.is_array, center=center
         )
+
+    @classmethod
+    def of_blocks(
+        cls, images: BlockImages, sample: Sample, width: int, *, center: bool = True
+    ) -> Space:
+        """Space of the coordinates of rows that are read a block at a time."""
+        return cls(images, sample.n_samples, width, center=center, stream=sample.rows.stream)
 
     @classmethod
     def before_mixing(cls, sample: Sample, mixing: np.ndarray) -> Space:
@@ -131,6 +152,9 @@ class Space:
         summed over chunks of rows in double precision, unless features of some rows tell that
         more than their fifth digit would change: a last product may blow rounding errors up.
         """
+        if sample.is_streamed:
+            images = BlockImages(sample.kernel, sample.rows.view, unmixed=True)
+            return cls.of_blocks(images, sample, len(mixing))
         kernel, rows, shape = sample.kernel, sample.rows, (sample.n_samples, len(mixing))
         if np.prod(shape) < MANY or not _single_is_enough(sample, mixing):
             return cls(lambda part: kernel.unmixed(rows[part]), *shape, concurrent=sample.is_array)
@@ -204,7 +228,7 @@ class Space:
         cross -= np.outer(from_sums, factor.sum(axis=0))
         return cross
 
-    def weighted_scatter(self, weights: np.ndarray) -> np.ndarray:
+    def weighted_scatter(self, weights: Any) -> np.ndarray:
         """Φᵀdiag(w)Φ of shape (s, s)."""
         moments = self.moments(replace(self._no_form, weights=weights))
         assert moments.weighted is not None
@@ -221,12 +245,22 @@ class Space:
 
     def features(self, directions: np.ndarray) -> np.ndarray:
         """Features ΦP of all samples, of shape (m, k), for directions P of shape (s, k)."""
+        if self._stream is not None:
+            return self._features_of_blocks(directions)  # type: ignore[return-value]
         from_samples, from_sums = self._subtracted()
         values = np.empty((self.n_samples, directions.shape[1]))
         offset = from_sums @ directions
         for rows, phi in self._chunks(from_samples):
             values[rows] = phi @ directions - offset
         return values
+
+    def _features_of_blocks(self, directions: np.ndarray) -> CentredValues:
+        """Features of the samples of a stream, which are made block by block."""
+        return CentredValues(
+            FeaturesOfBlock(self.mean, directions),
+            (self.n_samples, directions.shape[1]),
+            gram=directions.T @ self.scatter @ directions,
+        )
 
     def centred(self) -> np.ndarray:
         """Φ itself, dense, of shape (m, s): for methods that are not sums over samples."""
@@ -238,6 +272,8 @@ class Space:
     @property
     def _no_form(self) -> Form:
         """The form for sums over the samples alone."""
+        if self._stream is not None:
+            return Form(CentredValues(_no_values, (self.n_samples, 0), gram=np.zeros((0, 0))))
         return Form(np.zeros((self.n_samples, 0)))
 
     def _visited(self) -> RowSums:
@@ -252,16 +288,21 @@ class Space:
             self._is_sparse = sparse.issparse(phi)
             return form.beside(phi, rows)
 
-        sums = sum_rows(
-            read,
-            self._slices,
-            (self.dimension, form.width),
-            scatter=scatter,
-            norms=not scatter,
-            centred_y=True,
-            dtype=self.dtype,
-            concurrent=self.concurrent,
-        )
+        if self._stream is not None:
+            work = SumBlocks(self._block, form.beside, scatter=scatter, norms=not scatter)
+            sums = self._stream.total(work)
+            sums = sums.about(sums.origin_x, np.zeros(form.width))
+        else:
+            sums = sum_rows(
+                read,
+                self._slices,
+                (self.dimension, form.width),
+                scatter=scatter,
+                norms=not scatter,
+                centred_y=True,
+                dtype=self.dtype,
+                concurrent=self.concurrent,
+            )
         self._shift = sums.mean_x - sums.origin_x if self._center else -sums.origin_x
         sums = sums.about(sums.origin_x + self._shift, sums.origin_y)
         self._sums = replace(sums, weighted=None, labelled=None)

@@ -14,10 +14,12 @@ from depmax.samples.reading import (
     read_target_sample,
     read_training,
     reads_objects,
+    require_coordinates,
     require_equal_length,
     require_samples,
     sample_of_table,
     target_sample,
+    transformed,
     warn_of_units,
 )
 from depmax.samples.sample import (
@@ -30,6 +32,7 @@ from depmax.samples.sample import (
     require_semidefinite,
     sample_of_matrix,
 )
+from depmax.samples.scan import Scan, scan
 from depmax.samples.sources import (
     ArrayRows,
     RowSource,
@@ -37,22 +40,38 @@ from depmax.samples.sources import (
     SparseRows,
     as_rows,
 )
+from depmax.samples.stream import (
+    Block,
+    Stream,
+    StreamRows,
+    View,
+    aligned,
+    is_streamed,
+    reads_chunks,
+)
 
 __all__ = [
     "MINIMUM",
     "ArrayRows",
+    "Block",
     "Labels",
     "Origin",
     "Reference",
     "RowSource",
     "Sample",
+    "Scan",
     "SourceRows",
     "SparseRows",
+    "Stream",
+    "StreamRows",
     "TableRows",
+    "View",
     "abilities_of",
+    "aligned",
     "as_rows",
     "chunk_rows",
     "is_precomputed",
+    "is_streamed",
     "kernel_of_target",
     "precision",
     "read_labels",
@@ -61,7 +80,9 @@ __all__ = [
     "read_table_rows",
     "read_target_sample",
     "read_training",
+    "reads_chunks",
     "reads_objects",
+    "require_coordinates",
     "require_equal_length",
     "require_finite_values",
     "require_positive",
@@ -69,7 +90,9 @@ __all__ = [
     "require_semidefinite",
     "sample_of_matrix",
     "sample_of_table",
+    "scan",
     "slices",
     "target_sample",
+    "transformed",
     "warn_of_units",
 ]

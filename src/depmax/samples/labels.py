@@ -20,16 +20,17 @@ class Labels:
 
     side: Sample
     labelled: np.ndarray | None = None  # shape (n_rows,); None: all
+    n_skipped: int = 0  # rows without a label that a stream does not visit
 
     @property
     def n_rows(self) -> int:
-        """Number of rows, labelled or not."""
+        """Number of rows, labelled or not, that are visited."""
         return self.side.n_samples if self.labelled is None else len(self.labelled)
 
     @property
     def n_unlabeled(self) -> int:
         """Number of rows without a label."""
-        return self.n_rows - self.side.n_samples
+        return self.n_rows - self.side.n_samples + self.n_skipped
 
 
 def read_labels(y: Any, target_kernel: KernelLike | Literal["auto"], *, minus_one: bool) -> Labels:
@@ -39,6 +40,8 @@ def read_labels(y: Any, target_kernel: KernelLike | Literal["auto"], *, minus_on
     if not isinstance(target_kernel, str) and reads_objects(as_kernel(target_kernel)):
         return _read_objects(y, as_kernel(target_kernel), minus_one=minus_one)
     target = read_target(y, semi=True, minus_one=minus_one)
+    if target.is_streamed:
+        return Labels(target_sample(target, target_kernel), n_skipped=target.n_unlabeled)
     if target.n_unlabeled == 0:
         return Labels(target_sample(target, target_kernel))
     _require_some(target.labelled)

@@ -25,7 +25,9 @@ from depmax.kernels.kernel import Choose, Kernel
 from depmax.kernels.mixed import join_categories
 from depmax.kernels.scales import warn_of_scales
 from depmax.samples.sample import Sample, sample_of_matrix
+from depmax.samples.scan import is_dask
 from depmax.samples.sources import RowSource, SourceRows
+from depmax.samples.stream import is_streamed
 
 
 # --- inputs ---------------------------------------------------------------------------------------
@@ -44,6 +46,15 @@ def read_sample(
     if is_precomputed(kernel):
         return sample_of_matrix(read_table(X, name=name).values, name).resolved()
     recipe = as_kernel(kernel)
+    if hasattr(X, "stream"):
+        decoder = X.stream.decoder
+        names = [str(column) for column in decoder.names or range(X.shape[1])]
+        bound = _streamed(recipe, X.rows, names)
+        if not scale_free:
+            warn_of_scales(recipe.bind(names), X.rows, decoder.names, decoder.categories)
+        sample = bound.resolved(choose)
+        require_coordinates(sample, "A measure")
+        return sample
     if not recipe.requires_vector_input:
         return Sample(recipe.bind(column_names(X)), read_objects(X, name)).resolved(choose)
     return sample_of_table(read_table(X, name=name), recipe, choose=choose, scale_free=scale_free)
@@ -105,8 +116,8 @@ def read_training(
         matrix, estimator.categories_ = read_fit(estimator, X)
         return sample_of_matrix(matrix)
     recipe = as_kernel(kernel)
-    if isinstance(X, RowSource):
-        return _read_source(estimator, X, recipe)
+    if is_streamed(X):
+        return _read_stream(estimator, X, recipe)
     rows, estimator.categories_ = read_fit(
         estimator,
         X,
@@ -175,15 +186,58 @@ def _joined(bound: Kernel, rows: Any, names: Sequence[str], categories: Categori
     return Sample(bound, rows)
 
 
-def _read_source(estimator: Any, source: Any, recipe: Kernel) -> Sample:
-    if not recipe.is_resolved or not recipe.has_features:
-        raise ValueError(
-            f"Rows that are read a block at a time need coordinates, which {recipe!r} does not "
-            "have: use kernel='linear' or a fitted map, or load the rows as an array."
+def _read_stream(estimator: Any, X: Any, recipe: Kernel) -> Sample:
+    """Rows that are read a block at a time, for ``fit``."""
+    estimator.categories_, estimator.n_features_in_ = {}, X.shape[1]
+    estimator.__dict__.pop("feature_names_in_", None)
+    if not hasattr(X, "rows"):  # as another estimator has read them: numbers without names
+        return Sample(recipe.bind(_names(estimator)), X)
+    rows, decoder = X.rows, X.stream.decoder
+    estimator.categories_ = dict(decoder.categories)
+    if decoder.names is not None:
+        estimator.feature_names_in_ = np.array(decoder.names, dtype=object)
+    return _streamed(recipe, rows, _names(estimator))
+
+
+def _streamed(recipe: Kernel, rows: Any, names: Sequence[str]) -> Sample:
+    """A sample of streamed rows, if its kernel has coordinates or is a map that gets them."""
+    if not recipe.requires_vector_input:
+        raise TypeError(
+            f"{type(recipe).__name__} compares objects, which a table that is read a chunk at a "
+            "time does not hold: pass them in memory."
         )
-    estimator.categories_ = {}
-    estimator.n_features_in_ = source.shape[1]
-    return Sample(recipe, SourceRows(source))
+    sample = _joined(recipe.bind(names), rows, names, rows.stream.decoder.categories)
+    if sparse.issparse(rows.example) and not recipe.capabilities.sparse:
+        raise TypeError(f"{type(recipe).__name__} needs dense rows.")
+    return sample
+
+
+def transformed(estimator: Any, X: Any) -> Any:
+    """Features of a table that is read a chunk at a time: lazy as the table is."""
+    if is_dask(X):
+        from depmax.samples.dask_pieces import transformed as lazily
+
+        dtype = np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
+        return lazily(X, estimator.transform, estimator._n_features_out, np.dtype(dtype))
+    return X.map(estimator.transform)
+
+
+def require_coordinates(sample: Sample, owner: str) -> None:
+    """Refuse a kernel that compares all pairs of rows, where rows are read a chunk at a time."""
+    if not sample.is_streamed:
+        return
+    if not sample.kernel.has_features or sample.n_coordinates is None:
+        name = type(sample.kernel).__name__
+        raise TypeError(
+            f"{owner} with the kernel {name} compares all pairs of rows, which a table that is "
+            f"read a chunk at a time does not allow: use kernel='linear', or a map such as "
+            f"kernel=NystroemMap(200, kernel={name}())."
+        )
+    if sample.n_coordinates > sample.n_samples:
+        raise ValueError(
+            f"{owner} has {sample.n_coordinates} coordinates and only {sample.n_samples} rows: "
+            "a table with so few rows is read as a whole, with X.compute()."
+        )
 
 
 # --- targets --------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -79,13 +80,19 @@ class Sample:
         return isinstance(self.rows, np.ndarray) and self.rows.dtype.kind == "f"
 
     @property
+    def is_streamed(self) -> bool:
+        """Whether rows are read a block at a time, and visits are the stream's."""
+        return bool(getattr(self.rows, "is_streamed", False))
+
+    @property
     def is_in_memory(self) -> bool:
         """Whether rows of any type are in memory, which threads may read at the same time."""
         return isinstance(self.rows, np.ndarray) or sparse.issparse(self.rows)
 
     def resolved(self, choose: Choose | None = None) -> Sample:
         """The same rows with every recipe of the kernel replaced by numbers."""
-        return replace(self, kernel=self.kernel.resolve(self.rows, choose))
+        resolve = self.rows.resolve if self.is_streamed else _resolved_on(self.rows)
+        return replace(self, kernel=resolve(self.kernel, choose))
 
     def take(self, indices: np.ndarray) -> Sample:
         """The same kernel and origin on some of the rows."""
@@ -96,7 +103,7 @@ class Sample:
     @property
     def n_coordinates(self) -> int | None:
         """Columns D of the exact map Φ with K = ΦΦᵀ; None if there is none, or D is too large."""
-        return self.kernel.n_coordinates(self.rows)
+        return self.kernel.n_coordinates(self.rows.example if self.is_streamed else self.rows)
 
     @property
     def has_features(self) -> bool:
@@ -218,6 +225,10 @@ class Reference:
         """The reference rows, rounded if the new rows are: more digits would not be kept."""
         single = getattr(rows, "dtype", None) == np.float32
         return self.rows.astype(np.float32, copy=False) if single else self.rows
+
+
+def _resolved_on(rows: Any) -> Callable[[Kernel, Choose | None], Kernel]:
+    return lambda kernel, choose: kernel.resolve(rows, choose)
 
 
 def sample_of_matrix(matrix: np.ndarray, name: str = "X") -> Sample:

@@ -22,6 +22,7 @@ from depmax._inputs.table import Categories, refuse_unreadable
 from depmax.kernels import Kernel, Linear
 from depmax.kernels.names import KernelParameters
 from depmax.kernels.scales import warn_of_scales
+from depmax.samples import is_streamed
 from depmax.selection._stand_ins import stand_ins
 
 
@@ -160,6 +161,8 @@ class DependenceSelector(KernelParameters, SelectorMixin, BaseEstimator):
             their names and dtypes.
         """
         check_is_fitted(self)
+        if is_streamed(X):
+            return self._transform_streamed(X)
         refuse_unreadable(X, "X")
         frame = nw.from_native(X, eager_only=True, pass_through=True)
         library = _get_output_config("transform", self)["dense"]
@@ -175,6 +178,17 @@ class DependenceSelector(KernelParameters, SelectorMixin, BaseEstimator):
         if library in ("default", selected.implementation.value):
             return selected.to_native()
         return selected.to_pandas() if library == "pandas" else selected.to_polars()
+
+    def _transform_streamed(self, X: Any) -> Any:
+        """The selected columns of a scan or a Dask collection, as lazy as it is."""
+        if hasattr(X, "pieces"):  # a scan
+            return X.map(self.transform)
+        _check_n_features(self, X, reset=False)
+        kept = np.flatnonzero(self.support_)
+        if not hasattr(X, "columns"):
+            return X[:, kept]
+        _check_feature_names(self, X, reset=False)
+        return X[list(X.columns[kept])]
 
     def _refuse_array(self) -> None:
         """Refuse rows without column types where ``fit`` saw categories."""

@@ -50,7 +50,10 @@ def fit(
 ) -> None:
     """Fit a method and save the model, for depmax transform or depmax.load_model in Python.
 
-    The file holds no code, and loading it runs none.
+    The file holds no code, and loading it runs none. To a table with more than 100 million cells
+    (Parquet or Arrow files, or a folder of them) HBFE, HSCA, KernelPLS, KernelLDA, SIR, PHD and
+    LinearRegressionFeature are fitted a part at a time; other methods to 100,000 random rows, and
+    a note says so.
 
     [bold]Examples[/]
 
@@ -62,7 +65,9 @@ def fit(
     """
     from depmax.cli.errors import OutputError
     from depmax.cli.methods import build, find_method, fit_model, model_notes, parse_size
-    from depmax.cli.table import ask
+    from depmax.cli.reading import open_source
+    from depmax.cli.streaming import can_stream, fit_streamed
+    from depmax.cli.table import ask, is_large
     from depmax.cli.writing.formats import require_place
     from depmax.persistence import save_model
 
@@ -71,9 +76,16 @@ def fit(
     estimator = build(known, parse_size(n), settings or (), seed=seed, n_jobs=n_jobs, screen=screen)
     place = require_place(output, reads=(data,))
     reading = o.read_options(separator, decimal, encoding, header, missing, max_memory)
-    table = ask(out, data, reading, target, task, drop, keep, impute)
-    with out.working(f"{known.name} on {table.X.height:,} rows and {table.X.width:,} columns"):
-        model = fit_model(table, known, estimator, scale=scale, impute=impute and str(impute))
+    table = ask(out, data, reading, target, task, drop, keep, impute, draws_rows=True, seed=seed)
+    source = open_source(data, reading)
+    streams = is_large(source) and can_stream(source, estimator, task.value, impute)
+    rows = source.n_rows() if streams else table.X.height
+    with out.working(f"{known.name} on {rows:,} rows and {table.X.width:,} columns"):
+        if streams:
+            model = fit_streamed(source, table, estimator, scale=scale)
+            out.note([f"{known.name} was fitted to all {rows:,} rows, read a part at a time."])
+        else:
+            model = fit_model(table, known, estimator, scale=scale, impute=impute and str(impute))
     try:
         save_model(model, place, notes=model_notes(table, known.name, data))
     except OSError as error:

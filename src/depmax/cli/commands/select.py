@@ -60,9 +60,16 @@ def select(
       depmax select genes.parquet -t class -n 20 -o few.parquet
 
       depmax select data.csv -t y -n 5 --method HSICLasso --json
+
+      depmax select folder_of_parquet_files/ -t y
+
+    Of a table with more than 100 million cells 100,000 random rows are searched, and a note says
+    so.
     """
     from depmax.cli.methods import build, find_method, fit_model, parse_size
-    from depmax.cli.table import ask
+    from depmax.cli.reading import open_source
+    from depmax.cli.streaming import batch_rows
+    from depmax.cli.table import ask, is_large
     from depmax.cli.writing import open_writer, require_format
 
     out = Output(as_json=as_json, quiet=quiet)
@@ -70,7 +77,9 @@ def select(
     estimator = build(known, parse_size(n), settings or (), seed=seed, n_jobs=n_jobs, screen=screen)
     place = None if output is None else require_format(output, reads=(data,))
     reading = o.read_options(separator, decimal, encoding, header, missing, max_memory)
-    table = ask(out, data, reading, target, task, drop, keep, impute, groups)
+    table = ask(
+        out, data, reading, target, task, drop, keep, impute, groups, draws_rows=True, seed=seed
+    )
     with out.working(f"{known.name} on {table.X.height:,} rows and {table.X.width:,} columns"):
         model = fit_model(table, known, estimator, scale=scale, impute=impute and str(impute))
     selector = model.named_steps["method"]
@@ -84,10 +93,16 @@ def select(
     )
     _tell_redundant(out, selector.redundant_columns(), table.X.width)
     if place is not None:
-        chosen = model.transform(table.X).select(kept)
-        y = table.y.to_frame() if hasattr(table.y, "to_frame") else table.y
+        source = open_source(data, reading)
         with open_writer(place) as writer:
-            writer.add(chosen.hstack(y))
+            if is_large(source):  # all rows, not only those that were searched
+                columns = [*kept, *table.target_names]
+                for batch in source.batches(columns, batch_rows(len(columns))):
+                    writer.add(batch)
+            else:
+                chosen = model.transform(table.X).select(kept)
+                y = table.y.to_frame() if hasattr(table.y, "to_frame") else table.y
+                writer.add(chosen.hstack(y))
         out.command("output", str(place), "Written:")
     out.finish()
 

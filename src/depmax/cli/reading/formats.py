@@ -56,7 +56,9 @@ def open_source(path: str, options: ReadOptions | None = None) -> Source:
     except OSError as error:
         raise DataError(str(error)) from None
     if file.is_dir():
-        raise DataError(f"{path} is a folder: name a file in it.")
+        from depmax.cli.reading.folder import Folder
+
+        return Folder(file, options)
     if not file.exists():
         raise DataError(f"The file {path} does not exist.{_near(file)}")
     if suffix_of(file) not in FORMATS:

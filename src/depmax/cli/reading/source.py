@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 
@@ -25,6 +26,10 @@ ColumnKind = Literal["number", "boolean", "text", "date", "empty", "other"]
 MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "?")
 #: What does so among numbers only: between words it may be a value, as in + and -.
 MISSING_NUMBERS = ("-", "--", "–", "—", ".", "n/a", "na", "None", "none", "#N/A", "<NA>")
+
+
+#: Cells that are read at a time where some rows are drawn.
+SAMPLED_CELLS = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -137,6 +142,18 @@ class Source(ABC):
             raise DataError(f"{self.name} cannot be read: {first_line(error)}.") from None
         except UnicodeDecodeError:
             raise DataError(f"{self.name} holds text that is not valid UTF-8.") from None
+
+    def sample(self, columns: Sequence[str], n_rows: int, seed: int) -> pl.DataFrame:
+        """Random rows, in their order, from one visit to the file."""
+        total = self.n_rows()
+        assert total is not None
+        chosen = np.sort(np.random.default_rng(seed).choice(total, n_rows, replace=False))
+        parts, start = [], 0
+        for batch in self.batches(columns, max(256, SAMPLED_CELLS // max(1, len(columns)))):
+            first, last = np.searchsorted(chosen, [start, start + batch.height])
+            parts.append(batch[chosen[first:last] - start])
+            start += batch.height
+        return pl.concat(parts)
 
     def has_column(self, name: str) -> bool:
         """Whether a column can be asked for by name."""

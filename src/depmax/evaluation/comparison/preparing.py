@@ -12,6 +12,8 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from depmax._inputs import read_fit, read_new
 from depmax._inputs.table import is_frame
+from depmax.pencils.streamed import target_sums
+from depmax.samples import Sample, aligned, is_streamed, read_training
 
 
 class PrepareColumns(TransformerMixin, BaseEstimator):
@@ -57,20 +59,25 @@ class PrepareColumns(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features), or a scan
         y : ignored
 
         Returns
         -------
         self
         """
-        values, categories = read_fit(self, X, accept_sparse=True)
-        self.categories_ = dict(categories)
-        self.mean_, variance = _moments(values)
+        if is_streamed(X):
+            sample = read_training(self, aligned(X, supervised=False)[0], "linear")
+            self.mean_, variance, dtype = *_streamed_moments(sample), sample.dtype
+        else:
+            values, categories = read_fit(self, X, accept_sparse=True)
+            self.categories_ = dict(categories)
+            self.mean_, variance = _moments(values)
+            dtype = values.dtype
         self.scale_ = np.sqrt(variance)
         # rounding leaves a constant column with a scale of its last digits
         size = np.maximum(np.abs(self.mean_), self.scale_)
-        self.scale_[self.scale_ <= 10 * np.finfo(values.dtype).eps * size] = 1.0
+        self.scale_[self.scale_ <= 10 * np.finfo(dtype).eps * size] = 1.0
         for position in self.categories_ if self.scale else range(len(self.mean_)):
             self.mean_[position], self.scale_[position] = 0.0, 1.0
         return self
@@ -140,6 +147,14 @@ class PrepareColumns(TransformerMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def _streamed_moments(sample: Sample) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and variance of every column of rows that are read a chunk at a time."""
+    sums = target_sums(sample.rows, lambda rows: rows)
+    squares = sums.centred().scatter
+    assert squares is not None
+    return sums.mean_x, np.diagonal(squares) / sums.weight
 
 
 class NumericTarget(TransformerMixin, BaseEstimator):

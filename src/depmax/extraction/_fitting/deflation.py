@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -17,13 +17,23 @@ from depmax._inputs.target import columns_of_classes
 from depmax.dependence.resolve import most_dependent
 from depmax.extraction._fitting.number_of_components import ComponentCount, Possible
 from depmax.extraction.extractor import DependenceExtractor, coordinate_names
-from depmax.kernels import as_kernel
+from depmax.kernels import Linear, as_kernel
 from depmax.maps.feature_map import signs
 from depmax.pencils.deflation.orthogonal import OrthogonalFeatures
 from depmax.pencils.examples import Examples
+from depmax.pencils.form import squared_lengths
 from depmax.pencils.images import FeatureImages, Images, images_of
 from depmax.pencils.projection import Fitted, Projection
-from depmax.samples import Sample, read_training, require_equal_length, warn_of_units
+from depmax.pencils.streamed import centred_target
+from depmax.samples import (
+    Sample,
+    is_streamed,
+    read_training,
+    require_coordinates,
+    require_equal_length,
+    warn_of_units,
+)
+from depmax.samples.streamed_target import Indicators
 
 #: Features of the first run for a share of the variance; later runs are twice as long.
 FIRST_RUN = 8
@@ -38,13 +48,41 @@ class CodedTarget:
     """
 
     kind: TargetKind
-    values: np.ndarray  # Y, shape (m, r)
+    values: Any  # Y, shape (m, r): an array, or rows that are read a block at a time
     classes: np.ndarray | None  # labels, sorted; None for numbers
+    class_counts: np.ndarray | None = None  # rows of each class, where values are not at hand
 
     @property
     def n_samples(self) -> int:
         """Number of rows m."""
         return int(self.values.shape[0])
+
+    @cached_property
+    def centred(self) -> Any:
+        """Y minus its mean: an array, or what gives the values of a block."""
+        if is_streamed(self.values):
+            return centred_target(Sample(Linear(), self.values))
+        return self.values - self.mean
+
+    @property
+    def mean(self) -> np.ndarray:
+        """Mean of every column, of shape (r,)."""
+        if is_streamed(self.values):
+            mean: np.ndarray = self.centred.make.mean
+            return mean
+        return self.values.mean(axis=0)
+
+    @property
+    def square(self) -> float:
+        """‖Y‖², measured from the mean."""
+        return squared_lengths(self.centred)[1]
+
+    @property
+    def counts(self) -> np.ndarray:
+        """How many rows each class has, of shape (n_classes,)."""
+        if self.class_counts is not None:
+            return self.class_counts
+        return np.bincount(self.class_numbers)
 
     @property
     def signs(self) -> np.ndarray:
@@ -71,6 +109,8 @@ def coded_target(y: Any, *, whole_numbers_are_numbers: bool = False) -> CodedTar
     target = read_target(y)
     if target.n_samples < 2:
         raise ValueError("X and y have 1 sample: nothing can depend on a constant.")
+    if target.is_streamed:
+        return _streamed_code(target, whole_numbers_are_numbers)
     numeric = target.values.ndim == 2 or target.values.dtype.kind in "iuf"
     if target.kind == "classes" and not (whole_numbers_are_numbers and numeric):
         return coded_classes(target.labels)
@@ -79,6 +119,39 @@ def coded_target(y: Any, *, whole_numbers_are_numbers: bool = False) -> CodedTar
         raise ValueError("y is constant: nothing can depend on it. At least two values are needed.")
     kind = "numbers" if target.kind == "classes" else target.kind
     return CodedTarget(kind, values, None)
+
+
+def _streamed_code(target: Any, whole_numbers_are_numbers: bool) -> CodedTarget:
+    """The same for a target that is read a block at a time."""
+    numeric = target.kind != "classes" or target.classes.dtype.kind in "iuf"
+    if target.kind == "classes" and not (whole_numbers_are_numbers and numeric):
+        return streamed_classes(target)
+    kind: TargetKind = "numbers" if target.kind == "classes" else target.kind
+    coded = CodedTarget(kind, target.vectors, None)
+    if coded.square <= (1e-14 * float(target.largest.max())) ** 2 * target.n_samples:
+        raise ValueError("y is constant: nothing can depend on it. At least two values are needed.")
+    return coded
+
+
+def streamed_classes(target: Any) -> CodedTarget:
+    """Classes that are read a block at a time, coded like those in memory."""
+    classes, counts = target.classes, target.counts
+    if len(classes) == 2:
+        values = target.view(Indicators(classes, signs=True), 1)
+    else:
+        values = target.view(Scaled(Indicators(classes), 1.0 / np.sqrt(counts)), len(classes))
+    return CodedTarget("classes", values, classes, counts)
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """Indicators times a number per class."""
+
+    indicators: Indicators
+    factors: np.ndarray
+
+    def __call__(self, y: np.ndarray) -> np.ndarray:
+        return self.indicators(y) * self.factors
 
 
 def coded_classes(labels: np.ndarray) -> CodedTarget:
@@ -231,6 +304,7 @@ class DeflationExtractor(DependenceExtractor):
         check_parameters(self)
         self._check_parameters()
         requested = requested or self._component_count()
+        X, y = self._aligned(X, y)
         needs_target = self._supervised or y is not None
         target = self._read_coded(y) if needs_target else None
         training = read_training(self, X, self.kernel, check_finite=not self._sums_show_gaps)
@@ -240,6 +314,7 @@ class DeflationExtractor(DependenceExtractor):
             require_equal_length(training.n_samples, target.n_samples)
             choose = partial(most_dependent, Sample(as_kernel("linear"), target.values))
         side = training.resolved(choose)
+        require_coordinates(side, type(self).__name__)
         self._keep_kernel(side)
         possible = Possible(
             type(self).__name__,
@@ -259,7 +334,8 @@ class DeflationExtractor(DependenceExtractor):
         self._n_features_out = self.n_components_ = found.count
         self._keep_views(side, found, target)
         self._keep_more(found, target)
-        return Fitted(lambda: found.features, training.dtype, complete=True)
+        complete = not training.is_streamed
+        return Fitted(lambda: found.features, training.dtype, complete)
 
     def _found(
         self,
@@ -302,9 +378,9 @@ class DeflationExtractor(DependenceExtractor):
             explained = self._own_dependence(side, found.features) / found.squares
             images = images_of(side, center=center)
             return explained / images.variance
-        values = target.values - target.values.mean(axis=0) if center else target.values
-        explained = self._explained_of(found, values)
-        shares: np.ndarray = explained / float(np.vdot(values, values))
+        values = target.centred if center else target.values
+        total = target.square if center else float(np.vdot(values, values))
+        shares: np.ndarray = self._explained_of(found, values) / total
         return shares
 
     def _explained_of(self, found: Extracted, values: np.ndarray) -> np.ndarray:

@@ -38,6 +38,8 @@ class Criterion:
 
     def centred(self, features: np.ndarray) -> np.ndarray:
         """Features of the labelled samples, of shape (n_labelled, k), measured from their mean."""
+        if self.labelled is None and not isinstance(features, np.ndarray):
+            return features  # of a stream, about the mean already
         known = features if self.labelled is None else features[self.labelled]
         rest: np.ndarray = known - known.mean(axis=0)
         return rest
@@ -116,6 +118,14 @@ class SemiSupervisedExtractor(DependenceExtractor):
     def _minus_one(self) -> bool:
         """Whether -1 among classes marks an unlabelled row."""
         return marks_unlabeled(self.unlabeled, self.beta)
+
+    def _why_not_streamed(self) -> str | None:
+        if self.beta > 0:
+            return (
+                "beta > 0 compares every row with its neighbours among all others. Use beta=0, or "
+                "pass rows that fit in memory"
+            )
+        return super()._why_not_streamed()
 
     def _uses_unlabeled(self) -> bool:
         return bool(self.beta > 0)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from depmax._inputs.parameters import number
 from depmax.extraction.extractor import DependenceExtractor
 from depmax.pencils import Space, Sphere
+from depmax.pencils.form import rank_of_factor
 from depmax.samples import Sample
 
 #: Regularisation, or the choice of it.
@@ -48,9 +49,9 @@ class SpheringExtractor(DependenceExtractor):
         return float(self.alpha) == 0.0
 
 
-def told_directions(factor: np.ndarray) -> int:
+def told_directions(factor: Any) -> int:
     """Directions that a target tells apart; those that complete them go by their variance."""
-    return int(np.linalg.matrix_rank(factor - factor.mean(axis=0)))
+    return rank_of_factor(factor)
 
 
 def unit_variance(space: Space, vectors: np.ndarray) -> np.ndarray:

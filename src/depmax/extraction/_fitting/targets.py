@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,12 @@ import numpy as np
 from depmax._inputs import Target, read_target
 from depmax._inputs.target import MAX_INTEGER_CLASSES
 from depmax.kernels import Columns, Delta, Linear
-from depmax.samples import Labels, Sample
+from depmax.pencils.streamed import target_sums
+from depmax.samples import Labels, Sample, StreamRows, is_streamed
+from depmax.samples.streamed_target import Indicators, as_columns, beside
+
+#: A ``Target``, or a ``StreamedTarget``, which answers the same questions.
+AnyTarget = Any
 
 _ONE_CLASS = (
     "y of {} has one class or value only: nothing can depend on a constant. At least two classes "
@@ -35,8 +41,10 @@ def sliced(values: np.ndarray, n_slices: int) -> np.ndarray:
     return np.unique(slice_of_rank[middle][inverse], return_inverse=True)[1]
 
 
-def groups_of(target: Target, n_slices: int) -> list[np.ndarray]:
+def groups_of(target: AnyTarget, n_slices: int) -> list[Any]:
     """One grouping of the samples per output: its classes, or slices of its numbers."""
+    if target.is_streamed:
+        return list(target.groups(n_slices))
     if target.kind == "classes":
         return [target.values]
     columns = target.values.T
@@ -45,18 +53,26 @@ def groups_of(target: Target, n_slices: int) -> list[np.ndarray]:
     return [sliced(column, n_slices) for column in columns]
 
 
-def side_of_groups(groups: list[np.ndarray]) -> Sample:
+def side_of_groups(groups: list[Any]) -> Sample:
     """Groupings under the balanced delta kernel, that of the scatter between groups.
 
     Several groupings are added.
     """
     if len(groups) == 1:
-        labels = groups[0]
-        return Sample(Delta(weights="balanced").resolve(labels), labels)
+        return Sample(Delta(weights="balanced"), groups[0]).resolved()
+    if is_streamed(groups[0]):
+        return _side_of_streamed(groups)
     codes = np.column_stack(groups).astype(np.float64)
     parts = [(f"y{column}", Delta(weights="balanced"), column) for column in range(len(groups))]
     kernel = Columns(parts, combine="add")
     return Sample(kernel.resolve(codes), codes)
+
+
+def _side_of_streamed(groups: list[StreamRows]) -> Sample:
+    """The same for groupings that are read a block at a time."""
+    kernels = [Sample(Delta(weights="balanced"), group).resolved().kernel for group in groups]
+    parts = [(f"y{column}", kernel, column) for column, kernel in enumerate(kernels)]
+    return Sample(Columns(parts, combine="add"), beside(groups))
 
 
 def outputs_of(target: Target) -> np.ndarray:
@@ -76,8 +92,10 @@ def outputs_of(target: Target) -> np.ndarray:
     return centred / spread
 
 
-def side_of_outputs(target: Target, name: str) -> Sample:
+def side_of_outputs(target: AnyTarget, name: str) -> Sample:
     """Outputs under the linear kernel."""
+    if target.is_streamed:
+        return Sample(Linear(), _streamed_outputs(target, name))
     outputs = outputs_of(target)
     if not outputs.any():
         raise ValueError(
@@ -87,10 +105,56 @@ def side_of_outputs(target: Target, name: str) -> Sample:
     return Sample(Linear(), outputs)
 
 
-def require_groups(groups: list[np.ndarray], name: str) -> None:
+def _streamed_outputs(target: AnyTarget, name: str) -> StreamRows:
+    """``outputs_of`` for a target that is read a block at a time."""
+    if target.kind == "classes":
+        change: Any = Indicators(target.classes)
+        if len(target.classes) == 2:
+            change = Shares(change, slice(1, None))
+        return target.view(change, 1 if len(target.classes) == 2 else len(target.classes))
+    sums = target_sums(target.vectors, as_columns)
+    squares = sums.centred().scatter
+    assert squares is not None
+    spread = np.sqrt(np.diagonal(squares) / sums.weight)
+    spread[spread <= 1e-12 * target.largest] = np.inf
+    if np.isinf(spread).all():
+        raise ValueError(
+            f"y of {name} is constant (one class or value in all {target.n_samples} rows): nothing "
+            "can depend on it."
+        )
+    return target.view(Standardized(sums.mean_x, spread), target.n_columns)
+
+
+@dataclass(frozen=True)
+class Standardized:
+    """Numbers in units of their standard deviation, about their mean."""
+
+    mean: np.ndarray
+    spread: np.ndarray
+
+    def __call__(self, y: np.ndarray) -> np.ndarray:
+        return (as_columns(y) - self.mean) / self.spread
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Some columns of indicators."""
+
+    indicators: Indicators
+    columns: slice
+
+    def __call__(self, y: np.ndarray) -> np.ndarray:
+        return self.indicators(y)[:, self.columns]
+
+
+def require_groups(groups: list[Any], name: str) -> None:
     """Refuse a target that is the same for all rows."""
-    if all(len(np.unique(group)) < 2 for group in groups):
+    if all(_n_different(group) < 2 for group in groups):
         raise ValueError(_ONE_CLASS.format(name))
+
+
+def _n_different(group: Any) -> int:
+    return len(group.distinct[0] if is_streamed(group) else np.unique(group))
 
 
 def read_classes(y: Any, *, minus_one: bool) -> Target:
@@ -98,9 +162,9 @@ def read_classes(y: Any, *, minus_one: bool) -> Target:
     return read_target(y, semi=True, minus_one=minus_one, whole_classes=True)
 
 
-def class_labels(target: Target, name: str) -> Labels:
+def class_labels(target: AnyTarget, name: str) -> Labels:
     """Classes of the labelled rows."""
-    if not target.labelled.any():
+    if not target.is_streamed and not target.labelled.any():
         raise ValueError(
             f"y of {name} has no labelled rows: all {target.n_samples} are missing. Label some "
             "rows, or use an unsupervised method such as LPP."
@@ -112,6 +176,8 @@ def class_labels(target: Target, name: str) -> Labels:
             "(Unknown label type): use SIR or HBFE, or turn y into classes, as text or whole "
             f"numbers of at most {MAX_INTEGER_CLASSES} different values."
         )
+    if target.is_streamed:
+        return Labels(side_of_groups([target.labels]), n_skipped=target.n_unlabeled)
     values = target.values[target.labelled]
     side = side_of_groups([values])
     if side.n_coordinates == 1:  # one indicator per class

@@ -1,0 +1,252 @@
+"""Parquet and Arrow files and folders of them, as tables in pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+from depmax._extras import require
+from depmax.samples.pieces import PIECE_BYTES, Chunk, LocalPieces, split_target
+
+#: Endings of the files that are read, and pyarrow's names of their formats.
+FORMATS = {".parquet": "parquet", ".pq": "parquet", ".arrow": "ipc", ".feather": "ipc"}
+
+
+class ChangedFileError(RuntimeError):
+    """A file was written while its rows were being visited: the sums would mix old and new rows."""
+
+
+@dataclass(frozen=True)
+class TableFile:
+    """One file of a table, as it was when the table was opened."""
+
+    path: Path
+    fragment: Any  # of a pyarrow dataset; its rows in row groups
+    size: int
+    changed_at: int  # nanoseconds
+
+    @classmethod
+    def of(cls, path: Path, fragment: Any) -> TableFile:
+        """The file as it is now."""
+        status = path.stat()
+        return cls(path, fragment, status.st_size, status.st_mtime_ns)
+
+    def require_unchanged(self) -> None:
+        """Refuse a file that is not the one that was opened."""
+        try:
+            status = self.path.stat()
+        except FileNotFoundError:
+            raise FileNotFoundError(
+                f"{self.path} has been removed since the table was opened: put it back, or call "
+                "depmax.scan again on the files that are left."
+            ) from None
+        if (status.st_size, status.st_mtime_ns) != (self.size, self.changed_at):
+            raise ChangedFileError(
+                f"{self.path} has changed since the table was opened. Sums over several visits "
+                "would mix old and new rows: call depmax.scan again when nothing writes to it."
+            )
+
+
+@dataclass(frozen=True)
+class FilePieces(LocalPieces):
+    """Row groups of one or several files of one table."""
+
+    files: tuple[TableFile, ...] = field(default=())
+
+
+@dataclass(frozen=True)
+class _Table:
+    """The files of a table and what is read of them."""
+
+    files: tuple[TableFile, ...]
+    schema: Any
+    target: str | Sequence[str] | None
+    names: tuple[str, ...]  # of the columns of X
+    rows_per_chunk: int | None
+
+    @cached_property
+    def pieces(self) -> list[tuple[TableFile, Any, int]]:
+        """File, row group and number of rows of every piece."""
+        found = []
+        for file in self.files:
+            with _Naming(file.path):
+                groups = file.fragment.split_by_row_group() if _has_groups(file) else None
+                for group in [file.fragment] if groups is None else groups:
+                    found.append((file, group, int(group.count_rows())))
+        return found
+
+    def read(self, number: int, columns: Sequence[str] | None) -> Iterator[Chunk]:
+        """Batches of a row group, of the columns that are asked for."""
+        import pyarrow as pa
+
+        file, group, _ = self.pieces[number]
+        file.require_unchanged()
+        chosen = list(self.names if columns is None else columns)
+        targets = _as_list(self.target)
+        size = self.rows_per_chunk or max(256, PIECE_BYTES // (8 * max(1, len(chosen))))
+        with _Naming(file.path):
+            scanner = group.scanner(
+                schema=self.schema,
+                columns=[*chosen, *targets],
+                batch_size=size,
+                batch_readahead=0,
+                fragment_readahead=0,
+                use_threads=False,
+                fragment_scan_options=_scan_options(file),
+            )
+            for batch in scanner.to_batches():
+                table = pa.Table.from_batches([batch])
+                chunk = split_target(table, self.target)
+                yield chunk if chosen else Chunk(None, chunk.y)
+        file.require_unchanged()
+
+
+def open_files(
+    paths: Sequence[str | PathLike[str]],
+    target: str | Sequence[str] | None,
+    columns: Sequence[str] | None,
+    rows_per_chunk: int | None,
+) -> FilePieces:
+    """A table of Parquet or Arrow files, or of folders of them; every file is looked at once."""
+    require("A table of files", "pyarrow", extra="distributed")
+    import pyarrow as pa
+
+    fragments = [found for path in paths for found in _fragments(Path(fspath(path)))]
+    files = tuple(TableFile.of(path, fragment) for path, fragment in fragments)
+    if not files:
+        raise FileNotFoundError(
+            f"There are no Parquet or Arrow files in {', '.join(map(str, paths))}: their names end "
+            f"in {', '.join(FORMATS)}."
+        )
+    schema, known = _common_schema(files, columns, target)
+    targets = _as_list(target)
+    wanted = [name for name in (columns or known) if name not in targets]
+    _require_known([*wanted, *targets], known, files[0].path)
+    schema = pa.schema([schema.field(name) for name in [*wanted, *targets]])
+    table = _Table(files, schema, target, tuple(wanted), rows_per_chunk)
+    empty = split_target(schema.empty_table(), target)
+    lengths = [rows for _, _, rows in table.pieces]
+    return FilePieces(table.read, len(table.pieces), empty, lengths, files=files)
+
+
+def _fragments(path: Path) -> list[tuple[Path, Any]]:
+    """The files of a folder, in the order of their names, or one file."""
+    import pyarrow.dataset as ds
+
+    if not path.exists():
+        raise FileNotFoundError(f"{path} does not exist.")
+    if path.is_file():
+        names = [path]
+    else:
+        names = sorted(
+            file
+            for file in path.rglob("*")
+            if file.suffix in FORMATS
+            and not any(part.startswith(("_", ".")) for part in file.relative_to(path).parts)
+        )
+    found = []
+    for name in names:
+        if name.suffix not in FORMATS:
+            raise ValueError(
+                f"{name} is not a file that can be read a part at a time: its name should end in "
+                f"{', '.join(FORMATS)}. depmax.cli reads other formats as a whole."
+            )
+        with _Naming(name):
+            options: dict[str, Any] = {"format": FORMATS[name.suffix]}
+            if path.is_dir():
+                options |= {"partitioning": "hive", "partition_base_dir": str(path)}
+            dataset = ds.dataset([str(name)], **options)
+            found += [(name, _Fragment(part, dataset.schema)) for part in dataset.get_fragments()]
+    return found
+
+
+class _Fragment:
+    """A fragment of a dataset, with the columns that the names of folders add."""
+
+    def __init__(self, fragment: Any, schema: Any) -> None:
+        self.fragment, self.schema = fragment, schema
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.fragment, name)
+
+
+def _scan_options(file: TableFile) -> Any:
+    """Pages are read when they are decoded, not a whole row group beforehand."""
+    import pyarrow.dataset as ds
+
+    if not _has_groups(file):
+        return None
+    return ds.ParquetFragmentScanOptions(use_buffered_stream=True, pre_buffer=False)
+
+
+def _has_groups(file: TableFile) -> bool:
+    return hasattr(file.fragment.fragment, "split_by_row_group")
+
+
+def _common_schema(
+    files: Sequence[TableFile],
+    columns: Sequence[str] | None,
+    target: str | Sequence[str] | None,
+) -> tuple[Any, list[str]]:
+    """One type per column; a column that has another type, or is missing, in a file is named."""
+    first, names = files[0], list(files[0].fragment.schema.names)
+    chosen = set(names if columns is None else columns) | set(_as_list(target))
+    for file in files[1:]:
+        schema = file.fragment.schema
+        for name in names:
+            if name not in chosen:
+                continue
+            if name not in schema.names:
+                raise ValueError(f"{file.path} lacks the column {name!r} that {first.path} has.")
+            here, there = schema.field(name).type, first.fragment.schema.field(name).type
+            if here != there:
+                raise TypeError(
+                    f"Column {name!r} holds {there} values in {first.path} but {here} values in "
+                    f"{file.path}: write it with one type in all files."
+                )
+        more = [name for name in schema.names if name not in names]
+        if more and columns is None:
+            raise ValueError(
+                f"{file.path} has a column {more[0]!r} that {first.path} lacks: pass columns= with "
+                "the columns that all files have."
+            )
+    return first.fragment.schema, names
+
+
+def _require_known(wanted: Sequence[str], known: Sequence[str], path: Path) -> None:
+    for name in wanted:
+        if name not in known:
+            raise ValueError(
+                f"{path} has no column named {name!r}: its columns are {', '.join(known)}."
+            )
+
+
+def _as_list(target: str | Sequence[str] | None) -> list[str]:
+    return [] if target is None else [target] if isinstance(target, str) else list(target)
+
+
+class _Naming:
+    """Errors of pyarrow with the name of the file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        if error is None or isinstance(error, GeneratorExit | ChangedFileError):
+            return
+        import pyarrow as pa
+
+        if isinstance(error, FileNotFoundError):
+            raise FileNotFoundError(f"{self.path} is missing: {error}") from error
+        if isinstance(error, OSError | pa.ArrowException):
+            raise ValueError(
+                f"{self.path} cannot be read: {error}. It is damaged or incomplete; write it "
+                "again, or leave it out."
+            ) from error

@@ -1,0 +1,535 @@
+"""A scanned table with what a first look at it tells: rows of X and y that are read when needed.
+
+``aligned(X, y)`` turns a scan or Dask collections into ``StreamedInputs`` and a ``StreamedY``,
+which the readers of X and y take like anything else. The sample that comes out of them has rows
+that are read block by block, X and y of a block together; nothing as long as the table is held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from scipy import sparse
+
+from depmax._inputs import role_of_text
+from depmax._inputs.levels import encode_levels, is_nominal, refuse_gaps
+from depmax._inputs.table import (
+    Categories,
+    column_names,
+    is_frame,
+    require_finite,
+    require_numbers,
+    why_not_numeric,
+)
+from depmax.kernels.kernel import Choose, Kernel
+from depmax.samples.pieces import Chunk, Pieces
+from depmax.samples.scan import Scan, is_dask, scan
+from depmax.samples.sources import RowSource
+from depmax.samples.target_facts import TargetFacts, present_target
+
+#: Rows of the sample from which bandwidths are read, the same that kernels draw from an array.
+SAMPLE_ROWS = 1000
+#: Levels of a column beyond which it is not a category.
+MOST_LEVELS = 10_000
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some consecutive rows, read and checked."""
+
+    x: Any  # array or CSR matrix of shape (n, d); None where only the target was asked for
+    y: Any  # array of shape (n,) or (n, q); None without a target
+    start: int  # position of the first row among those with a target
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int((self.y if self.x is None else self.x).shape[0])
+
+    def part(self, rows: slice) -> Block:
+        """Some of the rows."""
+        x = None if self.x is None else self.x[rows]
+        y = None if self.y is None else self.y[rows]
+        return Block(x, y, self.start + rows.start)
+
+
+@dataclass(frozen=True)
+class Decoder:
+    """From chunks as they are stored to blocks of numbers."""
+
+    names: tuple[str, ...] | None
+    n_columns: int
+    categories: Categories
+    dtype: np.dtype
+    drop_unlabelled: bool = False
+
+    def block(self, chunk: Chunk, start: int, *, inputs: bool) -> Block:
+        """A chunk as numbers, without the rows that have no target."""
+        y = None if chunk.y is None else present_target(chunk.y)
+        x = self.matrix(chunk.x) if inputs else None
+        if y is not None and y.missing is not None and self.drop_unlabelled:
+            x = x if x is None else x[~y.missing]
+        return Block(x, None if y is None else y.values, start)
+
+    def matrix(self, x: Any) -> Any:
+        """Inputs as an array of floats or a CSR matrix; categories as codes."""
+        if is_frame(x):
+            values = self._of_frame(nw.from_native(x, eager_only=True))
+        elif sparse.issparse(x):
+            values = x.tocsr()
+        else:
+            values = np.asarray(x)
+            require_numbers(values, "X")
+            values = values[:, np.newaxis] if values.ndim == 1 else values
+        if values.shape[1] != self.n_columns:
+            raise ValueError(
+                f"A chunk of X has {values.shape[1]} columns, but others have {self.n_columns}."
+            )
+        if values.dtype not in (np.float32, np.float64):
+            values = values.astype(np.float64)
+        return require_finite(values, self.names, "X")
+
+    def _of_frame(self, frame: Any) -> np.ndarray:
+        if tuple(map(str, frame.columns)) != self.names:
+            raise ValueError(
+                f"A chunk of X has the columns {list(frame.columns)}, but others have "
+                f"{list(self.names or ())}."
+            )
+        # column after column, as frames hold them
+        values = np.empty((self.n_columns, len(frame)), self.dtype)
+        for position, series in enumerate(frame.iter_columns()):
+            nominal = is_nominal(series.dtype)
+            if nominal != (position in self.categories):
+                now, then = ("categorical", "numeric") if nominal else ("numeric", "categorical")
+                raise TypeError(
+                    f"Column {series.name!r} of X is {now} in one part of the table and {then} in "
+                    "others: write it with one type everywhere."
+                )
+            if nominal:
+                refuse_gaps(series, "X")
+                values[position] = encode_levels(series, self.categories[position], "X")
+            else:
+                values[position] = series.to_numpy()
+        return values.T
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What one visit to a table tells: rows, levels of categories, facts about the target."""
+
+    lengths: Mapping[int, int]  # rows of each piece, those without a target not counted
+    levels: Mapping[int, frozenset[Any] | None]  # None: too many
+    target: TargetFacts | None
+
+    def __add__(self, other: Survey) -> Survey:
+        levels = {
+            column: _joined(found, other.levels[column]) for column, found in self.levels.items()
+        }
+        target = self.target
+        if target is not None and other.target is not None:
+            target = target + other.target
+        return Survey({**self.lengths, **other.lengths}, levels, target)
+
+
+def _joined(left: frozenset[Any] | None, right: frozenset[Any] | None) -> frozenset[Any] | None:
+    if left is None or right is None or len(left | right) > MOST_LEVELS:
+        return None
+    return left | right
+
+
+@dataclass(frozen=True)
+class SurveyWork:
+    """A look at a piece: its length, levels of its categories, its target."""
+
+    nominal: tuple[int, ...]  # positions of the categorical columns
+    names: tuple[str, ...]
+
+    def __call__(self, number: int, chunks: Iterator[Chunk]) -> Survey:
+        """Survey of one piece."""
+        count, facts = 0, None
+        levels: dict[int, frozenset[Any] | None] = dict.fromkeys(self.nominal, frozenset())
+        for chunk in chunks:
+            n_known = chunk.n_rows
+            if chunk.y is not None:
+                more = TargetFacts.of(chunk.y)
+                facts = more if facts is None else facts + more
+                n_known = more.n_rows
+            count += n_known
+            for position in self.nominal:
+                found = self._levels(chunk.x, self.names[position])
+                levels[position] = _joined(levels[position], found)
+        return Survey({number: count}, levels, facts)
+
+    def _levels(self, x: Any, name: str) -> frozenset[Any]:
+        series = nw.from_native(x, eager_only=True).get_column(name)
+        refuse_gaps(series, "X")
+        return frozenset(series.unique().to_list())
+
+
+class Stream:
+    """A surveyed table: how many rows it has, how they are read, and visits to them.
+
+    Parameters
+    ----------
+    pieces : Pieces
+    decoder : Decoder
+    survey : Survey
+    """
+
+    def __init__(self, pieces: Pieces, decoder: Decoder, survey: Survey) -> None:
+        self.pieces, self.decoder, self.survey = pieces, decoder, survey
+        counts = [survey.lengths[number] for number in sorted(survey.lengths)]
+        self.starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        self.n_rows = int(self.starts[-1])
+        self._kept: dict[int, Block] = {}
+
+    def total(
+        self,
+        work: Callable[[Iterator[Block]], Any],
+        *,
+        inputs: bool = True,
+        only: frozenset[int] | None = None,
+    ) -> Any:
+        """Sum of what ``work`` makes of the blocks of every piece; without ``inputs`` y alone."""
+        decode = _Decode(work, self.decoder, self.starts, inputs)
+        return self.pieces.total(decode, columns=None if inputs else (), only=only)
+
+    def take(self, indices: np.ndarray, *, inputs: bool = True) -> Block:
+        """The rows at some positions, in that order, in memory; without ``inputs`` y alone."""
+        indices = np.asarray(indices, dtype=np.int64)
+        found = self._kept
+        missing = np.unique([index for index in indices.tolist() if index not in found])
+        if len(missing):
+            numbers = np.searchsorted(self.starts, missing, side="right") - 1
+            only = frozenset(np.unique(numbers).tolist())
+            gathered = self.total(Gather(missing.astype(np.int64)), inputs=inputs, only=only)
+            found = found if gathered is None else {**found, **gathered.rows}
+        return _stacked([found[index] for index in indices.tolist()], inputs=inputs)
+
+    def keep(self, indices: np.ndarray) -> None:
+        """Read the rows at some positions once, for later calls of ``take``."""
+        missing = np.unique(np.asarray(indices, dtype=np.int64))
+        gathered = self.total(Gather(missing))
+        self._kept |= {} if gathered is None else gathered.rows
+
+    @cached_property
+    def sample_indices(self) -> np.ndarray:
+        """Positions of the rows from which numbers of kernels are read."""
+        if self.n_rows <= SAMPLE_ROWS:
+            return np.arange(self.n_rows)
+        return np.random.default_rng(0).choice(self.n_rows, SAMPLE_ROWS, replace=False)
+
+
+@dataclass(frozen=True)
+class _Decode:
+    """Blocks of a piece for some work on blocks."""
+
+    work: Callable[[Iterator[Block]], Any]
+    decoder: Decoder
+    starts: np.ndarray
+    inputs: bool
+
+    def __call__(self, number: int, chunks: Iterator[Chunk]) -> Any:
+        return self.work(self._blocks(number, chunks))
+
+    def _blocks(self, number: int, chunks: Iterator[Chunk]) -> Iterator[Block]:
+        if number + 1 >= len(self.starts):
+            raise RuntimeError(_CHANGED)
+        start, end = int(self.starts[number]), int(self.starts[number + 1])
+        for chunk in chunks:
+            block = self.decoder.block(chunk, start, inputs=self.inputs)
+            start += block.n_rows
+            if start > end:
+                raise RuntimeError(_CHANGED)
+            if block.n_rows:
+                yield block
+        if start != end:
+            raise RuntimeError(_CHANGED)
+
+
+_CHANGED = (
+    "The table has changed between two visits: a part of it has another number of rows than "
+    "before. Make sure that nothing writes to it, and fit again."
+)
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """Single rows by their positions."""
+
+    rows: dict[int, Block]
+
+    def __add__(self, other: Gathered) -> Gathered:
+        return Gathered({**self.rows, **other.rows})
+
+
+@dataclass(frozen=True)
+class Gather:
+    """Take the rows at some positions out of blocks."""
+
+    indices: np.ndarray  # sorted
+
+    def __call__(self, blocks: Iterator[Block]) -> Gathered | None:
+        """Those of one piece."""
+        found: dict[int, Block] = {}
+        for block in blocks:
+            first, last = np.searchsorted(self.indices, [block.start, block.start + block.n_rows])
+            for index in self.indices[first:last].tolist():
+                row = index - block.start
+                x = None if block.x is None else block.x[row : row + 1].copy()
+                y = None if block.y is None else block.y[row : row + 1].copy()
+                found[index] = Block(x, y, index)
+        return Gathered(found) if found else None
+
+
+def _stacked(blocks: Sequence[Block], *, inputs: bool) -> Block:
+    """Single rows as one block."""
+    xs = [block.x for block in blocks if inputs]
+    ys = [block.y for block in blocks if block.y is not None]
+    x = None
+    if xs:
+        x = sparse.vstack(xs, format="csr") if sparse.issparse(xs[0]) else np.concatenate(xs)
+    return Block(x, np.concatenate(ys) if ys else None, 0)
+
+
+# --- rows -----------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class InputsView:
+    """The inputs of a block, or some of their columns."""
+
+    columns: tuple[int, ...] | None = None
+
+    def __call__(self, block: Block) -> Any:
+        """Of shape (n, d)."""
+        return block.x if self.columns is None else block.x[:, list(self.columns)]
+
+
+@dataclass(frozen=True)
+class TargetView:
+    """The target of a block as it is stored, or a function of it."""
+
+    change: Callable[[np.ndarray], np.ndarray] | None = None
+
+    def __call__(self, block: Block) -> np.ndarray:
+        """Of shape (n,) or (n, q)."""
+        y: np.ndarray = block.y
+        return y if self.change is None else self.change(y)
+
+
+View = Callable[[Block], Any]
+
+
+@dataclass(frozen=True, eq=False)
+class StreamRows:
+    """Rows of a stream as a kernel reads them: those of X, or a view of y.
+
+    Indexed by a ``Block`` it gives the rows of that block; by positions, rows in memory.
+    """
+
+    stream: Stream
+    view: View
+    #: A row like the others, for whoever asks for widths and types only.
+    example: Any
+    #: Different values and how often each occurs, where that is known.
+    distinct: tuple[np.ndarray, np.ndarray | None] | None = field(default=None)
+    is_streamed = True
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Numbers of rows and columns."""
+        return (self.stream.n_rows, *self.example.shape[1:])
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return int(self.example.ndim)
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Precision of the rows."""
+        return np.dtype(self.example.dtype)
+
+    @property
+    def of_inputs(self) -> bool:
+        """Whether X is read for these rows."""
+        return isinstance(self.view, InputsView)
+
+    def __getitem__(self, rows: Any) -> Any:
+        if hasattr(rows, "n_rows"):  # a block
+            return self.view(rows)
+        if isinstance(rows, slice):
+            rows = np.arange(*rows.indices(self.stream.n_rows))
+        return self.view(self.stream.take(rows, inputs=self.of_inputs))
+
+    def sample(self) -> Any:
+        """Rows from which bandwidths are read: all, or 1000 drawn with a fixed seed."""
+        return self._sampled
+
+    @cached_property
+    def _sampled(self) -> Any:
+        return self[self.stream.sample_indices]
+
+    def column(self, positions: Sequence[int]) -> StreamRows:
+        """Some columns of the inputs."""
+        where = tuple(map(int, positions))
+        distinct = None
+        levels = self.stream.decoder.categories
+        if len(where) == 1 and where[0] in levels:
+            distinct = np.arange(len(levels[where[0]]), dtype=np.float64), None
+        return StreamRows(self.stream, InputsView(where), self.example[:, list(where)], distinct)
+
+    def resolve(self, kernel: Kernel, choose: Choose | None = None) -> Kernel:
+        """The kernel with every recipe replaced by numbers read off these rows."""
+        return kernel.resolve_streamed(self)
+
+
+@dataclass(frozen=True, eq=False)
+class StreamedInputs:
+    """X of a scanned table."""
+
+    stream: Stream
+    is_streamed = True
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns."""
+        return self.stream.n_rows, self.stream.decoder.n_columns
+
+    @property
+    def rows(self) -> StreamRows:
+        """The rows as kernels read them."""
+        decoder = self.stream.decoder
+        example: Any = np.zeros((1, decoder.n_columns), decoder.dtype)
+        if sparse.issparse(self.stream.pieces.empty.x):
+            example = sparse.csr_matrix(example)
+        return StreamRows(self.stream, InputsView(), example)
+
+
+@dataclass(frozen=True, eq=False)
+class StreamedY:
+    """y of a scanned table: ``read_target`` asks it for its type."""
+
+    stream: Stream
+    is_streamed = True
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Numbers of rows and, for several outputs, columns."""
+        facts = self.stream.survey.target
+        assert facts is not None
+        return (self.stream.n_rows,) if facts.width is None else (self.stream.n_rows, facts.width)
+
+    def as_target(self, **rules: Any) -> Any:
+        """The target by the rules of ``read_target``."""
+        from depmax.samples.streamed_target import streamed_target
+
+        return streamed_target(self.stream, **rules)
+
+
+def is_streamed(X: Any) -> bool:
+    """Whether rows are read a chunk at a time: a scan, a Dask collection, or rows of one."""
+    return bool(getattr(X, "is_streamed", False)) or is_dask(X)
+
+
+def reads_chunks(X: Any) -> bool:
+    """Whether X is streamed, or a source of rows of the user's own."""
+    return is_streamed(X) or isinstance(X, RowSource)
+
+
+def aligned(X: Any, y: Any = None, *, supervised: bool = True) -> tuple[Any, Any]:
+    """X and y as they are, or where X is scanned both of one surveyed table.
+
+    Parameters
+    ----------
+    X, y : as users pass them
+    supervised : bool
+        Whether a target is looked at, if there is one.
+    """
+    if not reads_chunks(X):
+        refuse_streamed_target(X, y)
+        return X, y
+    if hasattr(X, "stream"):  # surveyed already
+        return X, y
+    if hasattr(X, "pieces") and y is not None:
+        raise TypeError(
+            "X is a scan, which brings its own target: pass target= to depmax.scan instead of y."
+        )
+    table = X if hasattr(X, "pieces") else scan(X, y)
+    if not supervised and table.has_target:
+        table = Scan(table.pieces.mapped(_without_target))
+    stream = surveyed(table)
+    return StreamedInputs(stream), StreamedY(stream) if table.has_target else None
+
+
+def refuse_streamed_target(X: Any, y: Any) -> None:
+    """Refuse a target that is read a chunk at a time beside rows in memory."""
+    if is_streamed(y):
+        raise TypeError(
+            f"y is a Dask collection or a scan, but X is a {type(X).__name__} in memory: pass both "
+            "as Dask collections, or y.compute()."
+        )
+
+
+def _without_target(chunk: Chunk) -> Chunk:
+    return Chunk(chunk.x)
+
+
+def surveyed(table: Scan) -> Stream:
+    """The table after a first visit to its target and its categories."""
+    pieces = table.pieces
+    names, width, nominal, dtype = _columns_of(pieces.empty.x)
+    survey = None
+    if not nominal and not table.has_target and pieces.lengths is not None:
+        survey = Survey(dict(enumerate(pieces.lengths)), {}, None)
+    if survey is None:
+        columns = None if names is None else tuple(names[position] for position in nominal)
+        if names is not None and not nominal and not table.has_target:
+            columns = names[:1]
+        survey = pieces.total(SurveyWork(nominal, names or ()), columns=columns)
+    if survey is None or sum(survey.lengths.values()) == 0:
+        raise ValueError("The table is empty: found 0 sample(s), at least 1 is needed.")
+    categories = _categories(survey, names, pieces.empty.x)
+    decoder = Decoder(names, width, categories, dtype, drop_unlabelled=True)
+    return Stream(pieces, decoder, survey)
+
+
+def _columns_of(empty: Any) -> tuple[tuple[str, ...] | None, int, tuple[int, ...], np.dtype]:
+    """Names, number, categorical positions and common precision of the columns of X."""
+    if not is_frame(empty):
+        dtype = np.dtype(np.float32 if empty.dtype == np.float32 else np.float64)
+        return None, 1 if empty.ndim == 1 else int(empty.shape[1]), (), dtype
+    frame = nw.from_native(empty, eager_only=True)
+    names, nominal, types = column_names(empty), [], set()
+    for position, series in enumerate(frame.iter_columns()):
+        if is_nominal(series.dtype):
+            nominal.append(position)
+        elif not series.dtype.is_numeric():
+            raise TypeError(why_not_numeric(series.name, series.dtype, "X"))
+        else:
+            types.add(series.dtype)
+    single = not nominal and types == {nw.Float32()}
+    return names, len(names), tuple(nominal), np.dtype(np.float32 if single else np.float64)
+
+
+def _categories(survey: Survey, names: tuple[str, ...] | None, empty: Any) -> Categories:
+    """Levels of each categorical column, in the order that arrays in memory have."""
+    categories = {}
+    count = sum(survey.lengths.values())
+    for position, found in survey.levels.items():
+        assert names is not None
+        name = names[position]
+        text = nw.from_native(empty, eager_only=True).get_column(name).dtype == nw.String
+        role = "free text" if found is None else role_of_text(len(found), count, count)
+        if found is None or (text and role != "category"):
+            size = f"more than {MOST_LEVELS}" if found is None else str(len(found))
+            raise TypeError(
+                f"Column {name!r} of X holds text with {size} different values in {count} rows: "
+                f"free text or an identifier. Leave it out with columns=, or encode it."
+            )
+        categories[position] = tuple(sorted(found, key=str))
+    return categories

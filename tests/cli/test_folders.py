@@ -1,0 +1,85 @@
+"""Folders of files, and tables of which random rows or one part at a time are used."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(900, 5)) * [1.0, 1.0, 50.0, 1.0, 1.0]
+    frame = pl.DataFrame(X, schema=list("abcde")).with_columns(
+        pl.Series("kind", rng.choice(["u", "v"], 900)),
+        pl.Series("y", X[:, 0] + X[:, 1] ** 2 + 0.3 * rng.normal(size=900)),
+    )
+    place = tmp_path / "table"
+    place.mkdir()
+    for number, start in enumerate((0, 100, 550)):
+        stop = (100, 550, 900)[number]
+        frame[start:stop].write_parquet(place / f"part-{number}.parquet")
+    frame.write_parquet(tmp_path / "whole.parquet")
+    return place
+
+
+@pytest.fixture
+def counts_as_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("depmax.cli.table.LARGE_TABLE", 1000)
+    monkeypatch.setattr("depmax.cli.table.DRAWN_ROWS", 300)
+
+
+def test_a_folder_is_one_table(run: Run, folder: Path) -> None:
+    results = [
+        json.loads(run("select", data, "-t", "y", "-n", 2, "--json").stdout)
+        for data in (folder, folder.parent / "whole.parquet")
+    ]
+    assert results[0]["selected"] == results[1]["selected"]
+    assert results[0]["rows"] == 900
+
+
+@pytest.mark.usefixtures("counts_as_large")
+def test_of_a_large_table_random_rows_are_searched_and_all_are_written(
+    run: Run, folder: Path
+) -> None:
+    done = run("select", folder, "-t", "y", "-n", 2, "--json", "-o", "few.parquet")
+    found = json.loads(done.stdout)
+    assert sorted(found["selected"]) == ["a", "b"]
+    assert "from 300 of them, drawn at random (seed 0)" in found["notes"][0]
+    written = pl.read_parquet(folder.parent / "few.parquet")
+    assert written.shape == (900, 3)
+    whole = pl.read_parquet(folder.parent / "whole.parquet")
+    assert written["y"].to_list() == whole["y"].to_list()
+
+
+@pytest.mark.parametrize("method", ["HSCA", "KernelPLS"])
+def test_a_model_of_a_large_table_is_fitted_to_all_rows(
+    run: Run, folder: Path, method: str, request: pytest.FixtureRequest
+) -> None:
+    def features(name: str) -> np.ndarray:
+        model, out = f"{name}.skops", f"{name}.parquet"
+        arguments = ("-t", "y", "-m", method, "-n", 2, "-o", model)
+        assert run("fit", folder, *arguments).exit_code == 0
+        assert run("transform", model, folder, "-o", out).exit_code == 0
+        return pl.read_parquet(folder.parent / out).to_numpy()
+
+    expected = features("memory")
+    request.getfixturevalue("counts_as_large")
+    np.testing.assert_allclose(features("streamed"), expected, atol=1e-8)
+
+
+def test_what_is_wrong_with_a_file_is_named(fails: Callable[..., str], folder: Path) -> None:
+    (folder / "part-1.parquet").write_bytes(b"PAR1 nothing")
+    assert "part-1.parquet cannot be read" in fails(3, "select", folder, "-t", "y")
+    frame = pl.DataFrame({"a": ["text"], **{name: [1.0] for name in "bcde"}})
+    frame = frame.with_columns(kind=pl.lit("u"), y=pl.lit(1.0))
+    frame.write_parquet(folder / "part-1.parquet")
+    assert "Column 'a' holds double values" in fails(3, "select", folder, "-t", "y")

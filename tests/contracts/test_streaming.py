@@ -1,0 +1,356 @@
+"""Every part reads tables a chunk at a time with the answer of rows in memory, or refuses."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from scipy import sparse
+from sklearn.base import clone
+
+import depmax
+from depmax import dependence, extraction, maps, scan, selection
+from depmax.extraction import DependenceExtractor
+from depmax.maps import NystroemMap, RandomFourier
+from depmax.maps.feature_map import FeatureMap
+from depmax.selection import DependenceSelector
+from tests.contracts.discovery import classes
+
+da = pytest.importorskip("dask.array")
+dd = pytest.importorskip("dask.dataframe")
+
+ROWS = 1300
+NAMES = list("abcdef")
+
+
+def _table() -> pd.DataFrame:
+    """Columns far from zero, one of which is a category, and targets of every type."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(ROWS, 5)) @ rng.normal(size=(5, 5)) + [5.0, -3.0, 0.0, 40.0, 1.0]
+    frame = pd.DataFrame(X, columns=NAMES[:5])
+    frame["f"] = np.where(rng.random(ROWS) < 0.3, "red", np.where(X[:, 0] > 5, "blue", "teal"))
+    noise = rng.normal(size=ROWS)
+    frame["numbers"] = X[:, 0] + 0.2 * X[:, 1] ** 2 + noise
+    frame["two"] = X[:, 0] + noise > 5.0
+    frame["many"] = np.digitize(X[:, 0] + noise, [3.0, 5.0, 7.0])
+    frame["text"] = np.array(["low", "middle", "high"])[np.digitize(X[:, 1], [-4.0, -2.0])]
+    frame["labels_1"] = (X[:, 0] + noise > 5.0).astype(float)
+    frame["labels_2"] = (X[:, 2] > 0.0).astype(float)
+    frame["outputs_1"] = X[:, 3] + noise
+    frame["outputs_2"] = X[:, 1] ** 2
+    return frame
+
+
+TABLE = _table()
+TARGETS: dict[str, Any] = {
+    "numbers": "numbers",
+    "two": "two",
+    "many": "many",
+    "text": "text",
+    "labels": ["labels_1", "labels_2"],
+    "outputs": ["outputs_1", "outputs_2"],
+}
+OF_CLASSES = ("KernelLDA", "KernelPLSClassifier")
+STREAMING = {
+    name: cls for name, cls in classes(extraction, DependenceExtractor).items() if cls._streams
+}
+
+
+def _options() -> dict[str, Any]:
+    """Streaming extractors with the options that change what is summed."""
+    found = {name: cls(2) for name, cls in STREAMING.items()}
+    found["HBFE biased"] = depmax.HBFE(3, unbiased=False)
+    found["HBFE eigenvectors"] = depmax.HBFE(2, completion="eigenvectors")
+    found["HBFE share"] = depmax.HBFE(0.9)
+    found["HSCA unbiased"] = depmax.HSCA(2, unbiased=True)
+    found["PHD residuals"] = depmax.PHD(2, residuals=True)
+    found["SIR regularised"] = depmax.SIR(2, n_slices=7, alpha=0.1)
+    found["KernelPLS share"] = depmax.KernelPLS(0.3)
+    for name in ("HBFE", "HSCA", "KernelPLS", "KernelLDA", "SIR"):
+        kernel = NystroemMap(15, random_state=0)
+        found[f"{name} mapped"] = STREAMING[name](2, kernel=kernel)
+    found["HSCA random features"] = depmax.HSCA(2, kernel=RandomFourier(20, random_state=0))
+    found["HBFE delta"] = depmax.HBFE(1, target_kernel="delta")
+    return found
+
+
+OPTIONS = _options()
+
+
+def _numeric(names: list[str] | None = None) -> pd.DataFrame:
+    return TABLE[names or NAMES[:5]]
+
+
+def _targets_of(name: str) -> list[str]:
+    if name.split()[0] in OF_CLASSES:
+        return ["two", "many", "text"]
+    return ["two", "many", "text"] if name == "HBFE delta" else list(TARGETS)
+
+
+CASES = [(name, target) for name in OPTIONS for target in _targets_of(name)]
+
+
+def _sizes(n_rows: int) -> list[int]:
+    """Uneven chunks, one of a single row."""
+    return [1, n_rows // 2, 17, n_rows - n_rows // 2 - 18]
+
+
+def _iterated(X: pd.DataFrame, y: Any) -> Callable[[], Any]:
+    ends = np.cumsum(_sizes(len(X)))
+    return lambda: (
+        (X.iloc[end - size : end], y.iloc[end - size : end])
+        for end, size in zip(ends, _sizes(len(X)), strict=True)
+    )
+
+
+def _files(folder: Path, frame: pd.DataFrame) -> Path:
+    ends = np.cumsum(_sizes(len(frame)))
+    for number, (end, size) in enumerate(zip(ends, _sizes(len(frame)), strict=True)):
+        path = folder / f"part-{number}.parquet"
+        frame.iloc[end - size : end].to_parquet(path, row_group_size=100)
+    return folder
+
+
+def _fit_streamed(model: Any, source: str, X: pd.DataFrame, y: Any, folder: Path) -> Any:
+    """The model fitted to the same rows from one kind of source."""
+    target = y.name if isinstance(y, pd.Series) else list(y.columns)
+    both = pd.concat([X, y], axis=1)
+    if source == "chunks":
+        return model.fit(scan(X, y, rows_per_chunk=101))
+    if source == "iterator":
+        return model.fit(scan(_iterated(X, y)))
+    if source == "files":
+        return model.fit(scan(_files(folder, both), target=target))
+    frame = dd.from_pandas(both, npartitions=4)
+    if source == "dask frame":
+        return model.fit(frame[list(X.columns)], frame[target])
+    if source == "dask table":
+        return model.fit(scan(frame, target=target))
+    lengths = tuple(_sizes(len(X)))
+    rows = da.from_array(X.to_numpy(), chunks=(lengths, (2, X.shape[1] - 2)))
+    answers = y.to_numpy()
+    return model.fit(rows, da.from_array(answers, chunks=(200, *answers.shape[1:])))
+
+
+SOURCES = ["chunks", "iterator", "files", "dask array", "dask frame", "dask table"]
+
+
+def _require_equal(found: Any, expected: Any, X: Any, tolerance: float = 1e-8) -> None:
+    scale = np.abs(expected.transform(X)).max()
+    assert_allclose(found.transform(X), expected.transform(X), rtol=0, atol=tolerance * scale)
+    largest = np.abs(expected.dependence_).max()
+    assert_allclose(found.dependence_, expected.dependence_, rtol=0, atol=tolerance * largest)
+    assert found.n_components_ == expected.n_components_
+    for name in ("loadings_", "mean_", "coef_", "intercept_", "target_loadings_"):
+        if hasattr(expected, name):
+            value = getattr(expected, name)
+            atol = tolerance * np.abs(value).max()
+            assert_allclose(getattr(found, name), value, rtol=0, atol=atol)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(("name", "target"), CASES)
+def test_chunks_give_the_answer_of_rows_in_memory(name: str, target: str) -> None:
+    X, y = _numeric(), TABLE[TARGETS[target]]
+    expected = clone(OPTIONS[name]).fit(X, y)
+    found = clone(OPTIONS[name]).fit(scan(X, y, rows_per_chunk=101))
+    _require_equal(found, expected, X)
+    assert list(found.feature_names_in_) == list(X.columns)
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("name", sorted(STREAMING))
+def test_every_source_gives_the_answer_of_rows_in_memory(
+    name: str, source: str, tmp_path: Path
+) -> None:
+    target = "many" if name in OF_CLASSES else "numbers"
+    X, y = _numeric(), TABLE[TARGETS[target]]
+    expected = STREAMING[name](2).fit(X, y)
+    rows = X.to_numpy() if source == "dask array" else X
+    _require_equal(
+        _fit_streamed(STREAMING[name](2), source, X, y, tmp_path),
+        expected if rows is X else STREAMING[name](2).fit(rows, y),
+        rows,
+    )
+
+
+@pytest.mark.parametrize("source", ["chunks", "iterator", "files", "dask frame", "dask table"])
+@pytest.mark.parametrize("name", sorted(STREAMING))
+def test_categories_are_those_of_all_chunks(name: str, source: str, tmp_path: Path) -> None:
+    X, y = TABLE[NAMES], TABLE["text"]
+    expected = STREAMING[name](2).fit(X, y)
+    found = _fit_streamed(STREAMING[name](2), source, X, y, tmp_path)
+    assert found.categories_ == expected.categories_
+    assert list(found.coordinate_names_) == list(expected.coordinate_names_)
+    _require_equal(found, expected, X)
+
+
+@pytest.mark.parametrize("order", [[2, 0, 3, 1], [3, 2, 1, 0]])
+@pytest.mark.parametrize("name", sorted(STREAMING))
+def test_the_order_of_chunks_does_not_matter(name: str, order: list[int]) -> None:
+    """Numbers whose kernel takes its bandwidth from a sample have the sample of the new order."""
+    X, y = _numeric(), TABLE["many"]
+    parts = np.split(np.arange(ROWS), np.cumsum(_sizes(ROWS))[:-1])
+    rows = np.concatenate([parts[number] for number in order])
+    expected = STREAMING[name](2).fit(X, y)
+    found = STREAMING[name](2).fit(scan(X.iloc[rows], y.iloc[rows], rows_per_chunk=77))
+    _require_equal(found, expected, X)
+
+
+@pytest.mark.parametrize("name", sorted(STREAMING))
+def test_sparse_rows_stay_sparse(name: str) -> None:
+    rng = np.random.default_rng(1)
+    X = sparse.random_array((500, 12), density=0.3, rng=rng, format="csr")
+    y = np.digitize(np.asarray(X[:, :4].sum(axis=1)).ravel(), [0.4, 0.9])
+    expected = STREAMING[name](2).fit(X, y)
+    _require_equal(STREAMING[name](2).fit(scan(X, y, rows_per_chunk=60)), expected, X)
+
+
+@pytest.mark.parametrize("name", ["HBFE", "HSCA", "KernelLDA"])
+def test_rows_without_a_label_are_left_out_with_a_warning(name: str) -> None:
+    X, y = _numeric(), TABLE["text"].copy()
+    y[::7] = None
+    models = STREAMING[name](2), STREAMING[name](2)
+    with pytest.warns(UserWarning, match="ignored 186 of 1300 rows"):
+        expected = models[0].fit(X, y)
+    with pytest.warns(UserWarning, match="ignored 186 of"):
+        found = models[1].fit(scan(X, y, rows_per_chunk=101))
+    assert found.n_unlabeled_ == 186
+    _require_equal(found, expected, X)
+
+
+def test_chunks_of_unknown_length() -> None:
+    X, y = TABLE[NAMES[:5]].to_numpy(), TABLE["numbers"].to_numpy()
+    kept = X[:, 0] > 4.0
+    rows = da.from_array(X, chunks=(200, 5))
+    answers = da.from_array(y, chunks=200)
+    found = depmax.HSCA(2).fit(rows[rows[:, 0] > 4.0], answers[rows[:, 0] > 4.0])
+    _require_equal(found, depmax.HSCA(2).fit(X[kept], y[kept]), X)
+
+
+@pytest.mark.parametrize("unbiased", [True, False])
+@pytest.mark.parametrize("target", list(TARGETS))
+@pytest.mark.parametrize(
+    "kernel", ["linear", NystroemMap(15, random_state=0), RandomFourier(21, random_state=0)]
+)
+def test_hsic(kernel: Any, target: str, unbiased: bool) -> None:
+    X, y = _numeric(), TABLE[TARGETS[target]]
+    expected = depmax.hsic(X, y, kernel=kernel, unbiased=unbiased)
+    found = depmax.hsic(scan(X, y, rows_per_chunk=101), kernel=kernel, unbiased=unbiased)
+    assert_allclose(found, expected, rtol=1e-8)
+
+
+@pytest.mark.parametrize(
+    "map_", [NystroemMap(15, random_state=0), RandomFourier(20, random_state=0)]
+)
+def test_maps_draw_the_rows_that_arrays_give(map_: FeatureMap) -> None:
+    X = _numeric().to_numpy()
+    expected, found = clone(map_).fit(X), clone(map_).fit(scan(X, rows_per_chunk=77))
+    assert_allclose(found.transform(X), expected.transform(X), atol=1e-13)
+    lazy = found.transform(da.from_array(X, chunks=(200, 5)))
+    assert_allclose(lazy.compute(), expected.transform(X), atol=1e-13)
+
+
+def test_transform_is_as_lazy_as_its_rows(tmp_path: Path) -> None:
+    X, y = _numeric(), TABLE["numbers"]
+    model = depmax.HBFE(2).fit(X, y)
+    frame = dd.from_pandas(X, npartitions=3)
+    assert isinstance(model.transform(frame), da.Array)
+    assert_allclose(model.transform(frame).compute(), model.transform(X))
+    streamed = model.transform(scan(_files(tmp_path, X)))
+    assert len(list(streamed.chunks())) > 3
+    assert_allclose(streamed.compute(), model.transform(X))
+    assert_allclose(depmax.HBFE(2).fit_transform(scan(X, y)).compute(), model.transform(X))
+
+
+# --- what does not stream -------------------------------------------------------------------------
+def _parts() -> dict[str, type]:
+    found = classes(extraction, DependenceExtractor) | classes(selection, DependenceSelector)
+    return found | classes(maps, FeatureMap)
+
+
+@pytest.mark.parametrize("kind", ["dask", "scan"])
+@pytest.mark.parametrize("name", sorted(_parts()))
+def test_streams_or_refuses_by_name(name: str, kind: str) -> None:
+    cls = _parts()[name]
+    X, y = _numeric().to_numpy()[:200], TABLE["many"].to_numpy()[:200]
+    given = (da.from_array(X, chunks=(50, 5)), da.from_array(y, chunks=50))
+    if kind == "scan":
+        given = (scan(X, y, rows_per_chunk=50), None)
+    if getattr(cls, "_streams", False):
+        cls(2).fit(*given)
+        return
+    with pytest.raises(TypeError, match=name):
+        cls(2).fit(*given)
+
+
+MEASURES = {
+    name: part
+    for name in dependence.__all__
+    if inspect.isfunction(part := getattr(dependence, name))
+}
+
+
+@pytest.mark.parametrize("kind", ["dask", "scan"])
+@pytest.mark.parametrize("name", sorted(MEASURES))
+def test_measures_stream_or_refuse(name: str, kind: str) -> None:
+    X, y = _numeric().to_numpy()[:200], TABLE["numbers"].to_numpy()[:200]
+    rows = da.from_array(X, chunks=(50, 5)) if kind == "dask" else scan(X, rows_per_chunk=50)
+    parameters = [*inspect.signature(MEASURES[name]).parameters]
+    arguments: list[Any] = (
+        [rows, y] if parameters[1:2] and parameters[1] in ("y", "Y", "Z") else [rows]
+    )
+    arguments = ["gaussian", rows] if name == "resolve" else arguments
+    with pytest.raises(TypeError, match=r"in memory|all pairs|own target|Dask|scan"):
+        MEASURES[name](*arguments)
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (depmax.HSCA(2, kernel="gaussian"), r"HSCA .*all pairs of rows.*NystroemMap"),
+        (depmax.HBFE(2, beta=0.1), r"HBFE .*neighbours.*beta=0"),
+        (depmax.HSCA(2, feature_kernel="gaussian"), r"HSCA .*feature_kernel='linear'"),
+        (depmax.KernelPLS("auto"), r"KernelPLS .*Give a number"),
+        (depmax.SIR(2, kernel="precomputed"), r"SIR|precomputed"),
+        (depmax.HBFE(2, kernel=maps.IncompleteCholesky(5)), r"IncompleteCholesky .*NystroemMap"),
+    ],
+)
+def test_what_cannot_stream_says_what_to_use_instead(model: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        model.fit(scan(_numeric(), TABLE["two"]))
+
+
+def test_a_scan_brings_its_own_target() -> None:
+    with pytest.raises(TypeError, match="brings its own target"):
+        depmax.HBFE(2).fit(scan(_numeric(), TABLE["two"]), TABLE["two"])
+    with pytest.raises(ValueError, match="requires y to be passed"):
+        depmax.HBFE(2).fit(scan(_numeric()))
+    with pytest.raises(TypeError, match="y is a Dask collection"):
+        depmax.HBFE(2).fit(_numeric(), da.from_array(TABLE["two"].to_numpy()))
+
+
+@pytest.mark.parametrize("far", [0.0, 1e6])
+def test_an_offset_costs_no_digits(far: float) -> None:
+    """Sums about the mean of every piece's first rows, merged: ten digits at a mean of 10⁶."""
+    rng = np.random.default_rng(0)
+    X = np.round(rng.normal(size=(20_000, 3)) * 2**20) / 2**20  # exact after the offset
+    y = X[:, 0] > 0.3
+    expected = depmax.KernelLDA(1).fit(X, y)
+    found = depmax.KernelLDA(1).fit(scan(X + far, y, rows_per_chunk=500))
+    assert_allclose(found.components_, expected.components_, rtol=1e-10, atol=1e-10)
+    assert_allclose(found.mean_, X.mean(axis=0) + far, rtol=1e-15 if far else 1e-12)
+
+
+def test_missing_and_infinite_numbers_are_named(tmp_path: Path) -> None:
+    X = _numeric().copy()
+    X.iloc[700, 2] = np.nan
+    both = pd.concat([X, TABLE["two"]], axis=1)
+    with pytest.raises(ValueError, match="NaN in column 'c'"):
+        depmax.HBFE(2).fit(scan(_files(tmp_path, both), target="two"))
