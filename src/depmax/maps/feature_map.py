@@ -45,7 +45,7 @@ class FeatureMap(
         Of the categorical columns of a frame.
     n_features_in_ : int
         Number of columns of X.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns of X, where it has names.
     """
 
