@@ -16,13 +16,14 @@ import numpy as np
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 from sklearn.feature_selection import (
     RFE,
+    SequentialFeatureSelector,
     f_classif,
     f_regression,
     mutual_info_classif,
     mutual_info_regression,
 )
 from sklearn.linear_model import LassoCV, LogisticRegressionCV
-from sklearn.svm import LinearSVC, LinearSVR
+from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR
 
 import depmax
 from depmax.kernels import Gaussian
@@ -44,6 +45,11 @@ class Method:
     ours: bool = False
     nested: bool = True  # one ranking for every number of columns
     needs: str | None = None
+    most_columns: int | None = None  # sets with more would take hours
+
+    def takes(self, n_columns: int) -> bool:
+        """Whether it is feasible with so many columns."""
+        return self.most_columns is None or n_columns <= self.most_columns
 
     @property
     def available(self) -> bool:
@@ -169,6 +175,12 @@ def _boruta(X: np.ndarray, y: np.ndarray, classes: bool, k: int) -> np.ndarray:
     return np.lexsort((-history, fitted.ranking_))
 
 
+def _sequential(X: np.ndarray, y: np.ndarray, classes: bool, k: int) -> np.ndarray:
+    """Forward, by three folds of the support vector machine that is also one of the judges."""
+    search = SequentialFeatureSelector(SVC() if classes else SVR(), n_features_to_select=k, cv=3)
+    return np.flatnonzero(search.fit(X, y).support_)
+
+
 def _ours(make: Callable[[int], object]) -> Rank:
     def rank(X: np.ndarray, y: np.ndarray, classes: bool, k: int) -> np.ndarray:
         target = y if not classes else y.astype(str)
@@ -189,6 +201,7 @@ PEERS = (
     Method("pyHSICLasso", _py_hsic_lasso, needs="pyHSICLasso"),
     Method("ReliefF (skrebate)", _relieff, needs="skrebate"),
     Method("Boruta", _boruta, needs="boruta"),
+    Method("SequentialFeatureSelector", _sequential, nested=False, most_columns=40),
 )
 OURS = (
     Method(

@@ -119,6 +119,7 @@ def run(sets: Sequence[str], methods: Sequence[Method], repeats: int, max_rows: 
                 if not missing:
                     continue
                 task = task or _shootout_sets.load(name, max_rows)
+                missing = [m for m in missing if m.takes(task.X.shape[1])]
                 _, train, test = next(s for s in splits(task, repeats) if s[0] == fold)
                 for method in missing:
                     # the peers' own warnings (deprecations, convergence) are not ours to mend

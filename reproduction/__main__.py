@@ -78,6 +78,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(f"\nSaved: {path}")
         if table.name == "bahsic_artificial":
             draw_artificial(read_csv(path), IMAGES / "bahsic_artificial.png")
+        if table.name == "bahsic_figure3":
+            draw_curves(read_csv(path), IMAGES / "bahsic_figure3.png")
 
 
 def draw_artificial(rows: Sequence[dict[str, Any]], path: Path) -> None:
@@ -125,6 +127,63 @@ def draw_artificial(rows: Sequence[dict[str, Any]], path: Path) -> None:
     figure.legend(handles, labels, loc="outside lower center", ncols=6, frameon=False)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=130)
+    plt.close(figure)
+    print(f"Drawn: {path}")
+
+
+#: Colours of the methods of the BAHSIC paper.
+CURVE_STYLES = {
+    "BAHSIC": ("tab:red", "s"),
+    "FOHSIC": ("black", "^"),
+    "PC": ("tab:blue", "o"),
+    "MI": ("tab:purple", "v"),
+    "RFE": ("tab:orange", "D"),
+    "RELIEF": ("tab:green", "<"),
+    "L0": ("tab:brown", ">"),
+    "R2W2": ("tab:gray", "P"),
+}
+
+
+def draw_curves(rows: Sequence[dict[str, Any]], path: Path) -> None:
+    """Error against the number of features, a panel per data set."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    done = [row for row in rows if row["ours"] is not None]
+    names = list(dict.fromkeys(row["dataset"] for row in done))
+    figure, panels = plt.subplots(
+        -(-len(names) // 3), 3, figsize=(11, 3.1 * -(-len(names) // 3)), layout="constrained"
+    )
+    for panel in panels.flat[len(names) :]:
+        panel.set_visible(False)
+    for panel, name in zip(panels.flat, names, strict=False):
+        for method, (colour, marker) in CURVE_STYLES.items():
+            mine = [row for row in done if (row["dataset"], row["method"]) == (name, method)]
+            if mine:
+                panel.plot(
+                    [row["n_features"] for row in mine],
+                    [row["ours"] for row in mine],
+                    color=colour,
+                    marker=marker,
+                    markersize=3.5,
+                    linewidth=1.2,
+                    label=method,
+                )
+        panel.set(title=name, xscale="log", xlabel="number of features", ylabel="error (%)")
+        counts = sorted({int(row["n_features"]) for row in done if row["dataset"] == name})
+        panel.set_xticks(counts, [str(count) for count in counts])
+        panel.minorticks_off()
+    handles: dict[str, Any] = {}
+    for panel in panels.flat:
+        for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
+            handles.setdefault(label, handle)
+    figure.legend(
+        handles.values(), list(handles), loc="outside lower center", ncols=8, frameon=False
+    )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=110)
     plt.close(figure)
     print(f"Drawn: {path}")
 

@@ -65,12 +65,14 @@ def rfe(X: np.ndarray, y: np.ndarray, count: int) -> np.ndarray:
     The rounds of scikit-learn's ``RFE``, whose ``step`` is a share of all columns instead.
     """
     left = np.arange(X.shape[1])
+    gone: list[np.ndarray] = []  # the first to leave last
     while len(left) > count:
         keep = max(count, len(left) - max(1, len(left) // 10))
         machine = LinearSVC(C=1.0, dual="auto", max_iter=20_000, random_state=0).fit(X[:, left], y)
-        importance = np.square(machine.coef_).sum(axis=0)
-        left = left[np.sort(np.argsort(importance, kind="stable")[-keep:])]
-    return left
+        least_first = np.argsort(np.square(machine.coef_).sum(axis=0), kind="stable")
+        gone.insert(0, left[least_first[:-keep][::-1]])
+        left = left[np.sort(least_first[-keep:])]
+    return np.concatenate([left, *gone])
 
 
 def fitted(kind: type, X: np.ndarray, y: np.ndarray, count: int, **parameters: Any) -> np.ndarray:

@@ -45,9 +45,8 @@ def folds(
     Columns are standardised, and missing values filled with means, by the training part. The score
     of classes is the error rate, that of numbers the share of variance not explained.
     """
-    splitter = KFold if task == "regression" else StratifiedKFold
-    splits = splitter(n_folds, shuffle=True, random_state=0).split(X, y)
-    jobs = (delayed(_fold)(X, y, task, order, count, machine, *split) for split in splits)
+    parts = splits(y, task, n_folds)
+    jobs = (delayed(_fold)(X, y, task, order, count, machine, *part) for part in parts)
     return list(Parallel(n_jobs=n_jobs)(jobs))
 
 
@@ -73,6 +72,40 @@ def one_against_rest(machine: Any, y: np.ndarray) -> Any:
     return machine if len(np.unique(y)) <= 2 else OneVsRestClassifier(machine)
 
 
+@dataclass(frozen=True)
+class Split:
+    """A training part and a test part, filled and standardised by the training part."""
+
+    rows: np.ndarray
+    target: np.ndarray  # of the training part; numbers are standardised
+    others: np.ndarray
+    truth: np.ndarray  # of the test part, in the units of ``target``
+
+    @classmethod
+    def of(
+        cls, X: np.ndarray, y: np.ndarray, task: Task, train: np.ndarray, test: np.ndarray
+    ) -> Split:
+        """Of some rows of a data set."""
+        fill = SimpleImputer(keep_empty_features=True).fit(X[train])
+        scale = StandardScaler().fit(fill.transform(X[train]))
+        rows, others = (scale.transform(fill.transform(X[part])) for part in (train, test))
+        target, truth = y[train], y[test]
+        if task == "regression":
+            centre, spread = target.mean(), target.std()
+            target, truth = (target - centre) / spread, (truth - centre) / spread
+        return cls(rows, target, others, truth)
+
+    def predicted(self, machine: Machine, columns: np.ndarray) -> np.ndarray:
+        """Predictions of the test part by a machine on some columns."""
+        return machine(self.rows[:, columns], self.target).predict(self.others[:, columns])
+
+
+def splits(y: np.ndarray, task: Task, n_folds: int = 10) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Training and test rows of every fold, stratified by class."""
+    splitter = KFold if task == "regression" else StratifiedKFold
+    return list(splitter(n_folds, shuffle=True, random_state=0).split(y, y))
+
+
 def _fold(
     X: np.ndarray,
     y: np.ndarray,
@@ -83,19 +116,13 @@ def _fold(
     train: np.ndarray,
     test: np.ndarray,
 ) -> Fold:
-    fill = SimpleImputer(keep_empty_features=True).fit(X[train])
-    scale = StandardScaler().fit(fill.transform(X[train]))
-    rows, others = (scale.transform(fill.transform(X[part])) for part in (train, test))
-    target = y[train]
+    split = Split.of(X, y, task, train, test)
+    columns = order(split.rows, split.target, count)[:count]
+    predicted = split.predicted(machine, columns)
     if task == "regression":
-        centre, spread = target.mean(), target.std()
-        target = (target - centre) / spread
-    columns = order(rows, target, count)[:count]
-    predicted = machine(rows[:, columns], target).predict(others[:, columns])
-    if task == "regression":
-        score = 1 - r2_score(y[test], centre + spread * predicted)
+        score = 1 - r2_score(split.truth, predicted)
     else:
-        score = np.mean(predicted != y[test])
+        score = np.mean(predicted != split.truth)
     return Fold(tuple(int(column) for column in columns), 100 * float(score))
 
 

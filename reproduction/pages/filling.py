@@ -65,6 +65,24 @@ def side_by_side(rows: Sequence[Row]) -> list[str]:
     return lines
 
 
+def curves(rows: Sequence[Row]) -> list[str]:
+    """A line per data set and method, a column per number of features; all of them last."""
+    done = [row for row in rows if row["ours"] is not None]
+    most_of: dict[str, float] = {}
+    for row in done:
+        most_of[row["dataset"]] = max(row["n_features"], most_of.get(row["dataset"], 0))
+    shown = sorted({r["n_features"] for r in done if r["n_features"] < most_of[r["dataset"]]})
+    lines = markdown_head(["data (folds)", "method", *(f"{size:.0f}" for size in shown), "all"])
+    for data, method in dict.fromkeys((row["dataset"], row["method"]) for row in done):
+        mine = [row for row in done if (row["dataset"], row["method"]) == (data, method)]
+        found = {row["n_features"]: row for row in mine}
+        most = most_of[data]
+        cells = [_ours(found[n]) if n in found and n < most else DASH for n in shown]
+        title = f"{data} ({found[most]['n_splits']:.0f})"
+        lines.append(markdown_line([title, method, *cells, _ours(found[most])]))
+    return lines
+
+
 def _cell(row: Row) -> str:
     parts = [part for part in (_published(row), _ours(row)) if part]
     if row["ours"] is None and parts:
@@ -92,6 +110,7 @@ def _figure(row: Row, value: str, error: str, common: str) -> str:
 TABLES: dict[str, Callable[[Sequence[Row]], list[str]]] = {
     "bahsic_artificial": artificial,
     "bahsic_table1": side_by_side,
+    "bahsic_figure3": curves,
     "bahsic_microarrays": side_by_side,
     "ica_linear": regressions,
     "ica_nonlinear": regressions,

@@ -143,6 +143,20 @@ def test_select_finds_what_matters_together(run: Run, patients: Path, tmp_path: 
     assert few["smoker"].dtype == pl.Boolean
 
 
+def test_select_names_redundant_columns(run: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(80, 4))
+    values[:, 3] = values[:, 0] + 0.1 * values[:, 3]
+    frame = pl.DataFrame(values, schema=["dose", "age", "noise", "dose again"])
+    frame = frame.with_columns(cost=2 * frame["dose"] + frame["age"])
+    frame.write_csv(tmp_path / "doses.csv")
+    result = run("select", tmp_path / "doses.csv", "-t", "cost", "-n", 2, "--json")
+    answer = _json(result)
+    assert answer["redundant"] == {"dose": ["dose again"], "age": []}
+    assert "Redundant with dose: dose again." in result.stderr
+    assert "like none of those selected: 1 more." in result.stderr
+
+
 def test_select_decides_how_many(run: Run, patients: Path) -> None:
     answer = _json(run("select", patients, "-t", "cost", "--json"))
     assert answer["selected"][0] == "age"

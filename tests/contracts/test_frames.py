@@ -149,6 +149,22 @@ class TestTransformers:
         out = model.set_output(transform="polars").transform(frame)
         assert isinstance(out, pl.DataFrame)
 
+    @pytest.mark.parametrize("library", ["pandas", "polars"])
+    def test_the_form_of_features_changes_no_prediction(self, name: str, library: str) -> None:
+        frame = pandas_frame()
+        model = _make(TRANSFORMERS[name]).fit(frame, LABELS)
+        for method in ("predict", "decision_function", "inverse_transform"):
+            if hasattr(model, method):
+                given = model.transform(frame) if method == "inverse_transform" else frame
+                plain = getattr(model, method)(given)
+                model.set_output(transform=library)
+                assert_allclose(getattr(model, method)(given), plain)
+                model.set_output(transform="default")
+        assert_allclose(
+            _make(TRANSFORMERS[name]).set_output(transform=library).fit_transform(frame, LABELS),
+            _make(TRANSFORMERS[name]).fit_transform(frame, LABELS),
+        )
+
     def test_unseen_levels_are_counted(self, name: str) -> None:
         frame = pandas_frame()
         model = _make(TRANSFORMERS[name]).fit(frame, LABELS)

@@ -52,3 +52,31 @@ def test_leaves_the_global_random_state_alone(name: str) -> None:
     selector.fit(X, y)
     drawn = np.random.random()  # noqa: NPY002  (the global state is what is tested)
     assert drawn == np.random.RandomState(7).random_sample()
+
+
+DECIDING = sorted(name for name, cls in FOUND.items() if cls._decides_how_many)  # type: ignore[attr-defined]
+TARGETS = {
+    "numbers": lambda latent: latent,
+    "two classes": lambda latent: np.where(latent > 0, "in", "out"),
+    "classes": lambda latent: np.digitize(latent, [-1, 0, 1]),
+    "outputs": lambda latent: np.column_stack([latent, latent**3]),
+}
+
+
+@pytest.mark.parametrize("target", sorted(TARGETS))
+@pytest.mark.parametrize("name", DECIDING)
+def test_auto_can_say_none(name: str, target: str) -> None:
+    """The best column of noise is kept, with a warning, and counted as nothing.
+
+    One draw; how often chance is taken for dependence is a matter of calibration.
+    """
+    local = np.random.default_rng(0)
+    columns, latent = local.normal(size=(120, 6)), local.normal(size=120)
+    selector = FOUND[name]("auto")
+    with pytest.warns(depmax.NoDependenceWarning, match=f"{name} .*no column that depends"):
+        selector.fit(columns, TARGETS[target](latent))
+    assert selector.n_significant_ == 0
+    assert selector.n_features_ == selector.support_.sum() == 1
+    selector.fit(columns, TARGETS[target](columns[:, 2] + 0.3 * latent))
+    assert selector.n_significant_ == selector.n_features_ >= 1
+    assert selector.support_[2]

@@ -22,22 +22,53 @@ def _explicit(x: Sample, y: Sample, orders: list[np.ndarray]) -> np.ndarray:
     return np.array([dense_hsic(K, L[np.ix_(order, order)], unbiased=True) for order in orders])
 
 
-@pytest.mark.parametrize("m", [8, 9, 31, 64, 75])
-def test_orbits_hold_true_permutations(m: int, rng: np.random.Generator) -> None:
+class _OneOrder:
+    """A source of randomness whose every permutation is the same, and whose choice is the first."""
+
+    def __init__(self, order: np.ndarray) -> None:
+        self.order = order
+
+    def permutation(self, size: int) -> np.ndarray:
+        return self.order
+
+    def choice(self, places: np.ndarray, size: int, replace: bool) -> np.ndarray:
+        return places[:size]
+
+
+@pytest.mark.parametrize("band", [7, 2**26])  # 7 values: bands of one block
+@pytest.mark.parametrize("m", [8, 9, 31, 64, 75, 98])
+def test_orbits_hold_true_permutations(
+    m: int, band: int, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Every cyclic shift of a relabelled side gives the HSIC of that permutation."""
-    x, y = read_pair(rng.normal(size=(m, 2)), rng.normal(size=m), Gaussian(1.0), Gaussian(1.0))
+    monkeypatch.setattr(permutation, "BAND_VALUES", band)
+    monkeypatch.setattr(permutation, "BLOCK", 8)
+    rows, target = rng.normal(size=(m, 2)), rng.normal(size=m)
+    pairs = [read_pair(rows, target, Gaussian(s), Gaussian(1 / s)) for s in (1.0, 0.3)]
+    xs, ys = zip(*pairs, strict=True)
     label = rng.permutation(m)
-    left, sums_left = permutation.circular_diagonals(x.take(label))
-    right, sums_right = permutation.circular_diagonals(y.take(label), n_jobs=2)
-    gram = x.take(label).gram()
-    np.testing.assert_allclose(sums_left, gram.sum(axis=1) - np.diag(gram), atol=1e-12)
-    inner = permutation.correlate_diagonals(left, right, m)
-    middle = np.fft.irfft(np.conj(np.fft.rfft(sums_left)) * np.fft.rfft(sums_right), n=m)
-    varying = (inner - 2 * middle / (m - 2)) / (m * (m - 3))
+    table = permutation.permuted_table(xs, ys, m - 1, _OneOrder(label), n_jobs=2)
     place = np.argsort(label)  # row i sits at place[i] of the relabelled order
     orders = [label[(place + shift) % m] for shift in range(m)]
-    expected = _explicit(x, y, orders)
-    np.testing.assert_allclose(varying - varying[0], expected - expected[0], atol=1e-12)
+    for k, x in enumerate(xs):
+        for l, y in enumerate(ys):  # noqa: E741
+            expected = m * (m - 3) * _explicit(x, y, orders)
+            np.testing.assert_allclose(table.values[:, k, l], expected, atol=1e-9)
+        for l, other in enumerate(xs):  # noqa: E741
+            expected = m * (m - 3) * _explicit(x, other, [np.arange(m)])[0]
+            assert table.gram_x[k, l] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("m", [8, 33, 75])
+def test_bands_of_diagonals_add_up_to_row_sums(m: int, rng: np.random.Generator) -> None:
+    x, _ = read_pair(rng.normal(size=(m, 2)), rng.normal(size=m), Gaussian(1.0), "gaussian")
+    bands = [slice(0, 3), slice(3, m // 2)]
+    parts = [permutation.circular_diagonals(x, n_jobs=2, band=band) for band in bands]
+    whole, sums = permutation.circular_diagonals(x)
+    np.testing.assert_allclose(np.concatenate([part for part, _ in parts]), whole, atol=1e-12)
+    gram = x.gram()
+    np.testing.assert_allclose(sums, gram.sum(axis=1) - np.diag(gram), atol=1e-12)
+    np.testing.assert_allclose(parts[0][1] + parts[1][1], sums, atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -68,6 +99,25 @@ def test_streamed_route_equals_the_orbit_route(
     assert first == pytest.approx(second, rel=1e-9)
     assert stats.ks_2samp(orbits - orbits.mean(), streamed - streamed.mean()).pvalue > 0.001
     assert np.std(orbits) == pytest.approx(np.std(streamed), rel=0.05)
+
+
+@pytest.mark.parametrize("target", ["numbers", "classes"])
+def test_memory_is_linear_in_the_rows(
+    target: str, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
+) -> None:
+    """No array of the size of a Gram matrix, whether y has coordinates or not."""
+    import tracemalloc
+
+    m = 3000
+    monkeypatch.setattr(permutation, "BAND_VALUES", 64 * m)
+    monkeypatch.setattr(permutation, "STREAM_ROWS", 1000)
+    y = rng.normal(size=m) if target == "numbers" else rng.integers(0, 3, m)
+    x, y = read_pair(rng.normal(size=(m, 2)), y, Gaussian(1.0), "auto")
+    tracemalloc.start()
+    permuted_statistics(x, y, 20, np.random.default_rng(0))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 4 * m**2 / 2  # half of one matrix in float32
 
 
 def test_pvalue_does_not_depend_on_jobs_and_honours_the_seed(rng: np.random.Generator) -> None:

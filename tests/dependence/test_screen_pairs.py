@@ -10,7 +10,13 @@ from scipy.stats import false_discovery_control
 
 from depmax.datasets import make_mixed
 from depmax.dependence._pairs.ranking import BestPairs, Law, interactions
-from depmax.dependence._pairs.target import ColumnBases, PairTarget, Transform, class_residuals
+from depmax.dependence._pairs.target import (
+    ColumnBases,
+    MainEffects,
+    PairTarget,
+    Transform,
+    class_residuals,
+)
 from depmax.dependence.screen_pairs import screen_pairs
 
 module = importlib.import_module("depmax.dependence.screen_pairs")
@@ -68,7 +74,7 @@ def explicit_score(columns: tuple[np.ndarray, np.ndarray], target: np.ndarray) -
 def test_every_pair_equals_explicit_least_squares(kind: str, transform: Transform) -> None:
     found = screen_pairs(X, TARGETS[kind], transform=transform, full=True, n_permutations=0)
     bases = ColumnBases.of(X, transform)
-    target = PairTarget.of(TARGETS[kind], "auto", bases)
+    target = PairTarget.of(TARGETS[kind], "auto", MainEffects.of(bases))
     assert found.matrix is not None
     for i in range(X.shape[1]):
         for j in range(i + 1, X.shape[1]):
@@ -238,6 +244,54 @@ def test_main_effects_and_correlated_columns_do_not_leak(
     assert np.mean(rates < 1e-3) < 3e-3
 
 
+def chained(rng: np.random.Generator, m: int, d: int, rho: float) -> np.ndarray:
+    """Normal columns, each correlated with the one before."""
+    columns = rng.normal(size=(m, d))
+    for j in range(1, d):
+        columns[:, j] = rho * columns[:, j - 1] + np.sqrt(1.0 - rho**2) * columns[:, j]
+    return columns
+
+
+@pytest.mark.parametrize("kind", ["number", "class"])
+@pytest.mark.parametrize("rho", [0.0, 0.5, 0.9])
+@pytest.mark.parametrize(("m", "d"), [(1000, 20), (300, 60)])  # projected out, and by ridge
+def test_effects_of_correlated_columns_are_removed_jointly(
+    kind: str, rho: float, m: int, d: int, rng: np.random.Generator
+) -> None:
+    """Strong, skewed effects of five columns; without any pair and with one of distant columns."""
+    n_false = 0
+    for planted in (False, False, False, True):
+        columns = chained(rng, m, d, rho)
+        u = columns[:, :: d // 5]
+        latent = (u + u**2 / 2).sum(axis=1)
+        if planted:
+            latent = latent + 2.0 * columns[:, 1] * columns[:, d - 2]
+        if kind == "number":
+            y = latent + 0.3 * rng.normal(size=m)
+        else:
+            y = (latent + rng.logistic(size=m) > np.median(latent)).astype(int)
+        found = screen_pairs(columns, y, n_permutations=99, random_state=0)
+        significant = found.pairs[found.pvalues_adjusted < 0.05].tolist()
+        if planted:
+            assert [1, d - 2] in significant
+        else:
+            n_false += len(significant)
+    assert n_false <= 1
+
+
+def test_more_functions_than_rows_are_removed_by_ridge(rng: np.random.Generator) -> None:
+    bases = ColumnBases.of(rng.normal(size=(60, 50)), "normal_scores")
+    effects = MainEffects.of(bases)
+    assert effects.n_removed == 0
+    direction = bases.linear[3] + 0.3 * rng.normal(size=60)
+    left = effects.remove(direction[np.newaxis], (3,))[0]
+    assert abs(bases.linear[3] @ left) < 1e-9
+    assert 0.05 < left.std() < 0.31
+    few = MainEffects.of(ColumnBases.of(rng.normal(size=(60, 7)), "normal_scores"))
+    assert few.n_removed == 14
+    np.testing.assert_allclose(few.axes @ few.remove(direction[np.newaxis], ())[0], 0.0, atol=1e-9)
+
+
 def test_naive_products_would_leak(rng: np.random.Generator) -> None:
     """What the nuisance bases are for: a plain correlation with the product is fooled."""
     columns = correlated(rng, 1000, 10)
@@ -255,8 +309,9 @@ def test_the_logistic_model_removes_what_its_columns_explain(rng: np.random.Gene
     odds = 2.0 * columns[:, 0] + 2.0 * columns[:, 1] - 2.5
     labels = (rng.logistic(size=2000) < odds).astype(int)
     indicators = np.stack([labels == 0, labels == 1]).astype(float)
-    left = class_residuals(indicators, bases, (0, 1))[1]
-    z = interactions(np.array([[0, 1]]), bases)[0]
+    effects = MainEffects.of(bases)
+    left = effects.remove(class_residuals(indicators, bases, (0, 1)), (0, 1))[1]
+    z = interactions(np.array([[0, 1]]), effects)[0]
     plain = labels - labels.mean()
     assert abs(np.corrcoef(z, plain)[0, 1]) > 0.1
     assert abs(np.corrcoef(z, left)[0, 1]) < 0.06
@@ -460,3 +515,14 @@ def test_few_samples_find_nothing(m: int, rng: np.random.Generator) -> None:
     found = screen_pairs(rng.normal(size=(m, 8)), np.arange(m) % 2)
     assert np.isfinite(found.scores).all()
     assert found.pvalues_adjusted.min() > 0.05
+
+
+def test_permutations_in_parts_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 6))
+    y = X[:, 0] * X[:, 1] + X[:, 2] * X[:, 3] + 0.5 * rng.normal(size=60)
+    whole = screen_pairs(X, y, random_state=0)
+    assert np.isfinite(whole.pvalues_permutation).sum() >= 2
+    monkeypatch.setattr("depmax.dependence._pairs.ranking.HELD", 61)  # a pair at a time
+    parts = screen_pairs(X, y, random_state=0)
+    np.testing.assert_array_equal(whole.pvalues_permutation, parts.pvalues_permutation)

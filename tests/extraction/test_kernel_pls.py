@@ -19,9 +19,9 @@ from depmax import (
     ReducedKernelOPLS,
     SparseKernelPLS,
 )
-from depmax.extraction._fitting import narrow as precision
 from depmax.kernels import Gaussian
 from depmax.maps import NystroemMap
+from depmax.pencils import space as precision
 from depmax.pencils.deflation.losses import LOSSES
 from depmax.samples import ArrayRows
 from tests.extraction.deflation_oracles import gaussian_gram, up_to_sign

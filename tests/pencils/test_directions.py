@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy import linalg
 
-from depmax.pencils import complete, complete_axes, leading, most_dependent, signs
+from depmax.maps.feature_map import signs
+from depmax.pencils import complete, complete_axes, leading, most_dependent
 from depmax.pencils.space import Moments
 
 rng = np.random.default_rng(0)

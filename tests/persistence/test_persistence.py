@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+import skops.io
 from sklearn.base import BaseEstimator, clone
 from sklearn.cluster import Birch
 from sklearn.pipeline import make_pipeline
@@ -20,6 +21,7 @@ from sklearn.preprocessing import StandardScaler
 
 import depmax
 from depmax import kernels, load_model, save_model
+from depmax._archives import seal
 from depmax.kernels import Columns, Delta, Gaussian, Kernel, Linear, Precomputed, Subsequence
 from depmax.maps import IncompleteCholesky, KernelMap, NystroemMap
 from depmax.persistence import ModelFileError, inspect
@@ -189,6 +191,7 @@ def _rewrite(path: Path, member: str, change: Any) -> None:
     with zipfile.ZipFile(path, "w") as archive:
         for name, content in contents.items():
             archive.writestr(name, content)
+    path.write_bytes(seal(path.read_bytes()))  # whoever crafts a file can do so too
 
 
 @pytest.mark.parametrize(
@@ -264,19 +267,31 @@ def test_damaged_files_end_in_one_clear_error(tmp_path: Path) -> None:
         load_model(path)
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("other.txt", "x")
-    with pytest.raises(ModelFileError, match="is not a model file"):
+    with pytest.raises(ModelFileError, match="does not end in depmax's checksum"):
+        load_model(path)
+    path.write_bytes(seal(path.read_bytes()))
+    with pytest.raises(ModelFileError, match=r"is not a model file: schema\.json is missing"):
         load_model(path)
     with pytest.raises(FileNotFoundError, match="does not exist"):
         load_model(tmp_path / "nowhere.skops")
 
 
-def test_flipped_bits_are_noticed(tmp_path: Path) -> None:
+def test_flipped_bits_are_noticed_wherever_they_are(tmp_path: Path) -> None:
     path = tmp_path / "model.skops"
     save_model(NystroemMap(5, random_state=0).fit(X), path)
-    with zipfile.ZipFile(path) as archive:
-        first = archive.infolist()[0]
-    content = bytearray(path.read_bytes())
-    content[first.header_offset + 30 + len(first.filename) + first.compress_size // 2] ^= 0xFF
-    path.write_bytes(content)
-    with pytest.raises(ModelFileError, match="damaged"):
-        load_model(path)
+    whole = path.read_bytes()
+    for place in range(0, len(whole), len(whole) // 97):
+        content = bytearray(whole)
+        content[place] ^= 1
+        path.write_bytes(content)
+        with pytest.raises(
+            ModelFileError, match=r"model\.skops is (damaged|not a valid model file)"
+        ):
+            inspect(path)
+
+
+def test_the_checksum_does_not_hide_the_model_from_skops(tmp_path: Path) -> None:
+    path = tmp_path / "model.skops"
+    save_model(Gaussian(2.0), path)
+    again = skops.io.load(path, trusted=skops.io.get_untrusted_types(file=path))
+    assert again.bandwidth == 2.0

@@ -15,6 +15,7 @@ from reproduction import (
     Results,
     Table,
     bahsic_artificial,
+    bahsic_figure3,
     bahsic_microarrays,
     bahsic_table1,
     merge,
@@ -330,3 +331,23 @@ def test_the_program_keeps_the_rows_of_a_table(tmp_path, monkeypatch, capsys):
     assert [row["ours"] for row in read_csv(tmp_path / "toy.csv")] == [1.5, 4.0]
     with pytest.raises(ValueError, match="from 1 to 9"):
         program.main(["toy", "--splits", "10"])
+
+
+def test_quick_curves_on_a_bundled_set(monkeypatch):
+    monkeypatch.setattr(bahsic_figure3, "COUNTS", (2, 5))
+    monkeypatch.setattr(bahsic_figure3, "METHODS", {"BAHSIC": methods.bahsic, "RFE": methods.rfe})
+    rows = tables()["bahsic_figure3"].run(quick=True, datasets=["ionosphere", "vehicle"])
+    *ours, missing = rows
+    n_columns = load("ionosphere").X.shape[1]
+    assert [(row["method"], row["n_features"]) for row in ours] == [
+        (method, count) for method in ("BAHSIC", "RFE") for count in (2, 5, n_columns)
+    ]
+    assert ours[2]["ours"] == pytest.approx(ours[5]["ours"], abs=1.5)  # all columns
+    assert ours[2]["ours"] < ours[0]["ours"]
+    assert missing["dataset"] == "vehicle"
+    assert missing["ours"] is None
+    with pytest.raises(ValueError, match="nonsense"):
+        tables()["bahsic_figure3"].run(datasets=["nonsense"])
+    lines = filling.curves(rows)
+    assert lines[0] == "| data (folds) | method | 2 | 5 | all |"
+    assert len(lines) == 4

@@ -1,4 +1,4 @@
-"""Targets y: what type they are, which rows are labelled, and how kernels see them."""
+"""Targets y: what type they are, which rows are labelled, and how methods see them."""
 
 from __future__ import annotations
 
@@ -81,10 +81,7 @@ class Target:
             return self.values
         if self.values.dtype.kind in "biuf":
             return self.values.astype(np.float64)[:, np.newaxis]
-        classes, codes = np.unique(self.values, return_inverse=True)
-        if len(classes) == 2:
-            return np.where(codes == 1, 1.0, -1.0)[:, np.newaxis]
-        return np.eye(len(classes))[codes]
+        return columns_of_classes(self.values)[1]
 
 
 def read_target(
@@ -151,6 +148,14 @@ def read_target(
         whole = array.ndim == 1 and bool((array == np.floor(array)).all())
         array = array.astype(np.int64) if whole and np.abs(array).max() < 2**53 else array
     return Target(kind, array, ~missing)
+
+
+def columns_of_classes(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Classes, sorted, and two of them as one column of -1 and +1, more as indicators."""
+    classes, codes = np.unique(labels, return_inverse=True)
+    if len(classes) == 2:
+        return classes, np.where(codes == 1, 1.0, -1.0)[:, np.newaxis]
+    return classes, np.eye(len(classes))[codes]
 
 
 def marks_unlabeled(unlabeled: Any, beta: Any) -> bool:

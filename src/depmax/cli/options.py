@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from depmax._limits import VARIABLE, max_memory
 from depmax.cli.errors import UserError
 from depmax.cli.reading.source import ReadOptions
 
@@ -130,6 +131,15 @@ Missing = Annotated[
         "be repeated. By default NA, N/A, NaN, nan, null, NULL and ?, and among numbers also -.",
     ),
 ]
+MaxMemory = Annotated[
+    str | None,
+    typer.Option(
+        "--max-memory",
+        metavar="SIZE",
+        help="Memory that a file may take, such as 16GB, or none: a larger table or model is "
+        f"refused before it is read. By default 4GB, or what {VARIABLE} says.",
+    ),
+]
 #: Seeds that numpy takes.
 SEED = typer.Option("--seed", min=0, max=2**32 - 1, help="Random seed.")
 
@@ -200,8 +210,9 @@ def read_options(
     encoding: str | None,
     header: bool | None,
     missing: list[str] | None,
+    memory: str | None = None,
 ) -> ReadOptions:
-    """How files of text are read."""
+    """How files are read."""
     separator = {"\\t": "\t", "tab": "\t", "space": "whitespace"}.get(str(separator), separator)
     if separator is not None and len(separator) != 1 and separator != "whitespace":
         raise UserError(
@@ -215,10 +226,19 @@ def read_options(
         raise UserError(f"--separator and --decimal cannot both be {decimal!r}.")
     if encoding is not None:
         encoding = _known_encoding(encoding)
-    options = ReadOptions(separator, decimal, encoding, header)
+    limit = memory_limit(memory)
+    options = ReadOptions(separator, decimal, encoding, header, max_memory=limit)
     if missing is None:
         return options
     return replace(options, missing=("", *missing), missing_numbers=())
+
+
+def memory_limit(requested: str | None) -> int:
+    """Bytes that a file may take."""
+    try:
+        return max_memory(requested)
+    except ValueError as error:
+        raise UserError(f"--max-memory: {str(error).removeprefix('max_memory: ')}") from None
 
 
 def _known_encoding(name: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -71,33 +71,36 @@ class Table:
 
 def make_table(source: Source, request: Request) -> Table:
     """Read a file and split it into features and target."""
-    frame = source.read()
+    schema = source.schema()
     notes = source.assumptions()
     targets = request.targets or source.default_targets()
     if not targets:
         raise UserError(
             f"Which column of {source.name} should be predicted? Pass --target COLUMN; the columns "
-            f"are {shortened(frame.columns, 12)}."
+            f"are {shortened(schema, 12)}."
         )
     for option, names in (
         ("--target", targets),
         ("--drop", request.drop),
         ("--keep", request.keep),
     ):
-        _require_columns(names, frame.columns, option, source.name)
+        _require_columns(names, list(schema), option, source.name)
     twice = [name for name in targets if targets.count(name) > 1]
     if twice:
         raise UserError(f"--target names {twice[0]!r} twice.")
     both = [name for name in targets if name in request.drop]
     if both:
         raise UserError(f"{both[0]!r} is named by both --target and --drop.")
+    used = {name: dtype for name, dtype in schema.items() if name not in request.drop}
+    _require_types(used, targets)
+    frame = source.read(list(used))
     frame, y = _split_target(frame, targets, request.task, notes)
     if frame.height < FEWEST_ROWS:
         raise DataError(
             f"{source.name} has {frame.height} row{'' if frame.height == 1 else 's'} with a "
             f"target: at least {FEWEST_ROWS} are needed to see any dependence."
         )
-    X = _features(frame.drop([*targets, *request.drop], strict=False), request.keep, notes)
+    X = _features(frame.drop(targets), request.keep, notes)
     if not X.width:
         raise DataError(
             f"{source.name} has no column left to learn from. {' '.join(notes)}".strip()
@@ -125,13 +128,20 @@ def _require_columns(names: Sequence[str], known: Sequence[str], option: str, wh
             )
 
 
+def _require_types(schema: Mapping[str, pl.DataType], targets: Sequence[str]) -> None:
+    """Refuse dates and nested values, before any row is read."""
+    for name in targets:
+        if kind_of(schema[name]) in ("date", "other", "empty"):
+            raise DataError(_why_not(name, schema[name], "The target"))
+    refused = [name for name, dtype in schema.items() if kind_of(dtype) in ("date", "other")]
+    if refused:
+        raise DataError(_why_not(refused[0], schema[refused[0]], "Column", refused[1:]))
+
+
 def _split_target(
     frame: pl.DataFrame, names: Sequence[str], task: Task, notes: list[str]
 ) -> tuple[pl.DataFrame, Any]:
     """Rows with a target, and the target as classes or numbers where that was requested."""
-    for name in names:
-        if kind_of(frame.schema[name]) in ("date", "other", "empty"):
-            raise DataError(_why_not(name, frame.schema[name], "The target"))
     known = frame.drop_nulls(list(names))
     numeric = [name for name in names if frame.schema[name].is_float()]
     known = known.filter(pl.all_horizontal(pl.col(numeric).is_not_nan())) if numeric else known
@@ -172,11 +182,8 @@ def _mention_doubt(target: Target, names: Sequence[str], task: Task, notes: list
 
 
 def _features(frame: pl.DataFrame, keep: Sequence[str], notes: list[str]) -> pl.DataFrame:
-    """Columns that a method can use; what is left out is noted, dates are refused."""
+    """Columns that a method can use; what is left out is noted."""
     empty, constant, identifiers, texts = [], [], [], []
-    dates = [name for name, dtype in frame.schema.items() if kind_of(dtype) in ("date", "other")]
-    if dates:
-        raise DataError(_why_not(dates[0], frame.schema[dates[0]], "Column", dates[1:]))
     distinct = frame.select(pl.all().drop_nulls().n_unique()).row(0) if frame.width else ()
     present = frame.select(pl.all().count()).row(0) if frame.width else ()
     for name, levels, count in zip(frame.columns, distinct, present, strict=True):

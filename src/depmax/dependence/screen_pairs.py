@@ -16,7 +16,7 @@ from depmax._frames import library_of, make_frame
 from depmax._inputs import Table, read_table
 from depmax.dependence._pairs.moments import PairScores
 from depmax.dependence._pairs.ranking import BestPairs, Law, Levels, permutation_pvalues
-from depmax.dependence._pairs.target import ColumnBases, PairTarget, Transform
+from depmax.dependence._pairs.target import ColumnBases, MainEffects, PairTarget, Transform
 from depmax.kernels import KernelLike
 from depmax.samples import require_samples
 
@@ -39,7 +39,7 @@ class PairScreening:
     pvalues_permutation: np.ndarray  # NaN where no permutation was needed
     n_tested: int  # number of all pairs
     n_directions: int  # directions of the target
-    main_effects: tuple[int, ...]  # columns whose own effects were removed from the target
+    main_effects: tuple[int, ...]  # columns with significant effects of their own
     matrix: np.ndarray | None = None  # scores of all pairs, if asked for
     _library: str | None = field(default=None, repr=False)
 
@@ -116,12 +116,17 @@ def screen_pairs(
     main effect of any shape in z̃. Interactions with no product in them, such as x₁x₂², are not
     seen.
 
-    *Target.* The main effects (linear and quadratic) of the columns that have significant ones are
-    first removed, column by column. Classes are indicators minus their probabilities in an
-    additive logistic model; a number gives two directions, the normal scores of what main effects
-    leave and their square; several numbers and labels enter by their leading directions. At most
-    nine directions are used. An interaction is thus a departure from additive log-odds or numbers;
-    two main effects that are far from quadratic may show as a weak one.
+    *Target.* The main effects (linear and quadratic) of all columns are first removed, jointly:
+    what correlated columns leave of an effect that is removed column by column, the product of two
+    others explains. Where these functions are at most a quarter as many as the rows, they are
+    projected out. Where they are more, the columns with significant effects are (at most 30), and
+    all others are removed by ridge regression with the penalty of least generalised
+    cross-validation; correlated columns with many weak effects may then leave some. Classes are
+    indicators minus their probabilities in an additive logistic model of the columns with
+    significant effects; a number gives two directions, the normal scores of what a robust (Huber)
+    additive fit leaves and their square; several numbers and labels enter by their leading
+    directions. At most nine directions are used. An interaction is thus a departure from additive
+    log-odds or numbers; two main effects that are far from quadratic may show as a weak one.
 
     *Categories.* With a column of more than two levels a pair has a score for every level (or pair
     of levels). The largest counts, lowered until its p-value is multiplied by their number.
@@ -167,7 +172,8 @@ def screen_table(
     m, d = table.values.shape
     levels = Levels.of(table.values, table.categories)
     bases = ColumnBases.of(levels.values, transform)
-    target = PairTarget.of(y, target_kernel, bases)
+    effects = MainEffects.of(bases)
+    target = PairTarget.of(y, target_kernel, effects)
     law = Law(m, len(target.directions))
     best = BestPairs(min(n_pairs, d * (d - 1) // 2), law)
     matrix = np.zeros((d, d)) if full else None
@@ -182,7 +188,7 @@ def screen_table(
         seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
         alone = permutation_pvalues(
             _best_contrasts(pair_scores, levels, pairs[chosen]),
-            bases,
+            effects,
             target.directions,
             n_permutations,
             np.random.default_rng(seed),

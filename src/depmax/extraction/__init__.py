@@ -10,7 +10,8 @@ from depmax.extraction.icafx import ICAFX
 from depmax.extraction.iterative_pca import IterativePCA
 from depmax.extraction.kernel_boosting import KernelBoosting
 from depmax.extraction.kernel_lda import KernelLDA
-from depmax.extraction.kernel_pls import KernelPLS, KernelPLSClassifier
+from depmax.extraction.kernel_pls import KernelPLS
+from depmax.extraction.kernel_pls_classifier import KernelPLSClassifier
 from depmax.extraction.laplacian_eigenmap import LaplacianEigenmap
 from depmax.extraction.linear_regression_feature import LinearRegressionFeature
 from depmax.extraction.lpp import LPP

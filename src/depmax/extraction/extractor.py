@@ -8,7 +8,8 @@ from functools import partial
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from scipy import linalg
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import available_if
@@ -20,7 +21,6 @@ from depmax._inputs.parameters import check_parameters
 from depmax._inputs.target import warn_of_unlabeled
 from depmax._threads import small_problems
 from depmax.dependence.resolve import most_dependent
-from depmax.extraction._fitting.loadings import coordinate_names, loadings
 from depmax.extraction._fitting.number_of_components import (
     AtMost,
     ComponentCount,
@@ -34,10 +34,10 @@ from depmax.extraction._fitting.number_of_components import (
     refitted,
     take_rows,
 )
-from depmax.kernels import Capabilities, KernelLike, Precomputed
-from depmax.kernels.names import KernelParameters
+from depmax.kernels import KernelLike
 from depmax.kernels.scales import ScaleWarning
-from depmax.pencils import Basis, Directions, Gram, Space, signs
+from depmax.maps.feature_map import KernelTransformer, signs
+from depmax.pencils import Basis, Directions, Gram, Space
 from depmax.pencils.coordinates import Coordinates, FeatureCoordinates, coordinates_of
 from depmax.pencils.graphs.points import points_of
 from depmax.pencils.projection import Fitted, Projection
@@ -45,15 +45,9 @@ from depmax.samples import (
     Labels,
     RowSource,
     Sample,
-    abilities_of,
-    chunk_rows,
-    is_precomputed,
-    precision,
-    read_rows,
     read_target_sample,
     read_training,
     require_equal_length,
-    slices,
     warn_of_units,
 )
 
@@ -66,9 +60,7 @@ def _is_linear(extractor: DependenceExtractor) -> bool:
     return extractor._abilities().is_linear
 
 
-class DependenceExtractor(
-    KernelParameters, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
-):
+class DependenceExtractor(KernelTransformer):
     """Base of the extractors: a subclass implements ``_extract``.
 
     A subclass stores ``n_components`` and, where it has the choice, ``kernel``,
@@ -139,26 +131,7 @@ class DependenceExtractor(
         ndarray of shape (n_samples, n_components)
         """
         fitted = self._learn(X, y)
-        return fitted.features if fitted.complete else self.transform(X)
-
-    def transform(self, X: Any) -> np.ndarray:
-        """Features of new rows.
-
-        Parameters
-        ----------
-        X : as in ``fit``
-            With ``kernel="precomputed"`` the kernel values of the new rows with all training rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_components)
-        """
-        check_is_fitted(self)
-        rows = read_rows(self, X, self._abilities())
-        features = np.empty((rows.shape[0], self._n_features_out), dtype=precision(rows))
-        for block in slices(rows.shape[0], chunk_rows(self._projection.width)):
-            features[block] = self._projection(rows[block])
-        return features
+        return fitted.features if fitted.complete else self._apply(X)
 
     @available_if(_is_linear)
     def inverse_transform(self, X: Any) -> np.ndarray:
@@ -205,17 +178,10 @@ class DependenceExtractor(
     def __sklearn_tags__(self) -> Any:
         """Any target; inputs as the kernel reads them."""
         tags = super().__sklearn_tags__()
-        abilities = self._abilities()
         tags.target_tags.required = self._supervised
         tags.target_tags.one_d_labels = self._supervised
         tags.target_tags.two_d_labels = self._supervised
         tags.target_tags.multi_output = self._supervised
-        tags.input_tags.pairwise = is_precomputed(self.kernel)
-        tags.input_tags.sparse = abilities.sparse
-        tags.input_tags.string = not abilities.vector_input
-        tags.input_tags.one_d_array = not abilities.vector_input
-        tags.input_tags.two_d_array = abilities.vector_input
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
     # --- what a subclass implements --------------------------------------------------------------
@@ -290,8 +256,7 @@ class DependenceExtractor(
                 warn_of_unlabeled(labels.n_unlabeled, labels.n_rows, type(self).__name__, 3)
             self.target_kernel_ = labels.side.kernel
         side, labels, complete = self._side(training, labels)
-        # A kernel matrix that was passed as X is not kept.
-        self.kernel_ = Precomputed() if side.precomputed else side.kernel
+        self._keep_kernel(side)
         target = self._prepare(side, labels)
         count = requested.count(
             Possible(
@@ -363,8 +328,8 @@ class DependenceExtractor(
             with warnings.catch_warnings():  # the fit to all rows is the one that warns
                 warnings.simplefilter("ignore", ScaleWarning)
                 fitted = model._learn(own, _safe_indexing(y, train), AtMost(count))
-            features = fitted.features if fitted.complete else model.transform(own)
-            return features, model.transform(take_rows(self, X, test, train))
+            features = fitted.features if fitted.complete else model._apply(own)
+            return features, model._apply(take_rows(self, X, test, train))
 
         numbers = nested(fit, limit) if self._nested else refitted(fit, limit)
         return by_prediction(numbers, self._read_answers(y), self.estimator, self.scoring)
@@ -374,17 +339,48 @@ class DependenceExtractor(
         projection = coordinates.project(found.vectors)
         turns = signs(projection.weights)
         directions: np.ndarray = found.vectors * turns
-        self._projection = projection.turned(turns)
+        self._projection = projection.times(turns)
         self.dependence_ = found.dependence
         self._n_features_out = self.n_components_ = directions.shape[1]
         if _is_linear(self):
             self.components_ = self._projection.weights.T
             of_features = cast(FeatureCoordinates, coordinates)
             pulled = of_features.covariances(directions)
-            self.loadings_ = loadings(pulled, self._projection.weights).T
+            self.loadings_ = _loadings(pulled, self._projection.weights).T
             self.mean_ = of_features.mean
             self.coordinate_names_ = coordinate_names(self)
         return directions
 
-    def _abilities(self) -> Capabilities:
-        return abilities_of(self.kernel)
+    def _map(self, rows: Any) -> np.ndarray:
+        return self._projection(rows)
+
+    def _width(self) -> int:
+        return self._projection.width
+
+
+def _loadings(pulled: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Regression coefficients of the columns on the features, of shape (width, k).
+
+    Parameters
+    ----------
+    pulled : ndarray of shape (width, k)
+        ΦᵀF, with F = ΦW the features.
+    weights : ndarray of shape (width, k)
+        W, so that FᵀF = WᵀΦᵀF.
+    """
+    inner = weights.T @ pulled
+    return pulled @ linalg.pinvh((inner + inner.T) / 2)
+
+
+def coordinate_names(estimator: Any) -> np.ndarray:
+    """Names of the columns of ``components_``: numeric columns, then a column per level.
+
+    Columns keep their names (x0, x1, … without names); a level is named "colour=red".
+    """
+    unnamed = [f"x{column}" for column in range(estimator.n_features_in_)]
+    names = np.array(getattr(estimator, "feature_names_in_", unnamed), dtype=object)
+    categories = estimator.categories_
+    levels = [
+        f"{names[column]}={level}" for column in sorted(categories) for level in categories[column]
+    ]
+    return np.append(np.delete(names, list(categories)), np.array(levels, dtype=object))

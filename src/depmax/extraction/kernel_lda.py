@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from depmax._inputs import Target
 from depmax.extraction._fitting.semi_supervised import SemiSupervisedExtractor
 from depmax.extraction._fitting.sphering import (
-    ALPHA,
     Alpha,
-    choose_alpha,
-    sphere_of,
+    SpheringExtractor,
     told_directions,
     unit_variance,
-    units_cancel,
 )
 from depmax.extraction._fitting.targets import class_labels, read_classes
 from depmax.kernels import KernelLike
@@ -42,7 +39,7 @@ class Discriminant:
         return Form(self.factor / count, np.full(count, 1.0 / count)).spread(self.labelled)
 
 
-class KernelLDA(SemiSupervisedExtractor):
+class KernelLDA(SpheringExtractor, SemiSupervisedExtractor):
     """Directions along which the means of the classes differ most, for the variance they have.
 
     The directions p in the kernel's feature space maximise pᵀS_b p / pᵀ(S_t + αI)p with the scatter
@@ -108,8 +105,6 @@ class KernelLDA(SemiSupervisedExtractor):
     array([0.97 , 0.222])
     """
 
-    _declared: ClassVar = {"alpha": ALPHA}
-
     def __init__(
         self,
         n_components: int | float | Literal["auto"] = 2,
@@ -156,19 +151,19 @@ class KernelLDA(SemiSupervisedExtractor):
         return Discriminant(target_factor(labels.side), labelled, laplacian)
 
     def _ignores_units(self, side: Sample, target: Discriminant, n_components: int) -> bool:
-        known = target.laplacian is None and units_cancel(self, side, target.factor.shape[1])
+        known = target.laplacian is None and self._units_cancel(side, target.factor.shape[1])
         return known and n_components <= told_directions(target.factor)
 
     def _extract(self, space: Space, target: Discriminant, n_components: int) -> Directions:
         n_classes = target.factor.shape[1]
         if target.laplacian is None:
             cross = space.moments(Form(target.factor / space.n_samples)).cross
-            return sphere_of(self, space, n_classes).most_correlated(cross, n_components)
+            return self._sphere(space, n_classes).most_correlated(cross, n_components)
         moments = space.moments(target.form)
         total, smooth = moments.weighted, space.quadratic(target.laplacian.apply)
         assert total is not None
         mixed = _share(1.0 - self.beta, total) + _share(self.beta, smooth)
-        sphere = Sphere.of(mixed, choose_alpha(self, space, n_classes), eps=space.eps)
+        sphere = Sphere.of(mixed, self._chosen_alpha(space, n_classes), eps=space.eps)
         vectors = sphere.most_correlated(moments.cross, n_components).vectors
         vectors = unit_variance(space, vectors)
         between = np.sum((moments.cross.T @ vectors) ** 2, axis=0)

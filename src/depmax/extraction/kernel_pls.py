@@ -1,25 +1,42 @@
-"""Kernel partial least squares: features, regression and classification."""
+"""Kernel partial least squares: features and regression."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin
+from scipy import linalg, sparse
+from sklearn.base import RegressorMixin
 from sklearn.metrics import accuracy_score
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
 from depmax._inputs import read_target, require_finite_rows
-from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted
-from depmax.extraction._fitting.narrow import is_narrow, pls_of_moments
-from depmax.extraction._fitting.targets import CodedTarget, coded_classes
+from depmax._inputs.table import LARGEST
+from depmax._threads import small_problems
+from depmax.extraction._fitting.deflation import CodedTarget, DeflationExtractor, Extracted
 from depmax.kernels import KernelLike
+from depmax.pencils import Form, Space, leading
 from depmax.pencils.deflation.criteria import pls
 from depmax.pencils.deflation.steps import deflate
-from depmax.pencils.images import images_of
+from depmax.pencils.images import FeatureImages, images_of
+from depmax.pencils.projection import FeatureProjection
 from depmax.samples import Sample
+
+#: Features per component up to which one product XᵀX costs less than visits for each component.
+FEATURES_PER_COMPONENT = 64
+#: What is left of XᵀY, relative to √tr(XᵀX)‖Y‖, to be more than rounding errors.
+EXHAUSTED = 1e-13
+#: The same for squares: ‖Y_j‖² relative to ‖Y‖², and ‖Xr‖² relative to tr(XᵀX)‖r‖².
+EXHAUSTED_SQUARE = 1e-14
+#: Roundings of sums in single precision that count as nothing, where these exceed the above.
+NOISE = 8.0
+#: Features up to which products with S are left to one thread.
+SMALL = 1000
+#: Ratio of the squared columns of a mixing matrix up to which sums over rows lose few digits.
+LARGEST_RATIO = 1e6
 
 
 class PLSExtractor(DeflationExtractor):
@@ -40,9 +57,9 @@ class PLSExtractor(DeflationExtractor):
 
     def _features(self, side: Sample, target: CodedTarget | None, n_components: int) -> Extracted:
         assert target is not None
-        if is_narrow(side, n_components):
+        if _is_narrow(side, n_components):
             refuse = partial(require_finite_rows, self, side.rows)
-            return pls_of_moments(side, target.values, n_components, refuse)
+            return _pls_of_moments(side, target.values, n_components, refuse)
         if self._sums_show_gaps:
             require_finite_rows(self, side.rows)
         images = images_of(side, center=True)
@@ -74,7 +91,7 @@ class PLSExtractor(DeflationExtractor):
     def _codes(self, X: Any) -> np.ndarray:
         """Predicted target as it was coded, minus its mean, of shape (n_samples, r)."""
         check_is_fitted(self)
-        return self.transform(X) @ self.target_loadings_
+        return self._apply(X) @ self.target_loadings_
 
     def _nearness(self, X: Any) -> np.ndarray:
         """Nearness to the centre c of each class, ŷᵀc - ‖c‖²/2, of shape (n_samples, n_classes)."""
@@ -209,126 +226,156 @@ class KernelPLS(RegressorMixin, PLSExtractor):
         return super()._choose_count(X, np.asarray(y, dtype=np.float64) if numeric else y, side)
 
 
-class KernelPLSClassifier(ClassifierMixin, PLSExtractor):
-    """Discriminant analysis by partial least squares (PLS-DA), linear or with any kernel.
+@dataclass(frozen=True, kw_only=True)
+class ExtractedByMoments(Extracted):
+    """What sums over the rows tell about features; these are made when they are asked for."""
 
-    Classes are coded, two by -1 and +1 and more by indicators, and regressed on the features of
-    :class:`KernelPLS`. A new row belongs to the class whose mean prediction is nearest. Unlike the
-    largest prediction, this does not favour large classes.
+    with_target: np.ndarray  # YᵀT, shape (r, k)
+    lengths: np.ndarray  # ‖τ_j‖², shape (k,)
+    pulled: np.ndarray  # P, shape (D, k)
+    mean: np.ndarray  # of the features of the kernel, shape (D,)
+    space: Space  # the rows, from which T can be made
+    mixing: np.ndarray | None  # from the coordinates of space to features of the kernel
+
+    @property
+    def features(self) -> np.ndarray:
+        """T of shape (m, k)."""
+        weights = self.projection.weights
+        return self.space.features(weights if self.mixing is None else self.mixing @ weights)
+
+    @property
+    def squares(self) -> np.ndarray:
+        """‖τ_j‖², of shape (k,)."""
+        return self.lengths
+
+    def covariances(self, target: np.ndarray) -> np.ndarray:
+        """YᵀT of shape (r, k), for the target of the fit."""
+        return self.with_target
+
+    def loadings(self, samples: Callable[[], FeatureImages]) -> tuple[np.ndarray, np.ndarray]:
+        """P and the mean."""
+        return self.pulled, self.mean
+
+    def first(self, count: int) -> Extracted:
+        """The first features."""
+        return replace(
+            self,
+            projection=self.projection.first(count),
+            with_target=self.with_target[:, :count],
+            lengths=self.lengths[:count],
+            pulled=self.pulled[:, :count],
+        )
+
+    def times(self, factors: np.ndarray) -> Extracted:
+        """Every feature multiplied by a number."""
+        return replace(
+            self,
+            projection=self.projection.times(factors),
+            with_target=self.with_target * factors,
+            lengths=self.lengths * factors**2,
+            pulled=self.pulled / factors,
+        )
+
+
+def _is_narrow(side: Sample, n_components: int) -> bool:
+    """Whether the kernel has dense features, and few of them."""
+    width = side.n_coordinates
+    if width is None or sparse.issparse(side.coordinates(slice(0, 1))):
+        return False
+    return width <= min(side.n_samples, FEATURES_PER_COMPONENT * n_components)
+
+
+def _pls_of_moments(
+    side: Sample, target: np.ndarray, n_components: int, refuse: Callable[[], None]
+) -> Extracted:
+    """Partial least squares from one visit to the rows; T itself is not made.
+
+    With S = XᵀX, C = XᵀY: u is the first left singular vector of C_j, r = u made conjugate to
+    earlier ones, p = Sr/rᵀSr, and C_{j+1} = C_j - p rᵀC_j. ``refuse`` looks for what is not
+    finite among the rows, if the sums are not.
+    """
+    centred = target - target.mean(axis=0)
+    mixing = _stable_mixing(side)
+    if mixing is None:
+        space = Space.of_sample(side)
+        moments = space.moments(Form(centred))
+        scatter, cross, mean = moments.scatter, moments.cross, space.mean
+    else:
+        space = Space.before_mixing(side, mixing)
+        moments = space.moments(Form(centred))
+        scatter = mixing.T @ moments.scatter @ mixing
+        cross, mean = mixing.T @ moments.cross, space.mean @ mixing
+    if not (np.isfinite(cross).all() and np.diagonal(scatter).max() <= LARGEST**2):
+        refuse()
+    # many small products: threads would cost more than they gain
+    with small_problems(len(scatter) <= SMALL):
+        square = float(np.vdot(centred, centred))
+        weights = _conjugate_directions(scatter, cross, square, n_components, moments.eps)
+        image = scatter @ weights
+    squares = np.einsum("ij,ij->j", weights, image)
+    return ExtractedByMoments(
+        FeatureProjection(side.kernel, weights, mean @ weights),
+        with_target=cross.T @ weights,
+        lengths=squares,
+        pulled=image / squares,
+        mean=mean,
+        space=space,
+        mixing=mixing,
+    )
+
+
+def _stable_mixing(side: Sample) -> np.ndarray | None:
+    """The last product of the features, if it can follow the sums over rows without loss."""
+    mixing = side.kernel.mixing
+    if mixing is None:
+        return None
+    squares = np.square(mixing).sum(axis=0)
+    return mixing if squares.max() <= LARGEST_RATIO * squares.min() else None
+
+
+def _conjugate_directions(
+    scatter: np.ndarray,
+    cross: np.ndarray,
+    square: float,
+    n_components: int,
+    eps: float = float(np.finfo(np.float64).eps),
+) -> np.ndarray:
+    """R = U(PᵀU)⁻¹ of shape (D, k), fewer columns where nothing is left.
 
     Parameters
     ----------
-    n_components : int, float or "auto", default=2
-        Number of features, at most the number of rows and of columns. A float is a share of the
-        variance of the target: the fewest features are kept that explain it on the training rows.
-        ``"auto"`` keeps the fewest whose prediction of held-out rows, by five nearest neighbours,
-        is within one standard error of the best.
-    kernel : kernel, name, callable, transformer or "precomputed", default="linear"
-        A transformer (a map) stands for the inner product of its output.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        The classes, sorted.
-    components_ : ndarray of shape (n_components, n_features)
-        Weights of the columns; with ``kernel="linear"`` only.
-    coef_ : ndarray of shape (n_targets, n_features)
-        Regression coefficients of the columns; linear only.
-    intercept_ : ndarray of shape (n_targets,)
-        Mean of the coded target.
-    target_loadings_ : ndarray of shape (n_components, n_targets)
-        Regression coefficients of the features: one target for two classes, else one per class.
-    dependence_ : ndarray of shape (n_components,)
-        HSIC₀ of each feature and the target with linear kernels, ‖Yᵀτ_j‖²/(m - 1)².
-    n_components_ : int
-        Number of features.
-    loadings_, mean_, coordinate_names_
-        See :class:`depmax.extraction.DependenceExtractor`; linear only.
-    kernel_ : Kernel
-        With every recipe replaced by numbers.
-
-    Warns
-    -----
-    ConvergenceWarning
-        Where there are fewer features than requested: the rest of X does not covary with y.
-
-    Notes
-    -----
-    It is a class of its own since an estimator tells scikit-learn whether it classifies before it
-    has seen a target: by this, searches stratify their splits and choose scorers. Every target is
-    one of classes here, whole numbers of any number of values too.
-
-    References
-    ----------
-    M. Barker, W. Rayens (2003), Partial least squares for discrimination.
-
-    See Also
-    --------
-    KernelPLS : For numbers.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from depmax import KernelPLSClassifier
-    >>> X = np.random.default_rng(0).normal(size=(100, 3))
-    >>> y = np.where(X[:, 0] > X[:, 1], "left", "right")
-    >>> model = KernelPLSClassifier(2).fit(X, y)
-    >>> bool(model.score(X, y) > 0.95), model.predict(X[:2]).tolist() == y[:2].tolist()
-    (True, True)
+    scatter : ndarray of shape (D, D)
+        S = XᵀX.
+    cross : ndarray of shape (D, r)
+        C = XᵀY.
+    square : float
+        ‖Y‖².
+    n_components : int
+    eps : float
+        Relative precision of the sums.
     """
-
-    def predict(self, X: Any) -> np.ndarray:
-        """Classes of new rows.
-
-        Parameters
-        ----------
-        X : as in ``fit``
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        check_is_fitted(self)
-        return self._nearest_class(X)
-
-    def decision_function(self, X: Any) -> np.ndarray:
-        """How near new rows are to the mean prediction of each class.
-
-        Parameters
-        ----------
-        X : as in ``fit``
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
-            For two classes positive where the second is nearer; else largest for the nearest.
-        """
-        nearness = self._nearness(X)
-        return nearness[:, 1] - nearness[:, 0] if nearness.shape[1] == 2 else nearness
-
-    def __sklearn_tags__(self) -> Any:
-        """One class per row."""
-        tags = super().__sklearn_tags__()
-        tags.target_tags.two_d_labels = False
-        tags.target_tags.multi_output = False
-        return tags
-
-    def _read_coded(self, y: Any) -> CodedTarget:
-        return coded_classes(self._labels(y))
-
-    def _choose_count(self, X: Any, y: Any, side: Sample) -> int:
-        return super()._choose_count(X, self._labels(y).astype(str), side)
-
-    def _labels(self, y: Any) -> np.ndarray:
-        """One label per row, of any type."""
-        target = read_target(y)
-        if target.values.ndim == 2 and target.values.shape[1] > 1:
-            raise ValueError(
-                "KernelPLSClassifier needs one class per row, but y has "
-                f"{target.values.shape[1]} columns: use KernelPLS, which regresses several targets."
-            )
-        if getattr(y, "ndim", 1) == 2:
-            column_or_1d(np.asarray(y), warn=True)
-        labels = target.values.ravel()
-        check_classification_targets(labels)
-        return labels
+    width = len(scatter)
+    nothing, no_square = max(EXHAUSTED, NOISE * eps), max(EXHAUSTED_SQUARE, NOISE * eps)
+    conjugate = np.empty((width, n_components))  # R
+    loadings = np.empty((width, n_components))  # P
+    size = np.sqrt(max(float(np.trace(scatter)), 0.0))
+    left = square
+    for j in range(n_components):
+        reached = float(linalg.norm(cross))
+        explained = left <= no_square * square
+        if explained or not reached > nothing * size * np.sqrt(square):
+            return conjugate[:, :j]
+        direction = cross[:, 0]
+        if cross.shape[1] > 1:
+            direction = cross @ leading(cross.T @ cross, 1)[1][:, 0]
+        direction = direction / linalg.norm(direction)
+        vector = direction - conjugate[:, :j] @ (loadings[:, :j].T @ direction)
+        image = scatter @ vector
+        length = float(vector @ image)  # ‖τ_j‖²
+        if not length > no_square * size**2 * float(vector @ vector):
+            return conjugate[:, :j]
+        conjugate[:, j], loadings[:, j] = vector, image / length
+        covariance = vector @ cross  # τ_jᵀY
+        cross = cross - np.outer(loadings[:, j], covariance)
+        left = max(left - float(covariance @ covariance) / length, 0.0)
+    return conjugate

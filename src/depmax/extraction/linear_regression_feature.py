@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from depmax._inputs import read_target
-from depmax.extraction._fitting.sphering import (
-    ALPHA,
-    Alpha,
-    sphere_of,
-    told_directions,
-    units_cancel,
-)
+from depmax.extraction._fitting.sphering import Alpha, SpheringExtractor, told_directions
 from depmax.extraction._fitting.targets import side_of_outputs
-from depmax.extraction.extractor import DependenceExtractor
 from depmax.kernels import KernelLike
 from depmax.pencils import Directions, Form, Space
 from depmax.pencils.form import target_factor
 from depmax.samples import Sample
 
 
-class LinearRegressionFeature(DependenceExtractor):
+class LinearRegressionFeature(SpheringExtractor):
     """The linear combination of the columns that predicts the target best.
 
     One number has one such feature. Several outputs have as many, ordered by what they explain of
@@ -69,8 +62,6 @@ class LinearRegressionFeature(DependenceExtractor):
     array([1.])
     """
 
-    _declared: ClassVar = {"alpha": ALPHA}
-
     def __init__(
         self,
         n_components: int | float | Literal["auto"] = 2,
@@ -93,7 +84,7 @@ class LinearRegressionFeature(DependenceExtractor):
         factor = target_factor(target)
         total = float((factor**2).mean(axis=0).sum())  # variance of all outputs
         cross = space.moments(Form(factor / space.n_samples)).cross
-        found = sphere_of(self, space, 1).most_correlated(cross, n_components)
+        found = self._sphere(space, 1).most_correlated(cross, n_components)
         return Directions(found.vectors, found.dependence / total)
 
     def _carriers(self, side: Sample, target: Sample) -> int:
@@ -101,4 +92,4 @@ class LinearRegressionFeature(DependenceExtractor):
 
     def _ignores_units(self, side: Sample, target: Sample, n_components: int) -> bool:
         factor = target_factor(target)
-        return units_cancel(self, side, 1) and n_components <= told_directions(factor)
+        return self._units_cancel(side, 1) and n_components <= told_directions(factor)

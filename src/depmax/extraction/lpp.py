@@ -6,8 +6,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from depmax.extraction._fitting.sphering import ALPHA, Alpha, choose_alpha, unit_variance
-from depmax.extraction.extractor import DependenceExtractor
+from depmax.extraction._fitting.sphering import Alpha, SpheringExtractor, unit_variance
 from depmax.kernels import KernelLike
 from depmax.pencils import Directions, Space, Sphere
 from depmax.pencils.graphs import Graph, Laplacian, as_graph
@@ -15,7 +14,7 @@ from depmax.pencils.graphs.points import points_of
 from depmax.samples import Labels, Sample
 
 
-class LPP(DependenceExtractor):
+class LPP(SpheringExtractor):
     """Directions along which neighbouring rows stay close, blind to the target.
 
     The directions p minimise ½ Σ W_ij (f_i - f_j)² for features f = Φp + b of given size, where
@@ -76,8 +75,6 @@ class LPP(DependenceExtractor):
 
     _supervised: ClassVar[bool] = False
 
-    _declared: ClassVar = {"alpha": ALPHA}
-
     def __init__(
         self,
         n_components: int | float | Literal["auto"] = 2,
@@ -97,7 +94,7 @@ class LPP(DependenceExtractor):
     def _extract(self, space: Space, target: Laplacian, n_components: int) -> Directions:
         size = space.scatter if target.normalized else space.quadratic(_weighted(target.degrees))
         total = float(space.n_samples if target.normalized else target.degrees.sum())
-        alpha = choose_alpha(self, space, 1)
+        alpha = self._chosen_alpha(space, 1)
         sphere = Sphere.of(size, alpha, eps=space.eps, noise=total * space.rounding)
         found = sphere.least(space.quadratic(target.apply), n_components)
         return Directions(unit_variance(space, found.vectors), 1.0 - found.dependence)

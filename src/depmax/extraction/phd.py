@@ -8,16 +8,15 @@ import numpy as np
 
 from depmax._inputs import read_target
 from depmax._inputs.parameters import FLAG
-from depmax.extraction._fitting.sphering import ALPHA, Alpha, sphere_of, units_cancel
+from depmax.extraction._fitting.sphering import Alpha, SpheringExtractor
 from depmax.extraction._fitting.targets import side_of_outputs
-from depmax.extraction.extractor import DependenceExtractor
 from depmax.kernels import KernelLike
 from depmax.pencils import Directions, Form, Space, Sphere
 from depmax.pencils.form import target_factor
 from depmax.samples import Sample
 
 
-class PHD(DependenceExtractor):
+class PHD(SpheringExtractor):
     """Directions along which the target curves most.
 
     With the rows sphered (z of unit covariance) and the target y of mean zero and variance 1, the
@@ -72,7 +71,7 @@ class PHD(DependenceExtractor):
     array([[ 0.7,  0. , -0.7,  0. ]])
     """
 
-    _declared: ClassVar = {"residuals": FLAG, "alpha": ALPHA}
+    _declared: ClassVar = {"residuals": FLAG}
 
     def __init__(
         self,
@@ -96,14 +95,14 @@ class PHD(DependenceExtractor):
 
     def _extract(self, space: Space, target: Sample, n_components: int) -> Directions:
         outputs = target_factor(target)
-        sphere = sphere_of(self, space, 1)
+        sphere = self._sphere(space, 1)
         if self.residuals:
             outputs = outputs - _predicted(space, sphere, outputs)
         hessians = [sphere.image(space.weighted_scatter(y)) / len(y) for y in outputs.T]
         return sphere.most_curved(hessians, n_components)
 
     def _ignores_units(self, side: Sample, target: Sample, n_components: int) -> bool:
-        return units_cancel(self, side, 1)
+        return self._units_cancel(side, 1)
 
 
 def _predicted(space: Space, sphere: Sphere, outputs: np.ndarray) -> np.ndarray:

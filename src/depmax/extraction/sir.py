@@ -6,22 +6,15 @@ from typing import Any, ClassVar, Literal
 
 from depmax._inputs import read_target
 from depmax._inputs.parameters import integer
-from depmax.extraction._fitting.sphering import (
-    ALPHA,
-    Alpha,
-    sphere_of,
-    told_directions,
-    units_cancel,
-)
+from depmax.extraction._fitting.sphering import Alpha, SpheringExtractor, told_directions
 from depmax.extraction._fitting.targets import groups_of, require_groups, side_of_groups
-from depmax.extraction.extractor import DependenceExtractor
 from depmax.kernels import KernelLike
 from depmax.pencils import Directions, Form, Space
 from depmax.pencils.form import target_factor
 from depmax.samples import Sample
 
 
-class SIR(DependenceExtractor):
+class SIR(SpheringExtractor):
     """Directions along which the mean of X moves as the target does.
 
     The rows are cut into slices of similar targets; among directions of unit variance those are
@@ -78,7 +71,7 @@ class SIR(DependenceExtractor):
     array([[ 0.7,  0. , -0.7,  0. ]])
     """
 
-    _declared: ClassVar = {"n_slices": integer(2), "alpha": ALPHA}
+    _declared: ClassVar = {"n_slices": integer(2)}
 
     def __init__(
         self,
@@ -105,11 +98,11 @@ class SIR(DependenceExtractor):
     def _extract(self, space: Space, target: Sample, n_components: int) -> Directions:
         factor = target_factor(target)
         cross = space.moments(Form(factor / space.n_samples)).cross
-        return sphere_of(self, space, factor.shape[1]).most_correlated(cross, n_components)
+        return self._sphere(space, factor.shape[1]).most_correlated(cross, n_components)
 
     def _carriers(self, side: Sample, target: Sample) -> int:
         return int(target.n_coordinates or 1)
 
     def _ignores_units(self, side: Sample, target: Sample, n_components: int) -> bool:
         factor = target_factor(target)
-        return units_cancel(self, side, factor.shape[1]) and n_components <= told_directions(factor)
+        return self._units_cancel(side, factor.shape[1]) and n_components <= told_directions(factor)

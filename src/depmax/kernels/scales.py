@@ -72,11 +72,18 @@ def warn_of_scales(
         return
     if one_by_one and kernel.follows_scale:
         return
-    numeric = [column for column in range(rows.shape[1]) if column not in categorical]
+    numeric: Sequence[int] = range(rows.shape[1])
+    if categorical:
+        numeric = [column for column in numeric if column not in categorical]
     groups = [group for group in kernel.columns_on_one_scale(numeric) if len(group) > 1]
     if not groups:
         return
-    deviations, ranges = _spreads(rows)
+    sample = _sample(rows)
+    ranges = _ranges(sample)
+    groups = [group for group in groups if _are_far_apart(ranges[group])]
+    if not groups:
+        return
+    deviations = np.where(ranges > 0.0, _deviations(sample), 0.0)
     for group in groups:
         found = _farthest(deviations[group], ranges[group])
         if found is not None:
@@ -86,21 +93,30 @@ def warn_of_scales(
             return
 
 
-def _spreads(rows: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Standard deviation and range of every column; zero for one that is constant or not finite."""
-    sample = _sample(rows)
+def _ranges(sample: np.ndarray) -> np.ndarray:
+    """Range of every column; zero for one that is constant or not finite."""
+    low, high = (find(sample, axis=0).astype(np.float64) for find in (np.min, np.max))
+    with np.errstate(over="ignore", invalid="ignore"):
+        reach = high - low
+        # What rounding leaves of a constant column is not a spread.
+        rounding = 10 * np.finfo(sample.dtype).eps * np.maximum(np.abs(low), np.abs(high))
+        return np.where((reach > rounding) & np.isfinite(reach), reach, 0.0)
+
+
+def _are_far_apart(spreads: np.ndarray) -> bool:
+    varying = spreads[spreads > 0.0]
+    return len(varying) > 1 and bool(varying.max() > FAR_APART * varying.min())
+
+
+def _deviations(sample: np.ndarray) -> np.ndarray:
+    """Standard deviation of every column; zero for one that is not finite."""
     width = max(1, CELLS // len(sample))
-    deviations, ranges = np.zeros(sample.shape[1]), np.zeros(sample.shape[1])
+    deviations = np.zeros(sample.shape[1])
     with np.errstate(over="ignore", invalid="ignore"):
         for start in range(0, sample.shape[1], width):
             part = slice(start, start + width)
-            block = np.asarray(sample[:, part], dtype=np.float64)
-            deviation, reach = block.std(axis=0), np.ptp(block, axis=0)
-            # What rounding leaves of a constant column is not a spread.
-            varies = reach > 10 * np.finfo(sample.dtype).eps * np.abs(block).max(axis=0)
-            deviations[part] = np.where(varies & np.isfinite(deviation), deviation, 0.0)
-            ranges[part] = reach
-    return deviations, ranges
+            deviations[part] = np.std(sample[:, part], axis=0, dtype=np.float64)
+    return np.where(np.isfinite(deviations), deviations, 0.0)
 
 
 def _sample(rows: Any) -> np.ndarray:

@@ -1,14 +1,19 @@
-"""The contract of a feature map: a transformer whose output has the kernel as inner product."""
+"""The contract of a feature map: a transformer whose output has the kernel as inner product.
+
+Also here: what every transformer of rows through a kernel shares, and coordinates that are unique.
+"""
 
 from __future__ import annotations
 
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy import linalg
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from depmax._inputs.parameters import check_parameters, integer
+from depmax._threads import small_problems
 from depmax.kernels import Capabilities, KernelLike, Precomputed
 from depmax.kernels.names import KernelParameters
 from depmax.samples import (
@@ -19,14 +24,81 @@ from depmax.samples import (
     precision,
     read_rows,
     read_training,
+    require_positive,
+    require_semidefinite,
     slices,
     warn_of_units,
 )
 
+#: Rows of a matrix whose eigenvectors one thread finds about as fast as two.
+SMALL = 600
+#: Entries that differ by less, relative to the largest, are equal.
+EQUAL = 1e-6
 
-class FeatureMap(
+
+class KernelTransformer(
     KernelParameters, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 ):
+    """Base of maps and extractors: features of rows that a kernel reads, a block at a time.
+
+    A subclass stores ``kernel`` and implements ``_map``.
+    """
+
+    kernel: KernelLike
+    _n_features_out: int
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Features of new rows.
+
+        Parameters
+        ----------
+        X : as in ``fit``
+            With ``kernel="precomputed"`` the kernel values of the new rows with all training rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features_out)
+        """
+        return self._apply(X)
+
+    def __sklearn_tags__(self) -> Any:
+        """Inputs as the kernel reads them."""
+        tags = super().__sklearn_tags__()
+        abilities = self._abilities()
+        tags.input_tags.pairwise = is_precomputed(self.kernel)
+        tags.input_tags.sparse = abilities.sparse
+        tags.input_tags.string = not abilities.vector_input
+        tags.input_tags.one_d_array = not abilities.vector_input
+        tags.input_tags.two_d_array = abilities.vector_input
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def _apply(self, X: Any) -> np.ndarray:
+        """Features of new rows as an array, whatever ``set_output`` asks for."""
+        check_is_fitted(self)
+        rows = read_rows(self, X, self._abilities())
+        features = np.empty((rows.shape[0], self._n_features_out), dtype=precision(rows))
+        for block in slices(rows.shape[0], chunk_rows(self._width())):
+            features[block] = self._map(rows[block])
+        return features
+
+    def _map(self, rows: Any) -> np.ndarray:
+        """Features of a block of new rows."""
+        raise NotImplementedError
+
+    def _width(self) -> int:
+        """Columns of the widest matrix that ``_map`` makes."""
+        return self._n_features_out
+
+    def _abilities(self) -> Capabilities:
+        return abilities_of(self.kernel)
+
+    def _keep_kernel(self, sample: Sample) -> None:
+        """Remember the resolved kernel; a kernel matrix that was passed as X is not kept."""
+        self.kernel_ = Precomputed() if sample.precomputed else sample.kernel
+
+
+class FeatureMap(KernelTransformer):
     """A transformer Φ with ΦΦᵀ ≈ K for a kernel k.
 
     Since a map stands for its kernel wherever a kernel is expected, its default number of
@@ -50,8 +122,6 @@ class FeatureMap(
     """
 
     n_components: int | None
-    kernel: KernelLike
-    _n_features_out: int
     _declared: ClassVar = {"n_components": integer(1)}
     #: Whether more components than training rows are refused: not where the number is only the
     #: largest, nor where components have nothing to do with rows.
@@ -88,31 +158,6 @@ class FeatureMap(
         features = self._learn(X)
         return self._apply(X) if features is None else features
 
-    def transform(self, X: Any) -> np.ndarray:
-        """Features of new rows.
-
-        Parameters
-        ----------
-        X : as in ``fit``
-            With ``kernel="precomputed"`` the kernel values of the new rows with all training rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_features_out)
-        """
-        return self._apply(X)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        abilities = self._abilities()
-        tags.input_tags.pairwise = is_precomputed(self.kernel)
-        tags.input_tags.sparse = abilities.sparse
-        tags.input_tags.string = not abilities.vector_input
-        tags.input_tags.one_d_array = not abilities.vector_input
-        tags.input_tags.two_d_array = abilities.vector_input
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
     @property
     def mixing(self) -> np.ndarray | None:
         """W with ``transform(X) = unmixed(X) @ W``, where a fitted map ends in a product."""
@@ -130,17 +175,9 @@ class FeatureMap(
         """Learn from the training rows; their features, if they come for free."""
         raise NotImplementedError
 
-    def _map(self, rows: Any) -> np.ndarray:
-        """Features of a block of new rows."""
-        raise NotImplementedError
-
     def _unmixed(self, rows: Any) -> np.ndarray:
         """Features of a block of new rows before the product with ``mixing``."""
         raise NotImplementedError
-
-    def _width(self) -> int:
-        """Columns of the widest matrix that ``_map`` makes."""
-        return self._n_features_out
 
     # --- what it inherits ------------------------------------------------------------------------
     def _learn(self, X: Any) -> np.ndarray | None:
@@ -151,24 +188,12 @@ class FeatureMap(
         features = self._fit(sample)
         return None if features is None else features.astype(sample.dtype, copy=False)
 
-    def _apply(self, X: Any) -> np.ndarray:
-        check_is_fitted(self)
-        rows = read_rows(self, X, self._abilities())
-        features = np.empty((rows.shape[0], self._n_features_out), dtype=precision(rows))
-        for block in slices(rows.shape[0], chunk_rows(self._width())):
-            features[block] = self._map(rows[block])
-        return features
-
     def _read(self, X: Any) -> Sample:
         """The training rows, with the kernel resolved on them."""
         sample = read_training(self, X, self.kernel).resolved()
         warn_of_units(self, sample)
-        # A kernel matrix that was passed as X is not kept.
-        self.kernel_ = Precomputed() if sample.precomputed else sample.kernel
+        self._keep_kernel(sample)
         return sample
-
-    def _abilities(self) -> Capabilities:
-        return abilities_of(self.kernel)
 
     def _require_rows(self, n_samples: int) -> None:
         if self.n_components is not None and self.n_components > n_samples:
@@ -176,3 +201,55 @@ class FeatureMap(
                 f"n_components={self.n_components} of {type(self).__name__} is more than the "
                 f"number of training rows, n_samples = {n_samples}."
             )
+
+
+def leading_eigenpairs(
+    matrix: np.ndarray, n_components: int | None, cutoff: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues above ``cutoff`` times the largest, in falling order, and their eigenvectors.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n, n)
+        Symmetric and positive semidefinite.
+    n_components : int or None
+        At most so many.
+    cutoff : float
+        What smaller eigenvalues hold, relative to the largest, is rounding noise.
+
+    Returns
+    -------
+    values : ndarray of shape (r,)
+    vectors : ndarray of shape (n, r)
+
+    Examples
+    --------
+    >>> leading_eigenpairs(np.diag([1.0, 0.0, 4.0]), None, 1e-12)[0]
+    array([4., 1.])
+    """
+    size = matrix.shape[0]
+    # threads gain little here, and those of BLAS stay busy for a while after their work
+    with small_problems(size <= SMALL):
+        if n_components is None or n_components >= size:
+            values, vectors = linalg.eigh(matrix, driver="evd")  # the fastest for all of them
+        else:
+            values, vectors = linalg.eigh(matrix, subset_by_index=[size - n_components, size - 1])
+    values, vectors = values[::-1], vectors[:, ::-1]
+    require_positive(values[0])
+    unseen = np.trace(matrix) - values.sum()  # sum of the eigenvalues that were not computed
+    require_semidefinite(min(values[-1], unseen), values[0])
+    kept = values > cutoff * values[0]
+    return values[kept], vectors[:, kept]
+
+
+def signs(columns: np.ndarray) -> np.ndarray:
+    """+1 or -1 for each column, so that the first of its largest entries becomes positive.
+
+    Examples
+    --------
+    >>> signs(np.array([[-1.0, 2.0], [1.0, 1.0]]))
+    array([-1.,  1.])
+    """
+    sizes = np.abs(columns)
+    first = (sizes >= (1.0 - EQUAL) * sizes.max(axis=0)).argmax(axis=0)
+    return np.where(columns[first, np.arange(columns.shape[1])] < 0, -1.0, 1.0)

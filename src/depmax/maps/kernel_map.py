@@ -9,8 +9,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from depmax._inputs.parameters import integer
 from depmax.kernels import KernelLike
-from depmax.maps._spectrum import leading_eigenpairs, signs
-from depmax.maps.feature_map import FeatureMap
+from depmax.maps.feature_map import FeatureMap, leading_eigenpairs, signs
 from depmax.samples import Reference, Sample
 
 

@@ -9,8 +9,7 @@ from sklearn.utils import check_random_state
 
 from depmax._inputs.parameters import integer
 from depmax.kernels import KernelLike
-from depmax.maps._spectrum import leading_eigenpairs, signs
-from depmax.maps.feature_map import FeatureMap
+from depmax.maps.feature_map import FeatureMap, leading_eigenpairs, signs
 from depmax.samples import Sample
 
 #: Landmarks, where no number is given.

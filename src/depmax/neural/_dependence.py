@@ -19,7 +19,7 @@ from depmax.neural._targets import LabelledTarget, read_labelled
 from depmax.neural._tasks import DependenceTask, Split
 from depmax.neural.solvers import as_solver
 from depmax.pencils.graphs import as_graph
-from depmax.samples import require_samples
+from depmax.samples import require_equal_length, require_samples
 
 #: Rows over which a dependence is averaged.
 BLOCK = 1000
@@ -63,11 +63,7 @@ class DependenceNetwork(NeuralExtractor):
         minus_one = marks_unlabeled(self.unlabeled, self.beta)
         target = read_labelled(y, self.target_kernel, minus_one=minus_one)
         inputs = self._read(X)
-        if len(inputs) != target.n_samples:
-            raise ValueError(
-                "X and y have inconsistent numbers of samples: "
-                f"{len(inputs)} rows against {target.n_samples}."
-            )
+        require_equal_length(len(inputs), target.n_samples)
         require_samples(len(target.rows), self.unbiased)
         self.target_kernel_, self.n_unlabeled_ = target.kernel, target.n_unlabeled
         if self.beta == 0:

@@ -159,3 +159,9 @@ class NeuralExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def _check_parameters(self) -> None:
         """Refuse parameters that are not as declared, or do not go together."""
         check_parameters(self)
+
+
+def upward(features: np.ndarray) -> np.ndarray:
+    """+1 or -1 for each column of mean zero, so that its longer tail becomes positive."""
+    flips = np.sign((features * np.abs(features)).sum(axis=0))
+    return np.where(flips == 0, 1.0, flips)

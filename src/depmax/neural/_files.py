@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import numpy as np
 import torch
 
+from depmax._archives import DamagedArchiveError, require_sealed, require_sizes, seal
+from depmax._files import replacing
 from depmax._inputs import read_fit, read_new
+from depmax._limits import FileTooLargeError, max_memory
 
 
 @dataclass(frozen=True)
@@ -95,31 +101,69 @@ def write_file(model: Any, path: str | Path) -> None:
         for name, tensor in module.state_dict().items():
             arrays[f"weights/{number}/{name}"] = tensor.detach().cpu().numpy()
     arrays["about"] = np.array(json.dumps(about))
-    with Path(path).open("wb") as file:
-        np.savez_compressed(file, **arrays)
+    packed = io.BytesIO()
+    np.savez_compressed(packed, **arrays)
+    with replacing(path) as temporary:
+        temporary.write_bytes(seal(packed.getvalue()))
 
 
 def read_file(cls: Any, path: str | Path, module: Any) -> Any:
     """A fitted extractor from a file."""
-    with np.load(path, allow_pickle=False) as arrays:
-        if "about" not in arrays:
-            raise ValueError(f"{path} was not written by the save method of a neural extractor.")
-        about = json.loads(str(arrays["about"]))
-        contents = {name: arrays[name] for name in arrays.files if name != "about"}
-    if about["version"] != _VERSION:
+    path = Path(path)
+    if not path.is_file():
+        what = "is a folder" if path.is_dir() else "does not exist"
+        raise FileNotFoundError(f"The model file {path} {what}.")
+    about, contents = _read_arrays(path)
+    if about.get("version") != _VERSION:
         raise ValueError(
-            f"{path} has format {about['version']}, this version of depmax reads {_VERSION}: fit "
-            "the extractor again."
+            f"{path} has format {about.get('version')}, this version of depmax reads {_VERSION}: "
+            "fit the extractor again."
         )
-    if about["class"] != cls.__name__:
-        raise ValueError(f"{path} holds a {about['class']}: use {about['class']}.load.")
-    if about["own_module"] and module is None:
+    if about.get("class") != cls.__name__:
+        raise ValueError(f"{path} holds a {about.get('class')}: use {about.get('class')}.load.")
+    if about.get("own_module") and module is None:
         raise ValueError(f"{path} holds the weights of a module of your own: pass module=.")
+    try:
+        return _rebuilt(cls, about, contents, module)
+    except Exception as error:  # contents that contradict each other raise anything
+        raise ValueError(
+            f"{path} is damaged: its weights do not fit its description ({_one_line(error)})."
+        ) from error
+
+
+def _read_arrays(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """The description and the arrays of a file, after its checksum and its sizes."""
+    try:
+        require_sealed(path)
+        with ZipFile(path) as archive:
+            require_sizes(archive, path, max_memory())
+        with np.load(path, allow_pickle=False) as arrays:
+            contents = {name: arrays[name] for name in arrays.files}
+        about = json.loads(str(contents.pop("about")))
+        if not isinstance(about, dict):
+            raise TypeError("its description is not a mapping")
+    except (DamagedArchiveError, FileTooLargeError):
+        raise
+    except KeyError:
+        raise ValueError(
+            f"{path} was not written by the save method of a neural extractor."
+        ) from None
+    except Exception as error:  # numpy and zipfile raise many kinds
+        reason = "it holds Python objects" if "pickle" in str(error) else _one_line(error)
+        raise ValueError(f"{path} is not a file of a neural extractor: {reason}.") from None
+    return about, contents
+
+
+def _rebuilt(cls: Any, about: dict[str, Any], contents: dict[str, np.ndarray], module: Any) -> Any:
     parameters = about["parameters"]
     if isinstance(parameters.get("hidden_layers"), list):
         parameters["hidden_layers"] = tuple(parameters["hidden_layers"])
     if about["own_module"]:
         parameters["module"] = module
+    size = max(contents["basis"].shape)
+    layers = parameters.get("hidden_layers") or ()
+    if int(parameters["n_components"]) > size or len(layers) > len(contents):
+        raise ValueError("there are fewer weights than it describes")
     model = cls(**parameters)
     model.n_features_in_ = about["n_features_in"]
     if about["names"]:
@@ -128,15 +172,23 @@ def read_file(cls: Any, path: str | Path, module: Any) -> Any:
     n_levels = {column: len(levels) for column, levels in model.categories_.items()}
     model._encoding = Encoding(n_levels, contents["mean"], contents["scale"])
     model.device_ = "cpu"
-    modules = model._empty_modules(len(contents["mean"]))
-    networks: dict[Any, Any] = dict(enumerate(modules))
-    if "n_outputs" in about:
-        model.decoder_ = model._empty_decoder(modules[0], len(contents["mean"]), about["n_outputs"])
-        networks["decoder"] = model.decoder_.eval()
+    # without memory: the sizes in the description may be anything, those of the weights are there
+    with torch.device("meta") if not about["own_module"] else nullcontext():
+        modules = model._empty_modules(len(contents["mean"]))
+        networks: dict[Any, Any] = dict(enumerate(modules))
+        if "n_outputs" in about:
+            model.decoder_ = model._empty_decoder(
+                modules[0], len(contents["mean"]), about["n_outputs"]
+            )
+            networks["decoder"] = model.decoder_.eval()
     for number, network in networks.items():
         _fill(network, contents, f"weights/{number}/")
     model._keep(modules, contents["offset"], contents["basis"])
     return model
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(str(error).split())[:200].rstrip(".") or type(error).__name__
 
 
 def _fill(network: Any, contents: dict[str, np.ndarray], prefix: str) -> None:
@@ -147,4 +199,7 @@ def _fill(network: Any, contents: dict[str, np.ndarray], prefix: str) -> None:
         if name.startswith(prefix)
     }
     floating = [tensor.dtype for tensor in weights.values() if tensor.is_floating_point()]
-    network.to(floating[0]).load_state_dict(weights)
+    if any(part.is_meta for part in network.parameters()):
+        network.load_state_dict(weights, assign=True)
+    else:
+        network.to(floating[0]).load_state_dict(weights)

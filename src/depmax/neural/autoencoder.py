@@ -13,11 +13,12 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from depmax._inputs import read_target
 from depmax._inputs.parameters import FLAG, number, one_of
-from depmax.neural._extractor import NeuralExtractor
+from depmax.neural._extractor import NeuralExtractor, upward
 from depmax.neural._networks import ACTIVATIONS, Transposed, mirror, perceptron, seeded
 from depmax.neural._reconstruction import OutputTarget, ReconstructionTask
 from depmax.neural._tasks import Split
 from depmax.neural.solvers import as_solver
+from depmax.samples import require_equal_length
 
 
 def _reconstructs(model: Autoencoder) -> bool:
@@ -153,11 +154,7 @@ class Autoencoder(NeuralExtractor):
         inputs = self._read(X)
         if expected is None:
             expected = OutputTarget(inputs, inputs.shape[1], torch.nn.functional.mse_loss)
-        if len(expected.values) != len(inputs):
-            raise ValueError(
-                "X and y have inconsistent numbers of samples: "
-                f"{len(inputs)} rows against {len(expected.values)}."
-            )
+        require_equal_length(len(inputs), len(expected.values))
         rng = check_random_state(self.random_state)
         self.n_iter_ = 0
         with seeded(rng):
@@ -304,7 +301,5 @@ def _principal_axes(codes: np.ndarray) -> np.ndarray:
     """Rotation to uncorrelated features, the one of largest variance first."""
     _, axes = linalg.eigh(codes.T @ codes)
     axes = axes[:, ::-1]
-    features = codes @ axes
-    flips = np.sign((features * np.abs(features)).sum(axis=0))
-    rotated: np.ndarray = axes * np.where(flips == 0, 1.0, flips)
+    rotated: np.ndarray = axes * upward(codes @ axes)
     return rotated

@@ -9,6 +9,7 @@ from scipy import linalg
 
 from depmax.kernels import KernelLike
 from depmax.neural._dependence import DependenceNetwork
+from depmax.neural._extractor import upward
 from depmax.neural._networks import fresh_copy, perceptron
 from depmax.neural._smoothness import Smoothness
 from depmax.neural._targets import LabelledTarget
@@ -162,6 +163,5 @@ def _ordered_basis(outputs: np.ndarray, target: LabelledTarget) -> np.ndarray:
     cross = (outputs[target.rows] @ basis).T @ target.factor
     rotation, _, _ = linalg.svd(cross)
     basis = basis @ rotation
-    flips = np.sign((outputs @ basis * np.abs(outputs @ basis)).sum(axis=0))
-    ordered: np.ndarray = basis * np.where(flips == 0, 1.0, flips)
+    ordered: np.ndarray = basis * upward(outputs @ basis)
     return ordered

@@ -9,6 +9,7 @@ import numpy as np
 from depmax._inputs.parameters import number
 from depmax.kernels import KernelLike
 from depmax.neural._dependence import DependenceNetwork
+from depmax.neural._extractor import upward
 from depmax.neural._networks import fresh_copy, perceptron
 from depmax.neural._smoothness import Smoothness
 from depmax.neural._targets import LabelledTarget
@@ -144,9 +145,7 @@ verbose
         outputs = self._outputs(inputs)
         offset, spread = outputs.mean(axis=0), outputs.std(axis=0)
         centred = outputs - offset
-        flips = np.sign((centred * np.abs(centred)).sum(axis=0))
-        signs = np.where(flips == 0, 1.0, flips)
-        basis = np.diag(signs / np.where(spread == 0, 1.0, spread))
+        basis = np.diag(upward(centred) / np.where(spread == 0, 1.0, spread))
         self._keep(modules, offset, basis)
         features: np.ndarray = centred @ basis
         return features

@@ -5,19 +5,16 @@ from depmax.pencils.directions import (
     Directions,
     complete_axes,
     leading,
+    least_redundant,
+    least_redundant_weighted,
+    positive_part,
     principal,
-    signs,
     smoothest,
+    squared_part,
 )
 from depmax.pencils.form import Form, hsic_form
 from depmax.pencils.gram import Gram
 from depmax.pencils.krylov import Basis, completed, span_of_dependence
-from depmax.pencils.redundancy import (
-    least_redundant,
-    least_redundant_weighted,
-    positive_part,
-    squared_part,
-)
 from depmax.pencils.row_sums import RowSums
 from depmax.pencils.space import Moments, Space
 from depmax.pencils.sphere import Sphere
@@ -42,7 +39,6 @@ __all__ = [
     "most_dependent",
     "positive_part",
     "principal",
-    "signs",
     "smoothest",
     "span_of_dependence",
     "squared_part",

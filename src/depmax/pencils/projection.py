@@ -27,9 +27,13 @@ class FeatureProjection:
         mixing = self.kernel.mixing
         return int(self.weights.shape[0] if mixing is None else mixing.shape[0])
 
-    def turned(self, signs: np.ndarray) -> FeatureProjection:
-        """The same with some features multiplied by -1."""
-        return replace(self, weights=self.weights * signs, offset=self.offset * signs)
+    def first(self, count: int) -> FeatureProjection:
+        """The first features only."""
+        return replace(self, weights=self.weights[:, :count], offset=self.offset[:count])
+
+    def times(self, factors: np.ndarray) -> FeatureProjection:
+        """The same with every feature multiplied by a number."""
+        return replace(self, weights=self.weights * factors, offset=self.offset * factors)
 
     def __call__(self, rows: Any) -> np.ndarray:
         """Features of some rows, of shape (n_rows, k)."""
@@ -61,9 +65,13 @@ class SampleProjection:
         """Columns of the widest matrix on the way."""
         return int(self.weights.shape[0])
 
-    def turned(self, signs: np.ndarray) -> SampleProjection:
-        """The same with some features multiplied by -1."""
-        return replace(self, weights=self.weights * signs, offset=self.offset * signs)
+    def first(self, count: int) -> SampleProjection:
+        """The first features only."""
+        return replace(self, weights=self.weights[:, :count], offset=self.offset[:count])
+
+    def times(self, factors: np.ndarray) -> SampleProjection:
+        """The same with every feature multiplied by a number."""
+        return replace(self, weights=self.weights * factors, offset=self.offset * factors)
 
     def __call__(self, rows: Any) -> np.ndarray:
         """Features of some rows, of shape (n_rows, k)."""

@@ -19,6 +19,12 @@ CONSTANT = 64.0
 FAR = 1e-4
 #: Columns that an operator on values at the samples is applied to at a time.
 COLUMNS = 256
+#: Values before the last product of features from which on single precision saves time.
+MANY = 2**22
+#: Rows on which the error of single precision is measured.
+PROBE_ROWS = 128
+#: Its error, relative to the length of features, up to which it is enough.
+LARGEST_ERROR = 1e-5
 
 
 @dataclass(frozen=True)
@@ -114,6 +120,26 @@ class Space:
         width = int(sample.n_coordinates or 0)
         return cls(
             sample.coordinates, sample.n_samples, width, concurrent=sample.is_array, center=center
+        )
+
+    @classmethod
+    def before_mixing(cls, sample: Sample, mixing: np.ndarray) -> Space:
+        """Space of the features of a sample before their last product, that with ``mixing``.
+
+        A map of landmarks is an approximation, and its kernel values need not be more precise
+        than it is. Where they are many they are computed and multiplied in single precision and
+        summed over chunks of rows in double precision, unless features of some rows tell that
+        more than their fifth digit would change: a last product may blow rounding errors up.
+        """
+        kernel, rows, shape = sample.kernel, sample.rows, (sample.n_samples, len(mixing))
+        if np.prod(shape) < MANY or not _single_is_enough(sample, mixing):
+            return cls(lambda part: kernel.unmixed(rows[part]), *shape, concurrent=sample.is_array)
+        return cls(
+            lambda part: kernel.unmixed(rows[part].astype(np.float32, copy=False)),
+            *shape,
+            float(np.finfo(np.float32).eps),
+            dtype=np.float32,
+            concurrent=True,
         )
 
     @property
@@ -257,3 +283,15 @@ class Space:
                 phi = np.asarray(phi, dtype=np.float64)
                 phi = phi if origin is None else phi - origin
             yield rows, phi
+
+
+def _single_is_enough(sample: Sample, mixing: np.ndarray) -> bool:
+    """Whether features of some rows stay what they are when rows are rounded."""
+    if not sample.is_array:
+        return False
+    rows = sample.rows[:: max(1, sample.n_samples // PROBE_ROWS)][:PROBE_ROWS]
+    with np.errstate(over="ignore", invalid="ignore"):
+        exact = sample.kernel.unmixed(rows.astype(np.float64, copy=False)) @ mixing
+        rounded = sample.kernel.unmixed(rows.astype(np.float32, copy=False)) @ mixing
+        error = np.linalg.norm(rounded - exact)
+    return bool(error <= LARGEST_ERROR * np.linalg.norm(exact))

@@ -10,7 +10,7 @@ import numpy as np
 from depmax.plotting.style import (
     COLOURS,
     FAINT,
-    axes_for,
+    Display,
     last_step,
     require_fitted,
     tidy,
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class DependencePathDisplay:
+class DependencePathDisplay(Display):
     """Dependence of the columns left, over the rounds of BAHSIC or FOHSIC.
 
     Parameters
@@ -76,7 +76,7 @@ class DependencePathDisplay:
         counts, values = np.asarray(list(path), dtype=float).T
         order = np.argsort(counts, kind="stable")
         display = cls(counts[order].astype(np.int64), values[order], kept, name)
-        return display if ax is None else display.plot(ax=ax)
+        return display._drawn_on(ax)
 
     @classmethod
     def from_estimator(cls, selector: Any, *, ax: Axes | None = None) -> DependencePathDisplay:
@@ -94,18 +94,7 @@ class DependencePathDisplay:
         name = getattr(selector, "path_quantity", cls.name)
         return cls.from_predictions(path, kept=kept, name=name, ax=ax)
 
-    def plot(self, ax: Axes | None = None) -> DependencePathDisplay:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-
-        Returns
-        -------
-        self
-        """
-        ax = axes_for(ax)
+    def _draw(self, ax: Axes) -> None:
         marker = "o" if len(self.counts) <= 60 else ""
         ax.plot(self.counts, self.values, marker=marker, markersize=4, color=COLOURS[0])
         if self.kept is not None:
@@ -122,5 +111,3 @@ class DependencePathDisplay:
         ax.set_xlabel("columns left")
         ax.set_ylabel(self.name)
         tidy(ax)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from depmax.plotting.style import COLOURS, LINES, MARKERS, axes_for, in_legend, tidy, whole_ticks
+from depmax.plotting.style import COLOURS, LINES, MARKERS, Display, in_legend, tidy, whole_ticks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,7 +25,7 @@ class Curve:
 
 
 @dataclass
-class DimensionCurveDisplay:
+class DimensionCurveDisplay(Display):
     """Score against the number of features, with bands, one curve per method.
 
     Parameters
@@ -84,7 +84,7 @@ class DimensionCurveDisplay:
         sizes = np.asarray(dimensions)
         ends = [None if end is None else np.asarray(end) for end in (low, high)]
         display = cls({name: Curve(sizes, np.asarray(scores), *ends)}, metric)
-        return display if ax is None else display.plot(ax=ax)
+        return display._drawn_on(ax)
 
     @classmethod
     def from_estimator(
@@ -123,18 +123,7 @@ class DimensionCurveDisplay:
             ax=ax,
         )
 
-    def plot(self, ax: Axes | None = None) -> DimensionCurveDisplay:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-
-        Returns
-        -------
-        self
-        """
-        ax = axes_for(ax)
+    def _draw(self, ax: Axes) -> None:
         names = list(self.curves)
         banded = self.bands
         if banded is None:
@@ -176,5 +165,3 @@ class DimensionCurveDisplay:
             )
         elif count > 1:
             ax.legend(frameon=False, fontsize="small")
-        self.ax_, self.figure_ = ax, ax.figure
-        return self

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from depmax.plotting.style import axes_for, short
+from depmax.plotting.style import Display, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,7 +20,7 @@ NUMBERED = 8
 
 
 @dataclass
-class HeatMapDisplay:
+class HeatMapDisplay(Display):
     """Matrix as colours; cells that are NaN stay empty.
 
     Parameters
@@ -84,7 +84,7 @@ class HeatMapDisplay:
         if len(labels) != len(matrix):
             raise ValueError(f"{len(labels)} names for {len(matrix)} columns.")
         display = cls(matrix, labels, labels, label)
-        return display if ax is None else display.plot(ax=ax)
+        return display._drawn_on(ax)
 
     @classmethod
     def from_bands(
@@ -127,20 +127,12 @@ class HeatMapDisplay:
             f"lower edge{suffix}",
             upward=True,
         )
-        return display if ax is None else display.plot(ax=ax)
+        return display._drawn_on(ax)
 
-    def plot(self, ax: Axes | None = None) -> HeatMapDisplay:
-        """Draw.
+    def _size(self) -> tuple[float, float]:
+        return 5.6, 4.6
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-
-        Returns
-        -------
-        self
-        """
-        ax = axes_for(ax, 5.6, 4.6)
+    def _draw(self, ax: Axes) -> None:
         image = ax.imshow(
             np.ma.masked_invalid(self.values),
             cmap="viridis",
@@ -161,8 +153,6 @@ class HeatMapDisplay:
         ax.spines[:].set_visible(False)
         self.colorbar_ = ax.figure.colorbar(image, ax=ax, label=self.label, shrink=0.85)
         self.colorbar_.outline.set_visible(False)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
     def _write_numbers(self, ax: Axes) -> None:
         low, high = np.nanmin(self.values), np.nanmax(self.values)

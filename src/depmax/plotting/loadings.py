@@ -12,7 +12,7 @@ from depmax.plotting.style import (
     COLOURS,
     FAINT,
     LINES,
-    axes_for,
+    Display,
     in_legend,
     last_step,
     names_of,
@@ -28,7 +28,7 @@ DIRECTIONS = (("components_", True), ("x_rotations_", False), ("scalings_", Fals
 
 
 @dataclass
-class LoadingsDisplay:
+class LoadingsDisplay(Display):
     """Weights of the columns: a curve where these are ordered, otherwise bars of the largest.
 
     Parameters
@@ -94,7 +94,7 @@ class LoadingsDisplay:
         places = None if positions is None else np.asarray(positions, dtype=float)
         titles = [f"feature {number + 1}" for number in range(len(matrix))]
         display = cls(matrix, labels, places, titles)
-        return display if ax is None else display.plot(ax=ax)
+        return display._drawn_on(ax)
 
     @classmethod
     def from_estimator(
@@ -130,28 +130,18 @@ class LoadingsDisplay:
             f"{', '.join(name for name, _ in DIRECTIONS)}: fit it first, or use a linear one."
         )
 
-    def plot(self, ax: Axes | None = None) -> LoadingsDisplay:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-
-        Returns
-        -------
-        self
-        """
+    def _size(self) -> tuple[float, float]:
         if self.positions is not None:
-            ax = axes_for(ax, 6.4, 3.6)
+            return 6.4, 3.6
+        return 6.0, 1.2 + 0.3 * min(self.n_shown, len(self.names))
+
+    def _draw(self, ax: Axes) -> None:
+        if self.positions is not None:
             self._curves(ax, self.positions)
         else:
-            shown = min(self.n_shown, len(self.names))
-            ax = axes_for(ax, 6.0, 1.2 + 0.3 * shown)
-            self._bars(ax, shown)
+            self._bars(ax, min(self.n_shown, len(self.names)))
         if len(self.weights) > 1:
             ax.legend(frameon=False, fontsize="small")
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
     def _curves(self, ax: Axes, positions: np.ndarray) -> None:
         order = np.argsort(positions)

@@ -11,7 +11,7 @@ import numpy as np
 from depmax.plotting.style import (
     COLOURS,
     FAINT,
-    axes_for,
+    Display,
     last_step,
     names_of,
     require_fitted,
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class RankingDisplay:
+class RankingDisplay(Display):
     """Bars of scores, best first, each with its adjusted p-value.
 
     Parameters
@@ -97,7 +97,7 @@ class RankingDisplay:
             n_shown,
             label,
         )
-        return display if ax is None else display.plot(ax=ax)
+        return display._drawn_on(ax)
 
     @classmethod
     def from_estimator(
@@ -123,21 +123,13 @@ class RankingDisplay:
             getattr(selector, "support_", None),
             n_shown,
         )
-        return display if ax is None else display.plot(ax=ax)
+        return display._drawn_on(ax)
 
-    def plot(self, ax: Axes | None = None) -> RankingDisplay:
-        """Draw.
+    def _size(self) -> tuple[float, float]:
+        return 6.0, 1.2 + 0.26 * min(self.n_shown, len(self.names))
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-
-        Returns
-        -------
-        self
-        """
+    def _draw(self, ax: Axes) -> None:
         shown = np.argsort(self.ranking, kind="stable")[: self.n_shown]
-        ax = axes_for(ax, 6.0, 1.2 + 0.26 * len(shown))
         kept = np.ones(len(self.names), dtype=bool) if self.kept is None else self.kept
         colours = [COLOURS[0] if kept[column] else FAINT for column in shown]
         bars = ax.barh(np.arange(len(shown)), self.scores[shown], 0.72, color=colours)
@@ -151,8 +143,6 @@ class RankingDisplay:
         ax.invert_yaxis()
         ax.set_xlabel(self.label)
         tidy(ax, grid="x")
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
 
 def _pvalue(value: float) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from depmax.plotting.style import COLOURS, FAINT, MARKERS, axes_for, in_legend, short, tidy
+from depmax.plotting.style import COLOURS, FAINT, MARKERS, Display, in_legend, short, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,7 +22,7 @@ SEPARATE = 12
 
 
 @dataclass
-class FeatureScatterDisplay:
+class FeatureScatterDisplay(Display):
     """The first two features of every row; with one feature, this against the target's order.
 
     Parameters
@@ -85,7 +85,7 @@ class FeatureScatterDisplay:
             raise ValueError(f"{len(values)} rows of features and {len(target)} of y.")
         mask = None if held_out is None else np.asarray(held_out, dtype=bool)
         display = cls(values, target, mask, target_name=target_name)
-        return display if ax is None else display.plot(ax=ax)
+        return display._drawn_on(ax)
 
     @classmethod
     def from_estimator(
@@ -104,18 +104,10 @@ class FeatureScatterDisplay:
         """
         return cls.from_predictions(extractor.transform(X), y, held_out=held_out, ax=ax)
 
-    def plot(self, ax: Axes | None = None) -> FeatureScatterDisplay:
-        """Draw.
+    def _size(self) -> tuple[float, float]:
+        return 5.6, 4.2
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-
-        Returns
-        -------
-        self
-        """
-        ax = axes_for(ax, 5.6, 4.2)
+    def _draw(self, ax: Axes) -> None:
         across = self.features[:, 0]
         single = self.features.shape[1] == 1
         up = np.random.default_rng(0).uniform(size=len(across)) if single else self.features[:, 1]
@@ -146,8 +138,6 @@ class FeatureScatterDisplay:
         else:
             ax.set_ylabel(short(self.names[1], 60))
         tidy(ax, grid=None)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
 
     @property
     def n_merged(self) -> int:

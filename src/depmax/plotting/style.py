@@ -1,8 +1,8 @@
-"""Axes, colours and the one message about a missing matplotlib."""
+"""What pictures share: axes, colours and the one message about a missing matplotlib."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
@@ -29,14 +29,42 @@ LINES = ("-", "--", "-.", ":")
 FAINT = "#9aa3ad"
 
 
-def axes_for(ax: Axes | None, width: float = 6.0, height: float = 4.0) -> Axes:
-    """The given axes, or new ones of a size in inches."""
-    if ax is not None:
-        return ax
-    require("Drawing", "matplotlib")
-    from matplotlib import pyplot
+class Display:
+    """Base of the pictures, dataclasses of what is drawn: a subclass implements ``_draw``."""
 
-    return pyplot.subplots(figsize=(width, height), layout="constrained")[1]
+    ax_: Axes
+    figure_: Any
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+
+        Returns
+        -------
+        self
+        """
+        if ax is None:
+            require("Drawing", "matplotlib")
+            from matplotlib import pyplot
+
+            ax = pyplot.subplots(figsize=self._size(), layout="constrained")[1]
+        self._draw(ax)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _drawn_on(self, ax: Axes | None) -> Self:
+        """The display, drawn at once if there are axes."""
+        return self if ax is None else self.plot(ax)
+
+    def _size(self) -> tuple[float, float]:
+        """Width and height of new axes in inches."""
+        return 6.0, 4.0
+
+    def _draw(self, ax: Axes) -> None:
+        raise NotImplementedError
 
 
 def tidy(ax: Axes, *, grid: Literal["x", "y"] | None = "y") -> None:

@@ -8,7 +8,7 @@ from depmax.selection.hsic_lasso import HSICLasso
 from depmax.selection.kernel_ridge_elimination import KernelRidgeElimination
 from depmax.selection.r2w2 import R2W2
 from depmax.selection.relief import Relief
-from depmax.selection.selector import DependenceSelector, Ranking
+from depmax.selection.selector import DependenceSelector, NoDependenceWarning, Ranking
 from depmax.selection.zero_norm_svm import ZeroNormSVM
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "FastForm",
     "HSICLasso",
     "KernelRidgeElimination",
+    "NoDependenceWarning",
     "Outcome",
     "Ranking",
     "Relief",

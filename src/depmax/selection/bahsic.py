@@ -8,16 +8,12 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from depmax._inputs import read_target
 from depmax._inputs.parameters import one_of
-from depmax._inputs.table import Table
-from depmax.dependence.screen_pairs import screen_table
 from depmax.kernels import KernelLike
 from depmax.selection._search.hsic_selector import HSICSelector, Observed
+from depmax.selection._search.pairs import LEVEL, interacting_pairs
 from depmax.selection._search.rounds import SearchResult, Setting, Units, backward, columns_of_units
 
-#: Adjusted p-value below which a pair or a column counts.
-LEVEL = 0.05
 #: Up to so many units a kernel sees what two columns do together, or a column by its square; with
 #: more it is so wide that it is almost linear.
 FAR_SIGHTED = 10
@@ -33,7 +29,9 @@ class BAHSIC(HSICSelector):
     ----------
     n_features_to_select : int, float, "auto" or None, default=None
         A number, a share, half (None), or "auto": as many as significantly improve a kernel ridge
-        regression of the target, judged on rows that the search did not see.
+        regression of the target, judged on rows that the search did not see. If no set of columns
+        predicts better than the mean, the best column is kept, with a
+        :class:`depmax.NoDependenceWarning`.
     kernel : kernel or name, default="gaussian"
         Kernel of a row. A bandwidth policy (``"median"``, ``"dimension"``, ``"maximize"``) is
         applied again in every round. Gaussian, polynomial and linear kernels are scored by matrix
@@ -55,8 +53,8 @@ class BAHSIC(HSICSelector):
         its early rounds. "auto" protects pairs of columns whose interaction is significant (see
         :func:`depmax.screen_pairs`), and the groups they are in, as long as there are columns that
         alone do less than the pair adds; and, while more than ten columns are left, columns with a
-        significant dependence of their own (see :func:`depmax.screen`). None is the published
-        algorithm.
+        significant dependence of their own (see :func:`depmax.screen`). Pairs are looked for in at
+        most 10,000 rows, drawn with a fixed seed. None is the published algorithm.
     block_size : int, "auto" or None, default="auto"
         Average HSIC over random blocks of about this many rows: time linear in the rows. None is
         all rows at once, time quadratic in them; "auto" is None up to 5,000 rows and 1,000 beyond.
@@ -79,6 +77,8 @@ class BAHSIC(HSICSelector):
         Whether each column is kept.
     path_ : tuple of (n_columns, hsic)
         Dependence of the columns left before each round.
+    n_significant_ : int
+        With "auto": how many columns were worth keeping, 0 if none was.
     stand_ins_ : ndarray of shape (n_features,)
         For every dropped column the kept one that can replace it, -1 if none can: the one that
         shares most of its variation (by rank correlation; by levels for categories), named only
@@ -143,7 +143,10 @@ class BAHSIC(HSICSelector):
     ) -> Protection:
         """Who stays while others may leave: significant pairs, and columns of their own."""
         owners = units.unit_of_inputs()
-        pairs = owners[_interacting_pairs(observed, self.target_kernel)]
+        found = interacting_pairs(
+            observed.X, observed.y, observed.categories, self.target_kernel, self.n_jobs
+        )
+        pairs = owners[found]
         pairs = pairs[np.isin(pairs, busy).all(axis=1)]
         alone = np.zeros(len(units.columns), dtype=bool)
         if len(busy) > FAR_SIGHTED or len(pairs):
@@ -207,24 +210,3 @@ class Protection:
             whole.pop()  # everybody else does more than this pair adds
             paired = {unit for place in whole for unit in self.pairs[place]}
         return list(active)
-
-
-def _interacting_pairs(observed: Observed, target_kernel: Any) -> np.ndarray:
-    """Pairs of columns with a significant interaction over all pairs, best first."""
-    automatic = isinstance(target_kernel, str) and target_kernel == "auto"
-    if observed.X.shape[1] < 2 or (automatic and _is_constant(observed.y)):
-        return np.empty((0, 2), dtype=np.intp)
-    found = screen_table(
-        Table(observed.X, categories=observed.categories),
-        observed.y,
-        target_kernel=target_kernel,
-        random_state=0,
-        n_jobs=observed.n_jobs,
-    )
-    return found.pairs[found.pvalues_adjusted < LEVEL]
-
-
-def _is_constant(y: Any) -> bool:
-    """Whether a target, such as that of some of the rows, has one value only."""
-    values = read_target(y).values
-    return bool((values == values[:1]).all())

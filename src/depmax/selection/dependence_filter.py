@@ -26,7 +26,8 @@ class DependenceFilter(DependenceSelector):
     n_features_to_select : int, float, "auto" or None, default=None
         How many columns to keep; a float below 1 is a share, None is half. ``"auto"`` keeps as
         many as have an adjusted p-value of at most ``fdr``, for scores with p-values:
-        ``"hsic"``, and functions that return them.
+        ``"hsic"``, and functions that return them. If there is none, the best column is kept, with
+        a :class:`depmax.NoDependenceWarning`.
     score_func : str or callable, default="hsic"
         ============== ======================= ================================================
         name           target                  score of a column
@@ -80,6 +81,8 @@ class DependenceFilter(DependenceSelector):
         if that is at least a quarter and significant.
     n_features_ : int
         Number of columns kept.
+    n_significant_ : int
+        With "auto": how many columns have an adjusted p-value of at most ``fdr``.
 
     References
     ----------

@@ -10,7 +10,7 @@ from sklearn.utils import _safe_indexing
 
 from depmax._inputs import Target, read_target
 from depmax._inputs.parameters import FLAG, integer, number, one_of
-from depmax._inputs.table import Categories, Table
+from depmax._inputs.table import Categories
 from depmax._threads import one_blas_thread
 from depmax.kernels import Gaussian, Kernel
 from depmax.samples import read_target_sample, require_equal_length, require_samples
@@ -19,14 +19,11 @@ from depmax.selection._ridge.problem import RidgeProblem
 from depmax.selection._scores.kernel import hsic as column_scores
 from depmax.selection._scores.outputs import centred_outputs, standardized
 from depmax.selection._search.hsic_selector import STEP
+from depmax.selection._search.pairs import interacting_pairs
 from depmax.selection._search.rounds import SearchResult, Units, columns_of_units, make_units
 from depmax.selection._search.significance import first_sufficient, sizes_to_compare
 from depmax.selection.selector import DependenceSelector, Ranking
 
-#: Adjusted p-value below which a pair of columns interacts.
-LEVEL = 0.05
-#: Rows, drawn with a fixed seed, that pairs are looked for in.
-ROWS_FOR_PAIRS = 5000
 #: Folds on which n_features_to_select="auto" compares numbers of columns,
 FOLDS = 5
 #: and the rows that it uses at most.
@@ -47,7 +44,9 @@ class KernelRidgeElimination(DependenceSelector):
     ----------
     n_features_to_select : int, float, "auto" or None, default=None
         A number, a share, half (None), or "auto": the smallest number from which no larger one
-        predicts rows that the search did not see significantly better (five folds).
+        predicts rows that the search did not see significantly better (five folds). If none
+        predicts better than the mean, the best column is kept, with a
+        :class:`depmax.NoDependenceWarning`.
     alpha : float or "auto", default="auto"
         Penalty ε of the regression per row. "auto": the search averages over 0.0001, 0.001 and
         0.01, and ``path_`` and ``error_`` take the least leave-one-out error for each set.
@@ -60,6 +59,7 @@ class KernelRidgeElimination(DependenceSelector):
         With "auto", pairs of columns whose interaction is significant (see
         :func:`depmax.screen_pairs`) may come back before the last 24 are thinned out, if that
         lowers the error. With hundreds of columns the kernel is almost linear and would lose them.
+        Pairs are looked for in at most 10,000 rows.
     scale : bool, default=True
         Whether to divide each column by its standard deviation first, so that units do not matter.
         Without it, columns weigh by their variances.
@@ -222,21 +222,9 @@ class KernelRidgeElimination(DependenceSelector):
 
     def _pairs(self, units: Units, X: Any, y: Any) -> list[tuple[int, int]]:
         """Pairs of units with a significant interaction, the most significant first."""
-        from depmax.dependence.screen_pairs import screen_table
-
-        if len(X) > ROWS_FOR_PAIRS:
-            rows = np.sort(np.random.default_rng(0).permutation(len(X))[:ROWS_FOR_PAIRS])
-            X, y = X[rows], _safe_indexing(y, rows)
-        values = read_target(y).values
-        if bool((values == values[:1]).all()):  # a rare class is not among these rows
-            return []
-        table = Table(X, categories=units.categories)
-        found = screen_table(table, y, random_state=0, n_jobs=self.n_jobs)
-        unit_of = np.empty(X.shape[1], dtype=np.intp)
-        for unit, members in enumerate(units.members):
-            unit_of[members] = unit
-        significant = unit_of[found.pairs[found.pvalues_adjusted < LEVEL]]
-        return [(int(a), int(b)) for a, b in significant if a != b]
+        found = interacting_pairs(X, y, units.categories, n_jobs=self.n_jobs)
+        pairs = units.unit_of_inputs()[found]
+        return [(int(a), int(b)) for a, b in pairs if a != b]
 
     def _sufficient(self, problem: RidgeProblem, units: Units, X: Any, y: Any) -> int:
         """Smallest number of units from which no larger one predicts significantly better."""
@@ -321,6 +309,9 @@ def _held_out(
     truth = (problem.images[held_out] - centre) / spread
     losses = []
     for size in sizes:
+        if not size:  # no column predicts the mean
+            losses.append(np.sum(truth**2, axis=1))
+            continue
         fit = part.fit(columns_of_units(units.columns, order[:size]))
         losses.append(np.sum((truth - fit.predict(problem.X[held_out])) ** 2, axis=1))
     return np.array(losses)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,14 +30,37 @@ class Ranking:
     order: np.ndarray  # columns from best to worst, all of them
     scores: np.ndarray  # one per column; larger is better within a round
     path: tuple[tuple[int, float], ...] = ()  # (columns left, dependence) per round
-    n_significant: int | None = None  # how many columns n_features_to_select="auto" keeps
+    n_significant: int | None = None  # how many columns "auto" found worth keeping; None: not asked
+
+
+class NoDependenceWarning(UserWarning):
+    """No column is worth keeping: ``n_features_to_select="auto"`` found no dependence on y.
+
+    The best column is kept all the same, since most estimators of a pipeline need one, and
+    ``n_significant_`` is 0. Do not read anything into that column. To stop a script where nothing
+    was found, turn the warning into an error: ``warnings.simplefilter("error",
+    depmax.NoDependenceWarning)``.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from depmax import DependenceFilter, NoDependenceWarning
+    >>> rng = np.random.default_rng(0)
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", NoDependenceWarning)
+    ...     noise = DependenceFilter("auto").fit(rng.normal(size=(100, 5)), rng.normal(size=100))
+    >>> noise.n_significant_, noise.n_features_
+    (0, 1)
+    """
 
 
 class DependenceSelector(KernelParameters, SelectorMixin, BaseEstimator):
     """Base of the selectors: a subclass implements ``_rank``.
 
     Fitted: ``ranking_`` (1 is best, all distinct), ``scores_``, ``support_``, ``path_``,
-    ``stand_ins_``, ``n_features_``.
+    ``stand_ins_``, ``n_features_``; with ``n_features_to_select="auto"`` also ``n_significant_``:
+    how many columns were worth keeping, 0 if none was, with a :class:`NoDependenceWarning`.
     """
 
     n_features_to_select: Any
@@ -69,7 +93,7 @@ class DependenceSelector(KernelParameters, SelectorMixin, BaseEstimator):
         n_requested = self._n_requested(n_features)
         self._warn_of_scales(rows)
         ranking = self._rank(rows, y, categories)
-        count = n_requested or max(1, ranking.n_significant or 1)
+        count = n_requested or self._n_worth_keeping(ranking)
         self.ranking_ = np.empty(n_features, dtype=np.int64)
         self.ranking_[ranking.order] = np.arange(1, n_features + 1)
         self.scores_ = np.asarray(ranking.scores, dtype=np.float64)
@@ -78,6 +102,22 @@ class DependenceSelector(KernelParameters, SelectorMixin, BaseEstimator):
         self.n_features_ = count
         self.stand_ins_ = stand_ins(rows, self.support_, self.n_jobs, categories)
         return self
+
+    def _n_worth_keeping(self, ranking: Ranking) -> int:
+        """How many columns "auto" keeps: at least one, with a warning where none is worth it."""
+        self.n_significant_ = ranking.n_significant or 0
+        if not self.n_significant_:
+            best = int(ranking.order[0])
+            names = getattr(self, "feature_names_in_", None)
+            name = f"x{best}" if names is None else names[best]
+            warnings.warn(
+                f"{type(self).__name__} with n_features_to_select='auto' found no column that "
+                f"depends on the target. The best one, {name!r}, is kept so that a pipeline goes "
+                "on: do not read anything into it.",
+                NoDependenceWarning,
+                stacklevel=3,
+            )
+        return max(1, self.n_significant_)
 
     def _compared_by(self) -> Kernel | None:
         """Kernel that sees the columns in their own units; None if units do not matter."""
@@ -185,9 +225,7 @@ class DependenceSelector(KernelParameters, SelectorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         order = np.argsort(self.ranking_)
-        names = np.asarray(
-            getattr(self, "feature_names_in_", [f"x{j}" for j in range(len(order))]), dtype=object
-        )
+        names = self._column_names()
         replaced = [None if p < 0 else names[p] for p in self.stand_ins_[order]]
         columns: dict[str, Any] = {
             "column": names[order].tolist(),
@@ -199,6 +237,34 @@ class DependenceSelector(KernelParameters, SelectorMixin, BaseEstimator):
         if getattr(self, "pvalues_adjusted_", None) is not None:
             columns["pvalue_adjusted"] = self.pvalues_adjusted_[order]
         return make_frame(columns, library)
+
+    def redundant_columns(self) -> dict[str, list[str]]:
+        """The kept columns, best first, each with the dropped ones that say most of the same.
+
+        A dropped column is listed with its stand-in, the kept column that shares most of its
+        variation. Dropped columns that appear nowhere share little with any kept one.
+
+        Examples
+        --------
+        >>> from depmax import KernelRidgeElimination
+        >>> X = np.random.default_rng(0).normal(size=(100, 4))
+        >>> X[:, 2] = X[:, 0] + 0.1 * X[:, 2]
+        >>> selector = KernelRidgeElimination(2).fit(X, 2 * X[:, 0] + X[:, 1])
+        >>> selector.redundant_columns()
+        {'x0': ['x2'], 'x1': []}
+        """
+        check_is_fitted(self)
+        names = self._column_names()
+        order = np.argsort(self.ranking_)
+        return {
+            str(names[kept]): [str(names[p]) for p in order if self.stand_ins_[p] == kept]
+            for kept in order[: self.n_features_]
+        }
+
+    def _column_names(self) -> np.ndarray:
+        """Those of the frame that was fitted, else x0, x1 and so on."""
+        numbered = [f"x{j}" for j in range(len(self.ranking_))]
+        return np.asarray(getattr(self, "feature_names_in_", numbered), dtype=object)
 
     def __sklearn_tags__(self) -> Any:
         """Supervised, any target, sparse where the search allows it."""

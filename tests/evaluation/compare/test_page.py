@@ -55,6 +55,7 @@ def test_every_part_is_there(report):
         "Which method?",
         "How many features?",
         "Which columns?",
+        "Which columns are redundant?",
         "Redundancy and interactions",
         "What do the extracted features show?",
         "Worth knowing",
@@ -84,6 +85,16 @@ def test_stand_ins_and_frequencies(found):
     trials = found.outcomes.by_method[findings.selector.name]
     expected = np.mean([trial.dimension for trial in trials])
     assert findings.frequencies.sum() == pytest.approx(expected)
+
+
+def test_redundant_columns_beside_those_kept(found, report):
+    findings = Findings(found)
+    (table,) = section(report, "Which columns are redundant?").tables
+    (here,) = {1, 5} & set(findings.kept)
+    row = next(row for row in table.rows if row[0] == findings.names[here])
+    assert row[1] == len(findings.replaced_by(here))
+    assert row[2] >= 1
+    assert {1: "dose copy", 5: "dose"}[here] in row[3]
 
 
 def test_matrices(found):

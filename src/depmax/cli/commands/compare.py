@@ -58,6 +58,7 @@ def compare(
     encoding: o.Encoding = None,
     header: o.Header = None,
     missing: o.Missing = None,
+    max_memory: o.MaxMemory = None,
     seed: Annotated[int, o.SEED] = 0,
     n_jobs: o.AllJobs = -1,
     as_json: o.Json = False,
@@ -87,7 +88,7 @@ def compare(
     _require_scorer(scoring)
     sizes = _sizes(dimensions)
     place = require_place(report, reads=(data,))
-    reading = o.read_options(separator, decimal, encoding, header, missing)
+    reading = o.read_options(separator, decimal, encoding, header, missing, max_memory)
     table = ask(out, data, reading, target, task, drop, keep, impute)
     with out.counting("comparing", None) as count:
 

@@ -41,6 +41,7 @@ def fit(
     encoding: o.Encoding = None,
     header: o.Header = None,
     missing: o.Missing = None,
+    max_memory: o.MaxMemory = None,
     seed: o.Seed = None,
     n_jobs: o.Jobs = None,
     as_json: o.Json = False,
@@ -68,7 +69,7 @@ def fit(
     known = find_method(method)
     estimator = build(known, parse_size(n), settings or (), seed=seed, n_jobs=n_jobs)
     place = require_place(output, reads=(data,))
-    reading = o.read_options(separator, decimal, encoding, header, missing)
+    reading = o.read_options(separator, decimal, encoding, header, missing, max_memory)
     table = ask(out, data, reading, target, task, drop, keep, impute)
     with out.working(f"{known.name} on {table.X.height} rows and {table.X.width} columns"):
         model = fit_model(table, known, estimator, scale=scale, impute=impute and str(impute))

@@ -45,6 +45,7 @@ def screen(
     encoding: o.Encoding = None,
     header: o.Header = None,
     missing: o.Missing = None,
+    max_memory: o.MaxMemory = None,
     seed: o.Seed = None,
     n_jobs: o.Jobs = None,
     as_json: o.Json = False,
@@ -68,7 +69,7 @@ def screen(
     from depmax.evaluation import FillGaps, PrepareColumns
 
     out = Output(as_json=as_json, quiet=quiet)
-    reading = o.read_options(separator, decimal, encoding, header, missing)
+    reading = o.read_options(separator, decimal, encoding, header, missing, max_memory)
     table = ask(out, data, reading, target, task, drop, keep, impute)
     X = table.X if impute is None else FillGaps(str(impute)).fit_transform(table.X)
     X = PrepareColumns().fit_transform(X)

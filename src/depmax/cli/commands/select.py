@@ -10,6 +10,9 @@ from depmax.cli import options as o
 from depmax.cli.guard import guarded
 from depmax.cli.output import Output
 
+#: Redundant columns that one line names.
+SHOWN = 8
+
 
 @guarded
 def select(
@@ -40,6 +43,7 @@ def select(
     encoding: o.Encoding = None,
     header: o.Header = None,
     missing: o.Missing = None,
+    max_memory: o.MaxMemory = None,
     seed: o.Seed = None,
     n_jobs: o.Jobs = None,
     as_json: o.Json = False,
@@ -63,11 +67,12 @@ def select(
     known = find_method(method, "selector")
     estimator = build(known, parse_size(n), settings or (), seed=seed, n_jobs=n_jobs)
     place = None if output is None else require_format(output, reads=(data,))
-    reading = o.read_options(separator, decimal, encoding, header, missing)
+    reading = o.read_options(separator, decimal, encoding, header, missing, max_memory)
     table = ask(out, data, reading, target, task, drop, keep, impute)
     with out.working(f"{known.name} on {table.X.height} rows and {table.X.width} columns"):
         model = fit_model(table, known, estimator, scale=scale, impute=impute and str(impute))
-    rows = _rows(model.named_steps["method"])
+    selector = model.named_steps["method"]
+    rows = _rows(selector)
     kept = [row["column"] for row in rows if row["kept"]]
     if out.on_terminal:
         rows = [row for row in rows if row["kept"]]
@@ -75,6 +80,7 @@ def select(
     out.result(
         "selected", kept, f"{len(kept)} of {table.X.width} columns selected by {known.name}."
     )
+    _tell_redundant(out, selector.redundant_columns(), table.X.width)
     if place is not None:
         chosen = model.transform(table.X).select(kept)
         y = table.y.to_frame() if hasattr(table.y, "to_frame") else table.y
@@ -82,6 +88,19 @@ def select(
             writer.add(chosen.hstack(y))
         out.result("output", str(place), f"Written: {place}")
     out.finish()
+
+
+def _tell_redundant(out: Output, redundant: dict[str, list[str]], n_columns: int) -> None:
+    """Which dropped columns the kept ones stand in for: all in JSON, the first in sentences."""
+    out.result("redundant", redundant)
+    for kept, dropped in redundant.items():
+        if dropped:
+            more = f" and {len(dropped) - SHOWN} more" if len(dropped) > SHOWN else ""
+            out.say(f"Redundant with {kept}: {', '.join(dropped[:SHOWN])}{more}.")
+    n_redundant = sum(map(len, redundant.values()))
+    n_other = n_columns - len(redundant) - n_redundant
+    if n_redundant and n_other:
+        out.say(f"Dropped and like none of those selected: {n_other} more.")
 
 
 def _rows(selector: Any) -> list[dict[str, Any]]:

@@ -2,81 +2,184 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import struct
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import polars as pl
 import pyarrow as pa
-from pyarrow import feather
 
+from depmax._limits import require_memory
 from depmax.cli.errors import DataError
-from depmax.cli.reading.source import Source, require_distinct
+from depmax.cli.reading.columnar import Budget, Columnar, to_polars
+
+#: The mark at both ends of a file; a stream has none.
+_MARK = b"ARROW1"
 
 
-class Arrow(Source):
-    """An Arrow or Feather file, mapped into memory rather than loaded."""
+class Arrow(Columnar):
+    """An Arrow or Feather file, mapped into memory rather than loaded.
+
+    It is a sequence of messages, with an index behind them unless it is a stream. What the messages
+    would unpack to is looked at before any of them is unpacked.
+    """
+
+    format = "Arrow or Feather"
 
     def _find_types(self) -> Mapping[str, pl.DataType]:
-        """Types of the columns."""
         with self._open() as reader:
-            return dict(_polars(reader.schema.empty_table()).schema)
+            return self._types_of(reader.schema)
 
-    def read(self) -> pl.DataFrame:
-        """All rows."""
-        if self._is_feather_1():
-            return _polars(feather.read_table(self.path))
+    def _read(self, columns: list[str]) -> pl.DataFrame:
         with self._open() as reader:
-            try:
-                table = reader.read_all()
-            except (pa.ArrowException, OSError) as error:
-                raise self._damaged(error) from None
-        return _polars(table)
+            self._require_plain(columns, reader.schema)
+            budget = Budget(self)
+            frames = [
+                _frame(budget.checked(batch.select(columns)))
+                for batch in self._record_batches(reader)
+            ]
+            if not frames:
+                return to_polars(reader.schema.empty_table().select(columns))
+            return pl.concat(frames, rechunk=True)
 
-    def batches(self, columns: Sequence[str], size: int) -> Iterator[pl.DataFrame]:
+    def _batches(self, columns: list[str], size: int) -> Iterator[pl.DataFrame]:
         """Batches of at most ``size`` rows, one record batch in memory at a time."""
-        if self._is_feather_1():
-            yield from super().batches(columns, size)
-            return
         with self._open() as reader:
-            try:
-                for batch in _record_batches(reader):
-                    frame = _polars(pa.Table.from_batches([batch]).select(list(columns)))
-                    yield from frame.iter_slices(size)
-            except (pa.ArrowException, OSError) as error:
-                raise self._damaged(error) from None
+            self._require_plain(columns, reader.schema)
+            for batch in self._record_batches(reader):
+                part = Budget(self).checked(batch.select(columns))
+                yield from _frame(part).iter_slices(size)
 
-    def _is_feather_1(self) -> bool:
-        with self.path.open("rb") as file:
-            return file.read(4) == b"FEA1"
-
-    def _open(self) -> Any:
-        source = pa.memory_map(str(self.path))
+    def _record_batches(self, reader: Any) -> Iterator[Any]:
         try:
-            magic = source.read(6)
-            source.seek(0)
-            opened = pa.ipc.open_file if magic == b"ARROW1" else pa.ipc.open_stream
-            reader = opened(source)
-        except (pa.ArrowException, OSError) as error:
+            if self._is_file():
+                for place in range(reader.num_record_batches):
+                    yield reader.get_batch(place)
+            else:
+                yield from reader
+        except (pa.ArrowException, OSError, EOFError) as error:
             raise self._damaged(error) from None
-        require_distinct(reader.schema.names, self.name)
-        return reader
 
-    def _damaged(self, error: Exception) -> DataError:
-        return DataError(
-            f"{self.name} is not a valid Arrow or Feather file: it was cut off or has another "
-            f"format ({str(error).strip().splitlines()[0].rstrip('.')[:160]})."
-        )
+    @contextmanager
+    def _open(self) -> Iterator[Any]:
+        self._refuse_version_1()
+        with pa.memory_map(str(self.path)) as source:
+            opened = pa.ipc.open_file if self._is_file() else pa.ipc.open_stream
+            try:
+                reader = opened(source)  # refuses a damaged index
+                for message in self._messages(source):
+                    require_memory(
+                        _unpacked_bytes(message),
+                        self.options.max_memory,
+                        self.name,
+                        "one batch of rows",
+                    )
+                source.seek(0)
+                reader = opened(source)
+            except struct.error:
+                raise self._damaged(ValueError("its index leads out of it")) from None
+            except (pa.ArrowException, OSError, EOFError) as error:
+                raise self._damaged(error) from None
+            yield reader
+
+    def _refuse_version_1(self) -> None:
+        if self._start(4) == b"FEA1":
+            raise DataError(
+                f"{self.name} is a Feather file of version 1, which cannot be checked for damage: "
+                "write it again with pyarrow.feather.write_feather, or as Parquet."
+            )
+
+    def _is_file(self) -> bool:
+        return self._start(len(_MARK)) == _MARK
+
+    def _start(self, size: int) -> bytes:
+        with self.path.open("rb") as file:
+            return file.read(size)
+
+    def _messages(self, source: Any) -> Iterator[Any]:
+        """Dictionaries and batches of rows, mapped and still packed."""
+        if not self._is_file():
+            source.seek(0)
+            yield from pa.ipc.MessageReader.open_stream(source)
+            return
+        for place in _blocks(source):
+            source.seek(place)
+            yield pa.ipc.read_message(source)
 
 
-def _record_batches(reader: Any) -> Iterator[Any]:
-    if hasattr(reader, "num_record_batches"):
-        for place in range(reader.num_record_batches):
-            yield reader.get_batch(place)
-    else:
-        yield from reader
+def _frame(batch: Any) -> pl.DataFrame:
+    return to_polars(pa.Table.from_batches([batch]))
 
 
-def _polars(table: pa.Table) -> pl.DataFrame:
-    frame = pl.from_arrow(table)
-    assert isinstance(frame, pl.DataFrame)
-    return frame
+def _blocks(source: Any) -> Iterator[int]:
+    """Where the messages of a file begin, from the index at its end."""
+    end = source.size() - len(_MARK) - 4
+    source.seek(end)
+    (length,) = struct.unpack("<i", source.read(4))
+    source.seek(max(0, end - length))
+    index = memoryview(source.read(length))
+    footer = _follow(index, 0)
+    for number in (2, 3):  # dictionaries, batches of rows
+        field = _field(index, footer, number)
+        if field is not None:
+            first = _follow(index, field)
+            (count,) = struct.unpack_from("<I", index, first)
+            for place in range(count):
+                (offset,) = struct.unpack_from("<q", index, first + 4 + 24 * place)
+                if not 0 <= offset < source.size():
+                    raise struct.error("a block lies outside of the file")
+                yield offset
+
+
+def _unpacked_bytes(message: Any) -> int:
+    """Bytes that the compressed buffers of a message declare; 0 where none is compressed.
+
+    Every compressed buffer begins with its unpacked length. Where the buffers lie is in the
+    message's head, in the layout of Flatbuffers: tables whose fields are found by number.
+    """
+    if message.type not in ("record batch", "dictionary"):
+        return 0
+    head, body = memoryview(message.metadata), memoryview(message.body)
+    batch = _table(head, _table(head, _follow(head, 0), field=2), field=None)
+    if message.type == "dictionary":
+        batch = _table(head, batch, field=1)
+    buffers, compression = _field(head, batch, 2), _field(head, batch, 3)
+    if buffers is None or compression is None:
+        return 0
+    first = _follow(head, buffers)
+    (count,) = struct.unpack_from("<I", head, first)
+    total = 0
+    for place in range(count):
+        offset, length = struct.unpack_from("<qq", head, first + 4 + 16 * place)
+        if length >= 8:
+            (unpacked,) = struct.unpack_from("<q", body, offset)
+            total += length if unpacked < 0 else unpacked
+    return total
+
+
+def _follow(head: memoryview, place: int) -> int:
+    """Where the offset at a place leads."""
+    (offset,) = struct.unpack_from("<I", head, place)
+    return place + int(offset)
+
+
+def _field(head: memoryview, table: int, number: int) -> int | None:
+    """Where a field of a table lies, None if it is not there."""
+    (back,) = struct.unpack_from("<i", head, table)
+    directory = table - back
+    (size,) = struct.unpack_from("<H", head, directory)
+    if 4 + 2 * number >= size:
+        return None
+    (offset,) = struct.unpack_from("<H", head, directory + 4 + 2 * number)
+    return table + offset if offset else None
+
+
+def _table(head: memoryview, table: int, field: int | None) -> int:
+    """The table that a field of a table refers to, or the table itself."""
+    if field is None:
+        return table
+    place = _field(head, table, field)
+    if place is None:
+        raise struct.error("a field is missing")
+    return _follow(head, place)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from functools import cached_property
 from typing import ClassVar
 
@@ -27,8 +28,15 @@ class Named(Source):
     def get(self, name: str) -> Dataset:
         """One of them."""
 
-    def read(self) -> pl.DataFrame:
-        """All rows, the target last."""
+    def _find_types(self) -> Mapping[str, pl.DataType]:
+        """Types of the columns, the target last."""
+        return dict(self._frame.schema)
+
+    def _read(self, columns: list[str]) -> pl.DataFrame:
+        return self._frame.select(columns)
+
+    @cached_property
+    def _frame(self) -> pl.DataFrame:
         frame: pl.DataFrame = self._set.to_frame("polars")
         return frame
 

@@ -190,7 +190,9 @@ class Types:
     def with_dates(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Columns of dates as dates."""
         return frame.with_columns(
-            pl.col(name).str.strptime(kind, form) for name, (kind, form) in self.dates.items()
+            pl.col(name).str.strptime(kind, form)
+            for name, (kind, form) in self.dates.items()
+            if name in frame.columns
         )
 
 

@@ -12,13 +12,18 @@ import polars as pl
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
+from depmax._arrow import first_line
 from depmax.cli.errors import DataError
 from depmax.cli.reading.cells import Evidence, Types, settle
-from depmax.cli.reading.dialect import WHITESPACE, Dialect, find_dialect, open_text
+from depmax.cli.reading.dialect import (
+    BLOCK,
+    WHITESPACE,
+    Dialect,
+    Lines,
+    find_dialect,
+    open_text,
+)
 from depmax.cli.reading.source import Source, require_distinct
-
-#: Bytes that are cut into cells at a time; a row must fit in.
-BLOCK = 1 << 24
 
 
 class Delimited(Source):
@@ -34,6 +39,7 @@ class Delimited(Source):
         except csv.Error as error:
             raise DataError(f"{self.name} cannot be read: {error}.") from None
         require_distinct(found.names, self.name)
+        self.require_room(0, len(found.names))
         return found
 
     @cached_property
@@ -49,7 +55,10 @@ class Delimited(Source):
             raise DataError(f"{self.name} has a header but no rows.")
         if any(seen.lines for seen in evidence.values()):
             self._require_closed_quotes()
-        return settle(evidence, self.options, self.dialect.separator)
+        try:
+            return settle(evidence, self.options, self.dialect.separator)
+        except DataError as error:
+            raise DataError(f"{self.name}: {error}") from None
 
     def assumptions(self) -> list[str]:
         """What was found out about the file and might be wrong."""
@@ -69,12 +78,17 @@ class Delimited(Source):
     def _find_types(self) -> Mapping[str, pl.DataType]:
         return self.types.columns
 
-    def read(self) -> pl.DataFrame:
-        """All rows."""
-        names = list(self.dialect.names)
-        return self.types.with_dates(pl.concat(list(self._values(names)), rechunk=True))
+    def _read(self, columns: list[str]) -> pl.DataFrame:
+        frames: list[pl.DataFrame] = []
+        n_rows = n_bytes = 0
+        for frame in self._values(columns):
+            n_rows += frame.height
+            n_bytes += int(frame.estimated_size())
+            self.require_room(n_rows, frame.width, n_bytes)
+            frames.append(frame)
+        return self.types.with_dates(pl.concat(frames, rechunk=True))
 
-    def batches(self, columns: Sequence[str], size: int) -> Iterator[pl.DataFrame]:
+    def _batches(self, columns: list[str], size: int) -> Iterator[pl.DataFrame]:
         """Batches of at most ``size`` rows, read as they are needed."""
         for frame in self._values(columns):
             yield from frame.iter_slices(size)
@@ -125,8 +139,12 @@ class Delimited(Source):
         return _Recoded(self)
 
     def _unreadable(self, error: Exception) -> DataError:
-        reason = str(error).strip().splitlines()[0][:300].rstrip(".")
-        return self._uneven() or DataError(f"{self.name} cannot be read: {reason}.")
+        if "straddling" in str(error):
+            return DataError(
+                f"{self.name} has a row longer than {BLOCK >> 20} MB. Is a double quote opened and "
+                "not closed?"
+            )
+        return self._uneven() or DataError(f"{self.name} cannot be read: {first_line(error)}.")
 
     def _uneven(self) -> DataError | None:
         """The first line with another number of cells than the first row, if there is one."""
@@ -134,44 +152,31 @@ class Delimited(Source):
         width = len(dialect.names)
         first = "the header names" if dialect.header else "the first line has"
         with open_text(self.path, dialect.encoding) as stream:
-            counted = _Counted(stream)
+            lines = Lines(stream, self.path)
             try:
-                for cells in dialect.rows(counted):
+                for cells in dialect.rows(lines):
                     if cells and len(cells) != width:
                         return DataError(
-                            f"{self.name}, line {counted.lines}: {len(cells)} "
+                            f"{self.name}, line {lines.count}: {len(cells)} "
                             f"cell{'' if len(cells) == 1 else 's'}, but {first} {width}. Put cells "
                             f"that hold the separator {dialect.separator!r} in double quotes."
                         )
             except csv.Error as error:
-                return DataError(f"{self.name}, line {counted.lines}: {error}.")
+                return DataError(f"{self.name}, line {lines.count}: {error}.")
         return None
 
     def _require_closed_quotes(self) -> None:
         """Refuse a quote that swallows the lines below it; cells with line ends are looked at."""
         with open_text(self.path, self.dialect.encoding) as stream:
-            counted = _Counted(stream)
+            lines = Lines(stream, self.path)
             try:
-                for _ in self.dialect.rows(counted, strict=True):
+                for _ in self.dialect.rows(lines, strict=True):
                     pass
             except csv.Error:
                 raise DataError(
-                    f"{self.name}, line {counted.lines}: a double quote is opened and not closed, "
+                    f"{self.name}, line {lines.count}: a double quote is opened and not closed, "
                     "or followed by more text. Write a quote within a quoted cell twice."
                 ) from None
-
-
-class _Counted:
-    """Lines that count themselves."""
-
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
-        self.lines = 0
-
-    def __iter__(self) -> Iterator[str]:
-        for line in self._stream:
-            self.lines += 1
-            yield line
 
 
 class _Recoded(io.RawIOBase):
@@ -189,7 +194,7 @@ class _Recoded(io.RawIOBase):
                 while part := stream.read(1 << 20):
                     yield part.encode()
                 return
-            for line in stream:
+            for line in Lines(stream, self._source.path):
                 yield ("\t".join(line.split()) + "\n").encode()
 
     def readable(self) -> bool:

@@ -29,8 +29,11 @@ SAMPLE_LINES, SAMPLE_CHARACTERS = 200, 4_000_000
 #: So many increasing numbers in the first line are names, such as wavelengths, not a row.
 POSITIONS = 5
 
+#: Bytes that are cut into cells at a time, so also the longest line; a gzip file can hold a line of
+#: gigabytes in a few kilobytes.
+BLOCK = 1 << 24
 #: The largest cell, as for the reader of all rows; Python's own limit is 128 kB.
-csv.field_size_limit(1 << 24)
+csv.field_size_limit(BLOCK)
 
 _NUMBER = re.compile(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?")
 #: Bytes that no text has; tab, line feed, form feed and carriage return are text.
@@ -92,6 +95,25 @@ def open_text(path: Path, encoding: str) -> Iterator[IO[str]]:
         yield stream
 
 
+class Lines:
+    """Lines of a file of text, counted, none longer than a block."""
+
+    def __init__(self, stream: IO[str], path: Path) -> None:
+        self._stream = stream
+        self._path = path
+        self.count = 0
+
+    def __iter__(self) -> Iterator[str]:
+        while line := self._stream.readline(BLOCK + 1):
+            self.count += 1
+            if len(line) > BLOCK:
+                raise DataError(
+                    f"{self._path}, line {self.count}: the line is longer than {BLOCK >> 20} "
+                    "million characters. Is this a table with one line per row?"
+                )
+            yield line
+
+
 @contextmanager
 def explained(path: Path, encoding: str) -> Iterator[None]:
     """Errors of bytes and compression as messages."""
@@ -119,7 +141,7 @@ def _sample(path: Path, encoding: str) -> tuple[list[str], bool]:
     lines: list[str] = []
     characters = 0
     with open_text(path, encoding) as stream:
-        for line in stream:
+        for line in Lines(stream, path):
             lines.append(line)
             characters += len(line)
             if len(lines) >= SAMPLE_LINES or (characters > SAMPLE_CHARACTERS and len(lines) > 5):

@@ -2,22 +2,47 @@
 
 from __future__ import annotations
 
+import lzma
+import math
+import struct
+import sys
+import tokenize
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import IO, Any
-from zipfile import BadZipFile, ZipFile
+from zipfile import BadZipFile, ZipFile, ZipInfo
 
 import numpy as np
 import polars as pl
 from numpy.lib import format as npy
 
+from depmax._limits import FileTooLargeError
 from depmax.cli.errors import DataError
 from depmax.cli.reading.source import Source, require_distinct
 
 _NAMES = "feature_names"
+#: Types of cells: booleans, numbers, text and dates.
+_KINDS = "biufUSMm"
+#: What damaged, encrypted or oddly compressed archives and headers raise.
+_DAMAGE = (
+    BadZipFile,
+    EOFError,
+    KeyError,
+    NotImplementedError,
+    OSError,
+    OverflowError,
+    RuntimeError,
+    SyntaxError,
+    TypeError,
+    ValueError,
+    lzma.LZMAError,
+    struct.error,
+    tokenize.TokenError,
+    zlib.error,
+)
 
 
 @dataclass(frozen=True)
@@ -38,6 +63,21 @@ class _Header:
         header = cls(*read(stream))
         if header.dtype.hasobject:
             raise ValueError("it holds Python objects, whose loading could run code")
+        if header.dtype.kind not in _KINDS or header.dtype.itemsize == 0:
+            raise ValueError(f"cells of type {header.dtype} are neither numbers nor text")
+        return header
+
+    @classmethod
+    def of_member(cls, archive: ZipFile, member: ZipInfo) -> _Header:
+        """That of an array in an archive, if it declares as many bytes as the archive holds."""
+        with archive.open(member) as stream:
+            header = cls.of(stream)
+            declared = stream.tell() + header.n_bytes
+        if declared != member.file_size:
+            raise ValueError(
+                f"the array {member.filename.removesuffix('.npy')!r} declares {declared} bytes and "
+                f"has {member.file_size}"
+            )
         return header
 
     @property
@@ -46,9 +86,14 @@ class _Header:
         return self.dtype.newbyteorder("=")
 
     @property
+    def n_bytes(self) -> int:
+        """Bytes of all cells, as the header declares."""
+        return self.dtype.itemsize * math.prod(self.shape)
+
+    @property
     def row_bytes(self) -> int:
         """Bytes of one row, where rows lie one after the other."""
-        return self.dtype.itemsize * int(np.prod(self.shape[1:], dtype=np.int64))
+        return self.dtype.itemsize * math.prod(self.shape[1:])
 
 
 class Npz(Source):
@@ -62,22 +107,30 @@ class Npz(Source):
         """Number of rows, from the headers of the arrays."""
         return next(iter(self._headers.values())).shape[0]
 
-    def read(self) -> pl.DataFrame:
+    def _read(self, columns: list[str]) -> pl.DataFrame:
         """All rows: the columns of each matrix, and each vector as a column."""
-        (rows,) = self.batches(list(self.schema()), self.n_rows() or 1)
+        headers = self._headers.values()
+        n_bytes = sum(header.n_bytes for header in headers)
+        self.require_room(self.n_rows() or 1, len(columns), n_bytes)
+        (rows,) = self._batches(columns, self.n_rows() or 1)
         return rows
 
-    def batches(self, columns: Sequence[str], size: int) -> Iterator[pl.DataFrame]:
+    def _batches(self, columns: list[str], size: int) -> Iterator[pl.DataFrame]:
         """Batches of ``size`` rows; a matrix whose columns lie one after the other is held whole.
 
         The cells are unpacked as they are needed, in a compressed archive too.
         """
+        chosen = set(columns)
         requested = {
-            name: [(j, column) for j, column in enumerate(labels) if column in columns]
+            name: [(j, column) for j, column in enumerate(labels) if column in chosen]
             for name, labels in self._columns.items()
         }
         requested = {name: labels for name, labels in requested.items() if labels}
         with self._open() as archive, ExitStack() as stack:
+            for name in requested:
+                header = self._headers[name]
+                if header.fortran:  # held whole
+                    self.require_room(1, 1, header.n_bytes)
             rows = {
                 name: _rows(stack.enter_context(archive.open(f"{name}.npy")), size)
                 for name in requested
@@ -110,10 +163,9 @@ class Npz(Source):
                     f"{self.name} holds a sparse matrix of scipy: write it with dump_svmlight_file "
                     "(scikit-learn), which holds the target too."
                 )
-            found = {}
-            for name in names:
-                with archive.open(f"{name}.npy") as stream:
-                    found[name] = _Header.of(stream)
+            found = {
+                name: _Header.of_member(archive, archive.getinfo(f"{name}.npy")) for name in names
+            }
         found.pop(_NAMES, None)
         for name, header in found.items():
             if len(header.shape) not in (1, 2):
@@ -121,6 +173,8 @@ class Npz(Source):
                     f"The array {name!r} in {self.name} has {len(header.shape)} dimensions: "
                     "matrices (rows by columns) and vectors are needed."
                 )
+            if len(header.shape) == 2:
+                self.require_room(0, header.shape[1])
         lengths = {header.shape[0] for header in found.values()}
         if len(lengths) != 1 or lengths == {0}:
             shapes = ", ".join(f"{name} {header.shape}" for name, header in found.items())
@@ -150,15 +204,20 @@ class Npz(Source):
         with self._open() as archive:
             if f"{_NAMES}.npy" not in archive.namelist():
                 return None
-            with archive.open(f"{_NAMES}.npy") as stream:
-                return [str(name) for name in npy.read_array(stream, allow_pickle=False)]
+            member = archive.getinfo(f"{_NAMES}.npy")
+            self.require_room(0, math.prod(_Header.of_member(archive, member).shape))
+            with archive.open(member) as stream:
+                header = _Header.of(stream)
+                return [str(name) for name in _cells(stream, header, math.prod(header.shape))]
 
     @contextmanager
     def _open(self) -> Iterator[ZipFile]:
         try:
             with ZipFile(self.path) as archive:
                 yield archive
-        except (ValueError, KeyError, OSError, BadZipFile, EOFError, zlib.error) as error:
+        except FileTooLargeError:
+            raise
+        except _DAMAGE as error:
             reason = " ".join(str(error).split())[:160].rstrip(".").strip("'\"")
             raise DataError(
                 f"{self.name} is not a valid NPZ file of plain arrays: {reason}."
@@ -180,7 +239,13 @@ def _rows(stream: IO[bytes], size: int) -> Iterator[np.ndarray]:
 
 
 def _cells(stream: IO[bytes], header: _Header, n_rows: int) -> np.ndarray:
+    """Cells of the next rows, one after the other."""
     content = stream.read(n_rows * header.row_bytes)
     if len(content) != n_rows * header.row_bytes:
         raise EOFError("an array was cut off")
-    return np.frombuffer(content, header.dtype).astype(header.native, copy=False)
+    cells = np.frombuffer(content, header.dtype).astype(header.native, copy=False)
+    if header.dtype.kind == "U":
+        codes = cells.view(np.uint32)
+        if ((codes > sys.maxunicode) | ((codes >= 0xD800) & (codes < 0xE000))).any():
+            raise ValueError("it holds text with characters that do not exist")
+    return cells

@@ -3,62 +3,140 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import polars as pl
 import pyarrow as pa
 from pyarrow import parquet
 
-from depmax.cli.errors import DataError
-from depmax.cli.reading.source import Source, require_distinct
+from depmax._arrow import is_text
+from depmax.cli.reading.columnar import Budget, Columnar, to_polars
+
+#: Rows that are unpacked at a time; few where a text may share its beginning with the one before
+#: it, since such texts can be much longer than what the file holds of them.
+STEP, FEW = 65_536, 16
+#: Bytes that a page unpacks to at most. What it really does is only known from the page, and
+#: pyarrow ends the process when asked for the metadata of a damaged column.
+PAGE = 2**31
+#: Bytes that one compressed byte can become, except in Brotli.
+RATIO = 2**15
 
 
-class Parquet(Source):
-    """A Parquet file, read by row groups."""
+class Parquet(Columnar):
+    """A Parquet file, read by row groups.
 
-    def _find_types(self) -> Mapping[str, pl.DataType]:
-        """Types of the columns, from the file's own footer."""
-        return dict(_polars(self._open().schema_arrow.empty_table()).schema)
+    Text stays in the file's dictionaries until it is known how long it is written out: a file of
+    two kilobytes can repeat one long text a million times.
+    """
 
-    def read(self) -> pl.DataFrame:
-        """All rows."""
-        file = self._open()
-        try:
-            return _polars(file.read())
-        except (pa.ArrowException, OSError) as error:
-            raise self._damaged(error) from None
-
-    def batches(self, columns: Sequence[str], size: int) -> Iterator[pl.DataFrame]:
-        """Batches of at most ``size`` rows, a row group in memory at most."""
-        file = self._open()
-        names = list(columns)
-        try:
-            for group in range(file.num_row_groups):  # all at once would keep what was read
-                for batch in file.iter_batches(size, row_groups=[group], columns=names):
-                    yield _polars(pa.Table.from_batches([batch])).select(names)
-        except (pa.ArrowException, OSError) as error:
-            raise self._damaged(error) from None
+    format = "Parquet"
 
     def n_rows(self) -> int | None:
         """Number of rows, from the footer."""
-        return int(self._open().metadata.num_rows)
+        with self._explained():
+            return int(self._open().metadata.num_rows)
 
-    def _open(self) -> Any:
+    def _find_types(self) -> Mapping[str, pl.DataType]:
+        return self._types_of(self._schema)
+
+    def _read(self, columns: list[str]) -> pl.DataFrame:
+        file = self._open(columns)
+        self.require_room(file.metadata.num_rows, len(columns), self._declared(file, None, columns))
+        budget = Budget(self)
+        tables = [self._group(file, group, columns, budget) for group in range(file.num_row_groups)]
+        frames = [to_polars(table) for table in tables if table.num_rows]
+        if not frames:
+            return to_polars(self._schema.empty_table().select(columns))
+        return pl.concat(frames, rechunk=True)
+
+    def _batches(self, columns: list[str], size: int) -> Iterator[pl.DataFrame]:
+        """Batches of at most ``size`` rows, a row group in memory at most."""
+        file = self._open(columns)
+        for group in range(file.num_row_groups):  # all at once would keep what was read
+            if self._declared(file, group, columns) <= self.options.max_memory // 2:
+                table = self._group(file, group, columns, Budget(self))
+                yield from to_polars(table).iter_slices(size)
+            else:
+                for batch in self._steps(file, group, columns, size):
+                    yield to_polars(self._written_out(Budget(self).checked(batch), columns))
+
+    def _declared(self, file: Any, group: int | None, columns: Sequence[str]) -> int:
+        """Bytes of the cells by their number and width, without what text takes."""
+        rows = file.metadata if group is None else file.metadata.row_group(group)
+        return int(rows.num_rows) * sum(_width(self._schema.field(name).type) for name in columns)
+
+    def _group(self, file: Any, group: int, columns: list[str], budget: Budget) -> Any:
+        """A row group, checked, a few columns at a time."""
+        found: dict[str, Any] = {}
+        for block in self._blocks(columns):
+            try:
+                table = self._block(file, group, block, STEP, budget)
+            except pa.ArrowNotImplementedError as error:  # the text is not in dictionaries
+                size = FEW if "DeltaByteArray" in str(error) else STEP
+                table = self._block(self._file(), group, block, size, budget)
+            table = self._written_out(table, block)
+            found |= dict(zip(block, table.columns, strict=True))
+        fields = [self._schema.field(name).with_type(found[name].type) for name in columns]
+        return pa.Table.from_arrays([found[name] for name in columns], schema=pa.schema(fields))
+
+    def _block(self, file: Any, group: int, block: list[str], size: int, budget: Budget) -> Any:
+        batches = [budget.checked(batch) for batch in self._steps(file, group, block, size)]
+        if not batches:
+            return self._schema.empty_table().select(block)
+        return pa.Table.from_batches(batches)
+
+    def _blocks(self, columns: Sequence[str]) -> Iterator[list[str]]:
+        """Columns whose pages cannot unpack to more than the limit together."""
+        limit = self.options.max_memory
+        small = RATIO * self.path.stat().st_size <= limit
+        width = len(columns) if small else max(1, limit // PAGE)
+        for start in range(0, len(columns), width):
+            yield list(columns[start : start + width])
+
+    def _steps(self, file: Any, group: int, block: Sequence[str], size: int) -> Iterator[Any]:
+        """Record batches of some columns, with text in dictionaries where the file has those."""
+        names = list(block)
         try:
-            file = parquet.ParquetFile(self.path, pre_buffer=False)
+            for batch in file.iter_batches(size, row_groups=[group], columns=names):
+                yield batch.select(names)
+        except OSError as error:
+            if "DictAccumulator" in str(error):
+                raise pa.ArrowNotImplementedError(str(error)) from None
+            raise self._damaged(error) from None
+        except (pa.ArrowException, KeyError) as error:
+            raise self._damaged(error) from None
+
+    def _written_out(self, table: Any, block: Sequence[str]) -> Any:
+        """The same with text as text, where the file's own types say so."""
+        table = pa.table(table) if isinstance(table, pa.RecordBatch) else table
+        for place, name in enumerate(block):
+            if is_text(self._schema.field(name).type):
+                table = table.set_column(place, name, table.column(place).cast(pa.large_string()))
+        return table
+
+    @cached_property
+    def _schema(self) -> Any:
+        """Arrow's types of the columns."""
+        return self._file().schema_arrow
+
+    def _open(self, columns: Sequence[str] = ()) -> Any:
+        """The file, with the text of some columns left in dictionaries."""
+        self._require_plain(columns, self._schema)
+        return self._file([name for name in columns if is_text(self._schema.field(name).type)])
+
+    def _file(self, in_dictionaries: Sequence[str] = ()) -> Any:
+        try:
+            return parquet.ParquetFile(
+                self.path, pre_buffer=False, read_dictionary=list(in_dictionaries)
+            )
         except (pa.ArrowException, OSError) as error:
             raise self._damaged(error) from None
-        require_distinct(file.schema_arrow.names, self.name)
-        return file
-
-    def _damaged(self, error: Exception) -> DataError:
-        return DataError(
-            f"{self.name} is not a valid Parquet file: it was cut off or has another format "
-            f"({str(error).strip().splitlines()[0].rstrip('.')[:160]})."
-        )
 
 
-def _polars(table: pa.Table) -> pl.DataFrame:
-    frame = pl.from_arrow(table)
-    assert isinstance(frame, pl.DataFrame)
-    return frame
+def _width(kind: Any) -> int:
+    """Bytes of a cell, as far as its type tells."""
+    try:
+        return max(8, int(kind.byte_width))
+    except ValueError:  # text
+        return 8

@@ -5,13 +5,17 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 import polars as pl
+import pyarrow as pa
 
+from depmax._arrow import DamagedFileError, first_line
+from depmax._limits import FileTooLargeError, max_memory, require_memory, table_bytes
 from depmax.cli.errors import DataError, shortened
 
 #: What a column holds, as far as reading is concerned.
@@ -45,6 +49,8 @@ class ReadOptions:
     #: Columns that stay text, whatever their cells look like.
     text: frozenset[str] = frozenset()
     expected: Expected | None = None
+    #: Bytes that a table may take.
+    max_memory: int = field(default_factory=max_memory)
 
     @cached_property
     def number_is_missing(self) -> bool:
@@ -71,21 +77,66 @@ class Source(ABC):
         """Columns and their types, found once, without keeping the rows."""
         return self._types
 
-    @cached_property
-    def _types(self) -> Mapping[str, pl.DataType]:
-        return self._find_types()
-
-    def _find_types(self) -> Mapping[str, pl.DataType]:
-        """Columns and their types; formats that can, do not read the rows."""
-        return dict(self.read().schema)
-
-    @abstractmethod
-    def read(self) -> pl.DataFrame:
-        """All rows."""
+    def read(self, columns: Sequence[str] | None = None) -> pl.DataFrame:
+        """All rows, of some columns or of all."""
+        with self._explained():
+            return self._read(list(self.schema()) if columns is None else list(columns))
 
     def batches(self, columns: Sequence[str], size: int) -> Iterator[pl.DataFrame]:
         """Some columns, a batch of rows at a time; formats that can, never hold the whole file."""
-        yield from self.read().select(columns).iter_slices(size)
+        with self._explained():
+            yield from self._batches(list(columns), size)
+
+    @cached_property
+    def _types(self) -> Mapping[str, pl.DataType]:
+        with self._explained():
+            types = self._find_types()
+            require_memory(
+                table_bytes(0, len(types)),
+                self.options.max_memory,
+                self.name,
+                f"a table of {len(types)} columns",
+            )
+            return types
+
+    @abstractmethod
+    def _find_types(self) -> Mapping[str, pl.DataType]:
+        """Columns and their types; formats that can, do not read the rows."""
+
+    @abstractmethod
+    def _read(self, columns: list[str]) -> pl.DataFrame:
+        """All rows of some columns."""
+
+    def _batches(self, columns: list[str], size: int) -> Iterator[pl.DataFrame]:
+        yield from self._read(columns).iter_slices(size)
+
+    def require_room(self, n_rows: int, n_columns: int, n_bytes: int = 0) -> None:
+        """Refuse a table that would take more memory than the limit."""
+        require_memory(
+            table_bytes(n_rows, n_columns, n_bytes),
+            self.options.max_memory,
+            self.name,
+            f"a table of {n_rows} rows and {n_columns} columns",
+        )
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """What a library says of a file that it cannot read, as an error that names the file.
+
+        A panic of polars is not an Exception, so nothing else would stop it.
+        """
+        try:
+            yield
+        except (FileTooLargeError, DamagedFileError) as error:
+            raise DataError(str(error)) from None
+        except (
+            pl.exceptions.PolarsError,
+            pl.exceptions.PanicException,
+            pa.ArrowException,
+        ) as error:
+            raise DataError(f"{self.name} cannot be read: {first_line(error)}.") from None
+        except UnicodeDecodeError:
+            raise DataError(f"{self.name} holds text that is not valid UTF-8.") from None
 
     def has_column(self, name: str) -> bool:
         """Whether a column can be asked for by name."""

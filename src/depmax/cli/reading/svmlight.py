@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,11 +14,13 @@ import numpy as np
 import polars as pl
 from sklearn.datasets import load_svmlight_file
 
+from depmax._limits import table_bytes
 from depmax.cli.errors import DataError
 from depmax.cli.reading.source import Source
 
-#: Above so many bytes a dense table of a sparse file is refused rather than tried.
-DENSE_BYTES = 4 * 2**30
+#: Columns have at most this number, which fits into 32 bits.
+LAST_COLUMN = 2**31 - 2
+_LONG_INDEX = re.compile(rb"\d{10,}:")
 #: Lines that are read at once to find the columns.
 CHUNK_LINES = 10_000
 
@@ -40,20 +43,12 @@ class _Contents:
 class Svmlight(Source):
     """Columns x1, x2, … as the file counts them, and the label."""
 
-    def read(self) -> pl.DataFrame:
+    def _read(self, columns: list[str]) -> pl.DataFrame:
         """All rows, as a dense table."""
-        found = self._contents
-        width = found.last - found.first + 1
-        size = 8 * found.n_rows * width
-        if size > DENSE_BYTES:
-            raise DataError(
-                f"{self.name} would take {size / 2**30:.0f} GB as a table of {found.n_rows} "
-                f"rows and {width} columns: in Python, depmax.screen(X, y) and selectors "
-                'with kernel="linear" take the sparse matrix of load_svmlight_file (scikit-learn).'
-            )
-        return pl.concat(self.batches(list(self.schema()), CHUNK_LINES))
+        self._require_table(table_bytes(self._contents.n_rows, len(columns)), len(columns))
+        return pl.concat(self._batches(columns, CHUNK_LINES))
 
-    def batches(self, columns: Sequence[str], size: int) -> Iterator[pl.DataFrame]:
+    def _batches(self, columns: list[str], size: int) -> Iterator[pl.DataFrame]:
         """Batches of ``size`` lines; a column that the file never mentions is zero."""
         numbers = [name for name in columns if self._is_number(name)]
         places = np.array([int(name[1:]) for name in numbers], dtype=np.int64)
@@ -77,9 +72,22 @@ class Svmlight(Source):
     def _find_types(self) -> Mapping[str, pl.DataType]:
         """Columns from the first to the last that the file mentions, and the targets."""
         found = self._contents
+        width = found.last - found.first + 1 + len(found.levels)
+        self._require_table(table_bytes(0, width), width)
         numbers = [f"x{place}" for place in range(found.first, found.last + 1)]
         targets = self._targets(() if found.levels else np.empty(0))
         return dict.fromkeys(numbers, pl.Float64()) | {one.name: one.dtype for one in targets}
+
+    def _require_table(self, n_bytes: int, width: int) -> None:
+        """Refuse a table that would take more than the limit; its largest index makes it wide."""
+        if n_bytes > self.options.max_memory:
+            raise DataError(
+                f"{self.name} would take at least {n_bytes / 2**30:.0f} GB as a table of "
+                f"{self._contents.n_rows} rows and {width} columns, and the limit is "
+                f"{self.options.max_memory / 2**30:.3g} GB (--max-memory): in Python, "
+                'depmax.screen(X, y) and selectors with kernel="linear" take the sparse matrix of '
+                "load_svmlight_file (scikit-learn)."
+            )
 
     @staticmethod
     def _is_number(name: str) -> bool:
@@ -121,12 +129,15 @@ class Svmlight(Source):
     def _chunks(self, size: int) -> Iterator[tuple[Any, Any]]:
         """Sparse rows with the file's own indices as columns, and their labels, by lines."""
         with self.path.open("rb") as file:
+            start = 0
             while lines := list(islice(file, size)):
+                self._require_indices(lines, start)
+                start += len(lines)
                 try:
                     matrix, labels = load_svmlight_file(
                         io.BytesIO(b"".join(lines)), multilabel=self._multilabel, zero_based=True
                     )[:2]
-                except (ValueError, UnicodeDecodeError) as error:
+                except (ValueError, OverflowError) as error:
                     reason = " ".join(str(error).split())[:160].rstrip(".")
                     raise DataError(
                         f"{self.name} is not a valid svmlight file: {reason}."
@@ -134,15 +145,37 @@ class Svmlight(Source):
                 if matrix.shape[0]:
                     yield matrix, labels
 
+    def _require_indices(self, lines: Sequence[bytes], start: int) -> None:
+        """Refuse columns whose number would not fit, which scikit-learn reads as another one."""
+        for place, line in enumerate(lines):
+            for found in _LONG_INDEX.findall(line.split(b"#", 1)[0]):
+                if int(found[:-1][:20]) > LAST_COLUMN:
+                    raise DataError(
+                        f"{self.name}, line {start + place + 1}: the index {found[:30].decode()} "
+                        f"is too large; columns have at most the number {LAST_COLUMN}."
+                    )
+
     def _targets(self, labels: Any) -> list[pl.Series]:
         """One column of labels, or an indicator of every label of a multi-label file."""
         found = self._contents
         if not self._multilabel:
             return [pl.Series(TARGET, labels.astype(np.int64) if found.whole else labels)]
         return [
-            pl.Series(f"{TARGET}_{level:g}", [int(level in row) for row in labels], dtype=pl.Int64)
-            for level in found.levels
+            pl.Series(f"{TARGET}_{level:g}", indicator, dtype=pl.Int64)
+            for level, indicator in zip(
+                found.levels, _indicators(labels, found.levels), strict=True
+            )
         ]
+
+
+def _indicators(labels: Any, levels: Sequence[float]) -> np.ndarray:
+    """1 where a row has a label, else 0: a row per label."""
+    place = {level: number for number, level in enumerate(levels)}
+    found = np.zeros((len(levels), len(labels)), dtype=np.int64)
+    for row, several in enumerate(labels):
+        for level in several:
+            found[place[level], row] = 1
+    return found
 
 
 def _picked(matrix: Any, places: np.ndarray) -> np.ndarray:

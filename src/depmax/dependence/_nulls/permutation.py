@@ -5,7 +5,9 @@ A permutation changes two of its terms, tr(K̃ L̃_π) and 1ᵀK̃ L̃_π 1.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 from scipy import fft
@@ -21,6 +23,8 @@ SLACK, SINGLE_SLACK = 1e-10, 1e-5
 STREAM_ROWS = 8192
 #: Diagonals per Fourier transform, and rows per strip of a streamed Gram matrix.
 BATCH = 128
+#: Kernel values on the diagonals of one band, of all kernels together: a quarter of a gigabyte.
+BAND_VALUES = 2**25
 #: Permutations of one chunk; an orbit of shifts has as many as there are rows.
 CHUNK = 999
 #: Rows per block of a Gram matrix that is cut into diagonals: the block stays in the cache.
@@ -33,14 +37,12 @@ def permuted_statistics(
     """HSIC₁ as observed and for ``n_permutations`` random permutations of one side."""
     if x.is_narrow and y.is_narrow:
         return _of_coordinates(x, y, n_permutations, rng)
-    if x.n_samples <= DOUBLE_ROWS:
-        x, y = x.near_origin(), y.near_origin()
-    else:  # in float32 nothing may cancel
-        x, y = x.about_mean(), y.about_mean()
     if x.n_samples > STREAM_ROWS and (x.is_narrow or y.is_narrow):
         gram, narrow = (x, y) if y.is_narrow else (y, x)
-        return _of_stream(gram, narrow, n_permutations, rng)
-    return _of_orbits(x, y, n_permutations, rng, n_jobs)
+        return _of_stream(_measured(gram), _measured(narrow), n_permutations, rng)
+    table = permuted_table([x], [y], n_permutations, rng, n_jobs, with_grams=False)
+    values = table.values[:, 0, 0] / (x.n_samples * (x.n_samples - 3))
+    return float(values[0]), values[1:]
 
 
 def permutation_chunks(x: Sample, y: Sample) -> Iterator[np.ndarray]:
@@ -50,13 +52,15 @@ def permutation_chunks(x: Sample, y: Sample) -> Iterator[np.ndarray]:
         yield permuted_statistics(x, y, CHUNK, rng)[1]
 
 
-def _assemble(inner: np.ndarray, middle: np.ndarray, outer: float, m: int) -> np.ndarray:
+def _assemble(
+    inner: np.ndarray, middle: np.ndarray, outer: float | np.ndarray, m: int
+) -> np.ndarray:
     """HSIC₁ from tr K̃L̃_π, 1ᵀK̃L̃_π1 and the product of totals, which no permutation changes."""
     return (inner - 2.0 * middle / (m - 2) + outer / ((m - 1) * (m - 2))) / (m * (m - 3))
 
 
-def _orders(n_samples: int, count: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    """The identity, then ``count`` random permutations."""
+def random_orders(n_samples: int, count: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
+    """The identity, then ``count`` random permutations: the one place where rows change theirs."""
     yield np.arange(n_samples)
     for _ in range(count):
         yield rng.permutation(n_samples)
@@ -74,7 +78,7 @@ def _of_coordinates(
     batch = max(1, int(2**22 / (phi.shape[0] * width)))
     stacked: list[np.ndarray] = []
     done = 0
-    for number, order in enumerate(_orders(len(phi), n_permutations, rng)):
+    for number, order in enumerate(random_orders(len(phi), n_permutations, rng)):
         stacked.append(psi[order])
         middle[number] = squares_x @ squares_y[order]
         if len(stacked) == batch or number == n_permutations:
@@ -95,10 +99,10 @@ def _of_stream(
     squares = np.einsum("ij,ij->i", psi, psi)
     inner, middle = np.zeros(n_permutations + 1), np.zeros(n_permutations + 1)
     total = 0.0
-    orders = list(_orders(m, n_permutations, rng))
+    orders = random_orders(m, n_permutations, rng)
     batch = max(1, int(2**28 / (8 * m * width)))  # permutations of Ψ in a quarter of a gigabyte
     for part in slices(n_permutations + 1, batch):
-        chosen = orders[part]
+        chosen = list(islice(orders, part.stop - part.start))
         stacked = np.concatenate([psi[order] for order in chosen], axis=1)
         for rows in slices(m, BATCH):
             block = gram.tile(rows, slice(None))
@@ -112,85 +116,164 @@ def _of_stream(
     return float(values[0]), values[1:]
 
 
-# --- two Gram matrices: orbits of cyclic shifts, one Fourier transform per diagonal
-def _of_orbits(
-    x: Sample, y: Sample, n_permutations: int, rng: np.random.Generator, n_jobs: int
-) -> tuple[float, np.ndarray]:
-    """All cyclic shifts of a random relabelling, then of random cosets of that group.
+# --- Gram matrices of any kernels: orbits of cyclic shifts, one Fourier transform per diagonal
+@dataclass(frozen=True)
+class PermutedTable:
+    """ΣÃB̃_π = m(m-3) HSIC₁ of every kernel of x with every kernel of y, permuted alike."""
 
-    Σ_ij K_ij L_{i+s,j+s} for every shift s is a circular correlation along the diagonals of K and
-    L, so m permutations cost O(m² log m) together. The shifts form a group, and the cosets make
-    the set of permutations invariant under its own elements: the test stays exact.
+    values: np.ndarray  # as observed, then permuted; shape (1 + n_permutations, n_x, n_y)
+    gram_x: np.ndarray  # ⟨Ã_k, Ã_l⟩ of the kernels of x, which no permutation changes, if asked for
+    gram_y: np.ndarray
+
+
+def permuted_table(
+    xs: Sequence[Sample],
+    ys: Sequence[Sample],
+    n_permutations: int,
+    rng: np.random.Generator,
+    n_jobs: int = 1,
+    *,
+    with_grams: bool = True,
+) -> PermutedTable:
+    """HSIC₁ of several kernels on the same rows, observed and under the same permutations.
+
+    All cyclic shifts of a random relabelling, then of random cosets of that group: Σ_ij K_ij
+    L_{i+s,j+s} for every shift s is a circular correlation along the diagonals of K and L, so m
+    permutations cost O(m² log m) together. The shifts form a group, and the cosets make the set
+    of permutations invariant under its own elements: a test stays exact. Diagonals are made a
+    band at a time, so that memory stays linear in the rows.
     """
-    m = x.n_samples
-    label = rng.permutation(m)
-    diagonals_x, sums_x = circular_diagonals(x.take(label), n_jobs)
-    spectrum_sums = fft.rfft(sums_x)
-    collected: list[np.ndarray] = []
-    while sum(map(len, collected)) < n_permutations + 1:
-        order = label if not collected else rng.permutation(m)
-        diagonals_y, sums_y = circular_diagonals(y.take(order), n_jobs)
-        inner = correlate_diagonals(diagonals_x, diagonals_y, m, n_jobs)
-        middle = fft.irfft(np.conj(spectrum_sums) * fft.rfft(sums_y), n=m)
-        collected.append(_assemble(inner, middle, sums_x.sum() * sums_y.sum(), m))
-    values = np.concatenate(collected)
-    chosen = rng.choice(np.arange(1, len(values)), n_permutations, replace=False)
-    return float(values[0]), values[chosen]
+    xs, ys = [_measured(x) for x in xs], [_measured(y) for y in ys]
+    m = xs[0].n_samples
+    n_orbits = -(-(n_permutations + 1) // m)
+    labels = list(islice(random_orders(m, n_orbits, rng), 1, None))
+    relabelled = [x.take(labels[0]) for x in xs]
+    of_x, of_y = _OwnSums.empty(m, len(xs)), [_OwnSums.empty(m, len(ys)) for _ in labels]
+    spectra = np.zeros((n_orbits, len(xs), len(ys), m // 2 + 1), dtype=np.complex128)
+    for band in slices(m // 2, max(BLOCK, BAND_VALUES // (m * (len(xs) + len(ys))))):
+        weights = np.full(band.stop - band.start, 2.0)  # of (i, i+d) and (i+d, i)
+        if m % 2 == 0 and band.stop == m // 2:
+            weights[-1] = 1.0  # the diagonal m/2 meets itself
+        left = [circular_diagonals(x, n_jobs, band) for x in relabelled]
+        of_x.add(left, weights if with_grams else None)
+        for number, order in enumerate(labels):
+            right = [circular_diagonals(y.take(order), n_jobs, band) for y in ys]
+            of_y[number].add(right, weights if with_grams and number == 0 else None)
+            _correlate(spectra[number], left, right, weights, n_jobs)
+    orbits = [_statistics(each, of_x, rows) for each, rows in zip(spectra, of_y, strict=True)]
+    values = np.concatenate(orbits, axis=-1)
+    chosen = rng.choice(np.arange(1, values.shape[-1]), n_permutations, replace=False)
+    values = np.moveaxis(values[..., np.append(0, chosen)], -1, 0)
+    return PermutedTable(values, of_x.gram(), of_y[0].gram())
 
 
-def circular_diagonals(side: Sample, n_jobs: int = 1) -> tuple[np.ndarray, np.ndarray]:
+def _measured(side: Sample) -> Sample:
+    """The same sample measured from where its sums do not cancel."""
+    if side.n_samples <= DOUBLE_ROWS:
+        return side.near_origin()
+    return side.about_mean()  # in float32 nothing may cancel
+
+
+#: Diagonals of a Gram matrix, shape (n_diagonals, m), and their part of its row sums.
+Diagonals = tuple[np.ndarray, np.ndarray]
+
+
+@dataclass
+class _OwnSums:
+    """Sums over the Gram matrices of one side, without their diagonals."""
+
+    inner: np.ndarray  # Σ K_ij K'_ij of every two kernels
+    rows: np.ndarray  # row sums of every kernel, shape (n_kernels, m)
+
+    @classmethod
+    def empty(cls, m: int, n_kernels: int) -> _OwnSums:
+        """Nothing yet, of m rows."""
+        return cls(np.zeros((n_kernels, n_kernels)), np.zeros((n_kernels, m)))
+
+    def add(self, bands: list[Diagonals], weights: np.ndarray | None) -> None:
+        """Add one band of diagonals of every kernel; without weights to the row sums only."""
+        for k, (left, sums) in enumerate(bands):
+            self.rows[k] += sums
+            for l, (right, _) in enumerate(bands[: k + 1]):  # noqa: E741
+                if weights is not None:
+                    products = [left[part] * right[part] for part in slices(len(left), BATCH)]
+                    squares = np.concatenate([each.sum(axis=1) for each in products])
+                    self.inner[k, l] += weights @ squares
+                    self.inner[l, k] = self.inner[k, l]
+
+    def gram(self) -> np.ndarray:
+        """⟨Ã_k, Ã_l⟩ of the U-centred kernel matrices."""
+        m, totals = self.rows.shape[1], self.rows.sum(axis=1)
+        outer = np.outer(totals, totals)
+        return m * (m - 3) * _assemble(self.inner, self.rows @ self.rows.T, outer, m)
+
+
+def _correlate(
+    spectra: np.ndarray,
+    left: list[Diagonals],
+    right: list[Diagonals],
+    weights: np.ndarray,
+    n_jobs: int,
+) -> None:
+    """Add Σ_{i≠j} K_ij L_{i+s,j+s} over one band to its spectrum, for every pair of kernels."""
+    for batch in slices(len(weights), BATCH):
+        of_y = [fft.rfft(diagonals[batch], axis=1, workers=n_jobs) for diagonals, _ in right]
+        for k, (diagonals, _) in enumerate(left):
+            of_x = fft.rfft(diagonals[batch], axis=1, workers=n_jobs)
+            np.conj(of_x, out=of_x)
+            for l, spectrum in enumerate(of_y):  # noqa: E741
+                spectra[k, l] += weights[batch] @ (of_x * spectrum)
+
+
+def _statistics(spectra: np.ndarray, of_x: _OwnSums, of_y: _OwnSums) -> np.ndarray:
+    """m(m-3) HSIC₁ of every pair of kernels and every shift, shape (n_x, n_y, m)."""
+    m = of_x.rows.shape[1]
+    rows_x, rows_y = np.conj(fft.rfft(of_x.rows)), fft.rfft(of_y.rows)
+    middle = fft.irfft(rows_x[:, np.newaxis] * rows_y, n=m)
+    outer = np.outer(of_x.rows.sum(axis=1), of_y.rows.sum(axis=1))[..., np.newaxis]
+    return m * (m - 3) * _assemble(fft.irfft(spectra, n=m), middle, outer, m)
+
+
+def circular_diagonals(side: Sample, n_jobs: int = 1, band: slice | None = None) -> Diagonals:
     """Diagonals d = 1..⌊m/2⌋ of the Gram matrix, K[i, i + d mod m], and its row sums less K_ii.
 
     These diagonals hold every pair of rows once (twice for d = m/2), so each kernel value is
-    computed once.
+    computed once. With a ``band``, only diagonals 1 + start to stop, and their part of the sums.
     """
     m = side.n_samples
     half = m // 2
-    diagonals = np.empty((half, m), dtype=np.float64 if m <= DOUBLE_ROWS else np.float32)
+    band = band or slice(0, half)
+    first, width = band.start, band.stop - band.start
+    diagonals = np.empty((width, m), dtype=np.float64 if m <= DOUBLE_ROWS else np.float32)
     twice = side.take(np.arange(m + half + BLOCK) % m)  # the columns after i, without wrapping
 
     def work(rows: slice) -> tuple[slice, np.ndarray, np.ndarray]:
         count = rows.stop - rows.start
-        block = twice.tile(rows, slice(rows.start + 1, rows.stop + half))
+        block = twice.tile(rows, slice(rows.start + first + 1, rows.stop + band.stop))
         step, item = block.strides
-        # view[r, d - 1] = K[i, i + d] with i = start + r: each row begins one entry further right
+        # view[r, d - 1] = K[i, i + first + d], i = start + r: each row begins one entry further on
         view = np.lib.stride_tricks.as_strided(
-            block, (count, half), (step + item, item), writeable=False
+            block, (count, width), (step + item, item), writeable=False
         )
         diagonals[:, rows] = view.T
         sums = view.sum(axis=1)
-        block[_outside(count, half)] = 0.0
-        if m % 2 == 0:  # the pairs of the diagonal m/2 come up from both ends
-            block[np.arange(count), np.arange(count) + half - 1] = 0.0
+        block[_outside(count, width)] = 0.0
+        if m % 2 == 0 and band.stop == half:  # pairs of the diagonal m/2 come up from both ends
+            block[np.arange(count), np.arange(count) + width - 1] = 0.0
         return rows, sums, block.sum(axis=0)
 
     sums = np.zeros(m + half + BLOCK)
     for rows, of_rows, of_columns in map_threads(work, list(slices(m, BLOCK)), n_jobs):
         sums[rows] += of_rows
-        sums[rows.start + 1 : rows.stop + half] += of_columns
+        sums[rows.start + first + 1 : rows.stop + band.stop] += of_columns
     sums[: half + BLOCK] += sums[m:]
     return diagonals, sums[:m]
 
 
-def _outside(count: int, half: int) -> np.ndarray:
-    """Entries of a block that belong to no diagonal 1..half of its rows."""
-    place = np.arange(count + half - 1) - np.arange(count)[:, np.newaxis]
-    return (place < 0) | (place >= half)
-
-
-def correlate_diagonals(left: np.ndarray, right: np.ndarray, m: int, n_jobs: int = 1) -> np.ndarray:
-    """Σ_{i≠j} K_ij L_{i+s,j+s} for every shift s, from the stored diagonals."""
-    total = np.zeros(m // 2 + 1, dtype=np.complex128)
-    for batch in slices(len(left), BATCH):
-        spectra_left = fft.rfft(left[batch], axis=1, workers=n_jobs)
-        spectra_right = fft.rfft(right[batch], axis=1, workers=n_jobs)
-        product = np.conj(spectra_left, out=spectra_left)
-        product *= spectra_right
-        weights = np.full(product.shape[0], 2.0)  # (i, i+d) and (i+d, i)
-        if m % 2 == 0 and batch.stop == len(left):
-            weights[-1] = 1.0  # the diagonal m/2 meets itself
-        total += weights @ product
-    return fft.irfft(total, n=m)
+def _outside(count: int, width: int) -> np.ndarray:
+    """Entries of a block that belong to no diagonal 1..width of its rows."""
+    place = np.arange(count + width - 1) - np.arange(count)[:, np.newaxis]
+    return (place < 0) | (place >= width)
 
 
 def slack_of(x: Sample, y: Sample) -> float:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import special
 
 from depmax._inputs.table import Categories
-from depmax.dependence._pairs.target import ColumnBases
+from depmax.dependence._pairs.target import MainEffects
 from depmax.samples import slices
 
 #: Bins per unit of the statistic in which pairs that are not kept are counted.
@@ -194,13 +195,15 @@ class Levels:
         return law.after_choice(tile, counts)
 
 
-#: Pairs and permutations handled at once.
+#: Pairs and permutations handled at once,
 PAIRS, PERMUTATIONS = 64, 256
+#: fewer where rows are so many that they would hold more numbers than this (128 MB).
+HELD = 2**24
 
 
 def permutation_pvalues(
     pairs: np.ndarray,
-    bases: ColumnBases,
+    effects: MainEffects,
     directions: np.ndarray,
     n_permutations: int,
     rng: np.random.Generator,
@@ -208,35 +211,57 @@ def permutation_pvalues(
     """Share of permutations of the target that score a pair at least as high as the data do.
 
     The rows of ``directions``, from which main effects are already removed, are permuted together
-    (Freedman and Lane, 1983); every permutation is used for all pairs.
+    (Freedman and Lane, 1983); every permutation is used for all pairs. Where main effects were
+    projected out, a permuted direction has a part in each of these dimensions and the observed
+    one does not: permuted scores are raised by what that part takes.
 
     Parameters
     ----------
     pairs : ndarray of shape (n_pairs, 2)
-    bases : ColumnBases
+    effects : MainEffects
     directions : ndarray of shape (n_directions, n_samples)
     n_permutations : int
     rng : Generator
+        Draws the permuted rows.
 
     Returns
     -------
     ndarray of shape (n_pairs,)
         At least 1 / (n_permutations + 1).
     """
-    orders = np.argsort(rng.random((n_permutations, bases.n_samples)), axis=1)
+    m = effects.bases.n_samples
+    raised = m / (m - effects.n_removed)
+    at_once = int(np.clip(HELD // (2 * m * max(1, len(directions))), 1, PERMUTATIONS))
     reached = np.zeros(len(pairs), dtype=np.int64)
-    for part in slices(len(pairs), PAIRS):
-        left = interactions(pairs[part], bases)
-        observed = scores(left, directions[:, np.newaxis])[:, 0]
-        for some in slices(n_permutations, PERMUTATIONS):
-            permuted = scores(left, directions[:, orders[some]])
-            # a permutation that only exchanges equal values must count in spite of rounding
-            reached[part] += (permuted >= observed[:, np.newaxis] * (1.0 - 1e-10)).sum(axis=1)
+    for part in slices(len(pairs), max(1, HELD // m)):
+        left = interactions(pairs[part], effects)
+        draws = deepcopy(rng)  # the same permutations for every part
+        for some in slices(n_permutations, at_once):
+            orders = np.argsort(draws.random((some.stop - some.start, m)), axis=1)
+            reached[part] += _reached(left, directions, orders, raised)
     return (reached + 1) / (n_permutations + 1)
 
 
-def interactions(pairs: np.ndarray, bases: ColumnBases) -> np.ndarray:
-    """The products z of pairs of columns without what both columns' own bases explain."""
+def _reached(
+    left: np.ndarray, directions: np.ndarray, orders: np.ndarray, raised: float
+) -> np.ndarray:
+    """How many of some permutations score each pair at least as high as the data do."""
+    permuted = directions[:, orders]
+    count = np.empty(len(left), dtype=np.int64)
+    for some in slices(len(left), PAIRS):
+        observed = scores(left[some], directions[:, np.newaxis])
+        # a permutation that only exchanges equal values must count in spite of rounding
+        reached = raised * scores(left[some], permuted) >= observed * (1.0 - 1e-10)
+        count[some] = reached.sum(axis=1)
+    return count
+
+
+def interactions(pairs: np.ndarray, effects: MainEffects) -> np.ndarray:
+    """The products z of pairs of columns without what main effects explain.
+
+    Of both columns, and of all where these are projected out of the target.
+    """
+    bases = effects.bases
     first, second = pairs.T
     z = bases.linear[first] * bases.linear[second]
     left = np.empty_like(z)
@@ -244,7 +269,7 @@ def interactions(pairs: np.ndarray, bases: ColumnBases) -> np.ndarray:
         nuisance = np.concatenate([np.ones((1, z.shape[1])), bases.of_columns((i, j))]).T
         explained = nuisance @ np.linalg.lstsq(nuisance, z[position], rcond=1e-10)[0]
         left[position] = z[position] - explained
-    return left
+    return effects.project(left) if effects.n_removed else left
 
 
 def scores(left: np.ndarray, directions: np.ndarray) -> np.ndarray:

@@ -92,11 +92,22 @@ def normal_scores(rows: np.ndarray) -> np.ndarray:
 
 def clipped(rows: np.ndarray) -> np.ndarray:
     """Rows centred at the median, in robust standard deviations, cut at ``CLIP``."""
+    middle, spread = _robust_scale(rows)
+    return np.clip((rows - middle) / spread, -CLIP, CLIP)
+
+
+def cut_outliers(rows: np.ndarray) -> np.ndarray:
+    """Rows in their own units, cut at ``CLIP`` robust standard deviations from the median."""
+    middle, spread = _robust_scale(rows)
+    return np.clip(rows, middle - CLIP * spread, middle + CLIP * spread)
+
+
+def _robust_scale(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Median and robust standard deviation of each row; the plain one if half its values agree."""
     low, middle, high = np.quantile(rows, [0.25, 0.5, 0.75], axis=-1, keepdims=True)
     spread = (high - low) / (2.0 * special.ndtri(0.75))
     spread = np.where(spread > 0.0, spread, rows.std(axis=-1, keepdims=True))
-    spread = np.where(spread > 0.0, spread, 1.0)
-    return np.clip((rows - middle) / spread, -CLIP, CLIP)
+    return middle, np.where(spread > 0.0, spread, 1.0)
 
 
 def _standardise(rows: np.ndarray) -> np.ndarray:
@@ -109,47 +120,128 @@ def _standardise(rows: np.ndarray) -> np.ndarray:
     return constant
 
 
-#: Most columns whose main effects are removed, and never more than a tenth of the rows.
+#: Most columns whose main effects are found one by one, and never more than a tenth of the rows.
 MAX_MAIN_EFFECTS = 30
-#: A main effect is removed while its p-value times the number of columns is at most this.
+#: A main effect is found while its p-value times the number of columns is at most this.
 LEVEL = 0.05
 #: Directions with a smaller root mean square have nothing left.
 NOTHING = 1e-6
 #: Ridge penalty of the logistic model, whose columns have mean square 1.
 PENALTY = 1.0
+#: Functions of all columns are projected out if they are at most this share of the rows;
+JOINT_SHARE = 0.25
+#: beyond, they are removed by ridge regression, with one of these penalties in units of the mean
+#: eigenvalue.
+RIDGES = np.logspace(-3, 3, 13)
+#: Part of the largest eigenvalue below which functions of columns repeat others.
+REPEATED = 1e-10
+#: Most steps of the robust additive fit, and the share of its spread below which it has settled.
+ROBUST_STEPS, SETTLED = 12, 1e-3
 
 
-def find_main_effects(
-    directions: np.ndarray, bases: ColumnBases, start: tuple[int, ...] = ()
-) -> tuple[int, ...]:
-    """Columns whose linear and quadratic functions explain the target, found one by one.
+@dataclass(frozen=True)
+class MainEffects:
+    """Linear and quadratic functions of all columns, which are removed from a target jointly.
 
-    Each step takes the column that explains most of what the earlier ones left, while that is
-    significant over all columns.
-
-    Parameters
-    ----------
-    directions : ndarray of shape (n_directions, n_samples)
-        With mean 0.
-    bases : ColumnBases
-    start : tuple of int
-        Columns to begin with.
+    Column by column would not do: what correlated columns leave of an effect, two others explain
+    by their product. With B the bases of all columns as rows and BBᵀ = UΛUᵀ, the fitted values are
+    Σ λ/(λ + α) u uᵀ t: all of them (α = 0) where the functions are few in comparison with the rows,
+    otherwise those of a ridge regression, after the columns with significant effects.
     """
-    chosen = list(start)
-    while len(chosen) < min(MAX_MAIN_EFFECTS, bases.n_samples // 10):
-        left = residuals(directions, bases, tuple(chosen))
-        scale = root_mean_square(left)
-        alive = scale > NOTHING
-        if not alive.any():
-            break
-        unit = (left[alive] / scale[alive, np.newaxis]).T / np.sqrt(bases.n_samples)
-        gains = ((bases.linear @ unit) ** 2 + (bases.square @ unit) ** 2).sum(axis=1)
-        best = int(np.argmax(gains))
-        pvalue = special.chdtrc(2 * unit.shape[1], gains[best])
-        if best in chosen or pvalue * bases.n_features > LEVEL:
-            break
-        chosen.append(best)
-    return tuple(chosen)
+
+    bases: ColumnBases
+    values: np.ndarray  # Λ, eigenvalues above rounding
+    axes: np.ndarray  # orthonormal functions of the columns, of shape (rank, n_samples)
+
+    @classmethod
+    def of(cls, bases: ColumnBases) -> MainEffects:
+        """Principal axes of the bases of all columns, from the smaller of both Gram matrices."""
+        rows = np.concatenate([bases.linear, bases.square[bases.curve > 0.0]])
+        fewer = len(rows) <= bases.n_samples
+        values, vectors = np.linalg.eigh(rows @ rows.T if fewer else rows.T @ rows)
+        kept = values > REPEATED * max(float(values[-1]), np.finfo(float).tiny)
+        values, vectors = values[kept], vectors[:, kept]
+        axes = (vectors / np.sqrt(values)).T @ rows if fewer else vectors.T
+        return cls(bases, values, axes)
+
+    @property
+    def n_removed(self) -> int:
+        """Dimensions that are projected out; 0 where ridge regression removes the effects."""
+        rank = len(self.values)
+        return rank if rank <= JOINT_SHARE * self.bases.n_samples else 0
+
+    def remove(self, directions: np.ndarray, columns: tuple[int, ...]) -> np.ndarray:
+        """What all columns leave of each direction; ``columns`` have significant effects."""
+        if self.n_removed or not len(self.values):
+            return self.project(directions)
+        left = residuals(directions, self.bases, columns)
+        left = np.array([self._ridge(each) for each in left]).reshape(left.shape)
+        return residuals(left, self.bases, columns)
+
+    def project(self, rows: np.ndarray) -> np.ndarray:
+        """Rows without what the functions that are projected out explain."""
+        return rows - (rows @ self.axes.T) @ self.axes
+
+    def _ridge(self, direction: np.ndarray) -> np.ndarray:
+        """Residuals of ridge regression with the penalty of least generalised cross-validation."""
+        m = len(direction)
+        shares = self.axes @ direction
+        beyond = max(float(direction @ direction - shares @ shares), 0.0)
+        penalties = RIDGES * float(self.values.mean())
+        kept = penalties[:, np.newaxis] / (self.values + penalties[:, np.newaxis])  # of I - S
+        errors = kept**2 @ shares**2 + beyond
+        freedom = kept.sum(axis=1) + m - 1.0 - len(self.values)
+        best = int(np.argmin(errors / freedom**2))
+        return direction - ((1.0 - kept[best]) * shares) @ self.axes
+
+    def find(self, directions: np.ndarray, start: tuple[int, ...] = ()) -> tuple[int, ...]:
+        """Columns whose linear and quadratic functions explain the target, found one by one.
+
+        Each step takes the column that explains most of what the earlier ones left, while that is
+        significant over all columns.
+
+        Parameters
+        ----------
+        directions : ndarray of shape (n_directions, n_samples)
+            With mean 0.
+        start : tuple of int
+            Columns to begin with.
+        """
+        bases = self.bases
+        chosen = list(start)
+        while len(chosen) < min(MAX_MAIN_EFFECTS, bases.n_samples // 10):
+            left = residuals(directions, bases, tuple(chosen))
+            scale = root_mean_square(left)
+            alive = scale > NOTHING
+            if not alive.any():
+                break
+            unit = (left[alive] / scale[alive, np.newaxis]).T / np.sqrt(bases.n_samples)
+            gains = ((bases.linear @ unit) ** 2 + (bases.square @ unit) ** 2).sum(axis=1)
+            best = int(np.argmax(gains))
+            pvalue = special.chdtrc(2 * unit.shape[1], gains[best])
+            if best in chosen or pvalue * bases.n_features > LEVEL:
+                break
+            chosen.append(best)
+        return tuple(chosen)
+
+    def fit_robustly(self, rows: np.ndarray) -> np.ndarray:
+        """Additive part of numbers, one row each, by Huber's regression.
+
+        Residuals are cut, not the numbers: numbers cut at a limit are no longer a sum of main
+        effects, and the cut would look like an interaction. Each step fits the numbers whose
+        residuals of the step before are cut.
+        """
+        fitted = np.zeros_like(rows)
+        for _ in range(ROBUST_STEPS):
+            left = rows - fitted
+            cut = fitted + cut_outliers(left)
+            cut -= cut.mean(axis=-1, keepdims=True)
+            found = self.find(whitened(cut)) if not self.n_removed else ()
+            before, fitted = fitted, cut - self.remove(cut, found)
+            moved = root_mean_square(fitted - before)
+            if (moved <= SETTLED * root_mean_square(cut)).all():
+                break
+        return fitted
 
 
 def residuals(directions: np.ndarray, bases: ColumnBases, columns: tuple[int, ...]) -> np.ndarray:
@@ -163,7 +255,7 @@ def residuals(directions: np.ndarray, bases: ColumnBases, columns: tuple[int, ..
 def class_residuals(
     indicators: np.ndarray, bases: ColumnBases, columns: tuple[int, ...]
 ) -> np.ndarray:
-    """Indicators minus the probabilities of an additive logistic model, then ``residuals``.
+    """Indicators minus the probabilities of an additive logistic model.
 
     Two main effects behind a threshold make probabilities that are not additive although nothing
     interacts; the logistic link takes this out.
@@ -194,8 +286,7 @@ def class_residuals(
     start[:, 0] = np.log(indicators.mean(axis=1))
     found = optimize.minimize(loss, start.ravel(), jac=True, method="L-BFGS-B")
     left = indicators - special.softmax(found.x.reshape(shape) @ inputs, axis=0)
-    left -= left.mean(axis=1, keepdims=True)
-    return residuals(left, bases, columns)
+    return left - left.mean(axis=1, keepdims=True)
 
 
 def root_mean_square(rows: np.ndarray) -> np.ndarray:
@@ -216,48 +307,51 @@ class PairTarget:
     """What single columns leave unexplained of a target."""
 
     directions: np.ndarray  # shape (n_directions, n_samples), uncorrelated, mean 0, mean square 1
-    main_effects: tuple[int, ...]  # columns whose linear and quadratic effects were removed
+    main_effects: tuple[int, ...]  # columns whose linear and quadratic effects are significant
 
     @classmethod
     def of(
-        cls, y: Any, target_kernel: KernelLike | Literal["auto"], bases: ColumnBases
+        cls, y: Any, target_kernel: KernelLike | Literal["auto"], effects: MainEffects
     ) -> PairTarget:
-        """Directions of a target of any type, with main effects removed."""
+        """Directions of a target of any type, with the main effects of all columns removed."""
+        m = effects.bases.n_samples
         if isinstance(target_kernel, str) and target_kernel == "auto":
             target = read_target(y)
-            require_equal_length(bases.n_samples, target.n_samples)
+            require_equal_length(m, target.n_samples)
             if target.kind == "classes":
-                return cls._of_classes(target, bases)
+                return cls._of_classes(target, effects)
             if target.kind != "multilabel":
-                return cls._of_numbers(target.vectors, bases)
+                return cls._of_numbers(target.vectors, effects)
         coordinates = _coordinates(y, target_kernel)
-        require_equal_length(bases.n_samples, coordinates.shape[1])
+        require_equal_length(m, coordinates.shape[1])
         directions = whitened(coordinates, ROUNDING * float(np.abs(coordinates).max()))
-        effects = find_main_effects(directions, bases)
-        return cls(whitened(residuals(directions, bases, effects)), effects)
+        found = effects.find(directions)
+        return cls(whitened(effects.remove(directions, found)), found)
 
     @classmethod
-    def _of_classes(cls, target: Target, bases: ColumnBases) -> PairTarget:
+    def _of_classes(cls, target: Target, effects: MainEffects) -> PairTarget:
         """Indicators of the classes minus their probabilities in an additive logistic model."""
         kernel_of_target(target)  # refuses a single class
         indicators = (target.values == target.classes[:, np.newaxis]).astype(np.float64)
-        effects = find_main_effects(whitened(indicators), bases)
-        return cls(whitened(class_residuals(indicators, bases, effects)), effects)
+        found = effects.find(whitened(indicators))
+        left = class_residuals(indicators, effects.bases, found)
+        return cls(whitened(effects.remove(left, found)), found)
 
     @classmethod
-    def _of_numbers(cls, vectors: np.ndarray, bases: ColumnBases) -> PairTarget:
+    def _of_numbers(cls, vectors: np.ndarray, effects: MainEffects) -> PairTarget:
         """Normal scores of what main effects leave; a single number also gives their square.
 
         The square is taken of what is left: that of the number itself would turn any two main
         effects into an interaction.
         """
-        cut = whitened(clipped(np.ascontiguousarray(vectors.T)))
-        effects = find_main_effects(cut, bases)
-        scores = whitened(normal_scores(residuals(cut, bases, effects)))
+        rows = np.ascontiguousarray(vectors.T, dtype=np.float64)
+        _standardise(rows)
+        found = effects.find(whitened(clipped(rows)))
+        scores = whitened(normal_scores(rows - effects.fit_robustly(rows)))
         if len(scores) == 1:
             scores = whitened(np.concatenate([scores, scores**2]))
-        effects = find_main_effects(scores, bases, effects)
-        return cls(whitened(residuals(scores, bases, effects)), effects)
+        found = effects.find(scores, found)
+        return cls(whitened(effects.remove(scores, found)), found)
 
 
 def whitened(rows: np.ndarray, floor: float = NOTHING) -> np.ndarray:

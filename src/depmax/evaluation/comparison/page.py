@@ -14,6 +14,7 @@ from depmax.evaluation.comparison.page_columns import (
     columns_section,
     features_section,
     matrices_section,
+    redundancy_section,
 )
 from depmax.evaluation.comparison.pictures import curves_display
 from depmax.evaluation.comparison.tables import leaderboard_columns, significance_columns
@@ -46,7 +47,8 @@ def report_of(
     findings = Findings(comparison)
     sections = [leaderboard_section(comparison), curves_section(comparison)]
     if comparison.setting.prepare:
-        sections += [columns_section(findings), matrices_section(findings)]
+        sections += [columns_section(findings), redundancy_section(findings)]
+        sections += [matrices_section(findings)]
     sections += [features_section(findings)]
     sections += [trouble_section(comparison, notes), cost_section(comparison)]
     sections += [repeat_section(comparison, command)]

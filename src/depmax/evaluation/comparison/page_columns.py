@@ -196,6 +196,48 @@ def _ranking_picture(findings: Findings) -> Picture:
     return Picture(display, caption, alternative, height=0.9 + 0.24 * shown)
 
 
+def redundancy_section(findings: Findings) -> Section | None:
+    """The columns kept, together, and the dropped ones that say most of the same."""
+    if findings.selector is None or not hasattr(findings.selected, "stand_ins_"):
+        return None
+    replaced = {int(column): findings.replaced_by(column) for column in findings.kept}
+    n_redundant = sum(map(len, replaced.values()))
+    if not n_redundant:
+        return None
+    n_other = len(findings.names) - len(findings.kept) - n_redundant
+    kept = listed([findings.names[column] for column in findings.kept], 8)
+    text = [
+        f"{findings.selector.name} keeps {kept}: they are meant to be used together. "
+        f"{counted(n_redundant, 'dropped column')} shared at least a quarter of the variation of "
+        "one of them, significantly, and can replace it where it is costly or missing."
+    ]
+    if n_other:
+        text.append(
+            f"{counted(n_other, 'other column')} dropped shared less with any single kept column."
+        )
+    return Section("Which columns are redundant?", tuple(text), (_redundant_table(findings),))
+
+
+def _redundant_table(findings: Findings) -> Table:
+    dependent = findings.screening.pvalues_adjusted <= LEVEL
+    rows = []
+    for column in findings.kept:
+        dropped = findings.replaced_by(column)
+        if dropped:
+            count = int(dependent[findings.selected.stand_ins_ == column].sum())
+            rows.append((findings.names[column], len(dropped), count, listed(dropped, 8)))
+    return Table(
+        "Dropped columns, each with the kept column that shares most of its variation.",
+        (
+            Column("kept"),
+            Column("stands in for", "d", "number of dropped columns"),
+            Column("of them dependent", "d", "on the target when looked at alone (adjusted p)"),
+            Column("redundant columns"),
+        ),
+        tuple(rows[:LISTED]),
+    )
+
+
 def matrices_section(findings: Findings) -> Section | None:
     """Dependence of pairs or bands, and redundancy among the kept columns."""
     pictures = [_bands_picture(findings) or _pairs_picture(findings), _redundancy(findings)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, cast
@@ -10,14 +11,14 @@ from typing import Any, ClassVar, cast
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from depmax._inputs import TargetKind, read_target
 from depmax._inputs.parameters import check_parameters
+from depmax._inputs.target import columns_of_classes
 from depmax.dependence.resolve import most_dependent
-from depmax.extraction._fitting.loadings import coordinate_names
 from depmax.extraction._fitting.number_of_components import ComponentCount, Possible
-from depmax.extraction._fitting.targets import CodedTarget, coded_target
-from depmax.extraction.extractor import DependenceExtractor
-from depmax.kernels import Precomputed, as_kernel
-from depmax.pencils import Space, signs
+from depmax.extraction.extractor import DependenceExtractor, coordinate_names
+from depmax.kernels import as_kernel
+from depmax.maps.feature_map import signs
 from depmax.pencils.deflation.orthogonal import OrthogonalFeatures
 from depmax.pencils.examples import Examples
 from depmax.pencils.images import FeatureImages, Images, images_of
@@ -29,37 +30,70 @@ FIRST_RUN = 8
 
 
 @dataclass(frozen=True)
-class Summary:
-    """What sums over the rows tell about features that are not made yet."""
+class CodedTarget:
+    """A target as numbers.
 
-    covariances: np.ndarray  # YᵀT, shape (r, k)
-    squares: np.ndarray  # ‖τ_j‖², shape (k,)
-    loadings: np.ndarray  # P, shape (D, k)
-    mean: np.ndarray  # of the features of the kernel, shape (D,)
-    space: Space  # the rows, from which T can be made
-    mixing: np.ndarray | None = None  # from the coordinates of space to features of the kernel
+    Numbers, outputs and multi-labels stay as they are. Two classes are one column of -1 and +1;
+    more are indicators e_y/√m_y, so that YᵀY = I.
+    """
 
-    def features(self, weights: np.ndarray) -> np.ndarray:
-        """T of shape (m, k) for the weights of the features of the kernel."""
-        return self.space.features(weights if self.mixing is None else self.mixing @ weights)
+    kind: TargetKind
+    values: np.ndarray  # Y, shape (m, r)
+    classes: np.ndarray | None  # labels, sorted; None for numbers
 
-    def first(self, count: int) -> Summary:
-        """Of the first features."""
-        return replace(
-            self,
-            covariances=self.covariances[:, :count],
-            squares=self.squares[:count],
-            loadings=self.loadings[:, :count],
+    @property
+    def n_samples(self) -> int:
+        """Number of rows m."""
+        return int(self.values.shape[0])
+
+    @property
+    def signs(self) -> np.ndarray:
+        """Every column as -1 and +1, for losses of margins: one column per class or label."""
+        return np.where(self.values > 0, 1.0, -1.0)
+
+    @property
+    def class_numbers(self) -> np.ndarray:
+        """Position of each row's label among the classes, of shape (m,)."""
+        if self.values.shape[1] == 1:
+            return (self.values[:, 0] > 0).astype(np.intp)
+        return self.values.argmax(axis=1)
+
+
+def coded_target(y: Any, *, whole_numbers_are_numbers: bool = False) -> CodedTarget:
+    """Read and code a target; one that is constant is refused.
+
+    Parameters
+    ----------
+    y : target of any type
+    whole_numbers_are_numbers : bool
+        Whether numeric labels are numbers, however few they are: regressors have it so.
+    """
+    target = read_target(y)
+    if target.n_samples < 2:
+        raise ValueError("X and y have 1 sample: nothing can depend on a constant.")
+    numeric = target.values.ndim == 2 or target.values.dtype.kind in "iuf"
+    if target.kind == "classes" and not (whole_numbers_are_numbers and numeric):
+        return coded_classes(target.labels)
+    values = np.asarray(target.vectors, dtype=np.float64)
+    if np.ptp(values, axis=0).max() == 0:
+        raise ValueError("y is constant: nothing can depend on it. At least two values are needed.")
+    kind = "numbers" if target.kind == "classes" else target.kind
+    return CodedTarget(kind, values, None)
+
+
+def coded_classes(labels: np.ndarray) -> CodedTarget:
+    """Code labels of any type, of shape (m,); a single class is refused."""
+    if len(labels) < 2:
+        raise ValueError("X and y have 1 sample: nothing can depend on a constant.")
+    classes, values = columns_of_classes(labels)
+    if len(classes) < 2:
+        raise ValueError(
+            f"y has one class only ({classes[0]!r}): nothing can depend on a constant. At least "
+            "two classes are needed."
         )
-
-    def times(self, factors: np.ndarray) -> Summary:
-        """Every feature multiplied by a number."""
-        return replace(
-            self,
-            covariances=self.covariances * factors,
-            squares=self.squares * factors**2,
-            loadings=self.loadings / factors,
-        )
+    if len(classes) > 2:
+        values = values / np.sqrt(values.sum(axis=0))
+    return CodedTarget("classes", values, classes)
 
 
 @dataclass(frozen=True)
@@ -85,11 +119,10 @@ class Basis:
 
 @dataclass(frozen=True)
 class Extracted:
-    """The projection that makes features, and those of the training rows or their summary."""
+    """The projection that makes features, and those of the training rows."""
 
     projection: Projection
-    made: np.ndarray | None  # T, shape (m, k)
-    summary: Summary | None = None
+    made: np.ndarray | None = None  # T, shape (m, k); None where a subclass makes it on demand
     basis: Basis | None = None
     images: Images | None = None  # the samples, where the deflation loop has seen them through it
 
@@ -124,50 +157,37 @@ class Extracted:
     @property
     def features(self) -> np.ndarray:
         """T of shape (m, k)."""
-        if self.made is not None:
-            return self.made
-        assert self.summary is not None
-        return self.summary.features(self.projection.weights)
+        assert self.made is not None
+        return self.made
 
     @property
     def squares(self) -> np.ndarray:
         """‖τ_j‖², of shape (k,)."""
-        if self.summary is not None:
-            return self.summary.squares
         return np.square(self.features).sum(axis=0)
 
     def covariances(self, target: np.ndarray) -> np.ndarray:
         """YᵀT of shape (r, k)."""
-        return target.T @ self.features if self.summary is None else self.summary.covariances
+        return target.T @ self.features
+
+    def loadings(self, samples: Callable[[], FeatureImages]) -> tuple[np.ndarray, np.ndarray]:
+        """Coefficients P of the kernel's features on these, of shape (D, k), and their mean."""
+        at_hand = self.images
+        primal = samples() if at_hand is None or at_hand.dual else cast(FeatureImages, at_hand)
+        return primal.pull(self.features) / self.squares, primal.mean
 
     def first(self, count: int) -> Extracted:
         """The first features: those that a shorter run makes."""
-        if count == self.count:
-            return self
-        made = None if self.made is None else self.made[:, :count]
-        summary = None if self.summary is None else self.summary.first(count)
+        made = self.features[:, :count]
         if self.basis is not None:
             basis = self.basis.first(count)
-            return Extracted(basis.projection, made, summary, basis)
-        projection = replace(
-            self.projection,
-            weights=self.projection.weights[:, :count],
-            offset=self.projection.offset[:count],
-        )
-        return replace(self, projection=projection, made=made, summary=summary)
+            return Extracted(basis.projection, made, basis)
+        return replace(self, projection=self.projection.first(count), made=made)
 
     def times(self, factors: np.ndarray) -> Extracted:
         """Every feature multiplied by a number."""
-        if (factors == 1).all():
-            return self
-        projection = replace(
-            self.projection,
-            weights=self.projection.weights * factors,
-            offset=self.projection.offset * factors,
+        return replace(
+            self, projection=self.projection.times(factors), made=self.features * factors
         )
-        made = None if self.made is None else self.made * factors
-        summary = None if self.summary is None else self.summary.times(factors)
-        return replace(self, projection=projection, made=made, summary=summary)
 
 
 class DeflationExtractor(DependenceExtractor):
@@ -220,8 +240,7 @@ class DeflationExtractor(DependenceExtractor):
             require_equal_length(training.n_samples, target.n_samples)
             choose = partial(most_dependent, Sample(as_kernel("linear"), target.values))
         side = training.resolved(choose)
-        # A kernel matrix that was passed as X is not kept.
-        self.kernel_ = Precomputed() if side.precomputed else side.kernel
+        self._keep_kernel(side)
         possible = Possible(
             type(self).__name__,
             side,
@@ -234,7 +253,8 @@ class DeflationExtractor(DependenceExtractor):
             self.basis_indices_ = found.basis.indices
         if self._is_linear:
             found = replace(found, projection=found.projection.in_features())
-        found = found.times(self._signs(found, target))
+        turns = self._signs(found, target)
+        found = found if (turns == 1).all() else found.times(turns)
         self._projection = found.projection
         self._n_features_out = self.n_components_ = found.count
         self._keep_views(side, found, target)
@@ -269,7 +289,8 @@ class DeflationExtractor(DependenceExtractor):
         if not reached:
             self._warn_of_share(found.count, float(shares.sum()))
         rest = max(1.0 - float(shares.sum()), 0.0)
-        return found.first(min(requested.kept(np.append(shares, rest)), found.count))
+        kept = requested.kept(np.append(shares, rest))
+        return found.first(kept) if kept < found.count else found
 
     def _explained(self, side: Sample, found: Extracted, target: CodedTarget | None) -> np.ndarray:
         """Share of the variance of the target that each feature explains, of shape (k,).
@@ -320,20 +341,14 @@ class DeflationExtractor(DependenceExtractor):
             self.dependence_ = self._own_dependence(side, found.features) / scale
         if not self._is_linear:
             return
-        if found.summary is not None:
-            loadings, mean = found.summary.loadings, found.summary.mean
-        else:
-            primal = self._primal(side, found.images)
-            loadings, mean = primal.pull(found.features) / found.squares, primal.mean
+        loadings, mean = found.loadings(lambda: self._primal(side))
         self.components_ = found.projection.weights.T
         self.loadings_ = loadings.T
         self.mean_ = mean
         self.coordinate_names_ = coordinate_names(self)
 
-    def _primal(self, side: Sample, at_hand: Images | None = None) -> FeatureImages:
-        """The samples in the features of the kernel, if possible those at hand."""
-        if at_hand is not None and not at_hand.dual:
-            return cast(FeatureImages, at_hand)
+    def _primal(self, side: Sample) -> FeatureImages:
+        """The samples in the features of the kernel."""
         return FeatureImages(side, center=bool(self.center), hold=True)
 
     def _own_dependence(self, side: Sample, features: np.ndarray) -> np.ndarray:

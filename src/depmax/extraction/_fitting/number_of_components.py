@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from sklearn.base import clone
@@ -194,29 +194,30 @@ class Possible:
         return most_possible(self.side, beyond_rows=self.beyond_rows)
 
 
-class ComponentCount(Protocol):
-    """How many components to find, and how many of those found to keep."""
+class ComponentCount:
+    """How many components to find, and how many of those found to keep: all, unless it says so."""
 
-    @property
-    def is_exact(self) -> bool:
-        """Whether fewer are an error or a warning."""
+    is_exact: ClassVar[bool] = False  # whether fewer are an error or a warning
 
     def count(self, possible: Possible) -> int:
         """Number of components to find."""
+        raise NotImplementedError
 
     def kept(self, dependence: np.ndarray) -> int:
         """Number of components to keep, given the dependence that each reaches."""
+        return len(dependence)
 
     def is_reached(self, share: float) -> bool:
         """Whether components that reach this share of all dependence are enough."""
+        return True
 
 
 @dataclass(frozen=True)
-class Exactly:
+class Exactly(ComponentCount):
     """A number that the user gave."""
 
     number: int
-    is_exact = True
+    is_exact: ClassVar[bool] = True
 
     def count(self, possible: Possible) -> int:
         """The number, if the data have so many."""
@@ -226,41 +227,23 @@ class Exactly:
             )
         return self.number
 
-    def kept(self, dependence: np.ndarray) -> int:
-        """All of them."""
-        return len(dependence)
-
-    def is_reached(self, share: float) -> bool:
-        """A share was not requested."""
-        return True
-
 
 @dataclass(frozen=True)
-class AtMost:
+class AtMost(ComponentCount):
     """As many as there are, up to a number."""
 
     number: int
-    is_exact = False
 
     def count(self, possible: Possible) -> int:
         """The number, or fewer."""
         return min(self.number, possible.most)
 
-    def kept(self, dependence: np.ndarray) -> int:
-        """All of them."""
-        return len(dependence)
-
-    def is_reached(self, share: float) -> bool:
-        """A share was not requested."""
-        return True
-
 
 @dataclass(frozen=True)
-class Share:
+class Share(ComponentCount):
     """As many as reach a share of the dependence."""
 
     share: float
-    is_exact = False
 
     def count(self, possible: Possible) -> int:
         """All that may carry dependence."""
@@ -276,22 +259,12 @@ class Share:
 
 
 @dataclass(frozen=True)
-class ByPrediction:
+class ByPrediction(ComponentCount):
     """As many as predict the target about as well as the best number does."""
-
-    is_exact = False
 
     def count(self, possible: Possible) -> int:
         """What held-out rows say."""
         return min(possible.predicted(), possible.most)
-
-    def kept(self, dependence: np.ndarray) -> int:
-        """All of them."""
-        return len(dependence)
-
-    def is_reached(self, share: float) -> bool:
-        """A share was not requested."""
-        return True
 
 
 def read_component_count(value: Any, owner: str) -> ComponentCount:

@@ -2,47 +2,50 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from depmax._inputs.parameters import number
+from depmax.extraction.extractor import DependenceExtractor
 from depmax.pencils import Space, Sphere
 from depmax.samples import Sample
 
 #: Regularisation, or the choice of it.
 Alpha = float | Literal["auto"]
-#: What estimators declare of it.
-ALPHA = number(0, also=["auto"])
 #: What ``alpha="auto"`` adds where there are as many coordinates as samples, or more.
 SINGULAR = 0.1
 
 
-def choose_alpha(extractor: Any, space: Space, n_groups: int) -> float:
-    """The number that ``alpha`` stands for.
+class SpheringExtractor(DependenceExtractor):
+    """Base of methods that look for directions among those of unit variance."""
 
-    "auto" adds nothing where the features of the kernel are so few that the covariance within
-    ``n_groups`` groups of samples is known, and 0.1 where a direction could fit any target.
-    """
-    if extractor.alpha != "auto":
-        return float(extractor.alpha)
-    known = extractor.kernel_.has_features and space.dimension + n_groups <= space.n_samples
-    return 0.0 if known else SINGULAR
+    alpha: Alpha
+    _declared: ClassVar = {"alpha": number(0, also=["auto"])}
 
+    def _chosen_alpha(self, space: Space, n_groups: int) -> float:
+        """The number that ``alpha`` stands for.
 
-def sphere_of(extractor: Any, space: Space, n_groups: int) -> Sphere:
-    """The samples sphered, on the range of their covariance."""
-    return Sphere.of_space(space, choose_alpha(extractor, space, n_groups))
+        "auto" adds nothing where the features of the kernel are so few that the covariance within
+        ``n_groups`` groups of samples is known, and 0.1 where a direction could fit any target.
+        """
+        if self.alpha != "auto":
+            return float(self.alpha)
+        known = self.kernel_.has_features and space.dimension + n_groups <= space.n_samples
+        return 0.0 if known else SINGULAR
 
+    def _sphere(self, space: Space, n_groups: int) -> Sphere:
+        """The samples sphered, on the range of their covariance."""
+        return Sphere.of_space(space, self._chosen_alpha(space, n_groups))
 
-def units_cancel(extractor: Any, side: Sample, n_groups: int) -> bool:
-    """Whether sphering undoes any scaling of columns: linear features, and no variance added."""
-    width = side.n_coordinates
-    if not extractor._abilities().is_linear or width is None:
-        return False
-    if extractor.alpha == "auto":
-        return width + n_groups <= side.n_samples
-    return float(extractor.alpha) == 0.0
+    def _units_cancel(self, side: Sample, n_groups: int) -> bool:
+        """Whether sphering undoes any scaling of columns: linear features, no variance added."""
+        width = side.n_coordinates
+        if not self._abilities().is_linear or width is None:
+            return False
+        if self.alpha == "auto":
+            return width + n_groups <= side.n_samples
+        return float(self.alpha) == 0.0
 
 
 def told_directions(factor: np.ndarray) -> int:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg
 
-from depmax.pencils import Form, Space, complete_axes, signs
+from depmax.maps.feature_map import signs
+from depmax.pencils import Form, Space, complete_axes
 
 #: Variances below this, relative to the largest, are rounding errors.
 NO_VARIANCE = 1e-12

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
+from depmax._inputs.parameters import number
 from depmax.pencils.graphs.graph import Graph, width
 from depmax.pencils.graphs.laplacian import DrawnEdges, Weights
 from depmax.pencils.graphs.points import Points
@@ -110,6 +111,8 @@ class GaussianGraph(Graph):
            [-0.61,  0.61]])
     """
 
+    _declared: ClassVar = {"bandwidth": number(0, ends="(]", also=["median"])}
+
     def __init__(
         self, bandwidth: float | Literal["median"] = "median", *, normalized: bool = False
     ) -> None:
@@ -118,4 +121,4 @@ class GaussianGraph(Graph):
 
     def weights(self, points: Points) -> Weights:
         """Weights of all pairs, in tiles."""
-        return GaussianWeights(points, width(points, self.bandwidth, self))
+        return GaussianWeights(points, width(points, self.bandwidth))

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from depmax._inputs.parameters import FLAG, check_parameters, number
 from depmax.pencils.graphs.laplacian import EdgeWeights, Laplacian, Weights
 from depmax.pencils.graphs.points import Pairs, Points, median_distance
+
+#: Weights of edges: all equal, or by distance.
+BANDWIDTH = number(0, ends="(]", also=["median", None])
 
 
 class Graph(BaseEstimator):
@@ -20,6 +23,7 @@ class Graph(BaseEstimator):
     """
 
     normalized: bool
+    _declared: ClassVar = {"normalized": FLAG}
 
     def laplacian(self, points: Points) -> Laplacian:
         """Laplacian of the graph of some points.
@@ -33,6 +37,7 @@ class Graph(BaseEstimator):
         UserWarning
             If the graph falls into several parts: values may then differ freely between them.
         """
+        check_parameters(self)
         laplacian = Laplacian.of(self.weights(points), normalized=bool(self.normalized))
         count = laplacian.n_components
         if count > 1:
@@ -52,28 +57,17 @@ class Graph(BaseEstimator):
     _remedy = ""
 
 
-def edge_weights(points: Points, pairs: Pairs, bandwidth: Any, owner: Graph) -> EdgeWeights:
+def edge_weights(points: Points, pairs: Pairs, bandwidth: Any) -> EdgeWeights:
     """Weights 1 of the pairs, or with a bandwidth exp(-d²/2σ²)."""
     values = np.ones(len(pairs.squares))
     if bandwidth is not None:
-        values = np.exp(pairs.squares / (-2.0 * width(points, bandwidth, owner) ** 2))
+        values = np.exp(pairs.squares / (-2.0 * width(points, bandwidth) ** 2))
     return EdgeWeights(points.n_samples, pairs.first, pairs.second, values, pairs.squares)
 
 
-def width(points: Points, bandwidth: Any, owner: Graph) -> float:
+def width(points: Points, bandwidth: Any) -> float:
     """A bandwidth as a number: itself, or the median distance of the points."""
-    if isinstance(bandwidth, str) and bandwidth == "median":
-        return median_distance(points)
-    return positive(bandwidth, "bandwidth", owner, " or 'median'")
-
-
-def positive(value: Any, name: str, owner: Graph, otherwise: str = "") -> float:
-    """Value of a parameter that must be a positive number."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < np.inf:
-        raise ValueError(
-            f"{name} of {type(owner).__name__} must be a positive number{otherwise}, got {value!r}."
-        )
-    return float(value)
+    return median_distance(points) if isinstance(bandwidth, str) else float(bandwidth)
 
 
 def as_graph(graph: Any) -> Graph:

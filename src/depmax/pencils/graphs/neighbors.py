@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from numbers import Integral
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from depmax.pencils.graphs.graph import Graph, edge_weights
+from depmax._inputs.parameters import FLAG, integer
+from depmax.pencils.graphs.graph import BANDWIDTH, Graph, edge_weights
 from depmax.pencils.graphs.laplacian import Weights
 from depmax.pencils.graphs.points import Pairs, Points
 
@@ -37,6 +37,7 @@ class NeighborGraph(Graph):
     40
     """
 
+    _declared: ClassVar = {"n_neighbors": integer(1), "mutual": FLAG, "bandwidth": BANDWIDTH}
     _remedy = "Raise n_neighbors to connect them."
 
     def __init__(
@@ -54,17 +55,13 @@ class NeighborGraph(Graph):
 
     def weights(self, points: Points) -> Weights:
         """Weights of the edges, sparse."""
-        count = self.n_neighbors
-        if isinstance(count, bool) or not isinstance(count, Integral) or count < 1:
-            raise ValueError(
-                f"n_neighbors of NeighborGraph must be an integer >= 1, got {count!r}."
-            )
+        count = int(self.n_neighbors)
         if count >= points.n_samples:
             raise ValueError(
                 f"n_neighbors={count} of NeighborGraph needs more than {count} rows, got "
                 f"n_samples = {points.n_samples}: lower n_neighbors."
             )
-        numbers, squares = points.nearest(int(count))
-        rows = np.repeat(np.arange(points.n_samples), int(count))
+        numbers, squares = points.nearest(count)
+        rows = np.repeat(np.arange(points.n_samples), count)
         pairs = Pairs.of(rows, numbers.ravel(), squares.ravel(), mutual=bool(self.mutual))
-        return edge_weights(points, pairs, self.bandwidth, self)
+        return edge_weights(points, pairs, self.bandwidth)

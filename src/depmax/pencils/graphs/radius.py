@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from depmax.pencils.graphs.graph import Graph, edge_weights, positive
+from depmax._inputs.parameters import number
+from depmax.pencils.graphs.graph import BANDWIDTH, Graph, edge_weights
 from depmax.pencils.graphs.laplacian import Weights
 from depmax.pencils.graphs.points import Points
 
@@ -33,6 +34,7 @@ class RadiusGraph(Graph):
     array([1., 2., 1.])
     """
 
+    _declared: ClassVar = {"radius": number(0, ends="(]", also=[None]), "bandwidth": BANDWIDTH}
     _remedy = "Raise radius to connect them."
 
     def __init__(
@@ -54,5 +56,5 @@ class RadiusGraph(Graph):
             radius = float(np.sqrt(points.nearest(1)[1].max()))
             radius *= 1.0 + 1e-6  # so that rounding does not part the two farthest neighbours
         else:
-            radius = positive(self.radius, "radius", self, " or None")
-        return edge_weights(points, points.within(radius), self.bandwidth, self)
+            radius = float(self.radius)
+        return edge_weights(points, points.within(radius), self.bandwidth)

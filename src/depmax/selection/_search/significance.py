@@ -4,8 +4,9 @@ The rows are split at random (fixed seed) and each half in turn orders the units
 of them a kernel ridge regression predicts the images ψ(y) of the target (those of its kernel, less
 their mean) and is judged by its squared errors on the other half, a number per row. The smallest t
 is kept from which no larger set has significantly smaller errors (one-sided paired normal test over
-all rows, Bonferroni over the sets compared). Comparing HSIC itself would not do: a weaker unit may
-add information and yet lower a normalised dependence.
+all rows, Bonferroni over the sets compared). No unit at all, t = 0, predicts the mean: noise has to
+beat it first. Comparing HSIC itself would not do: a weaker unit may add information and yet lower a
+normalised dependence.
 """
 
 from __future__ import annotations
@@ -53,11 +54,11 @@ def significant_units(
 
 
 def sizes_to_compare(count: int) -> np.ndarray:
-    """Sizes of sets to compare: all small ones, then at equal ratios."""
+    """Sizes of sets to compare: none, all small ones, then at equal ratios."""
     if count <= SIZES:
-        return np.arange(1, count + 1)
+        return np.arange(count + 1)
     larger = np.geomspace(SIZES, count, SIZES + 1).round().astype(int)
-    return np.unique(np.concatenate([np.arange(1, SIZES), larger]))
+    return np.unique(np.concatenate([np.arange(SIZES), larger]))
 
 
 def _errors(
@@ -70,7 +71,7 @@ def _errors(
 ) -> np.ndarray:
     """Squared errors of ψ(y) in ``others``, learnt from ``rows``: shape (n_sets, n_others).
 
-    Less ‖ψ(y)‖², which is the same for every set.
+    Less ‖ψ(y)‖², which is the same for every set: no column at all, which predicts the mean, has 0.
     """
     both = np.concatenate([rows, others])
     n = len(rows)
@@ -79,6 +80,9 @@ def _errors(
     own, cross = _centred(side.tile(learn, learn), side.tile(learn, test))
     result = []
     for columns in sets:
+        if not len(columns):
+            result.append(np.zeros(len(others)))
+            continue
         inputs = Sample(setting.resolve(columns), X[both][:, columns])
         weights = _ridge(inputs.tile(learn, learn), inputs.tile(learn, test), own)
         fitted = np.einsum("ij,ij->j", weights, own @ weights)

@@ -366,6 +366,8 @@ def changes(problem: Problem, kernel: Kernel, change: Change) -> Outcome:
     scores, error, value = np.empty(len(change.units)), 0.0, None
     left = np.arange(len(change.units))
     for form in [form for form in _FORMS if form.suits(kernel)]:
+        if not len(left):
+            break
         taken = form.takes(problem, kernel, change.of(left))
         if taken.any():
             outcome = form.outcome(problem, kernel, change.of(left[taken]))

@@ -1,7 +1,7 @@
-"""Fitted models as files, without pickle: loading one never runs code that the file brings.
+"""Model files: written whole, sealed with a checksum, and loaded only if all they hold is known.
 
 A file is a skops archive with one more member, ``depmax.json``, which tells the versions that wrote
-it. Needs skops: ``pip install 'depmax[cli]'``.
+it, and a checksum at its end. Needs skops: ``pip install 'depmax[cli]'``.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import io
 import json
 import os
 import platform
+import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
@@ -24,23 +25,18 @@ import scipy
 import sklearn
 from sklearn.exceptions import InconsistentVersionWarning
 
+from depmax._archives import DamagedArchiveError, require_sealed, require_sizes, seal
 from depmax._extras import require
 from depmax._files import replacing
+from depmax._limits import FileTooLargeError, max_memory, require_memory
 from depmax._version import __version__
+from depmax.persistence.trust import KNOWN_TYPES, find_danger, nodes, unknown_types
 
-#: Rooms whose classes are trusted: their constructors only store what they are given.
-_TRUSTED_ROOMS = (
-    "depmax.dependence",
-    "depmax.evaluation",
-    "depmax.extraction",
-    "depmax.kernels",
-    "depmax.maps",
-    "depmax.neural",
-    "depmax.pencils",
-    "depmax.samples",
-    "depmax.selection",
-)
 _DESCRIPTION = "depmax.json"
+#: Parts of scikit-learn for other libraries' arrays.
+_NEEDS_TORCH = tuple(
+    f"sklearn.externals.array_api_compat.{name}" for name in ("cupy", "dask", "torch")
+)
 
 
 class ModelFileError(ValueError):
@@ -54,9 +50,8 @@ class ModelFile:
     path: Path
     versions: Mapping[str, str] = field(default_factory=dict)
     notes: Mapping[str, Any] = field(default_factory=dict)
-    #: Types in the file that are neither depmax's own nor trusted by skops.
+    #: Types in the file that depmax does not write, or not in this way.
     unknown_types: tuple[str, ...] = ()
-    _own_types: tuple[str, ...] = field(default=(), repr=False)
 
 
 def save_model(
@@ -87,6 +82,9 @@ def save_model(
     array([False, False,  True, False])
     """
     skops = _skops()
+    danger = find_danger(model)
+    if danger is not None:
+        raise TypeError(f"{_name(model)} cannot be saved: {danger}.")
     prepared = _without_pandas(model)
     try:
         content = skops.dumps(prepared, compression=ZIP_DEFLATED)
@@ -104,7 +102,7 @@ def save_model(
     with ZipFile(buffer, "a", ZIP_DEFLATED) as archive:
         archive.writestr(_DESCRIPTION, json.dumps(description))
     with replacing(path) as temporary:
-        temporary.write_bytes(buffer.getbuffer())
+        temporary.write_bytes(seal(buffer.getvalue()))
 
 
 def load_model(
@@ -112,11 +110,13 @@ def load_model(
     trusted: Iterable[str | type] | None = None,
     *,
     any_version: bool = False,
+    max_memory: int | str | None = None,
 ) -> Any:
     """Load a model that :func:`save_model` wrote.
 
-    No code from the file is run. Types of numpy, scipy, scikit-learn's estimators and depmax's own
-    are known; any other is refused by name unless ``trusted`` lists it.
+    No code from the file is run. The types that depmax itself writes are known: its own, arrays,
+    and those of scikit-learn that prepare columns or that methods are compared with. Any other is
+    refused by name unless ``trusted`` lists it. So is a file that was changed after it was written.
 
     Parameters
     ----------
@@ -125,6 +125,9 @@ def load_model(
         Types beside the known ones, as ``"package.module.Class"``: list what you know and trust.
     any_version : bool, default=False
         Load a model of another version of depmax too, at your own risk, with a warning.
+    max_memory : int or str, optional
+        Bytes that the model may take, or a size such as ``"16GB"``; ``"none"`` is no limit. By
+        default what the environment variable ``DEPMAX_MAX_MEMORY`` says, or 4 GB.
 
     Returns
     -------
@@ -133,10 +136,10 @@ def load_model(
     Raises
     ------
     ModelFileError
-        If the file is cut off or damaged, is not a model, was written by another version of
-        depmax, or holds types that are not trusted.
+        If the file is cut off, damaged or changed, is not a model, was written by another version
+        of depmax, would take too much memory, or holds types that are not trusted.
     """
-    file = inspect(path)
+    file = _inspected(path, max_memory)
     skops = _skops()
     listed = [name if isinstance(name, str) else _qualified(name) for name in trusted or ()]
     unknown = [name for name in file.unknown_types if name not in listed]
@@ -150,13 +153,17 @@ def load_model(
         with warnings.catch_warnings():
             # _check_versions has already warned about scikit-learn's version, in one line.
             warnings.simplefilter("ignore", InconsistentVersionWarning)
-            return skops.load(file.path, trusted=[*file._own_types, *listed])
+            model = skops.load(file.path, trusted=[*KNOWN_TYPES, *listed])
     except Exception as error:  # what a damaged or foreign file raises is unbounded
         written = file.versions.get("depmax", "an unknown version")
         raise ModelFileError(
             f"{file.path} cannot be loaded ({type(error).__name__}: {error}). It was written by "
             f"depmax {written}; this is {__version__}."
         ) from error
+    danger = find_danger(model)
+    if danger is not None:
+        raise ModelFileError(f"{file.path} is not loaded: {danger}.")
+    return model
 
 
 def inspect(path: str | os.PathLike[str]) -> ModelFile:
@@ -170,33 +177,38 @@ def inspect(path: str | os.PathLike[str]) -> ModelFile:
     -------
     ModelFile
     """
+    return _inspected(path, None)
+
+
+def _inspected(path: str | os.PathLike[str], limit: int | str | None) -> ModelFile:
     path = Path(path)
     if not path.is_file():
         what = "is a folder" if path.is_dir() else "does not exist"
         raise FileNotFoundError(f"The model file {path} {what}.")
-    skops = _skops()
+    allowed = max_memory(limit)
     try:
+        require_sealed(path)
         with ZipFile(path) as archive:
-            members = set(archive.namelist())
-            if "schema.json" not in members:
+            require_sizes(archive, path, allowed)
+            if "schema.json" not in archive.namelist():
                 raise ModelFileError(f"{path} is not a model file: schema.json is missing.")
-            damaged = archive.testzip()
-            if damaged is not None:
-                raise ModelFileError(f"{path} is damaged: its part {damaged} has changed.")
-            described = _DESCRIPTION in members
+            schema = json.loads(archive.read("schema.json"))
+            described = _DESCRIPTION in archive.namelist()
             description = json.loads(archive.read(_DESCRIPTION)) if described else {}
-        names = skops.get_untrusted_types(file=path)
-        own = tuple(name for name in names if _is_own(name))
+            require_memory(_loaded_bytes(schema, archive), allowed, path, "a model")
+        # a known type counts as unknown where it is made in a way that calls something
+        unknown = {*_skops().get_untrusted_types(file=path)} - KNOWN_TYPES | unknown_types(schema)
         return ModelFile(
             path,
             {str(key): str(value) for key, value in description.get("versions", {}).items()},
             dict(description.get("notes", {})),
-            tuple(name for name in names if name not in own),
-            own,
+            tuple(sorted(unknown)),
         )
-    except (ModelFileError, OSError):
+    except ModelFileError:
         raise
-    except BadZipFile:
+    except (FileTooLargeError, DamagedArchiveError) as error:
+        raise ModelFileError(str(error)) from None
+    except (BadZipFile, EOFError):
         raise ModelFileError(
             f"{path} is not a valid model file: it was cut off or has another format."
         ) from None
@@ -204,6 +216,21 @@ def inspect(path: str | os.PathLike[str]) -> ModelFile:
         raise ModelFileError(
             f"{path} is damaged or not a model file ({type(error).__name__}: {error})."
         ) from error
+
+
+def _loaded_bytes(schema: Any, archive: ZipFile) -> int:
+    """Bytes of all arrays that a schema refers to, each as often as it is read.
+
+    What skops reads once is told apart by a number.
+    """
+    sizes = {member.filename: member.file_size for member in archive.infolist()}
+    total, read = 0, set()
+    for node in nodes(schema):
+        number = node.get("__id__")
+        if number is None or number not in read:
+            total += sizes.get(str(node.get("file")), 0)
+        read.add(number)
+    return total
 
 
 def _without_pandas(model: Any) -> Any:
@@ -290,26 +317,6 @@ def _versions() -> dict[str, str]:
     }
 
 
-def _is_own(name: str) -> bool:
-    """Whether a name is that of a class which one of our rooms defines; no function ever is.
-
-    The same holds for numpy's types of values, and for scikit-learn's choice of columns by type.
-    """
-    from sklearn.compose import make_column_selector
-
-    module, _, attribute = name.rpartition(".")
-    if name == _qualified(make_column_selector):
-        return True
-    if module == "numpy":
-        value = getattr(np, attribute, None)
-        return isinstance(value, type) and issubclass(value, np.generic | np.dtype)
-    rooms = (module == room or module.startswith(f"{room}.") for room in _TRUSTED_ROOMS)
-    if not any(rooms):
-        return False
-    value = _imported(module, attribute)
-    return isinstance(value, type) and value.__module__ == module
-
-
 def _can_be_imported(name: str) -> bool:
     module, _, attribute = name.rpartition(".")
     if module == "__main__":
@@ -336,7 +343,18 @@ def _name(model: Any) -> str:
 
 
 def _skops() -> Any:
-    require("Saving and loading models", "skops")
-    import skops.io
+    """The library, without torch: to list all estimators, it imports every part of scikit-learn.
 
+    One of those parts imports torch where it is installed, which takes seconds and half a gigabyte.
+    """
+    require("Saving and loading models", "skops")
+    skipped = [name for name in _NEEDS_TORCH if name not in sys.modules]
+    if "torch" not in sys.modules:  # to import what is None is an ImportError
+        sys.modules.update(dict.fromkeys(skipped))  # type: ignore[arg-type]
+    try:
+        import skops.io
+    finally:
+        for name in skipped:
+            if sys.modules.get(name, "") is None:
+                del sys.modules[name]
     return skops.io

@@ -1,0 +1,93 @@
+"""How much memory a file may take: one limit for tables and models, and how it is lifted.
+
+A file of a few kilobytes can declare, or unpack to, more than any machine has. What a file would
+take is therefore found out before memory is asked for, and refused above a limit.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+#: The environment variable that changes the limit.
+VARIABLE = "DEPMAX_MAX_MEMORY"
+DEFAULT = 4 * 2**30
+#: What one more column takes beside its cells: its name, type and evidence, here and there.
+COLUMN_BYTES = 2048
+
+_UNITS = {"": 1, "b": 1, "kb": 2**10, "mb": 2**20, "gb": 2**30, "tb": 2**40}
+
+
+class FileTooLargeError(ValueError):
+    """A file that would take more memory than the limit."""
+
+
+def parse_memory(text: str) -> int:
+    """Bytes of a size such as ``8GB`` or ``500 MB``; ``none`` is no limit.
+
+    Examples
+    --------
+    >>> parse_memory("1.5 GB")
+    1610612736
+    """
+    folded = text.strip().lower()
+    if folded == "none":
+        return 2**63 - 1
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?b?)", folded)
+    if found is None or found[2] in ("k", "m", "g", "t"):
+        raise ValueError(f"{text!r} is not a valid size: write 500MB, 8GB or none.")
+    return min(int(float(found[1]) * _UNITS[found[2]]), 2**63 - 1)
+
+
+def max_memory(requested: int | str | None = None) -> int:
+    """The limit in bytes: as requested, else as the environment says, else 4 GB."""
+    if isinstance(requested, int):
+        return requested
+    text = requested if requested is not None else os.environ.get(VARIABLE, "")
+    if not text.strip():
+        return DEFAULT
+    try:
+        return parse_memory(text)
+    except ValueError as error:
+        place = VARIABLE if requested is None else "max_memory"
+        raise ValueError(f"{place}: {error}") from None
+
+
+def table_bytes(n_rows: int, n_columns: int, n_bytes: int = 0) -> int:
+    """Memory of a table whose cells take ``n_bytes`` and become one number each."""
+    return max(n_bytes, 8 * n_rows * n_columns) + COLUMN_BYTES * n_columns
+
+
+def require_memory(n_bytes: int, limit: int, name: object, what: str = "") -> None:
+    """Refuse a file that would take more memory than the limit.
+
+    Examples
+    --------
+    >>> require_memory(2**20, limit=2**30, name="a.csv")
+    >>> require_memory(2**33, limit=2**32, name="a.csv", what="a table of 2 columns")
+    Traceback (most recent call last):
+    ...
+    depmax._limits.FileTooLargeError: a.csv would take at least 8 GB of memory as a table of 2
+    columns, and the limit is 4 GB. If you trust it and have the memory, allow more: --max-memory
+    16GB on the command line, or DEPMAX_MAX_MEMORY=16GB in the environment.
+    """
+    if n_bytes <= limit:
+        return
+    more = max(1, 2 ** (n_bytes // 2**30).bit_length())
+    shape = f" as {what}" if what else ""
+    raise FileTooLargeError(
+        f"{name} would take at least {_shown(n_bytes)} of memory{shape}, and the limit is "
+        f"{_shown(limit)}. If you trust it and have the memory, allow more: --max-memory {more}GB "
+        f"on the command line, or {VARIABLE}={more}GB in the environment."
+    )
+
+
+def _shown(n_bytes: int) -> str:
+    for unit, size in (("GB", 2**30), ("MB", 2**20)):
+        if n_bytes >= size:
+            return (
+                f"{n_bytes / size:.3g} {unit}"
+                if n_bytes < 1000 * size
+                else f"{n_bytes / size:,.0f} {unit}"
+            )
+    return f"{n_bytes} bytes"

@@ -1,0 +1,140 @@
+"""Discriminant analysis by kernel partial least squares."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from depmax._inputs import read_target
+from depmax.extraction._fitting.deflation import CodedTarget, coded_classes
+from depmax.extraction.kernel_pls import PLSExtractor
+from depmax.samples import Sample
+
+
+class KernelPLSClassifier(ClassifierMixin, PLSExtractor):
+    """Discriminant analysis by partial least squares (PLS-DA), linear or with any kernel.
+
+    Classes are coded, two by -1 and +1 and more by indicators, and regressed on the features of
+    :class:`KernelPLS`. A new row belongs to the class whose mean prediction is nearest. Unlike the
+    largest prediction, this does not favour large classes.
+
+    Parameters
+    ----------
+    n_components : int, float or "auto", default=2
+        Number of features, at most the number of rows and of columns. A float is a share of the
+        variance of the target: the fewest features are kept that explain it on the training rows.
+        ``"auto"`` keeps the fewest whose prediction of held-out rows, by five nearest neighbours,
+        is within one standard error of the best.
+    kernel : kernel, name, callable, transformer or "precomputed", default="linear"
+        A transformer (a map) stands for the inner product of its output.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes, sorted.
+    components_ : ndarray of shape (n_components, n_features)
+        Weights of the columns; with ``kernel="linear"`` only.
+    coef_ : ndarray of shape (n_targets, n_features)
+        Regression coefficients of the columns; linear only.
+    intercept_ : ndarray of shape (n_targets,)
+        Mean of the coded target.
+    target_loadings_ : ndarray of shape (n_components, n_targets)
+        Regression coefficients of the features: one target for two classes, else one per class.
+    dependence_ : ndarray of shape (n_components,)
+        HSIC₀ of each feature and the target with linear kernels, ‖Yᵀτ_j‖²/(m - 1)².
+    n_components_ : int
+        Number of features.
+    loadings_, mean_, coordinate_names_
+        See :class:`depmax.extraction.DependenceExtractor`; linear only.
+    kernel_ : Kernel
+        With every recipe replaced by numbers.
+
+    Warns
+    -----
+    ConvergenceWarning
+        Where there are fewer features than requested: the rest of X does not covary with y.
+
+    Notes
+    -----
+    It is a class of its own since an estimator tells scikit-learn whether it classifies before it
+    has seen a target: by this, searches stratify their splits and choose scorers. Every target is
+    one of classes here, whole numbers of any number of values too.
+
+    References
+    ----------
+    M. Barker, W. Rayens (2003), Partial least squares for discrimination.
+
+    See Also
+    --------
+    KernelPLS : For numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from depmax import KernelPLSClassifier
+    >>> X = np.random.default_rng(0).normal(size=(100, 3))
+    >>> y = np.where(X[:, 0] > X[:, 1], "left", "right")
+    >>> model = KernelPLSClassifier(2).fit(X, y)
+    >>> bool(model.score(X, y) > 0.95), model.predict(X[:2]).tolist() == y[:2].tolist()
+    (True, True)
+    """
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Classes of new rows.
+
+        Parameters
+        ----------
+        X : as in ``fit``
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        return self._nearest_class(X)
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """How near new rows are to the mean prediction of each class.
+
+        Parameters
+        ----------
+        X : as in ``fit``
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            For two classes positive where the second is nearer; else largest for the nearest.
+        """
+        nearness = self._nearness(X)
+        return nearness[:, 1] - nearness[:, 0] if nearness.shape[1] == 2 else nearness
+
+    def __sklearn_tags__(self) -> Any:
+        """One class per row."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.two_d_labels = False
+        tags.target_tags.multi_output = False
+        return tags
+
+    def _read_coded(self, y: Any) -> CodedTarget:
+        return coded_classes(self._labels(y))
+
+    def _choose_count(self, X: Any, y: Any, side: Sample) -> int:
+        return super()._choose_count(X, self._labels(y).astype(str), side)
+
+    def _labels(self, y: Any) -> np.ndarray:
+        """One label per row, of any type."""
+        target = read_target(y)
+        if target.values.ndim == 2 and target.values.shape[1] > 1:
+            raise ValueError(
+                "KernelPLSClassifier needs one class per row, but y has "
+                f"{target.values.shape[1]} columns: use KernelPLS, which regresses several targets."
+            )
+        if getattr(y, "ndim", 1) == 2:
+            column_or_1d(np.asarray(y), warn=True)
+        labels = target.values.ravel()
+        check_classification_targets(labels)
+        return labels

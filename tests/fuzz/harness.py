@@ -1,0 +1,131 @@
+"""Cases in processes of their own, so that a death is counted and not suffered."""
+
+from __future__ import annotations
+
+import os
+import random
+import resource
+import selectors
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import depmax
+
+ROOT = Path(__file__).parents[2]
+#: Seconds without an answer that count as hanging; memory of one case that counts as too much.
+HANG, MEMORY = 20.0, 1 << 30
+#: What a reader may do with a damaged file: refuse it in words, or read what is there.
+GOOD = ("clean", "accepted")
+OUTCOMES = (*GOOD, "uncaught", "died", "hang", "memory")
+
+
+@dataclass
+class Tally:
+    """Outcomes of a target's cases, and which of them were bad."""
+
+    target: str
+    counts: Counter[str] = field(default_factory=Counter)
+    bad: list[tuple[int, str, str]] = field(default_factory=list)
+
+    def add(self, case: int, outcome: str, detail: str = "") -> None:
+        """Count an outcome."""
+        self.counts[outcome] += 1
+        if outcome not in GOOD:
+            self.bad.append((case, outcome, detail))
+
+    def __str__(self) -> str:
+        counts = "  ".join(f"{outcome} {self.counts[outcome]:>6}" for outcome in OUTCOMES)
+        return f"{self.target:<14}{counts}"
+
+
+def run(target: str, first: int, count: int) -> Tally:
+    """Cases of a target from a number on."""
+    tally = Tally(target)
+    case, end = first, first + count
+    while case < end:
+        for done, outcome, detail in _answers(target, case, end):
+            tally.add(done, outcome, detail)
+            case = done + 1
+    return tally
+
+
+def _answers(target: str, first: int, end: int) -> Iterator[tuple[int, str, str]]:
+    """What a process says of its cases; where it ends early, that of the case in hand."""
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join([str(Path(depmax.__file__).parents[1]), str(ROOT)]),
+        "RUST_BACKTRACE": "0",
+    }
+    command = [sys.executable, "-m", "tests.fuzz.worker", target, str(first), str(end)]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment, cwd=ROOT
+    )
+    assert process.stdout is not None
+    case, started = first, False
+    try:
+        with selectors.DefaultSelector() as selector:
+            selector.register(process.stdout, selectors.EVENT_READ)
+            rest = b""
+            while case < end:
+                # the first answer comes after the libraries are imported
+                if not selector.select(HANG if started else 6 * HANG):
+                    yield case, "hang", ""
+                    return
+                started = True
+                part = os.read(process.stdout.fileno(), 1 << 16)
+                if not part:
+                    yield case, "died", f"exit code {process.wait()}"
+                    return
+                *lines, rest = (rest + part).split(b"\n")
+                for line in lines:
+                    number, outcome, detail = line.decode().split("\t", 2)
+                    yield int(number), outcome, detail
+                    case = int(number) + 1
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def work(target: str, first: int, end: int) -> None:
+    """What a process does: one line per case."""
+    from tests.fuzz.targets import TARGETS
+
+    chosen = TARGETS[target]()
+    virtual = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (virtual + 3 * MEMORY,) * 2)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"case{chosen.suffix}"
+        for case in range(first, end):
+            path.write_bytes(chosen.content(random.Random(f"{target} {case}")))
+            before, start = _peak(), time.perf_counter()
+            outcome, detail = _judged(chosen, path)
+            if _peak() - before > MEMORY:
+                outcome = "memory"
+            if time.perf_counter() - start > HANG / 2:
+                outcome = "hang"
+            print(case, outcome, detail, sep="\t", flush=True)
+
+
+def _judged(chosen: object, path: Path) -> tuple[str, str]:
+    try:
+        chosen.read(path)  # type: ignore[attr-defined]
+    except chosen.refusals as refusal:  # type: ignore[attr-defined]
+        named = path.name in str(refusal)
+        return (
+            ("clean", "") if named else ("uncaught", f"does not name the file: {refusal!r}"[:300])
+        )
+    except MemoryError as error:
+        return "memory", repr(error)[:300]
+    except BaseException as error:  # a panic of polars is not an Exception
+        return "uncaught", " ".join(repr(error).split())[:300]
+    return "accepted", ""
+
+
+def _peak() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

@@ -1,0 +1,303 @@
+"""What is damaged and who reads it: every reader of data files, and the loaders of models."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import random
+import tempfile
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+from pyarrow import parquet
+from sklearn.datasets import dump_svmlight_file
+
+from depmax._archives import seal
+from depmax.cli.errors import DataError
+from depmax.cli.reading import open_source
+from depmax.cli.reading.source import ReadOptions, kind_of
+from depmax.cli.table import as_features
+from tests.fuzz.mutations import (
+    Mutate,
+    damage_archive,
+    damage_bytes,
+    damage_gzip,
+    damage_text,
+)
+
+rng = np.random.default_rng(0)
+FRAME = pl.DataFrame(
+    {
+        "id": np.arange(40),
+        "size": rng.normal(size=40).round(3),
+        "flag": rng.random(40) < 0.5,
+        "colour": rng.choice(["red", "green", "", "very blue"], 40),
+        "long": ["a text longer than twelve bytes " * (i % 3) for i in range(40)],
+        "gap": [None if i % 5 == 0 else 1.5 * i for i in range(40)],
+        "y": rng.choice(["a", "b"], 40),
+    }
+)
+
+
+class Target(ABC):
+    """Whole files, how they are damaged, and who reads them."""
+
+    suffix: str
+    refusals: tuple[type[BaseException], ...]
+
+    @abstractmethod
+    def whole(self) -> list[bytes]:
+        """Files to begin with."""
+
+    @abstractmethod
+    def read(self, path: Path) -> None:
+        """Read a file with everything that a user would."""
+
+    def __init__(self, damage: Mutate) -> None:
+        self._whole = self.whole()
+        self._damage = damage
+
+    def content(self, rng: random.Random) -> bytes:
+        """A damaged file."""
+        return self._damage(rng.choice(self._whole), rng)
+
+
+class Data(Target):
+    """A table: read whole and in batches, which must agree, then used and written."""
+
+    refusals = (DataError,)
+
+    def __init__(self, suffix: str, make: Callable[[], list[bytes]], damage: Mutate) -> None:
+        self.suffix = suffix
+        self.whole = make  # type: ignore[method-assign]
+        super().__init__(damage)
+
+    def whole(self) -> list[bytes]:
+        """As it was made."""
+        raise NotImplementedError
+
+    def read(self, path: Path) -> None:
+        """Both ways, then what the commands do with a table."""
+        source = open_source(str(path), ReadOptions(max_memory=1 << 28))
+        columns = [name for name, dtype in source.schema().items() if kind_of(dtype) != "other"]
+        if not columns:
+            return
+        frame = source.read(columns)
+        batches = list(source.batches(columns, 16))
+        assert sum(batch.height for batch in batches) == frame.height
+        if frame.height:
+            plain = [name for name in columns if not frame[name].dtype.is_temporal()]
+            assert pl.concat(batches).select(plain).write_csv() == frame.select(plain).write_csv()
+            frame.write_csv()
+            as_features(frame).select(pl.col(pl.Categorical).to_physical())
+
+
+def _delimited() -> list[bytes]:
+    text = FRAME.write_csv()
+    german = FRAME.select("size", "gap", "y").write_csv(separator=";", decimal_comma=True)
+    spaced = FRAME.select("id", "size").write_csv(separator=" ")
+    dated = "day,x\n" + "".join(f"2024-01-{i + 1:02},{i}\n" for i in range(20))
+    quoted = 'name,x\n"a ""b"", c",1\n"two\nlines",2\n' + "plain,3\n" * 8
+    texts = (text, german, spaced, dated, quoted, text.replace("\n", "\r\n"))
+    return [*(one.encode() for one in texts), text.encode("utf-16"), german.encode("cp1252")]
+
+
+def _parquet() -> list[bytes]:
+    files = []
+    table = FRAME.to_arrow()
+    cast = table.cast(
+        pa.schema(
+            [f.with_type(pa.string()) if "string" in str(f.type) else f for f in table.schema]
+        )
+    )
+    for options in (
+        {"compression": "snappy"},
+        {"compression": "none"},
+        {"compression": "zstd", "row_group_size": 15},
+        {"compression": "gzip", "use_dictionary": False, "data_page_version": "2.0"},
+        {"compression": "none", "store_schema": False, "write_statistics": False},
+    ):
+        buffer = io.BytesIO()
+        parquet.write_table(cast, buffer, **options)
+        files.append(buffer.getvalue())
+    buffer = io.BytesIO()
+    FRAME.with_columns(pl.col("colour").cast(pl.Categorical)).write_parquet(buffer)
+    return [*files, buffer.getvalue()]
+
+
+def _arrow() -> list[bytes]:
+    files = []
+    nested = FRAME.with_columns(parts=pl.lit([1, 2]), pair=pl.struct("id", "size"))
+    for frame in (FRAME, FRAME.with_columns(pl.col("colour").cast(pl.Categorical)), nested):
+        for compression in ("uncompressed", "zstd", "lz4"):
+            buffer = io.BytesIO()
+            frame.write_ipc(buffer, compression=compression)  # type: ignore[arg-type]
+            files.append(buffer.getvalue())
+    for opened in (pa.ipc.new_file, pa.ipc.new_stream):
+        for compression in (None, "zstd", "lz4"):
+            sink = io.BytesIO()
+            options = pa.ipc.IpcWriteOptions(compression=compression)
+            table = FRAME.with_columns(pl.col("y").cast(pl.Categorical)).to_arrow()
+            with opened(sink, table.schema, options=options) as writer:
+                writer.write_table(table, max_chunksize=15)
+            files.append(sink.getvalue())
+    return files
+
+
+def _arff() -> list[bytes]:
+    rows = "".join(
+        f"{i}.5, {'red' if i % 3 else 'blue'}, '2024-03-01', 'it''s'\n" for i in range(20)
+    )
+    header = (
+        "% a comment\n@relation r\n@attribute size numeric\n@attribute 'the colour' {red, blue}\n"
+        "@attribute day date 'yyyy-MM-dd'\n@attribute note string\n@data\n"
+    )
+    rows = rows.replace("it''s", "it\\'s")
+    plain = "@relation r\n@attribute a real\n@attribute b integer\n@data\n" + "1,2\n?,4\n" * 9
+    return [(header + rows).encode(), plain.encode(), plain.replace(",", " ").encode()]
+
+
+def _svmlight() -> list[bytes]:
+    X = rng.integers(1, 9, size=(30, 9)) * (rng.random((30, 9)) < 0.3)
+    files = []
+    for labels, several in (
+        (rng.normal(size=30).round(1), False),
+        (rng.random((30, 3)) < 0.4, True),
+    ):
+        buffer = io.BytesIO()
+        dump_svmlight_file(X, labels, buffer, multilabel=several, comment="ours", zero_based=False)
+        files.append(buffer.getvalue())
+    return [*files, b"1 1:0.5 3:2 # first\n-1 2:1\n" * 10]
+
+
+def _npz() -> list[bytes]:
+    files = []
+    X = rng.normal(size=(20, 3))
+    for save in (np.savez, np.savez_compressed):
+        for arrays in (
+            {"X": X, "y": np.array(["a", "bb"] * 10), "feature_names": np.array(["u", "v", "w"])},
+            {"X": np.asfortranarray(X.astype(">f4")), "y": np.arange(20), "z": X[:, 0] > 0},
+        ):
+            buffer = io.BytesIO()
+            save(buffer, **arrays)  # type: ignore[arg-type]
+            files.append(buffer.getvalue())
+    return files
+
+
+def _gzip() -> list[bytes]:
+    return [gzip.compress(one, 1, mtime=0) for one in _delimited()]
+
+
+class Model(Target):
+    """A model: loaded by ``load_model``, then used."""
+
+    suffix = ".skops"
+
+    def __init__(self) -> None:
+        from depmax.persistence import ModelFileError
+
+        self.refusals = (ModelFileError,)
+        super().__init__(damage_sealed)
+
+    def whole(self) -> list[bytes]:
+        """A selector, a kernel extractor, a map and a pipeline."""
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import StandardScaler
+
+        from depmax import BAHSIC, HSCA, save_model
+        from depmax.kernels import Gaussian
+        from depmax.maps import NystroemMap
+
+        models = (
+            BAHSIC(2).fit(_X, _Y),
+            HSCA(2, kernel=Gaussian(1.0)).fit(_X, _Y),
+            NystroemMap(5, random_state=0).fit(_X),
+            make_pipeline(StandardScaler(), BAHSIC(2)).fit(_X, _Y),
+        )
+        return [_saved(partial(save_model, model), self.suffix) for model in models]
+
+    def read(self, path: Path) -> None:
+        """What comes back is used; that a crafted model cannot be is its own error."""
+        from depmax.persistence import load_model
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = load_model(path, any_version=True)
+            with contextlib.suppress(Exception):
+                model.transform(_X)
+
+
+class Neural(Target):
+    """A fitted network: loaded, then used."""
+
+    suffix = ".npz"
+    refusals = (ValueError,)
+
+    def __init__(self) -> None:
+        super().__init__(damage_sealed)
+
+    def whole(self) -> list[bytes]:
+        """An autoencoder and an extractor."""
+        from depmax.neural import Autoencoder, NeuroHBFE
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            models = (
+                Autoencoder(2, hidden_layers=(4,), random_state=0).fit(_X),
+                NeuroHBFE(2, hidden_layers=(4,), random_state=0).fit(_X, _Y),
+            )
+        return [_saved(model.save, self.suffix) for model in models]
+
+    def read(self, path: Path) -> None:
+        """As both kinds."""
+        from depmax.neural import Autoencoder, NeuroHBFE
+
+        try:
+            model: Any = Autoencoder.load(path)
+        except ValueError:
+            model = NeuroHBFE.load(path)
+        with contextlib.suppress(Exception):
+            model.transform(_X)
+
+
+_X = rng.normal(size=(20, 4))
+_Y = (_X[:, 0] > 0).astype(int)
+
+
+def damage_sealed(content: bytes, rng: random.Random) -> bytes:
+    """With the old checksum, as accidents leave it, or with a right one, as attackers do."""
+    if rng.random() < 0.3:
+        return damage_bytes(content, rng)
+    try:
+        return seal(damage_archive(content, rng, text=(".json",)))
+    except Exception:  # an archive that can no longer be opened, which any reader refuses
+        return damage_bytes(content, rng)
+
+
+def _saved(save: Callable[[str], None], suffix: str) -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"model{suffix}"
+        save(str(path))
+        return path.read_bytes()
+
+
+TARGETS: dict[str, Callable[[], Any]] = {
+    "csv": lambda: Data(".csv", _delimited, damage_text),
+    "csv.gz": lambda: Data(".csv.gz", _gzip, damage_gzip),
+    "parquet": lambda: Data(".parquet", _parquet, damage_bytes),
+    "arrow": lambda: Data(".arrow", _arrow, damage_bytes),
+    "arff": lambda: Data(".arff", _arff, damage_text),
+    "svmlight": lambda: Data(".svmlight", _svmlight, damage_text),
+    "npz": lambda: Data(".npz", _npz, partial(damage_archive, text=())),
+    "model": Model,
+    **({"neural": Neural} if find_spec("torch") else {}),
+}

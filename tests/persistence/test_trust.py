@@ -1,0 +1,169 @@
+"""A crafted file, with a right checksum, gets nothing beyond what depmax itself writes."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import skops.io
+from scipy import sparse
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.svm import SVC
+
+from depmax import load_model, save_model
+from depmax._archives import seal
+from depmax.kernels import Precomputed
+from depmax.persistence import ModelFileError, inspect
+from depmax.persistence.trust import TRUSTED_TYPES
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(30, 3))
+y = rng.integers(0, 2, 30)
+
+
+def _crafted(model: Any, path: Path, change: Callable[[dict[str, Any]], Any] = lambda s: s) -> Path:
+    """A file as skops writes it, with a schema of one's own and a right checksum."""
+    with zipfile.ZipFile(io.BytesIO(skops.io.dumps(model))) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    members["schema.json"] = json.dumps(change(json.loads(members["schema.json"]))).encode()
+    members["depmax.json"] = b'{"versions": {}, "notes": {}}'
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    path.write_bytes(seal(packed.getvalue()))
+    return path
+
+
+def test_a_pipeline_that_would_read_a_local_file(tmp_path: Path) -> None:
+    """Made of types that skops trusts: a constant that names a path, then a reader of files."""
+    secret = tmp_path / "secret.txt"
+    secret.write_text("swordfish")
+    names = np.array([str(secret)], dtype=object)
+    constant = DummyClassifier(strategy="constant", constant=names[0]).fit(X[:1], names)
+    reader = CountVectorizer(input="filename").fit([str(secret)])
+    path = _crafted(make_pipeline(StandardScaler().fit(X), constant, reader), tmp_path / "m.skops")
+    assert not skops.io.get_untrusted_types(file=path)
+    with pytest.raises(
+        ModelFileError, match=r"m\.skops holds types that depmax does not know"
+    ) as e:
+        load_model(path)
+    assert "CountVectorizer" in str(e.value)
+    assert "DummyClassifier" in str(e.value)
+
+
+@pytest.mark.parametrize("estimator", [SVC(), RandomForestClassifier(2)])
+def test_what_indexes_into_memory_is_asked_for_by_name(estimator: Any, tmp_path: Path) -> None:
+    model = estimator.fit(X, y)
+    save_model(model, tmp_path / "m.skops")
+    with pytest.raises(ModelFileError, match=type(estimator).__name__):
+        load_model(tmp_path / "m.skops")
+    unknown = inspect(tmp_path / "m.skops").unknown_types
+    again = load_model(tmp_path / "m.skops", trusted=unknown)
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+def test_a_cache_of_pickles_is_neither_saved_nor_loaded(tmp_path: Path) -> None:
+    pipe = make_pipeline(StandardScaler(), memory=str(tmp_path)).fit(X)
+    with pytest.raises(TypeError, match=r"Pipeline\(memory=.* would read and write pickles"):
+        save_model(pipe, tmp_path / "m.skops")
+    path = _crafted(pipe, tmp_path / "m.skops")
+    with (
+        pytest.warns(UserWarning, match="does not state the version"),
+        pytest.raises(ModelFileError, match="would read and write pickles"),
+    ):
+        load_model(path)
+
+
+def test_functions_are_asked_for_by_name(tmp_path: Path) -> None:
+    save_model(FunctionTransformer(np.log1p), tmp_path / "m.skops")
+    with pytest.raises(ModelFileError, match="log1p"):
+        load_model(tmp_path / "m.skops")
+    save_model(FunctionTransformer(), tmp_path / "m.skops")
+    assert load_model(tmp_path / "m.skops").func is None
+
+
+@pytest.mark.parametrize("way", ["ConstructorFromReduceNode", "FunctionNode", "TypeNode"])
+def test_a_known_type_is_not_called(way: str, tmp_path: Path) -> None:
+    def call(schema: dict[str, Any]) -> dict[str, Any]:
+        return schema | {"__loader__": way}
+
+    path = _crafted(Precomputed(X @ X.T), tmp_path / "m.skops", call)
+    with pytest.raises(ModelFileError, match=r"does not know: .*Precomputed"):
+        load_model(path)
+
+
+def test_one_array_many_times_is_counted_many_times(tmp_path: Path) -> None:
+    def repeat(schema: dict[str, Any]) -> dict[str, Any]:
+        array = schema["content"][0]
+        schema["content"] = [array | {"__id__": number + 1} for number in range(200)]
+        return schema
+
+    path = _crafted([np.zeros(500_000)], tmp_path / "m.skops", repeat)
+    assert path.stat().st_size < 100_000
+    with pytest.raises(ModelFileError, match=r"m\.skops would take .* MB of memory as a model"):
+        load_model(path, max_memory="100MB")
+
+
+def test_a_member_that_unpacks_to_more_than_the_limit(tmp_path: Path) -> None:
+    save_model(Precomputed(np.zeros((1200, 1200))), tmp_path / "m.skops")
+    with pytest.raises(ModelFileError, match=r"the limit is 10 MB.*DEPMAX_MAX_MEMORY"):
+        load_model(tmp_path / "m.skops", max_memory="10MB")
+    load_model(tmp_path / "m.skops", max_memory="none")
+
+
+def test_the_limit_comes_from_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save_model(Precomputed(np.zeros((1200, 1200))), tmp_path / "m.skops")
+    monkeypatch.setenv("DEPMAX_MAX_MEMORY", "10MB")
+    with pytest.raises(ModelFileError, match="the limit is 10 MB"):
+        load_model(tmp_path / "m.skops")
+    monkeypatch.setenv("DEPMAX_MAX_MEMORY", "plenty")
+    with pytest.raises(ValueError, match="DEPMAX_MAX_MEMORY: 'plenty' is not a valid size"):
+        load_model(tmp_path / "m.skops")
+
+
+def test_a_sparse_matrix_that_points_outside(tmp_path: Path) -> None:
+    matrix = sparse.csr_matrix(np.eye(4))
+    matrix.indices[2] = 10**6
+    path = _crafted({"rows": matrix}, tmp_path / "m.skops")
+    with (
+        pytest.warns(UserWarning, match="does not state the version"),
+        pytest.raises(ModelFileError, match="a sparse matrix contradicts itself"),
+    ):
+        load_model(path)
+
+
+def test_types_on_the_list_exist() -> None:
+    """A type that was renamed would make every older list entry a door for a stranger's class."""
+    for name in sorted(TRUSTED_TYPES):
+        module, _, attribute = name.rpartition(".")
+        kind = getattr(__import__(module, fromlist=[attribute]), attribute)
+        assert isinstance(kind, type)
+        assert kind.__module__ == module
+
+
+def test_saving_imports_neither_torch_nor_dask(tmp_path: Path) -> None:
+    code = (
+        "import sys; from depmax import save_model, load_model;"
+        "from depmax.kernels import Gaussian;"
+        f"save_model(Gaussian(), r'{tmp_path / 'm.skops'}'); load_model(r'{tmp_path / 'm.skops'}');"
+        "import skops.io._trusted_types as t;"
+        "assert len(t.SKLEARN_ESTIMATOR_TYPE_NAMES) > 150;"
+        "print([name for name in ('torch', 'dask', 'cupy') if name in sys.modules])"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert told.stdout.strip() == "[]"
