@@ -25,8 +25,10 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
     "sphinx_copybutton",
     "sphinx_design",
+    "sphinx-mathjax-offline",  # formulas are drawn without asking another host
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_build"]
@@ -34,6 +36,7 @@ templates_path = ["_templates"]
 default_role = "autolink"
 
 myst_enable_extensions = ["colon_fence"]
+myst_fence_as_directive = ["math"]
 myst_heading_anchors = 3
 
 autosummary_generate = True

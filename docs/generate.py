@@ -1,4 +1,4 @@
-"""Pages and pictures of the site that are made from the code: run by ``conf.py``.
+"""Pages and pictures of the site that are made from the code: run by ``conf.py``, or by hand.
 
 The reference has a page per room with every name that the room exports; the drawing of the
 architecture is made from the layering contract; the decision picture from the list below.
@@ -203,3 +203,7 @@ def write_all(docs: Path) -> None:
         _write(docs / "reference" / f"{room}.md", reference_page(room))
     _write(docs / "images" / "layers.svg", draw_layers())
     _write(docs / "images" / "decision.svg", draw_decision())
+
+
+if __name__ == "__main__":
+    write_all(Path(__file__).parent)
