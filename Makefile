@@ -9,7 +9,7 @@ PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n au
 
 .DEFAULT_GOAL := help
 .PHONY: help demo quick test test-neural test-browser lint types layering unit coverage references \
-  reproduce bench shootout calibrate fuzz audit clean
+  reproduce bench shootout calibrate fuzz audit clean docs dist wheel-test test-oldest
 
 help:
 	@echo "make demo        which 20 of 500 columns matter? depmax compare, as its users install it"
@@ -21,6 +21,10 @@ help:
 	@echo "make layering    import-linter: which room may import which"
 	@echo "make unit        all tests and doctests, without coverage"
 	@echo "make coverage    all tests and doctests, with coverage"
+	@echo "make docs        the site, into docs/_build/html; warnings are errors"
+	@echo "make dist        sdist and wheel, into dist"
+	@echo "make wheel-test  install the wheel into an empty environment and use it there"
+	@echo "make test-oldest a part of the tests with the oldest supported dependencies"
 	@echo "make test-browser  the report in headless Chromium, installed if it can be"
 	@echo "make references  run tests/references/make_*.py, which compute with other libraries"
 	@echo "make reproduce   the published tables beside ours; needs DEPMAX_DATA for most (hours)"
@@ -43,6 +47,10 @@ $(VENV)/.demo-stamp: pyproject.toml constraints/ci.txt | $(BIN)/python
 
 $(VENV)/.dev-stamp: pyproject.toml constraints/ci.txt | $(BIN)/python
 	$(PIP) -e ".[dev]"
+	@touch $@
+
+$(VENV)/.docs-stamp: pyproject.toml constraints/ci.txt | $(BIN)/python
+	$(PIP) -e ".[docs]"
 	@touch $@
 
 $(VENV)/.browser-stamp: pyproject.toml constraints/ci.txt | $(BIN)/python
@@ -91,6 +99,29 @@ unit: $(VENV)/.dev-stamp
 coverage: $(VENV)/.dev-stamp
 	$(PYTEST) --cov --cov-report=term
 
+# -W: a broken link, a name without a page and a malformed docstring fail the build.
+docs: $(VENV)/.docs-stamp
+	OMP_NUM_THREADS=1 $(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+dist: $(VENV)/.dev-stamp
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist
+
+# From another folder, so that the wheel is imported and not the tree.
+wheel-test: dist
+	rm -rf build/wheel && $(PYTHON) -m venv build/wheel
+	build/wheel/bin/python -m pip install --quiet --disable-pip-version-check -c constraints/ci.txt \
+	  "$$(ls dist/*.whl)[cli]"
+	cd build/wheel && bin/depmax --version && bin/python $(CURDIR)/tests/wheel/smoke.py
+
+test-oldest: constraints/oldest.txt
+	test -x build/oldest/bin/python || $(PYTHON) -m venv build/oldest
+	build/oldest/bin/python -m pip install --quiet --disable-pip-version-check \
+	  -c constraints/oldest.txt -e ".[cli]" pandas hypothesis "pytest>=8.2"
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 build/oldest/bin/python -m pytest -q --quick \
+	  -o filterwarnings=default tests/dependence tests/selection tests/extraction tests/kernels
+
 # As root on Debian, Chromium and its driver are installed; where they cannot be, this says so.
 test-browser: $(VENV)/.browser-stamp
 	@if ! command -v chromedriver >/dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
@@ -138,6 +169,6 @@ audit: | $(BIN)/python
 	$(VENV)-audit/bin/python constraints/audit.py
 
 clean:
-	rm -rf $(VENV)-audit $(VENV) build dist htmlcov .coverage .coverage.* .hypothesis \
+	rm -rf $(VENV)-audit $(VENV) build dist docs/_build docs/reference/generated htmlcov .coverage .coverage.* .hypothesis \
 	  .mypy_cache .pytest_cache .ruff_cache
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

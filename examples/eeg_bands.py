@@ -3,9 +3,12 @@
 A person imagines moving both fists or both feet, 45 trials of four seconds, 64 electrodes. The
 rhythm that tells which differs from person to person. So: power spectrum of every trial, `BAHSIC`
 over frequencies (the electrodes of one frequency leave together), HSIC of every band from one
-frequency to another as a heat map, signals passed through the best band, common spatial patterns,
-a linear support vector machine. In the cross-validation the band is chosen on the training trials
-alone. Needs `eeg_physionet_s001_fists_feet.csv.gz` in the folder that `DEPMAX_DATA` names.
+frequency to another as a heat map, signals passed through the best band, common spatial patterns, a
+linear support vector machine. In the cross-validation the band is chosen on the training trials
+alone.
+
+The figures below are of the real data, `eeg_physionet_s001_fists_feet`. Without them the script
+makes up rows of the same kind and says so.
 
 HSIC with the imagined movement of every band, from a lower edge (across) to an upper edge (up).
 """

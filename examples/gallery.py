@@ -11,6 +11,8 @@ import matplotlib as mpl
 
 mpl.use("agg")
 
+from stand_ins import stand_in
+
 from depmax.datasets import Dataset, fetch, fetchable, load_external
 
 #: SHA-256 of the unpacked files that the pages were made from.
@@ -27,22 +29,28 @@ CHECKSUMS = {
 
 
 def external(name: str) -> Dataset:
-    """A data set of the folder that DEPMAX_DATA names, fetched, or the end with what to do."""
+    """A data set of the folder that DEPMAX_DATA names, fetched, or made up with a note."""
     try:
         return load_external(name, sha256=CHECKSUMS[name])
     except ValueError as error:
         print(f"note: {error} Figures may differ from those of the page.", file=sys.stderr)
         return load_external(name)
     except FileNotFoundError as error:
-        reasons = [str(error)]
+        reason = str(error)
     if name in fetchable():
-        print(f"note: {name} is fetched: its rows are in another order.", file=sys.stderr)
         try:
-            return replace(fetch(name), target_name="target")
+            fetched = replace(fetch(name), target_name="target")
         except OSError as error:
-            reasons.append(str(error))
-    reasons.append(f"See docs/gallery/README.md for where {name}.csv.gz comes from.")
-    sys.exit("\n".join(reasons))
+            reason = str(error)
+        else:
+            print(f"note: {name} is fetched: its rows are in another order.", file=sys.stderr)
+            return fetched
+    print(
+        f"note: {reason}\nThe rows below are made up in the place of {name}: figures and picture "
+        "are not those of the page. docs/gallery/README.md says where the real data come from.",
+        file=sys.stderr,
+    )
+    return stand_in(name)
 
 
 def save(figure: mpl.figure.Figure, name: str) -> None:

@@ -1,9 +1,12 @@
 """Genes.
 
-2,000 gene intensities of 62 pieces of colon, 40 of them tumours: far more columns than rows.
-First, is there anything to find, and in how many genes (`screen`, adjusted over all genes)? Then,
-which ten genes matter together (`BAHSIC`)? And would another sample of patients have named the
-same ones (`stability`)? Needs `colon.csv.gz` in the folder that `DEPMAX_DATA` names.
+2,000 gene intensities of 62 pieces of colon, 40 of them tumours: far more columns than rows. First,
+is there anything to find, and in how many genes (`screen`, adjusted over all genes)? Then, which
+ten genes matter together (`BAHSIC`)? And would another sample of patients have named the same ones
+(`stability`)?
+
+The figures below are of the real data, `colon`. Without them the script makes up rows of the same
+kind and says so.
 
 How often BAHSIC chose a gene, over 20 samples of 80 % of the patients: the genes chosen most
 often.

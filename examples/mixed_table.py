@@ -2,8 +2,10 @@
 
 The census table has ages and hours beside occupations and marital states. Nothing needs to be
 encoded: with a Gaussian kernel in which a category that differs adds to the distance, `BAHSIC`
-ranks all columns together, each kept or dropped as a whole. Needs `adult.csv.gz` in the folder
-that `DEPMAX_DATA` names.
+ranks all columns together, each kept or dropped as a whole.
+
+The figures below are of the real data, `adult`. Without them the script makes up rows of the same
+kind and says so.
 
 HSIC of each column alone with the income, with adjusted p-values; the columns that BAHSIC keeps
 are in colour.

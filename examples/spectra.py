@@ -1,13 +1,15 @@
 """Spectra.
 
-How much sugar is in orange juice, read off its near-infrared spectrum: 700 wavelengths, 150
-juices to learn from and 68 to test on. The columns are neighbours of each other, so directions,
-not single wavelengths, are what to look for. HSCA, kernel PLS and sparse maximal alignment (SMA,
-one training spectrum per direction) find them; PLS of scikit-learn is the yardstick. Where
-columns repeat each other as here, the small regularisation `alpha` of HSCA matters: it keeps
-directions of little variance out, which on these juices hold the sugar; as it goes to zero HSCA
-with a linear kernel of the target is PLS. A linear regression on the features predicts the sugar.
-Needs `orange_juice_nir.csv.gz` in the folder that `DEPMAX_DATA` names.
+How much sugar is in orange juice, read off its near-infrared spectrum: 700 wavelengths, 150 juices
+to learn from and 68 to test on. The columns are neighbours of each other, so directions, not single
+wavelengths, are what to look for. HSCA, kernel PLS and sparse maximal alignment (SMA, one training
+spectrum per direction) find them; PLS of scikit-learn is the yardstick. Where columns repeat each
+other as here, the small regularisation `alpha` of HSCA matters: it keeps directions of little
+variance out, which on these juices hold the sugar; as it goes to zero HSCA with a linear kernel of
+the target is PLS. A linear regression on the features predicts the sugar.
+
+The figures below are of the real data, `orange_juice_nir`. Without them the script makes up rows of
+the same kind and says so.
 
 Weights of the first two HSCA directions over the wavelengths: which parts of the spectrum they
 read.

@@ -2,13 +2,17 @@
 
 ``python snippets.py PAGE BLOCKED``: in the current folder, with BLOCKED libraries (comma-separated)
 hidden. Only the amount of work is smaller than on the page: ``compare`` without methods takes two.
+A block of Python that a ``text`` block follows must print that text, numbers up to one per cent.
+``python snippets.py PAGE BLOCKED --write`` writes these blocks.
 """
 
 from __future__ import annotations
 
+import io
 import re
 import shlex
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +32,21 @@ class Hide:
         return getattr(self._finder, name)
 
 
-def blocks(page: Path) -> list[tuple[str, str]]:
-    """Language and code of every block."""
-    return re.findall(r"^```(python|console)\n(.*?)^```", page.read_text("utf-8"), re.M | re.S)
+#: Language and code of a block, and the text block that may follow it.
+BLOCK = re.compile(
+    r"^```(?P<language>python|console)\n(?P<code>.*?)^```\n"
+    r"(?P<output>\n```text\n(?P<text>.*?)^```\n)?",
+    re.M | re.S,
+)
+NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
+
+
+def same(printed: str, shown: str) -> bool:
+    """Whether two texts agree but for blanks and one per cent of their numbers."""
+    if NUMBER.sub("", printed).split() != NUMBER.sub("", shown).split():
+        return False
+    pairs = zip(NUMBER.findall(printed), NUMBER.findall(shown), strict=True)
+    return all(abs(float(a) - float(b)) <= 0.0101 * max(abs(float(b)), 1e-2) for a, b in pairs)
 
 
 def data(namespace: dict[str, Any], pandas: bool) -> None:
@@ -95,7 +111,11 @@ def console(code: str) -> None:
                     raise RuntimeError(f"exit code {stop.code}: {line}") from stop
 
 
-def main(page: Path, hidden: set[str]) -> None:
+#: Pages that show calls on the reader's own ``X`` and ``y``, whatever a block before has set.
+READERS_DATA = {"README", "compare", "command_line"}
+
+
+def main(page: Path, hidden: set[str], write: bool) -> None:
     sys.meta_path[:] = [Hide(finder, hidden) for finder in sys.meta_path]
     namespace: dict[str, Any] = {"__name__": "__main__"}
     data(namespace, pandas="pandas" not in hidden)
@@ -104,17 +124,30 @@ def main(page: Path, hidden: set[str]) -> None:
 
         pl.read_csv("new.csv").write_parquet("new.parquet")
     less_work()
-    for language, code in blocks(page):
+    text = page.read_text("utf-8")
+    for block in BLOCK.finditer(text):
+        code = block["code"]
         if "from_estimator" in code:
             fitted(namespace)
         own = {"X": namespace["X"], "y": namespace["y"]}
-        if language == "python":
-            exec(compile(code, str(page), "exec"), namespace)
-            if page.stem != "neural":
-                namespace.update(own)
-        else:
+        if block["language"] == "console":
             console(code)
+            continue
+        printed = io.StringIO()
+        with redirect_stdout(printed):
+            exec(compile(code, str(page), "exec"), namespace)
+        if write and printed.getvalue() and page.stem not in READERS_DATA:
+            new = f"```python\n{code}```\n\n```text\n{printed.getvalue().rstrip()}\n```\n"
+            page.write_text(page.read_text("utf-8").replace(block[0], new), "utf-8")
+        elif block["text"] is not None and not same(printed.getvalue(), block["text"]):
+            raise RuntimeError(f"prints\n{printed.getvalue()}instead of\n{block['text']}")
+        if page.stem in READERS_DATA:
+            namespace.update(own)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), {name for name in sys.argv[2].split(",") if name})
+    main(
+        Path(sys.argv[1]),
+        {name for name in sys.argv[2].split(",") if name},
+        write="--write" in sys.argv,
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import runpy
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,8 @@ ALONE = ["own_criterion", "own_kernel", "promoters", "semi_supervised"]
 @pytest.fixture(autouse=True)
 def _as_a_script(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.syspath_prepend(str(EXAMPLES))
-    monkeypatch.delitem(sys.modules, "gallery", raising=False)
+    for shared in ("gallery", "stand_ins"):
+        monkeypatch.delitem(sys.modules, shared, raising=False)
     monkeypatch.setenv("DEPMAX_PICTURES", str(tmp_path))
 
 
@@ -43,14 +45,30 @@ def test_runs_without_other_data(
 
 
 @pytest.mark.parametrize("name", sorted(set(NAMES) - set(ALONE)))
-def test_says_what_to_do_without_the_data(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_runs_on_made_up_rows_and_says_so(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     def no_network(name: str) -> Any:
         raise datasets.FetchError(f"{name} cannot be fetched.")
 
     monkeypatch.delenv("DEPMAX_DATA", raising=False)
     monkeypatch.setattr(datasets, "fetch", no_network)
-    with pytest.raises(SystemExit, match="DEPMAX_DATA is not set"):
+    import matplotlib.pyplot as plt
+
+    with warnings.catch_warnings():  # the script's own filters stay inside
         runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
+    plt.close("all")
+    said = capsys.readouterr()
+    assert "made up in the place of" in said.err
+    assert said.out
+    assert (tmp_path / f"{name}.png").stat().st_size > 1000
+
+
+def test_examples_import_no_private_module() -> None:
+    for path in EXAMPLES.glob("*.py"):
+        code = path.read_text("utf-8")
+        assert not re.search(r"(?:from|import) depmax[\w.]*\._", code), path.name
+        assert not re.search(r"from depmax[\w.]* import _", code), path.name
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -19,9 +19,9 @@ RANK_TOLERANCE = 16 * np.finfo(np.float64).eps
 def gaussian_mutual_information(X: Any, y: Any) -> float:
     """Mutual information between X and y if they are jointly Gaussian, in nats.
 
-    ½ log(|C_xx| |C_yy| / |C|) with the sample covariances, computed as -½ Σ log(1 - ρ²) from the
-    canonical correlations ρ, so that no determinant over- or underflows. For other distributions
-    it is the information in linear relations only.
+    ``½ log(|C_xx| |C_yy| / |C|)`` with the sample covariances, computed as -½ Σ log(1 - ρ²) from
+    the canonical correlations ρ, so that no determinant over- or underflows. For other
+    distributions it is the information in linear relations only.
 
     Parameters
     ----------

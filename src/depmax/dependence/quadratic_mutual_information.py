@@ -56,6 +56,7 @@ def quadratic_mutual_information(
     References
     ----------
     K. Torkkola (2003), Feature extraction by non-parametric mutual information maximization.
+
     L. Song, A. Smola, A. Gretton, J. Bedo, K. Borgwardt (2012), Feature selection via dependence
     maximization, section 6.7.
 

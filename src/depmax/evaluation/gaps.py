@@ -33,7 +33,7 @@ class FillGaps(TransformerMixin, BaseEstimator):
 
     Attributes
     ----------
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Of a frame.
     fills_ : dict from name to value
         Of every column; by position where X is an array.

@@ -28,7 +28,8 @@ class BoostedLatentFeatures(DeflationExtractor):
         ``"auto"`` keeps the fewest whose prediction of held-out rows, by five nearest neighbours,
         is within one standard error of the best.
     loss : {"least_squares", "absolute", "exponential", "logistic"}, default="least_squares"
-        (y - f)²/2, |y - f|, exp(-yf) or log(1 + exp(-yf)); the last two need classes or labels.
+        ``(y - f)²/2``, ``|y - f|``, ``exp(-yf)`` or ``log(1 + exp(-yf))``; the last two need
+        classes or labels.
     kernel : kernel, name, callable, transformer or "precomputed", default="linear"
         A transformer (a map) stands for the inner product of its output.
 

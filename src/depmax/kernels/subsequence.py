@@ -43,7 +43,7 @@ class Subsequence(Kernel):
 
     Notes
     -----
-    A pair takes length·|s|·|t| steps. The first call of all compiles them, in about a second;
+    A pair takes ``length·|s|·|t|`` steps. The first call of all compiles them, in about a second;
     later processes load the compiled loop.
 
     References

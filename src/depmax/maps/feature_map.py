@@ -124,7 +124,7 @@ class FeatureMap(KernelTransformer):
         Of the categorical columns of a frame.
     n_features_in_ : int
         Number of columns of X.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns of X, where it has names.
     """
 

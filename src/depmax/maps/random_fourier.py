@@ -33,7 +33,7 @@ class RandomFourier(FeatureMap):
 
     Attributes
     ----------
-    frequencies_ : ndarray of shape (n_features_in_, (n_components + 1) // 2)
+    frequencies_ : ndarray of shape (n_features, (n_components + 1) // 2)
         The frequencies ω.
     offset_ : float
         The offset b of the last feature, if ``n_components`` is odd.

@@ -25,7 +25,7 @@ def check_map(transformer: Any, X: Any, *, kernel: Any = None, tol: float | None
     kernel : kernel, optional
         The kernel that the map's inner products approximate; ``kernel_`` by default.
     tol : float, optional
-        If given, largest allowed |ΦΦᵀ - K| relative to the largest entry of K.
+        If given, largest allowed ``|ΦΦᵀ - K|`` relative to the largest entry of K.
 
     Examples
     --------

@@ -1,0 +1,126 @@
+"""The site leaves nothing out: reference, method map, pictures, docstrings."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import importlib.util
+import inspect
+import pkgutil
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sklearn.base import BaseEstimator
+
+import depmax
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+_spec = importlib.util.spec_from_file_location("generate", DOCS / "generate.py")
+assert _spec is not None
+assert _spec.loader is not None
+generate = importlib.util.module_from_spec(_spec)
+sys.modules["generate"] = generate  # dataclasses look their module up
+_spec.loader.exec_module(generate)
+
+#: ``cli`` has a guide of its own.
+ROOMS = {
+    module.name for module in pkgutil.iter_modules(depmax.__path__) if module.name[0] != "_"
+} - {"cli"}
+#: Needs torch, and is not looked into without it.
+TORCH = importlib.util.find_spec("torch") is not None
+READABLE = sorted(ROOMS if TORCH else ROOMS - {"neural"})
+#: Errors of numpydoc's validation that every public docstring is free of. Not asked for: capital
+#: letters of summaries that are formulas, types where several parameters share one line.
+VALIDATED = {
+    "GL01", "GL02", "GL03", "GL05", "GL06", "GL08", "GL09", "GL10",
+    "SS01", "SS04", "PR02", "PR05",
+}  # fmt: skip
+#: Parameters described elsewhere: rooms for contributors have them in type hints; kernels below are
+#: made by operators and ``as_kernel``; the functions are handed over, not called.
+PARAMETERS_ELSEWHERE = {
+    "depmax.evaluation.by_ranking",
+    "depmax.evaluation.leading",
+    "depmax.kernels.FromMap",
+    "depmax.kernels.FromScikitLearn",
+    "depmax.kernels.Product",
+    "depmax.kernels.Scaled",
+    "depmax.kernels.Sum",
+    "depmax.register_fast_form",
+}
+
+
+def _checks(name: str, value: Any) -> set[str]:
+    engine = name.startswith(("depmax.samples.", "depmax.pencils."))
+    # A dataclass describes its fields as attributes.
+    if engine or dataclasses.is_dataclass(value) or name in PARAMETERS_ELSEWHERE:
+        return VALIDATED
+    return VALIDATED | {"PR01"}
+
+
+def _names() -> list[str]:
+    return sorted({name for room in READABLE for name in generate.exported(room)})
+
+
+def test_every_room_has_a_page() -> None:
+    assert set(generate.ROOMS) == ROOMS
+    index = (DOCS / "reference" / "index.md").read_text("utf-8")
+    assert all(f"\n{room}\n" in index for room in ROOMS)
+
+
+def test_every_name_of_depmax_is_in_the_reference() -> None:
+    listed = {name.removeprefix("depmax.") for name in _names()}
+    assert set(depmax.__all__) - {"__version__"} <= listed
+
+
+@pytest.mark.parametrize("name", _names())
+def test_docstring_is_complete(name: str) -> None:
+    validate = pytest.importorskip("numpydoc.validate").validate
+    module, _, attribute = name.rpartition(".")
+    value = getattr(importlib.import_module(module), attribute)
+    if not (inspect.isclass(value) or inspect.isfunction(value)):
+        return  # a type or a constant: its comment is not a docstring
+    found = [text for code, text in validate(name)["errors"] if code in _checks(name, value)]
+    assert not found, found
+
+
+def _estimators() -> list[str]:
+    rooms = ["selection", "extraction", "maps"] + ["neural"] * TORCH
+    bases = {"DependenceSelector", "DependenceExtractor", "FeatureMap"}
+    found: list[str] = []
+    for room in rooms:
+        module: Any = importlib.import_module(f"depmax.{room}")
+        for name in module.__all__:
+            value = getattr(module, name)
+            if inspect.isclass(value) and issubclass(value, BaseEstimator) and name not in bases:
+                found.append(name)
+    return found
+
+
+def test_the_method_map_has_every_estimator() -> None:
+    mapped = re.findall(r"^\| `(\w+)` \|", (DOCS / "methods.md").read_text("utf-8"), re.M)
+    assert len(mapped) == len(set(mapped))
+    assert set(_estimators()) <= set(mapped)
+    neural = {"NeuroHBFE", "NeuroHSCA", "Autoencoder"}
+    assert set(mapped) <= set(_estimators()) | neural
+
+
+def test_the_decision_picture_names_what_exists() -> None:
+    for step in generate.DECISION:
+        for name in re.findall(r"\b[A-Za-z_]{3,}\b", re.sub(r"\(.*?\)", "", step.answer)):
+            assert name in depmax.__all__, name
+
+
+def test_pictures_are_those_of_the_code() -> None:
+    drawn = {"layers": generate.draw_layers(), "decision": generate.draw_decision()}
+    for name, picture in drawn.items():
+        kept = (DOCS / "images" / f"{name}.svg").read_text("utf-8")
+        assert kept == picture, "run python docs/generate.py"
+
+
+def test_the_citation_has_the_version() -> None:
+    citation = (ROOT / "CITATION.cff").read_text("utf-8")
+    assert f"version: {depmax.__version__}\n" in citation
