@@ -21,9 +21,16 @@ from depmax.kernels import as_kernel
 from depmax.maps.feature_map import signs
 from depmax.pencils.deflation.orthogonal import OrthogonalFeatures
 from depmax.pencils.examples import Examples
-from depmax.pencils.images import FeatureImages, Images, images_of
+from depmax.pencils.images import FeatureImages, Images, images_of, pairs_held
 from depmax.pencils.projection import Fitted, Projection
-from depmax.samples import Sample, read_training, require_equal_length, warn_of_units
+from depmax.samples import (
+    Sample,
+    chunk_rows,
+    read_training,
+    require_equal_length,
+    slices,
+    warn_of_units,
+)
 
 #: Features of the first run for a share of the variance; later runs are twice as long.
 FIRST_RUN = 8
@@ -223,6 +230,10 @@ class DeflationExtractor(DependenceExtractor):
         """
         raise NotImplementedError
 
+    def _pairs_held(self, side: Sample) -> float:
+        """The kernel matrix, for methods that see the samples through ``images_of``."""
+        return pairs_held(side)
+
     def _keep_more(self, found: Extracted, target: CodedTarget | None) -> None:
         """Remember what this method offers beside the features."""
 
@@ -241,6 +252,7 @@ class DeflationExtractor(DependenceExtractor):
             choose = partial(most_dependent, Sample(as_kernel("linear"), target.values))
         side = training.resolved(choose)
         self._keep_kernel(side)
+        self._require_memory(side)
         possible = Possible(
             type(self).__name__,
             side,
@@ -356,7 +368,11 @@ class DeflationExtractor(DependenceExtractor):
         if side.n_coordinates is not None:
             pulled = self._primal(side).pull(features)
             return np.square(pulled).sum(axis=0)
-        return np.einsum("ij,ij->j", features, side.gram() @ features)
+        total = np.zeros(features.shape[1])
+        for rows in slices(side.n_samples, chunk_rows(side.n_samples)):
+            images = side.tile(rows, slice(None)) @ features
+            total += np.einsum("ij,ij->j", features[rows], images)
+        return total
 
     def _warn_if_fewer(self, count: int, requested: int) -> None:
         if count < requested:
