@@ -128,7 +128,7 @@ def measured(call: Call, count: int, seconds: int, gigabytes: float) -> dict[str
     if text:
         return dict(json.loads(text))
     if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU:
-        return {"outcome": "time"}
+        return {"outcome": "time", "limit": seconds}
     return {"outcome": "died", "message": f"status {status}"}
 
 
@@ -181,7 +181,7 @@ def run(chosen: dict[str, Call], sizes: list[int], options: argparse.Namespace) 
             own[str(count)] = _projected(own, count, options.seconds) or measured(
                 call, count, options.seconds, options.gigabytes
             )
-            print(f"{count:>9,}  {name:45}  {shown(own[str(count)], options.seconds)}", flush=True)
+            print(f"{count:>9,}  {name:45}  {shown(own[str(count)])}", flush=True)
             _keep(results, options)
 
 
@@ -191,14 +191,13 @@ def _projected(own: dict[str, Any], count: int, seconds: int) -> dict[str, Any] 
     if smaller is None:
         return None
     if smaller["outcome"] == "time" or 10 * smaller.get("seconds", 0.0) > 2 * seconds:
-        return {"outcome": "time", "projected": True}
+        return {"outcome": "time", "limit": seconds, "projected": True}
     return None
 
 
 def _keep(results: dict[str, Any], options: argparse.Namespace) -> None:
     content = {
         **common.facts(),
-        "seconds": options.seconds,
         "gigabytes": options.gigabytes,
         "columns": COLUMNS,
         "results": results,
@@ -208,7 +207,7 @@ def _keep(results: dict[str, Any], options: argparse.Namespace) -> None:
 
 
 # --- the page -------------------------------------------------------------------------------------
-def shown(result: dict[str, Any] | None, seconds: int) -> str:
+def shown(result: dict[str, Any] | None) -> str:
     """One cell of the table."""
     if result is None:
         return "not run"
@@ -216,7 +215,7 @@ def shown(result: dict[str, Any] | None, seconds: int) -> str:
     if outcome == "done":
         return f"{common.duration(result['seconds'])}, {max(result['bytes'], 0) / 1e6:,.0f} MB"
     if outcome == "time":
-        return f"> {seconds} s"
+        return f"> {result['limit']} s"
     if outcome == "memory":
         return "out of memory"
     if outcome == "refuses":
@@ -238,7 +237,7 @@ def write_page() -> None:
     lines = ["| | 10⁴ rows | 10⁵ rows | 10⁶ rows |", "|---|---|---|---|"]
     for name in entries():
         own = kept["results"].get(name, {})
-        cells = [shown(own.get(str(count)), kept["seconds"]) for count in ROWS]
+        cells = [shown(own.get(str(count))) for count in ROWS]
         lines.append(f"| `{name}` | " + " | ".join(cells) + " |")
     text = PAGE.read_text()
     head, rest = text.split(BEGIN)

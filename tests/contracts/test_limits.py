@@ -7,6 +7,7 @@ import time
 import tracemalloc
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -69,6 +70,8 @@ def _with_kernels() -> list[tuple[str, Any]]:
         takes_kernel = "kernel" in inspect.signature(cls).parameters
         if takes_kernel and cls().kernel == "linear":
             cases.append((name, cls(kernel="gaussian")))
+        if "beta" in inspect.signature(cls).parameters:  # a graph of all rows
+            cases.append((name, cls(kernel="gaussian", beta=0.2)))
     return cases
 
 
@@ -147,3 +150,12 @@ def test_a_given_kernel_matrix_is_used_whatever_its_size(monkeypatch: pytest.Mon
     matrix = np.exp(-((rows[:, np.newaxis] - rows) ** 2).sum(axis=2) / 4)
     monkeypatch.setenv(VARIABLE, "100KB")
     assert KernelPLS(kernel="precomputed").fit(matrix, NUMBERS[:300]).n_components_ == 2
+
+
+@pytest.mark.parametrize("name", sorted({*functions(dependence), *EXTRACTORS, *SELECTORS, *MAPS}))
+def test_the_page_of_limits_has_every_public_name(name: str) -> None:
+    """Its table is written by benchmarks/bench_limits.py, also for what was not run."""
+    page = (Path(__file__).parents[2] / "docs" / "limits.md").read_text()
+    rooms = (dependence, extraction, selection, maps)
+    is_public = any(name in room.__all__ for room in rooms)
+    assert not is_public or f"| `{name}` |" in page
