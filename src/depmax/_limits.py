@@ -1,7 +1,8 @@
-"""How much memory a file may take: one limit for tables and models, and how it is lifted.
+"""How much memory a file, or a matrix of all pairs of rows, may take, and how to allow more.
 
-A file of a few kilobytes can declare, or unpack to, more than any machine has. What a file would
-take is therefore found out before memory is asked for, and refused above a limit.
+A file of a few kilobytes can declare, or unpack to, more than any machine has, and a table of a few
+megabytes has a kernel matrix of gigabytes. What either would take is therefore found out before
+memory is asked for, and refused above a limit.
 """
 
 from __future__ import annotations
@@ -20,6 +21,10 @@ _UNITS = {"": 1, "b": 1, "kb": 2**10, "mb": 2**20, "gb": 2**30, "tb": 2**40}
 
 class FileTooLargeError(ValueError):
     """A file that would take more memory than the limit."""
+
+
+class TooManyRowsError(ValueError):
+    """Rows so many that a matrix of all their pairs would take more memory than the limit."""
 
 
 def parse_memory(text: str) -> int:
@@ -73,13 +78,65 @@ def require_memory(n_bytes: int, limit: int, name: object, what: str = "") -> No
     """
     if n_bytes <= limit:
         return
-    more = max(1, 2 ** (n_bytes // 2**30).bit_length())
+    more = _enough(n_bytes)
     shape = f" as {what}" if what else ""
     raise FileTooLargeError(
         f"{name} would take at least {_shown(n_bytes)} of memory{shape}, and the limit is "
         f"{_shown(limit)}. If you trust it and have the memory, allow more: --max-memory {more}GB "
         f"on the command line, or {VARIABLE}={more}GB in the environment."
     )
+
+
+def require_pairs(who: str, n_rows: int, n_values: float, instead: str) -> None:
+    """Refuse to hold matrices of pairs of rows that would take more memory than the limit.
+
+    Parameters
+    ----------
+    who : str
+        What needs them: an estimator, a map.
+    n_rows : int
+    n_values : float
+        Numbers in float64 held at the peak: ``n_rows**2`` for one kernel matrix.
+    instead : str
+        What to do instead, as a sentence.
+
+    Examples
+    --------
+    >>> require_pairs("KernelPLS", 1000, 1000**2, "Use a map.")
+    >>> require_pairs("KernelPLS", 40_000, 40_000**2, "Use a map.")
+    Traceback (most recent call last):
+    ...
+    depmax._limits.TooManyRowsError: KernelPLS holds values of all pairs of 40,000 rows, which would
+    take 11.9 GB of memory, and the limit is 4 GB. Use a map. If you have the memory, allow more:
+    DEPMAX_MAX_MEMORY=16GB in the environment.
+    """
+    n_bytes, limit = int(8 * n_values), max_memory()
+    if n_bytes <= limit:
+        return
+    raise TooManyRowsError(
+        f"{who} holds values of all pairs of {n_rows:,} rows, which would take {_shown(n_bytes)} "
+        f"of memory, and the limit is {_shown(limit)}. {instead} If you have the memory, allow "
+        f"more: {VARIABLE}={_enough(n_bytes)}GB in the environment."
+    )
+
+
+def map_instead(kernel: object, name: str = "kernel") -> str:
+    """The sentence that names a map in place of a kernel.
+
+    Examples
+    --------
+    >>> map_instead("gaussian")
+    "Pass a map, whose memory is linear in the rows: kernel=NystroemMap(200, kernel='gaussian')."
+    """
+    return (
+        f"Pass a map, whose memory is linear in the rows: {name}=NystroemMap(200, "
+        f"kernel={kernel!r})."
+    )
+
+
+def _enough(n_bytes: int) -> int:
+    """Gigabytes that suffice, a power of two."""
+    return max(1, int(2 ** (n_bytes // 2**30).bit_length()))
 
 
 def _shown(n_bytes: int) -> str:

@@ -12,7 +12,7 @@ from depmax.kernels import KernelLike
 from depmax.pencils.deflation.criteria import boosted, pca, pls, sma, smc
 from depmax.pencils.deflation.losses import LOSSES
 from depmax.pencils.deflation.steps import Criterion, Scale, deflate
-from depmax.pencils.images import images_of
+from depmax.pencils.images import images_of, pairs_held
 from depmax.samples import Sample
 
 _NAMED: dict[str, tuple[Criterion, Scale]] = {
@@ -118,6 +118,14 @@ class DeflationFeatures(DeflationExtractor):
     def _supervised(self) -> bool:  # type: ignore[override]
         """Variance needs no target; a callable decides by itself whether it needs one."""
         return isinstance(self.criterion, str) and self.criterion != "pca"
+
+    def _pairs_held(self, side: Sample) -> float:
+        return pairs_held(side, dual=self.dual)
+
+    def _instead(self) -> str:
+        if self.dual and self._is_linear:
+            return "Pass dual=None, which finds directions of the columns."
+        return super()._instead()
 
     def _features(self, side: Sample, target: CodedTarget | None, n_components: int) -> Extracted:
         center = bool(self.center)

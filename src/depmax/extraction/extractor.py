@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
-from scipy import linalg
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import _safe_indexing
@@ -19,6 +18,7 @@ from depmax._frames import make_frame
 from depmax._inputs import Target, read_target
 from depmax._inputs.parameters import check_parameters
 from depmax._inputs.target import warn_of_unlabeled
+from depmax._limits import map_instead, require_pairs
 from depmax._threads import small_problems
 from depmax.dependence.resolve import most_dependent
 from depmax.extraction._fitting.number_of_components import (
@@ -38,9 +38,14 @@ from depmax.kernels import KernelLike
 from depmax.kernels.scales import ScaleWarning
 from depmax.maps.feature_map import KernelTransformer, signs
 from depmax.pencils import Basis, Directions, Gram, Space
-from depmax.pencils.coordinates import Coordinates, FeatureCoordinates, coordinates_of
+from depmax.pencils.coordinates import (
+    Coordinates,
+    FeatureCoordinates,
+    coordinates_of,
+    pairs_held,
+)
 from depmax.pencils.graphs.points import points_of
-from depmax.pencils.projection import Fitted, Projection
+from depmax.pencils.projection import Fitted, Projection, loadings_of
 from depmax.samples import (
     Labels,
     Sample,
@@ -208,9 +213,22 @@ class DependenceExtractor(KernelTransformer):
     def _span(self, gram: Gram, target: Any, n_components: int) -> Basis | None:
         """Basis of the part of the samples' span that holds the directions; None: all of it.
 
-        Called only where a kernel matrix is large, to spare the eigenproblem of its size.
+        Called only where a kernel matrix is large, to spare the eigenproblem of its size, and only
+        of methods that may need less (``_grows``).
         """
         return None
+
+    def _grows(self) -> bool:
+        """Whether ``_span`` may find that a part of the samples' span is enough."""
+        return False
+
+    def _pairs_held(self, side: Sample) -> float:
+        """Values of pairs of rows that a fit holds at its peak, counted in float64."""
+        return pairs_held(side, whole_span=not self._grows())
+
+    def _instead(self) -> str:
+        """What to do where these are too many."""
+        return map_instead(self.kernel)
 
     def _read_target(self, y: Any) -> Any:
         """The target as this method sees it: by default as ``target_kernel`` does."""
@@ -254,6 +272,10 @@ class DependenceExtractor(KernelTransformer):
         """Refuse parameters that do not go together; what each may be is declared."""
 
     # --- what it inherits ------------------------------------------------------------------------
+    def _require_memory(self, side: Sample) -> None:
+        """Refuse, before anything is computed, what would take more memory than the limit."""
+        require_pairs(type(self).__name__, side.n_samples, self._pairs_held(side), self._instead())
+
     def _learn(self, X: Any, y: Any, requested: ComponentCount | None = None) -> Fitted:
         """Fit, with another number of components than ``n_components`` if one is given."""
         check_parameters(self)
@@ -270,6 +292,7 @@ class DependenceExtractor(KernelTransformer):
         side, labels, complete = self._side(training, labels)
         require_coordinates(side, type(self).__name__)
         self._keep_kernel(side)
+        self._require_memory(side)
         target = self._prepare(side, labels)
         count = requested.count(
             Possible(
@@ -284,7 +307,7 @@ class DependenceExtractor(KernelTransformer):
             warn_of_units(self, training)
         coordinates = coordinates_of(
             side,
-            lambda gram: self._span(gram, target, count),
+            (lambda gram: self._span(gram, target, count)) if self._grows() else None,
             n_beyond=count if self._leaves_the_span() else 0,
         )
         space = coordinates.space
@@ -377,7 +400,7 @@ class DependenceExtractor(KernelTransformer):
             self.components_ = self._projection.weights.T
             of_features = cast(FeatureCoordinates, coordinates)
             pulled = of_features.covariances(directions)
-            self.loadings_ = _loadings(pulled, self._projection.weights).T
+            self.loadings_ = loadings_of(pulled, self._projection.weights).T
             self.mean_ = of_features.mean
             self.coordinate_names_ = coordinate_names(self)
         return directions
@@ -387,20 +410,6 @@ class DependenceExtractor(KernelTransformer):
 
     def _width(self) -> int:
         return self._projection.width
-
-
-def _loadings(pulled: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Regression coefficients of the columns on the features, of shape (width, k).
-
-    Parameters
-    ----------
-    pulled : ndarray of shape (width, k)
-        ΦᵀF, with F = ΦW the features.
-    weights : ndarray of shape (width, k)
-        W, so that FᵀF = WᵀΦᵀF.
-    """
-    inner = weights.T @ pulled
-    return pulled @ linalg.pinvh((inner + inner.T) / 2)
 
 
 def coordinate_names(estimator: Any) -> np.ndarray:

@@ -129,6 +129,9 @@ class HBFE(SemiSupervisedExtractor):
         found = most_dependent(moments, n_components, by_variance=by_variance)
         return target.judged(space, found)
 
+    def _grows(self) -> bool:
+        return True
+
     def _span(self, gram: Gram, target: Criterion, n_components: int) -> Basis | None:
         """Directions with λ > 0 span little; eigenvectors with λ ≤ 0 may be any."""
         form = target.form

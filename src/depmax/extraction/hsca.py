@@ -177,6 +177,10 @@ class HSCA(SemiSupervisedExtractor):
 
         return least_redundant_weighted(moments, redundancy, n_components, float(self.alpha))
 
+    def _grows(self) -> bool:
+        """HSIC₀ alone has a criterion of low rank."""
+        return not self.unbiased and self.beta == 0
+
     def _span(self, gram: Gram, target: Criterion, n_components: int) -> Basis | None:
         """Each direction lies in the span of C and of G = ΦᵀΨ_f, which follows from the last."""
         form = target.form

@@ -84,6 +84,9 @@ class IterativePCA(DependenceExtractor):
             )
         return Directions(found.vectors, found.dependence / max(space.n_samples - 1, 1))
 
+    def _grows(self) -> bool:
+        return True
+
     def _span(self, gram: Gram, target: Any, n_components: int) -> Basis | None:
         """The directions of most variance: there is no dependence to come before them."""
         return completed(Basis(gram), n_components)

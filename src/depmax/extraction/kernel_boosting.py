@@ -12,13 +12,15 @@ from depmax._inputs.parameters import one_of
 from depmax.extraction._fitting.deflation import CodedTarget, DeflationExtractor, Extracted
 from depmax.kernels import KernelLike
 from depmax.pencils import leading
-from depmax.pencils.coordinates import coordinates_of
+from depmax.pencils.coordinates import coordinates_of, pairs_held
 from depmax.samples import Sample, chunk_rows, slices
 
 #: Pairs that a feature gets wrong count at least this share, so that its weight is finite.
 SMALLEST = 1e-10
 #: A feature that earlier ones span, up to this share of its length, explains nothing more.
 SPANNED = 1e-10
+#: Tiles of pairs that one chunk of rows takes: signs, margins, weights and what is made of them.
+TILES = 5
 
 
 class KernelBoosting(DeflationExtractor):
@@ -93,6 +95,9 @@ class KernelBoosting(DeflationExtractor):
         self.n_components = n_components
         self.loss = loss
         self.kernel = kernel
+
+    def _pairs_held(self, side: Sample) -> float:
+        return pairs_held(side, whole_span=True)
 
     def _features(self, side: Sample, target: CodedTarget | None, n_components: int) -> Extracted:
         assert target is not None
@@ -169,7 +174,7 @@ class _PairWeights:
 
     def _tiles(self) -> Iterator[tuple[slice, np.ndarray]]:
         m = len(self._labels)
-        for rows in slices(m, chunk_rows(m)):
+        for rows in slices(m, chunk_rows(TILES * m)):
             sign = np.where(self._labels[rows, np.newaxis] == self._labels, 1.0, -1.0)
             margin = sign * (self._features[rows] @ self._features.T)
             weight = np.exp(-margin) if self._exponential else special.expit(-margin)

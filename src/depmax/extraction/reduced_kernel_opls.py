@@ -85,6 +85,14 @@ class ReducedKernelOPLS(DeflationExtractor):
         self.n_basis = n_basis
         self.random_state = random_state
 
+    def _pairs_held(self, side: Sample) -> float:
+        """R, the left factor of its decomposition, and a copy."""
+        m = side.n_samples
+        return 3.0 * m * (m if self.n_basis is None else min(int(self.n_basis), m))
+
+    def _instead(self) -> str:
+        return "Lower n_basis, e.g. to 100: memory is linear in the rows for each."
+
     def _features(self, side: Sample, target: CodedTarget | None, n_components: int) -> Extracted:
         assert target is not None
         self.basis_indices_ = self._drawn(side.n_samples)

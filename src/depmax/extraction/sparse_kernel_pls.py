@@ -97,6 +97,10 @@ class SparseKernelPLS(DeflationExtractor):
         self.nu = nu
         self.heuristic = heuristic
 
+    def _pairs_held(self, side: Sample) -> float:
+        """None: kernel values are made a block of rows at a time."""
+        return 0.0
+
     def _features(self, side: Sample, target: CodedTarget | None, n_components: int) -> Extracted:
         assert target is not None
         m = side.n_samples

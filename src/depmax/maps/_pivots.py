@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
+from depmax._limits import map_instead, require_pairs
 from depmax.maps.feature_map import FeatureMap
 from depmax.samples import Sample, require_positive, require_semidefinite
 
@@ -102,6 +103,14 @@ class PartialFactor:
 
     def _room(self, capacity: int) -> np.ndarray:
         """Columns are contiguous, since each step adds one and reads all."""
+        m, kernel = self.sample.n_samples, self.sample.kernel
+        n_values = 1.5 * m * capacity * self.sample.dtype.itemsize / 8  # with those so far
+        require_pairs(
+            f"The factor of {kernel!r}",
+            m,
+            0.0 if self.sample.precomputed else n_values,
+            f"{map_instead(kernel)} A map of pivots takes n_components, or a larger tol.",
+        )
         return np.empty((self.sample.n_samples, capacity), dtype=self.sample.dtype, order="F")
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from depmax._inputs.parameters import integer, number
+from depmax._limits import require_pairs
 from depmax.kernels import KernelLike
 from depmax.maps._pivots import PartialFactor, PivotMap, PivotRule, pivot_steps
 from depmax.samples import Sample
@@ -16,6 +17,10 @@ from depmax.samples import Sample
 PRECISION = 1e-9
 #: Steps after which it is anyway.
 BLOCK = 32
+#: Arrays of all pairs of rows at the peak, without ``n_candidates``: K, and a copy or a product.
+MATRICES = 2.0
+#: What to do where they are too large.
+INSTEAD = "Pass n_candidates=500 and a number of n_components: memory is then linear in the rows."
 
 
 def weights(partial: PartialFactor) -> np.ndarray:
@@ -183,6 +188,9 @@ class BasisSelection(PivotMap):
         self.random_state = random_state
 
     def _fit(self, sample: Sample) -> np.ndarray:
+        m = sample.n_samples
+        holds = self.n_candidates is None and not sample.precomputed
+        require_pairs(type(self).__name__, m, MATRICES * m**2 if holds else 0.0, INSTEAD)
         fitness: list[float] = []
         for partial in pivot_steps(sample, self._rule(), self.n_components):
             fitness.append(_fitness(partial))

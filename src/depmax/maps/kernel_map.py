@@ -8,9 +8,18 @@ import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 
 from depmax._inputs.parameters import integer
+from depmax._limits import require_pairs
 from depmax.kernels import KernelLike
 from depmax.maps.feature_map import FeatureMap, leading_eigenpairs, signs
 from depmax.samples import Reference, Sample
+
+#: Arrays of all pairs of rows at the peak: K, a copy, its eigenvectors and what is made of them.
+MATRICES = 5.0
+#: What to do where they are too large.
+INSTEAD = (
+    "Use NystroemMap(200) or IncompleteCholesky(200) with the same kernel, whose memory is linear "
+    "in the rows."
+)
 
 
 class KernelMap(FeatureMap):
@@ -22,7 +31,8 @@ class KernelMap(FeatureMap):
 
     Where the kernel has exact features φ of its own, no more than there are rows (the linear
     kernel, labels), the same coordinates are computed as φ(x) V from the eigenvectors V of ΦᵀΦ,
-    without the kernel matrix. Otherwise the cost is m² kernel values and O(m³) operations.
+    without the kernel matrix. Otherwise the cost is m² kernel values and O(m³) operations, and more
+    rows than the limit of memory allows are refused (about 10,000, ``docs/limits.md``).
 
     Parameters
     ----------
@@ -69,6 +79,9 @@ class KernelMap(FeatureMap):
             self._reference: Reference | None = None
             self._projection = vectors  # V, shape (D, r)
         else:
+            m = sample.n_samples
+            held = 0.0 if sample.precomputed else MATRICES * m**2
+            require_pairs(type(self).__name__, m, held, INSTEAD)
             self.eigenvalues_, vectors = leading_eigenpairs(
                 sample.gram(), self.n_components, cutoff
             )

@@ -23,6 +23,9 @@ EXACT_ROWS = 400
 SINGLE_ROWS = 1500
 #: Up to so many columns their principal components are a cheap guess.
 COMPONENT_COLUMNS = 200
+#: Arrays of all pairs of samples that the whole span takes at its peak: the centred kernel matrix,
+#: its eigenvectors, coordinates, weights of the samples, and a copy of one of these.
+WHOLE_SPAN = 6.0
 
 #: A basis of the part of the samples' span that a method needs; None if it needs all.
 Grow = Callable[[Gram], Basis | None]
@@ -155,6 +158,22 @@ def coordinates_of(side: Sample, grow: Grow | None = None, *, n_beyond: int = 0)
     return FeatureImages(side)
 
 
+def pairs_held(side: Sample, *, whole_span: bool) -> float:
+    """Values of pairs of samples that ``coordinates_of`` holds at its peak, counted in float64.
+
+    None where features are fewer than samples, or where the user gave the kernel matrix. Without
+    ``whole_span`` the part is grown that a method asks for.
+    """
+    m = side.n_samples
+    if side.precomputed or (side.n_coordinates or m + 1) <= m:
+        return 0.0
+    if whole_span or m <= EXACT_ROWS:
+        return WHOLE_SPAN * m**2
+    if side.has_features:
+        return 1.5 * m**2  # the products of features, and half of them in strips
+    return stored_precision(side).itemsize / 16 * m**2  # strips from the diagonal on
+
+
 def grown(n_samples: int, tiles: Callable[[], Tiles], grow: Grow | None) -> Basis | None:
     """The part of the samples' span that a method asks for, if it does and they are many.
 
@@ -176,13 +195,19 @@ def tiles_of(side: Sample) -> Tiles:
     """
     kernel, rows = side.kernel, side.rows
     if not kernel.capabilities.stationary:
-        return Tiles(kernel_tile(kernel, rows), np.float64)
-    dtype = np.float64 if side.n_samples < SINGLE_ROWS else np.float32
+        return Tiles(kernel_tile(kernel, rows), stored_precision(side))
+    dtype = stored_precision(side)
     if not isinstance(rows, np.ndarray) or rows.ndim != 2:
         return Tiles(kernel_tile(kernel, rows), dtype)
     centred = rows - rows.mean(axis=0)
     make = radial_tile if kernel.capabilities.radial else kernel_tile
     return Tiles(make(kernel, centred.astype(dtype)), dtype, components_of(centred))
+
+
+def stored_precision(side: Sample) -> np.dtype:
+    """That in which kernel values of many samples are stored."""
+    single = side.kernel.capabilities.stationary and side.n_samples >= SINGLE_ROWS
+    return np.dtype(np.float32 if single else np.float64)
 
 
 def components_of(rows: np.ndarray) -> np.ndarray | None:

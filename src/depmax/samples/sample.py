@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from depmax._limits import map_instead, require_pairs
 from depmax._threads import chunk_rows, slices
 from depmax.kernels import Linear, Precomputed
 from depmax.kernels.kernel import Choose, Kernel
@@ -147,7 +148,11 @@ class Sample:
         return values if self.origin is None else self.origin.about(values, rows, columns)
 
     def gram(self) -> np.ndarray:
-        """The kernel matrix K of shape (m, m), in float64."""
+        """The kernel matrix K of shape (m, m), in float64; refused above the limit of memory."""
+        if not self.precomputed:
+            require_pairs(
+                repr(self.kernel), self.n_samples, self.n_samples**2, map_instead(self.kernel)
+            )
         everything = slice(None)
         return require_finite_values(self.tile(everything, everything))
 

@@ -13,6 +13,7 @@ from sklearn.svm import SVC, OneClassSVM
 from depmax._inputs import Target, read_target
 from depmax._inputs.parameters import integer, number
 from depmax._inputs.table import Categories, constant_columns
+from depmax._limits import require_pairs
 from depmax.kernels import Gaussian, KernelLike, Linear, as_kernel
 from depmax.kernels.kernel import Kernel
 from depmax.samples import require_equal_length, require_samples
@@ -23,6 +24,10 @@ from depmax.selection.selector import DependenceSelector, Ranking
 TOLERANCE = 1e-6
 #: Stands for the hard margin: the added diagonal keeps the multipliers far below.
 HARD = 1e8
+#: Arrays of all pairs of rows at the peak: the kernel matrix, two changed copies, its weights.
+MATRICES = 5.0
+#: What to do where they are too large.
+INSTEAD = "Use BAHSIC, Relief or ZeroNormSVM, whose memory is linear in the rows."
 
 
 class ScaledKernel(Protocol):
@@ -251,6 +256,7 @@ class R2W2(DependenceSelector):
     def _rank(self, X: Any, y: Any, categories: Categories) -> Ranking:
         target = read_target(y)
         self._check(X, target)
+        require_pairs("R2W2", X.shape[0], MATRICES * X.shape[0] ** 2, INSTEAD)
         varying = np.flatnonzero(~constant_columns(X))
         factors, slopes = np.zeros(X.shape[1]), np.full(X.shape[1], np.inf)
         path: list[tuple[int, float]] = []

@@ -22,15 +22,17 @@ from depmax.maps.feature_map import signs
 from depmax.pencils.deflation.orthogonal import OrthogonalFeatures
 from depmax.pencils.examples import Examples
 from depmax.pencils.form import squared_lengths
-from depmax.pencils.images import FeatureImages, Images, images_of
+from depmax.pencils.images import FeatureImages, Images, images_of, pairs_held
 from depmax.pencils.projection import Fitted, Projection
 from depmax.pencils.streamed import centred_target
 from depmax.samples import (
     Sample,
+    chunk_rows,
     is_streamed,
     read_training,
     require_coordinates,
     require_equal_length,
+    slices,
     warn_of_units,
 )
 from depmax.samples.streamed_target import Indicators
@@ -296,6 +298,10 @@ class DeflationExtractor(DependenceExtractor):
         """
         raise NotImplementedError
 
+    def _pairs_held(self, side: Sample) -> float:
+        """The kernel matrix, for methods that see the samples through ``images_of``."""
+        return pairs_held(side)
+
     def _keep_more(self, found: Extracted, target: CodedTarget | None) -> None:
         """Remember what this method offers beside the features."""
 
@@ -316,6 +322,7 @@ class DeflationExtractor(DependenceExtractor):
         side = training.resolved(choose)
         require_coordinates(side, type(self).__name__)
         self._keep_kernel(side)
+        self._require_memory(side)
         possible = Possible(
             type(self).__name__,
             side,
@@ -432,7 +439,11 @@ class DeflationExtractor(DependenceExtractor):
         if side.n_coordinates is not None:
             pulled = self._primal(side).pull(features)
             return np.square(pulled).sum(axis=0)
-        return np.einsum("ij,ij->j", features, side.gram() @ features)
+        total = np.zeros(features.shape[1])
+        for rows in slices(side.n_samples, chunk_rows(side.n_samples)):
+            images = side.tile(rows, slice(None)) @ features
+            total += np.einsum("ij,ij->j", features[rows], images)
+        return total
 
     def _warn_if_fewer(self, count: int, requested: int) -> None:
         if count < requested:

@@ -46,6 +46,14 @@ class SparseExtractor(DeflationExtractor):
         self.center = center
         self.random_state = random_state
 
+    def _pairs_held(self, side: Sample) -> float:
+        """Those of the candidates of one step, where combinations of them are tried."""
+        count = side.n_samples if self.n_candidates is None else int(self.n_candidates)
+        return 0.0 if self.sparsity == 1 else 4.0 * min(count, side.n_samples) ** 2
+
+    def _instead(self) -> str:
+        return "Lower n_candidates, e.g. to 500."
+
     def _features(self, side: Sample, target: CodedTarget | None, n_components: int) -> Extracted:
         assert target is not None
         rng = check_random_state(self.random_state)

@@ -1,0 +1,273 @@
+"""Time and peak memory of every public function and estimator at 10⁴, 10⁵ and 10⁶ rows.
+
+Each measurement is a process of its own with limits of memory and of time; a refusal that names
+what to use instead is an outcome. ``--page`` writes the table of docs/limits.md from the results.
+Only what has no result yet is run: ``--again NAME`` runs an entry anew.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import json
+import os
+import re
+import resource
+import signal
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import common
+import numpy as np
+
+import depmax
+from depmax import dependence, extraction, maps, selection
+from depmax.kernels import Gaussian
+from depmax.maps import NystroemMap
+
+ROWS = (10_000, 100_000, 1_000_000)
+COLUMNS = 10
+PAGE = Path(__file__).parent.parent / "docs" / "limits.md"
+BEGIN, END = "<!-- table: begin -->", "<!-- table: end -->"
+#: Names that compute nothing with rows, and bases of classes.
+NOT_MEASURED = {"DependenceExtractor", "DependenceSelector", "FeatureMap", "register_fast_form"}
+#: Methods for classes; all others predict a number here.
+FOR_CLASSES = {"KernelBoosting", "KernelLDA", "KernelPLSClassifier", "R2W2"}
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Ten columns, of which a number and two classes depend on three."""
+
+    X: np.ndarray
+    y: np.ndarray
+    classes: np.ndarray
+
+    @classmethod
+    def drawn(cls, count: int) -> Rows:
+        """Standard normal columns."""
+        rng = np.random.default_rng(0)
+        X = rng.standard_normal((count, COLUMNS))
+        y = X[:, 0] + X[:, 1] ** 2 + X[:, 2] + 0.5 * rng.standard_normal(count)
+        return cls(X, y, (y > 1).astype(int))
+
+
+Call = Callable[[Rows], object]
+
+#: Functions that take something else than X and y.
+CALLS: dict[str, Call] = {
+    "correntropy": lambda rows: dependence.correntropy(rows.X[:, 0], rows.y),
+    "mmd": lambda rows: dependence.mmd(rows.X[::2], rows.X[1::2]),
+    "total_correlation": lambda rows: dependence.total_correlation(rows.X),
+    "intrinsic_dimension": lambda rows: dependence.intrinsic_dimension(rows.X),
+    "resolve": lambda rows: dependence.resolve(Gaussian(), rows.X, rows.y),
+    'hsic_test(method="gamma")': lambda rows: dependence.hsic_test(rows.X, rows.y, method="gamma"),
+    "hsic_test(kernel=NystroemMap(100))": lambda rows: dependence.hsic_test(
+        rows.X, rows.y, kernel=NystroemMap(100)
+    ),
+    "hsic(kernel=NystroemMap(100))": lambda rows: dependence.hsic(
+        rows.X, rows.y, kernel=NystroemMap(100)
+    ),
+    "hsic(block_size=1000)": lambda rows: dependence.hsic(rows.X, rows.y, block_size=1000),
+}
+
+
+def entries() -> dict[str, Call]:
+    """Every public function and estimator, extractors also with a kernel and with a map."""
+    found: dict[str, Call] = {}
+    for room in (dependence, selection, maps, extraction):
+        for name in room.__all__:
+            part = getattr(room, name)
+            if name in NOT_MEASURED or name in CALLS:
+                continue
+            if inspect.isfunction(part):
+                found[name] = _function(part)
+            elif hasattr(part, "fit"):
+                found |= dict(_estimators(name, part))
+    return dict(sorted({**CALLS, **found}.items(), key=lambda entry: entry[0].lower()))
+
+
+def _function(part: Callable[..., object]) -> Call:
+    return lambda rows: part(rows.X, rows.y)
+
+
+def _estimators(name: str, part: Any) -> Iterator[tuple[str, Call]]:
+    yield name, _fit(name, part)
+    kernel = inspect.signature(part).parameters.get("kernel")
+    if kernel is None or part.__module__.startswith(("depmax.maps", "depmax.selection")):
+        return
+    if kernel.default != "gaussian":
+        yield f'{name}(kernel="gaussian")', _fit(name, part, kernel="gaussian")
+    yield f"{name}(kernel=NystroemMap(100))", _fit(name, part, kernel=NystroemMap(100))
+
+
+def _fit(name: str, part: Any, **parameters: Any) -> Call:
+    return lambda rows: part(**parameters).fit(
+        rows.X, rows.classes if name in FOR_CLASSES else rows.y
+    )
+
+
+# --- one measurement ------------------------------------------------------------------------------
+def measured(call: Call, count: int, seconds: int, gigabytes: float) -> dict[str, Any]:
+    """Outcome of a call in a process of its own."""
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(read)
+        os.write(write, json.dumps(_outcome(call, count, seconds, gigabytes)).encode())
+        os._exit(0)
+    os.close(write)
+    with os.fdopen(read) as answer:
+        text = answer.read()
+    status = os.waitpid(child, 0)[1]
+    if text:
+        return dict(json.loads(text))
+    if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU:
+        return {"outcome": "time", "limit": seconds}
+    return {"outcome": "died", "message": f"status {status}"}
+
+
+def _outcome(call: Call, count: int, seconds: int, gigabytes: float) -> dict[str, Any]:
+    """In the child: a limit of CPU time kills it, one of memory is an error."""
+    rows = Rows.drawn(count)
+    before = _reset_peak()
+    limit = int(gigabytes * 2**30)
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    used = int(np.ceil(time.process_time()))
+    resource.setrlimit(resource.RLIMIT_CPU, (used + seconds, used + seconds + 5))
+    start = time.process_time()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            call(rows)
+    except MemoryError:
+        return {"outcome": "memory"}
+    except ValueError as error:
+        return {"outcome": "refuses", "message": str(error)}
+    except Exception as error:
+        return {"outcome": "error", "message": f"{type(error).__name__}: {error}"}
+    took = time.process_time() - start
+    return {"outcome": "done", "seconds": took, "bytes": _peak() - before}
+
+
+def _reset_peak() -> int:
+    Path("/proc/self/clear_refs").write_text("5")
+    return _peak()
+
+
+def _peak() -> int:
+    status = Path("/proc/self/status").read_text()
+    found = re.search(r"VmHWM:\s+(\d+)", status)
+    assert found is not None
+    return int(found[1]) * 1024
+
+
+# --- all of them ----------------------------------------------------------------------------------
+def run(chosen: dict[str, Call], sizes: list[int], options: argparse.Namespace) -> None:
+    """Measure what has no result yet, the smallest size first, and keep each at once."""
+    results: dict[str, Any] = (common.load("limits") or {}).get("results", {})
+    for name in options.again:
+        results.pop(name, None)
+    for count in sizes:
+        for name, call in chosen.items():
+            own = results.setdefault(name, {})
+            if str(count) in own:
+                continue
+            own[str(count)] = _projected(own, count, options.seconds) or measured(
+                call, count, options.seconds, options.gigabytes
+            )
+            print(f"{count:>9,}  {name:45}  {shown(own[str(count)])}", flush=True)
+            _keep(results, options)
+
+
+def _projected(own: dict[str, Any], count: int, seconds: int) -> dict[str, Any] | None:
+    """What the result for fewer rows says: no method takes less time for more of them."""
+    smaller = own.get(str(count // 10))
+    if smaller is None:
+        return None
+    if smaller["outcome"] == "time" or 10 * smaller.get("seconds", 0.0) > 2 * seconds:
+        return {"outcome": "time", "limit": seconds, "projected": True}
+    return None
+
+
+def _keep(results: dict[str, Any], options: argparse.Namespace) -> None:
+    content = {
+        **common.facts(),
+        "gigabytes": options.gigabytes,
+        "columns": COLUMNS,
+        "results": results,
+    }
+    path = common.RESULTS / "limits.json"
+    path.write_text(json.dumps(content, indent=1) + "\n")
+
+
+# --- the page -------------------------------------------------------------------------------------
+def shown(result: dict[str, Any] | None) -> str:
+    """One cell of the table."""
+    if result is None:
+        return "not run"
+    outcome = result["outcome"]
+    if outcome == "done":
+        return f"{common.duration(result['seconds'])}, {max(result['bytes'], 0) / 1e6:,.0f} MB"
+    if outcome == "time":
+        return f"> {result['limit']} s"
+    if outcome == "memory":
+        return "out of memory"
+    if outcome == "refuses":
+        return "refuses: " + remedy(result["message"])
+    return f"{outcome}: {result['message']}"
+
+
+def remedy(message: str) -> str:
+    """What a refusal names instead."""
+    found = re.search(r"the limit is [^.]*\. (.*?) If you have", message)
+    text = found[1] if found else message
+    return text.removeprefix("Pass a map, whose memory is linear in the rows: ").rstrip(".")
+
+
+def write_page() -> None:
+    """The table of docs/limits.md."""
+    kept = common.load("limits")
+    assert kept is not None
+    lines = ["| | 10⁴ rows | 10⁵ rows | 10⁶ rows |", "|---|---|---|---|"]
+    for name in entries():
+        own = kept["results"].get(name, {})
+        cells = [shown(own.get(str(count))) for count in ROWS]
+        lines.append(f"| `{name}` | " + " | ".join(cells) + " |")
+    text = PAGE.read_text()
+    head, rest = text.split(BEGIN)
+    tail = rest.split(END)[1]
+    PAGE.write_text(f"{head}{BEGIN}\n" + "\n".join(lines) + f"\n{END}{tail}")
+
+
+def main() -> None:
+    """Run what is asked for, then write the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", help="entries that begin with these; all by default")
+    parser.add_argument("--rows", type=int, nargs="*", default=list(ROWS))
+    parser.add_argument("--seconds", type=int, default=60, help="of CPU time")
+    parser.add_argument("--gigabytes", type=float, default=6.0)
+    parser.add_argument("--again", nargs="*", default=[])
+    parser.add_argument("--page", action="store_true", help="write the table only")
+    options = parser.parse_args()
+    chosen = {
+        name: call
+        for name, call in entries().items()
+        if not options.names or name.startswith(tuple(options.names))
+    }
+    if not options.page:
+        print(f"depmax {depmax.__version__}: {len(chosen)} entries", file=sys.stderr)
+        small = Rows.drawn(300)
+        depmax.hsic_test(small.X, small.y)  # what is loaded at the first call is not counted
+        run(chosen, options.rows, options)
+    if PAGE.exists():
+        write_page()
+
+
+if __name__ == "__main__":
+    main()
