@@ -110,7 +110,7 @@ class DependenceExtractor(KernelTransformer):
     #: Whether sums over rows that are read a chunk at a time are all that ``_extract`` needs; if
     #: not, what to use instead for a table that does not fit in memory.
     _streams: ClassVar[bool] = False
-    _instead: ClassVar[str] = (
+    _instead_of_stream: ClassVar[str] = (
         "HBFE, HSCA, KernelPLS, KernelLDA, SIR, PHD or LinearRegressionFeature"
     )
     _n_features_out: int
@@ -335,7 +335,7 @@ class DependenceExtractor(KernelTransformer):
         if not self._streams:
             return (
                 "it needs all rows in memory. Pass rows that fit, such as a random part of them, "
-                f"or use {self._instead}"
+                f"or use {self._instead_of_stream}"
             )
         if isinstance(self.n_components, str):
             return (
