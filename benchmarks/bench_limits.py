@@ -67,11 +67,11 @@ CALLS: dict[str, Call] = {
     "intrinsic_dimension": lambda rows: dependence.intrinsic_dimension(rows.X),
     "resolve": lambda rows: dependence.resolve(Gaussian(), rows.X, rows.y),
     'hsic_test(method="gamma")': lambda rows: dependence.hsic_test(rows.X, rows.y, method="gamma"),
-    "hsic_test(kernel=NystroemMap(100))": lambda rows: dependence.hsic_test(
-        rows.X, rows.y, kernel=NystroemMap(100)
+    "hsic_test(kernel=NystroemMap(100), target_kernel=NystroemMap(50))": lambda rows: (
+        dependence.hsic_test(rows.X, rows.y, kernel=NystroemMap(100), target_kernel=NystroemMap(50))
     ),
-    "hsic(kernel=NystroemMap(100))": lambda rows: dependence.hsic(
-        rows.X, rows.y, kernel=NystroemMap(100)
+    "hsic(kernel=NystroemMap(100), target_kernel=NystroemMap(50))": lambda rows: dependence.hsic(
+        rows.X, rows.y, kernel=NystroemMap(100), target_kernel=NystroemMap(50)
     ),
     "hsic(block_size=1000)": lambda rows: dependence.hsic(rows.X, rows.y, block_size=1000),
 }
