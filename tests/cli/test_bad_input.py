@@ -309,9 +309,7 @@ def test_models_that_cannot_be_used(
 def test_a_model_of_another_version(
     fails: Fails, run: Any, patients: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import depmax.persistence
-
-    monkeypatch.setattr(depmax.persistence, "__version__", "7.3.1")
+    monkeypatch.setattr("depmax.persistence.model_files.__version__", "7.3.1")
     assert run("fit", patients, "-t", "outcome", "-n", "2", "-o", "m.skops").exit_code == 0
     monkeypatch.undo()
     out = patients.parent / "out.csv"

@@ -101,8 +101,9 @@ def test_a_licence_file_lies_beside_each_set(name):
 
 
 def test_bundled_files_stay_small():
+    """A megabyte of data, so that the wheel stays below five."""
     files = (resources.files("depmax.datasets") / "data").iterdir()
-    assert sum(len(file.read_bytes()) for file in files) < 400_000
+    assert sum(len(file.read_bytes()) for file in files) < 1_000_000
 
 
 def test_unknown_name_suggests_the_nearest():

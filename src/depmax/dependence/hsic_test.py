@@ -264,6 +264,7 @@ def _aggregate_test(
         pvalue=(1 + reached) / (1 + n_permutations),
         method="aggregate",
         n_samples=x.n_samples,
+        permuted=found.permuted,
         kernels=x.names,
         target_kernels=y.names,
         standardized=found.z,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -22,6 +22,8 @@ class IndependenceTest:
     given: GivenFit | None = None  # what the confounders explain
     #: The statistic after random permutations, where there were any: what chance alone gives.
     permuted: np.ndarray | None = field(default=None, repr=False, compare=False)
+    #: What ``statistic`` is.
+    statistic_name: ClassVar[str] = "HSIC"
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the statistic beside its values under permutations; needs matplotlib.
@@ -46,7 +48,8 @@ class IndependenceTest:
                 f"The p-value came from method={self.method!r}, without permutations to draw: use "
                 'hsic_test(..., method="permutation").'
             )
-        return NullDisplay(self.statistic, self.permuted, self.pvalue).plot(ax=ax)
+        display = NullDisplay(self.statistic, self.permuted, self.pvalue, self.statistic_name)
+        return display.plot(ax=ax)
 
     def _repr_html_(self) -> str:
         """The outcome as a table, for notebooks."""
@@ -56,7 +59,7 @@ class IndependenceTest:
             self.method,
             f"{self.n_samples:,}",
         )
-        return html_table(("HSIC", "p", "method", "rows"), [row], "Test of independence")
+        return html_table((self.statistic_name, "p", "method", "rows"), [row], "Test of independence")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +77,7 @@ class AggregateTest(IndependenceTest):
     kernels: tuple[str, ...]
     target_kernels: tuple[str, ...]
     standardized: np.ndarray = field(repr=False, compare=False)
+    statistic_name: ClassVar[str] = "largest standardized HSIC"
 
     @property
     def contributions(self) -> np.ndarray:

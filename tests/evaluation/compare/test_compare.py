@@ -357,13 +357,17 @@ class TestMethods:
             compare(*data, [PCA])
 
     def test_defaults_follow_the_problem(self):
-        def names(**options):
+        def names(*, thorough=False, **options):
             sizes = {"kind": "classes", "n_samples": 150, "n_features": 20, "n_outputs": 2}
-            return {method.name for method in default_methods(Problem(**sizes | options))}
+            problem = Problem(**sizes | options)
+            return {method.name for method in default_methods(problem, thorough=thorough)}
 
-        assert {"all columns", "BAHSIC", "LDA", "NCA", "PLS", "PCA", "FastICA"} <= names()
+        quick, slow = {"all columns", "BAHSIC", "LDA", "PLS", "PCA"}, {"NCA", "FastICA", "ICAFX"}
+        assert quick <= names()
+        assert not slow & names()
+        assert quick | slow <= names(thorough=True)
         assert "LDA" not in names(kind="numbers")
-        assert not {"NCA", "FastICA", "FOHSIC"} & names(n_samples=10_000)
+        assert not {"NCA", "FastICA", "FOHSIC"} & names(n_samples=10_000, thorough=True)
         assert "BAHSIC" in names(n_samples=10_000)
         assert "PCA" not in names(sparse=True)
 
@@ -371,8 +375,8 @@ class TestMethods:
         few = Problem("classes", 150, 8, 2, categorical=True, n_indicators=10)
         many = replace(few, n_indicators=200)
         costly = {"ICAFX", "NCA", "FastICA"}
-        assert costly <= {method.name for method in default_methods(few)}
-        assert not costly & {method.name for method in default_methods(many)}
+        assert costly <= {method.name for method in default_methods(few, thorough=True)}
+        assert not costly & {method.name for method in default_methods(many, thorough=True)}
 
 
 class TestTrouble:

@@ -28,14 +28,21 @@ def test_screening(data):
     assert display.scores.min() >= 0.0
 
 
-def test_independence_test(data):
+@pytest.mark.parametrize(
+    ("method", "statistic"),
+    [("aggregate", "largest standardized HSIC"), ("permutation", "HSIC")],
+)
+def test_independence_test(data, method, statistic):
     frame, y = data
-    found = hsic_test(frame[["dose"]], y, random_state=0, n_permutations=200)
+    found = hsic_test(frame[["dose"]], y, method=method, random_state=0, n_permutations=200)
+    assert found.method == method
     assert len(found.permuted) == 200
     assert "permuted" not in repr(found)
     assert "<0.001" in found._repr_html_() or "0.005" in found._repr_html_()
+    assert f">{statistic}</th>" in found._repr_html_()
     display = found.plot(ax=Figure().add_subplot())
     assert display.statistic == found.statistic
+    assert display.label == statistic
     with pytest.raises(ValueError, match="without permutations to draw"):
         hsic_test(frame[["dose"]], y, method="gamma").plot()
 

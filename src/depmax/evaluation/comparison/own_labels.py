@@ -25,7 +25,7 @@ class OwnLabels(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     Examples
     --------
     >>> from sklearn.neighbors import KNeighborsClassifier
-    >>> from depmax.evaluation.comparison.setting import OwnLabels
+    >>> from depmax.evaluation.comparison.own_labels import OwnLabels
     >>> model = OwnLabels(KNeighborsClassifier(1), [10, 20])
     >>> model.fit([[0.0], [1.0]], ["10", "20"]).predict([[0.9]]).tolist()
     [20]
