@@ -16,6 +16,8 @@ import pytest
 from sklearn.base import BaseEstimator
 
 import depmax
+from depmax import dependence, extraction, maps, selection
+from tests.contracts.discovery import classes, functions
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -124,3 +126,17 @@ def test_pictures_are_those_of_the_code() -> None:
 def test_the_citation_has_the_version() -> None:
     citation = (ROOT / "CITATION.cff").read_text("utf-8")
     assert f"version: {depmax.__version__}\n" in citation
+
+
+def test_the_page_of_limits_has_every_public_name() -> None:
+    """Its table is written by benchmarks/bench_limits.py, also for what was not run."""
+    page = (ROOT / "docs" / "limits.md").read_text("utf-8")
+    exported = {name for room in (dependence, extraction, selection, maps) for name in room.__all__}
+    bases = {
+        extraction: extraction.DependenceExtractor,
+        selection: selection.DependenceSelector,
+        maps: maps.FeatureMap,
+    }
+    estimators = {name for room, base in bases.items() for name in classes(room, base)}
+    wanted = exported & {*functions(dependence), *estimators}
+    assert not [name for name in sorted(wanted) if f"| `{name}` |" not in page]
