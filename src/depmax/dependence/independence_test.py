@@ -59,7 +59,9 @@ class IndependenceTest:
             self.method,
             f"{self.n_samples:,}",
         )
-        return html_table((self.statistic_name, "p", "method", "rows"), [row], "Test of independence")
+        return html_table(
+            (self.statistic_name, "p", "method", "rows"), [row], "Test of independence"
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
