@@ -84,7 +84,9 @@ class Knockoffs(DependenceSelector):
     Columns are modelled as jointly Gaussian with a shrunken correlation matrix (Ledoit and Wolf),
     also where there are more columns than rows; s maximises the entropy of columns and knockoffs
     together. The guarantee holds for columns of that law, and in experiment beyond it
-    (docs/mathematics/knockoffs.md). Categorical columns have no such law and are refused.
+    (docs/mathematics/knockoffs.md). Rows are taken as independent: for repeated measurements use
+    :class:`DependenceFilter`, whose ``fit`` takes ``groups``. Categorical columns
+    have no such law and are refused.
 
     References
     ----------

@@ -40,7 +40,8 @@ class NoDependenceWarning(UserWarning):
     """No column is worth keeping: ``n_features_to_select="auto"`` found no dependence on y.
 
     The best column is kept all the same, since most estimators of a pipeline need one, and
-    ``n_significant_`` is 0. Do not read anything into that column. To stop a script where nothing
+    ``n_significant_`` is 0. Do not read anything into that column. (:class:`depmax.Knockoffs`,
+    which promises a share of false discoveries, keeps none.) To stop a script where nothing
     was found, turn the warning into an error: ``warnings.simplefilter("error",
     depmax.NoDependenceWarning)``.
 

@@ -101,12 +101,14 @@ def _errors(
     """Squared errors of ψ(y) in ``others``, learnt from ``rows``: shape (n_sets, n_others).
 
     Less ‖ψ(y)‖², which is the same for every set: no column at all, which predicts the mean, has 0.
+    No prediction is farther from the mean than the farthest image that was learnt from.
     """
     both = np.concatenate([rows, others])
     n = len(rows)
     learn, test = slice(0, n), slice(n, None)
     side = target.take(both)
     own, cross = _centred(side.tile(learn, learn), side.tile(learn, test))
+    farthest = max(float(own.diagonal().max()), np.finfo(float).tiny)  # ‖ψ(y)‖² of a learnt row
     result = []
     for columns in sets:
         if not len(columns):
@@ -116,7 +118,10 @@ def _errors(
         gram, between = inputs.tile(learn, learn), inputs.tile(learn, test)
         weights = _ridge(gram, between, own, of_learnt)
         fitted = np.einsum("ij,ij->j", weights, own @ weights)
-        result.append(fitted - 2.0 * np.einsum("ij,ij->j", weights, cross))
+        # a row far from all learnt ones may be predicted far outside of all images: one such
+        # error would hide what every other row shows, so predictions stay in the ball of images
+        pulled = np.sqrt(farthest / np.maximum(fitted, farthest))
+        result.append(pulled**2 * fitted - 2.0 * pulled * np.einsum("ij,ij->j", weights, cross))
     return np.array(result)
 
 
