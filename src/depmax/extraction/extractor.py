@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
-from scipy import linalg
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import _safe_indexing
@@ -21,6 +20,7 @@ from depmax._inputs.parameters import check_parameters
 from depmax._inputs.target import warn_of_unlabeled
 from depmax._threads import small_problems
 from depmax.dependence.resolve import most_dependent
+from depmax.extraction._fitting.loadings import coordinate_names, loadings_of
 from depmax.extraction._fitting.number_of_components import (
     AtMost,
     ComponentCount,
@@ -377,7 +377,7 @@ class DependenceExtractor(KernelTransformer):
             self.components_ = self._projection.weights.T
             of_features = cast(FeatureCoordinates, coordinates)
             pulled = of_features.covariances(directions)
-            self.loadings_ = _loadings(pulled, self._projection.weights).T
+            self.loadings_ = loadings_of(pulled, self._projection.weights).T
             self.mean_ = of_features.mean
             self.coordinate_names_ = coordinate_names(self)
         return directions
@@ -387,31 +387,3 @@ class DependenceExtractor(KernelTransformer):
 
     def _width(self) -> int:
         return self._projection.width
-
-
-def _loadings(pulled: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Regression coefficients of the columns on the features, of shape (width, k).
-
-    Parameters
-    ----------
-    pulled : ndarray of shape (width, k)
-        ΦᵀF, with F = ΦW the features.
-    weights : ndarray of shape (width, k)
-        W, so that FᵀF = WᵀΦᵀF.
-    """
-    inner = weights.T @ pulled
-    return pulled @ linalg.pinvh((inner + inner.T) / 2)
-
-
-def coordinate_names(estimator: Any) -> np.ndarray:
-    """Names of the columns of ``components_``: numeric columns, then a column per level.
-
-    Columns keep their names (x0, x1, … without names); a level is named "colour=red".
-    """
-    unnamed = [f"x{column}" for column in range(estimator.n_features_in_)]
-    names = np.array(getattr(estimator, "feature_names_in_", unnamed), dtype=object)
-    categories = estimator.categories_
-    levels = [
-        f"{names[column]}={level}" for column in sorted(categories) for level in categories[column]
-    ]
-    return np.append(np.delete(names, list(categories)), np.array(levels, dtype=object))
