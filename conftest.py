@@ -1,13 +1,15 @@
-"""Which files are collected without optional libraries, and what ``--quick`` leaves out."""
+"""How files are collected: without optional libraries, imported once, and with ``--quick``."""
 
 from __future__ import annotations
 
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parent
+SOURCE = ROOT / "src"
 
 # Their doctests need torch; tests/neural says so when it is skipped.
 collect_ignore_glob = [] if find_spec("torch") else ["src/depmax/neural/*"]
@@ -52,6 +54,18 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     """Leave out whole files and folders."""
     long = config.getoption("quick") and any(collection_path == ROOT / path for path in LONG)
     return True if long else None
+
+
+def pytest_collect_file(file_path: Path) -> None:
+    """Import a module of the package by its name before its doctests are looked for.
+
+    Otherwise pytest imports its room and then runs the file a second time. Classes would be there
+    twice, and the second module would stand in its room where a function has the same name.
+    """
+    if file_path.suffix == ".py" and file_path.is_relative_to(SOURCE):
+        parts = file_path.relative_to(SOURCE).with_suffix("").parts
+        if parts[-1] != "__main__":
+            import_module(".".join(parts).removesuffix(".__init__"))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -209,14 +209,15 @@ rng = np.random.default_rng(0)
 X = rng.normal(size=(rows, 40))
 names = [f"x{number}" for number in range(40)]
 table = pa.table({**dict(zip(names, X.T)), "y": X[:, 3] > 0})
-pq.write_table(table, folder / "part-00.parquet", row_group_size=10_000)
-for number in range(1, 20):  # 640 MB in all
+stored = {"row_group_size": 10_000, "use_dictionary": False, "compression": "none"}
+pq.write_table(table, folder / "part-00.parquet", **stored)
+for number in range(1, 13):  # 416 MB in all
     (folder / f"part-{number:02d}.parquet").hardlink_to(folder / "part-00.parquet")
 HSCA(1).fit(scan(X[:5000], X[:5000, 3] > 0))  # everything is loaded
 expected = HSCA(1, alpha=0).fit(X, X[:, 3] > 0).components_
 del X, table
 used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-allowed = 60 * 2**20
+allowed = 40 * 2**20
 resource.setrlimit(resource.RLIMIT_AS, (used + allowed, used + allowed))
 try:
     np.ones(2 * allowed // 8)

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted
 
-from depmax.extraction._fitting.deflation import coded_target
+from depmax.extraction._fitting.coded_target import coded_target
 from depmax.samples import is_precomputed, read_rows, require_equal_length
 
 

@@ -7,7 +7,8 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from depmax._inputs.parameters import one_of
-from depmax.extraction._fitting.deflation import CodedTarget, DeflationExtractor, Extracted
+from depmax.extraction._fitting.coded_target import CodedTarget
+from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted
 from depmax.kernels import KernelLike
 from depmax.pencils.deflation.criteria import boosted, pca, pls, sma, smc
 from depmax.pencils.deflation.losses import LOSSES

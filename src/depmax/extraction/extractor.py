@@ -18,9 +18,10 @@ from depmax._frames import make_frame
 from depmax._inputs import Target, read_target
 from depmax._inputs.parameters import check_parameters
 from depmax._inputs.target import warn_of_unlabeled
-from depmax._limits import map_instead, require_pairs
 from depmax._threads import small_problems
 from depmax.dependence.resolve import most_dependent
+from depmax.extraction._fitting.holding_pairs import HoldsPairs
+from depmax.extraction._fitting.loadings import coordinate_names, loadings_of
 from depmax.extraction._fitting.number_of_components import (
     AtMost,
     ComponentCount,
@@ -42,10 +43,9 @@ from depmax.pencils.coordinates import (
     Coordinates,
     FeatureCoordinates,
     coordinates_of,
-    pairs_held,
 )
 from depmax.pencils.graphs.points import points_of
-from depmax.pencils.projection import Fitted, Projection, loadings_of
+from depmax.pencils.projection import Fitted, Projection
 from depmax.samples import (
     Labels,
     Sample,
@@ -67,7 +67,7 @@ def _is_linear(extractor: DependenceExtractor) -> bool:
     return extractor._abilities().is_linear
 
 
-class DependenceExtractor(KernelTransformer):
+class DependenceExtractor(HoldsPairs, KernelTransformer):
     """Base of the extractors: a subclass implements ``_extract``.
 
     A subclass stores ``n_components`` and, where it has the choice, ``kernel``,
@@ -107,12 +107,8 @@ class DependenceExtractor(KernelTransformer):
     _supervised: ClassVar[bool] = True
     #: Whether fewer components are the first of more.
     _nested: ClassVar[bool] = True
-    #: Whether sums over rows that are read a chunk at a time are all that ``_extract`` needs; if
-    #: not, what to use instead for a table that does not fit in memory.
+    #: Whether sums over rows that are read a chunk at a time are all that ``_extract`` needs.
     _streams: ClassVar[bool] = False
-    _instead_of_stream: ClassVar[str] = (
-        "HBFE, HSCA, KernelPLS, KernelLDA, SIR, PHD or LinearRegressionFeature"
-    )
     _n_features_out: int
     _projection: Projection
 
@@ -218,18 +214,6 @@ class DependenceExtractor(KernelTransformer):
         """
         return None
 
-    def _grows(self) -> bool:
-        """Whether ``_span`` may find that a part of the samples' span is enough."""
-        return False
-
-    def _pairs_held(self, side: Sample) -> float:
-        """Values of pairs of rows that a fit holds at its peak, counted in float64."""
-        return pairs_held(side, whole_span=not self._grows())
-
-    def _instead(self) -> str:
-        """What to do where these are too many."""
-        return map_instead(self.kernel)
-
     def _read_target(self, y: Any) -> Any:
         """The target as this method sees it: by default as ``target_kernel`` does."""
         return read_target_sample(y, self.target_kernel)
@@ -272,10 +256,6 @@ class DependenceExtractor(KernelTransformer):
         """Refuse parameters that do not go together; what each may be is declared."""
 
     # --- what it inherits ------------------------------------------------------------------------
-    def _require_memory(self, side: Sample) -> None:
-        """Refuse, before anything is computed, what would take more memory than the limit."""
-        require_pairs(type(self).__name__, side.n_samples, self._pairs_held(side), self._instead())
-
     def _learn(self, X: Any, y: Any, requested: ComponentCount | None = None) -> Fitted:
         """Fit, with another number of components than ``n_components`` if one is given."""
         check_parameters(self)
@@ -335,7 +315,7 @@ class DependenceExtractor(KernelTransformer):
         if not self._streams:
             return (
                 "it needs all rows in memory. Pass rows that fit, such as a random part of them, "
-                f"or use {self._instead_of_stream}"
+                "or use HBFE, HSCA, KernelPLS, KernelLDA, SIR, PHD or LinearRegressionFeature"
             )
         if isinstance(self.n_components, str):
             return (
@@ -410,17 +390,3 @@ class DependenceExtractor(KernelTransformer):
 
     def _width(self) -> int:
         return self._projection.width
-
-
-def coordinate_names(estimator: Any) -> np.ndarray:
-    """Names of the columns of ``components_``: numeric columns, then a column per level.
-
-    Columns keep their names (x0, x1, … without names); a level is named "colour=red".
-    """
-    unnamed = [f"x{column}" for column in range(estimator.n_features_in_)]
-    names = np.array(getattr(estimator, "feature_names_in_", unnamed), dtype=object)
-    categories = estimator.categories_
-    levels = [
-        f"{names[column]}={level}" for column in sorted(categories) for level in categories[column]
-    ]
-    return np.append(np.delete(names, list(categories)), np.array(levels, dtype=object))

@@ -16,7 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from depmax._inputs import read_target, require_finite_rows
 from depmax._inputs.table import LARGEST
 from depmax._threads import small_problems
-from depmax.extraction._fitting.deflation import CodedTarget, DeflationExtractor, Extracted
+from depmax.extraction._fitting.coded_target import CodedTarget
+from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted
 from depmax.kernels import KernelLike
 from depmax.pencils import Form, Space, leading
 from depmax.pencils.deflation.criteria import pls

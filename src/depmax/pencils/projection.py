@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy import linalg
 from sklearn.utils.extmath import safe_sparse_dot
 
 from depmax.kernels.kernel import Kernel
@@ -119,18 +118,3 @@ class Fitted:
     def features(self) -> np.ndarray:
         """Features of the training rows."""
         return self.make_features().astype(self.dtype, copy=False)
-
-
-def loadings_of(pulled: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Regression coefficients of the columns on the features, of shape (width, k).
-
-    Parameters
-    ----------
-    pulled : ndarray of shape (width, k)
-        ΦᵀF, with F = ΦW the features.
-    weights : ndarray of shape (width, k)
-        W, so that FᵀF = WᵀΦᵀF.
-    """
-    inner = weights.T @ pulled
-    coefficients: np.ndarray = pulled @ linalg.pinvh((inner + inner.T) / 2)
-    return coefficients

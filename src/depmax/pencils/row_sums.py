@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from depmax._threads import blas_threads_for_parts, map_threads
+from depmax.pencils.norms import Norms, norms_of
 from depmax.samples import slices
 
 #: Columns of Ψ, as a share of those of Φ, up to which one product gives ΦᵀΦ and ΦᵀΨ.
@@ -30,21 +31,6 @@ PARTS = 8
 HELD = 2**23
 #: Rows whose mean is the origin of the sums.
 FIRST = 256
-
-
-@dataclass(frozen=True)
-class Norms:
-    """Sums of the squared lengths of rows."""
-
-    x: float  # Σ ‖φ‖²
-    y: float  # Σ ‖ψ‖²
-    xy: float  # Σ ‖φ‖²‖ψ‖²
-    x_y: np.ndarray  # Σ ‖φ‖²ψ, shape (E,)
-    y_x: np.ndarray  # Σ ‖ψ‖²φ, shape (D,)
-
-    def __add__(self, other: Norms) -> Norms:
-        scalars = self.x + other.x, self.y + other.y, self.xy + other.xy
-        return Norms(*scalars, self.x_y + other.x_y, self.y_x + other.y_x)
 
 
 @dataclass(frozen=True)
@@ -237,7 +223,7 @@ class Summation:
         self._weight += len(ones)
         self._sum_y += psi.T @ ones
         if self._norms is not None:
-            self._norms += _norms(phi, psi)
+            self._norms += norms_of(phi, psi)
         if rows.weights is not None:
             self._weighted = self._of_phi(self._weighted, phi, rows.weights, scatter=True)
         if rows.labelled is not None:
@@ -379,24 +365,3 @@ def _about(rows: Any, origin: np.ndarray) -> Any:
         return rows.astype(np.float64, copy=False)
     rows = np.asarray(rows, dtype=np.float64)
     return rows - origin if origin.any() else rows
-
-
-def _norms(phi: Any, psi: Any) -> Norms:
-    if psi.shape[1] == 0:
-        square = phi.multiply(phi).sum() if sparse.issparse(phi) else np.vdot(phi, phi)
-        return Norms(float(square), 0.0, 0.0, np.zeros(0), np.zeros(phi.shape[1]))
-    squares_x, squares_y = _squares(phi), _squares(psi)
-    return Norms(
-        x=float(squares_x.sum()),
-        y=float(squares_y.sum()),
-        xy=float(squares_x @ squares_y),
-        x_y=psi.T @ squares_x,
-        y_x=phi.T @ squares_y,
-    )
-
-
-def _squares(rows: Any) -> np.ndarray:
-    """Squared length of each row."""
-    if sparse.issparse(rows):
-        return np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
-    return np.einsum("ij,ij->i", rows, rows)

@@ -1,6 +1,7 @@
 """Samples: rows with a kernel, where rows come from, and how X and y become samples."""
 
 from depmax._threads import chunk_rows, slices
+from depmax.samples.blocks import Block
 from depmax.samples.labels import Labels, read_labels
 from depmax.samples.reading import (
     MINIMUM,
@@ -40,15 +41,7 @@ from depmax.samples.sources import (
     SparseRows,
     as_rows,
 )
-from depmax.samples.stream import (
-    Block,
-    Stream,
-    StreamRows,
-    View,
-    aligned,
-    is_streamed,
-    reads_chunks,
-)
+from depmax.samples.stream import Stream, StreamRows, View, aligned, is_streamed, reads_chunks
 
 __all__ = [
     "MINIMUM",

@@ -7,168 +7,23 @@ that are read block by block, X and y of a block together; nothing as long as th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, Protocol
 
-import narwhals.stable.v2 as nw
 import numpy as np
 from scipy import sparse
 
-from depmax._inputs import role_of_text
-from depmax._inputs.levels import encode_levels, is_nominal, refuse_gaps
-from depmax._inputs.table import (
-    Categories,
-    column_names,
-    is_frame,
-    require_finite,
-    require_numbers,
-    why_not_numeric,
-)
 from depmax.kernels.kernel import Choose, Kernel
+from depmax.samples.blocks import Block, Decoder
 from depmax.samples.pieces import Chunk, Pieces
 from depmax.samples.scan import Scan, is_dask, scan
 from depmax.samples.sources import RowSource
-from depmax.samples.target_facts import TargetFacts, present_target
+from depmax.samples.survey import Survey, SurveyWork, categories_of, columns_of
 
 #: Rows of the sample from which bandwidths are read, the same that kernels draw from an array.
 SAMPLE_ROWS = 1000
-#: Levels of a column beyond which it is not a category.
-MOST_LEVELS = 10_000
-
-
-@dataclass(frozen=True)
-class Block:
-    """Some consecutive rows, read and checked."""
-
-    x: Any  # array or CSR matrix of shape (n, d); None where only the target was asked for
-    y: Any  # array of shape (n,) or (n, q); None without a target
-    start: int  # position of the first row among those with a target
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return int((self.y if self.x is None else self.x).shape[0])
-
-    def part(self, rows: slice) -> Block:
-        """Some of the rows."""
-        x = None if self.x is None else self.x[rows]
-        y = None if self.y is None else self.y[rows]
-        return Block(x, y, self.start + rows.start)
-
-
-@dataclass(frozen=True)
-class Decoder:
-    """From chunks as they are stored to blocks of numbers."""
-
-    names: tuple[str, ...] | None
-    n_columns: int
-    categories: Categories
-    dtype: np.dtype
-    drop_unlabelled: bool = False
-
-    def block(self, chunk: Chunk, start: int, *, inputs: bool) -> Block:
-        """A chunk as numbers, without the rows that have no target."""
-        y = None if chunk.y is None else present_target(chunk.y)
-        x = self.matrix(chunk.x) if inputs else None
-        if y is not None and y.missing is not None and self.drop_unlabelled:
-            x = x if x is None else x[~y.missing]
-        return Block(x, None if y is None else y.values, start)
-
-    def matrix(self, x: Any) -> Any:
-        """Inputs as an array of floats or a CSR matrix; categories as codes."""
-        if is_frame(x):
-            values = self._of_frame(nw.from_native(x, eager_only=True))
-        elif sparse.issparse(x):
-            values = x.tocsr()
-        else:
-            values = np.asarray(x)
-            require_numbers(values, "X")
-            values = values[:, np.newaxis] if values.ndim == 1 else values
-        if values.shape[1] != self.n_columns:
-            raise ValueError(
-                f"A chunk of X has {values.shape[1]} columns, but others have {self.n_columns}."
-            )
-        if values.dtype not in (np.float32, np.float64):
-            values = values.astype(np.float64)
-        return require_finite(values, self.names, "X")
-
-    def _of_frame(self, frame: Any) -> np.ndarray:
-        if tuple(map(str, frame.columns)) != self.names:
-            raise ValueError(
-                f"A chunk of X has the columns {list(frame.columns)}, but others have "
-                f"{list(self.names or ())}."
-            )
-        # column after column, as frames hold them
-        values = np.empty((self.n_columns, len(frame)), self.dtype)
-        for position, series in enumerate(frame.iter_columns()):
-            nominal = is_nominal(series.dtype)
-            if nominal != (position in self.categories):
-                now, then = ("categorical", "numeric") if nominal else ("numeric", "categorical")
-                raise TypeError(
-                    f"Column {series.name!r} of X is {now} in one part of the table and {then} in "
-                    "others: write it with one type everywhere."
-                )
-            if nominal:
-                refuse_gaps(series, "X")
-                values[position] = encode_levels(series, self.categories[position], "X")
-            else:
-                values[position] = series.to_numpy()
-        return values.T
-
-
-@dataclass(frozen=True)
-class Survey:
-    """What one visit to a table tells: rows, levels of categories, facts about the target."""
-
-    lengths: Mapping[int, int]  # rows of each piece, those without a target not counted
-    levels: Mapping[int, frozenset[Any] | None]  # None: too many
-    target: TargetFacts | None
-
-    def __add__(self, other: Survey) -> Survey:
-        levels = {
-            column: _joined(found, other.levels[column]) for column, found in self.levels.items()
-        }
-        target = self.target
-        if target is not None and other.target is not None:
-            target = target + other.target
-        return Survey({**self.lengths, **other.lengths}, levels, target)
-
-
-def _joined(left: frozenset[Any] | None, right: frozenset[Any] | None) -> frozenset[Any] | None:
-    if left is None or right is None or len(left | right) > MOST_LEVELS:
-        return None
-    return left | right
-
-
-@dataclass(frozen=True)
-class SurveyWork:
-    """A look at a piece: its length, levels of its categories, its target."""
-
-    nominal: tuple[int, ...]  # positions of the categorical columns
-    names: tuple[str, ...]
-
-    def __call__(self, number: int, chunks: Iterator[Chunk]) -> Survey:
-        """Survey of one piece."""
-        count, facts = 0, None
-        levels: dict[int, frozenset[Any] | None] = dict.fromkeys(self.nominal, frozenset())
-        for chunk in chunks:
-            n_known = chunk.n_rows
-            if chunk.y is not None:
-                more = TargetFacts.of(chunk.y)
-                facts = more if facts is None else facts + more
-                n_known = more.n_rows
-            count += n_known
-            for position in self.nominal:
-                found = self._levels(chunk.x, self.names[position])
-                levels[position] = _joined(levels[position], found)
-        return Survey({number: count}, levels, facts)
-
-    def _levels(self, x: Any, name: str) -> frozenset[Any]:
-        series = nw.from_native(x, eager_only=True).get_column(name)
-        refuse_gaps(series, "X")
-        return frozenset(series.unique().to_list())
 
 
 class Stream:
@@ -298,11 +153,22 @@ def _stacked(blocks: Sequence[Block], *, inputs: bool) -> Block:
 
 
 # --- rows -----------------------------------------------------------------------------------------
+class View(Protocol):
+    """What is looked at in a block."""
+
+    #: Whether X must be read for it.
+    of_inputs: ClassVar[bool]
+
+    def __call__(self, block: Block) -> Any:
+        """An array or a CSR matrix with a row per row of the block."""
+
+
 @dataclass(frozen=True)
 class InputsView:
     """The inputs of a block, or some of their columns."""
 
     columns: tuple[int, ...] | None = None
+    of_inputs: ClassVar[bool] = True
 
     def __call__(self, block: Block) -> Any:
         """Of shape (n, d)."""
@@ -314,14 +180,12 @@ class TargetView:
     """The target of a block as it is stored, or a function of it."""
 
     change: Callable[[np.ndarray], np.ndarray] | None = None
+    of_inputs: ClassVar[bool] = False
 
     def __call__(self, block: Block) -> np.ndarray:
         """Of shape (n,) or (n, q)."""
         y: np.ndarray = block.y
         return y if self.change is None else self.change(y)
-
-
-View = Callable[[Block], Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -357,7 +221,7 @@ class StreamRows:
     @property
     def of_inputs(self) -> bool:
         """Whether X is read for these rows."""
-        return isinstance(self.view, InputsView)
+        return self.view.of_inputs
 
     def __getitem__(self, rows: Any) -> Any:
         if hasattr(rows, "n_rows"):  # a block
@@ -482,7 +346,7 @@ def _without_target(chunk: Chunk) -> Chunk:
 def surveyed(table: Scan) -> Stream:
     """The table after a first visit to its target and its categories."""
     pieces = table.pieces
-    names, width, nominal, dtype = _columns_of(pieces.empty.x)
+    names, width, nominal, dtype = columns_of(pieces.empty.x)
     survey = None
     if not nominal and not table.has_target and pieces.lengths is not None:
         survey = Survey(dict(enumerate(pieces.lengths)), {}, None)
@@ -493,43 +357,6 @@ def surveyed(table: Scan) -> Stream:
         survey = pieces.total(SurveyWork(nominal, names or ()), columns=columns)
     if survey is None or sum(survey.lengths.values()) == 0:
         raise ValueError("The table is empty: found 0 sample(s), at least 1 is needed.")
-    categories = _categories(survey, names, pieces.empty.x)
+    categories = categories_of(survey, names, pieces.empty.x)
     decoder = Decoder(names, width, categories, dtype, drop_unlabelled=True)
     return Stream(pieces, decoder, survey)
-
-
-def _columns_of(empty: Any) -> tuple[tuple[str, ...] | None, int, tuple[int, ...], np.dtype]:
-    """Names, number, categorical positions and common precision of the columns of X."""
-    if not is_frame(empty):
-        dtype = np.dtype(np.float32 if empty.dtype == np.float32 else np.float64)
-        return None, 1 if empty.ndim == 1 else int(empty.shape[1]), (), dtype
-    frame = nw.from_native(empty, eager_only=True)
-    names, nominal, types = column_names(empty), [], set()
-    for position, series in enumerate(frame.iter_columns()):
-        if is_nominal(series.dtype):
-            nominal.append(position)
-        elif not series.dtype.is_numeric():
-            raise TypeError(why_not_numeric(series.name, series.dtype, "X"))
-        else:
-            types.add(series.dtype)
-    single = not nominal and types == {nw.Float32()}
-    return names, len(names), tuple(nominal), np.dtype(np.float32 if single else np.float64)
-
-
-def _categories(survey: Survey, names: tuple[str, ...] | None, empty: Any) -> Categories:
-    """Levels of each categorical column, in the order that arrays in memory have."""
-    categories = {}
-    count = sum(survey.lengths.values())
-    for position, found in survey.levels.items():
-        assert names is not None
-        name = names[position]
-        text = nw.from_native(empty, eager_only=True).get_column(name).dtype == nw.String
-        role = "free text" if found is None else role_of_text(len(found), count, count)
-        if found is None or (text and role != "category"):
-            size = f"more than {MOST_LEVELS}" if found is None else str(len(found))
-            raise TypeError(
-                f"Column {name!r} of X holds text with {size} different values in {count} rows: "
-                f"free text or an identifier. Leave it out with columns=, or encode it."
-            )
-        categories[position] = tuple(sorted(found, key=str))
-    return categories

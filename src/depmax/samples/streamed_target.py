@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from depmax._inputs.target import TargetKind, read_target
-from depmax.samples.stream import Block, Stream, StreamRows, TargetView
+from depmax.samples.blocks import Block
+from depmax.samples.stream import Stream, StreamRows, TargetView, View
 from depmax.samples.target_facts import MOST_CLASSES
 
 
@@ -215,9 +216,10 @@ class CountLabels:
 
 @dataclass(frozen=True)
 class SideBySide:
-    """Several views of one column each, as columns."""
+    """Several views of the target of one column each, as columns."""
 
-    views: tuple[Callable[[Block], np.ndarray], ...]
+    views: tuple[View, ...]
+    of_inputs: ClassVar[bool] = False
 
     def __call__(self, block: Block) -> np.ndarray:
         """Of shape (n, n_views)."""

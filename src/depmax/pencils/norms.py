@@ -1,0 +1,46 @@
+"""Sums of the squared lengths of rows, which HSIC without bias needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+
+@dataclass(frozen=True)
+class Norms:
+    """Sums of the squared lengths of rows."""
+
+    x: float  # Σ ‖φ‖²
+    y: float  # Σ ‖ψ‖²
+    xy: float  # Σ ‖φ‖²‖ψ‖²
+    x_y: np.ndarray  # Σ ‖φ‖²ψ, shape (E,)
+    y_x: np.ndarray  # Σ ‖ψ‖²φ, shape (D,)
+
+    def __add__(self, other: Norms) -> Norms:
+        scalars = self.x + other.x, self.y + other.y, self.xy + other.xy
+        return Norms(*scalars, self.x_y + other.x_y, self.y_x + other.y_x)
+
+
+def norms_of(phi: Any, psi: Any) -> Norms:
+    """Those of some rows, dense or sparse, of shape (n, D) and (n, E)."""
+    if psi.shape[1] == 0:
+        square = phi.multiply(phi).sum() if sparse.issparse(phi) else np.vdot(phi, phi)
+        return Norms(float(square), 0.0, 0.0, np.zeros(0), np.zeros(phi.shape[1]))
+    squares_x, squares_y = _squares(phi), _squares(psi)
+    return Norms(
+        x=float(squares_x.sum()),
+        y=float(squares_y.sum()),
+        xy=float(squares_x @ squares_y),
+        x_y=psi.T @ squares_x,
+        y_x=phi.T @ squares_y,
+    )
+
+
+def _squares(rows: Any) -> np.ndarray:
+    """Squared length of each row."""
+    if sparse.issparse(rows):
+        return np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
+    return np.einsum("ij,ij->i", rows, rows)
