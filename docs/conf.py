@@ -83,7 +83,7 @@ def skip_foreign(
 def link_files_of_the_root(app: Any, name: str, source: list[str]) -> None:
     """Files beside ``docs`` are pages of the site too, under ``project``."""
     depth = name.count("/")
-    for file in ("CONTRIBUTING", "CHANGELOG"):
+    for file in ("CONTRIBUTING", "CHANGELOG", "SECURITY"):
         page = "../" * depth + f"project/{file.lower()}.md"
         source[0] = source[0].replace(f"]({'../' * (depth + 1)}{file}.md", f"]({page}")
 

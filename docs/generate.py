@@ -7,6 +7,7 @@ architecture is made from the layering contract; the decision picture from the l
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import inspect
 import re
 import tomllib
@@ -44,9 +45,19 @@ ALSO = {"pencils": ["depmax.GaussianGraph", "depmax.NeighborGraph", "depmax.Radi
         "kernels": ["depmax.UnseenCategoryWarning"]}  # fmt: skip
 
 
+def imported(module: str) -> Any:
+    """A module of depmax; without torch, classes that need it are read all the same."""
+    if importlib.util.find_spec("torch"):
+        return importlib.import_module(module)
+    from sphinx.ext.autodoc.mock import mock
+
+    with mock(["torch"]):
+        return importlib.import_module(module)
+
+
 def exported(room: str) -> list[str]:
     """Full public names of what a room exports, the short one where ``depmax`` has it too."""
-    module = importlib.import_module(f"depmax.{room}")
+    module = imported(f"depmax.{room}")
     names = WITHOUT_ALL.get(room) or module.__all__
     own = [f"{_owner(module, name)}.{name}" for name in sorted(names, key=str.lower)]
     return own + ALSO.get(room, [])
@@ -59,7 +70,7 @@ def _owner(module: ModuleType, name: str) -> str:
 
 def _get(full_name: str) -> Any:
     module, _, name = full_name.rpartition(".")
-    return getattr(importlib.import_module(module), name)
+    return getattr(imported(module), name)
 
 
 def _summary(names: list[str]) -> str:
@@ -70,7 +81,7 @@ def _summary(names: list[str]) -> str:
 
 def reference_page(room: str) -> str:
     """The page of a room: its summary line, classes, functions and what else it exports."""
-    module = importlib.import_module(f"depmax.{room}")
+    module = imported(f"depmax.{room}")
     first = inspect.cleandoc(module.__doc__ or "").split("\n\n")[0].replace("``", "`")
     names = exported(room)
     groups: dict[str, list[str]] = {"Classes": [], "Functions": [], "Types and constants": []}
