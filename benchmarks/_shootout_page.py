@@ -65,7 +65,7 @@ def summary(means: pd.DataFrame, seconds: pd.Series) -> list[str]:
     best = {k: part.mean().max() for k, part in by_count.items()}
     for method, rank in ranks.items():
         cells = [_bold(f"{part[method].mean():.2f}", part[method].mean() >= best[k] - 1e-9)
-                 for k, part in by_count.items()]  # fmt: skip
+                 for k, part in by_count.items()]  # fmt: skip  # shorter to read in this form
         name = f"**{method}**" if METHODS[method].ours else method
         rank_cell = _bold(f"{rank:.2f}", rank == ranks.iloc[0])
         lines.append(markdown_line([name, *cells, rank_cell, f"{seconds[method]:.2g}"]))

@@ -47,11 +47,11 @@ Penalties = Callable[[RidgeProblem], tuple[float, ...]]
 def averaged(penalties: Penalties) -> Iterator[None]:
     """Other penalties for the search."""
     usual = RidgeProblem.averaged_penalties
-    RidgeProblem.averaged_penalties = property(penalties)  # type: ignore[assignment]
+    RidgeProblem.averaged_penalties = property(penalties)  # type: ignore[assignment]  # another rule stands in for the usual one
     try:
         yield
     finally:
-        RidgeProblem.averaged_penalties = usual  # type: ignore[method-assign]
+        RidgeProblem.averaged_penalties = usual  # type: ignore[method-assign]  # another rule stands in for the usual one
 
 
 def times(factor: float) -> Penalties:

@@ -42,7 +42,7 @@ ROOMS = {
 WITHOUT_ALL = {"persistence": ["load_model", "save_model"]}
 #: Names of ``depmax`` that belong to a page, but not to the ``__all__`` of its room.
 ALSO = {"pencils": ["depmax.GaussianGraph", "depmax.NeighborGraph", "depmax.RadiusGraph"],
-        "kernels": ["depmax.UnseenCategoryWarning"]}  # fmt: skip
+        "kernels": ["depmax.UnseenCategoryWarning"]}  # fmt: skip  # shorter to read in this form
 
 
 def imported(module: str) -> Any:
@@ -175,7 +175,7 @@ def draw_decision() -> str:
 def _box(
     x: float, y: float, width: float, height: float, text: str, fill: str, stroke: str,
     note: str = "", mono: bool = False,
-) -> str:  # fmt: skip
+) -> str:  # fmt: skip  # shorter to read in this form
     family = "ui-monospace, monospace" if mono else "system-ui, sans-serif"
     middle, baseline = x + width / 2, y + height / 2 + (-2 if note else 5)
     lines = (

@@ -10,7 +10,7 @@ from joblib import Parallel, delayed
 from sklearn.metrics import balanced_accuracy_score, r2_score
 
 from reproduction import methods
-from reproduction.bahsic_table1 import TASKS
+from reproduction.bahsic_table1 import METHODS, TASKS
 from reproduction.figures import compared
 from reproduction.protocol import Split, gaussian_machine, splits
 from reproduction.registry import COLUMNS, Row, Table, register, whole
@@ -26,17 +26,6 @@ QUICK = ("ionosphere",)
 N_FOLDS = 10
 #: Numbers of features, and all.
 COUNTS = (1, 2, 3, 5, 8, 13, 21, 34)
-
-METHODS: dict[str, methods.Order] = {
-    "BAHSIC": methods.bahsic,
-    "FOHSIC": methods.fohsic,
-    "PC": methods.pearson,
-    "MI": methods.mutual_information,
-    "RFE": methods.rfe,
-    "RELIEF": methods.relief,
-    "L0": methods.zero_norm,
-    "R2W2": methods.r2w2,
-}
 
 
 def stream(

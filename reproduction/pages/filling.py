@@ -36,7 +36,7 @@ def fill_page(page: Path, results: Path) -> None:
         marked = re.compile(f"<!-- {name} -->\n.*?<!-- end of {name} -->", re.DOTALL)
         if len(marked.findall(text)) != 1:
             raise ValueError(f"{page} needs one pair of lines <!-- {name} --> … for its table.")
-        text = marked.sub(lambda _, table=table: table, text)  # type: ignore[misc]
+        text = marked.sub(lambda _, table=table: table, text)  # type: ignore[misc]  # the default binds the loop's table
     page.write_text(text, encoding="utf-8")
 
 

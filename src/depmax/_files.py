@@ -13,7 +13,7 @@ from pathlib import Path
 try:
     import fcntl
 except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+    fcntl = None  # type: ignore[assignment]  # not every platform has it
 
 #: Seconds after which a temporary file is looked at, and after which it is left over for sure where
 #: files cannot be locked.

@@ -15,7 +15,7 @@ from depmax.cli.table import Request, Table, make_table
 def _table(frame: pl.DataFrame, folder: Path, *targets: str, **asked: object) -> Table:
     path = folder / "data.parquet"
     frame.write_parquet(path)
-    return make_table(open_source(str(path)), Request(targets, **asked))  # type: ignore[arg-type]
+    return make_table(open_source(str(path)), Request(targets, **asked))  # type: ignore[arg-type]  # options come from a table of cases
 
 
 def test_identifiers_and_constants_are_left_out_and_mentioned(

@@ -18,7 +18,7 @@ X = np.random.default_rng(0).normal(size=(30, 3))
 
 @parametrize_with_checks([cls() for cls in MAPS.values()])
 def test_scikit_learn_checks(estimator: object, check: object) -> None:
-    check(estimator)  # type: ignore[operator]
+    check(estimator)  # type: ignore[operator]  # scikit-learn's decorator has no types
 
 
 @pytest.mark.parametrize("name", sorted(MAPS))

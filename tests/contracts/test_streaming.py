@@ -22,8 +22,8 @@ from depmax.maps.feature_map import FeatureMap
 from depmax.selection import DependenceSelector
 from tests.contracts.discovery import classes
 
-da = pytest.importorskip("dask.array")
-dd = pytest.importorskip("dask.dataframe")
+da = pytest.importorskip("dask.array", reason="needs depmax[distributed]")
+dd = pytest.importorskip("dask.dataframe", reason="needs depmax[distributed]")
 
 ROWS = 1300
 NAMES = list("abcdef")

@@ -233,7 +233,7 @@ def test_a_regression_that_needs_too_many_parameters_says_so(rng: np.random.Gene
     wild = np.sin(5 * z[:, 0]) * np.sin(5 * z[:, 1])
     x, y = wild + 0.2 * rng.normal(size=(2, 150))
     with pytest.warns(UserWarning, match="need many parameters for so few rows"):
-        assert hsic_test(x, y, given=z, random_state=0).given.doubt > 1.5  # type: ignore[union-attr]
+        assert hsic_test(x, y, given=z, random_state=0).given.doubt > 1.5  # type: ignore[union-attr]  # given was passed
 
 
 # --- screening ------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ def test_unbiased_equals_the_enumerated_u_statistic() -> None:
     "kernel", [Gaussian(1.0), Laplace(2.0), Linear(), Linear() + Gaussian(2.0)]
 )
 def test_equals_the_dense_formula(kernel: object, unbiased: bool) -> None:
-    expected = dense_hsic(kernel(X), Gaussian(1.0)(y), unbiased)  # type: ignore[operator]
+    expected = dense_hsic(kernel(X), Gaussian(1.0)(y), unbiased)  # type: ignore[operator]  # kernels come from a table of cases
     value = hsic(X, y, kernel=kernel, target_kernel=Gaussian(1.0), unbiased=unbiased)
     assert value == pytest.approx(expected, rel=1e-10, abs=1e-14)
 

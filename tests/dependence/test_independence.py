@@ -52,10 +52,10 @@ def test_orbits_hold_true_permutations(
     place = np.argsort(label)  # row i sits at place[i] of the relabelled order
     orders = [label[(place + shift) % m] for shift in range(m)]
     for k, x in enumerate(xs):
-        for l, y in enumerate(ys):  # noqa: E741
+        for l, y in enumerate(ys):  # noqa: E741  (kernel l of y, as in the formulas)
             expected = m * (m - 3) * _explicit(x, y, orders)
             np.testing.assert_allclose(table.values[:, k, l], expected, atol=1e-9)
-        for l, other in enumerate(xs):  # noqa: E741
+        for l, other in enumerate(xs):  # noqa: E741  (kernel l of y, as in the formulas)
             expected = m * (m - 3) * _explicit(x, other, [np.arange(m)])[0]
             assert table.gram_x[k, l] == pytest.approx(expected)
 

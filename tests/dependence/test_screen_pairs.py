@@ -493,7 +493,7 @@ def test_bad_input_is_refused_by_name() -> None:
     with pytest.raises(ValueError, match="n_permutations must not be negative"):
         screen_pairs(X, labels, n_permutations=-1)
     with pytest.raises(ValueError, match="'normal_scores' or 'clip'"):
-        screen_pairs(X, labels, transform="rank")  # type: ignore[arg-type]
+        screen_pairs(X, labels, transform="rank")  # type: ignore[arg-type]  # refused, which is the test
     with pytest.raises(ValueError, match="at least two columns"):
         screen_pairs(X[:, 0], labels)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):

@@ -16,7 +16,7 @@ RUNNER = Path(__file__).parent / "snippets.py"
 OPTIONAL = {
     "dask", "grakel", "jinja2", "matplotlib", "pandas", "polars",
     "pyarrow", "rich", "skl2onnx", "skops", "torch", "typer",
-}  # fmt: skip
+}  # fmt: skip  # shorter to read in this form
 COMMAND_LINE = {"jinja2", "matplotlib", "polars", "pyarrow", "rich", "skops", "typer"}
 #: What the page says to install; the command line's own block of README asks for more.
 PAGES = {

@@ -40,7 +40,7 @@ READABLE = sorted(ROOMS if TORCH else ROOMS - {"neural"})
 VALIDATED = {
     "GL01", "GL02", "GL03", "GL05", "GL06", "GL08", "GL09", "GL10",
     "SS01", "SS04", "PR02", "PR05",
-}  # fmt: skip
+}  # fmt: skip  # shorter to read in this form
 #: Parameters described elsewhere: rooms for contributors have them in type hints; kernels below are
 #: made by operators and ``as_kernel``; the functions are handed over, not called.
 PARAMETERS_ELSEWHERE = {
@@ -80,7 +80,7 @@ def test_every_name_of_depmax_is_in_the_reference() -> None:
 
 @pytest.mark.parametrize("name", _names())
 def test_docstring_is_complete(name: str) -> None:
-    validate = pytest.importorskip("numpydoc.validate").validate
+    validate = pytest.importorskip("numpydoc.validate", reason="comes with depmax[dev]").validate
     module, _, attribute = name.rpartition(".")
     value = getattr(importlib.import_module(module), attribute)
     if not (inspect.isclass(value) or inspect.isfunction(value)):

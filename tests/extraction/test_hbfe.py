@@ -45,7 +45,7 @@ class TestDefinition:
         ]
         np.testing.assert_allclose(fitted.dependence_, reached, atol=1e-9 * max(np.abs(reached)))
         whole = hsic(features, y, kernel="linear", target_kernel=fitted.target_kernel_,
-                     unbiased=unbiased)  # fmt: skip
+                     unbiased=unbiased)  # fmt: skip  # shorter to read in this form
         assert whole == pytest.approx(fitted.dependence_.sum())
 
     def test_no_other_directions_reach_more(self, unbiased, target, rng):

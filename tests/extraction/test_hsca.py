@@ -42,7 +42,7 @@ def test_equals_the_definition(unbiased, y):
     np.testing.assert_allclose(fitted.dependence_, reached, rtol=1e-8)
     feature = fitted.transform(X)[:, 1]
     value = hsic(feature, y, kernel="linear", target_kernel=fitted.target_kernel_,
-                 unbiased=unbiased)  # fmt: skip
+                 unbiased=unbiased)  # fmt: skip  # shorter to read in this form
     assert value == pytest.approx(fitted.dependence_[1])
 
 
@@ -77,7 +77,7 @@ def test_without_regularisation_it_is_pls1():
     ours = HSCA(4, target_kernel="linear", alpha=0.0).fit_transform(X, y)
     theirs = PLSRegression(4, scale=False).fit(X, y).transform(X)
     same_up_to_signs((ours / linalg.norm(ours, axis=0)).T,
-                     (theirs / linalg.norm(theirs, axis=0)).T, 1e-7)  # fmt: skip
+                     (theirs / linalg.norm(theirs, axis=0)).T, 1e-7)  # fmt: skip  # shorter
     limit = HSCA(4, target_kernel="linear", alpha=1e-13).fit_transform(X, y)
     np.testing.assert_allclose(limit, ours, atol=1e-5 * np.abs(ours).max())
 

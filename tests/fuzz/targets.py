@@ -78,7 +78,7 @@ class Data(Target):
 
     def __init__(self, suffix: str, make: Callable[[], list[bytes]], damage: Mutate) -> None:
         self.suffix = suffix
-        self.whole = make  # type: ignore[method-assign]
+        self.whole = make  # type: ignore[method-assign]  # what was made is kept
         super().__init__(damage)
 
     def whole(self) -> list[bytes]:
@@ -140,7 +140,7 @@ def _arrow() -> list[bytes]:
     for frame in (FRAME, FRAME.with_columns(pl.col("colour").cast(pl.Categorical)), nested):
         for compression in ("uncompressed", "zstd", "lz4"):
             buffer = io.BytesIO()
-            frame.write_ipc(buffer, compression=compression)  # type: ignore[arg-type]
+            frame.write_ipc(buffer, compression=compression)  # type: ignore[arg-type]  # values come from a table of cases
             files.append(buffer.getvalue())
     for opened in (pa.ipc.new_file, pa.ipc.new_stream):
         for compression in (None, "zstd", "lz4"):
@@ -189,7 +189,7 @@ def _npz() -> list[bytes]:
             {"X": np.asfortranarray(X.astype(">f4")), "y": np.arange(20), "z": X[:, 0] > 0},
         ):
             buffer = io.BytesIO()
-            save(buffer, **arrays)  # type: ignore[arg-type]
+            save(buffer, **arrays)  # type: ignore[arg-type]  # values come from a table of cases
             files.append(buffer.getvalue())
     return files
 

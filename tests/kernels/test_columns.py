@@ -218,7 +218,7 @@ class TestRefusals:
 
     def test_unknown_ways_to_combine(self) -> None:
         with pytest.raises(ValueError, match="combine of Columns must be 'multiply' or 'add'"):
-            Columns([("a", Linear(), 0)], combine="max")(X)  # type: ignore[arg-type]
+            Columns([("a", Linear(), 0)], combine="max")(X)  # type: ignore[arg-type]  # refused, which is the test
 
     def test_labels_of_several_columns(self) -> None:
         with pytest.raises(ValueError, match="Delta compares single labels, but got 2 columns"):

@@ -65,7 +65,7 @@ class TestDelta:
 
     def test_unknown_rules_are_refused(self) -> None:
         with pytest.raises(ValueError, match="weights of Delta must be None, 'balanced'"):
-            Delta("equal").resolve(LABELS)  # type: ignore[arg-type]
+            Delta("equal").resolve(LABELS)  # type: ignore[arg-type]  # refused, which is the test
 
     @pytest.mark.parametrize("weight", [-1.0, np.nan, np.inf])
     def test_weights_that_give_no_kernel_are_refused(self, weight: float) -> None:

@@ -11,7 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 torch = pytest.importorskip("torch", reason="torch is not installed: run make test-neural")
 
-from depmax.neural import Autoencoder, FullBatch, MiniBatch  # noqa: E402
+from depmax.neural import Autoencoder, FullBatch, MiniBatch  # noqa: E402  (after torch is known to be there)
 
 QUICK = FullBatch(max_iter=8, n_hops=0)
 rng = np.random.default_rng(0)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytest.importorskip("torch")
+pytest.importorskip("torch", reason="torch is not installed: run make test-neural")
 
 from depmax._archives import seal
 from depmax.neural import Autoencoder

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-pytest.importorskip("torch")
+pytest.importorskip("torch", reason="torch is not installed: run make test-neural")
 from depmax.neural import Autoencoder, FullBatch, NeuroHBFE, NeuroHSCA
 
 rng = np.random.default_rng(0)

@@ -8,11 +8,11 @@ from scipy import sparse
 
 torch = pytest.importorskip("torch", reason="torch is not installed: run make test-neural")
 
-from depmax import GaussianGraph, NeighborGraph, alignment, hsic  # noqa: E402
-from depmax.kernels import Gaussian  # noqa: E402
-from depmax.neural import _statistics as statistics  # noqa: E402
-from depmax.neural._smoothness import Smoothness  # noqa: E402
-from depmax.neural._statistics import white_hsic  # noqa: E402
+from depmax import GaussianGraph, NeighborGraph, alignment, hsic  # noqa: E402  (after torch is known to be there)
+from depmax.kernels import Gaussian  # noqa: E402  (after torch is known to be there)
+from depmax.neural import _statistics as statistics  # noqa: E402  (after torch is known to be there)
+from depmax.neural._smoothness import Smoothness  # noqa: E402  (after torch is known to be there)
+from depmax.neural._statistics import white_hsic  # noqa: E402  (after torch is known to be there)
 
 rng = np.random.default_rng(0)
 F = rng.normal(size=(30, 2))

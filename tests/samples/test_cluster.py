@@ -18,8 +18,8 @@ from numpy.testing import assert_allclose
 
 import depmax
 
-da = pytest.importorskip("dask.array")
-distributed = pytest.importorskip("distributed")
+da = pytest.importorskip("dask.array", reason="needs depmax[distributed]")
+distributed = pytest.importorskip("distributed", reason="needs depmax[distributed]")
 
 pytestmark = [
     pytest.mark.cluster,

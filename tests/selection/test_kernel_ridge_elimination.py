@@ -133,7 +133,7 @@ def test_categorical_columns_enter_whole(library: str) -> None:
     if library == "pandas":
         frame = pd.DataFrame(columns | {"colour": pd.Categorical(colours)})
     else:
-        pl = pytest.importorskip("polars")
+        pl = pytest.importorskip("polars", reason="comes with depmax[dev]")
         frame = pl.DataFrame(columns | {"colour": colours}).with_columns(
             pl.col("colour").cast(pl.Categorical)
         )

@@ -47,7 +47,7 @@ class _FlagsWithoutType:
 
     def get_params(self, ctx: Any) -> list[Any]:
         """The parameters, flags without a placeholder for a value."""
-        params: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        params: list[Any] = super().get_params(ctx)  # type: ignore[misc]  # typer's classes have no types
         for param in params:
             if getattr(param, "is_flag", False):
                 param.metavar = ""

@@ -44,7 +44,7 @@ def _method_names(role: str | None) -> Callable[[], list[str]]:
     def names() -> list[str]:
         from depmax.cli.methods import methods
 
-        return [method.name for method in methods(role).values()]  # type: ignore[arg-type]
+        return [method.name for method in methods(role).values()]  # type: ignore[arg-type]  # typer hands over plain text
 
     return names
 

@@ -215,7 +215,7 @@ def _coordinate_shares(x: Sample, y: Sample) -> np.ndarray:
     """(Ã ∘ B̃)1 from centred coordinates, for which K̃1 = -diag K."""
     phi, psi = x.centred_coordinates(), y.centred_coordinates()
     m = len(phi)
-    k, l = np.einsum("ij,ij->i", phi, phi), np.einsum("ij,ij->i", psi, psi)  # noqa: E741
+    k, l = np.einsum("ij,ij->i", phi, phi), np.einsum("ij,ij->i", psi, psi)  # noqa: E741  (kernel l of y, as in the formulas)
     u, v = -k / (m - 2), -l / (m - 2)
     c, e = u.sum() / (m - 1), v.sum() / (m - 1)
     products = np.einsum("ij,ij->i", phi @ (phi.T @ psi), psi)  # (K ∘ L)1 with diagonals

@@ -116,7 +116,7 @@ class DeflationFeatures(DeflationExtractor):
         self.dual = dual
 
     @property
-    def _supervised(self) -> bool:  # type: ignore[override]
+    def _supervised(self) -> bool:  # type: ignore[override]  # depends on parameters here
         """Variance needs no target; a callable decides by itself whether it needs one."""
         return isinstance(self.criterion, str) and self.criterion != "pca"
 

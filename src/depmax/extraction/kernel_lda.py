@@ -144,7 +144,7 @@ class KernelLDA(SpheringExtractor, SemiSupervisedExtractor):
     def _read_answers(self, y: Any) -> Target:
         return read_classes(y, minus_one=self._minus_one())
 
-    def _prepare(self, side: Sample, labels: Labels | None) -> Discriminant:  # type: ignore[override]
+    def _prepare(self, side: Sample, labels: Labels | None) -> Discriminant:  # type: ignore[override]  # more than the base promises
         assert labels is not None
         graph = as_graph(self.graph) if self.beta > 0 else None
         laplacian = None if graph is None else graph.laplacian(points_of(side))

@@ -68,7 +68,7 @@ class Columns(Kernel):
                 raise ValueError(
                     f"Invalid parameter {key!r} for Columns: its parts are {sorted(kernels)}."
                 )
-            kernels[name].set_params(**{parameter: value})  # type: ignore[union-attr]
+            kernels[name].set_params(**{parameter: value})  # type: ignore[union-attr]  # names of kernels are resolved before
         return self
 
     @property

@@ -254,7 +254,7 @@ class Kernel(BaseEstimator):
         from depmax.kernels.names import as_kernel
 
         if np.isscalar(other) and not isinstance(other, str):
-            return Scaled(self, float(other))  # type: ignore[arg-type]
+            return Scaled(self, float(other))  # type: ignore[arg-type]  # its type was looked at above
         return Product(self, as_kernel(other))
 
     def __rmul__(self, other: Any) -> Product | Scaled:

@@ -128,7 +128,7 @@ class NeuroHBFE(DependenceNetwork):
         self.verbose = verbose
 
     @property
-    def _width(self) -> int:  # type: ignore[override]
+    def _width(self) -> int:  # type: ignore[override]  # depends on parameters here
         return int(self.n_components)
 
     def _empty_modules(self, n_inputs: int) -> list[Any]:

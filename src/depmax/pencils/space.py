@@ -246,7 +246,7 @@ class Space:
     def features(self, directions: np.ndarray) -> np.ndarray:
         """Features ΦP of all samples, of shape (m, k), for directions P of shape (s, k)."""
         if self._stream is not None:
-            return self._features_of_blocks(directions)  # type: ignore[return-value]
+            return self._features_of_blocks(directions)  # type: ignore[return-value]  # blocks have the array's interface
         from_samples, from_sums = self._subtracted()
         values = np.empty((self.n_samples, directions.shape[1]))
         offset = from_sums @ directions

@@ -350,7 +350,7 @@ def _skops() -> Any:
     require("Saving and loading models", "skops")
     skipped = [name for name in _NEEDS_TORCH if name not in sys.modules]
     if "torch" not in sys.modules:  # to import what is None is an ImportError
-        sys.modules.update(dict.fromkeys(skipped))  # type: ignore[arg-type]
+        sys.modules.update(dict.fromkeys(skipped))  # type: ignore[arg-type]  # None is how a module is hidden
     try:
         import skops.io
     finally:

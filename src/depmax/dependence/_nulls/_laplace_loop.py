@@ -11,7 +11,7 @@ from numba import njit
 
 
 @njit("float64(float64[::1])", cache=True, nogil=True)
-def median_gap(x):  # type: ignore[no-untyped-def]
+def median_gap(x):  # type: ignore[no-untyped-def]  # numba's signature has the types
     """Median distance between the values of sorted x.
 
     The smallest distance that half of the pairs do not exceed, by bisection over counts; where
@@ -41,7 +41,7 @@ def median_gap(x):  # type: ignore[no-untyped-def]
 
 
 @njit("void(float64[::1], float64[:, ::1], float64[::1], float64[::1])", cache=True, nogil=True)
-def target_sums(decays, psi, squares, out):  # type: ignore[no-untyped-def]
+def target_sums(decays, psi, squares, out):  # type: ignore[no-untyped-def]  # numba's signature has the types
     """Sums of K̃ with a target of coordinates ψ (rows in sorted order of x).
 
     ``decays`` holds e^{-(x_i - x_{i-1})/s}. ``out`` receives Σ ψᵀK̃ψ and Σ_i (K̃1)_i ‖ψ_i‖².
@@ -66,7 +66,7 @@ def target_sums(decays, psi, squares, out):  # type: ignore[no-untyped-def]
     cache=True,
     nogil=True,
 )
-def own_sums(decays, row_sums, row_squares, images, out):  # type: ignore[no-untyped-def]
+def own_sums(decays, row_sums, row_squares, images, out):  # type: ignore[no-untyped-def]  # numba's signature has the types
     """Row sums K̃1, row sums of K̃∘K̃, the image K̃(K̃1), and ΣK̃³ and tr K̃³ into ``out``."""
     m = decays.shape[0]
     ones, squares, cubes, counted = 0.0, 0.0, 0.0, 0.0
@@ -107,7 +107,7 @@ def own_sums(decays, row_sums, row_squares, images, out):  # type: ignore[no-unt
     cache=True,
     nogil=True,
 )
-def target_rows(decays, psi, weights, products, images):  # type: ignore[no-untyped-def]
+def target_rows(decays, psi, weights, products, images):  # type: ignore[no-untyped-def]  # numba's signature has the types
     """Row sums of K̃ ∘ ΨΨᵀ and the image K̃w, up and down the sorted rows."""
     m, rank = psi.shape
     carried = np.zeros(rank)

@@ -300,7 +300,7 @@ class _OwnSums:
         """Add one band of diagonals of every kernel; without weights to the row sums only."""
         for k, (left, sums) in enumerate(bands):
             self.rows[k] += sums
-            for l, (right, _) in enumerate(bands[: k + 1]):  # noqa: E741
+            for l, (right, _) in enumerate(bands[: k + 1]):  # noqa: E741  (kernel l of y, as in the formulas)
                 if weights is not None:
                     products = [left[part] * right[part] for part in slices(len(left), BATCH)]
                     squares = np.concatenate([each.sum(axis=1) for each in products])
@@ -327,7 +327,7 @@ def _correlate(
         for k, (diagonals, _) in enumerate(left):
             of_x = fft.rfft(diagonals[batch], axis=1, workers=n_jobs)
             np.conj(of_x, out=of_x)
-            for l, spectrum in enumerate(of_y):  # noqa: E741
+            for l, spectrum in enumerate(of_y):  # noqa: E741  (kernel l of y, as in the formulas)
                 spectra[k, l] += weights[batch] @ (of_x * spectrum)
 
 

@@ -181,12 +181,12 @@ class Comparison:
                 texts.setdefault(trial.method, Counter()).update(trial.warnings)
         return {method: dict(counts) for method, counts in texts.items()}
 
-    @property
+    @cached_property
     def recommended_estimator_(self) -> Any:
         """The recommended method, fitted on all rows."""
         return self.estimator(self.recommended)
 
-    @property
+    @cached_property
     def recommended_transformer_(self) -> Any:
         """The recommended method without its predictor, fitted on all rows."""
         return self._features_of(self.recommended, self.recommended_estimator_)

@@ -105,7 +105,7 @@ class HSICSelector(GroupsOfRows, DependenceSelector):
     }
 
     @property
-    def _accepts_sparse(self) -> bool:  # type: ignore[override]
+    def _accepts_sparse(self) -> bool:  # type: ignore[override]  # depends on parameters here
         """Sparse columns are kept sparse where every column has its own share."""
         try:
             return as_kernel(self.kernel).capabilities.is_linear

@@ -11,7 +11,7 @@ from numba import njit
     nogil=True,
     fastmath=True,
 )
-def ratio_sums(strip, start, grown, shrunk, joins, out):  # type: ignore[no-untyped-def]
+def ratio_sums(strip, start, grown, shrunk, joins, out):  # type: ignore[no-untyped-def]  # numba's signature has the types
     """Add Σ W_ab e^{±|x_a - x_b|/s} over a strip to ``out``, for every column.
 
     ``grown`` holds e^{x/s} and ``shrunk`` e^{-x/s} of centred columns, one column a row, so the
