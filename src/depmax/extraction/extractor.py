@@ -50,6 +50,7 @@ from depmax.samples import (
     Labels,
     Sample,
     aligned,
+    is_streamed,
     read_target_sample,
     read_training,
     reads_chunks,
@@ -302,6 +303,8 @@ class DependenceExtractor(HoldsPairs, KernelTransformer):
 
     def _aligned(self, X: Any, y: Any) -> tuple[Any, Any]:
         """X and y, of one surveyed table where they are read a chunk at a time."""
+        if not self._streams and reads_chunks(X) and not is_streamed(X):
+            return X.block(slice(0, X.shape[0])), y  # all rows of a source of the user's own
         why = self._why_not_streamed() if reads_chunks(X) else None
         if why is not None:
             raise TypeError(
