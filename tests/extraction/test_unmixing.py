@@ -19,7 +19,7 @@ from depmax.extraction._unmixing.likelihood import (
     signed_states,
     turned_states,
 )
-from depmax.extraction._unmixing.solvers import Preconditioner
+from depmax.extraction._unmixing.solvers import Preconditioner, separate
 from depmax.pencils import Space
 
 rng = np.random.default_rng(0)
