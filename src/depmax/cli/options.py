@@ -59,8 +59,9 @@ Data = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="CSV, TSV, Parquet, Arrow/Feather, ARFF, svmlight or NPZ file, by its extension; "
-        "or a set that comes with depmax, as bundled:sonar, or is fetched, as openml:adult.",
+        help="CSV, TSV, Excel, Parquet, Arrow/Feather, ARFF, svmlight or NPZ file, by its "
+        "extension; or a set that comes with depmax, as bundled:sonar, or is fetched, as "
+        "openml:adult.",
         show_default=False,
     ),
 ]
@@ -138,6 +139,14 @@ Missing = Annotated[
         metavar="TEXT",
         help="Text that stands for a missing value in text files, besides an empty cell; may "
         "be repeated. By default NA, N/A, NaN, nan, null, NULL and ?, and among numbers also -.",
+    ),
+]
+Sheet = Annotated[
+    str | None,
+    typer.Option(
+        "--sheet",
+        metavar="NAME",
+        help="Sheet of an Excel file, by name or number (1 is the first, which is the default).",
     ),
 ]
 MaxMemory = Annotated[
@@ -232,6 +241,7 @@ def read_options(
     header: bool | None,
     missing: list[str] | None,
     memory: str | None = None,
+    sheet: str | None = None,
 ) -> ReadOptions:
     """How files are read."""
     separator = {"\\t": "\t", "tab": "\t", "space": "whitespace"}.get(str(separator), separator)
@@ -248,7 +258,7 @@ def read_options(
     if encoding is not None:
         encoding = _known_encoding(encoding)
     limit = memory_limit(memory)
-    options = ReadOptions(separator, decimal, encoding, header, max_memory=limit)
+    options = ReadOptions(separator, decimal, encoding, header, sheet=sheet, max_memory=limit)
     if missing is None:
         return options
     return replace(options, missing=("", *missing), missing_numbers=())
