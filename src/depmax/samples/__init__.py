@@ -41,7 +41,17 @@ from depmax.samples.sources import (
     SparseRows,
     as_rows,
 )
-from depmax.samples.stream import Stream, StreamRows, View, aligned, is_streamed, reads_chunks
+from depmax.samples.stream import (
+    Stream,
+    StreamRows,
+    View,
+    aligned,
+    is_streamed,
+    reads_chunks,
+    refuse_streamed_target,
+    refuse_with_streams,
+    some_rows,
+)
 
 __all__ = [
     "MINIMUM",
@@ -75,6 +85,8 @@ __all__ = [
     "read_training",
     "reads_chunks",
     "reads_objects",
+    "refuse_streamed_target",
+    "refuse_with_streams",
     "require_coordinates",
     "require_equal_length",
     "require_finite_values",
@@ -85,6 +97,7 @@ __all__ = [
     "sample_of_table",
     "scan",
     "slices",
+    "some_rows",
     "target_sample",
     "transformed",
     "warn_of_units",
