@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from depmax.cli import options as o
-from depmax.cli.guard import guarded
+from depmax.cli.errors import guarded
 from depmax.cli.output import Output
 
 
@@ -68,7 +68,7 @@ def fit(
     from depmax.cli.reading import open_source
     from depmax.cli.streaming import can_stream, fit_streamed
     from depmax.cli.table import ask, is_large
-    from depmax.cli.writing.formats import require_place
+    from depmax.cli.writing import require_place
     from depmax.persistence import save_model
 
     out = Output(as_json=as_json, quiet=quiet)
