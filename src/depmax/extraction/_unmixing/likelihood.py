@@ -7,8 +7,9 @@ N(-1, 1)).
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import linalg
@@ -161,6 +162,12 @@ class Likelihood:
         ]
         size = -(-len(blocks) // PARTS)
         self._parts = [blocks[first : first + size] for first in range(0, len(blocks), size)]
+
+    def with_components(self, n_components: int) -> Likelihood:
+        """The same samples, with another number of rows of W that belong to V."""
+        other = copy.copy(self)
+        other.n_components = n_components
+        return other
 
     # --- coordinates ----------------------------------------------------------------------------
     @property
@@ -321,13 +328,24 @@ class Solution:
     problem: str | None  # why it is not a maximum; None if it is
 
 
-def starts(likelihood: Likelihood, n_init: int, rng: np.random.RandomState) -> Iterator[Unmixing]:
-    """Canonical directions first, then random rotations.
+def starts(
+    likelihood: Likelihood, n_init: int, rng: np.random.RandomState, *, regression: bool = True
+) -> Iterator[Unmixing]:
+    """Canonical directions first where ``regression`` says so, then random rotations.
 
-    The first start is where the likelihood of Gaussian sources is largest: the first features are
-    the directions of regression of the targets on the inputs, each with its own target, and the
+    Canonical directions are where the likelihood of Gaussian sources is largest: the first features
+    are the directions of regression of the targets on the inputs, each with its own target, and the
     others uncorrelated with all targets.
     """
+    size, width = likelihood.n_inputs, likelihood.n_targets
+    if regression:
+        yield _canonical(likelihood)
+    for _ in range(n_init - regression):
+        rotation, _ = linalg.qr(rng.standard_normal((size, size)))
+        yield likelihood.of_published(rotation, np.zeros((size, width)))
+
+
+def _canonical(likelihood: Likelihood) -> Unmixing:
     size, width = likelihood.n_inputs, likelihood.n_targets
     paired = min(likelihood.n_components, size, width)
     noisy = 1.0 + likelihood.alpha  # variance of an input with its noise
@@ -336,7 +354,43 @@ def starts(likelihood: Likelihood, n_init: int, rng: np.random.RandomState) -> I
     pairs = np.arange(paired)
     W[pairs, pairs] /= likelihood.scale[:paired]  # 1/√(1+α-ρ²)
     V[pairs, pairs] = -noisy * likelihood.slope[:paired] * W[pairs, pairs]
-    yield likelihood.of_published(W, V)
-    for _ in range(n_init - 1):
-        rotation, _ = linalg.qr(rng.standard_normal((size, size)))
-        yield likelihood.of_published(rotation, np.zeros((size, width)))
+    return likelihood.of_published(W, V)
+
+
+def one_more(likelihood: Likelihood, found: Solution) -> Solution:
+    """The same weights with one more feature: the discarded source that the target moves most.
+
+    That is the one whose weights of the targets, zero so far, have the largest gradient.
+
+    Parameters
+    ----------
+    likelihood : Likelihood
+        With the number of features of ``found``.
+    """
+    count, size = likelihood.n_components, likelihood.n_inputs
+    _, slopes = likelihood.data_term(found.unmixing, found.states)
+    by_targets = slopes[count:, size:] * likelihood.scale
+    by_targets += slopes[count:, :size] @ (likelihood.back.T * likelihood.scale)  # E[φ(u)tᵀ]
+    chosen = count + int(np.argmax(np.sum(by_targets**2, axis=1)))
+    order = np.r_[np.arange(count), chosen, np.delete(np.arange(count, size), chosen - count)]
+    weights = found.unmixing
+    return replace(
+        found,
+        unmixing=Unmixing(weights.inputs[order], weights.targets[order]),
+        states=found.states[order],
+    )
+
+
+def the_most_moved(likelihood: Likelihood, found: Solution) -> Unmixing:
+    """A start with fewer features: the sources that the target moves most, of more or all.
+
+    Parameters
+    ----------
+    likelihood : Likelihood
+        With the number of features to start with, fewer than ``found`` has.
+    """
+    W, V = likelihood.published(found.unmixing)
+    order = np.argsort(-np.sum(V**2, axis=1), kind="stable")  # sources have variances near one
+    W, V = W[order], V[order]
+    V[likelihood.n_components :] = 0.0
+    return likelihood.of_published(W, V)

@@ -107,29 +107,55 @@ STEPS, FOUND = 40, 1.0 - 1e-4
 
 
 def separate(likelihood: Likelihood, start: Unmixing) -> tuple[Unmixing, int]:
-    """Discarded rows of ``start`` rotated to sources that are not Gaussian, and the steps taken.
+    """Rows of ``start`` rotated to sources that are not Gaussian, and the steps taken.
 
-    These are the symmetric fixed point steps of FastICA with the hyperbolic tangent, within the
-    inputs that neither correlate with the target nor with the features. Mixtures of sources look
-    Gaussian; from here on it can be seen which sources are.
+    These are the discarded rows, within the inputs that neither correlate with the target nor with
+    the features; where none is discarded all rows, within what the target leaves of the inputs.
+    Mixtures of sources look Gaussian; from here on it can be seen which sources are.
     """
     count, size = likelihood.n_components, likelihood.n_inputs
+    free = slice(count % size, size)  # all where count = size
+    # Orthonormal rows of the white inputs that the rows of the start span
+    rows = linalg.qr(start.inputs[free].T, mode="economic")[0].T
+    rows = np.pad(rows, ((0, 0), (0, likelihood.n_targets)))
     if count == size:
-        return start, 0
-    # Orthonormal rows of the white inputs that the discarded rows of the start span
-    rows = linalg.qr(start.inputs[count:].T, mode="economic")[0].T
+        rows = rows[:, :size] @ _unexplained(likelihood)
+    rotation, steps = _rotate(likelihood, rows)
+    inputs, targets = start.inputs.copy(), start.targets.copy()
+    inputs[free] = rotation[:, :size]
+    if count == size:
+        targets = rotation[:, size:]
+    return Unmixing(inputs, targets), steps
+
+
+def _unexplained(likelihood: Likelihood) -> np.ndarray:
+    """Orthonormal weights of (x, r), shape (N, N + q), that give what no target correlates with.
+
+    In the plane of x_j and r_j the target is t_j = slope·x_j + σr_j; orthogonal to it is what
+    remains of x_j.
+    """
+    size, width = likelihood.n_inputs, min(likelihood.n_inputs, likelihood.n_targets)
+    weights = np.eye(size, size + likelihood.n_targets)
+    pairs = np.arange(width)
+    slope, scale = likelihood.slope[:width], likelihood.scale[:width]
+    norm = np.hypot(slope, scale)
+    weights[pairs, pairs] = scale / norm
+    weights[pairs, size + pairs] = -slope / norm
+    return weights
+
+
+def _rotate(likelihood: Likelihood, rows: np.ndarray) -> tuple[np.ndarray, int]:
+    """Symmetric fixed point steps of FastICA with the hyperbolic tangent, within a span of rows."""
     rotation, closeness, step = rows, 0.0, 0
     while step < STEPS and closeness < FOUND:
         step += 1
-        pull, bend = likelihood.bends(np.pad(rotation, ((0, 0), (0, likelihood.n_targets))))
-        wanted = (pull[:, :size] - bend[:, np.newaxis] * rotation) @ rows.T @ rows
+        pull, bend = likelihood.bends(rotation)
+        wanted = (pull - bend[:, np.newaxis] * rotation) @ rows.T @ rows
         left, _, right = linalg.svd(wanted, full_matrices=False)
         turned = left @ right  # the nearest matrix with orthonormal rows
         closeness = float(np.abs(np.einsum("ij,ij->i", turned, rotation)).min())
         rotation = turned
-    inputs = start.inputs.copy()
-    inputs[count:] = rotation
-    return Unmixing(inputs, start.targets), step
+    return rotation, step
 
 
 #: Curvatures below this are taken for it: those of sources that are nearly Gaussian are near zero.
