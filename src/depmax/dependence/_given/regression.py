@@ -37,6 +37,9 @@ REFINEMENTS = 3
 NEGLIGIBLE = 1e-10
 #: 1 - h is not taken for less.
 LEAST_FREEDOM = 1e-6
+#: Parameters of a regression, at most, as a share of the rows: the law of random signs is corrected
+#: for so many; with as many as rows nothing but rounding is left, and any law of that is wrong.
+MOST_PARAMETERS = 0.5
 #: A column with values beyond so many standard deviations is compressed first.
 LONG_TAIL = 6.0
 
@@ -238,14 +241,15 @@ class Basis:
         return np.maximum(freedom, LEAST_FREEDOM)
 
     def errors(self, images: np.ndarray) -> np.ndarray:
-        """Mean squared leave-one-out error of centred images, for each penalty."""
+        """Mean squared leave-one-out error of centred images, for each penalty that is allowed."""
         m, q = images.shape
         weights = self.shrinkages[:, :, np.newaxis] * (self.U.T @ images)[:, np.newaxis, :]
         fitted = (self.U @ weights.reshape(len(weights), -1)).reshape(m, -1, q)
-        return (
-            np.einsum("ikq,ik->k", (images[:, np.newaxis, :] - fitted) ** 2, self.freedoms**-2.0)
-            / m
-        )
+        squares = (images[:, np.newaxis, :] - fitted) ** 2
+        errors = np.einsum("ikq,ik->k", squares, self.freedoms**-2.0) / m
+        excess = self.shrinkages.sum(axis=0) > MOST_PARAMETERS * m
+        excess[np.argmax(PENALTIES)] = False
+        return np.where(excess, np.inf, errors)
 
 
 @dataclass(frozen=True)
