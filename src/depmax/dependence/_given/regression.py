@@ -39,6 +39,9 @@ MOST_WAVES, WAVE_LEVEL, WAVE_WIDTH = 3, 1e-3, 1.0
 NEGLIGIBLE = 1e-10
 #: 1 - h is not taken for less.
 LEAST_FREEDOM = 1e-6
+#: Parameters of a regression, at most, as a share of the rows: the law of random signs is corrected
+#: for so many; with as many as rows nothing but rounding is left, and any law of that is wrong.
+MOST_PARAMETERS = 0.5
 
 #: Kernel values of rows against others.
 Similarity = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -170,7 +173,7 @@ class Basis:
         return np.asarray(self.shrinkages[:, [place]] * (self.U.T @ images))
 
     def errors(self, images: np.ndarray) -> np.ndarray:
-        """Mean squared leave-one-out error of centred images, for each penalty."""
+        """Mean squared leave-one-out error of centred images, for each penalty that is allowed."""
         return self.errors_of_each(images).sum(axis=1)
 
     def errors_of_each(self, images: np.ndarray) -> np.ndarray:
@@ -181,7 +184,11 @@ class Basis:
         for shrinkage, weight in zip(self.shrinkages.T, weights.T, strict=True):
             left = images - self.U @ (shrinkage[:, np.newaxis] * inner)
             found.append(weight @ (left * left))
-        return np.array(found) / len(images)
+        errors = np.array(found) / len(images)
+        excess = self.shrinkages.sum(axis=0) > MOST_PARAMETERS * len(images)
+        excess[np.argmax(PENALTIES)] = False
+        errors[excess] = np.inf
+        return errors
 
 
 def _eigenvectors(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
