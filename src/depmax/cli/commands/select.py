@@ -8,7 +8,7 @@ import typer
 
 from depmax.cli import options as o
 from depmax.cli.guard import guarded
-from depmax.cli.output import Output
+from depmax.cli.output import Output, effect_for_people
 
 #: Redundant columns that one line names.
 SHOWN = 8
@@ -87,7 +87,7 @@ def select(
     rows = _rows(selector)
     kept = [row["column"] for row in rows if row["kept"]]
     if out.on_terminal:
-        rows = [row for row in rows if row["kept"]]
+        rows = [_for_people(row) for row in rows if row["kept"]]
     out.table("columns", rows)
     out.result(
         "selected", kept, f"{len(kept)} of {table.X.width} columns selected by {known.name}."
@@ -119,6 +119,17 @@ def _tell_redundant(out: Output, redundant: dict[str, list[str]], n_columns: int
     n_other = n_columns - len(redundant) - n_redundant
     if n_redundant and n_other:
         out.say(f"Dropped and like none of those selected: {n_other} more.")
+
+
+def _for_people(row: dict[str, Any]) -> dict[str, Any]:
+    """A row of the table on a terminal, the effect and its interval in one cell."""
+    cells: dict[str, Any] = {}
+    for name, value in row.items():
+        if name == "effect":
+            cells |= effect_for_people(row)
+        elif name not in ("effect_low", "effect_high"):
+            cells[name] = value
+    return cells
 
 
 def _rows(selector: Any) -> list[dict[str, Any]]:

@@ -66,6 +66,7 @@ class Scored:
 
     scores: np.ndarray
     pvalues: np.ndarray | None = None
+    effects: np.ndarray | None = None  # shares with their intervals, of shape (n_features, 3)
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,7 @@ def _plain(function: Plain) -> Callable[[Question], Scored]:
 
 def _hsic(question: Question) -> Scored:
     return Scored(
-        *kernel.hsic(
+        *kernel.hsic_and_effects(
             question.X,
             question.side,
             kernel=question.kernel,
