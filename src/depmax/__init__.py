@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from depmax.extraction import *  # noqa: F403  (the same)
     from depmax.kernels import ScaleWarning as ScaleWarning
     from depmax.pencils.graphs import GaussianGraph as GaussianGraph
+    from depmax.pencils.graphs import GivenGraph as GivenGraph
     from depmax.pencils.graphs import NeighborGraph as NeighborGraph
     from depmax.pencils.graphs import RadiusGraph as RadiusGraph
     from depmax.persistence import load_model as load_model
@@ -32,6 +33,7 @@ _OPEN = (*_ROOMS, "datasets", "evaluation", "kernels", "maps", "pencils", "persi
 _OTHERS = {
     "Comparison": "evaluation",
     "GaussianGraph": "pencils.graphs",
+    "GivenGraph": "pencils.graphs",
     "NeighborGraph": "pencils.graphs",
     "RadiusGraph": "pencils.graphs",
     "ScaleWarning": "kernels",

@@ -14,7 +14,7 @@ from depmax.neural._networks import fresh_copy, perceptron
 from depmax.neural._smoothness import Smoothness
 from depmax.neural._targets import LabelledTarget
 from depmax.neural._tasks import Split
-from depmax.pencils.graphs import Graph
+from depmax.pencils.graphs import GraphLike
 
 
 class NeuroHSCA(DependenceNetwork):
@@ -85,7 +85,7 @@ verbose
         unbiased: bool = True,
         alpha: float = 0.05,
         beta: float = 0.0,
-        graph: Literal["neighbors", "radius", "gaussian"] | Graph = "neighbors",
+        graph: GraphLike = "neighbors",
         unlabeled: Literal["auto"] | None = "auto",
         weight_decay: float = 1e-4,
         solver: Any = "auto",

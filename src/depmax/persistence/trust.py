@@ -66,6 +66,7 @@ _TRUSTED = {
     "depmax.maps.random_fourier": ("RandomFourier",),
     "depmax.pencils.examples": ("CentredKernel",),
     "depmax.pencils.graphs.gaussian": ("GaussianGraph",),
+    "depmax.pencils.graphs.given": ("GivenGraph",),
     "depmax.pencils.graphs.neighbors": ("NeighborGraph",),
     "depmax.pencils.graphs.radius": ("RadiusGraph",),
     "depmax.pencils.projection": ("FeatureProjection", "SampleProjection"),

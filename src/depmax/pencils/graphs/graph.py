@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, ClassVar
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from depmax._inputs.parameters import FLAG, check_parameters, number
@@ -57,6 +59,10 @@ class Graph(BaseEstimator):
     _remedy = ""
 
 
+#: A graph, its name, a function of the rows that returns weights, or (Any) a matrix of weights.
+GraphLike = Literal["neighbors", "radius", "gaussian"] | Graph | Callable[[Any], Any] | Any
+
+
 def edge_weights(points: Points, pairs: Pairs, bandwidth: Any) -> EdgeWeights:
     """Weights 1 of the pairs, or with a bandwidth exp(-d²/2σ²)."""
     values = np.ones(len(pairs.squares))
@@ -71,21 +77,27 @@ def width(points: Points, bandwidth: Any) -> float:
 
 
 def as_graph(graph: Any) -> Graph:
-    """Graph from its name, "neighbors", "radius" or "gaussian", or the graph itself.
+    """Graph from its name, "neighbors", "radius" or "gaussian", from weights, or the graph itself.
+
+    Weights are a matrix, dense or sparse, or a function of the rows that returns one.
 
     Examples
     --------
     >>> as_graph("neighbors")
     NeighborGraph()
     """
-    from depmax.pencils.graphs import GaussianGraph, NeighborGraph, RadiusGraph
+    from depmax.pencils.graphs import GaussianGraph, GivenGraph, NeighborGraph, RadiusGraph
 
     names = {"neighbors": NeighborGraph, "radius": RadiusGraph, "gaussian": GaussianGraph}
     if isinstance(graph, str) and graph in names:
         return names[graph]()
     if isinstance(graph, Graph):
         return graph
+    given = sparse.issparse(graph) or hasattr(graph, "__array__") or callable(graph)
+    if given and not isinstance(graph, type):
+        return GivenGraph(graph)
     raise ValueError(
-        f"graph must be 'neighbors', 'radius', 'gaussian' or a graph such as "
-        f"NeighborGraph(n_neighbors=10), got {graph!r}."
+        f"graph must be 'neighbors', 'radius', 'gaussian', a graph such as "
+        f"NeighborGraph(n_neighbors=10), a matrix of weights or a function of the rows that "
+        f"returns one, got {graph!r}."
     )
