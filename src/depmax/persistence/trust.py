@@ -62,7 +62,7 @@ _TRUSTED = {
     "depmax.maps.basis_selection": ("BasisSelection",),
     "depmax.maps.incomplete_cholesky": ("IncompleteCholesky",),
     "depmax.maps.kernel_map": ("KernelMap",),
-    "depmax.maps.nystroem": ("NystroemMap",),
+    "depmax.maps.nystroem": ("DrawnWithReplacement", "GreedyLandmarks", "NystroemMap"),
     "depmax.maps.random_fourier": ("RandomFourier",),
     "depmax.pencils.examples": ("CentredKernel",),
     "depmax.pencils.graphs.gaussian": ("GaussianGraph",),
