@@ -12,6 +12,7 @@ EXTRAS = {
     "jinja2": "report",
     "matplotlib": "plot",
     "pyarrow": "distributed",
+    "skl2onnx": "onnx",
     "skops": "cli",
     "torch": "neural",
 }

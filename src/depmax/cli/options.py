@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from depmax._limits import VARIABLE, max_memory
+from depmax._limits import VARIABLE, limited_to, max_memory
 from depmax.cli.errors import UserError
 from depmax.cli.reading.source import ReadOptions
 
@@ -140,13 +140,26 @@ Missing = Annotated[
         "be repeated. By default NA, N/A, NaN, nan, null, NULL and ?, and among numbers also -.",
     ),
 ]
+
+
+def _limit_memory(context: typer.Context, requested: str | None) -> str | None:
+    """While the command runs, the limit is that of all it does, in its workers too."""
+    try:
+        context.with_resource(limited_to(max_memory(requested)))
+    except ValueError as error:
+        raise typer.BadParameter(str(error).removeprefix("max_memory: ")) from None
+    return requested
+
+
 MaxMemory = Annotated[
     str | None,
     typer.Option(
         "--max-memory",
         metavar="SIZE",
-        help="Memory that a file may take, such as 16GB, or none: a larger table or model is "
-        f"refused before it is read. By default 4GB, or what {VARIABLE} says.",
+        help="Memory that a table, a model or the values of all pairs of rows may take, such as "
+        "16GB, or none: what would take more is refused before it is read or computed. By "
+        f"default 4GB, or what {VARIABLE} says.",
+        callback=_limit_memory,
     ),
 ]
 #: Seeds that numpy takes.
@@ -247,19 +260,10 @@ def read_options(
         raise UserError(f"--separator and --decimal cannot both be {decimal!r}.")
     if encoding is not None:
         encoding = _known_encoding(encoding)
-    limit = memory_limit(memory)
-    options = ReadOptions(separator, decimal, encoding, header, max_memory=limit)
+    options = ReadOptions(separator, decimal, encoding, header, max_memory=max_memory(memory))
     if missing is None:
         return options
     return replace(options, missing=("", *missing), missing_numbers=())
-
-
-def memory_limit(requested: str | None) -> int:
-    """Bytes that a file may take."""
-    try:
-        return max_memory(requested)
-    except ValueError as error:
-        raise UserError(f"--max-memory: {str(error).removeprefix('max_memory: ')}") from None
 
 
 def _known_encoding(name: str) -> str:
