@@ -59,6 +59,7 @@ _TRUSTED = {
     "depmax.kernels.spectrum": ("Spectrum",),
     "depmax.kernels.subsequence": ("Subsequence",),
     "depmax.kernels.subset": ("Subset",),
+    "depmax.kernels.weighted_sum": ("WeightedSum",),
     "depmax.maps.basis_selection": ("BasisSelection",),
     "depmax.maps.incomplete_cholesky": ("IncompleteCholesky",),
     "depmax.maps.kernel_map": ("KernelMap",),
