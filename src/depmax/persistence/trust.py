@@ -27,6 +27,7 @@ _TRUSTED = {
     "depmax.extraction.icafx": ("ICAFX",),
     "depmax.extraction.iterative_pca": ("IterativePCA",),
     "depmax.extraction.kernel_boosting": ("KernelBoosting",),
+    "depmax.extraction.kernel_cca": ("KernelCCA",),
     "depmax.extraction.kernel_lda": ("KernelLDA",),
     "depmax.extraction.kernel_pls": ("KernelPLS",),
     "depmax.extraction.kernel_pls_classifier": ("KernelPLSClassifier",),
