@@ -11,6 +11,7 @@ EXTRAS = {
     "grakel": "graphs",
     "jinja2": "report",
     "matplotlib": "plot",
+    "openpyxl": "excel",
     "pyarrow": "distributed",
     "skl2onnx": "onnx",
     "skops": "cli",

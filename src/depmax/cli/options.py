@@ -59,8 +59,9 @@ Data = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="CSV, TSV, Parquet, Arrow/Feather, ARFF, svmlight or NPZ file, by its extension; "
-        "or a set that comes with depmax, as bundled:sonar, or is fetched, as openml:adult.",
+        help="CSV, TSV, Excel, Parquet, Arrow/Feather, ARFF, svmlight or NPZ file, by its "
+        "extension; or a set that comes with depmax, as bundled:sonar, or is fetched, as "
+        "openml:adult.",
         show_default=False,
     ),
 ]
@@ -138,6 +139,14 @@ Missing = Annotated[
         metavar="TEXT",
         help="Text that stands for a missing value in text files, besides an empty cell; may "
         "be repeated. By default NA, N/A, NaN, nan, null, NULL and ?, and among numbers also -.",
+    ),
+]
+Sheet = Annotated[
+    str | None,
+    typer.Option(
+        "--sheet",
+        metavar="NAME",
+        help="Sheet of an Excel file, by name or number (1 is the first, which is the default).",
     ),
 ]
 
@@ -245,6 +254,7 @@ def read_options(
     header: bool | None,
     missing: list[str] | None,
     memory: str | None = None,
+    sheet: str | None = None,
 ) -> ReadOptions:
     """How files are read."""
     separator = {"\\t": "\t", "tab": "\t", "space": "whitespace"}.get(str(separator), separator)
@@ -260,7 +270,9 @@ def read_options(
         raise UserError(f"--separator and --decimal cannot both be {decimal!r}.")
     if encoding is not None:
         encoding = _known_encoding(encoding)
-    options = ReadOptions(separator, decimal, encoding, header, max_memory=max_memory(memory))
+    options = ReadOptions(
+        separator, decimal, encoding, header, sheet=sheet, max_memory=max_memory(memory)
+    )
     if missing is None:
         return options
     return replace(options, missing=("", *missing), missing_numbers=())

@@ -50,6 +50,7 @@ def fit(
     encoding: o.Encoding = None,
     header: o.Header = None,
     missing: o.Missing = None,
+    sheet: o.Sheet = None,
     max_memory: o.MaxMemory = None,
     seed: o.Seed = None,
     n_jobs: o.Jobs = None,
@@ -88,7 +89,7 @@ def fit(
     as_graph = place.suffix.lower() == ".onnx"
     if as_graph:
         require(f"Writing {place.name}", "skl2onnx")
-    reading = o.read_options(separator, decimal, encoding, header, missing, max_memory)
+    reading = o.read_options(separator, decimal, encoding, header, missing, max_memory, sheet)
     table = ask(out, data, reading, target, task, drop, keep, impute, draws_rows=True, seed=seed)
     if as_graph:
         _require_numbers(table)
