@@ -11,6 +11,7 @@ from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
 
 from depmax._inputs import read_target
+from depmax._inputs.objects import warn_caller
 from depmax.dependence._given.conditional import Conditional, read_conditional
 from depmax.dependence._given.fit import GivenFit, refuse_with_given
 from depmax.dependence._nulls.aggregate import Family, combine
@@ -43,6 +44,9 @@ from depmax.samples import (
 
 #: Rows up to which many kernels are compared under ``groups=``, where whole matrices are held.
 GROUPED_ROWS = 2000
+#: Rows beyond which a test of many kernels says beforehand how long it takes, and the seconds for a
+#: pair of rows with eight kernels on either side, on one core, as measured with 10,000 rows.
+MANY_ROWS, SECONDS_PER_PAIR = 20_000, 2.5e-7
 
 
 def hsic_test(
@@ -272,6 +276,7 @@ def _aggregate_test(
                 f"{GROUPED_ROWS} rows, got {len(plan.rows)}. Pass method='permutation'."
             )
         x, y = x.take(plan.rows), y.take(plan.rows)
+    _warn_of_time(x, y)
     rng = _random(n_permutations, random_state)
     found = combine(x, y, n_permutations, rng, effective_n_jobs(n_jobs), plan)
     reached = count_at_least(found.observed, found.permuted, found.slack)
@@ -284,6 +289,21 @@ def _aggregate_test(
         kernels=x.names,
         target_kernels=y.names,
         standardized=found.z,
+    )
+
+
+def _warn_of_time(x: Family, y: Family) -> None:
+    """Say how long many kernels of many rows take, before they do."""
+    if x.n_samples <= MANY_ROWS or all(side.is_narrow for side in (*x.sides, *y.sides)):
+        return
+    share = (len(x.sides) + len(y.sides)) / 16
+    minutes = share * SECONDS_PER_PAIR * x.n_samples**2 / 60
+    warn_caller(
+        f"method='aggregate' visits all pairs of {x.n_samples:,} rows for {len(x.sides)} kernels "
+        f"of X and {len(y.sides)} of y: about {max(minutes, 1):,.0f} minutes of one core. Pass "
+        "kernel=NystroemMap() and, for numbers, target_kernel=NystroemMap(), whose time is linear "
+        "in the rows, or test a random part of the rows.",
+        UserWarning,
     )
 
 
