@@ -311,10 +311,10 @@ def _screen_given(
     names = table.names or tuple(f"x{position}" for position in range(table.values.shape[1]))
     choose = partial(refuse_to_choose, "screen with given")
 
-    def scored(position: int) -> tuple[float, float, float, float, float]:
+    def scored(position: int) -> tuple[float, ...]:
         column = table.values[:, position]
         if column.min() == column.max():
-            return 0.0, 1.0, np.nan, 0.0, 0.0
+            return 0.0, 1.0, np.nan, 0.0, 0.0, 0.0
         kernel = Delta() if position in table.categories else recipe
         found = target.against(column, kernel, choose)
         return (
@@ -323,12 +323,13 @@ def _screen_given(
             found.bandwidth,
             found.explained,
             found.doubt,
+            float(found.missed),
         )
 
     with one_blas_thread(always=True):
         results = map_threads(scored, range(table.values.shape[1]), n_jobs)
-    scores, pvalues, widths, explained, doubts = np.array(results).T
-    fit = GivenFit(explained, target.side.explained, float(doubts.max()))
+    scores, pvalues, widths, explained, doubts, missed = np.array(results).T
+    fit = GivenFit(explained, target.side.explained, float(doubts.max()), bool(missed.any()))
     fit.warn()
     unknown = np.full(len(scores), np.nan)
     return Screening(
