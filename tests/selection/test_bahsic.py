@@ -15,8 +15,7 @@ from depmax import BAHSIC, FOHSIC, hsic
 from depmax.datasets import load, make_mixed
 from depmax.kernels import Delta, Gaussian, InverseDistance, Kernel, Laplace
 from depmax.selection._search import hsic_selector, significance
-from depmax.selection._search.pairs import interacting_pairs
-from depmax.selection.bahsic import Protection
+from depmax.selection.bahsic import Protection, interacting_pairs
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(120, 10))

@@ -170,7 +170,9 @@ def hsic_test(
     if method == "aggregate":
         x, y_family = _family(X, kernel), _target_family(y, target_kernel)
         _require_rows(x.n_samples, y_family.n_samples)
-        plan = plan_of(groups, x.n_samples, y_family.sides[0].rows)
+        plan = None
+        if groups is not None:
+            plan = plan_of(groups, x.n_samples, y_family.sides[0].rows)
         if len(x.sides) > 1 or len(y_family.sides) > 1:
             return _aggregate_test(x, y_family, n_permutations, random_state, n_jobs, plan)
         return _permutation_test(
@@ -182,7 +184,7 @@ def hsic_test(
     one = _one_kernel(_gaussian_if_auto(kernel), "kernel", f"method={method!r}")
     x_sample = read_sample(X, one, choose=_refuse_to_choose)
     _require_rows(x_sample.n_samples, y_sample.n_samples)
-    plan = plan_of(groups, x_sample.n_samples, y_sample.rows)
+    plan = None if groups is None else plan_of(groups, x_sample.n_samples, y_sample.rows)
     if method == "permutation":
         return _permutation_test(x_sample, y_sample, n_permutations, random_state, n_jobs, plan)
     if method == "gamma" and plan is not None:

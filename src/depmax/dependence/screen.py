@@ -19,8 +19,8 @@ from depmax.dependence._nulls.screening_target import ScreeningTarget
 from depmax.dependence.exchange import plan_of
 from depmax.dependence.resolve import refuse_to_choose
 from depmax.kernels import Delta, KernelLike, as_kernel
+from depmax.kernels.bandwidth import warn_of_scales
 from depmax.kernels.kernel import Kernel
-from depmax.kernels.scales import warn_of_scales
 from depmax.samples import (
     aligned,
     is_streamed,

@@ -1,6 +1,6 @@
 """Similarity: kernels for vectors, labels, strings, graphs and mixed tables, and their algebra."""
 
-from depmax.kernels.bandwidth import BandwidthKernel
+from depmax.kernels.bandwidth import BandwidthKernel, ScaleWarning
 from depmax.kernels.class_balanced import ClassBalanced
 from depmax.kernels.columns import Columns
 from depmax.kernels.composite import Product, Scaled, Sum
@@ -19,7 +19,6 @@ from depmax.kernels.polynomial import Polynomial
 from depmax.kernels.precomputed import Precomputed
 from depmax.kernels.random_event import RandomEvent
 from depmax.kernels.ridge import RidgeKernel
-from depmax.kernels.scales import ScaleWarning
 from depmax.kernels.spectrum import Spectrum
 from depmax.kernels.subsequence import Subsequence
 from depmax.kernels.subset import Subset

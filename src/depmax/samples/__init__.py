@@ -24,6 +24,7 @@ from depmax.samples.reading import (
     warn_of_units,
 )
 from depmax.samples.sample import (
+    FREE_ROWS,
     MINIMUM,
     Origin,
     Reference,
@@ -48,6 +49,7 @@ from depmax.samples.sources import (
 from depmax.samples.stream import Stream, StreamRows, View, refuse_with_streams, some_rows
 
 __all__ = [
+    "FREE_ROWS",
     "MINIMUM",
     "ArrayRows",
     "Block",

@@ -30,8 +30,8 @@ from depmax.kernels import (
     Linear,
     as_kernel,
 )
+from depmax.kernels.bandwidth import warn_of_scales
 from depmax.kernels.kernel import Choose, Kernel
-from depmax.kernels.scales import warn_of_scales
 from depmax.samples.sample import Sample, TableRows, joined, sample_of_matrix
 from depmax.samples.sources import RowSource, SourceRows
 from depmax.samples.stream import surveyed_pair

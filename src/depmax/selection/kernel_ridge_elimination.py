@@ -27,7 +27,6 @@ from depmax.selection._scores.kernel import effects as column_effects
 from depmax.selection._scores.kernel import hsic as column_scores
 from depmax.selection._scores.outputs import centred_outputs, standardized
 from depmax.selection._search.hsic_selector import STEP
-from depmax.selection._search.pairs import interacting_pairs
 from depmax.selection._search.rounds import SearchResult, Units, columns_of_units, make_units
 from depmax.selection._search.significance import (
     first_sufficient,
@@ -35,6 +34,7 @@ from depmax.selection._search.significance import (
     split_rows,
     units_of_rows,
 )
+from depmax.selection.bahsic import interacting_pairs
 from depmax.selection.selector import DependenceSelector, GroupsOfRows, Ranking
 
 #: Folds on which n_features_to_select="auto" compares numbers of columns,

@@ -22,8 +22,8 @@ from depmax._inputs import read_fit
 from depmax._inputs.parameters import check_parameters, is_whole
 from depmax._inputs.table import Categories, refuse_unreadable
 from depmax.kernels import Kernel, Linear
+from depmax.kernels.bandwidth import warn_of_scales
 from depmax.kernels.names import KernelParameters
-from depmax.kernels.scales import warn_of_scales
 from depmax.samples import aligned, is_streamed, refuse_streamed_target, refuse_with_streams
 from depmax.selection._stand_ins import stand_ins
 

@@ -40,7 +40,7 @@ def hsic(
 
     Categorical columns, given as codes, are compared by equality. ``groups`` are those of rows.
     """
-    exchange = as_exchange(groups)
+    exchange = None if groups is None else as_exchange(groups)
     plan = None if exchange is None else exchange.plan(target.n_samples, target.rows)
     prepared = ScreeningTarget.of(target, TOLERANCE, plan)
     recipe = column_kernel(kernel)

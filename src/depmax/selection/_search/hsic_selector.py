@@ -144,8 +144,10 @@ class HSICSelector(GroupsOfRows, DependenceSelector):
             require_equal_length(X.shape[0], target.n_samples)
         setting = self._setting(units, target, recipe, np.arange(X.shape[0]))
         self._require_any_columns(setting, units)
-        exchange = as_exchange(groups)
-        plan_of(exchange, X.shape[0], target.rows)  # refuses what cannot be exchanged, at once
+        exchange = None
+        if groups is not None:
+            exchange = as_exchange(groups)
+            plan_of(exchange, X.shape[0], target.rows)  # refuses what cannot be exchanged, at once
         observed = Observed(X, y, target, categories, self.n_jobs, exchange)
         with one_blas_thread(self.n_jobs):
             result = self._decide(setting, units, observed)
