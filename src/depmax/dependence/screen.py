@@ -11,12 +11,15 @@ from scipy import sparse
 
 from depmax._frames import library_of, make_frame
 from depmax._inputs import read_table
+from depmax._inputs.levels import Missing
+from depmax._inputs.parameters import COMMON
+from depmax._inputs.table import has_missing
 from depmax._text import html_table, short_pvalue
 from depmax._threads import map_threads, one_blas_thread
 from depmax.dependence._given.conditional import GivenTarget, read_dense
 from depmax.dependence._given.fit import GivenFit, refuse_with_given
 from depmax.dependence._nulls.screening_target import ScreeningTarget
-from depmax.dependence.exchange import plan_of
+from depmax.dependence.exchange import as_exchange, plan_of
 from depmax.dependence.resolve import refuse_to_choose
 from depmax.kernels import Delta, KernelLike, as_kernel
 from depmax.kernels.kernel import Kernel
@@ -41,6 +44,7 @@ class Screening:
     effects_low: np.ndarray  # interval of 95 %
     effects_high: np.ndarray
     given: GivenFit | None = None  # what the confounders explain, of every column and of y
+    missing: np.ndarray | None = None  # rows without a value of each column; None if there are none
     _library: str | None = field(default=None, repr=False)
 
     @property
@@ -71,6 +75,8 @@ class Screening:
         }
         if self.given is not None:
             columns["explained_by_given"] = self.given.explained_x[order]
+        if self.missing is not None:
+            columns["missing"] = self.missing[order]
         return make_frame(columns, library or self._library)
 
     def plot(self, ax: Any = None, *, n_shown: int = 20) -> Any:
@@ -127,6 +133,7 @@ def screen(
     groups: Any = None,
     n_jobs: int | None = None,
     given: Any = None,
+    missing: Missing = "neutral",
 ) -> Screening:
     """Score every column of X by its nonlinear dependence on y, with p-values.
 
@@ -136,7 +143,8 @@ def screen(
     Parameters
     ----------
     X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-        Categorical columns are compared by equality.
+        Categorical columns are compared by equality. Cells may be missing (NaN, None, null) but
+        in sparse matrices.
     y : target of any type
     kernel : kernel or name, default="laplace"
         Kernel of a single column; its bandwidth is resolved per column. Other kernels than Laplace
@@ -156,6 +164,11 @@ def screen(
         Confounders Z, numbers and categories: score each column by what it shares with y beyond
         what Z explains of both, as ``hsic_test(..., given=Z)`` does. A column then costs some
         hundred regressions in closed form, about 0.1 s, linear in the rows; every kernel does.
+        Missing cells are refused then.
+    missing : {"neutral", "level", "refuse"}, default="neutral"
+        What a missing cell says. ``"neutral"``: nothing; the mean embedding of its column stands in
+        for it. ``"level"``: that it is missing, which is a value of its own; use it where the
+        reason for a gap may have to do with y. ``"refuse"``: missing cells are an error.
 
     Returns
     -------
@@ -175,6 +188,13 @@ def screen(
     1. With ``bandwidth="maximize"`` the p-value is that of the chosen bandwidth times the number of
     candidates (Bonferroni).
 
+    A column with neutral gaps is judged by its rows with a value, a share s of all: its score is s²
+    times theirs, its effect s times theirs, and its p-value theirs. It is valid where the column
+    is independent of y among these rows, which gaps that depend on y alone, or on the column
+    alone, do not change. Fewer than four values score 0 with p-value 1. With ``missing="level"``
+    the score of the gaps (as two categories) is added for numbers, and the p-value is
+    that of both (Fisher's combination); a category has one level more.
+
     An effect is HSIC(x, y) / √(HSIC(x, x) HSIC(y, y)), all unbiased, cut to [0, 1]: a squared
     correlation of kernels, which does not depend on the units of a column or on its type. It is 0
     under independence and 1 where both kernels tell the same rows apart to the same degree, the
@@ -191,12 +211,20 @@ def screen(
     if given is not None:
         refuse_with_given(groups)
         return _screen_given(X, y, given, kernel, target_kernel, unbiased, n_jobs)
-    table = read_table(X)
+    COMMON["missing"].require(missing, "missing", "screen")
+    table = read_table(X, missing=missing)
     target_side = read_target_sample(y, target_kernel)
     require_equal_length(table.n_samples, target_side.n_samples)
     require_samples(table.n_samples, unbiased=True)
     plan = plan_of(groups, table.n_samples, target_side.rows)
-    target = ScreeningTarget.of(target_side, tol, plan)
+    target: Any = ScreeningTarget.of(target_side, tol, plan)
+    missing_counts = None
+    if has_missing(table.values):
+        from depmax.dependence._nulls.gapped_target import GappedTarget
+
+        exchange = as_exchange(groups)
+        target = GappedTarget(target, missing == "level", exchange, target_side.rows)
+        missing_counts = np.isnan(table.values).sum(axis=0)
     recipe = _kernel_of_columns(kernel)
     warn_of_scales(recipe, table.values, table.names, table.categories, one_by_one=True)
     values = table.values.tocsc() if sparse.issparse(table.values) else table.values
@@ -222,6 +250,7 @@ def screen(
         effects=shares,
         effects_low=low,
         effects_high=high,
+        missing=missing_counts,
         _library=library_of(X),
     )
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from depmax._inputs.levels import Missing
 from depmax._inputs.parameters import one_of
 from depmax.kernels import KernelLike
 from depmax.selection._search.hsic_selector import HSICSelector, Observed
@@ -60,6 +61,11 @@ class BAHSIC(HSICSelector):
         all rows at once, time quadratic in them; "auto" is None up to 5,000 rows and 1,000 beyond.
     precision : {"auto", "single", "double"}, default="auto"
         Of the matrix products; "auto" is single for large problems and for float32 data.
+    missing : {"neutral", "level", "refuse"}, default="neutral"
+        What a missing cell of X says. ``"neutral"``: nothing; the mean embedding of its column
+        stands in for it, for kernels that multiply (Gaussian, Laplace) or add (linear) over
+        columns. ``"level"``: that it is missing; a category has one level more, and a column of
+        numbers an indicator that leaves with it. ``"refuse"``: missing cells are an error.
     pvalues : bool, default=True
         Whether to screen every column alone as well, for ``to_frame``.
     n_jobs : int, optional
@@ -113,6 +119,7 @@ class BAHSIC(HSICSelector):
         interactions: Literal["auto"] | None = "auto",
         block_size: int | Literal["auto"] | None = "auto",
         precision: Literal["auto", "single", "double"] = "auto",
+        missing: Missing = "neutral",
         pvalues: bool = True,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -126,6 +133,7 @@ class BAHSIC(HSICSelector):
         self.interactions = interactions
         self.block_size = block_size
         self.precision = precision
+        self.missing = missing
         self.pvalues = pvalues
         self.n_jobs = n_jobs
         self.verbose = verbose

@@ -17,8 +17,9 @@ from sklearn.utils.validation import _check_feature_names, _check_n_features, ch
 
 from depmax._frames import make_frame
 from depmax._inputs import read_fit
+from depmax._inputs.levels import Missing
 from depmax._inputs.parameters import check_parameters, is_whole
-from depmax._inputs.table import Categories, refuse_unreadable
+from depmax._inputs.table import Categories, has_missing, refuse_unreadable
 from depmax.kernels import Kernel, Linear
 from depmax.kernels.names import KernelParameters
 from depmax.kernels.scales import warn_of_scales
@@ -70,6 +71,8 @@ class DependenceSelector(KernelParameters, SelectorMixin, BaseEstimator):
     n_features_to_select: Any
     #: Threads, for selectors that have the choice.
     n_jobs: int | None = None
+    #: What missing cells say, for selectors that use them.
+    missing: Missing = "refuse"
     #: What the second number of each round in ``path_`` is.
     path_quantity = "HSIC with the target"
     _accepts_sparse = False
@@ -95,8 +98,12 @@ class DependenceSelector(KernelParameters, SelectorMixin, BaseEstimator):
     def _fit(self, X: Any, y: Any, rank: Callable[..., Ranking]) -> Any:
         """Read X, let ``rank`` order its columns, and keep the best."""
         check_parameters(self)
-        rows, categories = read_fit(self, X, accept_sparse=self._accepts_sparse)
+        rows, categories = read_fit(
+            self, X, accept_sparse=self._accepts_sparse, missing=self.missing
+        )
         self.categories_ = dict(categories)
+        if has_missing(rows):
+            self._require_missing(rows)
         n_features = rows.shape[1]
         n_requested = self._n_requested(n_features)
         self._warn_of_scales(rows)
@@ -126,6 +133,13 @@ class DependenceSelector(KernelParameters, SelectorMixin, BaseEstimator):
                 stacklevel=4,
             )
         return max(1, self.n_significant_)
+
+    def _uses_missing(self) -> bool:
+        """Whether the method, as its parameters are, can use missing cells."""
+        return self.missing != "refuse"
+
+    def _require_missing(self, rows: np.ndarray) -> None:
+        """Refuse missing cells by name where the method, as its parameters are, cannot use them."""
 
     def _compared_by(self) -> Kernel | None:
         """Kernel that sees the columns in their own units; None if units do not matter."""
@@ -294,13 +308,14 @@ class DependenceSelector(KernelParameters, SelectorMixin, BaseEstimator):
         return np.asarray(getattr(self, "feature_names_in_", numbered), dtype=object)
 
     def __sklearn_tags__(self) -> Any:
-        """Supervised, any target, sparse where the search allows it."""
+        """Supervised, any target, sparse and with missing cells where the search allows it."""
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.target_tags.one_d_labels = True
         tags.target_tags.two_d_labels = True
         tags.target_tags.multi_output = True
         tags.input_tags.sparse = self._accepts_sparse
+        tags.input_tags.allow_nan = self._uses_missing()
         return tags
 
 

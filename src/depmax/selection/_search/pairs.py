@@ -8,9 +8,10 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 
 from depmax._inputs import read_target
-from depmax._inputs.table import Categories, Table
+from depmax._inputs.table import Categories, Table, has_missing
 from depmax.dependence.exchange import Exchange, TooFewWays
 from depmax.dependence.screen_pairs import screen_table
+from depmax.kernels.neutral import drawn
 
 #: Adjusted p-value below which a pair of columns interacts.
 LEVEL = 0.05
@@ -31,6 +32,8 @@ def interacting_pairs(
     nothing = np.empty((0, 2), dtype=np.intp)
     if X.shape[1] < 2:
         return nothing
+    if has_missing(X):  # values that have nothing to do with the target cannot interact
+        X = drawn(X)
     if X.shape[0] > ROWS:
         rows = np.sort(np.random.default_rng(0).permutation(X.shape[0])[:ROWS])
         X, y = X[rows], _safe_indexing(y, rows)
