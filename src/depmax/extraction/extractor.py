@@ -364,6 +364,7 @@ class DependenceExtractor(HoldsPairs, KernelTransformer):
             own = take_rows(self, X, train, train)
             with warnings.catch_warnings():  # the fit to all rows is the one that warns
                 warnings.simplefilter("ignore", ScaleWarning)
+                warnings.simplefilter("ignore", ConvergenceWarning)
                 fitted = model._learn(own, _safe_indexing(y, train), AtMost(count))
             features = fitted.features if fitted.complete else model._apply(own)
             return features, model._apply(take_rows(self, X, test, train))
