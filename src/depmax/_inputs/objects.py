@@ -33,6 +33,13 @@ def is_missing(item: Any) -> bool:
     return item is None or type(item).__name__ == "NAType" or bool(item != item)
 
 
+def as_nan(X: np.ndarray) -> np.ndarray:
+    """The same with NaN for None and pandas' NA, of which an array of objects may hold some."""
+    if X.dtype.kind != "O" or not any(is_missing(item) for item in X.flat):
+        return X
+    return np.array([np.nan if is_missing(item) else item for item in X.flat]).reshape(X.shape)
+
+
 #: Packages whose frames are passed over: a pipeline calls us through scikit-learn.
 _INNER = ("depmax", "sklearn", "joblib")
 

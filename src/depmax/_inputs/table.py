@@ -20,7 +20,7 @@ from sklearn.utils.validation import (
 )
 
 from depmax._inputs.levels import Missing, encode_levels, find_levels, is_nominal, refuse_gaps
-from depmax._inputs.objects import is_missing, object_array, warn_caller
+from depmax._inputs.objects import as_nan, object_array, warn_caller
 
 #: Levels of each categorical column, by position of the column.
 Categories = Mapping[int, tuple[Any, ...]]
@@ -222,13 +222,6 @@ def require_numbers(X: np.ndarray, name: str) -> None:
         raise ValueError(f"Complex data not supported: {name} holds complex numbers.")
 
 
-def as_nan(X: np.ndarray) -> np.ndarray:
-    """The same with NaN for None and pandas' NA, of which an array of objects may hold some."""
-    if X.dtype.kind != "O" or not any(is_missing(item) for item in X.flat):
-        return X
-    return np.array([np.nan if is_missing(item) else item for item in X.flat]).reshape(X.shape)
-
-
 def require_finite(
     values: Any, names: tuple[str, ...] | None, name: str, missing: Missing = "refuse"
 ) -> Any:
@@ -281,12 +274,9 @@ def _warn_of_empty(absent: np.ndarray, names: tuple[str, ...] | None, name: str)
     empty = np.flatnonzero(absent.all(axis=0))
     if len(empty) and len(absent):
         more = f" (so have {len(empty) - 1} others)" if len(empty) > 1 else ""
-        where = _called(int(empty[0]), names)
-        warn_caller(
-            f"{where[0].upper()}{where[1:]} of {name} has no value in any row{more}: nothing can "
-            "depend on it.",
-            UserWarning,
-        )
+        where = f"C{_called(int(empty[0]), names)[1:]} of {name}"
+        message = f"{where} has no value in any row{more}: nothing can depend on it."
+        warn_caller(message, UserWarning)
 
 
 def _called(column: int, names: tuple[str, ...] | None) -> str:
@@ -323,12 +313,13 @@ def read_new(
     categories: Categories,
     vector_input: bool = True,
     accept_sparse: bool = False,
+    missing: Missing = "refuse",
 ) -> Any:
     """Rows for ``transform``, checked against what ``fit`` saw."""
     check_is_fitted(estimator)
-    return _read(
-        estimator, X, categories, vector_input, accept_sparse, True, "refuse", reset=False
-    )[0]
+    return _read(estimator, X, categories, vector_input, accept_sparse, True, missing, reset=False)[
+        0
+    ]
 
 
 def _read(
