@@ -97,7 +97,8 @@ def filled(way: str, train: pd.DataFrame) -> pd.DataFrame:
     """Training rows as a selector gets them."""
     numeric = [column for column in train if train[column].dtype.kind in "fi"]
     scaled = train.copy()
-    scaled[numeric] = StandardScaler().fit_transform(train[numeric])
+    if numeric:
+        scaled[numeric] = StandardScaler().fit_transform(train[numeric])
     if way in ("neutral", "level"):
         return scaled
     imputer = {
