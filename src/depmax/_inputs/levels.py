@@ -16,6 +16,7 @@ MANY_LEVELS = 20
 #: Unseen levels that a warning names.
 SHOWN_LEVELS = 3
 
+DATES = (nw.Date, nw.Datetime, nw.Duration, nw.Time)
 _DECLARED = (nw.Categorical, nw.Enum, nw.Boolean)
 
 #: What a missing cell of X says: nothing, that it is missing, or it is refused.
@@ -137,4 +138,18 @@ def _why_not_category(series: Any, name: str, role: TextRole, n_levels: int) -> 
     return (
         f"Column {series.name!r} of {name} {found}. Drop it or encode it; if it is a category, "
         "declare it (pandas: .astype('category'), polars: .cast(pl.Categorical))."
+    )
+
+
+def why_not_numeric(column: str, dtype: Any, name: str) -> str:
+    """Message about a column that holds neither numbers nor categories."""
+    if isinstance(dtype, DATES):
+        return (
+            f"Column {column!r} of {name} holds dates: turn it into numbers that mean something, "
+            "such as days since an event or the month."
+        )
+    return (
+        f"Column {column!r} of {name} holds {dtype} values, neither numbers nor categories: turn "
+        "it into numbers, declare it a category (pandas: .astype('category'), polars: "
+        ".cast(pl.Categorical)), or drop it."
     )

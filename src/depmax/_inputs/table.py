@@ -19,8 +19,15 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from depmax._inputs.levels import Missing, encode_levels, find_levels, is_nominal, refuse_gaps
-from depmax._inputs.objects import as_nan, object_array, warn_caller
+from depmax._inputs.levels import (
+    Missing,
+    encode_levels,
+    find_levels,
+    is_nominal,
+    refuse_gaps,
+    why_not_numeric,
+)
+from depmax._inputs.objects import as_nan, object_array, require_numbers, warn_caller
 
 #: Levels of each categorical column, by position of the column.
 Categories = Mapping[int, tuple[Any, ...]]
@@ -30,8 +37,8 @@ Categories = Mapping[int, tuple[Any, ...]]
 LARGEST = 1e35
 #: Largest number whose fourth power is finite in float32; beyond, it is read as float64.
 LARGEST_SINGLE = 1e8
-
-DATES = (nw.Date, nw.Datetime, nw.Duration, nw.Time)
+#: If no number of a table is larger, their fourth powers vanish, and all rows look equal.
+SMALLEST = 1e-75
 
 
 @dataclass(frozen=True)
@@ -71,7 +78,7 @@ def is_streamed(X: Any) -> bool:
 
 def refuse_unreadable(X: Any, name: str, owner: str | None = None) -> None:
     """Refuse collections that would be loaded quietly, masks, and frames that repeat a name."""
-    if np.ma.is_masked(X):
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         raise ValueError(
             f"{name} is a masked array with {np.ma.count_masked(X)} masked values, which depmax "
             f"would read as numbers: pass {name}.filled(np.nan) and impute it, or drop these rows."
@@ -81,8 +88,9 @@ def refuse_unreadable(X: Any, name: str, owner: str | None = None) -> None:
         raise TypeError(
             f"{name} is a {what}, and {owner or 'this method'} needs all rows in memory: pass "
             f"{name}.compute() if it fits, or a random part of its rows. HBFE, HSCA, KernelPLS, "
-            "KernelLDA, SIR, PHD, LinearRegressionFeature, NystroemMap, RandomFourier and hsic "
-            "read a table a chunk at a time."
+            "KernelLDA, SIR, PHD, LinearRegressionFeature, NystroemMap, RandomFourier, hsic, "
+            "hsic_test, screen, DependenceFilter, BAHSIC, FOHSIC and KernelRidgeElimination read a "
+            "table a chunk at a time."
         )
     try:
         frame = nw.from_native(X, pass_through=True)
@@ -194,45 +202,28 @@ def encode_frame(
     return native, found
 
 
-def why_not_numeric(column: str, dtype: Any, name: str) -> str:
-    if isinstance(dtype, DATES):
-        return (
-            f"Column {column!r} of {name} holds dates: turn it into numbers that mean something, "
-            "such as days since an event or the month."
-        )
-    return (
-        f"Column {column!r} of {name} holds {dtype} values, neither numbers nor categories: turn "
-        "it into numbers, declare it a category (pandas: .astype('category'), polars: "
-        ".cast(pl.Categorical)), or drop it."
-    )
-
-
-def require_numbers(X: np.ndarray, name: str) -> None:
-    """Refuse arrays of text before anything tries to parse them."""
-    text = X.dtype.kind in "US"
-    if text or (X.dtype.kind == "O" and any(isinstance(item, str) for item in X.flat)):
-        raise TypeError(
-            f"{name} holds text where numbers are needed: pass a data frame, whose text columns "
-            "with few levels are categories, encode it, or use a kernel for strings "
-            "(depmax.kernels.Subsequence, Spectrum) or labels (Delta)."
-        )
-    if X.dtype.kind in "mM":
-        raise TypeError(f"{name} holds dates or durations where numbers are needed.")
-    if X.dtype.kind == "c":
-        raise ValueError(f"Complex data not supported: {name} holds complex numbers.")
-
-
 def require_finite(
-    values: Any, names: tuple[str, ...] | None, name: str, missing: Missing = "refuse"
+    values: Any,
+    names: tuple[str, ...] | None,
+    name: str,
+    missing: Missing = "refuse",
+    *,
+    is_part: bool = False,
 ) -> Any:
     """The values, in a precision in which their products do not overflow.
 
     NaN, infinity and numbers beyond ``LARGEST`` are refused, with the first column that has them
-    and the remedy; float32 becomes float64 beyond ``LARGEST_SINGLE``. NaN stays where it
-    may be missing, but in sparse matrices.
+    and the remedy; float32 becomes float64 beyond ``LARGEST_SINGLE``. So is a table whose numbers
+    are all below ``SMALLEST`` but not all 0, unless it ``is_part`` of the rows or follows a fit.
+    NaN stays where cells may be missing, but in sparse matrices.
     """
     data = values.data if sparse.issparse(values) else values
     size = max(float(data.max()), -float(data.min())) if data.size else 0.0  # NaN if one is
+    if 0 < size < SMALLEST and not is_part:
+        raise ValueError(
+            f"The largest number that {name} holds is {size:.3g}: products of numbers below "
+            f"{SMALLEST:g} vanish. Multiply its columns by a constant."
+        )
     if size <= LARGEST:
         single = data.dtype == np.float32 and size > LARGEST_SINGLE
         return values.astype(np.float64) if single else values
@@ -240,7 +231,8 @@ def require_finite(
     absent = np.isnan(dense)
     if missing != "refuse" and not sparse.issparse(values) and absent.any():
         _warn_of_empty(absent, names, name)
-        known = require_finite(np.where(absent, values.dtype.type(0), values), names, name)
+        numbers = np.where(absent, values.dtype.type(0), values)
+        known = require_finite(numbers, names, name, is_part=is_part)
         return values.astype(known.dtype, copy=False)
     finite = np.isfinite(dense)
     if not finite.all():
@@ -300,10 +292,13 @@ def read_fit(
     return _read(estimator, X, None, vector_input, accept_sparse, check_finite, missing, reset=True)
 
 
-def require_finite_rows(estimator: Any, rows: Any, missing: Missing = "refuse") -> Any:
+def require_finite_rows(
+    estimator: Any, rows: Any, missing: Missing = "refuse", *, is_part: bool = False
+) -> Any:
     """Rows that ``fit`` has read, without NaN, infinity or numbers whose products overflow."""
     names = getattr(estimator, "feature_names_in_", None)
-    return require_finite(rows, None if names is None else tuple(names), "X", missing)
+    names = None if names is None else tuple(names)
+    return require_finite(rows, names, "X", missing, is_part=is_part)
 
 
 def read_new(
@@ -368,13 +363,13 @@ def _read(
         ensure_all_finite=False,
     )
     if check_finite or values.dtype == np.float32:
-        values = require_finite_rows(estimator, values, missing)
+        values = require_finite_rows(estimator, values, missing, is_part=not reset)
     return values, found
 
 
 def has_missing(X: Any) -> bool:
-    """Whether some cell of a matrix that was read is missing; those of sparse ones are not."""
-    return not sparse.issparse(X) and bool(np.isnan(np.sum(X)))
+    """Whether some cell of rows that were read is missing; only dense ones in memory may be."""
+    return isinstance(X, np.ndarray) and bool(np.isnan(np.sum(X)))
 
 
 def constant_columns(X: Any, missing: Missing = "neutral") -> np.ndarray:

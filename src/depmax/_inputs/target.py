@@ -11,8 +11,9 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from scipy import sparse
 
+from depmax._inputs.levels import DATES
 from depmax._inputs.objects import is_missing, object_array
-from depmax._inputs.table import DATES, refuse_unreadable, require_finite
+from depmax._inputs.table import refuse_unreadable, require_finite
 
 TargetKind = Literal["classes", "numbers", "multilabel", "multioutput"]
 #: What is to be predicted, where the type of the target is not to be guessed.
@@ -228,7 +229,7 @@ def target_array(y: Any) -> np.ndarray:
     if isinstance(native, nw.DataFrame):
         columns = [_of_series(series) for series in native.iter_columns()]
         return columns[0] if len(columns) == 1 else np.column_stack(columns)
-    array = y if isinstance(y, np.ndarray) else np.asarray(y)
+    array = np.asarray(y)  # not a subclass such as np.matrix
     if array.dtype.kind == "O" and array.ndim == 1:
         return settle(array)
     return array

@@ -328,9 +328,8 @@ def _report_missing(
             f"Missing values in {len(missing)} column{'' if len(missing) == 1 else 's'}: {shown}. "
             "Fill them with --impute median, or drop columns with --drop."
         )
-    notes.append(
-        f"Missing values {f'filled ({impute})' if impute else 'used as they are'}: {shown}."
-    )
+    how = f"filled ({impute})" if impute else "used as they are"
+    notes.append(f"Missing values {how}: {shown}.")
 
 
 def _require_useful(target: Target, names: Sequence[str], y: Any) -> None:

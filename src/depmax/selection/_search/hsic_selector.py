@@ -13,7 +13,7 @@ from sklearn.utils import _safe_indexing
 
 from depmax._inputs.levels import Missing
 from depmax._inputs.parameters import FLAG, Rule, integer, is_number, one_of
-from depmax._inputs.table import Categories
+from depmax._inputs.table import Categories, has_missing
 from depmax._threads import one_blas_thread
 from depmax.dependence.exchange import Exchange, TooFewWays, as_exchange, plan_of
 from depmax.dependence.resolve import most_dependent
@@ -37,6 +37,8 @@ from depmax.selection.selector import DependenceSelector, GroupsOfRows, Ranking
 
 #: With block_size="auto" HSIC is taken over all rows at once up to so many, beyond over blocks.
 WHOLE_ROWS, BLOCK_ROWS = 5_000, 1_000
+#: Rows of a table that is read a chunk at a time that are searched, and their cells at most.
+STREAM_ROWS, STREAM_CELLS = 100_000, 10**8
 #: From so many kernel entries times columns on, products are made in single precision.
 SINGLE_FROM = 10**8
 
@@ -109,6 +111,7 @@ class HSICSelector(GroupsOfRows, DependenceSelector):
     n_jobs: int | None
     verbose: int
     _decides_how_many = True
+    _streams: ClassVar[bool] = True
     _declared: ClassVar = {
         "step": STEP,
         "precision": one_of("auto", "single", "double"),
@@ -137,10 +140,15 @@ class HSICSelector(GroupsOfRows, DependenceSelector):
             return False
 
     def _require_missing(self, rows: np.ndarray) -> None:
+        """Refuse missing cells by name if the kernel cannot use them."""
         column = int(np.flatnonzero(np.isnan(rows).any(axis=0))[0])
         names = getattr(self, "feature_names_in_", None)
         where = f"column {column if names is None else repr(names[column])}"
         require_embedding(self._recipe(), type(self).__name__, where)
+
+    def _most_rows(self, n_features: int) -> int:
+        """Rows whose blocks are searched; their cells fit in memory."""
+        return min(STREAM_ROWS, max(WHOLE_ROWS, STREAM_CELLS // n_features))
 
     def _is_unsupervised(self) -> bool:
         return isinstance(self.target_kernel, str) and self.target_kernel == "inputs"
@@ -151,6 +159,8 @@ class HSICSelector(GroupsOfRows, DependenceSelector):
 
     def _rank(self, X: Any, y: Any, categories: Categories, groups: Any = None) -> Ranking:
         recipe = self._recipe()
+        if has_missing(X):
+            self._require_missing(X)
         units = make_units(X, self.groups, categories, recipe, self.missing)
         require_samples(X.shape[0], unbiased=True)
         if self._is_unsupervised():
