@@ -184,6 +184,22 @@ def test_missing_values_and_infinity(fails: Fails, table: pl.DataFrame, tmp_path
     )
 
 
+def test_methods_that_use_missing_values_need_no_imputation(
+    run: Callable[..., Any], table: pl.DataFrame, tmp_path: Path
+) -> None:
+    age = pl.when(pl.col("dose") == 2).then(None).otherwise(pl.col("age"))
+    table.with_columns(age=age).write_csv(tmp_path / "gaps.csv")
+    for command in (
+        ("screen", "gaps.csv", "-t", "outcome"),
+        ("select", "gaps.csv", "-t", "outcome", "-m", "BAHSIC"),
+        ("select", "gaps.csv", "-t", "outcome", "--set", "missing=level", "-o", "out.csv"),
+    ):
+        result = run(*command)
+        assert result.exit_code == 0, result.output
+        assert "Missing values used as they are: age" in result.stderr
+    assert (tmp_path / "out.csv").exists()
+
+
 def test_nothing_left_to_learn_from(fails: Fails, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("id,y\n" + "".join(f"{i},{i % 2}\n" for i in range(20)))
     assert "no column left to learn from" in fails(3, "screen", "a.csv", "-t", "y")
