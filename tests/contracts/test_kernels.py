@@ -22,6 +22,7 @@ from depmax.kernels import (
     Laplace,
     Linear,
     Mixed,
+    Neutral,
     Polynomial,
     Precomputed,
     Product,
@@ -104,6 +105,7 @@ CASES = {
         X,
         lambda x, z: np.exp(-(norm(x[:2] - z[:2]) ** 2) / 2) + x[2] * z[2],
     ),
+    Neutral: (Neutral(Gaussian(1.3)), X, lambda x, z: np.exp(-(norm(x - z) ** 2) / (2 * 1.3**2))),
     Mixed: (
         Mixed(Gaussian(1.2), [1], [0, 2], [3, 2], scales=[0.5, 1.5]),
         CODES,

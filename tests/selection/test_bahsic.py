@@ -376,7 +376,7 @@ def test_progress_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
         ({"step": 1.5}, (X, XOR), "step of BAHSIC must be"),
         ({}, (X[:3], XOR[:3]), "at least 4 samples"),
         ({}, (X, np.ones(120, dtype=int)), "one class only"),
-        ({}, (np.where(X[0, 0] == X, np.nan, X), XOR), "NaN in column 0"),
+        ({"missing": "refuse"}, (np.where(X[0, 0] == X, np.nan, X), XOR), "NaN in column 0"),
         ({"kernel": "subsequence"}, (X, XOR), "Subsequence cannot do"),
         ({"kernel": Delta()}, (X, XOR), "Delta cannot do"),
         ({"kernel": "precomputed"}, (X, XOR), "precomputed kernel matrix"),

@@ -324,10 +324,10 @@ class TestColumns:
         found = scores(single, labels, score)
         np.testing.assert_allclose(found, scores(single.astype(float), labels, score), rtol=1e-6)
 
-    def test_nan_is_refused(self, X, labels):
+    def test_nan_is_refused_on_request(self, X, labels):
         X[3, 2] = np.nan
         with pytest.raises(ValueError, match=r"NaN in column 2.*impute"):
-            DependenceFilter().fit(X, labels)
+            DependenceFilter(missing="refuse").fit(X, labels)
 
 
 class TestNumberOfColumns:

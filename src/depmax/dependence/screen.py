@@ -11,12 +11,15 @@ from scipy import sparse
 
 from depmax._frames import library_of, make_frame
 from depmax._inputs import read_table
+from depmax._inputs.levels import Missing
+from depmax._inputs.parameters import COMMON
+from depmax._inputs.table import has_missing
 from depmax._text import html_table, short_effect, short_pvalue
 from depmax._threads import map_threads, one_blas_thread
 from depmax.dependence._given.conditional import GivenTarget, read_dense
 from depmax.dependence._given.fit import GivenFit, refuse_with_given
 from depmax.dependence._nulls.screening_target import ScreeningTarget
-from depmax.dependence.exchange import plan_of
+from depmax.dependence.exchange import as_exchange, plan_of
 from depmax.dependence.resolve import refuse_to_choose
 from depmax.kernels import Delta, KernelLike, as_kernel
 from depmax.kernels.bandwidth import warn_of_scales
@@ -49,6 +52,7 @@ class Screening:
     effects_low: np.ndarray  # interval of 95 %
     effects_high: np.ndarray
     given: GivenFit | None = None  # what the confounders explain, of every column and of y
+    missing: np.ndarray | None = None  # rows without a value of each column; None if there are none
     _library: str | None = field(default=None, repr=False)
 
     @property
@@ -79,6 +83,8 @@ class Screening:
         }
         if self.given is not None:
             columns["explained_by_given"] = self.given.explained_x[order]
+        if self.missing is not None:
+            columns["missing"] = self.missing[order]
         return make_frame(columns, library or self._library)
 
     def plot(self, ax: Any = None, *, n_shown: int = 20) -> Any:
@@ -138,6 +144,7 @@ def screen(
     groups: Any = None,
     n_jobs: int | None = None,
     given: Any = None,
+    missing: Missing = "neutral",
 ) -> Screening:
     """Score every column of X by its nonlinear dependence on y, with p-values.
 
@@ -148,7 +155,8 @@ def screen(
     ----------
     X : array-like, sparse matrix, data frame, scan or Dask collection, (n_samples, n_features)
         Categorical columns are compared by equality. A table that is read a chunk at a time
-        (:func:`depmax.scan`, Dask) takes three visits; see the notes.
+        (:func:`depmax.scan`, Dask) takes three visits; see the notes. Cells of tables in memory may
+        be missing (NaN, None, null) but in sparse matrices.
     y : target of any type
         Left out with a scan that has a target.
     kernel : kernel or name, default="laplace"
@@ -169,6 +177,11 @@ def screen(
         Confounders Z, numbers and categories: score each column by what it shares with y beyond
         what Z explains of both, as ``hsic_test(..., given=Z)`` does. A column then costs some
         hundred regressions in closed form, about 0.1 s, linear in the rows; every kernel does.
+        Missing cells are refused then.
+    missing : {"neutral", "level", "refuse"}, default="neutral"
+        What a missing cell says. ``"neutral"``: nothing; the mean embedding of its column stands in
+        for it. ``"level"``: that it is missing, which is a value of its own; use it where the
+        reason for a gap may have to do with y. ``"refuse"``: missing cells are an error.
 
     Returns
     -------
@@ -187,6 +200,13 @@ def screen(
     9,999 times: no p-value below 0.0001 is reported then. A constant column scores 0 with p-value
     1. With ``bandwidth="maximize"`` the p-value is that of the chosen bandwidth times the number of
     candidates (Bonferroni).
+
+    A column with neutral gaps is judged by its rows with a value, a share s of all: its score is s²
+    times theirs, its effect s times theirs, and its p-value theirs. It is valid where the column
+    is independent of y among these rows, which gaps that depend on y alone, or on the column
+    alone, do not change. Fewer than four values score 0 with p-value 1. With ``missing="level"``
+    the score of the gaps (as two categories) is added for numbers, and the p-value is
+    that of both (Fisher's combination); a category has one level more.
 
     Of a table that is read a chunk at a time every column is counted by its values: a column with
     at most 512 different ones has the score, p-value and effect of rows in memory, whatever its
@@ -215,13 +235,21 @@ def screen(
     if given is not None:
         refuse_with_given(groups)
         return _screen_given(X, y, given, kernel, target_kernel, unbiased, n_jobs)
+    COMMON["missing"].require(missing, "missing", "screen")
     refuse_streamed_target(X, y)
-    table = read_table(X)
+    table = read_table(X, missing=missing)
     target_side = read_target_sample(y, target_kernel)
     require_equal_length(table.n_samples, target_side.n_samples)
     require_samples(table.n_samples, unbiased=True)
     plan = plan_of(groups, table.n_samples, target_side.rows)
-    target = ScreeningTarget.of(target_side, tol, plan)
+    target: Any = ScreeningTarget.of(target_side, tol, plan)
+    missing_counts = None
+    if has_missing(table.values):
+        from depmax.dependence._nulls.gapped_target import GappedTarget
+
+        exchange = as_exchange(groups)
+        target = GappedTarget(target, missing == "level", exchange, target_side.rows)
+        missing_counts = np.isnan(table.values).sum(axis=0)
     recipe = _kernel_of_columns(kernel)
     warn_of_scales(recipe, table.values, table.names, table.categories, one_by_one=True)
     values = table.values.tocsc() if sparse.issparse(table.values) else table.values
@@ -247,6 +275,7 @@ def screen(
         effects=shares,
         effects_low=low,
         effects_high=high,
+        missing=missing_counts,
         _library=library_of(X),
     )
 

@@ -15,6 +15,7 @@ from depmax.kernels.laplace import Laplace
 from depmax.kernels.linear import Linear
 from depmax.kernels.mixed import Mixed
 from depmax.kernels.names import FromFunction, FromMap, FromScikitLearn, KernelLike, as_kernel
+from depmax.kernels.neutral import Neutral
 from depmax.kernels.polynomial import Polynomial
 from depmax.kernels.precomputed import Precomputed
 from depmax.kernels.random_event import RandomEvent
@@ -43,6 +44,7 @@ __all__ = [
     "Laplace",
     "Linear",
     "Mixed",
+    "Neutral",
     "Polynomial",
     "Precomputed",
     "Product",

@@ -256,6 +256,10 @@ def warn_of_scales(
     if not groups:
         return
     sample = _sample(rows)
+    if np.isnan(np.sum(sample)):  # the rows may have missing cells
+        from depmax.kernels.neutral import drawn
+
+        sample = drawn(sample)
     ranges = _ranges(sample)
     groups = [group for group in groups if _are_far_apart(ranges[group])]
     if not groups:

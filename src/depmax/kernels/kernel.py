@@ -38,6 +38,11 @@ class Capabilities:
     additive_over_features: bool = False
     #: Sums over sorted scalars telescope: k(a, c) = k(a, b) k(b, c) for a <= b <= c.
     telescopes: bool = False
+    #: Kernels of single columns multiply, as exp(-sum/decay), or their rows are coordinates: the
+    #: mean embedding of a column can stand in for a missing cell (``Neutral``).
+    embeds_missing: bool = False
+    #: NaN in a row is a missing cell.
+    reads_missing: bool = False
     #: Sparse rows are used without making them dense.
     sparse: bool = False
     #: What ``resolve`` reads off rows belongs to their columns: other columns need another one.

@@ -206,7 +206,9 @@ def indicator_scales(
     unit = _median_deviation(X[:, list(numeric)])
     scales = np.empty(len(categorical))
     for place, column in enumerate(categorical):
-        shares = np.unique(X[:, column], return_counts=True)[1] / len(X)
+        codes = X[:, column]
+        codes = codes[~np.isnan(codes)]
+        shares = np.unique(codes, return_counts=True)[1] / max(1, len(codes))
         variance = 1.0 - float(shares @ shares)
         scales[place] = unit / np.sqrt(variance) if len(shares) > 1 else unit
     return scales
@@ -214,8 +216,13 @@ def indicator_scales(
 
 def _median_deviation(values: np.ndarray) -> float:
     """Median standard deviation of the columns that vary; 1.0 without any."""
-    deviations = values.std(axis=0, dtype=np.float64)
-    sizes = np.abs(values).max(axis=0, initial=0.0)
+    if np.isnan(np.sum(values)):  # of the cells that are not missing
+        known = [column[~np.isnan(column)] for column in values.T]
+        deviations = np.array([column.std() if len(column) else 0.0 for column in known])
+        sizes = np.array([np.abs(column).max(initial=0.0) for column in known])
+    else:
+        deviations = values.std(axis=0, dtype=np.float64)
+        sizes = np.abs(values).max(axis=0, initial=0.0)
     varying = deviations[deviations > 10 * np.finfo(values.dtype).eps * sizes]
     return float(np.median(varying)) if len(varying) else 1.0
 

@@ -64,7 +64,10 @@ def read_sample(
         return sample
     if not recipe.requires_vector_input:
         return Sample(recipe.bind(column_names(X)), read_objects(X, name)).resolved(choose)
-    return sample_of_table(read_table(X, name=name), recipe, choose=choose, scale_free=scale_free)
+    table = read_table(
+        X, name=name, missing="neutral" if recipe.capabilities.reads_missing else "refuse"
+    )
+    return sample_of_table(table, recipe, choose=choose, scale_free=scale_free)
 
 
 def sample_of_table(

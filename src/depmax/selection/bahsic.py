@@ -10,11 +10,13 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 
 from depmax._inputs import read_target
+from depmax._inputs.levels import Missing
 from depmax._inputs.parameters import one_of
-from depmax._inputs.table import Categories, Table
+from depmax._inputs.table import Categories, Table, has_missing
 from depmax.dependence.exchange import Exchange, TooFewWays
 from depmax.dependence.screen_pairs import screen_table
 from depmax.kernels import KernelLike
+from depmax.kernels.neutral import drawn
 from depmax.selection._search.hsic_selector import HSICSelector, Observed
 from depmax.selection._search.rounds import SearchResult, Setting, Units, backward, columns_of_units
 
@@ -69,6 +71,11 @@ class BAHSIC(HSICSelector):
         all rows at once, time quadratic in them; "auto" is None up to 5,000 rows and 1,000 beyond.
     precision : {"auto", "single", "double"}, default="auto"
         Of the matrix products; "auto" is single for large problems and for float32 data.
+    missing : {"neutral", "level", "refuse"}, default="neutral"
+        What a missing cell of X says. ``"neutral"``: nothing; the mean embedding of its column
+        stands in for it, for kernels that multiply (Gaussian, Laplace) or add (linear) over
+        columns. ``"level"``: that it is missing; a category has one level more, and a column of
+        numbers an indicator that leaves with it. ``"refuse"``: missing cells are an error.
     pvalues : bool, default=True
         Whether to screen every column alone as well, for ``to_frame``.
     n_jobs : int, optional
@@ -122,6 +129,7 @@ class BAHSIC(HSICSelector):
         interactions: Literal["auto"] | None = "auto",
         block_size: int | Literal["auto"] | None = "auto",
         precision: Literal["auto", "single", "double"] = "auto",
+        missing: Missing = "neutral",
         pvalues: bool = True,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -135,6 +143,7 @@ class BAHSIC(HSICSelector):
         self.interactions = interactions
         self.block_size = block_size
         self.precision = precision
+        self.missing = missing
         self.pvalues = pvalues
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -238,6 +247,8 @@ def interacting_pairs(
     nothing = np.empty((0, 2), dtype=np.intp)
     if X.shape[1] < 2:
         return nothing
+    if has_missing(X):  # values that have nothing to do with the target cannot interact
+        X = drawn(X)
     if X.shape[0] > ROWS:
         rows = np.sort(np.random.default_rng(0).permutation(X.shape[0])[:ROWS])
         X, y = X[rows], _safe_indexing(y, rows)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy.stats import false_discovery_control
 
+from depmax._inputs.levels import Missing
 from depmax._inputs.parameters import number
 from depmax._inputs.table import Categories, constant_columns
 from depmax.dependence.exchange import plan_of
@@ -62,6 +63,10 @@ class DependenceFilter(GroupsOfRows, DependenceSelector):
         Penalty of "ridge".
     fdr : float, default=0.05
         False discovery rate of ``n_features_to_select="auto"``.
+    missing : {"neutral", "level", "refuse"}, default="neutral"
+        What a missing cell of X says, for "hsic", "mmd" and "alignment": nothing, that it is
+        missing (a value of its own), or it is an error. See :func:`depmax.screen`; a function of
+        your own gets X only if no cell is missing.
     n_jobs : int, optional
         Threads over columns, for "hsic", "mmd", "alignment" and "qmi".
 
@@ -126,6 +131,7 @@ class DependenceFilter(GroupsOfRows, DependenceSelector):
         target_kernel: KernelLike | Literal["auto"] = "auto",
         alpha: float = 1.0,
         fdr: float = 0.05,
+        missing: Missing = "neutral",
         n_jobs: int | None = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
@@ -134,7 +140,14 @@ class DependenceFilter(GroupsOfRows, DependenceSelector):
         self.target_kernel = target_kernel
         self.alpha = alpha
         self.fdr = fdr
+        self.missing = missing
         self.n_jobs = n_jobs
+
+    def _uses_missing(self) -> bool:
+        try:
+            return super()._uses_missing() and find_score(self.score_func).missing
+        except ValueError:  # fit is where a wrong name is refused
+            return False
 
     def _compared_by(self) -> Kernel | None:
         """The kernel of a column, for scores that have one."""
@@ -157,6 +170,7 @@ class DependenceFilter(GroupsOfRows, DependenceSelector):
             groups=groups,
             n_jobs=self.n_jobs,
             names=getattr(self, "feature_names_in_", None),
+            missing=self.missing,
         )
         require(score, question)
         if groups is not None:
@@ -169,7 +183,9 @@ class DependenceFilter(GroupsOfRows, DependenceSelector):
                 f'n_features_to_select="auto" needs p-values, which score_func={score.name!r} '
                 "does not provide: pass a number or a share, or use score_func='hsic'."
             )
-        constant = constant_columns(X) if scored.constant is None else scored.constant
+        constant = scored.constant
+        if constant is None:
+            constant = constant_columns(X, self.missing)
         order = best_first(scores, constant)
         return Ranking(order, scores, n_significant=self._significant())
 

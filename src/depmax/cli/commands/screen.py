@@ -91,7 +91,10 @@ def screen(
 
     out = Output(as_json=as_json, quiet=quiet)
     reading = o.read_options(separator, decimal, encoding, header, missing, max_memory, sheet)
-    table = ask(out, data, reading, target, task, drop, keep, impute, groups)
+    uses_missing = not given  # gaps say nothing
+    table = ask(
+        out, data, reading, target, task, drop, keep, impute, groups, uses_missing=uses_missing
+    )
     X = table.X if impute is None else FillGaps(str(impute)).fit_transform(table.X)
     X = PrepareColumns().fit_transform(X)
     X, confounders = _split(X, given)
@@ -219,8 +222,12 @@ def _joint_test(
     """Permutation test of all columns together, on a random part of many rows or groups."""
     from sklearn.utils import _safe_indexing
 
+    from depmax.cli.table import missing_counts
     from depmax.dependence import hsic_test
+    from depmax.evaluation import FillGaps
 
+    if missing_counts(X):  # permutations allow for gaps that are filled by the same rule
+        X = FillGaps().fit_transform(X)
     y, groups, rng = table.y, table.groups, np.random.default_rng(seed or 0)
     rows = (
         _joint_rows(y, table.target.kind, X.height, rng)

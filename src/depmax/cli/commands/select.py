@@ -67,6 +67,8 @@ def select(
     Of a table with more than 100 million cells 100,000 random rows are searched, and a note says
     so.
     """
+    from sklearn.utils import get_tags
+
     from depmax.cli.methods import build, find_method, fit_model, parse_size
     from depmax.cli.reading import open_source
     from depmax.cli.streaming import batch_rows
@@ -79,7 +81,18 @@ def select(
     place = None if output is None else require_format(output, reads=(data,))
     reading = o.read_options(separator, decimal, encoding, header, missing, max_memory, sheet)
     table = ask(
-        out, data, reading, target, task, drop, keep, impute, groups, draws_rows=True, seed=seed
+        out,
+        data,
+        reading,
+        target,
+        task,
+        drop,
+        keep,
+        impute,
+        groups,
+        draws_rows=True,
+        seed=seed,
+        uses_missing=get_tags(estimator).input_tags.allow_nan,
     )
     with out.working(f"{known.name} on {table.X.height:,} rows and {table.X.width:,} columns"):
         model = fit_model(table, known, estimator, scale=scale, impute=impute and str(impute))

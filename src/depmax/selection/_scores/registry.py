@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from depmax._inputs import Target, TargetKind, read_target
-from depmax._inputs.table import Categories
+from depmax._inputs.levels import Missing
+from depmax._inputs.table import Categories, has_missing
 from depmax.dependence._terms import is_constant
 from depmax.kernels import Kernel, KernelLike, Linear
 from depmax.samples import (
@@ -50,6 +51,7 @@ class Question:
     groups: Any = None  # of rows that are not independent
     n_jobs: int | None = None
     names: Sequence[str] | None = None  # of the columns, if they have any
+    missing: Missing = "refuse"  # what missing cells say
 
     @property
     def is_streamed(self) -> bool:
@@ -90,6 +92,7 @@ class Score:
     kinds: frozenset[TargetKind] = EVERY_KIND
     two_classes: bool = False  # no more than two
     categories: bool = False  # categorical columns are compared by equality
+    missing: bool = False  # missing cells are used
     target_kernel: bool = False  # y is read by its kernel, which decides what it takes
     in_units: bool = False  # scores are in units of the columns
     kernel: bool = False  # a kernel of a column decides whether they are
@@ -160,6 +163,7 @@ def _hsic(question: Question) -> Scored:
             categories=question.categories,
             groups=question.groups,
             n_jobs=question.n_jobs,
+            missing=question.missing,
         )
     )
 
@@ -175,6 +179,7 @@ def _alignment(question: Question) -> Scored:
             kernel=question.kernel,
             categories=question.categories,
             n_jobs=question.n_jobs,
+            missing=question.missing,
         )
     )
 
@@ -190,6 +195,7 @@ def _mmd(question: Question) -> Scored:
             kernel=question.kernel,
             categories=question.categories,
             n_jobs=question.n_jobs,
+            missing=question.missing,
         )
     )
 
@@ -205,7 +211,7 @@ def _ridge(question: Question) -> Scored:
 SCORES: dict[str, Score] = {
     score.name: score
     for score in (
-        Score("hsic", _hsic, categories=True, target_kernel=True, kernel=True),
+        Score("hsic", _hsic, categories=True, missing=True, target_kernel=True, kernel=True),
         Score("pearson", _plain(means.pearson)),
         Score("centroid", _plain(means.centroid), CLASSES, two_classes=True, in_units=True),
         Score("t", _plain(means.t), CLASSES, two_classes=True),
@@ -215,11 +221,12 @@ SCORES: dict[str, Score] = {
         ),
         Score("lods", _plain(moderated.lods), CLASSES, two_classes=True, in_units=True),
         Score("pam", _plain(means.pam), CLASSES, in_units=True),
-        Score("mmd", _mmd, CLASSES, two_classes=True, categories=True, kernel=True),
+        Score("mmd", _mmd, CLASSES, two_classes=True, categories=True, missing=True, kernel=True),
         Score(
             "alignment",
             _alignment,
             categories=True,
+            missing=True,
             target_kernel=True,
             kernel=True,
             normalised=True,
@@ -279,6 +286,14 @@ def require(score: Score, question: Question) -> None:
         raise TypeError(
             f"score_func={score.name!r} reads numbers, but column {column} is "
             f"categorical: use one of {', '.join(map(repr, others))}, or encode it as numbers."
+        )
+    if not score.missing and has_missing(question.X):
+        others = [name for name, other in SCORES.items() if other.missing]
+        column = question.label(int(np.flatnonzero(np.isnan(question.X).any(axis=0))[0]))
+        raise ValueError(
+            f"score_func={score.name!r} has no place for missing values, but X has some in column "
+            f"{column}: use one of {', '.join(map(repr, others))}, or impute first, e.g. with "
+            "sklearn.impute.SimpleImputer."
         )
 
 

@@ -114,7 +114,7 @@ def _errors(
         if not len(columns):
             result.append(np.zeros(len(others)))
             continue
-        inputs = Sample(setting.resolve(columns), X[both][:, columns])
+        inputs = setting.side(columns, X[both])
         gram, between = inputs.tile(learn, learn), inputs.tile(learn, test)
         weights = _ridge(gram, between, own, of_learnt)
         fitted = np.einsum("ij,ij->j", weights, own @ weights)
