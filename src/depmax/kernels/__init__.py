@@ -23,6 +23,7 @@ from depmax.kernels.scales import ScaleWarning
 from depmax.kernels.spectrum import Spectrum
 from depmax.kernels.subsequence import Subsequence
 from depmax.kernels.subset import Subset
+from depmax.kernels.weighted_sum import WeightedSum
 
 __all__ = [
     "BandwidthKernel",
@@ -54,5 +55,6 @@ __all__ = [
     "Subsequence",
     "Subset",
     "Sum",
+    "WeightedSum",
     "as_kernel",
 ]

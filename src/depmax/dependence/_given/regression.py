@@ -39,6 +39,9 @@ MOST_WAVES, WAVE_LEVEL, WAVE_WIDTH = 3, 1e-3, 1.0
 NEGLIGIBLE = 1e-10
 #: 1 - h is not taken for less.
 LEAST_FREEDOM = 1e-6
+#: Parameters of a regression, at most, as a share of the rows: the law of random signs is corrected
+#: for so many; with as many as rows nothing but rounding is left, and any law of that is wrong.
+MOST_PARAMETERS = 0.5
 
 #: Kernel values of rows against others.
 Similarity = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -170,18 +173,21 @@ class Basis:
         return np.asarray(self.shrinkages[:, [place]] * (self.U.T @ images))
 
     def errors(self, images: np.ndarray) -> np.ndarray:
-        """Mean squared leave-one-out error of centred images, for each penalty."""
+        """Mean squared leave-one-out error of centred images, infinite for forbidden penalties."""
         return self.errors_of_each(images).sum(axis=1)
 
     def errors_of_each(self, images: np.ndarray) -> np.ndarray:
         """The same for every image by itself, of shape (n_penalties, n_outputs)."""
         inner = self.U.T @ images
         weights = self.freedoms**-2.0
-        found = []
-        for shrinkage, weight in zip(self.shrinkages.T, weights.T, strict=True):
+        found = np.full((len(PENALTIES), images.shape[1]), np.inf)
+        largest = int(np.argmax(PENALTIES))
+        for place, shrinkage in enumerate(self.shrinkages.T):
+            if shrinkage.sum() > MOST_PARAMETERS * len(images) and place != largest:
+                continue
             left = images - self.U @ (shrinkage[:, np.newaxis] * inner)
-            found.append(weight @ (left * left))
-        return np.array(found) / len(images)
+            found[place] = weights[:, place] @ (left * left) / len(images)
+        return found
 
 
 def _eigenvectors(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -22,11 +22,11 @@ from depmax.dependence._nulls.rare import (
 )
 from depmax.dependence._terms import terms
 from depmax.dependence.exchange import Plan
-from depmax.dependence.resolve import most_dependent
+from depmax.dependence.resolve import most_dependent, refuse_to_choose
 from depmax.dependence.variance import shares_of_rows
 from depmax.kernels import Linear
 from depmax.kernels.kernel import Kernel
-from depmax.maps._pivots import factor_to
+from depmax.maps.incomplete_cholesky import factor_to
 from depmax.samples import Sample
 
 #: Part of the trace of the target kernel that may be left out where rows are exchanged: the test
@@ -46,6 +46,8 @@ class Choice:
 
     def __call__(self, candidates: Sequence[Kernel], X: Any) -> Kernel:
         """The candidate of largest HSIC with the target."""
+        if candidates[0].capabilities.learns_weights:  # no number of kernels to correct for
+            return refuse_to_choose("screen", candidates, X)
         self.n_candidates *= len(candidates)
         return most_dependent(self.target, candidates, X)
 
