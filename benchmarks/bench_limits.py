@@ -107,9 +107,12 @@ def _compare(rows: Rows) -> object:
 
 
 def _network(name: str) -> Call:
-    from depmax import neural
+    def fit(rows: Rows) -> object:
+        from depmax import neural  # imports torch
 
-    return lambda rows: getattr(neural, name)(random_state=0).fit(rows.X, rows.y)
+        return getattr(neural, name)(random_state=0).fit(rows.X, rows.y)
+
+    return fit
 
 
 def _function(part: Callable[..., object]) -> Call:
