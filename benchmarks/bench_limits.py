@@ -251,11 +251,11 @@ def shown(result: dict[str, Any] | None) -> str:
 
 
 def _known(own: dict[str, Any]) -> Iterator[dict[str, Any] | None]:
-    """Results by rows; where there is none, more rows than ran out of time do so too."""
+    """Results by rows; more rows than ran out of time, or were refused, fare no better."""
     over: dict[str, Any] | None = None
     for count in ROWS:
         result = own.get(str(count), over)
-        if result is not None and result["outcome"] == "time":
+        if result is not None and result["outcome"] in ("time", "refuses"):
             over = result
         yield result
 
