@@ -107,9 +107,12 @@ def _compare(rows: Rows) -> object:
 
 
 def _network(name: str) -> Call:
-    from depmax import neural
+    def fit(rows: Rows) -> object:
+        from depmax import neural  # imports torch
 
-    return lambda rows: getattr(neural, name)(random_state=0).fit(rows.X, rows.y)
+        return getattr(neural, name)(random_state=0).fit(rows.X, rows.y)
+
+    return fit
 
 
 def _function(part: Callable[..., object]) -> Call:
@@ -248,11 +251,11 @@ def shown(result: dict[str, Any] | None) -> str:
 
 
 def _known(own: dict[str, Any]) -> Iterator[dict[str, Any] | None]:
-    """Results by rows; where there is none, more rows than ran out of time do so too."""
+    """Results by rows; more rows than ran out of time, or were refused, fare no better."""
     over: dict[str, Any] | None = None
     for count in ROWS:
         result = own.get(str(count), over)
-        if result is not None and result["outcome"] == "time":
+        if result is not None and result["outcome"] in ("time", "refuses"):
             over = result
         yield result
 
