@@ -164,7 +164,7 @@ def table() -> str:
     return (100 * means.groupby(level=[0, 1], sort=False).mean())[list(WAYS)].round(1).to_string()
 
 
-def levels(n_columns: int = 1000, n_rows: int = 150) -> str:
+def levels(n_columns: int = 600, n_rows: int = 120) -> str:
     """Share of p-values below 0.05 of columns of noise, by what their gaps depend on."""
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, n_rows)

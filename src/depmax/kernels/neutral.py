@@ -230,7 +230,7 @@ def require_embedding(kernel: Kernel, owner: str, where: str) -> None:
     """Refuse a kernel that neither multiplies nor adds over columns, by name."""
     if not kernel.capabilities.embeds_missing:
         raise ValueError(
-            f"X has missing values in {where}, which {owner} cannot use with "
+            f"X has missing values (NaN) in {where}, which {owner} cannot use with "
             f"{type(kernel).__name__}: a missing cell is left out where kernels of columns "
             "multiply (Gaussian, Laplace with norm=1) or add (Linear). Use one of these, or impute "
             "first, e.g. with sklearn.impute.SimpleImputer."
@@ -257,15 +257,12 @@ class Neutral(Kernel):
     Examples
     --------
     >>> import numpy as np
-    >>> from depmax import hsic
     >>> from depmax.kernels import Gaussian, Neutral
     >>> x = np.array([0.0, 1.0, np.nan])
     >>> Neutral(Gaussian(1.0))(x).round(3)
     array([[1.   , 0.607, 0.803],
            [0.607, 1.   , 0.803],
            [0.803, 0.803, 0.803]])
-    >>> round(hsic(x, [1.0, 2.0, 3.0], kernel=Neutral("linear"), unbiased=False), 3)
-    0.007
     """
 
     def __init__(self, kernel: KernelLike = "gaussian", gaps: Gaps | None = None) -> None:
