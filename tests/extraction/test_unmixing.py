@@ -9,8 +9,7 @@ from scipy import integrate, optimize
 from depmax.extraction import NaturalGradient, QuasiNewton
 from depmax.extraction._unmixing import Likelihood, one_more, sphere, starts, the_most_moved
 from depmax.extraction._unmixing import likelihood as module
-from depmax.extraction._unmixing.quasi_newton import Preconditioner, separate
-from depmax.extraction._unmixing.sources import (
+from depmax.extraction._unmixing.likelihood import (
     GAUSSIAN,
     LOG_NORMALISERS,
     SUB,
@@ -20,6 +19,7 @@ from depmax.extraction._unmixing.sources import (
     signed_states,
     turned_states,
 )
+from depmax.extraction._unmixing.solvers import Preconditioner, separate
 from depmax.pencils import Space
 
 rng = np.random.default_rng(0)

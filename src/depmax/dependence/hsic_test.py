@@ -30,9 +30,12 @@ from depmax.kernels import KernelLike
 from depmax.samples import (
     Sample,
     TableRows,
+    is_streamed,
     read_sample,
     read_table_rows,
     read_target_sample,
+    refuse_streamed_target,
+    refuse_with_streams,
     require_equal_length,
     require_samples,
     target_sample,
@@ -44,7 +47,7 @@ GROUPED_ROWS = 2000
 
 def hsic_test(
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     kernel: KernelLike | Sequence[KernelLike] | Literal["auto"] = "auto",
     target_kernel: KernelLike | Sequence[KernelLike] | Literal["auto"] = "auto",
@@ -60,7 +63,7 @@ def hsic_test(
     Parameters
     ----------
     X, y
-        As in :func:`depmax.hsic`.
+        As in :func:`depmax.hsic`; of a scan or a Dask collection see the notes.
     kernel, target_kernel : kernel, name, sequence of these, or "auto", default="auto"
         ``"auto"`` for numbers: with ``method="aggregate"`` eight kernels (linear, Gaussian with
         1/32 to 2 times the median distance as bandwidth, Laplace, Gaussian of ranks), otherwise
@@ -97,8 +100,9 @@ def hsic_test(
         the p-value comes from random signs of the residuals of X (reported as
         ``"wild bootstrap"``) or from the law of these (``"gamma"``), with one kernel on each side
         (``"auto"`` is Gaussian). It is as good as the regressions: the outcome's ``given`` says
-        what they explain, and a warning says where they would need more rows. Time is linear in
-        the rows. Not with ``groups``.
+        what they explain; where they need more rows, or their residuals still depend on Z, a
+        warning says so and the outcome's ``reliable`` is False. Time is linear in the rows. Not
+        with ``groups``.
 
     Returns
     -------
@@ -107,7 +111,7 @@ def hsic_test(
         and ``n_samples``. For ``"aggregate"`` an :class:`AggregateTest`: ``statistic`` is the
         largest standardised HSIC, and ``kernels``, ``target_kernels``, ``standardized`` and
         ``contributions`` tell which kernels spoke. With confounders also ``given``
-        (``explained_x``, ``explained_y``, ``doubt``).
+        (``explained_x``, ``explained_y``, ``doubt``, ``missed``) and ``reliable``.
 
     Notes
     -----
@@ -115,6 +119,11 @@ def hsic_test(
     1.3 s for 2,000 and 3.5 s for 4,000 on one core with ``"aggregate"``, a tenth of it with
     ``"permutation"``. For hundreds of thousands of rows take kernels with coordinates, such as
     ``kernel=NystroemMap()`` on both sides, whose permutations cost time linear in the rows.
+
+    All rows of a table that is read a chunk at a time (:func:`depmax.scan`, Dask) are tested by
+    ``method="gamma"``, for a map or the linear kernel on X, or any kernel if X has one column. Its
+    permutations need rows in memory: ``"aggregate"`` takes 4,000 rows, drawn with a fixed seed,
+    ``"permutation"`` 20,000, and the outcome's ``method`` and ``n_samples`` say so.
 
     Examples
     --------
@@ -136,6 +145,13 @@ def hsic_test(
     >>> hsic_test(x, y, given=z, random_state=0).pvalue > 0.05
     True
     """
+    if is_streamed(X):
+        from depmax.dependence._nulls.streamed_test import streamed_test
+
+        refuse_with_streams("hsic_test", groups=groups, given=given)
+        options = {"n_permutations": n_permutations, "random_state": random_state, "n_jobs": n_jobs}
+        return streamed_test(hsic_test, X, y, kernel, target_kernel, method, options)
+    refuse_streamed_target(X, y)
     if given is not None:
         refuse_with_given(groups)
         one, of_y = (

@@ -27,7 +27,7 @@ from depmax.extraction._unmixing import (
     starts,
     the_most_moved,
 )
-from depmax.extraction._unmixing.sources import NAMES
+from depmax.extraction._unmixing.likelihood import NAMES
 from depmax.extraction.extractor import DependenceExtractor
 from depmax.kernels import Delta, Linear
 from depmax.pencils import Directions, Space

@@ -17,7 +17,7 @@ from depmax._inputs.table import (
     require_numbers,
 )
 from depmax.samples.pieces import Chunk
-from depmax.samples.target_facts import present_target
+from depmax.samples.survey import present_target
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Decoder:
             )
         if values.dtype not in (np.float32, np.float64):
             values = values.astype(np.float64)
-        return require_finite(values, self.names, "X")
+        return require_finite(values, self.names, "X", is_part=True)
 
     def _of_frame(self, frame: Any) -> np.ndarray:
         if tuple(map(str, frame.columns)) != self.names:

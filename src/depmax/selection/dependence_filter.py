@@ -85,6 +85,12 @@ class DependenceFilter(GroupsOfRows, DependenceSelector):
     n_significant_ : int
         With "auto": how many columns have an adjusted p-value of at most ``fdr``.
 
+    Notes
+    -----
+    A scan or a Dask collection is read a chunk at a time for all named scores but "qmi": from means
+    and variances in one visit, "hsic", "mmd" and "alignment" by the counted values of each column,
+    as in :func:`depmax.screen`.
+
     References
     ----------
     L. Song, A. Smola, A. Gretton, J. Bedo, K. Borgwardt (2012), Feature selection via dependence
@@ -105,6 +111,7 @@ class DependenceFilter(GroupsOfRows, DependenceSelector):
     _accepts_sparse = True
     _decides_how_many = True
     _one_by_one = True
+    _streams: ClassVar[bool] = True
     _declared: ClassVar = {"alpha": number(0, ends="()"), "fdr": number(0, 1)}
 
     def __init__(
@@ -159,7 +166,8 @@ class DependenceFilter(GroupsOfRows, DependenceSelector):
                 f'n_features_to_select="auto" needs p-values, which score_func={score.name!r} '
                 "does not provide: pass a number or a share, or use score_func='hsic'."
             )
-        order = best_first(scores, constant_columns(X))
+        constant = constant_columns(X) if scored.constant is None else scored.constant
+        order = best_first(scores, constant)
         return Ranking(order, scores, n_significant=self._significant())
 
     def _significant(self) -> int | None:

@@ -7,8 +7,7 @@ from depmax.extraction._unmixing.likelihood import (
     starts,
     the_most_moved,
 )
-from depmax.extraction._unmixing.natural_gradient import NaturalGradient
-from depmax.extraction._unmixing.quasi_newton import QuasiNewton
+from depmax.extraction._unmixing.solvers import NaturalGradient, QuasiNewton
 from depmax.extraction._unmixing.sphering import Sphering, sphere
 
 __all__ = [

@@ -35,6 +35,8 @@ from depmax.selection.selector import DependenceSelector, GroupsOfRows, Ranking
 
 #: With block_size="auto" HSIC is taken over all rows at once up to so many, beyond over blocks.
 WHOLE_ROWS, BLOCK_ROWS = 5_000, 1_000
+#: Rows of a table that is read a chunk at a time that are searched, and their cells at most.
+STREAM_ROWS, STREAM_CELLS = 100_000, 10**8
 #: From so many kernel entries times columns on, products are made in single precision.
 SINGLE_FROM = 10**8
 
@@ -97,6 +99,7 @@ class HSICSelector(GroupsOfRows, DependenceSelector):
     n_jobs: int | None
     verbose: int
     _decides_how_many = True
+    _streams: ClassVar[bool] = True
     _declared: ClassVar = {
         "step": STEP,
         "precision": one_of("auto", "single", "double"),
@@ -117,6 +120,10 @@ class HSICSelector(GroupsOfRows, DependenceSelector):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = not self._is_unsupervised()
         return tags
+
+    def _most_rows(self, n_features: int) -> int:
+        """Rows whose blocks are searched; their cells fit in memory."""
+        return min(STREAM_ROWS, max(WHOLE_ROWS, STREAM_CELLS // n_features))
 
     def _is_unsupervised(self) -> bool:
         return isinstance(self.target_kernel, str) and self.target_kernel == "inputs"
