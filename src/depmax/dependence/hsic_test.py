@@ -100,8 +100,9 @@ def hsic_test(
         the p-value comes from random signs of the residuals of X (reported as
         ``"wild bootstrap"``) or from the law of these (``"gamma"``), with one kernel on each side
         (``"auto"`` is Gaussian). It is as good as the regressions: the outcome's ``given`` says
-        what they explain, and a warning says where they would need more rows. Time is linear in
-        the rows. Not with ``groups``.
+        what they explain; where they need more rows, or their residuals still depend on Z, a
+        warning says so and the outcome's ``reliable`` is False. Time is linear in the rows. Not
+        with ``groups``.
 
     Returns
     -------
@@ -110,7 +111,7 @@ def hsic_test(
         and ``n_samples``. For ``"aggregate"`` an :class:`AggregateTest`: ``statistic`` is the
         largest standardised HSIC, and ``kernels``, ``target_kernels``, ``standardized`` and
         ``contributions`` tell which kernels spoke. With confounders also ``given``
-        (``explained_x``, ``explained_y``, ``doubt``).
+        (``explained_x``, ``explained_y``, ``doubt``, ``missed``) and ``reliable``.
 
     Notes
     -----

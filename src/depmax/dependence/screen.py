@@ -11,7 +11,7 @@ from scipy import sparse
 
 from depmax._frames import library_of, make_frame
 from depmax._inputs import read_table
-from depmax._text import html_table, short_pvalue
+from depmax._text import html_table, short_effect, short_pvalue
 from depmax._threads import map_threads, one_blas_thread
 from depmax.dependence._given.conditional import GivenTarget, read_dense
 from depmax.dependence._given.fit import GivenFit, refuse_with_given
@@ -112,6 +112,9 @@ class Screening:
                 str(rank),
                 self.names[place],
                 f"{max(0.0, self.scores[place]):.3g}",
+                short_effect(
+                    self.effects[place], self.effects_low[place], self.effects_high[place]
+                ),
                 short_pvalue(self.pvalues_adjusted[place]),
             )
             for rank, place in enumerate(order, 1)
@@ -121,7 +124,7 @@ class Screening:
             f"{found:,} of {len(self.names):,} columns depend on the target (false discovery rate "
             f"5 %); the best {len(rows)} are shown"
         )
-        return html_table(("rank", "column", "score", "p (adjusted)"), rows, caption)
+        return html_table(("rank", "column", "score", "effect", "p (adjusted)"), rows, caption)
 
 
 def screen(
@@ -311,10 +314,10 @@ def _screen_given(
     names = table.names or tuple(f"x{position}" for position in range(table.values.shape[1]))
     choose = partial(refuse_to_choose, "screen with given")
 
-    def scored(position: int) -> tuple[float, float, float, float, float]:
+    def scored(position: int) -> tuple[float, ...]:
         column = table.values[:, position]
         if column.min() == column.max():
-            return 0.0, 1.0, np.nan, 0.0, 0.0
+            return 0.0, 1.0, np.nan, 0.0, 0.0, 0.0
         kernel = Delta() if position in table.categories else recipe
         found = target.against(column, kernel, choose)
         return (
@@ -323,12 +326,13 @@ def _screen_given(
             found.bandwidth,
             found.explained,
             found.doubt,
+            float(found.missed),
         )
 
     with one_blas_thread(always=True):
         results = map_threads(scored, range(table.values.shape[1]), n_jobs)
-    scores, pvalues, widths, explained, doubts = np.array(results).T
-    fit = GivenFit(explained, target.side.explained, float(doubts.max()))
+    scores, pvalues, widths, explained, doubts, missed = np.array(results).T
+    fit = GivenFit(explained, target.side.explained, float(doubts.max()), bool(missed.any()))
     fit.warn()
     unknown = np.full(len(scores), np.nan)
     return Screening(
