@@ -19,8 +19,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from depmax._inputs.levels import encode_levels, find_levels, is_nominal, refuse_gaps
-from depmax._inputs.objects import object_array
+from depmax._inputs.levels import encode_levels, find_levels, is_nominal, object_array, refuse_gaps
 
 #: Levels of each categorical column, by position of the column.
 Categories = Mapping[int, tuple[Any, ...]]

@@ -11,7 +11,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from scipy import sparse
 
-from depmax._inputs.objects import is_missing, object_array
+from depmax._inputs.levels import is_missing, object_array
 from depmax._inputs.table import DATES, refuse_unreadable, require_finite
 
 TargetKind = Literal["classes", "numbers", "multilabel", "multioutput"]
