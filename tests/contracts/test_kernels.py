@@ -32,6 +32,7 @@ from depmax.kernels import (
     Subsequence,
     Subset,
     Sum,
+    WeightedSum,
 )
 from depmax.testing import check_kernel
 from tests.contracts.discovery import classes
@@ -119,6 +120,11 @@ CASES = {
         Laplace(1.0) * Gaussian(1.0),
         X,
         lambda x, z: np.exp(-np.abs(x - z).sum()) * np.exp(-(norm(x - z) ** 2) / 2),
+    ),
+    WeightedSum: (
+        WeightedSum([Linear(), "subset", Gaussian(1.0)], weights=[0.3, 0.0, 0.7]),
+        X,
+        lambda x, z: 0.3 * (x @ z) + 0.7 * np.exp(-(norm(x - z) ** 2) / 2),
     ),
     Scaled: (2.5 * Linear(), X, lambda x, z: 2.5 * (x @ z)),
     FromFunction: (FromFunction(_minimum), X, lambda x, z: min(abs(x[0]), abs(z[0]))),

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from depmax._extras import library_of, make_frame
 from depmax._inputs import read_table
-from depmax._text import html_table, short_pvalue
+from depmax._text import html_table, short_effect, short_pvalue
 from depmax._threads import map_threads, one_blas_thread
 from depmax.dependence._given.conditional import GivenTarget, read_dense
 from depmax.dependence._nulls.screening_target import ScreeningTarget
@@ -112,6 +112,9 @@ class Screening:
                 str(rank),
                 self.names[place],
                 f"{max(0.0, self.scores[place]):.3g}",
+                short_effect(
+                    self.effects[place], self.effects_low[place], self.effects_high[place]
+                ),
                 short_pvalue(self.pvalues_adjusted[place]),
             )
             for rank, place in enumerate(order, 1)
@@ -121,7 +124,7 @@ class Screening:
             f"{found:,} of {len(self.names):,} columns depend on the target (false discovery rate "
             f"5 %); the best {len(rows)} are shown"
         )
-        return html_table(("rank", "column", "score", "p (adjusted)"), rows, caption)
+        return html_table(("rank", "column", "score", "effect", "p (adjusted)"), rows, caption)
 
 
 def screen(

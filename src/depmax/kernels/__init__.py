@@ -22,6 +22,7 @@ from depmax.kernels.ridge import RidgeKernel
 from depmax.kernels.spectrum import Spectrum
 from depmax.kernels.subsequence import Subsequence
 from depmax.kernels.subset import Subset
+from depmax.kernels.weighted_sum import WeightedSum
 
 __all__ = [
     "BandwidthKernel",
@@ -53,5 +54,6 @@ __all__ = [
     "Subsequence",
     "Subset",
     "Sum",
+    "WeightedSum",
     "as_kernel",
 ]

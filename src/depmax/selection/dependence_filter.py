@@ -75,6 +75,9 @@ class DependenceFilter(GroupsOfRows, DependenceSelector):
         for "t" and "snr" where a column differs between classes and not within them.
     pvalues_adjusted_ : ndarray or None
         For scores with p-values, adjusted over all columns (Benjamini-Hochberg).
+    effects_ : ndarray of shape (n_features, 3) or None
+        For "hsic": normalised HSIC between 0 and 1 and the ends of its interval of 95 %, as in
+        :func:`depmax.screen`.
     support_ : ndarray of bool
     stand_ins_ : ndarray of int
         For each dropped column the kept one that can replace it, -1 if none can: the one that
@@ -160,7 +163,7 @@ class DependenceFilter(GroupsOfRows, DependenceSelector):
             plan_of(groups, question.side.n_samples, question.side.rows)
         scored = score.answer(question)
         scores = np.where(np.isnan(scored.scores), -np.inf, scored.scores)
-        self.pvalues_adjusted_ = _adjusted(scored)
+        self.pvalues_adjusted_, self.effects_ = _adjusted(scored), scored.effects
         if self.pvalues_adjusted_ is None and str(self.n_features_to_select) == "auto":
             raise ValueError(
                 f'n_features_to_select="auto" needs p-values, which score_func={score.name!r} '

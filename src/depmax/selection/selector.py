@@ -289,8 +289,9 @@ class DependenceSelector(KernelParameters, SelectorMixin, BaseEstimator):
         The stand-in of a dropped column is a kept one that shares at least a quarter of its
         variation, significantly; the cell is empty (None) where no kept column does.
 
-        The effect (where the selector has it, with ``pvalues=True``) is normalised HSIC of each
-        column alone, from 0 to 1, with an interval of 95 %: that of :func:`depmax.screen`.
+        The effect (where the selector has it: with ``pvalues=True``, or as a filter by HSIC) is
+        normalised HSIC of each column alone, from 0 to 1, with an interval of 95 %: that of
+        :func:`depmax.screen`.
 
         The p-value (where the selector has them) is that of the screening of each column alone,
         adjusted over all columns: it says nothing about the selected set as a whole.

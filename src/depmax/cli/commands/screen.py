@@ -11,7 +11,7 @@ import typer
 
 from depmax.cli import options as o
 from depmax.cli.errors import Code, DataError, guarded
-from depmax.cli.output import Output
+from depmax.cli.output import Output, effect_for_people
 
 if TYPE_CHECKING:
     from depmax.cli.table import Table
@@ -68,8 +68,10 @@ def screen(
 ) -> None:
     """Score every column by its dependence on the target, linear or not, with p-values.
 
-    The score (HSIC) is about 0 without dependence. If no column depends on the target by itself,
-    all columns are tested together: columns may matter only jointly.
+    The score (HSIC) is about 0 without dependence; the effect is the same as a share between 0
+    and 1, with an interval of 95 %, comparable between columns of any unit and type. If no column
+    depends on the target by itself, all columns are tested together: columns may matter only
+    jointly.
 
     [bold]Examples[/]
 
@@ -102,6 +104,7 @@ def screen(
             "column": found.names[place],
             "rank": rank + 1,
             "score": float(found.scores[place]),
+            **_effect(found, place),
             "pvalue": float(found.pvalues[place]),
             "pvalue_adjusted": float(found.pvalues_adjusted[place]),
         }
@@ -121,6 +124,17 @@ def screen(
         raise typer.Exit(Code.NOT_FOUND)
 
 
+def _effect(found: Any, place: int) -> dict[str, float]:
+    """The effect of a column with its interval; there is none given confounders."""
+    if found.given is not None:
+        return {}
+    return {
+        "effect": float(found.effects[place]),
+        "effect_low": float(found.effects_low[place]),
+        "effect_high": float(found.effects_high[place]),
+    }
+
+
 def _for_people(row: dict[str, Any], best: float) -> dict[str, Any]:
     """A row of the table on a terminal.
 
@@ -132,6 +146,7 @@ def _for_people(row: dict[str, Any], best: float) -> dict[str, Any]:
         "rank": row["rank"],
         "column": row["column"],
         "score": score,
+        **effect_for_people(row),
         "pvalue_adjusted": row["pvalue_adjusted"],
         "": "█" * round(BAR * score / best),
         "pvalue": row["pvalue"],

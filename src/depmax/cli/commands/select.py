@@ -8,7 +8,7 @@ import typer
 
 from depmax.cli import options as o
 from depmax.cli.errors import guarded
-from depmax.cli.output import Output
+from depmax.cli.output import Output, effect_for_people
 
 #: Redundant columns that one line names.
 SHOWN = 8
@@ -124,9 +124,7 @@ def _tell_redundant(out: Output, redundant: dict[str, list[str]], n_columns: int
 def _for_people(row: dict[str, Any]) -> dict[str, Any]:
     """A kept column on a terminal: its interval in one cell, nothing that is the same for all."""
     shown = {"rank": row["rank"], "column": row["column"], "score": row["score"]}
-    if "effect" in row:
-        shown["effect"] = row["effect"]
-        shown["95 % interval"] = f"{row['effect_low']:.3f} to {row['effect_high']:.3f}"
+    shown |= effect_for_people(row)
     if "pvalue_adjusted" in row:
         shown["pvalue_adjusted"] = row["pvalue_adjusted"]
     return shown

@@ -21,7 +21,7 @@ from depmax.dependence._nulls.rare import (
 )
 from depmax.dependence._terms import terms
 from depmax.dependence.exchange import Plan
-from depmax.dependence.resolve import most_dependent
+from depmax.dependence.resolve import most_dependent, refuse_to_choose
 from depmax.dependence.variance import NO_EFFECT, Effect, effect_of, shares_of_rows
 from depmax.kernels import Linear
 from depmax.kernels.kernel import Kernel
@@ -45,6 +45,8 @@ class Choice:
 
     def __call__(self, candidates: Sequence[Kernel], X: Any) -> Kernel:
         """The candidate of largest HSIC with the target."""
+        if candidates[0].capabilities.learns_weights:  # no number of kernels to correct for
+            return refuse_to_choose("screen", candidates, X)
         self.n_candidates *= len(candidates)
         return most_dependent(self.target, candidates, X)
 

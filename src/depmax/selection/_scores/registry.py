@@ -77,6 +77,7 @@ class Scored:
 
     scores: np.ndarray
     pvalues: np.ndarray | None = None
+    effects: np.ndarray | None = None  # shares with their intervals, of shape (n_features, 3)
     constant: np.ndarray | None = None  # which columns are, where rows were not in memory
 
 
@@ -133,7 +134,7 @@ def _plain(function: Plain) -> Callable[[Question], Scored]:
         from depmax.selection._scores.streamed import StreamedColumns
 
         columns = StreamedColumns(question.X, question.target)
-        return Scored(function(columns, question.target), None, columns.sums.constant)
+        return Scored(function(columns, question.target), constant=columns.sums.constant)
 
     return answer
 
@@ -150,9 +151,9 @@ def _hsic(question: Question) -> Scored:
     if question.is_streamed:
         counted = _counted(question, question.side)
         scores, pvalues = counted.hsic(question.n_jobs)
-        return Scored(scores, pvalues, counted.constant)
+        return Scored(scores, pvalues, constant=counted.constant)
     return Scored(
-        *kernel.hsic(
+        *kernel.hsic_and_effects(
             question.X,
             question.side,
             kernel=question.kernel,
@@ -166,7 +167,7 @@ def _hsic(question: Question) -> Scored:
 def _alignment(question: Question) -> Scored:
     if question.is_streamed:
         counted = _counted(question, question.side)
-        return Scored(counted.alignment(question.n_jobs), None, counted.constant)
+        return Scored(counted.alignment(question.n_jobs), constant=counted.constant)
     return Scored(
         kernel.alignment(
             question.X,
@@ -181,7 +182,7 @@ def _alignment(question: Question) -> Scored:
 def _mmd(question: Question) -> Scored:
     if question.is_streamed:
         counted = _counted(question, read_target_sample(question.y, "class_balanced"))
-        return Scored(counted.mmd(question.n_jobs), None, counted.constant)
+        return Scored(counted.mmd(question.n_jobs), constant=counted.constant)
     return Scored(
         kernel.mmd(
             question.X,
