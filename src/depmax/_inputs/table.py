@@ -21,13 +21,16 @@ from sklearn.utils.validation import (
 
 from depmax._inputs.levels import (
     Missing,
+    as_nan,
     encode_levels,
     find_levels,
     is_nominal,
+    object_array,
     refuse_gaps,
+    require_numbers,
+    warn_caller,
     why_not_numeric,
 )
-from depmax._inputs.objects import as_nan, object_array, require_numbers, warn_caller
 
 #: Levels of each categorical column, by position of the column.
 Categories = Mapping[int, tuple[Any, ...]]
