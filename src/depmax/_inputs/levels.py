@@ -36,8 +36,8 @@ def is_missing(item: Any) -> bool:
     return item is None or type(item).__name__ == "NAType" or bool(item != item)
 
 
-def require_numbers(X: np.ndarray, name: str) -> None:
-    """Refuse arrays of text before anything tries to parse them."""
+def require_numbers(X: np.ndarray, name: str) -> np.ndarray:
+    """The array; one of text is refused before anything tries to parse it."""
     text = X.dtype.kind in "US"
     if text or (X.dtype.kind == "O" and any(isinstance(item, str) for item in X.flat)):
         raise TypeError(
@@ -49,6 +49,7 @@ def require_numbers(X: np.ndarray, name: str) -> None:
         raise TypeError(f"{name} holds dates or durations where numbers are needed.")
     if X.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: {name} holds complex numbers.")
+    return X
 
 
 def as_nan(X: np.ndarray) -> np.ndarray:
