@@ -22,7 +22,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import depmax
-from depmax import BAHSIC, Unconfounded, kernels, load_model, save_model
+from depmax import BAHSIC, Residual, Unconfounded, kernels, load_model, save_model
 from depmax._files import seal
 from depmax.kernels import Columns, Delta, Gaussian, Kernel, Linear, Precomputed, Subsequence
 from depmax.maps import IncompleteCholesky, KernelMap, NystroemMap
@@ -34,7 +34,10 @@ X = rng.normal(size=(40, 5))
 y = (X[:, 1] + 0.1 * rng.normal(size=40) > 0).astype(int)
 
 
-MADE_OF_OTHERS = {"Unconfounded": partial(Unconfounded, BAHSIC(2), given=[0])}
+NEEDS_MORE = {
+    "Residual": partial(Residual, [0]),
+    "Unconfounded": partial(Unconfounded, BAHSIC(2), given=[0]),
+}
 
 
 def _estimators() -> dict[str, Callable[[], Any]]:
@@ -45,7 +48,7 @@ def _estimators() -> dict[str, Callable[[], Any]]:
         for name in module.__all__:
             value = getattr(module, name)
             if python_inspect.isclass(value) and issubclass(value, BaseEstimator):
-                found[name] = MADE_OF_OTHERS.get(name, value)
+                found[name] = NEEDS_MORE.get(name, value)
     return {  # not the bases, nor parts of an estimator that are parameters
         name: make for name, make in found.items() if hasattr(make(), "fit") and make().get_params()
     }
