@@ -12,11 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from depmax.dependence._terms import Terms
+from depmax.kernels.kernel import Kernel
 from depmax.pencils.streamed import CentredValues
 from depmax.samples import Block
 
@@ -254,3 +257,46 @@ def batches(grids: Sequence[Grid], width: int) -> Iterator[list[int]]:
         size += more
     if batch:
         yield batch
+
+
+@dataclass(frozen=True)
+class LevelGram:
+    """Kernel values between the levels of a column, about their mean."""
+
+    column: CountedColumn
+    gram: np.ndarray  # centred by the counts, shape (n_levels, n_levels)
+
+    @classmethod
+    def of(cls, kernel: Kernel, column: CountedColumn) -> LevelGram:
+        """Values of a resolved kernel."""
+        values = column.values[:, np.newaxis]
+        gram = np.asarray(kernel(values, values), dtype=np.float64)
+        means = gram @ column.counts / column.n_samples
+        gram -= means[:, np.newaxis]
+        gram -= means[np.newaxis, :]
+        gram += column.counts @ means / column.n_samples
+        return cls(column, gram)
+
+    def hsic(self, psi: np.ndarray, squares: np.ndarray, *, unbiased: bool) -> float:
+        """HSIC with a target of these sums per level."""
+        m, diagonal, counts = self.column.n_samples, np.diag(self.gram), self.column.counts
+        inner = float(np.sum((self.gram @ psi) * psi))
+        if not unbiased:
+            return Terms(m, inner, 0.0, 0.0, zero_diagonal=False).hsic()
+        rows = self.gram @ counts - diagonal  # K̃1
+        return Terms(
+            m,
+            inner - float(diagonal @ squares),
+            -float(rows @ squares),  # L̃1 = -‖ψ_i‖² since Ψ is centred
+            -float(rows @ counts) * float(squares.sum()),
+            zero_diagonal=True,
+        ).hsic()
+
+    @cached_property
+    def square_rows(self) -> np.ndarray:
+        """(Ã ∘ Ã)1 of a row of every level."""
+        counts, m, diagonal = self.column.counts, self.column.n_samples, np.diag(self.gram)
+        u = (self.gram @ counts - diagonal) / (m - 2)
+        centred = self.gram - u[:, np.newaxis] - u[np.newaxis, :] + (counts @ u) / (m - 1)
+        rows: np.ndarray = centred**2 @ counts - np.diag(centred) ** 2
+        return rows

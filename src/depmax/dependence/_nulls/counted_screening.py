@@ -17,11 +17,18 @@ import numpy as np
 from depmax.dependence._nulls.counted_columns import (
     CountedColumn,
     Grid,
+    LevelGram,
     SumLevels,
     TableValues,
     batches,
     dense_columns,
     look_at_columns,
+)
+from depmax.dependence._nulls.counted_effects import (
+    Influence,
+    OwnShares,
+    SumInfluences,
+    cross_shares,
 )
 from depmax.dependence._nulls.laplace_column import MEDIAN_POINTS, SPECTRUM_POINTS
 from depmax.dependence._nulls.law import (
@@ -154,49 +161,6 @@ def _some_rows(n_rows: int, size: int) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class LevelGram:
-    """Kernel values between the levels of a column, about their mean."""
-
-    column: CountedColumn
-    gram: np.ndarray  # centred by the counts, shape (n_levels, n_levels)
-
-    @classmethod
-    def of(cls, kernel: Kernel, column: CountedColumn) -> LevelGram:
-        """Values of a resolved kernel."""
-        values = column.values[:, np.newaxis]
-        gram = np.asarray(kernel(values, values), dtype=np.float64)
-        means = gram @ column.counts / column.n_samples
-        gram -= means[:, np.newaxis]
-        gram -= means[np.newaxis, :]
-        gram += column.counts @ means / column.n_samples
-        return cls(column, gram)
-
-    def hsic(self, psi: np.ndarray, squares: np.ndarray, *, unbiased: bool) -> float:
-        """HSIC with a target of these sums per level."""
-        m, diagonal, counts = self.column.n_samples, np.diag(self.gram), self.column.counts
-        inner = float(np.sum((self.gram @ psi) * psi))
-        if not unbiased:
-            return Terms(m, inner, 0.0, 0.0, zero_diagonal=False).hsic()
-        rows = self.gram @ counts - diagonal  # K̃1
-        return Terms(
-            m,
-            inner - float(diagonal @ squares),
-            -float(rows @ squares),  # L̃1 = -‖ψ_i‖² since Ψ is centred
-            -float(rows @ counts) * float(squares.sum()),
-            zero_diagonal=True,
-        ).hsic()
-
-    @cached_property
-    def square_rows(self) -> np.ndarray:
-        """(Ã ∘ Ã)1 of a row of every level."""
-        counts, m, diagonal = self.column.counts, self.column.n_samples, np.diag(self.gram)
-        u = (self.gram @ counts - diagonal) / (m - 2)
-        centred = self.gram - u[:, np.newaxis] - u[np.newaxis, :] + (counts @ u) / (m - 1)
-        rows: np.ndarray = centred**2 @ counts - np.diag(centred) ** 2
-        return rows
-
-
-@dataclass(frozen=True)
 class ColumnScore:
     """What a column says about the target."""
 
@@ -306,7 +270,7 @@ class CountedScreening:
         m, of_y = self.target.n_samples, self.target.own(self.fourth)
         factor = 2.0 * (m - 2) / ((m - 1) * (m - 3))  # from shares to influences
         shares: list[float | None] = []
-        influences: list[_Influence] = []
+        influences: list[Influence] = []
         for position, score in enumerate(scores):
             levels = score.levels
             own = 0.0
@@ -318,13 +282,13 @@ class CountedScreening:
             scale = math.sqrt(own) * math.sqrt(of_y)
             share = score.hsic / scale
             shares.append(share)
-            table = factor / scale * _cross_shares(levels, self.psi_total, m)
+            table = factor / scale * cross_shares(levels, self.psi_total, m)
             mean = factor * (m - 3) * score.hsic / scale
             own_mean = own * (m - 3)
             table[:, 0] -= mean
             table[:, 0] -= 0.5 * share * factor / own * (levels.square_rows - own_mean)
             influences.append(
-                _Influence(
+                Influence(
                     position,
                     self.grids[position],
                     table[levels.column.places],
@@ -334,7 +298,7 @@ class CountedScreening:
             )
         if not influences:
             return [NO_EFFECT] * len(scores)
-        own_y = _OwnShares.of(self.target, self.third, self.fourth)
+        own_y = OwnShares.of(self.target, self.third, self.fourth)
         sums = self.stream.total(SumInfluences(tuple(influences), self.target.psi, own_y)).sums
         squares = dict(
             zip((each.position for each in influences), (sums / m).tolist(), strict=True)
@@ -416,112 +380,3 @@ def _sums(psi: np.ndarray, codes: np.ndarray, count: int) -> tuple[np.ndarray, n
     np.add.at(sums, codes, psi)
     weights = np.einsum("ij,ij->i", psi, psi)
     return sums, np.bincount(codes, weights=weights, minlength=count)
-
-
-# --- what every row contributes -------------------------------------------------------------------
-def _cross_shares(levels: LevelGram, total: float, m: int) -> np.ndarray:
-    """(Ã ∘ B̃)1 of a row as a function of its level: factors of 1, ‖ψ‖² and ψ, (n_levels, r + 2).
-
-    ``total`` is Σ‖ψ‖²; the terms are those of ``LaplaceColumn.shares``.
-    """
-    column, gram = levels.column, levels.gram
-    counts, diagonal = column.counts, np.diag(gram)
-    r = gram @ counts - diagonal  # K̃1
-    u = r / (m - 2)
-    b1 = -1.0 / (m - 2)  # v_i = b1‖ψ_i‖², b_i = b0 + v_i
-    sum_u, sum_v = float(counts @ u), b1 * total
-    b0 = -sum_v / (m - 1)
-    a = u - sum_u / (m - 1)
-    k_v = b1 * (gram @ column.squares)
-    u_v = b1 * float(u @ column.squares)
-    constant = -b0 * r - k_v + (m - 1) * a * b0 + a * sum_v + b0 * (sum_u - u) + u_v
-    of_squares = (
-        -diagonal
-        - b1 * r
-        + diagonal * b1
-        + a
-        + u
-        + (m - 1) * a * b1
-        - a * b1
-        + b1 * (sum_u - 2 * u)
-    )
-    return np.column_stack([constant, of_squares, gram @ column.psi - u @ column.psi])
-
-
-@dataclass(frozen=True)
-class _OwnShares:
-    """(B̃ ∘ B̃)1 of every row of the target."""
-
-    gram: np.ndarray
-    weighted: np.ndarray  # Σ v ψ
-    total: float
-    fourth: float
-    n_samples: int
-
-    @classmethod
-    def of(cls, target: CountedTarget, third: np.ndarray, fourth: float) -> _OwnShares:
-        """From sums over all rows."""
-        assert target.psi.gram is not None
-        m = target.n_samples
-        return cls(target.psi.gram, -third / (m - 2), target.psi.total, fourth, m)
-
-    def __call__(self, psi: np.ndarray, squares: np.ndarray) -> np.ndarray:
-        """Of shape (n,)."""
-        m = self.n_samples
-        b1 = -1.0 / (m - 2)
-        v, sum_v = b1 * squares, b1 * self.total
-        b = v - sum_v / (m - 1)
-        products = np.einsum("ij,ij->i", psi @ self.gram, psi) - squares**2
-        k_v = psi @ self.weighted - squares * v
-        found: np.ndarray = (
-            products
-            + 2.0 * (b * squares - k_v + b * (sum_v - v))
-            + (m - 1) * b**2
-            + (b1**2 * self.fourth - v**2)
-        )
-        return found
-
-
-@dataclass(frozen=True)
-class _Influence:
-    """What a row does to the effect of one column."""
-
-    position: int
-    grid: Grid
-    table: np.ndarray  # factors of 1, ‖ψ‖² and ψ for every level of the grid
-    slope: float  # of what the row contributes to the target's own HSIC, less its mean
-    mean: float
-
-
-@dataclass(frozen=True)
-class InfluenceSums:
-    """Σ influence² of every column."""
-
-    sums: np.ndarray
-
-    def __add__(self, other: InfluenceSums) -> InfluenceSums:
-        return InfluenceSums(self.sums + other.sums)
-
-
-@dataclass(frozen=True)
-class SumInfluences:
-    """Sum the squares of what every row does to the effects of all columns."""
-
-    columns: tuple[_Influence, ...]
-    psi: CentredValues
-    own: _OwnShares
-
-    def __call__(self, blocks: Iterator[Block]) -> InfluenceSums:
-        """Sums of one piece."""
-        sums = np.zeros(len(self.columns))
-        for block in blocks:
-            psi = self.psi.beside(None, block)
-            squares = np.einsum("ij,ij->i", psi, psi)
-            own = self.own(psi, squares)
-            beside = np.column_stack([np.ones(len(psi)), squares, psi])
-            values = dense_columns(block.x, [each.position for each in self.columns])
-            for place, (each, column) in enumerate(zip(self.columns, values, strict=True)):
-                influence = np.einsum("ij,ij->i", each.table[each.grid.codes(column)], beside)
-                influence += each.slope * (own - each.mean)
-                sums[place] += float(influence @ influence)
-        return InfluenceSums(sums)

@@ -1,0 +1,241 @@
+"""Kernels as operators of ONNX: values with reference rows, and exact coordinates."""
+
+from __future__ import annotations
+
+from functools import reduce, singledispatch
+from typing import Any
+
+import numpy as np
+from scipy import linalg, sparse
+
+from depmax.kernels import (
+    Columns,
+    Distance,
+    Gaussian,
+    InverseDistance,
+    InverseMultiquadric,
+    Kernel,
+    Laplace,
+    Linear,
+    Polynomial,
+    Product,
+    RidgeKernel,
+    Scaled,
+    Sum,
+    as_kernel,
+)
+from depmax.kernels.columns import as_list
+from depmax.kernels.names import FromMap
+from depmax.samples import Reference
+
+
+class Operations:
+    """Operators of ONNX by their names; constants among the operands get the type of the input."""
+
+    def __init__(self, given: Any, opset: int) -> None:
+        from skl2onnx.common.data_types import guess_numpy_type
+
+        self.dtype = guess_numpy_type(given.type)
+        self.opset = opset
+
+    def __getattr__(self, name: str) -> Any:
+        from skl2onnx.algebra import onnx_ops
+
+        operator = getattr(onnx_ops, f"Onnx{name}")
+
+        def apply(*operands: Any, **settings: Any) -> Any:
+            typed = [self._typed(operand) for operand in operands]
+            return operator(*typed, op_version=self.opset, **settings)
+
+        return apply
+
+    def _typed(self, operand: Any) -> Any:
+        if isinstance(operand, float):
+            operand = np.array([operand])
+        if isinstance(operand, np.ndarray) and operand.dtype.kind == "f":
+            return operand.astype(self.dtype)
+        return operand
+
+
+def against(reference: Reference, g: Operations, x: Any) -> Any:
+    """Node of the kernel values of rows with reference rows, of shape (n_samples, n_reference)."""
+    if reference.kernel is None:  # rows are kernel values with every training row
+        return g.Gather(x, np.asarray(reference.rows, dtype=np.int64), axis=1)
+    rows = reference.rows
+    rows = rows.toarray() if sparse.issparse(rows) else np.asarray(rows)
+    if rows.dtype.kind not in "fiub":
+        raise _refused(reference.kernel)
+    return values(reference.kernel, g, x, rows.astype(np.float64))
+
+
+@singledispatch
+def values(kernel: Kernel, g: Operations, x: Any, Z: np.ndarray) -> Any:
+    """Node of k(x, z) for the rows z of Z."""
+    raise _refused(kernel)
+
+
+def _refused(kernel: Kernel) -> TypeError:
+    return TypeError(
+        f"{type(kernel).__name__} cannot be written as an ONNX graph: use a kernel of numbers that "
+        "can, such as Gaussian, Laplace, Linear or Polynomial, or depmax.save_model."
+    )
+
+
+@values.register
+def _(kernel: Linear, g: Operations, x: Any, Z: np.ndarray) -> Any:
+    return g.MatMul(x, Z.T)
+
+
+@values.register
+def _(kernel: Polynomial, g: Operations, x: Any, Z: np.ndarray) -> Any:
+    return g.Pow(g.Add(g.MatMul(x, Z.T), float(kernel.offset)), float(kernel.degree))
+
+
+@values.register
+def _(kernel: Gaussian, g: Operations, x: Any, Z: np.ndarray) -> Any:
+    return g.Exp(g.Mul(_squares(g, x, Z), -0.5 / kernel._width() ** 2))
+
+
+@values.register
+def _(kernel: Laplace, g: Operations, x: Any, Z: np.ndarray) -> Any:
+    distances = _city_block(g, x, Z) if kernel.norm_ == 1 else g.Sqrt(_squares(g, x, Z))
+    return g.Exp(g.Mul(distances, -1.0 / kernel._width()))
+
+
+@values.register
+def _(kernel: InverseMultiquadric, g: Operations, x: Any, Z: np.ndarray) -> Any:
+    return g.Reciprocal(g.Sqrt(g.Add(_squares(g, x, Z), kernel._width() ** 2)))
+
+
+@values.register
+def _(kernel: InverseDistance, g: Operations, x: Any, Z: np.ndarray) -> Any:
+    return g.Reciprocal(g.Add(g.Sqrt(_squares(g, x, Z)), kernel._width()))
+
+
+@values.register
+def _(kernel: Distance, g: Operations, x: Any, Z: np.ndarray) -> Any:
+    power = float(kernel.exponent) / 2.0
+    own = g.Pow(_square_norms(g, x, Z.shape[1]), power)
+    others = (Z**2).sum(axis=1) ** power
+    return g.Mul(g.Add(g.Sub(own, g.Pow(_squares(g, x, Z), power)), others), 0.5)
+
+
+@values.register
+def _(kernel: RidgeKernel, g: Operations, x: Any, Z: np.ndarray) -> Any:
+    inner, reference = as_kernel(kernel.kernel), np.asarray(kernel.reference, dtype=np.float64)
+    penalised = inner(reference) + float(kernel.alpha) * np.eye(len(reference))
+    if np.array_equal(reference, Z):  # the usual case, without a difference of large numbers
+        return g.MatMul(values(inner, g, x, reference), linalg.inv(penalised))
+    shares = linalg.solve(penalised, inner(reference, Z), assume_a="pos")
+    explained = g.MatMul(values(inner, g, x, reference), shares)
+    return g.Div(g.Sub(values(inner, g, x, Z), explained), float(kernel.alpha))
+
+
+@values.register
+def _(kernel: Scaled, g: Operations, x: Any, Z: np.ndarray) -> Any:
+    return g.Mul(values(kernel._kernel(), g, x, Z), float(kernel.factor))
+
+
+@values.register
+def _(kernel: Sum, g: Operations, x: Any, Z: np.ndarray) -> Any:
+    return g.Add(*(values(part, g, x, Z) for part in kernel._kernels()))
+
+
+@values.register
+def _(kernel: Product, g: Operations, x: Any, Z: np.ndarray) -> Any:
+    return g.Mul(*(values(part, g, x, Z) for part in kernel._kernels()))
+
+
+@values.register
+def _(kernel: Columns, g: Operations, x: Any, Z: np.ndarray) -> Any:
+    parts = [
+        values(part, g, _taken(g, x, where), Z[:, as_list(where)])
+        for part, where in kernel._kernels()
+    ]
+    return reduce(g.Mul if kernel.combine == "multiply" else g.Add, parts)
+
+
+@values.register
+def _(kernel: FromMap, g: Operations, x: Any, Z: np.ndarray) -> Any:
+    images = kernel.features(Z)
+    images = images.toarray() if sparse.issparse(images) else np.asarray(images)
+    return g.MatMul(features(kernel, g, x), images.astype(np.float64).T)
+
+
+@singledispatch
+def features(kernel: Kernel, g: Operations, x: Any) -> Any:
+    """Node of the exact coordinates φ(x) of a kernel."""
+    raise _refused(kernel)
+
+
+@features.register
+def _(kernel: Linear, g: Operations, x: Any) -> Any:
+    return x
+
+
+@features.register
+def _(kernel: FromMap, g: Operations, x: Any) -> Any:
+    from depmax.onnx.export import sub_estimator  # a map, whose rows are compared in turn
+
+    return sub_estimator(kernel.transformer, g, x)
+
+
+@features.register
+def _(kernel: Scaled, g: Operations, x: Any) -> Any:
+    return g.Mul(features(kernel._kernel(), g, x), float(np.sqrt(kernel.factor)))
+
+
+@features.register
+def _(kernel: Sum, g: Operations, x: Any) -> Any:
+    return g.Concat(*(features(part, g, x) for part in kernel._kernels()), axis=1)
+
+
+@features.register
+def _(kernel: Product, g: Operations, x: Any) -> Any:
+    return _all_products(g, *(features(part, g, x) for part in kernel._kernels()))
+
+
+@features.register
+def _(kernel: Columns, g: Operations, x: Any) -> Any:
+    parts = [features(part, g, _taken(g, x, where)) for part, where in kernel._kernels()]
+    if kernel.combine == "add":
+        return g.Concat(*parts, axis=1) if len(parts) > 1 else parts[0]
+    return reduce(lambda left, right: _all_products(g, left, right), parts)
+
+
+def _all_products(g: Operations, left: Any, right: Any) -> Any:
+    """Every coordinate of one kernel times every one of the other, side by side."""
+    outer = g.Mul(g.Unsqueeze(left, np.array([2])), g.Unsqueeze(right, np.array([1])))
+    return g.Flatten(outer, axis=1)
+
+
+def _taken(g: Operations, x: Any, columns: Any) -> Any:
+    return g.Gather(x, np.array(as_list(columns), dtype=np.int64), axis=1)
+
+
+def _square_norms(g: Operations, x: Any, width: int) -> Any:
+    return g.MatMul(g.Mul(x, x), np.ones((width, 1)))
+
+
+def _squares(g: Operations, x: Any, Z: np.ndarray) -> Any:
+    """Squared distances by one product, about the mean of Z for accuracy."""
+    centre = Z.mean(axis=0)
+    about, others = g.Sub(x, centre), Z - centre
+    own = _square_norms(g, about, Z.shape[1])
+    twice = g.MatMul(about, 2.0 * others.T)
+    return g.Max(g.Add(g.Sub(own, twice), (others**2).sum(axis=1)), 0.0)
+
+
+def _city_block(g: Operations, x: Any, Z: np.ndarray) -> Any:
+    """Sums of absolute differences, a row at a time so that memory stays small."""
+    from skl2onnx.algebra.complex_functions import onnx_cdist
+
+    return onnx_cdist(
+        x,
+        Z.astype(g.dtype),
+        metric="manhattan",
+        dtype=g.dtype,
+        op_version=g.opset,
+        dim_in=Z.shape[1],
+        dim_out=len(Z),
+    )
