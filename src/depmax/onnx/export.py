@@ -1,8 +1,8 @@
 """Fitted models as ONNX graphs, which many programs and devices run without Python.
 
 What a fitted model of depmax does to new rows is little: columns are taken, or kernel values with
-some rows, or a map, and then one product. Each of these is a function here or in ``kernels``, found by the type of
-the part, and skl2onnx puts them together with the steps of scikit-learn around them.
+some rows, or a map, and then one product. Each of these is a function here or in ``kernels``, found
+by the type of the part, and skl2onnx puts them together with the steps of scikit-learn around them.
 """
 
 from __future__ import annotations
