@@ -14,6 +14,7 @@ from depmax.kernels.kernel import Kernel
 from depmax.samples import (
     Sample,
     aligned,
+    is_precomputed,
     read_sample,
     read_target_sample,
     require_equal_length,
@@ -43,7 +44,10 @@ def most_dependent(
     if target.n_samples > MAXIMIZE_ROWS:
         rows = np.random.default_rng(0).choice(target.n_samples, MAXIMIZE_ROWS, replace=False)
     part = target.take(rows)
-    values = [terms(Sample(kernel, X[rows]), part, unbiased=True).hsic() for kernel in candidates]
+    values = [
+        terms(Sample(kernel, X[rows], mass=part.mass), part, unbiased=True).hsic()
+        for kernel in candidates
+    ]
     return candidates[int(np.argmax(values))]
 
 
@@ -59,12 +63,23 @@ def refuse_to_choose(asked: str, candidates: Sequence[Kernel], X: Any) -> Kernel
 
 
 def read_pair(
-    X: Any, y: Any, kernel: KernelLike, target_kernel: KernelLike | Literal["auto"]
+    X: Any,
+    y: Any,
+    kernel: KernelLike,
+    target_kernel: KernelLike | Literal["auto"],
+    sample_weight: Any = None,
 ) -> tuple[Sample, Sample]:
     """Both sides of a measure, of equal length, with ``"maximize"`` resolved on the target."""
-    X, y = aligned(X, y)
-    y_sample = read_target_sample(y, target_kernel)
-    x_sample = read_sample(X, kernel, choose=partial(most_dependent, y_sample))
+    mass = None
+    if sample_weight is None:
+        X, y = aligned(X, y)
+    else:
+        from depmax.samples.weights import weighed
+
+        precomputed = is_precomputed(kernel), is_precomputed(target_kernel)
+        mass, X, y = weighed(sample_weight, (X, y), square=precomputed)
+    y_sample = read_target_sample(y, target_kernel, mass=mass)
+    x_sample = read_sample(X, kernel, choose=partial(most_dependent, y_sample), mass=mass)
     require_equal_length(x_sample.n_samples, y_sample.n_samples)
     return x_sample, y_sample
 

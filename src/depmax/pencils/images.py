@@ -70,7 +70,9 @@ class FeatureImages:
         self.n_samples = side.n_samples
         self.width = int(side.n_coordinates or 0)
         if hold and side.is_in_memory:
-            self.space = Space.of_array(side.coordinates(slice(None)), center=center)
+            self.space = Space.of_array(
+                side.coordinates(slice(None)), center=center, mass=side.mass
+            )
         else:
             self.space = Space.of_sample(side, center=center)
 

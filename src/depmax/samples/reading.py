@@ -38,13 +38,15 @@ def read_sample(
     choose: Choose | None = None,
     name: str = "X",
     scale_free: bool = False,
+    mass: np.ndarray | None = None,
 ) -> Sample:
     """Rows X as the kernel reads them, and the kernel resolved on them.
 
-    ``scale_free`` says that the columns' units do not matter to what is made of the sample.
+    ``scale_free`` says that the columns' units do not matter to what is made of the sample;
+    ``mass`` how many rows each row stands for.
     """
     if is_precomputed(kernel):
-        return sample_of_matrix(read_table(X, name=name).values, name).resolved()
+        return sample_of_matrix(read_table(X, name=name).values, name, mass).resolved()
     recipe = as_kernel(kernel)
     if hasattr(X, "stream"):
         decoder = X.stream.decoder
@@ -56,19 +58,27 @@ def read_sample(
         require_coordinates(sample, "A measure")
         return sample
     if not recipe.requires_vector_input:
-        return Sample(recipe.bind(column_names(X)), read_objects(X, name)).resolved(choose)
-    return sample_of_table(read_table(X, name=name), recipe, choose=choose, scale_free=scale_free)
+        rows = read_objects(X, name)
+        return Sample(recipe.bind(column_names(X)), rows, mass=mass).resolved(choose)
+    table = read_table(X, name=name)
+    return sample_of_table(table, recipe, choose=choose, scale_free=scale_free, mass=mass)
 
 
 def sample_of_table(
-    table: Table, recipe: Kernel, *, choose: Choose | None = None, scale_free: bool = False
+    table: Table,
+    recipe: Kernel,
+    *,
+    choose: Choose | None = None,
+    scale_free: bool = False,
+    mass: np.ndarray | None = None,
 ) -> Sample:
     """Sample of a table that is read already, for a kernel of vectors."""
     names = [str(name) for name in table.names or range(table.values.shape[1])]
     bound = recipe.bind(names)
     if not scale_free:
         warn_of_scales(bound, table.values, table.names, table.categories)
-    return _joined(bound, table.values, names, table.categories).resolved(choose)
+    joined = _joined(bound, table.values, names, table.categories)
+    return replace(joined, mass=mass).resolved(choose)
 
 
 @dataclass(frozen=True)
@@ -242,25 +252,33 @@ def require_coordinates(sample: Sample, owner: str) -> None:
 
 # --- targets --------------------------------------------------------------------------------------
 def read_target_sample(
-    y: Any, target_kernel: KernelLike | Literal["auto"], *, choose: Choose | None = None
+    y: Any,
+    target_kernel: KernelLike | Literal["auto"],
+    *,
+    choose: Choose | None = None,
+    mass: np.ndarray | None = None,
 ) -> Sample:
     """Target y read by its type, with the kernel that suits it or the one given."""
     if is_precomputed(target_kernel):
-        return sample_of_matrix(read_table(y, name="y").values, "y").resolved()
+        return sample_of_matrix(read_table(y, name="y").values, "y", mass).resolved()
     if not _is_auto(target_kernel):
         recipe = as_kernel(target_kernel)
         if reads_objects(recipe):
-            return Sample(recipe, read_objects(y, "y")).resolved(choose)
-    return target_sample(read_target(y), target_kernel, choose=choose)
+            return Sample(recipe, read_objects(y, "y"), mass=mass).resolved(choose)
+    return target_sample(read_target(y), target_kernel, choose=choose, mass=mass)
 
 
 def target_sample(
-    target: Target, target_kernel: KernelLike | Literal["auto"], *, choose: Choose | None = None
+    target: Target,
+    target_kernel: KernelLike | Literal["auto"],
+    *,
+    choose: Choose | None = None,
+    mass: np.ndarray | None = None,
 ) -> Sample:
     """Sample of a target that is read already, for a kernel of labels or of vectors."""
     recipe = kernel_of_target(target) if _is_auto(target_kernel) else as_kernel(target_kernel)
     rows = target.labels if recipe.capabilities.labels else target.vectors
-    return Sample(recipe, rows).resolved(choose)
+    return Sample(recipe, rows, mass=mass).resolved(choose)
 
 
 def reads_objects(kernel: Kernel) -> bool:
@@ -291,7 +309,7 @@ def require_equal_length(n_x: int, n_y: int) -> None:
 MINIMUM = {True: 4, False: 2}
 
 
-def require_samples(n_samples: int, unbiased: bool) -> None:
+def require_samples(n_samples: float, unbiased: bool) -> None:
     """Refuse samples too few for the estimator."""
     if n_samples < MINIMUM[unbiased]:
         which = "unbiased" if unbiased else "biased"
