@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from functools import partial
 from inspect import signature
@@ -11,10 +12,17 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import sklearn
 from numpy.testing import assert_allclose
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
 
 import depmax
 from depmax import dependence as room
+from depmax import extraction
+from depmax.extraction import DependenceExtractor
 from depmax.kernels import (
     Distance,
     Gaussian,
@@ -24,6 +32,7 @@ from depmax.kernels import (
     Linear,
     Polynomial,
 )
+from tests.contracts.discovery import classes
 
 #: How many times each of 24 rows occurs.
 WEIGHTS = np.random.default_rng(5).integers(0, 4, size=24)
@@ -134,8 +143,6 @@ def test_many_rows_in_tiles_and_chunks(kernel: str) -> None:
 
 
 def test_sparse_rows_count_by_weight() -> None:
-    from scipy import sparse
-
     rows = sparse.csr_array(np.where(X > 2, X, 0.0))
     for kernel in ("linear", "gaussian"):
         measure = partial(depmax.hsic, kernel=kernel)
@@ -172,3 +179,118 @@ def test_weights_come_as_any_sequence(series: Callable[[Any], Any]) -> None:
 def test_bad_weights_are_refused_by_name(weights: np.ndarray, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         depmax.hsic(X, SIGNAL, sample_weight=weights)
+
+
+# --- extractors -----------------------------------------------------------------------------------
+#: Extractors that take weights, found by their signature.
+EXTRACTORS = {
+    name: part
+    for name, part in classes(extraction, DependenceExtractor).items()
+    if "sample_weight" in signature(part.fit).parameters
+}
+EXTRACTOR_KERNELS = ["linear", "gaussian", "polynomial"]
+
+
+def fitted_features(model: Any, table: Any, y: Any, new: Any, **params: Any) -> np.ndarray:
+    return model.fit(table, y, **params).transform(new)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("kernel", EXTRACTOR_KERNELS)
+@pytest.mark.parametrize("name", EXTRACTORS)
+def test_extractors_of_weights_are_those_of_repeated_rows(
+    name: str, kernel: str, target: str
+) -> None:
+    y = TARGETS[target]
+    one_label = {"KernelLDA", "KernelPLSClassifier"}
+    if name in one_label and target not in ("two classes", "three classes"):
+        with pytest.raises(ValueError, match="class"):
+            EXTRACTORS[name](1, kernel=kernel).fit(X, y, sample_weight=WEIGHTS)
+        return
+    weighted, plain = EXTRACTORS[name](2, kernel=kernel), EXTRACTORS[name](2, kernel=kernel)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # one class tells one direction
+        found = fitted_features(weighted, X, y, X, sample_weight=WEIGHTS)
+        expected = fitted_features(plain, repeated(X), repeated(y), X)
+    assert_allclose(found, expected, rtol=1e-7, atol=1e-7 * np.abs(expected).max())
+    assert_allclose(weighted.dependence_, plain.dependence_, rtol=1e-8, atol=1e-12)
+    for attribute in ("components_", "loadings_", "mean_", "coef_", "intercept_"):
+        if hasattr(plain, attribute):
+            values = getattr(plain, attribute)
+            assert_allclose(
+                getattr(weighted, attribute), values, rtol=1e-7, atol=1e-7 * np.abs(values).max()
+            )
+
+
+def test_the_extractors_that_are_sums_over_rows_take_weights() -> None:
+    assert set(EXTRACTORS) == {
+        "HBFE",
+        "HSCA",
+        "IterativePCA",
+        "KernelLDA",
+        "KernelPLS",
+        "KernelPLSClassifier",
+        "LinearRegressionFeature",
+        "PHD",
+        "SIR",
+    }
+
+
+@pytest.mark.parametrize("wide", [True, False])
+@pytest.mark.parametrize("name", EXTRACTORS)
+def test_wide_and_sparse_rows_count_by_weight(name: str, wide: bool) -> None:
+    table = np.random.default_rng(8).normal(size=(24, 40)) if wide else np.where(X > 2, X, 0.0)
+    table = table if wide else sparse.csr_array(table)
+    y = TARGETS["three classes"] if "Class" in name or "LDA" in name else SIGNAL
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        found = fitted_features(EXTRACTORS[name](2), table, y, table, sample_weight=WEIGHTS)
+        expected = fitted_features(EXTRACTORS[name](2), repeated(table), repeated(y), table)
+    assert_allclose(found, expected, rtol=1e-6, atol=1e-6 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("name", ["HBFE", "HSCA"])
+@pytest.mark.parametrize("unbiased", [True, False])
+@pytest.mark.parametrize("feature_kernel", ["linear", "gaussian"])
+def test_both_estimators_and_kernels_of_features(
+    name: str, unbiased: bool, feature_kernel: str
+) -> None:
+    options = {"feature_kernel": feature_kernel} if name == "HSCA" else {}
+    model = partial(EXTRACTORS[name], 2, kernel="gaussian", unbiased=unbiased, **options)
+    found = fitted_features(model(), X, SIGNAL, X, sample_weight=WEIGHTS)
+    expected = fitted_features(model(), repeated(X), repeated(SIGNAL), X)
+    assert_allclose(found, expected, rtol=1e-6, atol=1e-6 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("name", EXTRACTORS)
+def test_kernel_matrices_keep_rows_of_weight_zero(name: str) -> None:
+    matrix, rows = X @ X.T, np.flatnonzero(WEIGHTS)
+    y = TARGETS["three classes"]
+    weights = np.minimum(WEIGHTS, 1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = EXTRACTORS[name](1, kernel="precomputed")
+        found = model.fit_transform(matrix, y, sample_weight=weights)
+        plain = EXTRACTORS[name](1, kernel="precomputed").fit(matrix[np.ix_(rows, rows)], y[rows])
+    expected = plain.transform(matrix[:, rows])
+    assert_allclose(found, expected, rtol=1e-6, atol=1e-6 * np.abs(expected).max())
+    assert_allclose(model.transform(matrix), found, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", EXTRACTORS)
+def test_weights_are_refused_where_they_mean_nothing(name: str) -> None:
+    y = TARGETS["three classes"]
+    with pytest.raises(ValueError, match="n_components='auto'"):
+        EXTRACTORS[name]("auto").fit(X, y, sample_weight=WEIGHTS)
+    if hasattr(EXTRACTORS[name](), "beta"):
+        with pytest.raises(ValueError, match="beta=0 with sample_weight"):
+            EXTRACTORS[name](1, beta=0.5).fit(X, y, sample_weight=WEIGHTS)
+
+
+@pytest.mark.parametrize("name", ["HBFE", "KernelPLS"])
+def test_weights_are_routed_through_pipelines(name: str) -> None:
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = EXTRACTORS[name](2).set_fit_request(sample_weight=True)
+        pipe = make_pipeline(model, KNeighborsRegressor(1)).fit(X, SIGNAL, sample_weight=WEIGHTS)
+    alone = EXTRACTORS[name](2).fit(X, SIGNAL, sample_weight=WEIGHTS)
+    assert_allclose(pipe[0].transform(X), alone.transform(X))

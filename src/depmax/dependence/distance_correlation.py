@@ -11,7 +11,7 @@ from scipy import sparse
 from depmax._inputs import read_target
 from depmax.dependence._terms import TileSums, cosine
 from depmax.kernels import Distance, FromFunction
-from depmax.samples import Sample, read_sample, require_equal_length, require_samples
+from depmax.samples import Sample, read_sample, require_equal_length, require_samples, weigh
 
 
 def distance_correlation(
@@ -77,9 +77,8 @@ def distance_correlation(
         )
     mass = None
     if sample_weight is not None:
-        from depmax.samples.weights import weighed
-
-        mass, X, y = weighed(sample_weight, (X, y))
+        weighed = weigh(sample_weight, X, y)
+        mass, X, y = weighed.mass, weighed.of(X), weighed.of(y)
     x_sample = _distance_side(read_sample(X, Distance(exponent)).rows, exponent, mass)
     y_sample = _distance_side(read_target(y).vectors, exponent, mass)
     require_equal_length(x_sample.n_samples, y_sample.n_samples)

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import linalg
 
 from depmax._inputs import read_table, read_target
-from depmax.samples import read_sample, require_equal_length, require_samples
+from depmax.samples import read_sample, require_equal_length, require_samples, weigh
 
 #: A part of a column that is independent of the columns before it, below this share of its
 #: length (times the number of columns), is rounding.
@@ -58,9 +58,8 @@ def gaussian_mutual_information(X: Any, y: Any, *, sample_weight: Any = None) ->
     """
     mass = None
     if sample_weight is not None:
-        from depmax.samples.weights import weighed
-
-        mass, X, y = weighed(sample_weight, (X, y))
+        weighed = weigh(sample_weight, X, y)
+        mass, X, y = weighed.mass, weighed.of(X), weighed.of(y)
     inputs = read_sample(X, "linear", scale_free=True, mass=mass).centred_coordinates()
     targets = read_target(y).vectors
     require_equal_length(len(inputs), len(targets))
@@ -112,9 +111,8 @@ def total_correlation(X: Any, *, sample_weight: Any = None) -> float:
     """
     mass = None
     if sample_weight is not None:
-        from depmax.samples.weights import weighed
-
-        mass, X = weighed(sample_weight, (X,))
+        weighed = weigh(sample_weight, X)
+        mass, X = weighed.mass, weighed.of(X)
     table = read_table(X)
     if table.categories:
         column = min(table.categories)

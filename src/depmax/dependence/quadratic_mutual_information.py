@@ -14,7 +14,7 @@ from depmax._inputs import Target, read_table, read_target
 from depmax.dependence._terms import is_constant, terms
 from depmax.kernels import Columns, Delta, Gaussian, Kernel
 from depmax.kernels.scales import warn_of_scales
-from depmax.samples import Sample, require_equal_length, require_samples
+from depmax.samples import Sample, require_equal_length, require_samples, weigh
 
 
 def quadratic_mutual_information(
@@ -75,9 +75,8 @@ def quadratic_mutual_information(
     """
     mass = None
     if sample_weight is not None:
-        from depmax.samples.weights import weighed
-
-        mass, X, y = weighed(sample_weight, (X, y))
+        weighed = weigh(sample_weight, X, y)
+        mass, X, y = weighed.mass, weighed.of(X), weighed.of(y)
     x_windows = _input_windows(X, bandwidth, mass)
     y_windows = _target_windows(read_target(y), target_bandwidth, mass)
     require_equal_length(x_windows.side.n_samples, y_windows.side.n_samples)

@@ -18,6 +18,7 @@ from depmax.samples import (
     read_sample,
     read_target_sample,
     require_equal_length,
+    weigh,
 )
 
 #: Rows that ``bandwidth="maximize"`` compares candidates on; more are sampled with a fixed seed.
@@ -74,10 +75,10 @@ def read_pair(
     if sample_weight is None:
         X, y = aligned(X, y)
     else:
-        from depmax.samples.weights import weighed
-
-        precomputed = is_precomputed(kernel), is_precomputed(target_kernel)
-        mass, X, y = weighed(sample_weight, (X, y), square=precomputed)
+        weighed = weigh(sample_weight, X, y)
+        mass = weighed.mass
+        X = weighed.of_matrix(X) if is_precomputed(kernel) else weighed.of(X)
+        y = weighed.of_matrix(y) if is_precomputed(target_kernel) else weighed.of(y)
     y_sample = read_target_sample(y, target_kernel, mass=mass)
     x_sample = read_sample(X, kernel, choose=partial(most_dependent, y_sample), mass=mass)
     require_equal_length(x_sample.n_samples, y_sample.n_samples)

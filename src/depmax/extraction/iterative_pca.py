@@ -7,12 +7,12 @@ from typing import Any, ClassVar, Literal
 
 from sklearn.exceptions import ConvergenceWarning
 
-from depmax.extraction.extractor import DependenceExtractor
+from depmax.extraction._fitting.weighted import WeightedExtractor
 from depmax.kernels import KernelLike
 from depmax.pencils import Basis, Directions, Gram, Space, completed, principal
 
 
-class IterativePCA(DependenceExtractor):
+class IterativePCA(WeightedExtractor):
     """Directions of largest variance by deflation, blind to the target.
 
     Each direction is the principal eigenvector of the scatter matrix of what the earlier ones left
@@ -82,7 +82,7 @@ class IterativePCA(DependenceExtractor):
                 ConvergenceWarning,
                 stacklevel=5,  # where fit is called
             )
-        return Directions(found.vectors, found.dependence / max(space.n_samples - 1, 1))
+        return Directions(found.vectors, found.dependence / max(space.total - 1, 1))
 
     def _grows(self) -> bool:
         return True

@@ -136,8 +136,9 @@ class KernelLDA(SpheringExtractor, SemiSupervisedExtractor):
         tags.target_tags.two_d_labels = False
         return tags
 
-    def _read_labels(self, y: Any) -> Labels:
-        labels = class_labels(self._read_answers(y), "KernelLDA")
+    def _read_labels(self, y: Any, mass: np.ndarray | None = None) -> Labels:
+        self._require_no_graph(mass)
+        labels = class_labels(self._read_answers(y), "KernelLDA", mass)
         self.n_unlabeled_ = labels.n_unlabeled
         return labels
 
@@ -157,7 +158,7 @@ class KernelLDA(SpheringExtractor, SemiSupervisedExtractor):
     def _extract(self, space: Space, target: Discriminant, n_components: int) -> Directions:
         n_classes = target.factor.shape[1]
         if target.laplacian is None:
-            cross = space.moments(Form(target.factor / space.n_samples)).cross
+            cross = space.moments(Form(target.factor / space.total)).cross
             return self._sphere(space, n_classes).most_correlated(cross, n_components)
         moments = space.moments(target.form)
         total, smooth = moments.weighted, space.quadratic(target.laplacian.apply)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal
 
+import numpy as np
+
 from depmax._inputs import read_target
 from depmax.extraction._fitting.sphering import Alpha, SpheringExtractor, told_directions
 from depmax.extraction._fitting.targets import side_of_outputs
+from depmax.extraction._fitting.weighted import WeightedExtractor
 from depmax.kernels import KernelLike
 from depmax.pencils import Directions, Form, Space
 from depmax.pencils.form import squared_lengths, target_factor
 from depmax.samples import Sample
 
 
-class LinearRegressionFeature(SpheringExtractor):
+class LinearRegressionFeature(SpheringExtractor, WeightedExtractor):
     """The linear combination of the columns that predicts the target best.
 
     One number has one such feature. Several outputs have as many, ordered by what they explain of
@@ -79,13 +82,13 @@ class LinearRegressionFeature(SpheringExtractor):
         self.estimator = estimator
         self.scoring = scoring
 
-    def _read_target(self, y: Any) -> Sample:
-        return side_of_outputs(read_target(y), "LinearRegressionFeature")
+    def _read_target(self, y: Any, mass: np.ndarray | None = None) -> Sample:
+        return side_of_outputs(read_target(y), "LinearRegressionFeature", mass)
 
     def _extract(self, space: Space, target: Sample, n_components: int) -> Directions:
         factor = target_factor(target)
-        total = squared_lengths(factor)[1] / space.n_samples  # variance of all outputs
-        cross = space.moments(Form(factor / space.n_samples)).cross
+        total = squared_lengths(factor, target.mass)[1] / space.total  # variance of all outputs
+        cross = space.moments(Form(factor / space.total)).cross
         found = self._sphere(space, 1).most_correlated(cross, n_components)
         return Directions(found.vectors, found.dependence / total)
 

@@ -97,7 +97,7 @@ class Space:
     ) -> None:
         self._block = block
         self._stream = stream
-        self._mass = mass
+        self.mass = mass
         self.n_samples = n_samples
         self.total = n_samples if mass is None else float(mass.sum())
         self.dimension = dimension
@@ -245,8 +245,8 @@ class Space:
     def cross(self, factor: np.ndarray) -> np.ndarray:
         """ΦᵀΨ of shape (s, r) for another factor."""
         from_samples, from_sums = self._subtracted()
-        if self._mass is not None:
-            factor = factor * self._mass[:, np.newaxis]
+        if self.mass is not None:
+            factor = factor * self.mass[:, np.newaxis]
         cross = np.zeros((self.dimension, factor.shape[1]))
         for rows, phi in self._chunks(from_samples):
             cross += phi.T @ factor[rows]
@@ -312,7 +312,7 @@ class Space:
             phi = self._block(rows)
             self._is_sparse = sparse.issparse(phi)
             found = form.beside(phi, rows)
-            return found if self._mass is None else replace(found, mass=self._mass[rows])
+            return found if self.mass is None else replace(found, mass=self.mass[rows])
 
         if self._stream is not None:
             work = SumBlocks(self._block, form.beside, scatter=scatter, norms=not scatter)

@@ -42,6 +42,7 @@ from depmax.samples.sources import (
     as_rows,
 )
 from depmax.samples.stream import Stream, StreamRows, View, aligned, is_streamed, reads_chunks
+from depmax.samples.weights import Weighed, weigh
 
 __all__ = [
     "MINIMUM",
@@ -59,6 +60,7 @@ __all__ = [
     "StreamRows",
     "TableRows",
     "View",
+    "Weighed",
     "abilities_of",
     "aligned",
     "as_rows",
@@ -88,4 +90,5 @@ __all__ = [
     "target_sample",
     "transformed",
     "warn_of_units",
+    "weigh",
 ]

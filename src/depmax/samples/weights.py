@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_sample_weight, _num_samples
 
+from depmax.samples.sample import Sample
 from depmax.samples.stream import reads_chunks
 
 #: What all rows together must at least stand for.
@@ -41,19 +42,32 @@ def read_weights(sample_weight: Any, n_rows: int) -> np.ndarray:
     return weights
 
 
-def weighed(
-    sample_weight: Any, tables: Sequence[Any], square: Sequence[bool] = ()
-) -> tuple[Any, ...]:
-    """Positive weights, and of every table the rows that have one.
+@dataclass(frozen=True)
+class Weighed:
+    """The rows of some tables that have a positive weight."""
 
-    Parameters
-    ----------
-    sample_weight : array-like of shape (n_rows,)
-    tables : sequence of array-like, frame or sequence of objects
-        With as many rows each; None stays None.
-    square : sequence of bool, optional
-        Which of the tables are kernel matrices, of which columns go with the rows.
-    """
+    mass: np.ndarray  # their weights, shape (n,)
+    rows: np.ndarray | None  # which they are, shape (n,); None: all
+
+    def of(self, table: Any) -> Any:
+        """These rows of a table; None stays None."""
+        if table is None or self.rows is None:
+            return table
+        return _safe_indexing(table, self.rows)
+
+    def counted(self, sample: Sample) -> Sample:
+        """A sample of these rows, or of a kernel matrix of all rows, with what each stands for."""
+        if sample.precomputed and self.rows is not None:
+            sample = sample.take(self.rows)
+        return replace(sample, mass=self.mass)
+
+    def of_matrix(self, matrix: Any) -> Any:
+        """These rows and columns of a kernel matrix."""
+        return matrix if self.rows is None else _safe_indexing(self.of(matrix), self.rows, axis=1)
+
+
+def weigh(sample_weight: Any, *tables: Any) -> Weighed:
+    """Weights of the rows of tables, which must have as many rows each; None is no table."""
     known = [table for table in tables if table is not None]
     for table in known:
         if reads_chunks(table):
@@ -68,15 +82,6 @@ def weighed(
         )
     weights = read_weights(sample_weight, counts[0])
     if weights.all():
-        return weights, *tables
+        return Weighed(weights, None)
     rows = np.flatnonzero(weights)
-    are_square = list(square) + [False] * (len(tables) - len(square))
-    return weights[rows], *(
-        None if table is None else _taken(table, rows, is_square)
-        for table, is_square in zip(tables, are_square, strict=True)
-    )
-
-
-def _taken(table: Any, rows: np.ndarray, is_square: bool) -> Any:
-    taken = _safe_indexing(table, rows)
-    return _safe_indexing(taken, rows, axis=1) if is_square else taken
+    return Weighed(weights[rows], rows)

@@ -32,7 +32,7 @@ class SpheringExtractor(DependenceExtractor):
         """
         if self.alpha != "auto":
             return float(self.alpha)
-        known = self.kernel_.has_features and space.dimension + n_groups <= space.n_samples
+        known = self.kernel_.has_features and space.dimension + n_groups <= space.total
         return 0.0 if known else SINGULAR
 
     def _sphere(self, space: Space, n_groups: int) -> Sphere:
@@ -45,7 +45,7 @@ class SpheringExtractor(DependenceExtractor):
         if not self._abilities().is_linear or width is None:
             return False
         if self.alpha == "auto":
-            return width + n_groups <= side.n_samples
+            return width + n_groups <= side.total
         return float(self.alpha) == 0.0
 
 
