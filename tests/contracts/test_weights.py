@@ -294,3 +294,20 @@ def test_weights_are_routed_through_pipelines(name: str) -> None:
         pipe = make_pipeline(model, KNeighborsRegressor(1)).fit(X, SIGNAL, sample_weight=WEIGHTS)
     alone = EXTRACTORS[name](2).fit(X, SIGNAL, sample_weight=WEIGHTS)
     assert_allclose(pipe[0].transform(X), alone.transform(X))
+
+
+# --- screening ------------------------------------------------------------------------------------
+@pytest.mark.parametrize("unbiased", [True, False])
+@pytest.mark.parametrize("kernel", ["laplace", "gaussian", "linear"])
+@pytest.mark.parametrize("target", TARGETS)
+def test_scores_of_columns_are_those_of_repeated_rows(
+    kernel: str, target: str, unbiased: bool
+) -> None:
+    y = TARGETS[target]
+    measure = partial(depmax.screen, kernel=kernel, unbiased=unbiased, tol=1e-13)
+    found, expected = (
+        measure(MIXED, y, sample_weight=WEIGHTS),
+        measure(repeated(MIXED), repeated(y)),
+    )
+    assert_allclose(found.scores, expected.scores, rtol=1e-9, atol=1e-12)
+    assert_allclose(found.bandwidths, expected.bandwidths, rtol=1e-12)

@@ -12,7 +12,7 @@ from scipy import sparse
 from depmax._frames import library_of, make_frame
 from depmax._inputs import read_table
 from depmax._text import html_table, short_pvalue
-from depmax._threads import map_threads, one_blas_thread
+from depmax._threads import each_column, map_threads, one_blas_thread
 from depmax.dependence._given.conditional import GivenTarget, read_dense
 from depmax.dependence._given.fit import GivenFit, refuse_with_given
 from depmax.dependence._nulls.screening_target import ScreeningTarget
@@ -21,7 +21,7 @@ from depmax.dependence.resolve import refuse_to_choose
 from depmax.kernels import Delta, KernelLike, as_kernel
 from depmax.kernels.kernel import Kernel
 from depmax.kernels.scales import warn_of_scales
-from depmax.samples import read_target_sample, require_equal_length, require_samples
+from depmax.samples import read_target_sample, require_equal_length, require_samples, weigh
 
 #: Columns that a notebook shows.
 SHOWN = 10
@@ -37,7 +37,7 @@ class Screening:
     pvalues_adjusted: np.ndarray  # false discovery rate over all columns
     bandwidths: np.ndarray  # NaN where the column's kernel has none
     target_error: float  # part of the target kernel's trace that its coordinates leave out
-    effects: np.ndarray  # unbiased HSIC over the root of both sides' own, from 0 to 1; NaN if given
+    effects: np.ndarray  # unbiased HSIC over the root of both sides' own, from 0 to 1, or NaN
     effects_low: np.ndarray  # interval of 95 %
     effects_high: np.ndarray
     given: GivenFit | None = None  # what the confounders explain, of every column and of y
@@ -59,7 +59,7 @@ class Screening:
             "rank": np.arange(1, len(order) + 1),
             "score": self.scores[order],
         }
-        if self.given is None:
+        if not np.isnan(self.effects).all():
             columns |= {
                 "effect": self.effects[order],
                 "effect_low": self.effects_low[order],
@@ -127,6 +127,7 @@ def screen(
     groups: Any = None,
     n_jobs: int | None = None,
     given: Any = None,
+    sample_weight: Any = None,
 ) -> Screening:
     """Score every column of X by its nonlinear dependence on y, with p-values.
 
@@ -156,6 +157,12 @@ def screen(
         Confounders Z, numbers and categories: score each column by what it shares with y beyond
         what Z explains of both, as ``hsic_test(..., given=Z)`` does. A column then costs some
         hundred regressions in closed form, about 0.1 s, linear in the rows; every kernel does.
+    sample_weight : array-like of shape (n_samples,), optional
+        How many rows each row stands for, as in :func:`depmax.hsic`: scores are those of the rows
+        repeated. P-values come from at most 9,999 permutations of y against the rows of X with
+        their weights, and are exact if y is independent of both: weights that were made from y
+        need another test, and weights that count equal rows the rows themselves, repeated.
+        ``effects`` are NaN. Not with ``groups`` or ``given``.
 
     Returns
     -------
@@ -188,6 +195,11 @@ def screen(
     >>> screen(X, X[:, 1] ** 2).ranking.tolist()
     [2, 1, 3]
     """
+    if sample_weight is not None:
+        if groups is not None or given is not None:
+            other = "groups" if groups is not None else "given"
+            raise ValueError(f"screen takes sample_weight or {other}, not both.")
+        return _screen_weighed(X, y, sample_weight, kernel, target_kernel, unbiased, tol, n_jobs)
     if given is not None:
         refuse_with_given(groups)
         return _screen_given(X, y, given, kernel, target_kernel, unbiased, n_jobs)
@@ -231,6 +243,48 @@ def _kernel_of_columns(kernel: KernelLike) -> Kernel:
     if not recipe.requires_vector_input:
         raise TypeError(f"screen compares columns of numbers; {recipe!r} compares objects.")
     return recipe
+
+
+def _screen_weighed(
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    kernel: KernelLike,
+    target_kernel: KernelLike | Literal["auto"],
+    unbiased: bool,
+    tol: float,
+    n_jobs: int | None,
+) -> Screening:
+    """Every column alone, where a row may stand for several."""
+    from depmax.dependence._nulls.weighted import WeighedTarget
+
+    weighed = weigh(sample_weight, X, y)
+    table, own = read_table(weighed.of(X)), weighed.of(y)
+    target_side = read_target_sample(own, target_kernel, mass=weighed.mass)
+    require_equal_length(table.n_samples, target_side.n_samples)
+    require_samples(target_side.total, unbiased=True)
+    target = WeighedTarget.of(target_side, read_target_sample(own, target_kernel), tol)
+    recipe = _kernel_of_columns(kernel)
+    warn_of_scales(recipe, table.values, table.names, table.categories, one_by_one=True)
+
+    def scored(column: np.ndarray, position: int) -> tuple[float, float, float]:
+        return target.score(Delta() if position in table.categories else recipe, column, unbiased)
+
+    scores, pvalues, widths = each_column(table.values, scored, n_jobs).T
+    names = table.names or tuple(f"x{position}" for position in range(len(scores)))
+    unknown = np.full(len(scores), np.nan)
+    return Screening(
+        names=names,
+        scores=scores,
+        pvalues=pvalues,
+        pvalues_adjusted=_adjusted(pvalues),
+        bandwidths=widths,
+        target_error=target.error,
+        effects=unknown,
+        effects_low=unknown,
+        effects_high=unknown,
+        _library=library_of(X),
+    )
 
 
 def _screen_given(
