@@ -20,6 +20,7 @@ LONG = (
     "tests/cli/test_bad_input.py",
     "tests/cli/test_commands.py",
     "tests/cli/test_compare.py",
+    "tests/cli/test_excel.py",
     "tests/cli/test_hostile_files.py",
     "tests/cli/test_next.py",
     "tests/cli/test_process.py",

@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 from depmax import ICAFX
 from depmax.extraction import NaturalGradient, QuasiNewton
 from depmax.extraction._unmixing import Likelihood, sphere, starts
-from depmax.extraction._unmixing.sources import signed_states
+from depmax.extraction._unmixing.likelihood import signed_states
 from depmax.pencils import Space
 
 

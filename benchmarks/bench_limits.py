@@ -2,7 +2,8 @@
 
 Each measurement is a process of its own with limits of memory and of time; a refusal that names
 what to use instead is an outcome. ``--page`` writes the table of docs/limits.md from the results.
-Only what has no result yet is run: ``--again NAME`` runs an entry anew.
+Only what has no result yet, or ran out of less time than it now gets, is run: ``--again NAME`` runs
+an entry anew. What ran out of time is not run with more rows, unless it refuses those at once.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +38,8 @@ PAGE = Path(__file__).parent.parent / "docs" / "limits.md"
 BEGIN, END = "<!-- table: begin -->", "<!-- table: end -->"
 #: Names that compute nothing with rows, and bases of classes.
 NOT_MEASURED = {"DependenceExtractor", "DependenceSelector", "FeatureMap", "register_fast_form"}
+#: Seconds within which too many rows are refused, where fewer ran out of time.
+REFUSAL = 3
 #: Methods for classes; all others predict a number here.
 FOR_CLASSES = {"KernelBoosting", "KernelLDA", "KernelPLSClassifier", "R2W2"}
 
@@ -73,6 +77,9 @@ CALLS: dict[str, Call] = {
     "hsic(kernel=NystroemMap(100), target_kernel=NystroemMap(50))": lambda rows: dependence.hsic(
         rows.X, rows.y, kernel=NystroemMap(100), target_kernel=NystroemMap(50)
     ),
+    'hsic_test(method="aggregate")': lambda rows: dependence.hsic_test(
+        rows.X, rows.y, method="aggregate"
+    ),
     "hsic(block_size=1000)": lambda rows: dependence.hsic(rows.X, rows.y, block_size=1000),
 }
 
@@ -89,7 +96,20 @@ def entries() -> dict[str, Call]:
                 found[name] = _function(part)
             elif hasattr(part, "fit"):
                 found |= dict(_estimators(name, part))
+    found["compare"] = _compare
+    if find_spec("torch"):
+        found |= {name: _network(name) for name in ("Autoencoder", "NeuroHBFE", "NeuroHSCA")}
     return dict(sorted({**CALLS, **found}.items(), key=lambda entry: entry[0].lower()))
+
+
+def _compare(rows: Rows) -> object:
+    return depmax.compare(rows.X, rows.classes, n_jobs=1)
+
+
+def _network(name: str) -> Call:
+    from depmax import neural
+
+    return lambda rows: getattr(neural, name)(random_state=0).fit(rows.X, rows.y)
 
 
 def _function(part: Callable[..., object]) -> Call:
@@ -176,11 +196,21 @@ def run(chosen: dict[str, Call], sizes: list[int], options: argparse.Namespace) 
     for count in sizes:
         for name, call in chosen.items():
             own = results.setdefault(name, {})
-            if str(count) in own:
+            if _is_final(own.get(str(count)), options.seconds):
                 continue
-            own[str(count)] = measured(call, count, options.seconds, options.gigabytes)
+            fewer = [own.get(str(size), {}) for size in sizes if size < count]
+            over = any(result.get("outcome") == "time" for result in fewer)
+            seconds = REFUSAL if over else options.seconds
+            result = measured(call, count, seconds, options.gigabytes)
+            if result["outcome"] == "time":
+                result["limit"] = options.seconds
+            own[str(count)] = result
             print(f"{count:>9,}  {name:45}  {shown(own[str(count)])}", flush=True)
             _keep(results, options)
+
+
+def _is_final(result: dict[str, Any] | None, seconds: int) -> bool:
+    return result is not None and (result["outcome"] != "time" or result["limit"] >= seconds)
 
 
 def _keep(results: dict[str, Any], options: argparse.Namespace) -> None:

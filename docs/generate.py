@@ -30,6 +30,7 @@ ROOMS = {
     "maps": "Feature maps",
     "evaluation": "Comparison and evaluation",
     "persistence": "Models in files",
+    "onnx": "Models as ONNX graphs",
     "plotting": "Pictures",
     "report": "Reports",
     "datasets": "Data sets",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from depmax.evaluation import compare as compare
     from depmax.extraction import *  # noqa: F403  (the same)
     from depmax.kernels import ScaleWarning as ScaleWarning
+    from depmax.onnx import to_onnx as to_onnx
     from depmax.pencils.graphs import GaussianGraph as GaussianGraph
     from depmax.pencils.graphs import NeighborGraph as NeighborGraph
     from depmax.pencils.graphs import RadiusGraph as RadiusGraph
@@ -40,6 +41,7 @@ _OTHERS = {
     "load_model": "persistence",
     "save_model": "persistence",
     "scan": "samples",
+    "to_onnx": "onnx",
 }
 
 

@@ -11,7 +11,9 @@ EXTRAS = {
     "grakel": "graphs",
     "jinja2": "report",
     "matplotlib": "plot",
+    "openpyxl": "excel",
     "pyarrow": "distributed",
+    "skl2onnx": "onnx",
     "skops": "cli",
     "torch": "neural",
 }

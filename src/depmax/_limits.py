@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 #: The environment variable that changes the limit.
 VARIABLE = "DEPMAX_MAX_MEMORY"
@@ -58,6 +60,27 @@ def max_memory(requested: int | str | None = None) -> int:
         raise ValueError(f"{place}: {error}") from None
 
 
+@contextmanager
+def limited_to(n_bytes: int) -> Iterator[None]:
+    """The limit of everything within, in processes that are started there too.
+
+    Examples
+    --------
+    >>> with limited_to(2**20):
+    ...     max_memory()
+    1048576
+    """
+    before = os.environ.get(VARIABLE)
+    os.environ[VARIABLE] = str(n_bytes)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[VARIABLE]
+        else:
+            os.environ[VARIABLE] = before
+
+
 def table_bytes(n_rows: int, n_columns: int, n_bytes: int = 0) -> int:
     """Memory of a table whose cells take ``n_bytes`` and become one number each."""
     return max(n_bytes, 8 * n_rows * n_columns) + COLUMN_BYTES * n_columns
@@ -78,12 +101,11 @@ def require_memory(n_bytes: int, limit: int, name: object, what: str = "") -> No
     """
     if n_bytes <= limit:
         return
-    more = _enough(n_bytes)
     shape = f" as {what}" if what else ""
     raise FileTooLargeError(
         f"{name} would take at least {_shown(n_bytes)} of memory{shape}, and the limit is "
-        f"{_shown(limit)}. If you trust it and have the memory, allow more: --max-memory {more}GB "
-        f"on the command line, or {VARIABLE}={more}GB in the environment."
+        f"{_shown(limit)}. If you trust it and have the memory, allow more: "
+        f"{_how_to_allow(n_bytes)}"
     )
 
 
@@ -108,7 +130,7 @@ def require_pairs(who: str, n_rows: int, n_values: float, instead: str) -> None:
     ...
     depmax._limits.TooManyRowsError: KernelPLS holds values of all pairs of 40,000 rows, which would
     take 11.9 GB of memory, and the limit is 4 GB. Use a map. If you have the memory, allow more:
-    DEPMAX_MAX_MEMORY=16GB in the environment.
+    --max-memory 16GB on the command line, or DEPMAX_MAX_MEMORY=16GB in the environment.
     """
     n_bytes, limit = int(8 * n_values), max_memory()
     if n_bytes <= limit:
@@ -116,7 +138,7 @@ def require_pairs(who: str, n_rows: int, n_values: float, instead: str) -> None:
     raise TooManyRowsError(
         f"{who} holds values of all pairs of {n_rows:,} rows, which would take {_shown(n_bytes)} "
         f"of memory, and the limit is {_shown(limit)}. {instead} If you have the memory, allow "
-        f"more: {VARIABLE}={_enough(n_bytes)}GB in the environment."
+        f"more: {_how_to_allow(n_bytes)}"
     )
 
 
@@ -134,9 +156,10 @@ def map_instead(kernel: object, name: str = "kernel") -> str:
     )
 
 
-def _enough(n_bytes: int) -> int:
-    """Gigabytes that suffice, a power of two."""
-    return max(1, int(2 ** (n_bytes // 2**30).bit_length()))
+def _how_to_allow(n_bytes: int) -> str:
+    """With gigabytes that suffice, a power of two."""
+    more = f"{max(1, int(2 ** (n_bytes // 2**30).bit_length()))}GB"
+    return f"--max-memory {more} on the command line, or {VARIABLE}={more} in the environment."
 
 
 def _shown(n_bytes: int) -> str:

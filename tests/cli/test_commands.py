@@ -245,6 +245,31 @@ def test_a_model_is_the_same_in_python(run: Run, patients: Path, tmp_path: Path)
         assert list(archive["feature_names"]) == [f"nystroemmap{j}" for j in range(4)]
 
 
+@pytest.mark.parametrize("method", ["BAHSIC", "HBFE", "nystroem-map"])
+def test_a_model_as_an_onnx_graph(run: Run, patients: Path, tmp_path: Path, method: str) -> None:
+    import onnxruntime
+
+    options = ("-t", "cost", "-m", method, "-n", 2, "--seed", 1, "--drop", "colour")
+    options = (*options, "--drop", "outcome", "--drop", "smoker")
+    for name in ("m.onnx", "m.skops"):
+        fitted = run("fit", patients, *options, "-o", name)
+        assert fitted.exit_code == 0, fitted.output
+    assert run("transform", "m.skops", patients, "-o", "out.npz").exit_code == 0
+    session = onnxruntime.InferenceSession(tmp_path / "m.onnx")
+    columns = json.loads(session.get_modelmeta().custom_metadata_map["columns"])
+    rows = pl.read_csv(patients).select(columns).to_numpy().astype(np.float64)
+    with np.load(tmp_path / "out.npz") as archive:
+        np.testing.assert_allclose(session.run(None, {"X": rows})[0], archive["X"], atol=1e-12)
+
+
+def test_an_onnx_graph_takes_numbers_only(run: Run, patients: Path, tmp_path: Path) -> None:
+    refused = run("fit", patients, "-t", "cost", "-o", "m.onnx")
+    assert refused.exit_code == 3
+    assert "colour, smoker, outcome" in refused.stderr
+    assert "--drop" in refused.stderr
+    assert not (tmp_path / "m.onnx").exists()
+
+
 def test_models_of_python_are_used_too(run: Run, patients: Path, tmp_path: Path) -> None:
     frame = pl.read_csv(patients)
     named = depmax.BAHSIC(1).fit(frame.select("dose", "age"), frame["cost"])

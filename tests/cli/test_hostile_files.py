@@ -271,7 +271,28 @@ def test_the_limit_is_lifted_by_an_option(fails: Any, run: Any, tmp_path: Path) 
     assert "--max-memory 1GB" in fails(3, *asked, "20000")
     assert run(*asked, "1GB").exit_code == 0
     assert run(*asked, "none").exit_code == 0
-    assert "--max-memory: 'much' is not a valid size" in fails(2, *asked, "much")
+    refused = run(*asked, "much")
+    assert refused.exit_code == 2
+    assert "Invalid value for '--max-memory': 'much' is not a valid size" in refused.stderr
+
+
+def test_the_option_is_the_limit_of_models_and_of_pairs_of_rows_too(
+    fails: Any, run: Any, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame({"x": rng.normal(size=2000), "y": rng.integers(0, 2, 2000)})
+    frame.write_csv(tmp_path / "a.csv")
+    method = ("-m", "KernelPLS", "--set", "kernel=gaussian", "-n", "1")
+    asked = ("fit", "a.csv", "-t", "y", *method, "-o", "m.skops")
+    told = fails(3, *asked, "--max-memory", "10MB")
+    assert "KernelPLS holds values of all pairs of 2,000 rows" in told
+    assert "the limit is 10 MB" in told
+    assert "--max-memory 1GB on the command line" in told
+    assert run(*asked, "--max-memory", "1GB").exit_code == 0
+    applied = ("transform", "m.skops", "a.csv", "-o", "b.csv", "--max-memory")
+    assert "m.skops would take" in fails(4, *applied, "10kB")
+    assert run(*applied, "none").exit_code == 0
+    assert "DEPMAX_MAX_MEMORY" not in os.environ  # the limit ends with the command
 
 
 @pytest.mark.parametrize("index", ["4294967298", "99999999999999999999", "2147483647"])

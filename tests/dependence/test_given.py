@@ -13,7 +13,8 @@ import pytest
 from depmax import hsic, hsic_test, screen
 from depmax._inputs import Table
 from depmax.dependence._given.conditional import Conditional
-from depmax.dependence._given.regression import Basis, Confounders, Joint, Regressions, Scaling
+from depmax.dependence._given.confounders import Confounders, Scaling
+from depmax.dependence._given.regression import Basis, Joint, Regressions
 from depmax.kernels import Gaussian
 
 
@@ -47,7 +48,7 @@ def test_predictions_at_the_training_rows_are_the_fitted_values(rng: np.random.G
     regressions = Regressions(Confounders.of(table))
     y = np.sin(table.values[:, [0]]) + 0.1 * rng.normal(size=(80, 1))
     smoother, _ = regressions.best(y, regressions.directions(y))
-    fitted = smoother.predict(y, regressions.given.values)
+    fitted = smoother.curve(y)(regressions.given.values)
     np.testing.assert_allclose(y - fitted, smoother.residual(y), atol=1e-8)
 
 
@@ -213,7 +214,7 @@ def test_refusals(rng: np.random.Generator) -> None:
         hsic_test(x, y, given=np.where(y > 0, np.nan, y))
     with pytest.raises(ValueError, match="given has no column that varies"):
         hsic_test(x, y, given=np.ones(30))
-    with pytest.raises(ValueError, match="needs at least 20 rows"):
+    with pytest.raises(ValueError, match="need at least 20 rows"):
         hsic(x[:10], y[:10], given=x[:10])
     with pytest.raises(TypeError, match="X must be dense"):
         hsic_test(sparse.csr_matrix(x[:, None]), y, given=z, kernel="linear")

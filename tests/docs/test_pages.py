@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 RUNNER = Path(__file__).parent / "snippets.py"
 OPTIONAL = {
-    "dask", "grakel", "jinja2", "matplotlib", "pandas", "polars",
+    "dask", "grakel", "jinja2", "matplotlib", "onnxruntime", "pandas", "polars",
     "pyarrow", "rich", "skl2onnx", "skops", "torch", "typer",
 }  # fmt: skip  # shorter to read in this form
 COMMAND_LINE = {"jinja2", "matplotlib", "polars", "pyarrow", "rich", "skops", "typer"}
@@ -34,7 +34,7 @@ PAGES = {
     "docs/guide/large_data.md": set(),
     "docs/guide/multi_label.md": set(),
     "docs/guide/report.md": set(),
-    "docs/guide/saving.md": {"skops"},
+    "docs/guide/saving.md": {"onnxruntime", "skl2onnx", "skops"},
     "docs/guide/screening.md": {"pandas"},
     "docs/guide/selecting.md": {"pandas"},
     "docs/guide/semi_supervised.md": set(),

@@ -78,6 +78,26 @@ class TestModelData:
         many = ICAFX(1, n_init=3, random_state=0).fit(self.X, self.t)
         assert many.log_likelihood_ >= self.fitted.log_likelihood_ - 1e-9
 
+    @pytest.mark.parametrize("seed", range(3))
+    def test_random_starts_alone_find_the_same_maximum(self, seed):
+        alone = ICAFX(1, init="random", n_init=3, random_state=seed).fit(self.X, self.t)
+        assert alone.log_likelihood_ == pytest.approx(self.fitted.log_likelihood_, abs=1e-6)
+        assert cosine(alone.components_[0], self.fitted.components_[0]) > 1 - 1e-5
+
+    def test_the_first_start_is_what_init_says(self):
+        """One step of the published rule is still where it began."""
+        one_step = NaturalGradient(max_iter=1, learning_rate=1e-9, target_learning_rate=1e-9)
+        found = {}
+        for init, seed in [("regression", 0), ("regression", 1), ("random", 0), ("random", 1)]:
+            with pytest.warns(ConvergenceWarning):
+                model = ICAFX(1, init=init, solver=one_step, random_state=seed).fit(self.X, self.t)
+            found[init, seed] = model.components_[0]
+        regression = LinearRegression().fit(self.X, self.t).coef_
+        for seed in (0, 1):
+            assert cosine(found["regression", seed], regression) > 1 - 1e-6
+            assert cosine(found["random", seed], regression) < 0.999
+        assert cosine(found["random", 0], found["random", 1]) < 0.999
+
 
 class TestPaper:
     @pytest.mark.parametrize("seed", range(3))
@@ -179,6 +199,7 @@ class TestRefusals:
         [
             ({"solver": "newton"}, ValueError, "solver of ICAFX"),
             ({"solver": 3}, TypeError, "solver of ICAFX"),
+            ({"init": "zeros"}, ValueError, "init of ICAFX must be 'regression' or 'random'"),
             ({"n_init": 0}, ValueError, "n_init of ICAFX"),
             ({"alpha": -1.0}, ValueError, "alpha of ICAFX"),
         ],
@@ -213,6 +234,49 @@ class TestHowMany:
     def test_a_share_is_refused_by_name(self, share):
         with pytest.raises(ValueError, match=r"n_components of ICAFX .*: a share of the"):
             ICAFX(share).fit(self.X, self.y)
+
+    @pytest.mark.parametrize("moved", [[0], [1, 4], [0, 1, 3, 4]])
+    @pytest.mark.parametrize("seed", range(2))
+    def test_bic_counts_the_sources_that_the_target_moves(self, moved, seed):
+        rng = np.random.default_rng(seed)
+        s = np.hstack([rng.laplace(size=(600, 3)), rng.uniform(-1.7, 1.7, size=(600, 3))])
+        t = rng.normal(size=600)
+        s[:, moved] += t[:, np.newaxis]
+        model = ICAFX("bic").fit(s @ rng.normal(size=(6, 6)), t)
+        assert model.n_components_ == len(moved) == model.bic_.argmin() + 1
+        assert model.components_.shape == (len(moved), 6)
+        assert model.target_weights_.shape == (len(moved), 1)
+
+    def test_bic_is_its_definition(self):
+        labels = np.digitize(self.y, [-1.0, 1.0])  # three classes, rank two
+        model = ICAFX("bic").fit(self.X, labels)
+        best = model.n_components_
+        expected = -2 * 90 * model.log_likelihood_ + best * 2 * np.log(90)
+        assert model.bic_[best - 1] == pytest.approx(expected)
+        plain = ICAFX(best).fit(self.X, labels)
+        assert model.log_likelihood_ >= plain.log_likelihood_ - 1e-9
+        assert not hasattr(model.set_params(n_components=1).fit(self.X, labels), "bic_")
+
+    def test_no_number_of_features_does_better(self):
+        rng = np.random.default_rng(3)
+        X, y = rng.laplace(size=(1000, 5)), rng.normal(size=1000)
+        X[:, 2:4] += y[:, np.newaxis]
+        model = ICAFX("bic").fit(X, y)
+        assert model.n_components_ == 2
+        assert len(model.bic_) < 5
+        for count in range(1, 6):
+            other = ICAFX(count, n_init=2, random_state=0).fit(X, y)
+            assert -2000 * other.log_likelihood_ + count * np.log(1000) > model.bic_[1] - 1e-6
+
+    def test_bic_takes_columns_of_any_rank(self):
+        X = np.column_stack([self.X[:, 0], 2 * self.X[:, 0], self.X[:, 1]])
+        assert 1 <= ICAFX("bic").fit(X, self.y).n_components_ <= 2
+
+    @pytest.mark.parametrize("count", ["bic", "auto"])
+    def test_a_solver_that_stops_early_is_heard_of_whoever_counts(self, count):
+        with pytest.warns(ConvergenceWarning, match="max_iter=3") as said:
+            ICAFX(count, solver=QuasiNewton(max_iter=3)).fit(self.X, self.y)
+        assert len([one for one in said if one.category is ConvergenceWarning]) == 1
 
     @pytest.mark.slow
     def test_auto_fits_every_number_anew(self):

@@ -22,7 +22,7 @@ from depmax import (
 from depmax.kernels import Gaussian
 from depmax.maps import NystroemMap
 from depmax.pencils import space as precision
-from depmax.pencils.deflation.losses import LOSSES
+from depmax.pencils.deflation.criteria import LOSSES
 from depmax.samples import ArrayRows
 from tests.extraction.deflation_oracles import gaussian_gram, up_to_sign
 

@@ -7,10 +7,9 @@ import pytest
 from scipy import integrate, optimize
 
 from depmax.extraction import NaturalGradient, QuasiNewton
-from depmax.extraction._unmixing import Likelihood, sphere, starts
+from depmax.extraction._unmixing import Likelihood, one_more, sphere, starts, the_most_moved
 from depmax.extraction._unmixing import likelihood as module
-from depmax.extraction._unmixing.quasi_newton import Preconditioner
-from depmax.extraction._unmixing.sources import (
+from depmax.extraction._unmixing.likelihood import (
     GAUSSIAN,
     LOG_NORMALISERS,
     SUB,
@@ -20,6 +19,7 @@ from depmax.extraction._unmixing.sources import (
     signed_states,
     turned_states,
 )
+from depmax.extraction._unmixing.solvers import Preconditioner, separate
 from depmax.pencils import Space
 
 rng = np.random.default_rng(0)
@@ -156,6 +156,60 @@ class TestLikelihood:
         start = next(starts(model, 1, np.random.RandomState(0)))
         slope = model.loss(model.pack(start), np.zeros(4, dtype=int))[1]
         np.testing.assert_allclose(slope, 0.0, atol=1e-9)
+
+
+class TestNumbersOfFeatures:
+    def found(self, count):
+        model, *_ = make_likelihood(count)
+        return model, QuasiNewton().maximize(
+            model, next(starts(model, 1, np.random.RandomState(0)))
+        )
+
+    @pytest.mark.parametrize("count", [1, 2, 3])
+    def test_one_more_feature_is_the_steepest_and_changes_no_likelihood(self, count):
+        model, found = self.found(count)
+        larger, grown = model.with_components(count + 1), one_more(model, found)
+        assert larger.log_likelihood(grown.unmixing, grown.states) == pytest.approx(
+            model.log_likelihood(found.unmixing, found.states)
+        )
+        # Numerical slopes by the weights V of every source that could have been taken.
+        W, V = model.published(found.unmixing)
+        steepness = []
+        for row in range(count, 4):
+            slopes = []
+            for column in range(2):
+                step = np.zeros_like(V)
+                step[row, column] = 1e-6
+                sides = [
+                    model.log_likelihood(model.of_published(W, V + sign * step), found.states)
+                    for sign in (1, -1)
+                ]
+                slopes.append((sides[0] - sides[1]) / 2e-6)
+            steepness.append(np.hypot(*slopes))
+        taken = model.published(grown.unmixing)[0][count]
+        np.testing.assert_allclose(taken, W[count + int(np.argmax(steepness))])
+
+    @pytest.mark.parametrize("count", [1, 2, 3])
+    def test_fewer_features_are_those_that_the_target_moves_most(self, count):
+        model, found = self.found(4)
+        fewer = model.with_components(count)
+        W, V = fewer.published(the_most_moved(fewer, found))
+        moved = np.linalg.norm(model.published(found.unmixing)[1], axis=1)
+        kept = np.linalg.norm(V, axis=1)
+        np.testing.assert_allclose(kept[:count], np.sort(moved)[::-1][:count])
+        np.testing.assert_array_equal(kept[count:], 0.0)
+        assert np.linalg.matrix_rank(W) == 4
+
+    @pytest.mark.parametrize("count", [2, 3, 4])
+    def test_separated_rows_are_white_and_no_target_explains_them(self, count):
+        model, inputs, targets, _ = make_likelihood(count)
+        start = next(starts(model, 1, np.random.RandomState(0)))
+        separated, steps = separate(model, start)
+        W, V = model.published(separated)
+        u = (inputs @ W.T + targets @ V.T)[:, count % 4 :]
+        assert steps >= 1
+        np.testing.assert_allclose(u.T @ u / 150, np.eye(u.shape[1]), atol=5e-3)  # α = 1e-3
+        np.testing.assert_allclose(u.T @ targets / 150, 0.0, atol=5e-3)
 
 
 class TestPreconditioner:

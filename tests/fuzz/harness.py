@@ -6,10 +6,10 @@ import os
 import random
 import resource
 import selectors
+import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -18,8 +18,11 @@ from pathlib import Path
 import depmax
 
 ROOT = Path(__file__).parents[2]
-#: Seconds without an answer that count as hanging; memory of one case that counts as too much.
-HANG, MEMORY = 60.0, 1 << 30
+#: Seconds of CPU time of one case that count as hanging, whatever else the machine does, and memory
+#: of one case that counts as too much.
+HANG, MEMORY = 20.0, 1 << 30
+#: Seconds without an answer after which a process waits for something that does not come.
+SILENCE = 1800.0
 #: What a reader may do with a damaged file: refuse it in words, or read what is there.
 GOOD = ("clean", "accepted")
 OUTCOMES = (*GOOD, "uncaught", "died", "hang", "memory")
@@ -66,20 +69,19 @@ def _answers(target: str, first: int, end: int) -> Iterator[tuple[int, str, str]
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment, cwd=ROOT
     )
     assert process.stdout is not None
-    case, started = first, False
+    case = first
     try:
         with selectors.DefaultSelector() as selector:
             selector.register(process.stdout, selectors.EVENT_READ)
             rest = b""
             while case < end:
-                # the first answer comes after the libraries are imported
-                if not selector.select(HANG if started else 30 * HANG):
-                    yield case, "hang", ""
+                if not selector.select(SILENCE):
+                    yield case, "hang", "waits"
                     return
-                started = True
                 part = os.read(process.stdout.fileno(), 1 << 16)
                 if not part:
-                    yield case, "died", f"exit code {process.wait()}"
+                    code = process.wait()
+                    yield case, "hang" if code == -signal.SIGPROF else "died", f"exit code {code}"
                     return
                 *lines, rest = (rest + part).split(b"\n")
                 for line in lines:
@@ -106,12 +108,13 @@ def work(targets: str, first: int, end: int) -> None:
             target = chosen[place]
             path = Path(folder) / f"case{target.suffix}"
             path.write_bytes(target.content(random.Random(f"{names[place]} {number}")))
-            before, start = _peak(), time.perf_counter()
+            before = _peak()
+            # of all threads; nobody handles its signal, so that it ends the process
+            signal.setitimer(signal.ITIMER_PROF, HANG)
             outcome, detail = _judged(target, path)
+            signal.setitimer(signal.ITIMER_PROF, 0)
             if _peak() - before > MEMORY:
                 outcome = "memory"
-            if time.perf_counter() - start > HANG / 2:
-                outcome = "hang"
             if outcome not in GOOD and len(names) > 1:
                 detail = f"{names[place]} --case {number}: {detail}"
             print(case, outcome, detail, sep="\t", flush=True)

@@ -194,6 +194,21 @@ def _npz() -> list[bytes]:
     return files
 
 
+def _xlsx() -> list[bytes]:
+    from openpyxl import Workbook
+
+    files = []
+    for frame in (FRAME, FRAME.select("size", "y")):
+        workbook = Workbook()
+        workbook.create_sheet("other").append(["nothing"])
+        for row in ([*frame.columns], *map(list, frame.rows())):
+            workbook.worksheets[0].append(row)
+        buffer = io.BytesIO()
+        workbook.save(buffer)
+        files.append(buffer.getvalue())
+    return files
+
+
 def _gzip() -> list[bytes]:
     return [gzip.compress(one, 1, mtime=0) for one in _delimited()]
 
@@ -299,6 +314,11 @@ TARGETS: dict[str, Callable[[], Any]] = {
     "arff": lambda: Data(".arff", _arff, damage_text),
     "svmlight": lambda: Data(".svmlight", _svmlight, damage_text),
     "npz": lambda: Data(".npz", _npz, partial(damage_archive, text=())),
+    **(
+        {"xlsx": lambda: Data(".xlsx", _xlsx, partial(damage_archive, text=(".xml", ".rels")))}
+        if find_spec("openpyxl")
+        else {}
+    ),
     "model": Model,
     **({"neural": Neural} if find_spec("torch") else {}),
 }

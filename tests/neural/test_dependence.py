@@ -16,7 +16,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed: run make te
 from depmax import HBFE, GaussianGraph, NeighborGraph, RadiusGraph, hsic  # noqa: E402  (after torch is known to be there)
 from depmax.datasets import make_product, make_rings  # noqa: E402  (after torch is known to be there)
 from depmax.neural import FullBatch, MiniBatch, NeuroHBFE, NeuroHSCA  # noqa: E402  (after torch is known to be there)
-from depmax.neural._smoothness import Smoothness  # noqa: E402  (after torch is known to be there)
+from depmax.neural._tasks import Smoothness  # noqa: E402  (after torch is known to be there)
 
 QUICK = FullBatch(max_iter=8, n_hops=0)
 SMALL = {"hidden_layers": (6,), "solver": QUICK, "random_state": 0}

@@ -11,8 +11,8 @@ torch = pytest.importorskip("torch", reason="torch is not installed: run make te
 from depmax import GaussianGraph, NeighborGraph, alignment, hsic  # noqa: E402  (after torch is known to be there)
 from depmax.kernels import Gaussian  # noqa: E402  (after torch is known to be there)
 from depmax.neural import _statistics as statistics  # noqa: E402  (after torch is known to be there)
-from depmax.neural._smoothness import Smoothness  # noqa: E402  (after torch is known to be there)
 from depmax.neural._statistics import white_hsic  # noqa: E402  (after torch is known to be there)
+from depmax.neural._tasks import Smoothness  # noqa: E402  (after torch is known to be there)
 
 rng = np.random.default_rng(0)
 F = rng.normal(size=(30, 2))

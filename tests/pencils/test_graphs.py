@@ -13,7 +13,6 @@ from depmax.pencils.graphs import (
     RadiusGraph,
     VectorPoints,
     as_graph,
-    gaussian,
 )
 from depmax.pencils.graphs import (
     points as points_module,
@@ -63,7 +62,7 @@ GRAPHS = [
 @pytest.mark.parametrize(("graph", "W"), GRAPHS, ids=[repr(graph) for graph, _ in GRAPHS])
 @pytest.mark.parametrize("normalized", [False, True])
 def test_laplacian_is_that_of_the_definition(graph, W, normalized, kind, monkeypatch, rng):
-    monkeypatch.setattr(gaussian, "TILE", 16)
+    monkeypatch.setattr("depmax.pencils.graphs.graph.TILE", 16)
     monkeypatch.setattr(points_module, "BLOCK", 400)
     laplacian = type(graph)(**{**graph.get_params(), "normalized": normalized}).laplacian(
         POINTS[kind]()
@@ -86,8 +85,8 @@ def test_laplacian_is_that_of_the_definition(graph, W, normalized, kind, monkeyp
 def test_weights_of_many_samples_are_not_stored(monkeypatch, rng):
     F = rng.normal(size=(40, 3))
     expected = GaussianGraph().laplacian(VectorPoints.of(X)).apply(F)
-    monkeypatch.setattr(gaussian, "STORED_ROWS", 10)
-    monkeypatch.setattr(gaussian, "TILE", 16)
+    monkeypatch.setattr("depmax.pencils.graphs.graph.STORED_ROWS", 10)
+    monkeypatch.setattr("depmax.pencils.graphs.graph.TILE", 16)
     laplacian = GaussianGraph().laplacian(VectorPoints.of(X))
     np.testing.assert_allclose(laplacian.apply(F), expected, atol=1e-12)
     assert "_matrix" not in vars(laplacian.weights)

@@ -205,7 +205,7 @@ def _rewrite(path: Path, member: str, change: Any) -> None:
         ("depmax.persistence", "load_model"),
         ("depmax.kernels.names", "as_kernel"),
         ("depmax.selection.selector", "BaseEstimator"),  # a class, but not defined there
-        ("depmax.datasets.external", "Path"),
+        ("depmax.datasets.stored", "Path"),
         ("depmax.selection.bahsic.BAHSIC", "fit"),
     ],
 )

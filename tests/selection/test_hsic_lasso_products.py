@@ -9,10 +9,9 @@ from sklearn.linear_model import lars_path
 from depmax.kernels import Delta, Gaussian, Laplace, Linear, Polynomial, as_kernel
 from depmax.kernels.kernel import Kernel
 from depmax.samples import read_target_sample
-from depmax.selection._lasso import column_factors as _column_factors
+from depmax.selection._lasso import column_kernels as _column_kernels
 from depmax.selection._lasso import column_tiles as _column_tiles
-from depmax.selection._lasso.column_factors import factor_design
-from depmax.selection._lasso.column_kernels import column_kernels, standardised
+from depmax.selection._lasso.column_kernels import column_kernels, factor_design, standardised
 from depmax.selection._lasso.column_tiles import TileDesign
 from depmax.selection._lasso.nonnegative_path import nonnegative_path
 from tests.selection.lasso_oracles import explicit, gaussian_grams
@@ -130,7 +129,7 @@ def test_chunks_and_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> N
     blocks = np.split(np.arange(M), 5)
     tiles, factors = TileDesign(columns, target, blocks), factor_design(columns, target)
     monkeypatch.setattr(_column_tiles, "CACHE", 400)
-    monkeypatch.setattr(_column_factors, "CHUNK", 200)
+    monkeypatch.setattr(_column_kernels, "CHUNK", 200)
     for n_jobs in (None, 2):
         again = TileDesign(columns, target, blocks, n_jobs)
         np.testing.assert_allclose(again.products(ALL), tiles.products(ALL), atol=1e-13)

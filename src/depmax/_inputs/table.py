@@ -59,6 +59,16 @@ def column_names(X: Any) -> tuple[str, ...]:
     return tuple(map(str, frame.columns)) if isinstance(frame, nw.DataFrame) else ()
 
 
+def is_dask(X: Any) -> bool:
+    """Whether X is a Dask collection, without importing Dask."""
+    return type(X).__module__.split(".")[0] == "dask"
+
+
+def is_streamed(X: Any) -> bool:
+    """Whether rows are read a chunk at a time: a scan, a Dask collection, or rows of one."""
+    return bool(getattr(X, "is_streamed", False)) or is_dask(X)
+
+
 def refuse_unreadable(X: Any, name: str, owner: str | None = None) -> None:
     """Refuse collections that would be loaded quietly, masks, and frames that repeat a name."""
     if np.ma.is_masked(X):
@@ -66,8 +76,8 @@ def refuse_unreadable(X: Any, name: str, owner: str | None = None) -> None:
             f"{name} is a masked array with {np.ma.count_masked(X)} masked values, which depmax "
             f"would read as numbers: pass {name}.filled(np.nan) and impute it, or drop these rows."
         )
-    if type(X).__module__.split(".")[0] == "dask" or getattr(X, "is_streamed", False):
-        what = "scan of a table" if getattr(X, "is_streamed", False) else "Dask collection"
+    if is_streamed(X):
+        what = "Dask collection" if is_dask(X) else "scan of a table"
         raise TypeError(
             f"{name} is a {what}, and {owner or 'this method'} needs all rows in memory: pass "
             f"{name}.compute() if it fits, or a random part of its rows. HBFE, HSCA, KernelPLS, "

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from depmax._limits import VARIABLE, max_memory
+from depmax._limits import VARIABLE, limited_to, max_memory
 from depmax.cli.errors import UserError
 from depmax.cli.reading.source import ReadOptions
 
@@ -59,8 +59,9 @@ Data = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="CSV, TSV, Parquet, Arrow/Feather, ARFF, svmlight or NPZ file, by its extension; "
-        "or a set that comes with depmax, as bundled:sonar, or is fetched, as openml:adult.",
+        help="CSV, TSV, Excel, Parquet, Arrow/Feather, ARFF, svmlight or NPZ file, by its "
+        "extension; or a set that comes with depmax, as bundled:sonar, or is fetched, as "
+        "openml:adult.",
         show_default=False,
     ),
 ]
@@ -140,13 +141,34 @@ Missing = Annotated[
         "be repeated. By default NA, N/A, NaN, nan, null, NULL and ?, and among numbers also -.",
     ),
 ]
+Sheet = Annotated[
+    str | None,
+    typer.Option(
+        "--sheet",
+        metavar="NAME",
+        help="Sheet of an Excel file, by name or number (1 is the first, which is the default).",
+    ),
+]
+
+
+def _limit_memory(context: typer.Context, requested: str | None) -> str | None:
+    """While the command runs, the limit is that of all it does, in its workers too."""
+    try:
+        context.with_resource(limited_to(max_memory(requested)))
+    except ValueError as error:
+        raise typer.BadParameter(str(error).removeprefix("max_memory: ")) from None
+    return requested
+
+
 MaxMemory = Annotated[
     str | None,
     typer.Option(
         "--max-memory",
         metavar="SIZE",
-        help="Memory that a file may take, such as 16GB, or none: a larger table or model is "
-        f"refused before it is read. By default 4GB, or what {VARIABLE} says.",
+        help="Memory that a table, a model or the values of all pairs of rows may take, such as "
+        "16GB, or none: what would take more is refused before it is read or computed. By "
+        f"default 4GB, or what {VARIABLE} says.",
+        callback=_limit_memory,
     ),
 ]
 #: Seeds that numpy takes.
@@ -232,6 +254,7 @@ def read_options(
     header: bool | None,
     missing: list[str] | None,
     memory: str | None = None,
+    sheet: str | None = None,
 ) -> ReadOptions:
     """How files are read."""
     separator = {"\\t": "\t", "tab": "\t", "space": "whitespace"}.get(str(separator), separator)
@@ -247,19 +270,12 @@ def read_options(
         raise UserError(f"--separator and --decimal cannot both be {decimal!r}.")
     if encoding is not None:
         encoding = _known_encoding(encoding)
-    limit = memory_limit(memory)
-    options = ReadOptions(separator, decimal, encoding, header, max_memory=limit)
+    options = ReadOptions(
+        separator, decimal, encoding, header, sheet=sheet, max_memory=max_memory(memory)
+    )
     if missing is None:
         return options
     return replace(options, missing=("", *missing), missing_numbers=())
-
-
-def memory_limit(requested: str | None) -> int:
-    """Bytes that a file may take."""
-    try:
-        return max_memory(requested)
-    except ValueError as error:
-        raise UserError(f"--max-memory: {str(error).removeprefix('max_memory: ')}") from None
 
 
 def _known_encoding(name: str) -> str:

@@ -16,10 +16,9 @@ from depmax.datasets.artificial import (
     make_sine_direction,
     make_xor,
 )
-from depmax.datasets.bundled import available, load
 from depmax.datasets.dataset import Dataset
-from depmax.datasets.external import data_folder, load_external
 from depmax.datasets.openml import FetchError, fetch, fetchable
+from depmax.datasets.stored import available, data_folder, load, load_external
 
 __all__ = [
     "Dataset",

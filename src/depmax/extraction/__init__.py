@@ -17,6 +17,7 @@ from depmax.extraction.linear_regression_feature import LinearRegressionFeature
 from depmax.extraction.lpp import LPP
 from depmax.extraction.phd import PHD
 from depmax.extraction.reduced_kernel_opls import ReducedKernelOPLS
+from depmax.extraction.residual import Residual
 from depmax.extraction.sir import SIR
 from depmax.extraction.sma import SMA
 from depmax.extraction.smc import SMC
@@ -44,5 +45,6 @@ __all__ = [
     "NaturalGradient",
     "QuasiNewton",
     "ReducedKernelOPLS",
+    "Residual",
     "SparseKernelPLS",
 ]

@@ -10,8 +10,7 @@ from depmax._inputs.parameters import one_of
 from depmax.extraction._fitting.coded_target import CodedTarget
 from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted
 from depmax.kernels import KernelLike
-from depmax.pencils.deflation.criteria import boosted, pca, pls, sma, smc
-from depmax.pencils.deflation.losses import LOSSES
+from depmax.pencils.deflation.criteria import LOSSES, boosted, pca, pls, sma, smc
 from depmax.pencils.deflation.steps import Criterion, Scale, deflate
 from depmax.pencils.images import images_of, pairs_held
 from depmax.samples import Sample

@@ -203,8 +203,7 @@ class DependenceExtractor(HoldsPairs, KernelTransformer):
         """Directions in the coordinates of ``space``; at most ``n_components``, at least one.
 
         The directions of fewer components must be the first of those of more, or ``_nested`` must
-        be False. ``target`` is what
-        ``_prepare`` made: the ``Sample`` of the target, or None.
+        be False. ``target`` is what ``_prepare`` made: the ``Sample`` of the target, or None.
         """
         raise NotImplementedError
 
@@ -367,6 +366,7 @@ class DependenceExtractor(HoldsPairs, KernelTransformer):
             own = take_rows(self, X, train, train)
             with warnings.catch_warnings():  # the fit to all rows is the one that warns
                 warnings.simplefilter("ignore", ScaleWarning)
+                warnings.simplefilter("ignore", ConvergenceWarning)
                 fitted = model._learn(own, _safe_indexing(y, train), AtMost(count))
             features = fitted.features if fitted.complete else model._apply(own)
             return features, model._apply(take_rows(self, X, test, train))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -12,18 +13,21 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from depmax._inputs import Target, read_target
-from depmax._inputs.parameters import integer, number
+from depmax._inputs.parameters import integer, number, one_of
 from depmax._threads import one_blas_thread
+from depmax.extraction._fitting.number_of_components import AtMost, ComponentCount
 from depmax.extraction._unmixing import (
     Likelihood,
     NaturalGradient,
     QuasiNewton,
     Solution,
     Sphering,
+    one_more,
     sphere,
     starts,
+    the_most_moved,
 )
-from depmax.extraction._unmixing.sources import NAMES
+from depmax.extraction._unmixing.likelihood import NAMES
 from depmax.extraction.extractor import DependenceExtractor
 from depmax.kernels import Delta, Linear
 from depmax.pencils import Directions, Space
@@ -44,8 +48,10 @@ class ICAFX(DependenceExtractor):
 
     Parameters
     ----------
-    n_components : int or "auto", default=2
-        Number of features, at most the number of rows and of columns. ``"auto"`` takes the fewest
+    n_components : int, "bic" or "auto", default=2
+        Number of features, at most the number of rows and of columns. ``"bic"`` takes the number
+        with the smallest Bayesian information criterion: how many sources the target moves, as far
+        as the likelihood can tell; it needs no estimator. ``"auto"`` takes the fewest
         whose 3-fold score is within one standard error of the best, up to twice the intrinsic
         dimension, and fits every number separately, since the features of a larger model differ. A
         share is refused: it would have to be a share of what such a larger model reaches.
@@ -53,10 +59,12 @@ class ICAFX(DependenceExtractor):
         ``"natural-gradient"`` is the published rule, 500 steps at a rate of 0.02, which often
         stops far from the maximum. Objects ``QuasiNewton(...)`` and ``NaturalGradient(...)`` of
         ``depmax.extraction`` set tolerances, rates and numbers of steps.
+    init : {"regression", "random"}, default="regression"
+        The first start: the maximum for Gaussian sources, where the first features are directions
+        of regression, or a random rotation, as published.
     n_init : int, default=1
-        Number of starts, of which the one with the largest likelihood counts. The first is the
-        maximum for Gaussian sources, where the first features are directions of regression; the
-        others are random.
+        Number of starts, of which the one with the largest likelihood counts. All after the first
+        are random.
     alpha : float, default=1e-6
         Variance of the noise that each sphered input is taken to carry. It bounds the likelihood
         where y is a linear function of X, as it always is with fewer rows than columns; larger
@@ -81,6 +89,9 @@ class ICAFX(DependenceExtractor):
         "super-gaussian", "gaussian" or "sub-gaussian".
     log_likelihood_ : float
         Mean over rows of log p(x | t), for sphered x.
+    bic_ : ndarray of shape (n_tried,)
+        -2 m ``log_likelihood_`` + k q log m for k = 1, 2, … features, with m rows and targets of
+        rank q; with ``n_components="bic"`` only. Numbers that cannot be the best are not tried.
     n_iter_, n_passes_ : int
         Steps of the solver, and how often it visited all rows.
     classes_ : ndarray
@@ -112,6 +123,13 @@ class ICAFX(DependenceExtractor):
     >>> direction = ICAFX(1).fit(X, y).components_[0]
     >>> abs(direction / direction[2]).round(2)
     array([0.67, 0.  , 1.  , 0.  , 0.  ])
+
+    How many features there are to find:
+
+    >>> s, t = rng.laplace(size=(1000, 4)), rng.normal(size=1000)
+    >>> X = s + np.outer(t, [1.0, 1.0, 0.0, 0.0])
+    >>> ICAFX("bic").fit(X, t).n_components_
+    2
     """
 
     classes_: np.ndarray
@@ -120,19 +138,21 @@ class ICAFX(DependenceExtractor):
     _declared: ClassVar = {
         "n_components": integer(
             1,
-            also=["auto"],
+            also=["bic", "auto"],
             hint="a share of the dependence is not defined, since fewer features are not the first "
             "of more",
         ),
+        "init": one_of("regression", "random"),
         "n_init": integer(1),
         "alpha": number(0),
     }
 
     def __init__(
         self,
-        n_components: int | Literal["auto"] = 2,
+        n_components: int | Literal["bic", "auto"] = 2,
         *,
         solver: Literal["quasi-newton", "natural-gradient"] | Any = "quasi-newton",
+        init: Literal["regression", "random"] = "regression",
         n_init: int = 1,
         alpha: float = 1e-6,
         random_state: int | np.random.RandomState | None = None,
@@ -141,6 +161,7 @@ class ICAFX(DependenceExtractor):
     ) -> None:
         self.n_components = n_components
         self.solver = solver
+        self.init = init
         self.n_init = n_init
         self.alpha = alpha
         self.random_state = random_state
@@ -151,8 +172,9 @@ class ICAFX(DependenceExtractor):
         """Numbers as they are, classes as indicators."""
         target = read_target(y)
         _require_two_values(target)
-        if hasattr(self, "classes_"):
-            del self.classes_
+        for earlier in ("classes_", "bic_"):
+            if hasattr(self, earlier):
+                delattr(self, earlier)
         if target.kind == "classes":
             self.classes_ = target.classes
             weights = dict.fromkeys(self.classes_.tolist(), 1.0)
@@ -164,9 +186,13 @@ class ICAFX(DependenceExtractor):
         codes = target.centred_coordinates()
         with one_blas_thread(self.n_jobs):
             sphering = sphere(space, codes)
-            count = self._attainable(sphering, n_components)
-            likelihood = self._likelihood(space, codes, sphering, count)
-            solution = self._maximize(likelihood)
+            most = self._attainable(sphering, n_components)
+            likelihood = self._likelihood(space, codes, sphering, most)
+            if self.n_components == "bic":
+                likelihood, solution = self._fewest(likelihood)
+            else:
+                solution = self._maximize(likelihood)
+        count = likelihood.n_components
         W, V = likelihood.published(solution.unmixing)
         dependence = _information(sphering, W[:count])
         order = np.argsort(-dependence, kind="stable")
@@ -179,6 +205,7 @@ class ICAFX(DependenceExtractor):
             dependence[order],
             V[order] @ sphering.targets.T,
             sphering.inputs @ W[count:].T,
+            solution.problem,
         )
 
     def _keep(self, coordinates: Coordinates, found: Directions) -> np.ndarray:
@@ -188,6 +215,12 @@ class ICAFX(DependenceExtractor):
         flips = np.sign(np.einsum("ij,ij->j", directions, found.vectors))
         self.target_weights_ = found.target_weights * flips[:, np.newaxis]
         self._discarded = coordinates.project(found.discarded)
+        if found.problem:
+            warnings.warn(
+                f"ICAFX did not converge; the result may be imprecise: {found.problem}.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
         return directions
 
     def sources(self, X: Any, y: Any) -> np.ndarray:
@@ -256,20 +289,47 @@ class ICAFX(DependenceExtractor):
 
     def _maximize(self, likelihood: Likelihood) -> Solution:
         """The best of all starts."""
-        solver = _SOLVERS[self.solver]() if isinstance(self.solver, str) else self.solver
         rng = check_random_state(self.random_state)
-        found = [
-            solver.maximize(likelihood, start, self.verbose)
-            for start in starts(likelihood, int(self.n_init), rng)
-        ]
-        best = max(found, key=lambda solution: solution.log_likelihood)
-        if best.problem:
-            warnings.warn(
-                f"ICAFX did not converge; the result may be imprecise: {best.problem}.",
-                ConvergenceWarning,
-                stacklevel=5,
-            )
-        return best
+        regression = self.init == "regression"
+        return _best(
+            self._solver().maximize(likelihood, start, self.verbose)
+            for start in starts(likelihood, int(self.n_init), rng, regression=regression)
+        )
+
+    def _fewest(self, likelihood: Likelihood) -> tuple[Likelihood, Solution]:
+        """The number of features with the smallest information criterion, and its solution.
+
+        Models are nested: more features never have a smaller likelihood, so that the search ends
+        where even the likelihood of as many features as inputs would not pay for one more.
+        """
+        most = likelihood.n_components
+        all_moved = self._maximize(likelihood)
+        price = likelihood.n_targets * np.log(likelihood.n_samples)
+        criterion: list[float] = []
+        found: list[tuple[Likelihood, Solution]] = []
+        for count in range(1, most + 1):
+            if criterion and _deviance(likelihood, all_moved) + count * price >= min(criterion):
+                break
+            model = likelihood.with_components(count)
+            candidates = [all_moved if count == most else self._maximize(model)]
+            warm = [the_most_moved(model, all_moved)] if count < most else []
+            if found:
+                candidates.append(one_more(*found[-1]))
+                warm.append(candidates[-1].unmixing)
+            candidates += [self._solver().maximize(model, start, self.verbose) for start in warm]
+            best = _best(candidates)
+            all_moved = _best([all_moved, best])
+            found.append((model, best))
+            criterion.append(_deviance(likelihood, best) + count * price)
+        self.bic_ = np.array(criterion)
+        return found[int(np.argmin(criterion))]
+
+    def _solver(self) -> Any:
+        return _SOLVERS[self.solver]() if isinstance(self.solver, str) else self.solver
+
+    def _component_count(self) -> ComponentCount:
+        """All that are possible where the likelihood decides."""
+        return AtMost() if self.n_components == "bic" else super()._component_count()
 
     def _check_parameters(self) -> None:
         if isinstance(self.solver, str):
@@ -291,6 +351,17 @@ class Unmixed(Directions):
 
     target_weights: np.ndarray  # V of the features, shape (k, n_codes)
     discarded: np.ndarray  # directions that the target does not move, shape (s, N - k)
+    problem: str | None  # why the solver did not converge; None if it did
+
+
+def _best(solutions: Iterable[Solution]) -> Solution:
+    """The first with the largest likelihood."""
+    return max(solutions, key=lambda solution: solution.log_likelihood)
+
+
+def _deviance(likelihood: Likelihood, solution: Solution) -> float:
+    """-2 log p of all samples."""
+    return -2.0 * likelihood.n_samples * solution.log_likelihood
 
 
 def _information(sphering: Sphering, W: np.ndarray) -> np.ndarray:

@@ -12,8 +12,7 @@ from depmax.extraction._fitting.coded_target import CodedTarget
 from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted
 from depmax.kernels import KernelLike
 from depmax.pencils import leading
-from depmax.pencils.deflation.orthogonal import OrthogonalFeatures
-from depmax.pencils.deflation.steps import EXHAUSTED
+from depmax.pencils.deflation.steps import EXHAUSTED, OrthogonalFeatures
 from depmax.pencils.examples import Examples
 from depmax.samples import Sample, chunk_rows, slices
 

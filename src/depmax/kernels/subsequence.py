@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 import numpy as np
 from joblib import effective_n_jobs
 
-from depmax.kernels._sequences import Sequences, encode, read_rows
 from depmax.kernels.kernel import Capabilities, Kernel
+from depmax.kernels.spectrum import Sequences, encode, read_rows
 
 # Steps of the dynamic program in one task: worth a thread, and not long to wait for Ctrl-C.
 _SMALLEST_TASK = 2**21

@@ -211,7 +211,7 @@ class FeatureMap(KernelTransformer):
         if training.is_streamed:
             self._prepare(training)
         sample = training.resolved()
-        warn_of_units(self, sample)
+        warn_of_units(self, training)
         self._keep_kernel(sample)
         return sample
 

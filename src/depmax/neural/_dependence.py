@@ -13,10 +13,8 @@ from depmax._inputs.parameters import number, one_of
 from depmax._inputs.target import marks_unlabeled, warn_of_unlabeled
 from depmax.neural._extractor import NeuralExtractor
 from depmax.neural._networks import check_width, seeded
-from depmax.neural._smoothness import Smoothness
 from depmax.neural._statistics import gram, hsic_with, whiten
-from depmax.neural._targets import LabelledTarget, read_labelled
-from depmax.neural._tasks import DependenceTask, Split
+from depmax.neural._tasks import DependenceTask, LabelledTarget, Smoothness, Split, read_labelled
 from depmax.neural.solvers import as_solver
 from depmax.pencils.graphs import as_graph
 from depmax.samples import require_equal_length, require_samples

@@ -15,8 +15,7 @@ from depmax._inputs import read_target
 from depmax._inputs.parameters import FLAG, number, one_of
 from depmax.neural._extractor import NeuralExtractor, upward
 from depmax.neural._networks import ACTIVATIONS, Transposed, mirror, perceptron, seeded
-from depmax.neural._reconstruction import OutputTarget, ReconstructionTask
-from depmax.neural._tasks import Split
+from depmax.neural._tasks import OutputTarget, ReconstructionTask, Split
 from depmax.neural.solvers import as_solver
 from depmax.samples import require_equal_length
 

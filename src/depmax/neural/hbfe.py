@@ -11,9 +11,7 @@ from depmax.kernels import KernelLike
 from depmax.neural._dependence import DependenceNetwork
 from depmax.neural._extractor import upward
 from depmax.neural._networks import fresh_copy, perceptron
-from depmax.neural._smoothness import Smoothness
-from depmax.neural._targets import LabelledTarget
-from depmax.neural._tasks import Split
+from depmax.neural._tasks import LabelledTarget, Smoothness, Split
 from depmax.pencils.graphs import Graph
 
 

@@ -1,6 +1,5 @@
 """Pencils (A, B) → directions, in whichever coordinates are fewer."""
 
-from depmax.pencils.dependence import attained, complete, most_dependent
 from depmax.pencils.directions import (
     Directions,
     complete_axes,
@@ -12,12 +11,12 @@ from depmax.pencils.directions import (
     smoothest,
     squared_part,
 )
+from depmax.pencils.eigenproblems import Sphere, attained, complete, most_dependent
 from depmax.pencils.form import Form, hsic_form
 from depmax.pencils.gram import Gram
 from depmax.pencils.krylov import Basis, completed, span_of_dependence
 from depmax.pencils.row_sums import RowSums
 from depmax.pencils.space import Moments, Space
-from depmax.pencils.sphere import Sphere
 
 __all__ = [
     "Basis",

@@ -15,11 +15,12 @@ import numpy as np
 
 #: Types whose objects only compute with what they hold, by the module that defines them.
 _TRUSTED = {
+    "depmax.dependence._given.confounders": ("Bend", "Scaling"),
+    "depmax.dependence._given.regression": ("Additive", "Curve", "Joint"),
     "depmax.evaluation.comparison.preparing": ("NumericTarget", "PrepareColumns"),
     "depmax.evaluation.comparison.screen_first": ("ScreenFirst",),
     "depmax.evaluation.gaps": ("FillGaps",),
-    "depmax.extraction._unmixing.natural_gradient": ("NaturalGradient",),
-    "depmax.extraction._unmixing.quasi_newton": ("QuasiNewton",),
+    "depmax.extraction._unmixing.solvers": ("NaturalGradient", "QuasiNewton"),
     "depmax.extraction.boosted_latent_features": ("BoostedLatentFeatures",),
     "depmax.extraction.deflation_features": ("DeflationFeatures",),
     "depmax.extraction.hbfe": ("HBFE",),
@@ -35,6 +36,7 @@ _TRUSTED = {
     "depmax.extraction.lpp": ("LPP",),
     "depmax.extraction.phd": ("PHD",),
     "depmax.extraction.reduced_kernel_opls": ("ReducedKernelOPLS",),
+    "depmax.extraction.residual": ("Residual",),
     "depmax.extraction.sir": ("SIR",),
     "depmax.extraction.sma": ("SMA",),
     "depmax.extraction.smc": ("SMC",),
@@ -65,9 +67,7 @@ _TRUSTED = {
     "depmax.maps.nystroem": ("NystroemMap",),
     "depmax.maps.random_fourier": ("RandomFourier",),
     "depmax.pencils.examples": ("CentredKernel",),
-    "depmax.pencils.graphs.gaussian": ("GaussianGraph",),
-    "depmax.pencils.graphs.neighbors": ("NeighborGraph",),
-    "depmax.pencils.graphs.radius": ("RadiusGraph",),
+    "depmax.pencils.graphs.graph": ("GaussianGraph", "NeighborGraph", "RadiusGraph"),
     "depmax.pencils.projection": ("FeatureProjection", "SampleProjection"),
     "depmax.samples.sample": ("Reference",),
     "depmax.selection.bahsic": ("BAHSIC",),
@@ -78,6 +78,7 @@ _TRUSTED = {
     "depmax.selection.knockoffs": ("Knockoffs",),
     "depmax.selection.r2w2": ("R2W2",),
     "depmax.selection.relief": ("Relief",),
+    "depmax.selection.unconfounded": ("Unconfounded",),
     "depmax.selection.zero_norm_svm": ("ZeroNormSVM",),
     # what stands around a method of depmax, and the methods that it is compared with
     "sklearn.compose._column_transformer": ("ColumnTransformer", "make_column_selector"),

@@ -1,39 +1,42 @@
 """Samples: rows with a kernel, where rows come from, and how X and y become samples."""
 
+from depmax._inputs.table import is_streamed
 from depmax._threads import chunk_rows, slices
 from depmax.samples.blocks import Block
-from depmax.samples.labels import Labels, read_labels
 from depmax.samples.reading import (
-    MINIMUM,
-    TableRows,
+    Labels,
     abilities_of,
+    aligned,
     is_precomputed,
     kernel_of_target,
+    read_labels,
     read_rows,
     read_sample,
     read_table_rows,
     read_target_sample,
     read_training,
+    reads_chunks,
     reads_objects,
     require_coordinates,
-    require_equal_length,
-    require_samples,
     sample_of_table,
     target_sample,
-    transformed,
     warn_of_units,
 )
 from depmax.samples.sample import (
+    MINIMUM,
     Origin,
     Reference,
     Sample,
+    TableRows,
     precision,
+    require_equal_length,
     require_finite_values,
     require_positive,
+    require_samples,
     require_semidefinite,
     sample_of_matrix,
 )
-from depmax.samples.scan import Scan, scan
+from depmax.samples.scan import Scan, scan, transformed
 from depmax.samples.sources import (
     ArrayRows,
     RowSource,
@@ -41,7 +44,7 @@ from depmax.samples.sources import (
     SparseRows,
     as_rows,
 )
-from depmax.samples.stream import Stream, StreamRows, View, aligned, is_streamed, reads_chunks
+from depmax.samples.stream import Stream, StreamRows, View
 from depmax.samples.weights import Weighed, weigh
 
 __all__ = [

@@ -17,7 +17,7 @@ from depmax._inputs.table import (
     require_numbers,
 )
 from depmax.samples.pieces import Chunk
-from depmax.samples.target_facts import present_target
+from depmax.samples.survey import present_target
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -19,15 +19,22 @@ from depmax._inputs import (
     read_table,
     read_target,
 )
-from depmax._inputs.table import Categories
-from depmax.kernels import Capabilities, Delta, KernelLike, as_kernel
+from depmax._inputs.objects import is_missing
+from depmax._inputs.table import is_streamed
+from depmax.kernels import (
+    Capabilities,
+    ClassBalanced,
+    Delta,
+    Gaussian,
+    KernelLike,
+    Linear,
+    as_kernel,
+)
 from depmax.kernels.kernel import Choose, Kernel
-from depmax.kernels.mixed import join_categories
 from depmax.kernels.scales import warn_of_scales
-from depmax.samples.sample import Sample, sample_of_matrix
-from depmax.samples.scan import is_dask
+from depmax.samples.sample import Sample, TableRows, joined, sample_of_matrix
 from depmax.samples.sources import RowSource, SourceRows
-from depmax.samples.stream import is_streamed
+from depmax.samples.stream import surveyed_pair
 
 
 # --- inputs ---------------------------------------------------------------------------------------
@@ -77,44 +84,15 @@ def sample_of_table(
     bound = recipe.bind(names)
     if not scale_free:
         warn_of_scales(bound, table.values, table.names, table.categories)
-    joined = _joined(bound, table.values, names, table.categories)
-    return replace(joined, mass=mass).resolved(choose)
-
-
-@dataclass(frozen=True)
-class TableRows:
-    """A table that is read once and seen by several kernels."""
-
-    values: Any  # matrix or sparse matrix; codes in categorical columns
-    names: Sequence[str] = ()
-    categories: Categories = field(default_factory=dict)
-
-    def can_show(self, recipe: Kernel) -> bool:
-        """Whether the kernel keeps sparse rows sparse, if they are."""
-        return recipe.capabilities.sparse or not sparse.issparse(self.values)
-
-    def seen_by(self, recipe: Kernel) -> Sample:
-        """The rows with the kernel, resolved on them; categories join in."""
-        return _joined(recipe, self.values, self.names, self.categories).resolved()
-
-    def ranked(self) -> TableRows | None:
-        """Ranks of every numeric column, from 0 to 1; None if there is none, or rows are sparse."""
-        from scipy import stats  # takes longer to import than most calls take
-
-        n_columns = self.values.shape[1]
-        numeric = [column for column in range(n_columns) if column not in self.categories]
-        if not numeric or sparse.issparse(self.values):
-            return None
-        ranks = np.array(self.values, dtype=np.float64)
-        ranks[:, numeric] = stats.rankdata(ranks[:, numeric], axis=0) / len(ranks)
-        return replace(self, values=ranks)
+    sample = joined(bound, table.values, names, table.categories)
+    return replace(sample, mass=mass).resolved(choose)
 
 
 def read_table_rows(X: Any, *, name: str = "X") -> TableRows:
     """Rows X for kernels of vectors; warns of columns in units too far apart for distances."""
     table = read_table(X, name=name)
     names = [str(name) for name in table.names or range(table.values.shape[1])]
-    warn_of_scales(as_kernel("gaussian"), table.values, table.names, table.categories)
+    warn_of_scales(Gaussian(), table.values, table.names, table.categories)
     return TableRows(table.values, names, table.categories)
 
 
@@ -136,18 +114,41 @@ def read_training(
         check_finite=check_finite,
     )
     names = _names(estimator)
-    return _joined(recipe.bind(names), rows, names, estimator.categories_)
+    return joined(recipe.bind(names), rows, names, estimator.categories_)
 
 
-def warn_of_units(estimator: Any, sample: Sample) -> None:
-    """Warn of columns in units so different that the estimator's kernel sees only some of them."""
-    if sample.precomputed:
+def warn_of_units(estimator: Any, training: Sample) -> None:
+    """Warn of columns in units so different that the estimator's kernel sees only some of them.
+
+    ``training`` is what ``read_training`` has returned, not resolved yet.
+    """
+    if training.precomputed:
         return
-    recipe = as_kernel(estimator.kernel)
+    recipe, categories = as_kernel(estimator.kernel), estimator.categories_
     if recipe.requires_vector_input:
-        known = getattr(estimator, "feature_names_in_", None)
-        bound, owner = recipe.bind(_names(estimator)), type(estimator).__name__
-        warn_of_scales(bound, sample.rows, known, estimator.categories_, owner=owner)
+        bound = recipe.bind(_names(estimator)) if categories else training.kernel
+        known, owner = getattr(estimator, "feature_names_in_", None), type(estimator).__name__
+        warn_of_scales(bound, training.rows, known, categories, owner=owner)
+
+
+def reads_chunks(X: Any) -> bool:
+    """Whether X is streamed, or a source of rows of the user's own."""
+    return is_streamed(X) or isinstance(X, RowSource)
+
+
+def aligned(X: Any, y: Any = None, *, supervised: bool = True) -> tuple[Any, Any]:
+    """X and y as they are, or where X is read a chunk at a time both of one surveyed table.
+
+    ``supervised`` says whether a target is looked at, if there is one.
+    """
+    if reads_chunks(X):
+        return surveyed_pair(X, y, supervised=supervised)
+    if is_streamed(y):
+        raise TypeError(
+            f"y is a Dask collection or a scan, but X is a {type(X).__name__} in memory: pass both "
+            "as Dask collections, or y.compute()."
+        )
+    return X, y
 
 
 def read_rows(estimator: Any, X: Any, abilities: Capabilities) -> Any:
@@ -189,13 +190,6 @@ def _names(estimator: Any) -> list[str]:
     return [str(name) for name in names]
 
 
-def _joined(bound: Kernel, rows: Any, names: Sequence[str], categories: Categories) -> Sample:
-    """Rows of a table with a kernel that knows its categorical columns."""
-    if categories:
-        bound = join_categories(bound, categories, len(names), names)
-    return Sample(bound, rows)
-
-
 def _read_stream(estimator: Any, X: Any, recipe: Kernel) -> Sample:
     """Rows that are read a block at a time, for ``fit``."""
     estimator.categories_, estimator.n_features_in_ = {}, X.shape[1]
@@ -216,20 +210,10 @@ def _streamed(recipe: Kernel, rows: Any, names: Sequence[str]) -> Sample:
             f"{type(recipe).__name__} compares objects, which a table that is read a chunk at a "
             "time does not hold: pass them in memory."
         )
-    sample = _joined(recipe.bind(names), rows, names, rows.stream.decoder.categories)
+    sample = joined(recipe.bind(names), rows, names, rows.stream.decoder.categories)
     if sparse.issparse(rows.example) and not recipe.capabilities.sparse:
         raise TypeError(f"{type(recipe).__name__} needs dense rows.")
     return sample
-
-
-def transformed(estimator: Any, X: Any) -> Any:
-    """Features of a table that is read a chunk at a time: lazy as the table is."""
-    if is_dask(X):
-        from depmax.samples.dask_pieces import transformed as lazily
-
-        dtype = np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
-        return lazily(X, estimator.transform, estimator._n_features_out, np.dtype(dtype))
-    return X.map(estimator.transform)
 
 
 def require_coordinates(sample: Sample, owner: str) -> None:
@@ -295,29 +279,84 @@ def kernel_of_target(target: Target) -> Kernel:
                 f"y has one class only ({target.classes.tolist()[0]!r}): nothing can depend on a "
                 "constant. At least two classes are needed."
             )
-        return as_kernel("class_balanced") if n_classes == 2 else Delta(weights="balanced")
-    return as_kernel("linear" if target.kind == "multilabel" else "gaussian")
-
-
-def require_equal_length(n_x: int, n_y: int) -> None:
-    """Refuse X and y with different numbers of rows."""
-    if n_x != n_y:
-        raise ValueError(f"X and y have inconsistent numbers of samples: {n_x} rows against {n_y}.")
-
-
-#: Fewest samples for which each estimator is defined.
-MINIMUM = {True: 4, False: 2}
-
-
-def require_samples(n_samples: float, unbiased: bool) -> None:
-    """Refuse samples too few for the estimator."""
-    if n_samples < MINIMUM[unbiased]:
-        which = "unbiased" if unbiased else "biased"
-        raise ValueError(
-            f"The {which} estimator needs at least {MINIMUM[unbiased]} samples, got n_samples = "
-            f"{n_samples}."
-        )
+        return ClassBalanced() if n_classes == 2 else Delta(weights="balanced")
+    return Linear() if target.kind == "multilabel" else Gaussian()
 
 
 def _is_auto(target_kernel: KernelLike) -> bool:
     return isinstance(target_kernel, str) and target_kernel == "auto"
+
+
+# --- labels, some of them missing ----------------------------------------------------------------
+@dataclass(frozen=True)
+class Labels:
+    """The target on the labelled rows, and which rows these are."""
+
+    side: Sample
+    labelled: np.ndarray | None = None  # shape (n_rows,); None: all
+    n_skipped: int = 0  # rows without a label that a stream does not visit
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows, labelled or not, that are visited."""
+        return self.side.n_samples if self.labelled is None else len(self.labelled)
+
+    @property
+    def n_unlabeled(self) -> int:
+        """Number of rows without a label."""
+        return self.n_rows - self.side.n_samples + self.n_skipped
+
+
+def read_labels(
+    y: Any,
+    target_kernel: KernelLike | Literal["auto"],
+    *,
+    minus_one: bool,
+    mass: np.ndarray | None = None,
+) -> Labels:
+    """Target in which NaN and None mark unlabelled rows, and -1 among classes if ``minus_one``."""
+    if is_precomputed(target_kernel):
+        return Labels(read_target_sample(y, target_kernel, mass=mass))
+    if not isinstance(target_kernel, str) and reads_objects(as_kernel(target_kernel)):
+        return _read_objects(y, as_kernel(target_kernel), minus_one=minus_one, mass=mass)
+    target = read_target(y, semi=True, minus_one=minus_one)
+    if target.is_streamed:
+        return Labels(target_sample(target, target_kernel), n_skipped=target.n_unlabeled)
+    if target.n_unlabeled == 0:
+        return Labels(target_sample(target, target_kernel, mass=mass))
+    _require_some(target.labelled)
+    values = target.values[target.labelled]
+    known = Target(target.kind, values, np.ones(len(values), dtype=bool))
+    if known.kind == "classes" and len(known.classes) < 2:
+        raise ValueError(
+            f"The labelled rows of y have one class only ({known.classes.tolist()[0]!r}): nothing "
+            "can depend on a constant. At least two classes need a labelled row."
+        )
+    mass = None if mass is None else mass[target.labelled]
+    return Labels(target_sample(known, target_kernel, mass=mass), target.labelled)
+
+
+def _read_objects(y: Any, recipe: Any, *, minus_one: bool, mass: np.ndarray | None) -> Labels:
+    """Targets that are strings, row numbers or other objects."""
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None.")
+    rows = read_objects(y, "y")
+    missing = np.array([is_missing(row) for row in rows], dtype=bool)
+    if minus_one and rows.dtype.kind in "iuf" and not np.isin(rows[~missing], (-1, 1)).all():
+        missing |= rows == -1
+    if not missing.any():
+        return Labels(Sample(recipe, rows, mass=mass).resolved())
+    _require_some(~missing)
+    known = rows[~missing]
+    if known.dtype.kind == "f" and (known == np.rint(known)).all():
+        known = known.astype(np.intp)  # row numbers, which gaps had made floats
+    mass = None if mass is None else mass[~missing]
+    return Labels(Sample(recipe, known, mass=mass).resolved(), ~missing)
+
+
+def _require_some(labelled: np.ndarray) -> None:
+    if not labelled.any():
+        raise ValueError(
+            f"y has no labelled rows: all {len(labelled)} are missing. Label some rows, or use an "
+            "unsupervised method such as PCA."
+        )

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from depmax._inputs.table import Categories
 from depmax._limits import map_instead, require_pairs
 from depmax._threads import chunk_rows, slices
 from depmax.kernels import Linear, Precomputed
 from depmax.kernels.kernel import Choose, Kernel, resolved_on
+from depmax.kernels.mixed import join_categories
 
 #: Rows up to which the kernel matrix is made as a whole: 2 MB, in the time of a few dozen calls.
 SMALL = 512
@@ -244,6 +247,42 @@ class Reference:
         return self.rows.astype(np.float32, copy=False) if single else self.rows
 
 
+def joined(bound: Kernel, rows: Any, names: Sequence[str], categories: Categories) -> Sample:
+    """Rows of a table with a kernel that knows its categorical columns."""
+    if categories:
+        bound = join_categories(bound, categories, len(names), names)
+    return Sample(bound, rows)
+
+
+@dataclass(frozen=True)
+class TableRows:
+    """A table that is read once and seen by several kernels."""
+
+    values: Any  # matrix or sparse matrix; codes in categorical columns
+    names: Sequence[str] = ()
+    categories: Categories = field(default_factory=dict)
+
+    def can_show(self, recipe: Kernel) -> bool:
+        """Whether the kernel keeps sparse rows sparse, if they are."""
+        return recipe.capabilities.sparse or not sparse.issparse(self.values)
+
+    def seen_by(self, recipe: Kernel) -> Sample:
+        """The rows with the kernel, resolved on them; categories join in."""
+        return joined(recipe, self.values, self.names, self.categories).resolved()
+
+    def ranked(self) -> TableRows | None:
+        """Ranks of every numeric column, from 0 to 1; None if there is none, or rows are sparse."""
+        from scipy import stats  # takes longer to import than most calls take
+
+        n_columns = self.values.shape[1]
+        numeric = [column for column in range(n_columns) if column not in self.categories]
+        if not numeric or sparse.issparse(self.values):
+            return None
+        ranks = np.array(self.values, dtype=np.float64)
+        ranks[:, numeric] = stats.rankdata(ranks[:, numeric], axis=0) / len(ranks)
+        return replace(self, values=ranks)
+
+
 def sample_of_matrix(matrix: np.ndarray, name: str = "X", mass: np.ndarray | None = None) -> Sample:
     """The training rows of a given kernel matrix, not resolved yet."""
     if matrix.shape[0] != matrix.shape[1]:
@@ -257,6 +296,26 @@ def sample_of_matrix(matrix: np.ndarray, name: str = "X", mass: np.ndarray | Non
 def precision(rows: Any) -> np.dtype:
     """float32 for rows in float32, float64 for all others."""
     return np.dtype(np.float32 if rows.dtype == np.float32 else np.float64)
+
+
+def require_equal_length(n_x: int, n_y: int) -> None:
+    """Refuse X and y with different numbers of rows."""
+    if n_x != n_y:
+        raise ValueError(f"X and y have inconsistent numbers of samples: {n_x} rows against {n_y}.")
+
+
+#: Fewest samples for which each estimator is defined.
+MINIMUM = {True: 4, False: 2}
+
+
+def require_samples(n_samples: float, unbiased: bool) -> None:
+    """Refuse samples too few for the estimator."""
+    if n_samples < MINIMUM[unbiased]:
+        which = "unbiased" if unbiased else "biased"
+        raise ValueError(
+            f"The {which} estimator needs at least {MINIMUM[unbiased]} samples, got n_samples = "
+            f"{n_samples}."
+        )
 
 
 def require_positive(largest: float) -> None:

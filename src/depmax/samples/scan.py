@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from depmax._inputs.table import is_frame
+from depmax._inputs.table import is_dask, is_frame
 from depmax.samples.files import open_files
 from depmax.samples.pieces import (
     Chunk,
@@ -149,9 +149,14 @@ or callable
     return Scan(_in_memory(data, target, columns, rows_per_chunk))
 
 
-def is_dask(x: Any) -> bool:
-    """Whether x is a Dask collection, without importing Dask."""
-    return type(x).__module__.split(".")[0] == "dask"
+def transformed(estimator: Any, X: Any) -> Any:
+    """Features of a table that is read a chunk at a time: lazy as the table is."""
+    if is_dask(X):
+        from depmax.samples.dask_pieces import transformed as lazily
+
+        dtype = np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
+        return lazily(X, estimator.transform, estimator._n_features_out, np.dtype(dtype))
+    return X.map(estimator.transform)
 
 
 def _paths(data: Any) -> list[Paths] | None:

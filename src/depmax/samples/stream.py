@@ -1,6 +1,6 @@
 """A scanned table with what a first look at it tells: rows of X and y that are read when needed.
 
-``aligned(X, y)`` turns a scan or Dask collections into ``StreamedInputs`` and a ``StreamedY``,
+``surveyed_pair`` turns a scan or Dask collections into ``StreamedInputs`` and a ``StreamedY``,
 which the readers of X and y take like anything else. The sample that comes out of them has rows
 that are read block by block, X and y of a block together; nothing as long as the table is held.
 """
@@ -18,8 +18,7 @@ from scipy import sparse
 from depmax.kernels.kernel import Choose, Kernel
 from depmax.samples.blocks import Block, Decoder
 from depmax.samples.pieces import Chunk, Pieces
-from depmax.samples.scan import Scan, is_dask, scan
-from depmax.samples.sources import RowSource
+from depmax.samples.scan import Scan, scan
 from depmax.samples.survey import Survey, SurveyWork, categories_of, columns_of
 
 #: Rows of the sample from which bandwidths are read, the same that kernels draw from an array.
@@ -295,28 +294,8 @@ class StreamedY:
         return streamed_target(self.stream, **rules)
 
 
-def is_streamed(X: Any) -> bool:
-    """Whether rows are read a chunk at a time: a scan, a Dask collection, or rows of one."""
-    return bool(getattr(X, "is_streamed", False)) or is_dask(X)
-
-
-def reads_chunks(X: Any) -> bool:
-    """Whether X is streamed, or a source of rows of the user's own."""
-    return is_streamed(X) or isinstance(X, RowSource)
-
-
-def aligned(X: Any, y: Any = None, *, supervised: bool = True) -> tuple[Any, Any]:
-    """X and y as they are, or where X is scanned both of one surveyed table.
-
-    Parameters
-    ----------
-    X, y : as users pass them
-    supervised : bool
-        Whether a target is looked at, if there is one.
-    """
-    if not reads_chunks(X):
-        refuse_streamed_target(X, y)
-        return X, y
+def surveyed_pair(X: Any, y: Any, *, supervised: bool) -> tuple[Any, Any]:
+    """X and y of one surveyed table, from rows that are read a chunk at a time."""
     if hasattr(X, "stream"):  # surveyed already
         return X, y
     if hasattr(X, "pieces") and y is not None:
@@ -328,15 +307,6 @@ def aligned(X: Any, y: Any = None, *, supervised: bool = True) -> tuple[Any, Any
         table = Scan(table.pieces.mapped(_without_target))
     stream = surveyed(table)
     return StreamedInputs(stream), StreamedY(stream) if table.has_target else None
-
-
-def refuse_streamed_target(X: Any, y: Any) -> None:
-    """Refuse a target that is read a chunk at a time beside rows in memory."""
-    if is_streamed(y):
-        raise TypeError(
-            f"y is a Dask collection or a scan, but X is a {type(X).__name__} in memory: pass both "
-            "as Dask collections, or y.compute()."
-        )
 
 
 def _without_target(chunk: Chunk) -> Chunk:

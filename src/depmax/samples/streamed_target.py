@@ -12,7 +12,7 @@ import numpy as np
 from depmax._inputs.target import TargetKind, read_target
 from depmax.samples.blocks import Block
 from depmax.samples.stream import Stream, StreamRows, TargetView, View
-from depmax.samples.target_facts import MOST_CLASSES
+from depmax.samples.survey import MOST_CLASSES
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -17,8 +17,139 @@ from depmax._inputs.table import (
     is_frame,
     why_not_numeric,
 )
+from depmax._inputs.target import is_categorical, missing_rows, settle, target_array
 from depmax.samples.pieces import Chunk
-from depmax.samples.target_facts import TargetFacts
+
+#: Different values of a target that are counted; with more it can only be numbers.
+MOST_CLASSES = 1000
+#: Rows that are looked at first.
+GLANCE = 2000
+
+
+@dataclass(frozen=True)
+class PresentTarget:
+    """The rows of a chunk that have a target."""
+
+    values: np.ndarray
+    missing: np.ndarray | None  # which rows have none; None: all have one
+    categorical: bool
+
+
+def present_target(y: Any) -> PresentTarget:
+    """The target of a chunk, without the rows that have none."""
+    array = target_array(y)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    missing = missing_rows(array)
+    if not missing.any():
+        return PresentTarget(array, None, is_categorical(y))
+    return PresentTarget(settle(array[~missing]), missing, is_categorical(y))
+
+
+@dataclass(frozen=True)
+class TargetFacts:
+    """What decides the type of a target, and what class weights are made of."""
+
+    n_rows: int  # with a target
+    n_missing: int
+    kinds: frozenset[str]  # of numpy's dtypes: b, i, u, f, U, O, …
+    width: int | None  # None: one dimension
+    counts: dict[Any, int] | None  # of different values; None if there are too many
+    some: tuple[Any, ...]  # some of the different values
+    is_binary: bool  # only zeros and ones
+    largest: np.ndarray | None  # largest size of each column of numbers
+    categorical: bool
+
+    @classmethod
+    def of(cls, y: Any) -> TargetFacts:
+        """Facts about one chunk."""
+        known = present_target(y)
+        values = known.values
+        n_missing = 0 if known.missing is None else int(known.missing.sum())
+        width = None if values.ndim == 1 else int(values.shape[1])
+        numeric = values.dtype.kind in "biuf"
+        largest, binary = None, False
+        if numeric and len(values):
+            sizes = np.abs(values.astype(np.float64, copy=False))
+            largest = np.atleast_1d(sizes.max(axis=0))
+            binary = bool(np.isin(values, (0, 1)).all())
+        counts = _counted(values) if width is None else None
+        some = tuple(values[:GLANCE].ravel().tolist()) if counts is None else tuple(counts)
+        kinds = frozenset(values.dtype.kind) if len(values) else frozenset()
+        return cls(
+            len(values),
+            n_missing,
+            kinds,
+            width,
+            counts,
+            tuple(dict.fromkeys(some)),
+            binary,
+            largest,
+            known.categorical,
+        )
+
+    def __add__(self, other: TargetFacts) -> TargetFacts:
+        """Facts about the rows of both."""
+        if not other.n_rows or not self.n_rows:
+            full, rest = (self, other) if self.n_rows else (other, self)
+            return _with_missing(full, full.n_missing + rest.n_missing)
+        if self.width != other.width:
+            raise ValueError("y has another number of columns in one part of the table.")
+        counts = None
+        if self.counts is not None and other.counts is not None:
+            counts = dict(self.counts)
+            for value, count in other.counts.items():
+                counts[value] = counts.get(value, 0) + count
+            counts = counts if len(counts) <= MOST_CLASSES else None
+        largest = None
+        if self.largest is not None and other.largest is not None:
+            largest = np.maximum(self.largest, other.largest)
+        return TargetFacts(
+            self.n_rows + other.n_rows,
+            self.n_missing + other.n_missing,
+            self.kinds | other.kinds,
+            self.width,
+            counts,
+            tuple(dict.fromkeys((*self.some, *other.some)))[: 2 * MOST_CLASSES],
+            self.is_binary and other.is_binary,
+            largest,
+            self.categorical or other.categorical,
+        )
+
+    def representative(self) -> np.ndarray:
+        """A small target of the same type: its different values, or many of them."""
+        if self.width is not None:
+            return np.array([[0.0, 1.0]] if self.is_binary else [[0.0, 2.0]])
+        numeric = self.kinds <= frozenset("biuf")
+        if not numeric and len({kind in "biuf" for kind in self.kinds}) > 1:
+            raise TypeError("y holds numbers in one part of the table and text in another.")
+        some = list(self.some if self.counts is None else self.counts)
+        if numeric and "f" in self.kinds:
+            return np.array(some, dtype=np.float64)
+        return settle(np.array(some, dtype=None if numeric or self.kinds == {"U"} else object))
+
+
+def _with_missing(facts: TargetFacts, n_missing: int) -> TargetFacts:
+    return replace(facts, n_missing=n_missing)
+
+
+def _counted(values: np.ndarray) -> dict[Any, int] | None:
+    """How often each value occurs, if few do."""
+    plain = values.dtype.kind != "O"
+    if plain and len(values) > GLANCE and len(np.unique(values[:GLANCE])) > MOST_CLASSES:
+        return None
+    if values.dtype.kind == "O":
+        found: dict[Any, int] = {}
+        for value in values.tolist():
+            found[value] = found.get(value, 0) + 1
+            if len(found) > MOST_CLASSES:
+                return None
+        return found
+    distinct, counts = np.unique(values, return_counts=True)
+    if len(distinct) > MOST_CLASSES:
+        return None
+    return dict(zip(distinct.tolist(), counts.tolist(), strict=True))
+
 
 #: Levels of a column beyond which it is not a category.
 MOST_LEVELS = 10_000

@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_sample_weight, _num_samples
 
+from depmax.samples.reading import reads_chunks
 from depmax.samples.sample import Sample
-from depmax.samples.stream import reads_chunks
 
 #: What all rows together must at least stand for.
 FEWEST = 2.0

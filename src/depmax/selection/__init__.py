@@ -10,6 +10,7 @@ from depmax.selection.knockoffs import Knockoffs
 from depmax.selection.r2w2 import R2W2
 from depmax.selection.relief import Relief
 from depmax.selection.selector import DependenceSelector, NoDependenceWarning, Ranking
+from depmax.selection.unconfounded import Unconfounded
 from depmax.selection.zero_norm_svm import ZeroNormSVM
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "Outcome",
     "Ranking",
     "Relief",
+    "Unconfounded",
     "ZeroNormSVM",
     "register_fast_form",
 ]

@@ -21,11 +21,9 @@ from depmax.samples import (
     require_equal_length,
     require_samples,
 )
-from depmax.selection._lasso.active_columns import Design
-from depmax.selection._lasso.column_factors import factor_design
-from depmax.selection._lasso.column_kernels import ColumnKernels, column_kernels
+from depmax.selection._lasso.column_kernels import ColumnKernels, column_kernels, factor_design
 from depmax.selection._lasso.column_tiles import TileDesign
-from depmax.selection._lasso.nonnegative_path import Path, nonnegative_path
+from depmax.selection._lasso.nonnegative_path import Design, Path, nonnegative_path
 from depmax.selection.selector import DependenceSelector, Ranking
 
 

@@ -76,6 +76,7 @@ def compare(
     encoding: o.Encoding = None,
     header: o.Header = None,
     missing: o.Missing = None,
+    sheet: o.Sheet = None,
     max_memory: o.MaxMemory = None,
     seed: Annotated[int, o.SEED] = 0,
     n_jobs: o.AllJobs = -1,
@@ -108,7 +109,7 @@ def compare(
     sizes = _sizes(dimensions)
     most = _most_rows(rows)
     place = require_place(report, reads=(data,))
-    reading = o.read_options(separator, decimal, encoding, header, missing, max_memory)
+    reading = o.read_options(separator, decimal, encoding, header, missing, max_memory, sheet)
     table = ask(out, data, reading, target, task, drop, keep, impute, groups)
     with out.counting() as count:
 

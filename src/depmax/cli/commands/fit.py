@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from depmax._extras import require
 from depmax.cli import options as o
 from depmax.cli.guard import guarded
 from depmax.cli.output import Output
@@ -17,7 +19,13 @@ def fit(
     target: o.Target = None,
     *,
     output: Annotated[
-        str, typer.Option("--output", "-o", metavar="FILE", help="Path of the model file.")
+        str,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Path of the model file; one that ends in .onnx is an ONNX graph.",
+        ),
     ] = "model.skops",
     method: o.Method = "BAHSIC",
     n: Annotated[
@@ -42,6 +50,7 @@ def fit(
     encoding: o.Encoding = None,
     header: o.Header = None,
     missing: o.Missing = None,
+    sheet: o.Sheet = None,
     max_memory: o.MaxMemory = None,
     seed: o.Seed = None,
     n_jobs: o.Jobs = None,
@@ -54,6 +63,9 @@ def fit(
     (Parquet or Arrow files, or a folder of them) HBFE, HSCA, KernelPLS, KernelLDA, SIR, PHD and
     LinearRegressionFeature are fitted a part at a time; other methods to 100,000 random rows, and
     a note says so.
+
+    For programs other than depmax, a FILE that ends in .onnx is written as an ONNX graph. It takes
+    a table of numbers, so other columns must be dropped.
 
     [bold]Examples[/]
 
@@ -69,14 +81,18 @@ def fit(
     from depmax.cli.streaming import can_stream, fit_streamed
     from depmax.cli.table import ask, is_large
     from depmax.cli.writing.formats import require_place
-    from depmax.persistence import save_model
 
     out = Output(as_json=as_json, quiet=quiet)
     known = find_method(method)
     estimator = build(known, parse_size(n), settings or (), seed=seed, n_jobs=n_jobs, screen=screen)
     place = require_place(output, reads=(data,))
-    reading = o.read_options(separator, decimal, encoding, header, missing, max_memory)
+    as_graph = place.suffix.lower() == ".onnx"
+    if as_graph:
+        require(f"Writing {place.name}", "skl2onnx")
+    reading = o.read_options(separator, decimal, encoding, header, missing, max_memory, sheet)
     table = ask(out, data, reading, target, task, drop, keep, impute, draws_rows=True, seed=seed)
+    if as_graph:
+        _require_numbers(table)
     source = open_source(data, reading)
     streams = is_large(source) and can_stream(source, estimator, task.value, impute)
     rows = source.n_rows() if streams else table.X.height
@@ -87,7 +103,7 @@ def fit(
         else:
             model = fit_model(table, known, estimator, scale=scale, impute=impute and str(impute))
     try:
-        save_model(model, place, notes=model_notes(table, known.name, data))
+        _save(model, place, as_graph, model_notes(table, known.name, data))
     except OSError as error:
         raise OutputError(f"Cannot write {place}: {error}") from error
     features = [str(name) for name in _names(model)]
@@ -95,6 +111,29 @@ def fit(
     out.result("features", features)
     out.command("output", str(place), f"Model with {_counted(len(features))} written:")
     out.finish()
+
+
+def _require_numbers(table: Any) -> None:
+    """Refuse columns that an ONNX graph cannot take, before anything is fitted."""
+    from depmax.cli.errors import DataError, shortened
+
+    others = [name for name, kind in table.types.items() if kind != "number"]
+    if others:
+        raise DataError(
+            f"An ONNX graph takes numbers only. Leave these columns out with --drop, encode them "
+            f"as numbers, or write a .skops file: {shortened(others)}."
+        )
+
+
+def _save(model: Any, place: Path, as_graph: bool, notes: dict[str, Any]) -> None:
+    if as_graph:
+        from depmax.onnx import to_onnx
+
+        to_onnx(model, place)
+        return
+    from depmax.persistence import save_model
+
+    save_model(model, place, notes=notes)
 
 
 def _counted(features: int) -> str:

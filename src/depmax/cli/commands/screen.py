@@ -60,6 +60,7 @@ def screen(
     encoding: o.Encoding = None,
     header: o.Header = None,
     missing: o.Missing = None,
+    sheet: o.Sheet = None,
     max_memory: o.MaxMemory = None,
     seed: o.Seed = None,
     n_jobs: o.AllJobs = -1,
@@ -88,7 +89,7 @@ def screen(
     from depmax.evaluation import FillGaps, PrepareColumns
 
     out = Output(as_json=as_json, quiet=quiet)
-    reading = o.read_options(separator, decimal, encoding, header, missing, max_memory)
+    reading = o.read_options(separator, decimal, encoding, header, missing, max_memory, sheet)
     table = ask(out, data, reading, target, task, drop, keep, impute, groups)
     X = table.X if impute is None else FillGaps(str(impute)).fit_transform(table.X)
     X = PrepareColumns().fit_transform(X)

@@ -45,6 +45,7 @@ def select(
     encoding: o.Encoding = None,
     header: o.Header = None,
     missing: o.Missing = None,
+    sheet: o.Sheet = None,
     max_memory: o.MaxMemory = None,
     seed: o.Seed = None,
     n_jobs: o.Jobs = None,
@@ -76,7 +77,7 @@ def select(
     known = find_method(method, "selector")
     estimator = build(known, parse_size(n), settings or (), seed=seed, n_jobs=n_jobs, screen=screen)
     place = None if output is None else require_format(output, reads=(data,))
-    reading = o.read_options(separator, decimal, encoding, header, missing, max_memory)
+    reading = o.read_options(separator, decimal, encoding, header, missing, max_memory, sheet)
     table = ask(
         out, data, reading, target, task, drop, keep, impute, groups, draws_rows=True, seed=seed
     )

@@ -49,6 +49,7 @@ def transform(
     encoding: o.Encoding = None,
     header: o.Header = None,
     missing: o.Missing = None,
+    sheet: o.Sheet = None,
     max_memory: o.MaxMemory = None,
     as_json: o.Json = False,
     quiet: o.Quiet = False,
@@ -74,7 +75,7 @@ def transform(
 
     out = Output(as_json=as_json, quiet=quiet)
     place = require_format(output, reads=(model, data))
-    reading = o.read_options(separator, decimal, encoding, header, missing, max_memory)
+    reading = o.read_options(separator, decimal, encoding, header, missing, max_memory, sheet)
     open_source(data)  # refuses a file that is not there before a model is loaded
     try:
         notes = inspect(model).notes

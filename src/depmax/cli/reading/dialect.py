@@ -77,7 +77,7 @@ def find_dialect(path: Path, options: ReadOptions) -> Dialect:
     rows = [row for row in _rows(iter(lines), separator) if any(cell.strip() for cell in row)]
     if not whole and len(rows) > 2:
         rows.pop()  # may be cut off within quotes
-    header = options.header if options.header is not None else _find_header(rows, options)
+    header = options.header if options.header is not None else find_header(rows, options)
     if options.header is None and not header:
         assumed.append("without a header (columns are named column_1, column_2, …)")
     names = tuple(
@@ -213,7 +213,7 @@ def is_number(cell: str) -> bool:
     return _NUMBER.fullmatch(cell.strip()) is not None
 
 
-def _find_header(rows: Sequence[Sequence[str]], options: ReadOptions) -> bool:
+def find_header(rows: Sequence[Sequence[str]], options: ReadOptions) -> bool:
     """Whether the first row holds names: nothing that is found again below it, and no numbers.
 
     Increasing numbers are names too: wavelengths, years or places.

@@ -26,7 +26,11 @@ FORMATS = {
     ".svm": ("svmlight", "Svmlight"),
     ".libsvm": ("svmlight", "Svmlight"),
     ".npz": ("npz", "Npz"),
+    ".xlsx": ("excel", "Excel"),
+    ".xlsm": ("excel", "Excel"),
 }
+#: Formats of other programs that a user may have, and can save in another one.
+OTHERS = (".xls", ".xlsb", ".ods")
 
 
 def suffix_of(path: str | Path) -> str:
@@ -48,6 +52,8 @@ def open_source(path: str, options: ReadOptions | None = None) -> Source:
     from depmax.cli.reading.bundled import Bundled, OpenML
 
     options = options or ReadOptions()
+    if options.sheet is not None and not suffix_of(path).startswith(".xls"):
+        raise DataError(f"--sheet is for Excel files, and {path} is not one.")
     for kind in (Bundled, OpenML):
         if path.startswith(kind.prefix):
             return kind(Path(path), options)
@@ -63,6 +69,8 @@ def open_source(path: str, options: ReadOptions | None = None) -> Source:
         raise DataError(f"The file {path} does not exist.{_near(file)}")
     if suffix_of(file) not in FORMATS:
         ending = suffix_of(file) or "no extension"
+        if ending in OTHERS:
+            raise DataError(f"{path}: {ending} files cannot be read. Save it as .xlsx or .csv.")
         raise DataError(
             f"{path} has an unknown extension ({ending}): known are "
             f"{', '.join(FORMATS)}; .csv.gz and .tsv.gz too."

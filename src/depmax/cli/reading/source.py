@@ -43,7 +43,7 @@ class Expected:
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How files of text are read; None is found out."""
+    """How files of text and workbooks are read; None is found out."""
 
     separator: str | None = None
     decimal: str | None = None
@@ -54,6 +54,8 @@ class ReadOptions:
     #: Columns that stay text, whatever their cells look like.
     text: frozenset[str] = frozenset()
     expected: Expected | None = None
+    #: Name or number of a sheet of an Excel workbook; None is the first.
+    sheet: str | None = None
     #: Bytes that a table may take.
     max_memory: int = field(default_factory=max_memory)
 

@@ -26,10 +26,10 @@ import numpy as np
 from scipy import sparse
 
 from depmax._inputs import Table, read_table, read_target
+from depmax.dependence._given.confounders import Confounders
 from depmax.dependence._given.fit import GivenFit
 from depmax.dependence._given.regression import (
     Basis,
-    Confounders,
     Joint,
     Regressions,
     Smoother,
@@ -78,6 +78,7 @@ class Left:
     explained: tuple[float, ...]  # share of the variance of each column that was regressed
     dofs: tuple[float, ...]  # parameters of each of these regressions
     winners: tuple[Basis, ...]  # features of the kernels that were best for each
+    positions: tuple[int, ...] = ()  # of the columns that were regressed
 
 
 NOTHING = Left(np.empty((0, 0)), (), (), ())
@@ -87,11 +88,12 @@ def left_of_columns(
     values: np.ndarray,
     numeric: Sequence[int],
     regressions: Regressions,
-    also: Sequence[Basis] | None = None,
+    also: Sequence[Basis] = (),
+    directions: bool = True,
 ) -> Left:
     """Residuals of the columns that are numbers with noise, in place of them.
 
-    Kernels compete beside ``also``, or if None beside those of directions found for the columns.
+    Kernels compete beside ``also`` and those of directions found for the columns, if looked for.
     """
     values = np.array(values, dtype=np.float64)
     noisy = [j for j in numeric if len(np.unique(values[:, j])) > FEW_VALUES]
@@ -99,17 +101,16 @@ def left_of_columns(
         return Left(values, (), (), ())
     columns = values[:, noisy]
     columns = (columns - columns.mean(axis=0)) / columns.std(axis=0)
-    also = regressions.directions(columns) if also is None else also
+    also = [*also, *regressions.directions(columns)] if directions else also
     explained, dofs, winners = [], [], []
-    for place, position in enumerate(noisy):
-        column = columns[:, [place]]
-        smoother, winner = regressions.best(column, also)
+    for place, (smoother, winner) in enumerate(regressions.best_of_each(columns, also)):
+        position, column = noisy[place], columns[:, [place]]
         left = smoother.studentised(column)[:, 0] if smoother.error > ROUNDING else 0.0
         values[:, position] = left * values[:, position].std()
         explained.append(1.0 - smoother.error)
         dofs.append(smoother.dof)
         winners.append(winner)
-    return Left(values, tuple(explained), tuple(dofs), tuple(winners))
+    return Left(values, tuple(explained), tuple(dofs), tuple(winners), tuple(noisy))
 
 
 @dataclass(frozen=True)
@@ -266,7 +267,7 @@ def read_given(given: Any) -> Regressions:
     table = read_table(given, name="given")
     if table.n_samples < FEWEST_ROWS:
         raise ValueError(
-            f"A test given confounders needs at least {FEWEST_ROWS} rows, got n_samples = "
+            f"Regressions on confounders need at least {FEWEST_ROWS} rows, got n_samples = "
             f"{table.n_samples}."
         )
     return Regressions(Confounders.of(table))
@@ -325,7 +326,9 @@ class GivenTarget:
         confounders are looked for once.
         """
         numeric = [] if recipe.capabilities.labels else [0]
-        left = left_of_columns(values[:, np.newaxis], numeric, self.regressions, self.winners)
+        left = left_of_columns(
+            values[:, np.newaxis], numeric, self.regressions, self.winners, directions=False
+        )
         kernel = recipe.resolve(left.values, choose)
         also = [*self.winners, *left.winners]
         x = Side.of(Sample(kernel, left.values), left, self.regressions, also, directions=False)

@@ -18,8 +18,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from depmax._inputs import Table
-from depmax._inputs.table import Categories
+from depmax.dependence._given.confounders import Confounders
 from depmax.kernels.bandwidth import squared_distances
 from depmax.kernels.polynomial import Polynomial
 
@@ -37,95 +36,9 @@ REFINEMENTS = 3
 NEGLIGIBLE = 1e-10
 #: 1 - h is not taken for less.
 LEAST_FREEDOM = 1e-6
-#: A column with values beyond so many standard deviations is compressed first.
-LONG_TAIL = 6.0
 
 #: Kernel values of rows against others.
 Similarity = Callable[[np.ndarray, np.ndarray], np.ndarray]
-
-
-# --- confounders ----------------------------------------------------------------------------------
-@dataclass(frozen=True)
-class Confounders:
-    """Columns Z in comparable units: each confounder is one or, if categorical, several."""
-
-    values: np.ndarray  # shape (n_samples, n_columns), columns of a confounder of total variance 1
-    parts: tuple[np.ndarray, ...]  # columns of each confounder
-
-    @classmethod
-    def of(cls, table: Table) -> Confounders:
-        """Standardised numbers, indicators of categories; constants are dropped."""
-        return Scaling.of(table).apply(table.values)
-
-    def take(self, rows: np.ndarray) -> Confounders:
-        """The same confounders of some rows."""
-        return Confounders(self.values[rows], self.parts)
-
-
-@dataclass(frozen=True)
-class Bend:
-    """arsinh((z - middle)/spread): a long-tailed column, compressed to its logarithm."""
-
-    middle: float
-    spread: float
-
-    @classmethod
-    def of(cls, column: np.ndarray) -> Bend | None:
-        """None for a column without a long tail."""
-        middle = float(np.median(column))
-        if np.abs(column - middle).max() <= LONG_TAIL * column.std():
-            return None
-        spread = float(np.median(np.abs(column - middle)))
-        return cls(middle, spread if spread > 0.0 else float(column.std()))
-
-    def __call__(self, column: np.ndarray) -> np.ndarray:
-        """The column, compressed."""
-        return np.arcsinh((column - self.middle) / self.spread)
-
-
-@dataclass(frozen=True)
-class Scaling:
-    """How columns become confounders in comparable units, the same for new rows."""
-
-    categories: Categories
-    columns: tuple[tuple[int, float, float, Bend | None], ...]  # position, centre, scale, bend
-
-    @classmethod
-    def of(cls, table: Table) -> Scaling:
-        """Read off the rows of a table."""
-        if hasattr(table.values, "toarray"):
-            raise TypeError("given must be dense: pass given.toarray().")
-        kept: list[tuple[int, float, float, Bend | None]] = []
-        for position in range(table.values.shape[1]):
-            column = np.asarray(table.values[:, position], dtype=np.float64)
-            if column.min() == column.max():
-                continue
-            if position in table.categories:
-                shares = np.unique(column, return_counts=True)[1] / len(column)
-                kept.append((position, 0.0, float(np.sqrt(1.0 - np.sum(shares**2))), None))
-                continue
-            bend = Bend.of(column)
-            column = column if bend is None else bend(column)
-            kept.append((position, float(column.mean()), float(column.std()), bend))
-        if not kept:
-            raise ValueError("given has no column that varies, so it explains nothing: omit given.")
-        return cls(table.categories, tuple(kept))
-
-    def apply(self, values: np.ndarray) -> Confounders:
-        """The confounders of these rows."""
-        columns: list[np.ndarray] = []
-        parts = []
-        for position, centre, scale, bend in self.columns:
-            column = np.asarray(values[:, position], dtype=np.float64)
-            start = len(columns)
-            if position in self.categories:
-                codes = range(len(self.categories[position]))
-                columns += [(column == code) / scale for code in codes]
-            else:
-                column = column if bend is None else bend(column)
-                columns.append((column - centre) / scale)
-            parts.append(np.arange(start, len(columns)))
-        return Confounders(np.column_stack(columns).astype(np.float64), tuple(parts))
 
 
 # --- kernels of confounders -----------------------------------------------------------------------
@@ -239,13 +152,17 @@ class Basis:
 
     def errors(self, images: np.ndarray) -> np.ndarray:
         """Mean squared leave-one-out error of centred images, for each penalty."""
-        m, q = images.shape
-        weights = self.shrinkages[:, :, np.newaxis] * (self.U.T @ images)[:, np.newaxis, :]
-        fitted = (self.U @ weights.reshape(len(weights), -1)).reshape(m, -1, q)
-        return (
-            np.einsum("ikq,ik->k", (images[:, np.newaxis, :] - fitted) ** 2, self.freedoms**-2.0)
-            / m
-        )
+        return self.errors_of_each(images).sum(axis=1)
+
+    def errors_of_each(self, images: np.ndarray) -> np.ndarray:
+        """The same for every image by itself, of shape (n_penalties, n_outputs)."""
+        inner = self.U.T @ images
+        weights = self.freedoms**-2.0
+        found = []
+        for shrinkage, weight in zip(self.shrinkages.T, weights.T, strict=True):
+            left = images - self.U @ (shrinkage[:, np.newaxis] * inner)
+            found.append(weight @ (left * left))
+        return np.array(found) / len(images)
 
 
 @dataclass(frozen=True)
@@ -280,13 +197,27 @@ class Smoother:
         """
         return self.residual(images) / np.sqrt(self.freedom)
 
-    def predict(self, images: np.ndarray, Z: np.ndarray) -> np.ndarray:
-        """What the regression of these images says at new rows."""
-        means = images.mean(axis=0)
+    def curve(self, images: np.ndarray) -> Curve:
+        """The regression of these images as a function of confounders."""
+        mean = images.mean(axis=0)
         basis = self.basis
-        shrinkage = basis.shrinkages[:, [self.place]]
-        weights = basis.mapping @ (shrinkage * (basis.U.T @ (images - means)))
-        return means + (basis.similarity(Z, basis.landmarks) - basis.means) @ weights
+        inner = self.basis.shrinkages[:, [self.place]] * (basis.U.T @ (images - mean))
+        weights = basis.mapping @ inner
+        return Curve(basis.similarity, basis.landmarks, weights, mean - basis.means @ weights)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A fitted regression: what confounders explain at any rows."""
+
+    similarity: Similarity
+    landmarks: np.ndarray
+    weights: np.ndarray  # shape (n_landmarks, n_outputs)
+    offset: np.ndarray  # shape (n_outputs,)
+
+    def __call__(self, Z: np.ndarray) -> np.ndarray:
+        """Predictions of shape (n_rows, n_outputs)."""
+        return np.asarray(self.similarity(Z, self.landmarks) @ self.weights + self.offset)
 
 
 # --- the choice -----------------------------------------------------------------------------------
@@ -344,14 +275,36 @@ class Regressions:
         part = images[self.chosen_rows]
         part = part - part.mean(axis=0)
         winner = min((*self.shared, *also), key=lambda basis: basis.errors(part).min())
-        full = winner
-        if len(part) < len(images):
-            full = Basis.of(winner.similarity, self.given.values, self.landmarks)
+        return self._smoother(self._on_all_rows(winner), images), winner
+
+    def best_of_each(
+        self, columns: np.ndarray, also: Sequence[Basis] = ()
+    ) -> list[tuple[Smoother, Basis]]:
+        """``best`` for every column by itself, the errors of all of them at once."""
+        part = columns[self.chosen_rows]
+        part = part - part.mean(axis=0)
+        candidates = (*self.shared, *also)
+        errors = [basis.errors_of_each(part).min(axis=0) for basis in candidates]
+        winners = np.argmin(errors, axis=0)  # of each column
+        full = {place: self._on_all_rows(candidates[place]) for place in set(winners.tolist())}
+        return [
+            (self._smoother(full[place], columns[:, [column]]), candidates[place])
+            for column, place in enumerate(winners.tolist())
+        ]
+
+    def _on_all_rows(self, basis: Basis) -> Basis:
+        """The same features of all rows."""
+        if len(basis.U) == len(self.given.values):
+            return basis
+        return Basis.of(basis.similarity, self.given.values, self.landmarks)
+
+    def _smoother(self, basis: Basis, images: np.ndarray) -> Smoother:
+        """The penalty of least leave-one-out error."""
         centred = images - images.mean(axis=0)
-        errors = full.errors(centred)
+        errors = basis.errors(centred)
         place = int(np.argmin(errors))
         variance = max(float(np.mean(np.sum(centred**2, axis=1))), np.finfo(float).tiny)
-        return Smoother(full, place, float(errors[place]) / variance), winner
+        return Smoother(basis, place, float(errors[place]) / variance)
 
     def directions(self, images: np.ndarray) -> list[Basis]:
         """Features of Gaussians of the directions in which the best such regression is steep."""

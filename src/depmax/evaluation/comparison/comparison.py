@@ -13,12 +13,11 @@ from sklearn.pipeline import Pipeline
 
 from depmax._frames import library_of, make_frame
 from depmax.evaluation.comparison.methods import Method
-from depmax.evaluation.comparison.metrics import chance_score
-from depmax.evaluation.comparison.own_labels import OwnLabels
+from depmax.evaluation.comparison.metrics import CorrectedMean, chance_score
+from depmax.evaluation.comparison.preparing import OwnLabels
 from depmax.evaluation.comparison.progress import Listener, read_listener
 from depmax.evaluation.comparison.race import Race
 from depmax.evaluation.comparison.setting import Setting
-from depmax.evaluation.comparison.significance import CorrectedMean
 from depmax.evaluation.comparison.tables import (
     Outcomes,
     curve_columns,
@@ -318,7 +317,7 @@ class Comparison:
         -------
         DimensionCurveDisplay
         """
-        from depmax.evaluation.comparison.pictures import curves_display
+        from depmax.evaluation.comparison.tables import curves_display
 
         return curves_display(self).plot(ax=ax)
 

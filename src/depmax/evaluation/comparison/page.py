@@ -20,9 +20,12 @@ from depmax.evaluation.comparison.page_columns import (
     redundancy_section,
 )
 from depmax.evaluation.comparison.page_data import classes_section, data_section, target_section
-from depmax.evaluation.comparison.pictures import curves_display
 from depmax.evaluation.comparison.progress import Listener, Progress, clock, quiet
-from depmax.evaluation.comparison.tables import leaderboard_columns, significance_columns
+from depmax.evaluation.comparison.tables import (
+    curves_display,
+    leaderboard_columns,
+    significance_columns,
+)
 from depmax.evaluation.comparison.trial import quiet_warnings
 from depmax.evaluation.comparison.words import (
     KINDS,

@@ -1,4 +1,4 @@
-"""Trials → columns of the tables that a comparison shows."""
+"""Trials → columns of the tables that a comparison shows, and its curves."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from depmax.evaluation.comparison.metrics import Metric
-from depmax.evaluation.comparison.significance import CorrectedMean, corrected_mean, holm
+from depmax.evaluation.comparison.metrics import CorrectedMean, Metric, corrected_mean, holm
 from depmax.evaluation.comparison.trial import Trial
 from depmax.evaluation.stability import Stability, stability_of
+from depmax.plotting import Curve, DimensionCurveDisplay
+
+if TYPE_CHECKING:
+    from depmax.evaluation.comparison.comparison import Comparison
 
 
 @dataclass(frozen=True)
@@ -213,3 +216,21 @@ def _number(value: int | None) -> float:
 def _median(values: Sequence[int]) -> float:
     """The lower median, which is a whole number of features."""
     return float(sorted(values)[(len(values) - 1) // 2]) if values else float("nan")
+
+
+def curves_display(comparison: Comparison, most: int | None = None) -> DimensionCurveDisplay:
+    """Score against dimension, best methods first, those without a dimension as lines."""
+    columns = curve_columns(comparison.outcomes)
+    names = list(dict.fromkeys(columns["method"]))
+    curves = {}
+    for name in names[:most]:
+        rows = [row for row, method in enumerate(columns["method"]) if method == name]
+
+        def column(title: str, rows: list[int] = rows) -> np.ndarray:
+            return np.array([columns[title][row] for row in rows], dtype=float)
+
+        curves[name] = Curve(column("dimension"), column("score"), column("low"), column("high"))
+    flat = [name for name in comparison.outcomes.names if name not in names]
+    levels = {name: comparison.outcomes.score(name).mean for name in flat}
+    metric = comparison.outcomes.metrics[0].label
+    return DimensionCurveDisplay(curves, metric, levels)

@@ -19,7 +19,7 @@ from depmax.extraction._fitting.number_of_components import ComponentCount, Poss
 from depmax.extraction.extractor import DependenceExtractor
 from depmax.kernels import as_kernel
 from depmax.maps.feature_map import signs
-from depmax.pencils.deflation.orthogonal import OrthogonalFeatures
+from depmax.pencils.deflation.steps import OrthogonalFeatures
 from depmax.pencils.examples import Examples
 from depmax.pencils.images import FeatureImages, Images, images_of, pairs_held
 from depmax.pencils.projection import Fitted, Projection

@@ -230,13 +230,13 @@ class Exactly(ComponentCount):
 
 @dataclass(frozen=True)
 class AtMost(ComponentCount):
-    """As many as there are, up to a number."""
+    """As many as there are, up to a number; None: all of them."""
 
-    number: int
+    number: int | None = None
 
     def count(self, possible: Possible) -> int:
         """The number, or fewer."""
-        return min(self.number, possible.most)
+        return possible.most if self.number is None else min(self.number, possible.most)
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,13 @@
 """Supervised independent components: sphering, source densities, likelihood, solvers."""
 
-from depmax.extraction._unmixing.likelihood import Likelihood, Solution, starts
-from depmax.extraction._unmixing.natural_gradient import NaturalGradient
-from depmax.extraction._unmixing.quasi_newton import QuasiNewton
+from depmax.extraction._unmixing.likelihood import (
+    Likelihood,
+    Solution,
+    one_more,
+    starts,
+    the_most_moved,
+)
+from depmax.extraction._unmixing.solvers import NaturalGradient, QuasiNewton
 from depmax.extraction._unmixing.sphering import Sphering, sphere
 
 __all__ = [
@@ -11,6 +16,8 @@ __all__ = [
     "QuasiNewton",
     "Solution",
     "Sphering",
+    "one_more",
     "sphere",
     "starts",
+    "the_most_moved",
 ]

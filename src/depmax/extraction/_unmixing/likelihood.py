@@ -1,15 +1,89 @@
-"""The likelihood of supervised independent components, and its gradient, from one pass."""
+"""The likelihood of supervised independent components, and its gradient, from one pass.
+
+The densities of the sources have log p(u) = -u²/2 - k log cosh u - log Z_k: k = 1 has heavier tails
+than a Gaussian (super-Gaussian), k = -1 lighter ones (sub-Gaussian, half of N(1, 1) and half of
+N(-1, 1)).
+"""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import linalg
 
 from depmax._threads import map_threads
-from depmax.extraction._unmixing.sources import SUB, SUPER, Evidence, log_normaliser
+
+SUPER, GAUSSIAN, SUB = 1, 0, -1
+#: What a user calls them.
+NAMES = {SUPER: "super-gaussian", GAUSSIAN: "gaussian", SUB: "sub-gaussian"}
+
+_HALF_LOG_2PI = 0.5 * np.log(2.0 * np.pi)
+#: log Z_k, the logarithm of ∫ exp(-u²/2) cosh(u)^(-k) du.
+LOG_NORMALISERS = {SUPER: 0.6195404611792522, GAUSSIAN: _HALF_LOG_2PI, SUB: _HALF_LOG_2PI + 0.5}
+
+#: A Gaussian source becomes another when the evidence exceeds this many standard errors, and
+#: another one becomes Gaussian again when it falls below the second: they do not alternate.
+ENTER, LEAVE = 2.5, 1.0
+
+#: More than the sources of Gaussian samples reach, whichever rotation is chosen.
+CLEAR = 6.0
+
+
+def log_normaliser(states: np.ndarray) -> float:
+    """Sum of log Z over sources."""
+    return float(sum(LOG_NORMALISERS[int(state)] for state in states))
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """E[sech²u]E[u²] - E[u tanh u] of every source, zero for a Gaussian one of any variance.
+
+    It is positive for super-Gaussian sources: then k = 1 is where the likelihood has a maximum.
+    """
+
+    value: np.ndarray  # shape (N,)
+    error: np.ndarray  # standard errors, shape (N,)
+    curvature: np.ndarray  # E[sech²u], shape (N,)
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether no source could be Gaussian."""
+        return bool((np.abs(self.value) > CLEAR * self.error).all())
+
+    @classmethod
+    def of_moments(cls, sums: np.ndarray, products: np.ndarray, n_samples: int) -> Evidence:
+        """From sums (3, N) and sums of products (3, 3, N) of sech²u, u² and u tanh u."""
+        means = sums / n_samples
+        curvature, power, pull = means
+        slopes = np.stack([power, curvature, -np.ones_like(pull)])  # of the value, by each mean
+        covariance = products / n_samples - means[:, None] * means[None, :]
+        variance = np.einsum("ai,abi,bi->i", slopes, covariance, slopes)
+        error = np.sqrt(np.maximum(variance, 0.0) / n_samples)
+        return cls(curvature * power - pull, error, curvature)
+
+
+def signed_states(evidence: Evidence) -> np.ndarray:
+    """Heavy or light tails, whichever is nearer; none Gaussian."""
+    return np.where(evidence.value >= 0, SUPER, SUB)
+
+
+def next_states(states: np.ndarray, evidence: Evidence) -> np.ndarray:
+    """States after looking at the evidence; ``states`` are those before."""
+    value, error = evidence.value, evidence.error
+    clear = np.abs(value) > ENTER * error
+    stays = states * value > LEAVE * error
+    kept = np.where(stays, states, GAUSSIAN)
+    return np.where(clear, np.sign(value), kept).astype(np.int64)
+
+
+def turned_states(states: np.ndarray, evidence: Evidence) -> np.ndarray:
+    """States after looking at the evidence, where none may be Gaussian."""
+    against = states * evidence.value < -LEAVE * evidence.error
+    return np.where(against, -states, states)
+
 
 #: Samples of a block: with fifty columns in float32 a block and its sources fit in the cache.
 BLOCK = 2048
@@ -88,6 +162,12 @@ class Likelihood:
         ]
         size = -(-len(blocks) // PARTS)
         self._parts = [blocks[first : first + size] for first in range(0, len(blocks), size)]
+
+    def with_components(self, n_components: int) -> Likelihood:
+        """The same samples, with another number of rows of W that belong to V."""
+        other = copy.copy(self)
+        other.n_components = n_components
+        return other
 
     # --- coordinates ----------------------------------------------------------------------------
     @property
@@ -248,13 +328,24 @@ class Solution:
     problem: str | None  # why it is not a maximum; None if it is
 
 
-def starts(likelihood: Likelihood, n_init: int, rng: np.random.RandomState) -> Iterator[Unmixing]:
-    """Canonical directions first, then random rotations.
+def starts(
+    likelihood: Likelihood, n_init: int, rng: np.random.RandomState, *, regression: bool = True
+) -> Iterator[Unmixing]:
+    """Canonical directions first where ``regression`` says so, then random rotations.
 
-    The first start is where the likelihood of Gaussian sources is largest: the first features are
-    the directions of regression of the targets on the inputs, each with its own target, and the
+    Canonical directions are where the likelihood of Gaussian sources is largest: the first features
+    are the directions of regression of the targets on the inputs, each with its own target, and the
     others uncorrelated with all targets.
     """
+    size, width = likelihood.n_inputs, likelihood.n_targets
+    if regression:
+        yield _canonical(likelihood)
+    for _ in range(n_init - regression):
+        rotation, _ = linalg.qr(rng.standard_normal((size, size)))
+        yield likelihood.of_published(rotation, np.zeros((size, width)))
+
+
+def _canonical(likelihood: Likelihood) -> Unmixing:
     size, width = likelihood.n_inputs, likelihood.n_targets
     paired = min(likelihood.n_components, size, width)
     noisy = 1.0 + likelihood.alpha  # variance of an input with its noise
@@ -263,7 +354,43 @@ def starts(likelihood: Likelihood, n_init: int, rng: np.random.RandomState) -> I
     pairs = np.arange(paired)
     W[pairs, pairs] /= likelihood.scale[:paired]  # 1/√(1+α-ρ²)
     V[pairs, pairs] = -noisy * likelihood.slope[:paired] * W[pairs, pairs]
-    yield likelihood.of_published(W, V)
-    for _ in range(n_init - 1):
-        rotation, _ = linalg.qr(rng.standard_normal((size, size)))
-        yield likelihood.of_published(rotation, np.zeros((size, width)))
+    return likelihood.of_published(W, V)
+
+
+def one_more(likelihood: Likelihood, found: Solution) -> Solution:
+    """The same weights with one more feature: the discarded source that the target moves most.
+
+    That is the one whose weights of the targets, zero so far, have the largest gradient.
+
+    Parameters
+    ----------
+    likelihood : Likelihood
+        With the number of features of ``found``.
+    """
+    count, size = likelihood.n_components, likelihood.n_inputs
+    _, slopes = likelihood.data_term(found.unmixing, found.states)
+    by_targets = slopes[count:, size:] * likelihood.scale
+    by_targets += slopes[count:, :size] @ (likelihood.back.T * likelihood.scale)  # E[φ(u)tᵀ]
+    chosen = count + int(np.argmax(np.sum(by_targets**2, axis=1)))
+    order = np.r_[np.arange(count), chosen, np.delete(np.arange(count, size), chosen - count)]
+    weights = found.unmixing
+    return replace(
+        found,
+        unmixing=Unmixing(weights.inputs[order], weights.targets[order]),
+        states=found.states[order],
+    )
+
+
+def the_most_moved(likelihood: Likelihood, found: Solution) -> Unmixing:
+    """A start with fewer features: the sources that the target moves most, of more or all.
+
+    Parameters
+    ----------
+    likelihood : Likelihood
+        With the number of features to start with, fewer than ``found`` has.
+    """
+    W, V = likelihood.published(found.unmixing)
+    order = np.argsort(-np.sum(V**2, axis=1), kind="stable")  # sources have variances near one
+    W, V = W[order], V[order]
+    V[likelihood.n_components :] = 0.0
+    return likelihood.of_published(W, V)

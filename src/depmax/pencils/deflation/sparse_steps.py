@@ -9,7 +9,7 @@ import numpy as np
 from scipy import linalg
 
 from depmax.pencils.deflation.criteria import SPANNED
-from depmax.pencils.deflation.orthogonal import OrthogonalFeatures
+from depmax.pencils.deflation.steps import OrthogonalFeatures
 from depmax.pencils.deflation.subsets import best_combination
 from depmax.samples import Sample, slices
 

@@ -1,4 +1,4 @@
-"""Quasi-Newton maximisation of the likelihood, with sources that may change their density."""
+"""Maximisation of the likelihood: quasi-Newton, or natural gradient steps as published."""
 
 from __future__ import annotations
 
@@ -10,37 +10,152 @@ import numpy as np
 from scipy import linalg, optimize
 
 from depmax._inputs.parameters import check_parameters, integer, number
-from depmax.extraction._unmixing.likelihood import Likelihood, Solution, Unmixing
-from depmax.extraction._unmixing.sources import Evidence, next_states
+from depmax.extraction._unmixing.likelihood import (
+    Evidence,
+    Likelihood,
+    Solution,
+    Unmixing,
+    next_states,
+    signed_states,
+    turned_states,
+)
+
+#: Weights of white inputs and targets that no data call for.
+TOO_LARGE = 1e8
+
+
+@dataclass(frozen=True)
+class NaturalGradient:
+    """W ← W + μ(I - E[φ(u)fᵀ])W with f = Wx, and V ← V - μE[φ(u)tᵀ], as published.
+
+    Parameters
+    ----------
+    learning_rate, target_learning_rate : float, default=0.02
+        μ for W and for V.
+    max_iter : int, default=500
+    tol : float, default=1e-6
+        Change of the log likelihood, summed over samples, at which it stops.
+
+    Examples
+    --------
+    >>> from depmax.extraction import NaturalGradient
+    >>> NaturalGradient().learning_rate
+    0.02
+    """
+
+    learning_rate: float = 0.02
+    target_learning_rate: float = 0.02
+    max_iter: int = 500
+    tol: float = 1e-6
+
+    _declared: ClassVar = {
+        "learning_rate": number(0, ends="()"),
+        "target_learning_rate": number(0, ends="()"),
+        "max_iter": integer(1),
+        "tol": number(0),
+    }
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+
+    def maximize(self, likelihood: Likelihood, start: Unmixing, verbose: int = 0) -> Solution:
+        """Go uphill from ``start``; as published, no source is taken to be Gaussian."""
+        unmixing = start
+        states = signed_states(likelihood.evidence(start))
+        size, count = likelihood.n_inputs, likelihood.n_components
+        best: tuple[float, Unmixing, np.ndarray] = (-np.inf, start, states)
+        before, problem, step = -np.inf, None, 0
+        for step in range(1, self.max_iter + 1):
+            W, V = likelihood.published(unmixing)
+            if not (np.abs(W).max() < TOO_LARGE and np.abs(V).max() < TOO_LARGE):
+                problem = (
+                    f"it diverged after {step} steps: lower the learning_rate of NaturalGradient, "
+                    f"{self.learning_rate}, or take solver='quasi-newton'"
+                )
+                break
+            if step > 1:
+                states = turned_states(states, likelihood.evidence(unmixing))
+            value, slopes = likelihood.data_term(unmixing, states)
+            likely = float(np.linalg.slogdet(W)[1]) - value
+            if likely > best[0]:
+                best = (likely, unmixing, states)
+            if verbose and step % 50 == 0:
+                print(f"ICA-FX: {step} steps, mean log likelihood {likely:.8f}")
+            if abs(likely - before) * likelihood.n_samples < self.tol:
+                break
+            before = likely
+            # E[φ(u)xᵀ] and E[φ(u)tᵀ] from E[φ(u)(x, r)ᵀ]
+            by_inputs = slopes[:, :size]
+            by_targets = slopes[:count, size:] * likelihood.scale
+            by_targets += by_inputs[:count] @ (likelihood.back.T * likelihood.scale)
+            pull = by_inputs @ W.T + likelihood.alpha * W @ W.T
+            V = V.copy()
+            V[:count] -= self.target_learning_rate * by_targets
+            W = W + self.learning_rate * (W - pull @ W)
+            unmixing = likelihood.of_published(W, V)
+        else:
+            problem = (
+                f"it stopped after max_iter={self.max_iter} steps of learning_rate="
+                f"{self.learning_rate}: take solver='quasi-newton', or raise max_iter"
+            )
+        value, unmixing, states = best
+        return Solution(unmixing, states, value, step, 2 * step, problem)
+
 
 #: Steps at most, and the cosine between rows before and after a step at which they are found.
 STEPS, FOUND = 40, 1.0 - 1e-4
 
 
 def separate(likelihood: Likelihood, start: Unmixing) -> tuple[Unmixing, int]:
-    """Discarded rows of ``start`` rotated to sources that are not Gaussian, and the steps taken.
+    """Rows of ``start`` rotated to sources that are not Gaussian, and the steps taken.
 
-    These are the symmetric fixed point steps of FastICA with the hyperbolic tangent, within the
-    inputs that neither correlate with the target nor with the features. Mixtures of sources look
-    Gaussian; from here on it can be seen which sources are.
+    These are the discarded rows, within the inputs that neither correlate with the target nor with
+    the features; where none is discarded all rows, within what the target leaves of the inputs.
+    Mixtures of sources look Gaussian; from here on it can be seen which sources are.
     """
     count, size = likelihood.n_components, likelihood.n_inputs
+    free = slice(count % size, size)  # all where count = size
+    # Orthonormal rows of the white inputs that the rows of the start span
+    rows = linalg.qr(start.inputs[free].T, mode="economic")[0].T
+    rows = np.pad(rows, ((0, 0), (0, likelihood.n_targets)))
     if count == size:
-        return start, 0
-    # Orthonormal rows of the white inputs that the discarded rows of the start span
-    rows = linalg.qr(start.inputs[count:].T, mode="economic")[0].T
+        rows = rows[:, :size] @ _unexplained(likelihood)
+    rotation, steps = _rotate(likelihood, rows)
+    inputs, targets = start.inputs.copy(), start.targets.copy()
+    inputs[free] = rotation[:, :size]
+    if count == size:
+        targets = rotation[:, size:]
+    return Unmixing(inputs, targets), steps
+
+
+def _unexplained(likelihood: Likelihood) -> np.ndarray:
+    """Orthonormal weights of (x, r), shape (N, N + q), that give what no target correlates with.
+
+    In the plane of x_j and r_j the target is t_j = slope·x_j + σr_j; orthogonal to it is what
+    remains of x_j.
+    """
+    size, width = likelihood.n_inputs, min(likelihood.n_inputs, likelihood.n_targets)
+    weights = np.eye(size, size + likelihood.n_targets)
+    pairs = np.arange(width)
+    slope, scale = likelihood.slope[:width], likelihood.scale[:width]
+    norm = np.hypot(slope, scale)
+    weights[pairs, pairs] = scale / norm
+    weights[pairs, size + pairs] = -slope / norm
+    return weights
+
+
+def _rotate(likelihood: Likelihood, rows: np.ndarray) -> tuple[np.ndarray, int]:
+    """Symmetric fixed point steps of FastICA with the hyperbolic tangent, within a span of rows."""
     rotation, closeness, step = rows, 0.0, 0
     while step < STEPS and closeness < FOUND:
         step += 1
-        pull, bend = likelihood.bends(np.pad(rotation, ((0, 0), (0, likelihood.n_targets))))
-        wanted = (pull[:, :size] - bend[:, np.newaxis] * rotation) @ rows.T @ rows
+        pull, bend = likelihood.bends(rotation)
+        wanted = (pull - bend[:, np.newaxis] * rotation) @ rows.T @ rows
         left, _, right = linalg.svd(wanted, full_matrices=False)
         turned = left @ right  # the nearest matrix with orthonormal rows
         closeness = float(np.abs(np.einsum("ij,ij->i", turned, rotation)).min())
         rotation = turned
-    inputs = start.inputs.copy()
-    inputs[count:] = rotation
-    return Unmixing(inputs, start.targets), step
+    return rotation, step
 
 
 #: Curvatures below this are taken for it: those of sources that are nearly Gaussian are near zero.

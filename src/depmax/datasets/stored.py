@@ -1,0 +1,301 @@
+"""Data sets as compressed CSV tables, in the package or in the folder that DEPMAX_DATA names.
+
+A table has a header row, the features first and the target last. In the package, NAME.csv.gz has
+NAME.licence.txt beside it.
+"""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import gzip
+import hashlib
+import os
+from collections.abc import Iterable
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+
+from depmax.datasets.dataset import Dataset
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from importlib.resources.abc import Traversable
+
+
+_VARIABLE = "DEPMAX_DATA"
+_SUFFIX = ".csv.gz"
+
+
+@dataclass(frozen=True)
+class Table:
+    """What a file holds, before anything is known about its origin."""
+
+    X: np.ndarray
+    y: np.ndarray
+    feature_names: tuple[str, ...]
+    target_name: str | tuple[str, ...]
+
+
+def read_table(path: Traversable) -> Table:
+    """Read NAME.csv.gz, whose target is the last column or the trailing ``label_*`` columns."""
+    with _open(path) as stream:
+        header = next(csv.reader(stream), [])
+    n_targets = _count_targets(header)
+    if len(header) <= n_targets:
+        raise ValueError(f"{path.name} needs a header that names a feature and then a target.")
+    n_features = len(header) - n_targets
+    y = np.column_stack([_typed(column) for column in _text(path, header[n_features:], n_features)])
+    if not len(y):
+        raise ValueError(f"{path.name} has a header but no rows.")
+    return Table(
+        X=_features(path, header[:n_features]),
+        y=y[:, 0] if n_targets == 1 else y,
+        feature_names=tuple(header[:n_features]),
+        target_name=header[-1] if n_targets == 1 else tuple(header[n_features:]),
+    )
+
+
+def _count_targets(header: list[str]) -> int:
+    """How many columns at the end are targets."""
+    labels = 0
+    while labels < len(header) and header[-1 - labels].startswith("label_"):
+        labels += 1
+    return max(labels, 1)
+
+
+def _features(path: Traversable, names: list[str]) -> np.ndarray:
+    """Floats where every cell is a number, else strings or objects (see ``Dataset.X``)."""
+    numbers = _numbers(path, len(names))
+    if numbers is not None:
+        return numbers
+    columns = [_float_or_text(column) for column in _text(path, names, 0)]
+    if all(column.dtype == np.float64 for column in columns):
+        return np.column_stack(columns)
+    if len(columns) == 1:
+        return columns[0]
+    return np.column_stack([column.astype(object) for column in columns])
+
+
+def _numbers(path: Traversable, n_features: int) -> np.ndarray | None:
+    """All features by numpy's own parser, fast on large files; None if a cell is not a number."""
+    with _open(path) as stream:
+        try:
+            return np.loadtxt(
+                stream, delimiter=",", skiprows=1, usecols=range(n_features), comments=None, ndmin=2
+            )
+        except ValueError:
+            return None
+
+
+def _text(path: Traversable, names: list[str], first: int) -> list[list[str]]:
+    """The cells of len(names) columns from column ``first`` on, one list for each column."""
+    columns: list[list[str]] = [[] for _ in names]
+    with _open(path) as stream:
+        rows = csv.reader(stream)
+        width = len(next(rows))
+        for row in rows:
+            if len(row) != width:
+                raise ValueError(
+                    f"{path.name}, line {rows.line_num}: {len(row)} cells, "
+                    f"but the header names {width}."
+                )
+            for column, cell in zip(columns, row[first : first + len(names)], strict=True):
+                column.append(cell)
+    return columns
+
+
+def _float_or_text(cells: list[str]) -> np.ndarray:
+    try:
+        return np.array([float(cell) if cell else np.nan for cell in cells])
+    except ValueError:
+        return _objects(cell or None for cell in cells)
+
+
+def _typed(cells: list[str]) -> np.ndarray:
+    """Integers if all cells are, else floats, else strings."""
+    try:
+        return np.array([int(cell) for cell in cells])
+    except ValueError:
+        values = _float_or_text(cells)
+        return values if values.dtype == np.float64 else np.array(cells)
+
+
+def _objects(values: Iterable[Any]) -> np.ndarray:
+    items = list(values)
+    array = np.empty(len(items), dtype=object)
+    array[:] = items
+    return array
+
+
+@contextmanager
+def _open(path: Traversable) -> Iterator[IO[str]]:
+    with (
+        path.open("rb") as packed,
+        gzip.open(packed, "rt", encoding="utf-8", newline="") as stream,
+    ):
+        yield stream
+
+
+def available() -> list[str]:
+    """Names of the data sets that come with the package, in alphabetical order.
+
+    >>> available()[:3]
+    ['abalone', 'dermatology', 'heart_statlog']
+    """
+    files = (file.name for file in _folder().iterdir())
+    return sorted(file.removesuffix(_SUFFIX) for file in files if file.endswith(_SUFFIX))
+
+
+def load(name: str) -> Dataset:
+    """Load a data set that comes with the package.
+
+    Parameters
+    ----------
+    name : str
+        One of ``available()``.
+
+    Returns
+    -------
+    Dataset
+
+    Examples
+    --------
+    >>> wine = load("wine")
+    >>> wine.X.shape, wine.y.shape
+    ((178, 13), (178,))
+    >>> wine.licence
+    'Creative Commons Attribution 4.0 International (CC BY 4.0)'
+    """
+    names = available()
+    if name not in names:
+        near = difflib.get_close_matches(str(name), names) or names
+        raise ValueError(
+            f"No data set named {name!r} comes with depmax. Did you mean {' or '.join(near)}? "
+            "A set in a folder of your own is read by load_external."
+        )
+    table = read_table(_folder() / f"{name}{_SUFFIX}")
+    origin = _read_licence(_folder() / f"{name}.licence.txt")
+    return Dataset(
+        X=table.X,
+        y=table.y,
+        feature_names=table.feature_names,
+        target_name=table.target_name,
+        name=name,
+        title=origin["Title"],
+        source=origin["Source"],
+        citation=origin["Citation"],
+        licence=origin["Licence"],
+        notes=f"{origin['Notes']} {origin['Changes']}",
+    )
+
+
+def _folder() -> Traversable:
+    return resources.files("depmax.datasets") / "data"
+
+
+def _read_licence(path: Traversable) -> dict[str, str]:
+    """Records ``Key: value``; an indented line continues the value above it."""
+    records: dict[str, str] = {}
+    key = ""
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line.startswith(" "):
+            records[key] += f" {line.strip()}"
+        else:
+            key, _, value = line.partition(": ")
+            records[key] = value.strip()
+    return records
+
+
+def data_folder() -> Path:
+    """Folder that the environment variable DEPMAX_DATA names.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the variable is not set, or does not name a folder.
+    """
+    value = os.environ.get(_VARIABLE, "")
+    if not value:
+        raise FileNotFoundError(
+            f"The environment variable {_VARIABLE} is not set. Set it to a folder with "
+            f"files NAME{_SUFFIX}: a header row, the features first, the target last."
+        )
+    folder = Path(value).expanduser()
+    if not folder.is_dir():
+        raise FileNotFoundError(
+            f"The environment variable {_VARIABLE} does not name a folder: {folder}"
+        )
+    return folder
+
+
+def load_external(name: str, *, sha256: str | None = None) -> Dataset:
+    """Load NAME.csv.gz from the folder that the environment variable DEPMAX_DATA names.
+
+    The file has a header row and the features first. The last column is the target; if the last
+    columns are all named ``label_...``, they are together a two-dimensional target.
+
+    Parameters
+    ----------
+    name : str
+        File name without ``.csv.gz``.
+    sha256 : str, optional
+        Checksum that the unpacked file must have; by default any file will do.
+
+    Returns
+    -------
+    Dataset
+
+    Raises
+    ------
+    FileNotFoundError
+        If the variable is not set, or the folder has no such file.
+    ValueError
+        If the file has another checksum.
+    """
+    if not name or name != Path(name).name:
+        raise ValueError(f"name must be a plain file name without a folder, not {name!r}.")
+    try:
+        folder = data_folder()
+    except FileNotFoundError as error:
+        raise FileNotFoundError(f"{name}{_SUFFIX} does not come with depmax. {error}") from None
+    path = folder / f"{name}{_SUFFIX}"
+    if not path.is_file():
+        names = sorted(file.name.removesuffix(_SUFFIX) for file in folder.glob(f"*{_SUFFIX}"))
+        near = difflib.get_close_matches(name, names)
+        hint = f" Did you mean {' or '.join(near)}?" if near else ""
+        raise FileNotFoundError(
+            f"{path.name} is not in {folder}, the folder that the environment variable "
+            f"{_VARIABLE} names.{hint}"
+        )
+    if sha256 is not None:
+        _require_checksum(path, sha256)
+    table = read_table(path)
+    return Dataset(
+        X=table.X,
+        y=table.y,
+        feature_names=table.feature_names,
+        target_name=table.target_name,
+        name=name,
+        title=name,
+        source=str(path),
+        citation="",
+        licence="not recorded",
+        notes="",
+    )
+
+
+def _require_checksum(path: Path, expected: str) -> None:
+    digest = hashlib.sha256()
+    with gzip.open(path, "rb") as stream:
+        while chunk := stream.read(1 << 20):
+            digest.update(chunk)
+    if digest.hexdigest() != expected:
+        raise ValueError(
+            f"{path} is not the expected file: the SHA-256 of its unpacked content is "
+            f"{digest.hexdigest()}, not {expected}."
+        )
