@@ -311,3 +311,51 @@ def test_scores_of_columns_are_those_of_repeated_rows(
     )
     assert_allclose(found.scores, expected.scores, rtol=1e-9, atol=1e-12)
     assert_allclose(found.bandwidths, expected.bandwidths, rtol=1e-12)
+
+
+# --- selectors ------------------------------------------------------------------------------------
+SELECTOR_KERNELS = ["gaussian", "laplace", "linear", "polynomial"]
+WIDE = np.column_stack([X, np.random.default_rng(9).normal(size=(24, 4))])
+
+
+@pytest.mark.parametrize("unbiased", [True, False])
+@pytest.mark.parametrize("kernel", SELECTOR_KERNELS)
+@pytest.mark.parametrize("target", ["two classes", "three classes", "numbers", "labels"])
+@pytest.mark.parametrize("search", [depmax.BAHSIC, depmax.FOHSIC])
+def test_searches_of_weights_are_those_of_repeated_rows(
+    search: Any, target: str, kernel: str, unbiased: bool
+) -> None:
+    y = TARGETS[target]
+    model = partial(search, 2, kernel=kernel, unbiased=unbiased, pvalues=False)
+    found = model().fit(WIDE, y, sample_weight=WEIGHTS)
+    expected = model().fit(repeated(WIDE), repeated(y))
+    assert_allclose(found.ranking_, expected.ranking_)
+    assert_allclose([v for _, v in found.path_], [v for _, v in expected.path_], rtol=1e-6)
+    assert found.pvalues_adjusted_ is None
+
+
+@pytest.mark.parametrize("search", [depmax.BAHSIC, depmax.FOHSIC, depmax.DependenceFilter])
+def test_selectors_of_frames_with_weights(search: Any) -> None:
+    found = search(1).fit(MIXED, THREE, sample_weight=WEIGHTS)
+    expected = search(1).fit(repeated(MIXED), repeated(THREE))
+    assert_allclose(found.scores_, expected.scores_, rtol=1e-6, atol=1e-9)
+    with pytest.raises(ValueError, match="pass a number or a share"):
+        search("auto").fit(MIXED, THREE, sample_weight=WEIGHTS)
+    with pytest.raises(ValueError, match="sample_weight or groups"):
+        search(1).fit(MIXED, THREE, sample_weight=WEIGHTS, groups=np.arange(24))
+
+
+def test_some_scores_take_weights() -> None:
+    model = partial(depmax.DependenceFilter, 1, score_func="pearson")
+    for table in (X, sparse.csr_array(np.where(X > 2, X, 0.0))):
+        found = model().fit(table, THREE, sample_weight=WEIGHTS)
+        expected = model().fit(repeated(table), repeated(THREE))
+        assert_allclose(found.scores_, expected.scores_, rtol=1e-10)
+    with pytest.raises(ValueError, match="use score_func='hsic' or"):
+        depmax.DependenceFilter(1, score_func="t").fit(X, SIGNAL > 3, sample_weight=WEIGHTS)
+
+
+def test_an_unsupervised_search_takes_weights() -> None:
+    model = partial(depmax.BAHSIC, 2, target_kernel="inputs")
+    found = model().fit(WIDE, sample_weight=WEIGHTS)
+    assert_allclose(found.ranking_, model().fit(repeated(WIDE)).ranking_)

@@ -51,9 +51,9 @@ class Weighed:
 
     def of(self, table: Any) -> Any:
         """These rows of a table; None stays None."""
-        if table is None or self.rows is None:
-            return table
-        return _safe_indexing(table, self.rows)
+        if table is not None and not hasattr(table, "__getitem__"):
+            table = np.asarray(table)
+        return table if table is None or self.rows is None else _safe_indexing(table, self.rows)
 
     def counted(self, sample: Sample) -> Sample:
         """A sample of these rows, or of a kernel matrix of all rows, with what each stands for."""

@@ -11,11 +11,12 @@ from depmax.selection._scores.moments import ClassMoments, products, ratio
 from depmax.selection._scores.outputs import centred_outputs, class_codes
 
 
-def pearson(X: Any, target: Target) -> np.ndarray:
+def pearson(X: Any, target: Target, mass: np.ndarray | None = None) -> np.ndarray:
     """Sum over the outputs of the squared correlation with each column.
 
     HSIC₀ of a standardised column and a standardised output, both with the linear kernel, is
-    m²/(m-1)² times it. Two classes are one output, more are an indicator each.
+    m²/(m-1)² times it. Two classes are one output, more are an indicator each. A row counts as
+    often as its mass says.
 
     Examples
     --------
@@ -24,9 +25,10 @@ def pearson(X: Any, target: Target) -> np.ndarray:
     >>> pearson(X, read_target([2.0, 4.0, 6.0, 8.0])).round(12)
     array([1., 0.])
     """
-    outputs = centred_outputs(target)
-    cross, squares = products(X, outputs)
-    spread = np.einsum("ij,ij->j", outputs, outputs)
+    outputs = centred_outputs(target, mass)
+    cross, squares = products(X, outputs, mass)
+    counted = outputs if mass is None else mass[:, np.newaxis] * outputs
+    spread = np.einsum("ij,ij->j", outputs, counted)
     cross[:, spread == 0.0] = 0.0
     return ratio(cross**2, np.outer(squares, spread)).sum(axis=1)
 

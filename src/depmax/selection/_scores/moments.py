@@ -47,28 +47,33 @@ class ClassMoments:
         return self.means[1] - self.means[0]
 
 
-def products(X: Any, outputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def products(
+    X: Any, outputs: np.ndarray, mass: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """Sums Σ(x - x̄)y of every column with centred outputs, and Σ(x - x̄)².
 
     Their shapes are (n_features, n_outputs) and (n_features,); a constant column has exact zeros.
+    A row counts as often as its mass says.
     """
+    counted = outputs if mass is None else mass[:, np.newaxis] * outputs
     if sparse.issparse(X):
-        cross = X.T @ outputs
-        squares = _mean_and_squares(X)[1]
+        cross = X.T @ counted
+        squares = _mean_and_squares(X, mass)[1]
     else:
-        centred = X - X.mean(axis=0, dtype=np.float64)
-        cross = centred.T @ outputs
-        squares = np.einsum("ij,ij->j", centred, centred)
+        centred = X - np.average(np.asarray(X, dtype=np.float64), axis=0, weights=mass)
+        cross = centred.T @ counted
+        weights = np.ones(len(centred)) if mass is None else mass
+        squares = weights @ (centred * centred)
     constant = constant_columns(X)
     cross[constant] = 0.0
     squares[constant] = 0.0
     return cross, squares
 
 
-def _mean_and_squares(rows: Any) -> tuple[np.ndarray, np.ndarray]:
+def _mean_and_squares(rows: Any, mass: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     if sparse.issparse(rows):
-        mean, variance = mean_variance_axis(rows.astype(np.float64), axis=0)
-        return mean, variance * rows.shape[0]
+        mean, variance = mean_variance_axis(rows.astype(np.float64), axis=0, weights=mass)
+        return mean, variance * (rows.shape[0] if mass is None else mass.sum())
     values = np.asarray(rows, dtype=np.float64)
     mean = values.mean(axis=0)
     values = values - mean

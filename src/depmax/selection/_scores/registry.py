@@ -42,6 +42,7 @@ class Question:
     target_kernel: KernelLike = "auto"
     alpha: float = 1.0
     groups: Any = None  # of rows that are not independent
+    mass: np.ndarray | None = None  # how many rows each stands for
     n_jobs: int | None = None
     names: Sequence[str] | None = None  # of the columns, if they have any
 
@@ -57,7 +58,7 @@ class Question:
     @cached_property
     def side(self) -> Sample:
         """The target with its kernel, which may read y in its own way."""
-        return read_target_sample(self.y, self.target_kernel)
+        return read_target_sample(self.y, self.target_kernel, mass=self.mass)
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,7 @@ class Score:
     in_units: bool = False  # scores are in units of the columns
     kernel: bool = False  # a kernel of a column decides whether they are
     normalised: bool = False  # a factor of the kernel makes no difference
+    weights: bool = False  # a row may stand for several
 
     def accepts(self, target: Target) -> bool:
         """Whether the score has a meaning for this type of target."""
@@ -117,7 +119,16 @@ def _plain(function: Plain) -> Callable[[Question], Scored]:
     return lambda question: Scored(function(question.X, question.target))
 
 
+def _pearson(question: Question) -> Scored:
+    return Scored(means.pearson(question.X, question.target, question.mass))
+
+
 def _hsic(question: Question) -> Scored:
+    if question.mass is not None:
+        options = {"kernel": question.kernel, "categories": question.categories}
+        return Scored(
+            kernel.weighted_hsic(question.X, question.side, **options, n_jobs=question.n_jobs)
+        )
     return Scored(
         *kernel.hsic(
             question.X,
@@ -165,8 +176,8 @@ def _ridge(question: Question) -> Scored:
 SCORES: dict[str, Score] = {
     score.name: score
     for score in (
-        Score("hsic", _hsic, categories=True, target_kernel=True, kernel=True),
-        Score("pearson", _plain(means.pearson)),
+        Score("hsic", _hsic, categories=True, target_kernel=True, kernel=True, weights=True),
+        Score("pearson", _pearson, weights=True),
         Score("centroid", _plain(means.centroid), CLASSES, two_classes=True, in_units=True),
         Score("t", _plain(means.t), CLASSES, two_classes=True),
         Score("snr", _plain(means.snr), CLASSES, two_classes=True),
@@ -214,7 +225,8 @@ def require(score: Score, question: Question) -> None:
     """Refuse a target or columns that the score has no meaning for, naming those that have."""
     n_samples = question.side.n_samples if score.target_kernel else question.target.n_samples
     require_equal_length(question.X.shape[0], n_samples)
-    require_samples(n_samples, unbiased=True)
+    total = n_samples if question.mass is None else float(question.mass.sum())
+    require_samples(total, unbiased=True)
     if score.target_kernel:
         constant = is_constant(question.side)
     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar
 
@@ -31,7 +31,7 @@ from depmax.selection._search.changes import has_fast_form
 from depmax.selection._search.changes.linear import column_shares
 from depmax.selection._search.rounds import Blocks, SearchResult, Setting, Units, make_units
 from depmax.selection._search.significance import significant_units
-from depmax.selection.selector import DependenceSelector, GroupsOfRows, Ranking
+from depmax.selection.selector import DependenceSelector, Ranking, WeightedRows
 
 #: With block_size="auto" HSIC is taken over all rows at once up to so many, beyond over blocks.
 WHOLE_ROWS, BLOCK_ROWS = 5_000, 1_000
@@ -63,6 +63,18 @@ class Observed:
         target = self.target.take(rows)
         return Observed(self.X[rows], y, target, self.categories, self.n_jobs, exchange)
 
+    def repeated(self, mass: np.ndarray, target_kernel: Any) -> Observed:
+        """Each row as often as its mass says if all masses are whole numbers, else once.
+
+        By these BAHSIC tells which columns and pairs to protect; nothing else is read off them.
+        """
+        whole = bool((mass == np.rint(mass)).all())
+        rows = np.repeat(np.arange(len(mass)), mass.astype(np.intp) if whole else 1)
+        if self.y is None:
+            return replace(self, X=self.X[rows], target=replace(self.target.take(rows), mass=None))
+        y = _safe_indexing(self.y, rows)
+        return replace(self, X=self.X[rows], y=y, target=read_target_sample(y, target_kernel))
+
     @cached_property
     def pvalues_adjusted(self) -> np.ndarray:
         """Screening of every column alone, made once; a false discovery rate over all columns."""
@@ -83,7 +95,7 @@ class Observed:
         return column_effects(self.X, self.target, categories=self.categories, n_jobs=self.n_jobs)
 
 
-class HSICSelector(GroupsOfRows, DependenceSelector):
+class HSICSelector(WeightedRows, DependenceSelector):
     """Base of the greedy searches; a subclass implements ``_search``."""
 
     kernel: Any
@@ -125,26 +137,34 @@ class HSICSelector(GroupsOfRows, DependenceSelector):
         """The kernel of the search, on all columns."""
         return self._recipe()
 
-    def _rank(self, X: Any, y: Any, categories: Categories, groups: Any = None) -> Ranking:
+    def _rank(
+        self,
+        X: Any,
+        y: Any,
+        categories: Categories,
+        groups: Any = None,
+        mass: np.ndarray | None = None,
+    ) -> Ranking:
         recipe = self._recipe()
-        units = make_units(X, self.groups, categories, recipe)
-        require_samples(X.shape[0], unbiased=True)
+        units = make_units(X, self.groups, categories, recipe, mass)
         if self._is_unsupervised():
-            kernel = recipe.counting(X.shape[1]).resolve(units.X)
-            target = Sample(kernel, units.X)
+            target = Sample(recipe.counting(X.shape[1]), units.X, mass=mass).resolved()
         else:
-            target = read_target_sample(y, self.target_kernel)
+            target = read_target_sample(y, self.target_kernel, mass=mass)
             require_equal_length(X.shape[0], target.n_samples)
+        require_samples(target.total, unbiased=True)
         setting = self._setting(units, target, recipe, np.arange(X.shape[0]))
         self._require_any_columns(setting, units)
         exchange = as_exchange(groups)
         plan_of(exchange, X.shape[0], target.rows)  # refuses what cannot be exchanged, at once
         observed = Observed(X, y, target, categories, self.n_jobs, exchange)
+        if mass is not None:
+            observed = observed.repeated(mass, self.target_kernel)
         with one_blas_thread(self.n_jobs):
             result = self._decide(setting, units, observed)
         self.target_kernel_ = target.kernel
         self.pvalues_adjusted_ = self.effects_ = None
-        if self.pvalues and not self._is_unsupervised():
+        if self.pvalues and mass is None and not self._is_unsupervised():
             self.pvalues_adjusted_ = observed.pvalues_adjusted
             self.effects_ = observed.effects()
         n_significant = None

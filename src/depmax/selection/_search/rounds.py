@@ -15,7 +15,7 @@ from scipy import sparse
 from depmax._inputs.table import Categories, constant_columns
 from depmax._threads import map_threads
 from depmax.dependence._terms import cosine, self_and_cross_terms, terms
-from depmax.kernels.kernel import Choose, Kernel
+from depmax.kernels.kernel import Choose, Kernel, resolved_on
 from depmax.kernels.mixed import indicator_scales
 from depmax.samples import Sample
 from depmax.selection._search.changes import Change, Outcome, Problem, changes
@@ -60,14 +60,21 @@ class Units:
         return result
 
 
-def make_units(X: Any, groups: Any, categories: Categories, kernel: Kernel) -> Units:
+def make_units(
+    X: Any,
+    groups: Any,
+    categories: Categories,
+    kernel: Kernel,
+    mass: np.ndarray | None = None,
+) -> Units:
     """Units of a matrix with optional groups (one label per column) and categorical columns.
 
     With kernels of distances the indicators of categories are scaled as ``Mixed`` scales them, so
     that the kernel of the expanded matrix is the kernel of the table.
     """
     n_features = X.shape[1]
-    expanded, places = _expand(X, categories, kernel.capabilities.joins_categories == "distance")
+    scaled = kernel.capabilities.joins_categories == "distance"
+    expanded, places = _expand(X, categories, scaled, mass)
     if groups is None:
         members = [np.array([column]) for column in range(n_features)]
     else:
@@ -85,16 +92,17 @@ def make_units(X: Any, groups: Any, categories: Categories, kernel: Kernel) -> U
     return Units(expanded, owners, columns, members, categories)
 
 
-def _expand(X: Any, categories: Categories, scaled: bool) -> tuple[Any, list[np.ndarray]]:
+def _expand(
+    X: Any, categories: Categories, scaled: bool, mass: np.ndarray | None
+) -> tuple[Any, list[np.ndarray]]:
     """Replace categorical columns by indicators, and say where each input column went."""
     if not categories:
         return X, [np.array([column]) for column in range(X.shape[1])]
     scales = dict.fromkeys(categories, 1.0)
     if scaled:
         numeric = [column for column in range(X.shape[1]) if column not in categories]
-        scales = dict(
-            zip(categories, indicator_scales(X, numeric, list(categories)).tolist(), strict=True)
-        )
+        found = indicator_scales(X, numeric, list(categories), mass)
+        scales = dict(zip(categories, found.tolist(), strict=True))
     blocks, places, start = [], [], 0
     for column in range(X.shape[1]):
         values = X[:, [column]]
@@ -170,8 +178,9 @@ class Blocks:
     @property
     def weights(self) -> np.ndarray:
         """Share of every block in an average over rows."""
-        every = np.arange(self.target.n_samples)
-        sizes = np.array([len(every[rows]) for rows in self.rows], dtype=np.float64)
+        mass = self.target.mass
+        every = np.ones(self.target.n_samples) if mass is None else mass
+        sizes = np.array([every[rows].sum() for rows in self.rows])
         return sizes / sizes.sum()
 
     @cached_property
@@ -221,7 +230,8 @@ class Setting:
         rows, sample = self._sample
         choose = None if self.choose is None else self.choose(rows)
         recipe = self.recipe.counting(len(np.unique(self.owners[columns])))
-        return recipe.resolve(sample[:, columns], choose)
+        mass = self.blocks.target.mass
+        return resolved_on(recipe, sample[:, columns], choose, None if mass is None else mass[rows])
 
     @cached_property
     def _sample(self) -> tuple[np.ndarray, Any]:
@@ -260,7 +270,9 @@ class Setting:
         if not len(columns):
             return 0.0
         rows = self.X[:, columns]
-        return self.blocks.dependence(Sample(self.resolve(columns), rows, rows.shape[0]))
+        return self.blocks.dependence(
+            Sample(self.resolve(columns), rows, mass=self.blocks.target.mass)
+        )
 
     def _kernel_of_candidates(self, change: Change) -> Kernel:
         """One kernel for all units that may join: the middle one of those that a few give."""
@@ -278,8 +290,8 @@ class Setting:
         By at most 500 rows, which is enough to compare amounts.
         """
         numbers, rows = self._sample
-        side = Sample(self.resolve(columns), rows[:, columns])
         target = self.blocks.target.take(numbers)
+        side = Sample(self.resolve(columns), rows[:, columns], mass=target.mass)
         own, of_target, cross = self_and_cross_terms(side, target)
         return cosine(cross.hsic(), own.hsic(), of_target.hsic())
 
