@@ -52,6 +52,7 @@ def screen(
     ] = None,
     task: o.Task = o.TaskName.auto,
     groups: o.Groups = None,
+    weight: o.Weight = None,
     drop: o.Drop = None,
     keep: o.Keep = None,
     impute: o.Fill = None,
@@ -90,12 +91,21 @@ def screen(
 
     out = Output(as_json=as_json, quiet=quiet)
     reading = o.read_options(separator, decimal, encoding, header, missing, max_memory, sheet)
-    table = ask(out, data, reading, target, task, drop, keep, impute, groups)
+    o.require_one("--groups", groups, "--weight", weight)
+    o.require_one("--given", given, "--weight", weight)
+    table = ask(out, data, reading, target, task, drop, keep, impute, groups, weight)
     X = table.X if impute is None else FillGaps(str(impute)).fit_transform(table.X)
     X = PrepareColumns().fit_transform(X)
     X, confounders = _split(X, given)
     with out.working(f"screening {X.width:,} columns"):
-        found = screen_columns(X, table.y, groups=table.groups, n_jobs=n_jobs, given=confounders)
+        found = screen_columns(
+            X,
+            table.y,
+            groups=table.groups,
+            n_jobs=n_jobs,
+            given=confounders,
+            sample_weight=table.weights,
+        )
     order = found.ranking.argsort()
     best = max(float(found.scores.max()), 1e-300)
     rows: list[dict[str, Any]] = [
@@ -207,7 +217,8 @@ def _joint_test(
 
     from depmax.dependence import hsic_test
 
-    y, groups, rng = table.y, table.groups, np.random.default_rng(seed or 0)
+    y, groups, weights = table.y, table.groups, table.weights
+    rng = np.random.default_rng(seed or 0)
     rows = (
         _joint_rows(y, table.target.kind, X.height, rng)
         if groups is None
@@ -216,6 +227,7 @@ def _joint_test(
     if rows is not None:
         X, y = _safe_indexing(X, rows), _safe_indexing(y, rows)
         groups = None if groups is None else groups[rows]
+        weights = None if weights is None else weights[rows]
         given = None if given is None else _safe_indexing(given, rows)
     test = hsic_test(
         X,
@@ -223,6 +235,7 @@ def _joint_test(
         method="permutation",
         groups=groups,
         given=given,
+        sample_weight=weights,
         random_state=seed,
         n_jobs=n_jobs,
     )

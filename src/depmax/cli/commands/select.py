@@ -37,6 +37,7 @@ def select(
     scale: o.Scale = True,
     task: o.Task = o.TaskName.auto,
     groups: o.Groups = None,
+    weight: o.Weight = None,
     drop: o.Drop = None,
     keep: o.Keep = None,
     impute: o.Fill = None,
@@ -78,9 +79,9 @@ def select(
     estimator = build(known, parse_size(n), settings or (), seed=seed, n_jobs=n_jobs, screen=screen)
     place = None if output is None else require_format(output, reads=(data,))
     reading = o.read_options(separator, decimal, encoding, header, missing, max_memory, sheet)
-    table = ask(
-        out, data, reading, target, task, drop, keep, impute, groups, draws_rows=True, seed=seed
-    )
+    o.require_one("--groups", groups, "--weight", weight)
+    about = (drop, keep, impute, groups, weight)
+    table = ask(out, data, reading, target, task, *about, draws_rows=True, seed=seed)
     with out.working(f"{known.name} on {table.X.height:,} rows and {table.X.width:,} columns"):
         model = fit_model(table, known, estimator, scale=scale, impute=impute and str(impute))
     selector = model.named_steps["method"]
