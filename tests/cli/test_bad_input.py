@@ -265,7 +265,7 @@ def test_a_read_only_folder(
 def test_a_full_disk_leaves_the_old_file(
     fails: Fails, patients: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from depmax.cli.writing.delimited import Csv
+    from depmax.cli.writing import Csv
 
     old = tmp_path / "few.csv"
     old.write_text("old")

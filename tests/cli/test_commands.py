@@ -174,7 +174,7 @@ def test_select_names_redundant_columns(run: Run, tmp_path: Path) -> None:
     answer = _json(result)
     assert answer["redundant"] == {"dose": ["dose again"], "age": []}
     assert "Redundant with dose: dose again." in result.stderr
-    assert "like none of those selected: 1 more." in result.stderr
+    assert "not similar to any selected column: 1." in result.stderr
 
 
 def test_select_decides_how_many(run: Run, patients: Path) -> None:

@@ -60,7 +60,7 @@ def test_a_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("old")
     code = (
         "import sys, polars as pl; sys.argv = ['depmax'];"
-        "from depmax.cli.writing.formats import open_writer; from pathlib import Path\n"
+        "from depmax.cli.writing import open_writer; from pathlib import Path\n"
         "for suffix in ('csv', 'parquet', 'arrow', 'npz'):\n"
         "    try:\n"
         "        with open_writer(Path(f'a.{suffix}')) as writer:\n"

@@ -117,25 +117,30 @@ def _files(folder: Path, frame: pd.DataFrame) -> Path:
     return folder
 
 
-def _fit_streamed(model: Any, source: str, X: pd.DataFrame, y: Any, folder: Path) -> Any:
-    """The model fitted to the same rows from one kind of source."""
+def streamed(source: str, X: pd.DataFrame, y: Any, folder: Path) -> tuple[Any, Any]:
+    """The same rows from one kind of source: X and y as they are passed."""
     target = y.name if isinstance(y, pd.Series) else list(y.columns)
     both = pd.concat([X, y], axis=1)
     if source == "chunks":
-        return model.fit(scan(X, y, rows_per_chunk=101))
+        return scan(X, y, rows_per_chunk=101), None
     if source == "iterator":
-        return model.fit(scan(_iterated(X, y)))
+        return scan(_iterated(X, y)), None
     if source == "files":
-        return model.fit(scan(_files(folder, both), target=target))
+        return scan(_files(folder, both), target=target), None
     frame = dd.from_pandas(both, npartitions=4)
     if source == "dask frame":
-        return model.fit(frame[list(X.columns)], frame[target])
+        return frame[list(X.columns)], frame[target]
     if source == "dask table":
-        return model.fit(scan(frame, target=target))
+        return scan(frame, target=target), None
     lengths = tuple(_sizes(len(X)))
     rows = da.from_array(X.to_numpy(), chunks=(lengths, (2, X.shape[1] - 2)))
     answers = y.to_numpy()
-    return model.fit(rows, da.from_array(answers, chunks=(200, *answers.shape[1:])))
+    return rows, da.from_array(answers, chunks=(200, *answers.shape[1:]))
+
+
+def _fit_streamed(model: Any, source: str, X: pd.DataFrame, y: Any, folder: Path) -> Any:
+    """The model fitted to the same rows from one kind of source."""
+    return model.fit(*streamed(source, X, y, folder))
 
 
 SOURCES = ["chunks", "iterator", "files", "dask array", "dask frame", "dask table"]
@@ -307,6 +312,9 @@ def test_measures_stream_or_refuse(name: str, kind: str) -> None:
         [rows, y] if parameters[1:2] and parameters[1] in ("y", "Y", "Z") else [rows]
     )
     arguments = ["gaussian", rows] if name == "resolve" else arguments
+    if name in ("screen", "hsic_test") and kind == "dask":
+        MEASURES[name](*arguments)
+        return
     with pytest.raises(TypeError, match=r"in memory|all pairs|own target|Dask|scan"):
         MEASURES[name](*arguments)
 

@@ -15,6 +15,7 @@ from depmax._inputs import Table
 from depmax.dependence._given.conditional import Conditional
 from depmax.dependence._given.confounders import Confounders, Scaling
 from depmax.dependence._given.regression import Basis, Joint, Regressions
+from depmax.dependence._given.waves import Waves
 from depmax.kernels import Gaussian
 
 
@@ -295,3 +296,41 @@ def test_level_of_screening(rng: np.random.Generator) -> None:
         found = screen(X, y, given=z)
     assert np.mean(found.pvalues < 0.05) < 0.1
     assert np.mean(found.pvalues < 0.5) < 0.65
+
+
+# --- waves ----------------------------------------------------------------------------------------
+def test_a_fast_wave_of_an_unknown_direction_is_found_and_removed(rng: np.random.Generator) -> None:
+    """No smooth regression sees sin 6t of an index of five; a search over frequencies does."""
+    Z = rng.normal(size=(300, 5))
+    wave = np.sin(6 * Z.sum(axis=1) / np.sqrt(5))
+    x, y = wave + 0.3 * rng.normal(size=(2, 300))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # so many parameters are doubtful here
+        found = hsic_test(x, y, given=Z, random_state=0)
+    assert found.pvalue > 0.05
+    assert found.given is not None
+    assert found.given.explained_x > 0.7
+    assert not found.given.missed
+
+
+def test_noise_follows_no_wave(rng: np.random.Generator) -> None:
+    waves = Waves.of(rng.normal(size=(200, 3)))
+    pvalues = [waves.strongest(rng.normal(size=(200, 1))).pvalue for _ in range(60)]
+    assert np.mean(np.array(pvalues) <= 0.05) <= 0.1
+
+
+def test_residuals_that_still_depend_on_the_confounders_are_told(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without waves among the regressions the diagnostic is what remains."""
+    monkeypatch.setattr("depmax.dependence._given.regression.MOST_WAVES", 0)
+    Z = rng.normal(size=(300, 5))
+    wave = np.sin(6 * Z.sum(axis=1) / np.sqrt(5))
+    x, y = wave + 0.3 * rng.normal(size=(2, 300))
+    with pytest.warns(UserWarning, match="the level of the test cannot be held"):
+        found = hsic_test(x, y, given=Z, random_state=0)
+    assert found.pvalue < 0.01  # which is wrong,
+    assert not found.reliable  # and is said to be
+    with pytest.warns(UserWarning, match="the level of the test cannot be held"):
+        assert not screen(np.column_stack([x, Z[:, 0]]), y, given=Z).given.reliable  # type: ignore[union-attr]  # given was passed
+    assert hsic_test(x, y, random_state=0).reliable  # without confounders nothing is regressed

@@ -21,7 +21,7 @@ import pyarrow as pa
 from pyarrow import parquet
 from sklearn.datasets import dump_svmlight_file
 
-from depmax._archives import seal
+from depmax._files import seal
 from depmax.cli.errors import DataError
 from depmax.cli.reading import open_source
 from depmax.cli.reading.source import ReadOptions, kind_of

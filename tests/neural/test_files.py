@@ -14,7 +14,7 @@ import pytest
 
 pytest.importorskip("torch", reason="torch is not installed: run make test-neural")
 
-from depmax._archives import seal
+from depmax._files import seal
 from depmax.neural import Autoencoder
 
 X = np.random.default_rng(0).normal(size=(20, 4))

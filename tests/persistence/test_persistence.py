@@ -21,7 +21,7 @@ from sklearn.preprocessing import StandardScaler
 
 import depmax
 from depmax import kernels, load_model, save_model
-from depmax._archives import seal
+from depmax._files import seal
 from depmax.kernels import Columns, Delta, Gaussian, Kernel, Linear, Precomputed, Subsequence
 from depmax.maps import IncompleteCholesky, KernelMap, NystroemMap
 from depmax.persistence import ModelFileError, inspect

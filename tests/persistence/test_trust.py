@@ -27,7 +27,7 @@ from sklearn.svm import SVC
 
 import depmax
 from depmax import load_model, save_model
-from depmax._archives import seal
+from depmax._files import seal
 from depmax.kernels import Kernel, Precomputed
 from depmax.persistence import ModelFileError, inspect
 from depmax.persistence.trust import TRUSTED_TYPES

@@ -30,6 +30,8 @@ Categories = Mapping[int, tuple[Any, ...]]
 LARGEST = 1e35
 #: Largest number whose fourth power is finite in float32; beyond, it is read as float64.
 LARGEST_SINGLE = 1e8
+#: If no number of a table is larger, their fourth powers vanish, and all rows look equal.
+SMALLEST = 1e-75
 
 DATES = (nw.Date, nw.Datetime, nw.Duration, nw.Time)
 
@@ -71,7 +73,7 @@ def is_streamed(X: Any) -> bool:
 
 def refuse_unreadable(X: Any, name: str, owner: str | None = None) -> None:
     """Refuse collections that would be loaded quietly, masks, and frames that repeat a name."""
-    if np.ma.is_masked(X):
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         raise ValueError(
             f"{name} is a masked array with {np.ma.count_masked(X)} masked values, which depmax "
             f"would read as numbers: pass {name}.filled(np.nan) and impute it, or drop these rows."
@@ -81,8 +83,9 @@ def refuse_unreadable(X: Any, name: str, owner: str | None = None) -> None:
         raise TypeError(
             f"{name} is a {what}, and {owner or 'this method'} needs all rows in memory: pass "
             f"{name}.compute() if it fits, or a random part of its rows. HBFE, HSCA, KernelPLS, "
-            "KernelLDA, SIR, PHD, LinearRegressionFeature, NystroemMap, RandomFourier and hsic "
-            "read a table a chunk at a time."
+            "KernelLDA, SIR, PHD, LinearRegressionFeature, NystroemMap, RandomFourier, hsic, "
+            "hsic_test, screen, DependenceFilter, BAHSIC, FOHSIC and KernelRidgeElimination read a "
+            "table a chunk at a time."
         )
     try:
         frame = nw.from_native(X, pass_through=True)
@@ -211,14 +214,22 @@ def require_numbers(X: np.ndarray, name: str) -> None:
         raise ValueError(f"Complex data not supported: {name} holds complex numbers.")
 
 
-def require_finite(values: Any, names: tuple[str, ...] | None, name: str) -> Any:
+def require_finite(
+    values: Any, names: tuple[str, ...] | None, name: str, *, is_part: bool = False
+) -> Any:
     """The values, in a precision in which their products do not overflow.
 
     NaN, infinity and numbers beyond ``LARGEST`` are refused, with the first column that has them
-    and the remedy; float32 becomes float64 beyond ``LARGEST_SINGLE``.
+    and the remedy; float32 becomes float64 beyond ``LARGEST_SINGLE``. So is a table whose numbers
+    are all below ``SMALLEST`` but not all 0, unless it ``is_part`` of the rows or follows a fit.
     """
     data = values.data if sparse.issparse(values) else values
     size = max(float(data.max()), -float(data.min())) if data.size else 0.0  # NaN if one is
+    if 0 < size < SMALLEST and not is_part:
+        raise ValueError(
+            f"The largest number that {name} holds is {size:.3g}: products of numbers below "
+            f"{SMALLEST:g} vanish. Multiply its columns by a constant."
+        )
     if size <= LARGEST:
         single = data.dtype == np.float32 and size > LARGEST_SINGLE
         return values.astype(np.float64) if single else values
@@ -271,10 +282,10 @@ def read_fit(
     return _read(estimator, X, None, vector_input, accept_sparse, check_finite, reset=True)
 
 
-def require_finite_rows(estimator: Any, rows: Any) -> Any:
+def require_finite_rows(estimator: Any, rows: Any, *, is_part: bool = False) -> Any:
     """Rows that ``fit`` has read, without NaN, infinity or numbers whose products overflow."""
     names = getattr(estimator, "feature_names_in_", None)
-    return require_finite(rows, None if names is None else tuple(names), "X")
+    return require_finite(rows, None if names is None else tuple(names), "X", is_part=is_part)
 
 
 def read_new(
@@ -334,7 +345,7 @@ def _read(
         ensure_all_finite=False,
     )
     if check_finite or values.dtype == np.float32:
-        values = require_finite_rows(estimator, values)
+        values = require_finite_rows(estimator, values, is_part=not reset)
     return values, found
 
 

@@ -228,7 +228,7 @@ def target_array(y: Any) -> np.ndarray:
     if isinstance(native, nw.DataFrame):
         columns = [_of_series(series) for series in native.iter_columns()]
         return columns[0] if len(columns) == 1 else np.column_stack(columns)
-    array = y if isinstance(y, np.ndarray) else np.asarray(y)
+    array = np.asarray(y)  # not a subclass such as np.matrix
     if array.dtype.kind == "O" and array.ndim == 1:
         return settle(array)
     return array

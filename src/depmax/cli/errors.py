@@ -1,10 +1,22 @@
-"""Errors that a user can mend, and the exit codes that scripts can use."""
+"""Errors that a user can mend: one clear line and an exit code, instead of a traceback."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from enum import IntEnum
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from depmax._text import printable
 
 
 class Code(IntEnum):
@@ -74,3 +86,86 @@ def shortened(names: Iterable[str], limit: int = 5) -> str:
     rest = len(names) - limit
     shown = ", ".join(names[:limit])
     return shown if rest <= 0 else f"{shown} and {rest} more"
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+#: Set, errors come with their traceback.
+DEBUG = "DEPMAX_DEBUG"
+
+
+def guarded(command: Callable[P, R]) -> Callable[P, R]:
+    """A command whose errors end in one line on standard error."""
+
+    @wraps(command)
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            with _warnings_as_lines():
+                return command(*args, **kwargs)
+        except typer.Exit:
+            raise
+        except BrokenPipeError:  # whoever read our output has gone, e.g. head
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            raise typer.Exit(Code.FINE) from None
+        except KeyboardInterrupt:
+            _complain("Interrupted. No file was left half-written.")
+            raise typer.Exit(Code.INTERRUPTED) from None
+        except Exception as error:
+            if os.environ.get(DEBUG):
+                raise
+            line, code = _explained(error)
+            _complain(line)
+            raise typer.Exit(code) from None
+
+    return run
+
+
+def _explained(error: Exception) -> tuple[str, Code]:
+    from depmax.persistence import ModelFileError
+
+    text = _one_line(error)
+    if isinstance(error, UserError):
+        return text, error.code
+    if isinstance(error, ModelFileError):
+        return text, Code.MODEL
+    if isinstance(error, MemoryError):
+        return f"Not enough memory. {text}".strip(), Code.DATA
+    if isinstance(error, OSError):
+        return text, DataError.code
+    if isinstance(error, ImportError):
+        return text, Code.USAGE
+    if isinstance(error, ValueError | TypeError):  # what the library refuses, by name and remedy
+        return text, Code.DATA
+    return (
+        f"Unexpected {type(error).__name__}: {text} (This is a bug in depmax; {DEBUG}=1 shows the "
+        "traceback.)",
+        Code.UNEXPECTED,
+    )
+
+
+def _one_line(error: BaseException) -> str:
+    return printable(" ".join(str(error).split()))
+
+
+def _complain(line: str) -> None:
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    console.print(Text.assemble(("error: ", "bold red"), line))
+
+
+@contextmanager
+def _warnings_as_lines() -> Iterator[None]:
+    """Each warning once, as a line on standard error."""
+    seen: set[str] = set()
+
+    def show(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
+        text = _one_line(message)
+        ours = not issubclass(category, DeprecationWarning | FutureWarning | ResourceWarning)
+        if ours and text not in seen:
+            seen.add(text)
+            print(f"warning: {text}", file=sys.stderr)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        warnings.showwarning = show
+        yield

@@ -11,6 +11,10 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from depmax._inputs.objects import is_missing
+from depmax._inputs.table import refuse_unreadable
+from depmax._inputs.target import settle
+
 #: Fewest groups of similar size that are exchanged with each other.
 FEWEST_ALIKE = 5
 #: With fewer ways to exchange, no p-value can be 0.05.
@@ -301,19 +305,20 @@ def plan_of(groups: Any, n_samples: int, target: Any = None) -> Plan | None:
 
 def _codes(labels: Any, n_samples: int) -> np.ndarray:
     """Groups as numbers from 0, in the order of their labels; one label per row, none missing."""
-    values = np.asarray(labels)
+    refuse_unreadable(labels, "groups")
+    values = settle(np.asarray(labels))
     if values.shape != (n_samples,):
         raise ValueError(
             f"groups must hold one label per row of X ({n_samples}), got shape {values.shape}."
         )
-    missing = np.array([value is None or value != value for value in values.tolist()], dtype=bool)
+    missing = np.array([is_missing(value) for value in values.tolist()], dtype=bool)
     if missing.any():
         raise ValueError(
             f"groups has no label in {missing.sum()} of {n_samples} rows, the first of them row "
             f"{int(np.argmax(missing))}: drop these rows, or give each a group of its own."
         )
-    if values.dtype == object:
-        values = values.astype(str)
+    if values.dtype == object:  # of several types: 1 and "1" are two labels
+        values = np.array([f"{type(value).__name__} {value}" for value in values.tolist()])
     codes = np.unique(values, return_inverse=True)[1].ravel()
     return np.asarray(codes, dtype=np.intp)
 

@@ -23,6 +23,7 @@ from depmax.dependence._nulls.permutation import (
     slack_of,
 )
 from depmax.dependence._nulls.rare import Levels, counted_pvalue, is_out_of_range, spread_of
+from depmax.dependence._nulls.weighted import refuse_with_weights, with_weights
 from depmax.dependence._terms import self_and_cross_terms, terms
 from depmax.dependence.exchange import Plan, plan_of
 from depmax.dependence.independence_test import AggregateTest, IndependenceTest
@@ -31,9 +32,12 @@ from depmax.kernels import KernelLike
 from depmax.samples import (
     Sample,
     TableRows,
+    is_streamed,
     read_sample,
     read_table_rows,
     read_target_sample,
+    refuse_streamed_target,
+    refuse_with_streams,
     require_equal_length,
     require_samples,
     target_sample,
@@ -46,7 +50,7 @@ GROUPED_ROWS = 2000
 
 def hsic_test(
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     kernel: KernelLike | Sequence[KernelLike] | Literal["auto"] = "auto",
     target_kernel: KernelLike | Sequence[KernelLike] | Literal["auto"] = "auto",
@@ -63,7 +67,7 @@ def hsic_test(
     Parameters
     ----------
     X, y
-        As in :func:`depmax.hsic`.
+        As in :func:`depmax.hsic`; of a scan or a Dask collection see the notes.
     kernel, target_kernel : kernel, name, sequence of these, or "auto", default="auto"
         ``"auto"`` for numbers: with ``method="aggregate"`` eight kernels (linear, Gaussian with
         1/32 to 2 times the median distance as bandwidth, Laplace, Gaussian of ranks), otherwise
@@ -100,8 +104,9 @@ def hsic_test(
         the p-value comes from random signs of the residuals of X (reported as
         ``"wild bootstrap"``) or from the law of these (``"gamma"``), with one kernel on each side
         (``"auto"`` is Gaussian). It is as good as the regressions: the outcome's ``given`` says
-        what they explain, and a warning says where they would need more rows. Time is linear in
-        the rows. Not with ``groups``.
+        what they explain; where they need more rows, or their residuals still depend on Z, a
+        warning says so and the outcome's ``reliable`` is False. Time is linear in the rows. Not
+        with ``groups``.
     sample_weight : array-like of shape (n_samples,), optional
         Weights that belong to the rows of X, such as those of a survey or of a shift in X. The
         statistic is unbiased HSIC of the images of X, weighted and about their weighted mean, and
@@ -116,7 +121,7 @@ def hsic_test(
         and ``n_samples``. For ``"aggregate"`` an :class:`AggregateTest`: ``statistic`` is the
         largest standardised HSIC, and ``kernels``, ``target_kernels``, ``standardized`` and
         ``contributions`` tell which kernels spoke. With confounders also ``given``
-        (``explained_x``, ``explained_y``, ``doubt``).
+        (``explained_x``, ``explained_y``, ``doubt``, ``missed``) and ``reliable``.
 
     Notes
     -----
@@ -124,6 +129,11 @@ def hsic_test(
     1.3 s for 2,000 and 3.5 s for 4,000 on one core with ``"aggregate"``, a tenth of it with
     ``"permutation"``. For hundreds of thousands of rows take kernels with coordinates, such as
     ``kernel=NystroemMap()`` on both sides, whose permutations cost time linear in the rows.
+
+    All rows of a table that is read a chunk at a time (:func:`depmax.scan`, Dask) are tested by
+    ``method="gamma"``, for a map or the linear kernel on X, or any kernel if X has one column. Its
+    permutations need rows in memory: ``"aggregate"`` takes 4,000 rows, drawn with a fixed seed,
+    ``"permutation"`` 20,000, and the outcome's ``method`` and ``n_samples`` say so.
 
     Examples
     --------
@@ -146,13 +156,20 @@ def hsic_test(
     True
     """
     if sample_weight is not None:
-        _refuse_with_weights(groups, given, method)
+        refuse_with_weights(groups, given, method)
         x, y_family = _weighed_families(X, y, kernel, target_kernel, sample_weight, method)
         if len(x.sides) > 1 or len(y_family.sides) > 1:
             return _aggregate_test(x, y_family, n_permutations, random_state, n_jobs, None)
         return _permutation_test(
             x.sides[0], y_family.sides[0], n_permutations, random_state, n_jobs
         )
+    if is_streamed(X):
+        from depmax.dependence._nulls.streamed_test import streamed_test
+
+        refuse_with_streams("hsic_test", groups=groups, given=given)
+        options = {"n_permutations": n_permutations, "random_state": random_state, "n_jobs": n_jobs}
+        return streamed_test(hsic_test, X, y, kernel, target_kernel, method, options)
+    refuse_streamed_target(X, y)
     if given is not None:
         refuse_with_given(groups)
         one, of_y = (
@@ -247,23 +264,10 @@ def _target_family(y: Any, target_kernel: Any) -> Family:
     return Family.of_table(TableRows(target.vectors))
 
 
-def _refuse_with_weights(groups: Any, given: Any, method: str) -> None:
-    """Refuse what no permutation of y against weighted rows of X can answer."""
-    for name, value in (("groups", groups), ("given", given)):
-        if value is not None:
-            raise ValueError(f"hsic_test takes sample_weight or {name}, not both.")
-    if method not in ("aggregate", "permutation"):
-        raise ValueError(
-            f"With sample_weight, method must be 'aggregate' or 'permutation', got {method!r}."
-        )
-
-
 def _weighed_families(
     X: Any, y: Any, kernel: Any, target_kernel: Any, sample_weight: Any, method: str
 ) -> tuple[Family, Family]:
     """Weighted images of X, kernel by kernel, and y, of the rows that have a weight."""
-    from depmax.dependence._nulls.weighted import with_weights
-
     weighed = weigh(sample_weight, X, y)
     if method == "permutation":
         kernel = _one_kernel(_gaussian_if_auto(kernel), "kernel", f"method={method!r}")

@@ -25,6 +25,15 @@ class IndependenceTest:
     #: What ``statistic`` is.
     statistic_name: ClassVar[str] = "HSIC"
 
+    @property
+    def reliable(self) -> bool:
+        """Whether the level can be relied on; only a test given confounders can say no.
+
+        False where the regressions on the confounders need too many parameters for the rows, or
+        their residuals still depend on the confounders: the p-value may be too small then.
+        """
+        return self.given is None or self.given.reliable
+
     def plot(self, ax: Any = None) -> Any:
         """Draw the statistic beside its values under permutations; needs matplotlib.
 

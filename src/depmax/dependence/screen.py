@@ -16,12 +16,22 @@ from depmax._threads import each_column, map_threads, one_blas_thread
 from depmax.dependence._given.conditional import GivenTarget, read_dense
 from depmax.dependence._given.fit import GivenFit, refuse_with_given
 from depmax.dependence._nulls.screening_target import ScreeningTarget
+from depmax.dependence._nulls.weighted import read_weighed_target
 from depmax.dependence.exchange import plan_of
 from depmax.dependence.resolve import refuse_to_choose
 from depmax.kernels import Delta, KernelLike, as_kernel
 from depmax.kernels.kernel import Kernel
 from depmax.kernels.scales import warn_of_scales
-from depmax.samples import read_target_sample, require_equal_length, require_samples, weigh
+from depmax.samples import (
+    aligned,
+    is_streamed,
+    read_target_sample,
+    refuse_streamed_target,
+    refuse_with_streams,
+    require_equal_length,
+    require_samples,
+    weigh,
+)
 
 #: Columns that a notebook shows.
 SHOWN = 10
@@ -118,7 +128,7 @@ class Screening:
 
 def screen(
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     kernel: KernelLike = "laplace",
     target_kernel: KernelLike | Literal["auto"] = "auto",
@@ -136,9 +146,11 @@ def screen(
 
     Parameters
     ----------
-    X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-        Categorical columns are compared by equality.
+    X : array-like, sparse matrix, data frame, scan or Dask collection, (n_samples, n_features)
+        Categorical columns are compared by equality. A table that is read a chunk at a time
+        (:func:`depmax.scan`, Dask) takes three visits; see the notes.
     y : target of any type
+        Left out with a scan that has a target.
     kernel : kernel or name, default="laplace"
         Kernel of a single column; its bandwidth is resolved per column. Other kernels than Laplace
         and linear cost O(m²) per column.
@@ -182,6 +194,14 @@ def screen(
     1. With ``bandwidth="maximize"`` the p-value is that of the chosen bandwidth times the number of
     candidates (Bonferroni).
 
+    Of a table that is read a chunk at a time every column is counted by its values: a column with
+    at most 512 different ones has the score, p-value and effect of rows in memory, whatever its
+    kernel costs there. A column with more is rounded to about 512, even in the inverse hyperbolic
+    sine of the distance to its median, which changes scores by some 1e-4 of their value (by a few
+    per cent where most rows share one value, so that the bandwidth is tiny). Where
+    rows must be permuted and the target has more than 768 values, 10,000 of its rows, drawn with a
+    fixed seed, stand for all. ``groups`` and ``given`` need rows in memory.
+
     An effect is HSIC(x, y) / √(HSIC(x, x) HSIC(y, y)), all unbiased, cut to [0, 1]: a squared
     correlation of kernels, which does not depend on the units of a column or on its type. It is 0
     under independence and 1 where both kernels tell the same rows apart to the same degree, the
@@ -200,9 +220,13 @@ def screen(
             other = "groups" if groups is not None else "given"
             raise ValueError(f"screen takes sample_weight or {other}, not both.")
         return _screen_weighed(X, y, sample_weight, kernel, target_kernel, unbiased, tol, n_jobs)
+    if is_streamed(X):
+        refuse_with_streams("screen", groups=groups, given=given)
+        return _screen_streamed(X, y, kernel, target_kernel, unbiased, tol, n_jobs)
     if given is not None:
         refuse_with_given(groups)
         return _screen_given(X, y, given, kernel, target_kernel, unbiased, n_jobs)
+    refuse_streamed_target(X, y)
     table = read_table(X)
     target_side = read_target_sample(y, target_kernel)
     require_equal_length(table.n_samples, target_side.n_samples)
@@ -256,16 +280,10 @@ def _screen_weighed(
     n_jobs: int | None,
 ) -> Screening:
     """Every column alone, where a row may stand for several."""
-    from depmax.dependence._nulls.weighted import WeighedTarget
-
     weighed = weigh(sample_weight, X, y)
-    table, own = read_table(weighed.of(X)), weighed.of(y)
-    target_side = read_target_sample(own, target_kernel, mass=weighed.mass)
-    require_equal_length(table.n_samples, target_side.n_samples)
-    require_samples(target_side.total, unbiased=True)
-    target = WeighedTarget.of(target_side, read_target_sample(own, target_kernel), tol)
-    recipe = _kernel_of_columns(kernel)
+    table, recipe = read_table(weighed.of(X)), _kernel_of_columns(kernel)
     warn_of_scales(recipe, table.values, table.names, table.categories, one_by_one=True)
+    target = read_weighed_target(weighed.of(y), target_kernel, weighed.mass, tol)
 
     def scored(column: np.ndarray, position: int) -> tuple[float, float, float]:
         return target.score(Delta() if position in table.categories else recipe, column, unbiased)
@@ -273,17 +291,47 @@ def _screen_weighed(
     scores, pvalues, widths = each_column(table.values, scored, n_jobs).T
     names = table.names or tuple(f"x{position}" for position in range(len(scores)))
     unknown = np.full(len(scores), np.nan)
+    known = (names, scores, pvalues, _adjusted(pvalues), widths, target.error)
+    return Screening(*known, unknown, unknown, unknown, _library=library_of(X))
+
+
+def _screen_streamed(
+    X: Any,
+    y: Any,
+    kernel: KernelLike,
+    target_kernel: KernelLike | Literal["auto"],
+    unbiased: bool,
+    tol: float,
+    n_jobs: int | None,
+) -> Screening:
+    """Columns of a table that is read a chunk at a time, as counted levels."""
+    from depmax.dependence._nulls.counted_screening import CountedScreening, CountedTarget
+
+    recipe = _kernel_of_columns(kernel)
+    inputs, target = aligned(X, y)
+    side = read_target_sample(target, target_kernel)
+    rows, decoder = inputs.rows, inputs.stream.decoder
+    require_samples(side.n_samples, unbiased=True)
+    warn_of_scales(recipe, rows, decoder.names, decoder.categories, one_by_one=True)
+    counted = CountedScreening(rows, CountedTarget.of(side, tol))
+
+    def scored(position: int) -> Any:
+        return counted.score(Delta() if position in decoder.categories else recipe, position)
+
+    with one_blas_thread(always=True):
+        scores = map_threads(scored, range(decoder.n_columns), n_jobs)
+    effects = counted.effects(scores)
+    pvalues = np.array([score.pvalue for score in scores])
     return Screening(
-        names=names,
-        scores=scores,
+        names=decoder.names or tuple(f"x{position}" for position in range(decoder.n_columns)),
+        scores=np.array([score.hsic if unbiased else score.biased for score in scores]),
         pvalues=pvalues,
         pvalues_adjusted=_adjusted(pvalues),
-        bandwidths=widths,
-        target_error=target.error,
-        effects=unknown,
-        effects_low=unknown,
-        effects_high=unknown,
-        _library=library_of(X),
+        bandwidths=np.array([score.bandwidth for score in scores]),
+        target_error=counted.target.error,
+        effects=np.array([effect.share for effect in effects]),
+        effects_low=np.array([effect.low for effect in effects]),
+        effects_high=np.array([effect.high for effect in effects]),
     )
 
 
@@ -303,10 +351,10 @@ def _screen_given(
     names = table.names or tuple(f"x{position}" for position in range(table.values.shape[1]))
     choose = partial(refuse_to_choose, "screen with given")
 
-    def scored(position: int) -> tuple[float, float, float, float, float]:
+    def scored(position: int) -> tuple[float, ...]:
         column = table.values[:, position]
         if column.min() == column.max():
-            return 0.0, 1.0, np.nan, 0.0, 0.0
+            return 0.0, 1.0, np.nan, 0.0, 0.0, 0.0
         kernel = Delta() if position in table.categories else recipe
         found = target.against(column, kernel, choose)
         return (
@@ -315,12 +363,13 @@ def _screen_given(
             found.bandwidth,
             found.explained,
             found.doubt,
+            float(found.missed),
         )
 
     with one_blas_thread(always=True):
         results = map_threads(scored, range(table.values.shape[1]), n_jobs)
-    scores, pvalues, widths, explained, doubts = np.array(results).T
-    fit = GivenFit(explained, target.side.explained, float(doubts.max()))
+    scores, pvalues, widths, explained, doubts, missed = np.array(results).T
+    fit = GivenFit(explained, target.side.explained, float(doubts.max()), bool(missed.any()))
     fit.warn()
     unknown = np.full(len(scores), np.nan)
     return Screening(

@@ -14,8 +14,7 @@ from zipfile import ZipFile
 import numpy as np
 import torch
 
-from depmax._archives import DamagedArchiveError, require_sealed, require_sizes, seal
-from depmax._files import replacing
+from depmax._files import DamagedArchiveError, replacing, require_sealed, require_sizes, seal
 from depmax._inputs import read_fit, read_new
 from depmax._limits import FileTooLargeError, max_memory
 

@@ -25,9 +25,8 @@ import scipy
 import sklearn
 from sklearn.exceptions import InconsistentVersionWarning
 
-from depmax._archives import DamagedArchiveError, require_sealed, require_sizes, seal
 from depmax._extras import require
-from depmax._files import replacing
+from depmax._files import DamagedArchiveError, replacing, require_sealed, require_sizes, seal
 from depmax._limits import FileTooLargeError, max_memory, require_memory
 from depmax._version import __version__
 from depmax.persistence.trust import KNOWN_TYPES, find_danger, nodes, unknown_types

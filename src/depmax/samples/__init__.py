@@ -17,6 +17,7 @@ from depmax.samples.reading import (
     read_training,
     reads_chunks,
     reads_objects,
+    refuse_streamed_target,
     require_coordinates,
     sample_of_table,
     target_sample,
@@ -44,7 +45,7 @@ from depmax.samples.sources import (
     SparseRows,
     as_rows,
 )
-from depmax.samples.stream import Stream, StreamRows, View
+from depmax.samples.stream import Stream, StreamRows, View, refuse_with_streams, some_rows
 from depmax.samples.weights import Weighed, weigh
 
 __all__ = [
@@ -80,6 +81,8 @@ __all__ = [
     "read_training",
     "reads_chunks",
     "reads_objects",
+    "refuse_streamed_target",
+    "refuse_with_streams",
     "require_coordinates",
     "require_equal_length",
     "require_finite_values",
@@ -90,6 +93,7 @@ __all__ = [
     "sample_of_table",
     "scan",
     "slices",
+    "some_rows",
     "target_sample",
     "transformed",
     "warn_of_units",

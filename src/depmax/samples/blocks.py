@@ -74,7 +74,7 @@ class Decoder:
             )
         if values.dtype not in (np.float32, np.float64):
             values = values.astype(np.float64)
-        return require_finite(values, self.names, "X")
+        return require_finite(values, self.names, "X", is_part=True)
 
     def _of_frame(self, frame: Any) -> np.ndarray:
         if tuple(map(str, frame.columns)) != self.names:

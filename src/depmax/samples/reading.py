@@ -58,7 +58,7 @@ def read_sample(
     if hasattr(X, "stream"):
         decoder = X.stream.decoder
         names = [str(column) for column in decoder.names or range(X.shape[1])]
-        bound = _streamed(recipe, X.rows, names)
+        bound = streamed_sample(recipe, X.rows, names)
         if not scale_free:
             warn_of_scales(recipe.bind(names), X.rows, decoder.names, decoder.categories)
         sample = bound.resolved(choose)
@@ -143,12 +143,17 @@ def aligned(X: Any, y: Any = None, *, supervised: bool = True) -> tuple[Any, Any
     """
     if reads_chunks(X):
         return surveyed_pair(X, y, supervised=supervised)
+    refuse_streamed_target(X, y)
+    return X, y
+
+
+def refuse_streamed_target(X: Any, y: Any) -> None:
+    """Refuse a target that is read a chunk at a time beside rows in memory."""
     if is_streamed(y):
         raise TypeError(
             f"y is a Dask collection or a scan, but X is a {type(X).__name__} in memory: pass both "
             "as Dask collections, or y.compute()."
         )
-    return X, y
 
 
 def read_rows(estimator: Any, X: Any, abilities: Capabilities) -> Any:
@@ -200,10 +205,10 @@ def _read_stream(estimator: Any, X: Any, recipe: Kernel) -> Sample:
     estimator.categories_ = dict(decoder.categories)
     if decoder.names is not None:
         estimator.feature_names_in_ = np.array(decoder.names, dtype=object)
-    return _streamed(recipe, rows, _names(estimator))
+    return streamed_sample(recipe, rows, _names(estimator))
 
 
-def _streamed(recipe: Kernel, rows: Any, names: Sequence[str]) -> Sample:
+def streamed_sample(recipe: Kernel, rows: Any, names: Sequence[str]) -> Sample:
     """A sample of streamed rows, if its kernel has coordinates or is a map that gets them."""
     if not recipe.requires_vector_input:
         raise TypeError(

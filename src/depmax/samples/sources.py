@@ -84,7 +84,7 @@ class SourceRows:
 
     def __getitem__(self, rows: slice | np.ndarray) -> Any:
         values = self.source.block(rows) if isinstance(rows, slice) else self.source.take(rows)
-        return require_finite(values, None, "X")
+        return require_finite(values, None, "X", is_part=True)
 
 
 def as_rows(X: Any) -> RowSource:

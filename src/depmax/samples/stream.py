@@ -17,7 +17,7 @@ from scipy import sparse
 
 from depmax.kernels.kernel import Choose, Kernel
 from depmax.samples.blocks import Block, Decoder
-from depmax.samples.pieces import Chunk, Pieces
+from depmax.samples.pieces import Chunk, Pieces, add_up
 from depmax.samples.scan import Scan, scan
 from depmax.samples.survey import Survey, SurveyWork, categories_of, columns_of
 
@@ -40,7 +40,7 @@ class Stream:
         counts = [survey.lengths[number] for number in sorted(survey.lengths)]
         self.starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         self.n_rows = int(self.starts[-1])
-        self._kept: dict[int, Block] = {}
+        self._kept: Gathered | None = None
 
     def total(
         self,
@@ -57,19 +57,18 @@ class Stream:
         """The rows at some positions, in that order, in memory; without ``inputs`` y alone."""
         indices = np.asarray(indices, dtype=np.int64)
         found = self._kept
-        missing = np.unique([index for index in indices.tolist() if index not in found])
+        missing = np.unique(indices if found is None else np.setdiff1d(indices, found.positions))
         if len(missing):
             numbers = np.searchsorted(self.starts, missing, side="right") - 1
             only = frozenset(np.unique(numbers).tolist())
-            gathered = self.total(Gather(missing.astype(np.int64)), inputs=inputs, only=only)
-            found = found if gathered is None else {**found, **gathered.rows}
-        return _stacked([found[index] for index in indices.tolist()], inputs=inputs)
+            found = add_up([found, self.total(Gather(missing), inputs=inputs, only=only)])
+        assert found is not None  # unless no row was asked for
+        return found.block(indices, inputs=inputs)
 
     def keep(self, indices: np.ndarray) -> None:
         """Read the rows at some positions once, for later calls of ``take``."""
         missing = np.unique(np.asarray(indices, dtype=np.int64))
-        gathered = self.total(Gather(missing))
-        self._kept |= {} if gathered is None else gathered.rows
+        self._kept = add_up([self._kept, self.total(Gather(missing))])
 
     @cached_property
     def sample_indices(self) -> np.ndarray:
@@ -114,12 +113,28 @@ _CHANGED = (
 
 @dataclass(frozen=True)
 class Gathered:
-    """Single rows by their positions."""
+    """Rows at some positions, all different."""
 
-    rows: dict[int, Block]
+    positions: np.ndarray  # shape (n,)
+    x: Any  # their inputs; None where only the target was asked for
+    y: Any  # their target; None without one
 
     def __add__(self, other: Gathered) -> Gathered:
-        return Gathered({**self.rows, **other.rows})
+        both = (self, other)
+        positions = np.concatenate([part.positions for part in both])
+        x = y = None
+        if self.x is not None and other.x is not None:
+            xs = [part.x for part in both]
+            x = sparse.vstack(xs, format="csr") if sparse.issparse(xs[0]) else np.concatenate(xs)
+        if self.y is not None:
+            y = np.concatenate([part.y for part in both])
+        return Gathered(positions, x, y)
+
+    def block(self, indices: np.ndarray, *, inputs: bool) -> Block:
+        """Some of them, in the order that is asked for."""
+        order = np.argsort(self.positions)
+        rows = order[np.searchsorted(self.positions, indices, sorter=order)]
+        return Block(self.x[rows] if inputs else None, None if self.y is None else self.y[rows], 0)
 
 
 @dataclass(frozen=True)
@@ -130,25 +145,16 @@ class Gather:
 
     def __call__(self, blocks: Iterator[Block]) -> Gathered | None:
         """Those of one piece."""
-        found: dict[int, Block] = {}
-        for block in blocks:
-            first, last = np.searchsorted(self.indices, [block.start, block.start + block.n_rows])
-            for index in self.indices[first:last].tolist():
-                row = index - block.start
-                x = None if block.x is None else block.x[row : row + 1].copy()
-                y = None if block.y is None else block.y[row : row + 1].copy()
-                found[index] = Block(x, y, index)
-        return Gathered(found) if found else None
+        return add_up(map(self._of_block, blocks))
 
-
-def _stacked(blocks: Sequence[Block], *, inputs: bool) -> Block:
-    """Single rows as one block."""
-    xs = [block.x for block in blocks if inputs]
-    ys = [block.y for block in blocks if block.y is not None]
-    x = None
-    if xs:
-        x = sparse.vstack(xs, format="csr") if sparse.issparse(xs[0]) else np.concatenate(xs)
-    return Block(x, np.concatenate(ys) if ys else None, 0)
+    def _of_block(self, block: Block) -> Gathered | None:
+        first, last = np.searchsorted(self.indices, [block.start, block.start + block.n_rows])
+        positions = self.indices[first:last]
+        if not len(positions):
+            return None
+        rows = positions - block.start
+        x = None if block.x is None else block.x[rows]
+        return Gathered(positions, x, None if block.y is None else block.y[rows])
 
 
 # --- rows -----------------------------------------------------------------------------------------
@@ -272,6 +278,22 @@ class StreamedInputs:
             example = sparse.csr_matrix(example)
         return StreamRows(self.stream, InputsView(), example)
 
+    def describe_to(self, estimator: Any) -> None:
+        """Set what ``fit`` tells about the columns: their number, names and categories."""
+        decoder = self.stream.decoder
+        estimator.categories_, estimator.n_features_in_ = dict(decoder.categories), self.shape[1]
+        estimator.__dict__.pop("feature_names_in_", None)
+        if decoder.names is not None:
+            estimator.feature_names_in_ = np.array(decoder.names, dtype=object)
+
+    def some(self, size: int) -> tuple[Any, Any]:
+        """X and y of at most so many rows, drawn with a fixed seed, in memory."""
+        block = self.stream.take(some_rows(self.stream.n_rows, size))
+        y = block.y
+        if y is not None and StreamedY(self.stream).kind == "classes":
+            y = y.astype(str)  # classes whatever their labels look like
+        return block.x, y
+
 
 @dataclass(frozen=True, eq=False)
 class StreamedY:
@@ -287,11 +309,31 @@ class StreamedY:
         assert facts is not None
         return (self.stream.n_rows,) if facts.width is None else (self.stream.n_rows, facts.width)
 
+    @property
+    def kind(self) -> str:
+        """The type of the target."""
+        from depmax._inputs.target import read_target
+
+        return read_target(self).kind
+
     def as_target(self, **rules: Any) -> Any:
         """The target by the rules of ``read_target``."""
         from depmax.samples.streamed_target import streamed_target
 
         return streamed_target(self.stream, **rules)
+
+
+def some_rows(n_rows: int, size: int) -> np.ndarray:
+    """Positions of all rows, or of some drawn with a fixed seed, in order.
+
+    Examples
+    --------
+    >>> some_rows(1_000_000_000, 3)
+    array([511136479, 636961686, 850624224])
+    """
+    if n_rows <= size:
+        return np.arange(n_rows)
+    return np.sort(np.random.default_rng(0).choice(n_rows, size, replace=False))
 
 
 def surveyed_pair(X: Any, y: Any, *, supervised: bool) -> tuple[Any, Any]:
@@ -307,6 +349,16 @@ def surveyed_pair(X: Any, y: Any, *, supervised: bool) -> tuple[Any, Any]:
         table = Scan(table.pieces.mapped(_without_target))
     stream = surveyed(table)
     return StreamedInputs(stream), StreamedY(stream) if table.has_target else None
+
+
+def refuse_with_streams(owner: str, **options: Any) -> None:
+    """Refuse options that need all rows in memory, where they are given."""
+    for name, value in options.items():
+        if value is not None:
+            raise TypeError(
+                f"{owner} with {name}= needs all rows in memory, but X is read a chunk at a time: "
+                f"pass X.compute() if it fits, or a random part of its rows."
+            )
 
 
 def _without_target(chunk: Chunk) -> Chunk:

@@ -11,6 +11,7 @@ import numpy as np
 
 from depmax._inputs.target import TargetKind, read_target
 from depmax.samples.blocks import Block
+from depmax.samples.pieces import add_up
 from depmax.samples.stream import Stream, StreamRows, TargetView, View
 from depmax.samples.survey import MOST_CLASSES
 
@@ -89,6 +90,14 @@ class StreamedTarget:
         return StreamRows(self.stream, TargetView(change), example, distinct)
 
     @property
+    def is_constant(self) -> bool:
+        """Whether all rows have one value, of every output."""
+        if self.distinct is not None and self.n_columns == 1:
+            return len(self.distinct[0]) < 2
+        seen = self.stream.total(_look_at_range, inputs=False)
+        return bool((seen.low == seen.high).all())
+
+    @property
     def largest(self) -> np.ndarray:
         """Largest size of each column of numbers."""
         facts = self.stream.survey.target
@@ -148,6 +157,22 @@ def streamed_target(
         )
     width = 1 if facts.width is None else facts.width
     return StreamedTarget(stream, kind, distinct, width, "f" in facts.kinds)
+
+
+@dataclass(frozen=True)
+class _Range:
+    """Smallest and largest number of every output."""
+
+    low: np.ndarray
+    high: np.ndarray
+
+    def __add__(self, other: _Range) -> _Range:
+        return _Range(np.minimum(self.low, other.low), np.maximum(self.high, other.high))
+
+
+def _look_at_range(blocks: Iterator[Block]) -> _Range | None:
+    parts = (as_columns(block.y) for block in blocks)
+    return add_up(_Range(part.min(axis=0), part.max(axis=0)) for part in parts)
 
 
 def as_columns(y: np.ndarray) -> np.ndarray:

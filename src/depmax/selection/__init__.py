@@ -9,7 +9,12 @@ from depmax.selection.kernel_ridge_elimination import KernelRidgeElimination
 from depmax.selection.knockoffs import Knockoffs
 from depmax.selection.r2w2 import R2W2
 from depmax.selection.relief import Relief
-from depmax.selection.selector import DependenceSelector, NoDependenceWarning, Ranking
+from depmax.selection.selector import (
+    DependenceSelector,
+    NoDependenceWarning,
+    Ranking,
+    SampledRowsWarning,
+)
 from depmax.selection.unconfounded import Unconfounded
 from depmax.selection.zero_norm_svm import ZeroNormSVM
 
@@ -27,6 +32,7 @@ __all__ = [
     "Outcome",
     "Ranking",
     "Relief",
+    "SampledRowsWarning",
     "Unconfounded",
     "ZeroNormSVM",
     "register_fast_form",

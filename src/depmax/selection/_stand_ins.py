@@ -12,7 +12,7 @@ from scipy.special import betainc, gammaln
 from scipy.stats import false_discovery_control, rankdata
 
 from depmax._threads import map_threads
-from depmax.samples import slices
+from depmax.samples import is_streamed, slices, some_rows
 
 #: Rows that are compared at most: correlations are then known to 0.01.
 ROWS = 10_000
@@ -69,8 +69,8 @@ def stand_ins(
     kept, dropped = np.flatnonzero(support), np.flatnonzero(~support)
     if not len(dropped):
         return result
-    if X.shape[0] > ROWS:
-        X = X[np.sort(np.random.default_rng(0).choice(X.shape[0], ROWS, replace=False))]
+    if X.shape[0] > ROWS or is_streamed(X):
+        X = X[some_rows(X.shape[0], ROWS)]
     coded = np.isin(np.arange(X.shape[1]), list(categories or ()))
     all_at_once = sparse.issparse(X)  # taking columns of a sparse matrix reads all of it
     compare = _by_correlation(X[:, kept]) if all_at_once else _by_ranks(X[:, kept], coded[kept])

@@ -13,7 +13,8 @@ from depmax._inputs.table import Categories, constant_columns
 from depmax.dependence.exchange import plan_of
 from depmax.kernels import Kernel, KernelLike, as_kernel
 from depmax.selection._scores.registry import Question, Scored, find_score, require
-from depmax.selection.selector import DependenceSelector, Ranking, WeightedRows, best_first
+from depmax.selection._weighted_rows import WeightedRows
+from depmax.selection.selector import DependenceSelector, Ranking, best_first
 
 
 class DependenceFilter(WeightedRows, DependenceSelector):
@@ -85,6 +86,12 @@ class DependenceFilter(WeightedRows, DependenceSelector):
     n_significant_ : int
         With "auto": how many columns have an adjusted p-value of at most ``fdr``.
 
+    Notes
+    -----
+    A scan or a Dask collection is read a chunk at a time for all named scores but "qmi": from means
+    and variances in one visit, "hsic", "mmd" and "alignment" by the counted values of each column,
+    as in :func:`depmax.screen`.
+
     References
     ----------
     L. Song, A. Smola, A. Gretton, J. Bedo, K. Borgwardt (2012), Feature selection via dependence
@@ -105,6 +112,7 @@ class DependenceFilter(WeightedRows, DependenceSelector):
     _accepts_sparse = True
     _decides_how_many = True
     _one_by_one = True
+    _streams: ClassVar[bool] = True
     _declared: ClassVar = {"alpha": number(0, ends="()"), "fdr": number(0, 1)}
 
     def __init__(
@@ -172,7 +180,8 @@ class DependenceFilter(WeightedRows, DependenceSelector):
                 f'n_features_to_select="auto" needs p-values, which score_func={score.name!r} '
                 "does not provide: pass a number or a share, or use score_func='hsic'."
             )
-        order = best_first(scores, constant_columns(X))
+        constant = constant_columns(X) if scored.constant is None else scored.constant
+        order = best_first(scores, constant)
         return Ranking(order, scores, n_significant=self._significant())
 
     def _significant(self) -> int | None:

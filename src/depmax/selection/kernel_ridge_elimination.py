@@ -14,7 +14,13 @@ from depmax._inputs.table import Categories
 from depmax._threads import one_blas_thread
 from depmax.dependence.exchange import Exchange, as_exchange, plan_of
 from depmax.kernels import Gaussian, Kernel
-from depmax.samples import read_target_sample, require_equal_length, require_samples
+from depmax.samples import (
+    is_streamed,
+    read_target_sample,
+    require_equal_length,
+    require_samples,
+    some_rows,
+)
 from depmax.selection._ridge.elimination import EXACT_FROM, Elimination
 from depmax.selection._ridge.problem import RidgeProblem
 from depmax.selection._scores.kernel import effects as column_effects
@@ -138,6 +144,7 @@ class KernelRidgeElimination(GroupsOfRows, DependenceSelector):
 
     path_quantity = "leave-one-out error (share of the variance)"
     _decides_how_many = True
+    _streams: ClassVar[bool] = True
     _declared: ClassVar = {
         "alpha": number(0, ends="()", also=["auto"]),
         "step": STEP,
@@ -178,6 +185,21 @@ class KernelRidgeElimination(GroupsOfRows, DependenceSelector):
     def _compared_by(self) -> Kernel | None:
         return None if self.scale else Gaussian()
 
+    def _read(self, X: Any, y: Any) -> tuple[Any, Any]:
+        if is_streamed(X) and self.subsample is None:
+            raise TypeError(
+                "KernelRidgeElimination with subsample=None needs all rows in memory, but X is "
+                "read a chunk at a time: pass a number of rows, such as subsample=20_000."
+            )
+        return super()._read(X, y)
+
+    def _most_rows(self, n_features: int) -> int | None:
+        return self.subsample
+
+    def _some_rows(self, inputs: Any, most: int) -> tuple[Any, Any]:
+        rows: tuple[Any, Any] = inputs.some(most)  # as many as of an array: no warning
+        return rows
+
     def _rank(self, X: Any, y: Any, categories: Categories, groups: Any = None) -> Ranking:
         target = read_target(y)
         require_equal_length(X.shape[0], target.n_samples)
@@ -185,7 +207,7 @@ class KernelRidgeElimination(GroupsOfRows, DependenceSelector):
         exchange = as_exchange(groups)
         plan_of(exchange, X.shape[0], target.values)  # refuses what cannot be exchanged, at once
         if self.subsample is not None and len(X) > self.subsample:
-            rows = np.sort(np.random.default_rng(0).permutation(len(X))[: self.subsample])
+            rows = some_rows(len(X), self.subsample)
             X, y = X[rows], _safe_indexing(y, rows)
             target = target.take(rows)
             exchange = None if exchange is None else exchange.take(rows)

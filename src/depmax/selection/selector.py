@@ -6,12 +6,14 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import narwhals.stable.v2 as nw
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import get_tags
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
 
@@ -22,7 +24,7 @@ from depmax._inputs.table import Categories, refuse_unreadable
 from depmax.kernels import Kernel, Linear
 from depmax.kernels.names import KernelParameters
 from depmax.kernels.scales import warn_of_scales
-from depmax.samples import is_streamed, weigh
+from depmax.samples import aligned, is_streamed, refuse_streamed_target, refuse_with_streams
 from depmax.selection._stand_ins import stand_ins
 
 
@@ -59,6 +61,13 @@ class NoDependenceWarning(UserWarning):
     """
 
 
+class SampledRowsWarning(UserWarning):
+    """A search that needs rows in memory took some of those of a larger table, with a fixed seed.
+
+    Silence it with ``warnings.simplefilter("ignore", depmax.SampledRowsWarning)``.
+    """
+
+
 class DependenceSelector(KernelParameters, SelectorMixin, BaseEstimator):
     """Base of the selectors: a subclass implements ``_rank``.
 
@@ -77,6 +86,8 @@ class DependenceSelector(KernelParameters, SelectorMixin, BaseEstimator):
     _one_by_one = False
     #: Whether n_features_to_select="auto" is offered.
     _decides_how_many = False
+    #: Whether a table that is read a chunk at a time is taken, all its rows or some.
+    _streams: ClassVar[bool] = False
 
     def fit(self, X: Any, y: Any = None) -> DependenceSelector:
         """Rank the columns of X by their dependence on y and keep the best.
@@ -84,6 +95,7 @@ class DependenceSelector(KernelParameters, SelectorMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Selectors that stream also take a scan or a Dask collection.
         y : target of any type
 
         Returns
@@ -95,8 +107,8 @@ class DependenceSelector(KernelParameters, SelectorMixin, BaseEstimator):
     def _fit(self, X: Any, y: Any, rank: Callable[..., Ranking]) -> Any:
         """Read X, let ``rank`` order its columns, and keep the best."""
         check_parameters(self)
-        rows, categories = read_fit(self, X, accept_sparse=self._accepts_sparse)
-        self.categories_ = dict(categories)
+        rows, y = self._read(X, y)
+        categories = self.categories_
         n_features = rows.shape[1]
         n_requested = self._n_requested(n_features)
         self._warn_of_scales(rows)
@@ -110,6 +122,42 @@ class DependenceSelector(KernelParameters, SelectorMixin, BaseEstimator):
         self.n_features_ = count
         self.stand_ins_ = stand_ins(rows, self.support_, self.n_jobs, categories)
         return self
+
+    def _read(self, X: Any, y: Any) -> tuple[Any, Any]:
+        """Rows of X and the target; sets what ``fit`` tells about the columns."""
+        if not is_streamed(X) or not self._streams:
+            rows, categories = read_fit(self, X, accept_sparse=self._accepts_sparse)
+            refuse_streamed_target(X, y)
+            self.categories_ = dict(categories)
+            return rows, y
+        inputs, target = aligned(X, y)
+        if target is None and get_tags(self).target_tags.required:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None: pass "
+                "target= to depmax.scan."
+            )
+        if sparse.issparse(inputs.rows.example) and not self._accepts_sparse:
+            raise TypeError(f"{type(self).__name__} needs dense rows, but X is sparse.")
+        inputs.describe_to(self)
+        most = self._most_rows(inputs.shape[1])
+        return (inputs.rows, target) if most is None else self._some_rows(inputs, most)
+
+    def _most_rows(self, n_features: int) -> int | None:
+        """How many rows of a table that is read a chunk at a time are searched; None: all."""
+        return None
+
+    def _some_rows(self, inputs: Any, most: int) -> tuple[Any, Any]:
+        """At most so many rows in memory, drawn with a fixed seed."""
+        n_rows = inputs.shape[0]
+        if n_rows > most:
+            warnings.warn(
+                f"{type(self).__name__} searches {most:,} of {n_rows:,} rows, drawn with a fixed "
+                "seed: the table is read a chunk at a time, and the search needs rows in memory.",
+                SampledRowsWarning,
+                stacklevel=5,
+            )
+        rows: tuple[Any, Any] = inputs.some(most)
+        return rows
 
     def _n_worth_keeping(self, ranking: Ranking) -> int:
         """How many columns "auto" keeps: at least one, with a warning where none is worth it."""
@@ -327,47 +375,9 @@ class GroupsOfRows:
         -------
         self
         """
+        if is_streamed(X):
+            refuse_with_streams(type(self).__name__, groups=groups)
         return self._fit(X, y, partial(self._rank, groups=groups))
-
-
-class WeightedRows(GroupsOfRows):
-    """``fit`` of the selectors by HSIC, to whose sums a row may contribute many times."""
-
-    n_features_to_select: Any
-
-    def fit(self, X: Any, y: Any = None, groups: Any = None, sample_weight: Any = None) -> Any:
-        """Rank the columns of X by their dependence on y and keep the best.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-        y : target of any type
-        groups : array-like of shape (n_samples,), WholeGroups, WithinGroups or Shifts, optional
-            Groups of *rows* that are not independent, such as those of one patient, as in
-            :func:`depmax.hsic_test`: p-values, and how many columns "auto" keeps, allow for them.
-            Passed on in a pipeline by ``set_fit_request(groups=True)``. Groups of *columns* are a
-            parameter of the class.
-        sample_weight : array-like of shape (n_samples,), optional
-            How many rows each row stands for: a weight of 3 is the row three times, a weight of 0
-            the row left out. There are no p-values and effects then, and no "auto"; not with
-            ``groups``.
-
-        Returns
-        -------
-        self
-        """
-        if sample_weight is None:
-            return super().fit(X, y, groups)
-        name = type(self).__name__
-        if groups is not None:
-            raise ValueError(f"{name} takes sample_weight or groups in fit, not both.")
-        if isinstance(self.n_features_to_select, str):
-            raise ValueError(
-                f"n_features_to_select={self.n_features_to_select!r} of {name} needs p-values, "
-                "which rows with sample_weight do not give: pass a number or a share."
-            )
-        weighed = weigh(sample_weight, X, y)
-        return self._fit(weighed.of(X), weighed.of(y), partial(self._rank, mass=weighed.mass))
 
 
 def best_first(scores: np.ndarray, constant: np.ndarray) -> np.ndarray:

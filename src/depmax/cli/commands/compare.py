@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from depmax.cli import options as o
-from depmax.cli.errors import Code, OutputError, UserError, nearest
-from depmax.cli.guard import guarded
+from depmax.cli.errors import Code, OutputError, UserError, guarded, nearest
 from depmax.cli.output import Output
 
 if TYPE_CHECKING:
@@ -98,7 +97,7 @@ def compare(
       depmax compare bundled:wine -m BAHSIC -m PCA --dimensions 1,2,5
     """
     from depmax.cli.table import ask
-    from depmax.cli.writing.formats import require_place
+    from depmax.cli.writing import require_place
     from depmax.evaluation import compare as compare_methods
     from depmax.report import require_report
 

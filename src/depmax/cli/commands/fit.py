@@ -9,7 +9,7 @@ import typer
 
 from depmax._extras import require
 from depmax.cli import options as o
-from depmax.cli.guard import guarded
+from depmax.cli.errors import guarded
 from depmax.cli.output import Output
 
 
@@ -81,7 +81,7 @@ def fit(
     from depmax.cli.reading import open_source
     from depmax.cli.streaming import can_stream, fit_streamed
     from depmax.cli.table import ask, is_large
-    from depmax.cli.writing.formats import require_place
+    from depmax.cli.writing import require_place
 
     out = Output(as_json=as_json, quiet=quiet)
     known = find_method(method)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from depmax.cli import options as o
-from depmax.cli.guard import guarded
+from depmax.cli.errors import guarded
 from depmax.cli.output import Output
 
 

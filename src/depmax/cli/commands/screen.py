@@ -10,8 +10,7 @@ import numpy as np
 import typer
 
 from depmax.cli import options as o
-from depmax.cli.errors import Code, DataError
-from depmax.cli.guard import guarded
+from depmax.cli.errors import Code, DataError, guarded
 from depmax.cli.output import Output
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from depmax.cli import options as o
-from depmax.cli.guard import guarded
+from depmax.cli.errors import guarded
 from depmax.cli.output import Output
 
 #: Redundant columns that one line names.
@@ -88,7 +88,7 @@ def select(
     rows = _rows(selector)
     kept = [row["column"] for row in rows if row["kept"]]
     if out.on_terminal:
-        rows = [row for row in rows if row["kept"]]
+        rows = [_for_people(row) for row in rows if row["kept"]]
     out.table("columns", rows)
     out.result(
         "selected", kept, f"{len(kept)} of {table.X.width} columns selected by {known.name}."
@@ -119,7 +119,18 @@ def _tell_redundant(out: Output, redundant: dict[str, list[str]], n_columns: int
     n_redundant = sum(map(len, redundant.values()))
     n_other = n_columns - len(redundant) - n_redundant
     if n_redundant and n_other:
-        out.say(f"Dropped and like none of those selected: {n_other} more.")
+        out.say(f"Dropped and not similar to any selected column: {n_other}.")
+
+
+def _for_people(row: dict[str, Any]) -> dict[str, Any]:
+    """A kept column on a terminal: its interval in one cell, nothing that is the same for all."""
+    shown = {"rank": row["rank"], "column": row["column"], "score": row["score"]}
+    if "effect" in row:
+        shown["effect"] = row["effect"]
+        shown["95 % interval"] = f"{row['effect_low']:.3f} to {row['effect_high']:.3f}"
+    if "pvalue_adjusted" in row:
+        shown["pvalue_adjusted"] = row["pvalue_adjusted"]
+    return shown
 
 
 def _rows(selector: Any) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from depmax.cli import options as o
-from depmax.cli.guard import guarded
+from depmax.cli.errors import guarded
 from depmax.cli.output import Output
 
 

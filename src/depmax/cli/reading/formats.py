@@ -62,7 +62,7 @@ def open_source(path: str, options: ReadOptions | None = None) -> Source:
     except OSError as error:
         raise DataError(str(error)) from None
     if file.is_dir():
-        from depmax.cli.reading.folder import Folder
+        from depmax.cli.reading.parquet import Folder
 
         return Folder(file, options)
     if not file.exists():

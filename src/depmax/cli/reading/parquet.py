@@ -1,4 +1,4 @@
-"""Parquet."""
+"""Parquet: one file, or a folder of files that are one table."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ import pyarrow as pa
 from pyarrow import parquet
 
 from depmax._arrow import is_text
-from depmax.cli.reading.columnar import Budget, Columnar, to_polars
+from depmax.cli.errors import DataError
+from depmax.cli.reading.arrow import Budget, Columnar, to_polars
+from depmax.cli.reading.source import Source, require_distinct
+from depmax.samples import Scan, scan
 
 #: Rows that are unpacked at a time; few where a text may share its beginning with the one before
 #: it, since such texts can be much longer than what the file holds of them.
@@ -140,3 +143,46 @@ def _width(kind: Any) -> int:
         return max(8, int(kind.byte_width))
     except ValueError:  # text
         return 8
+
+
+class Folder(Source):
+    """The files of a folder, one after another in the order of their names."""
+
+    @cached_property
+    def table(self) -> Scan:
+        """The files, looked at once: a missing column or another type is named."""
+        try:
+            return scan(self.path)
+        except (FileNotFoundError, TypeError, ValueError) as error:
+            raise DataError(str(error)) from None
+
+    def _find_types(self) -> Mapping[str, pl.DataType]:
+        """Types of the columns, from the files' footers."""
+        empty = _polars(self.table.pieces.empty.x)
+        require_distinct(empty.columns, self.name)
+        return dict(empty.schema)
+
+    def _read(self, columns: list[str]) -> pl.DataFrame:
+        """All rows."""
+        self.require_room(self.n_rows() or 0, len(columns))
+        return pl.concat(self._batches(columns, 2**20))
+
+    def _batches(self, columns: list[str], size: int) -> Iterator[pl.DataFrame]:
+        """Batches of at most ``size`` rows, one row group in memory at a time."""
+        chosen = scan(self.path, columns=list(columns), rows_per_chunk=size)
+        try:
+            for chunk in chosen.chunks():
+                yield _polars(chunk)
+        except (FileNotFoundError, RuntimeError, ValueError) as error:
+            raise DataError(str(error)) from None
+
+    def n_rows(self) -> int | None:
+        """Number of rows, from the files' footers."""
+        lengths = self.table.pieces.lengths
+        return None if lengths is None else int(sum(lengths))
+
+
+def _polars(table: Any) -> pl.DataFrame:
+    frame = pl.from_arrow(table)
+    assert isinstance(frame, pl.DataFrame)
+    return frame

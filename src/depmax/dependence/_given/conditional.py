@@ -44,7 +44,7 @@ from depmax.dependence._nulls.law import (
 from depmax.dependence._nulls.rare import SKEWEST
 from depmax.kernels import KernelLike, as_kernel
 from depmax.kernels.kernel import Choose, Kernel
-from depmax.maps._pivots import factor_to
+from depmax.maps.incomplete_cholesky import factor_to
 from depmax.samples import (
     Sample,
     is_precomputed,
@@ -63,6 +63,8 @@ WEIGHTS, WEIGHT = 8, 0.25
 NULL_ROWS = 1000
 #: Rows that a test given confounders needs.
 FEWEST_ROWS = 20
+#: Coordinates whose residuals are looked at where no column was regressed, and the level.
+CHECKED, MISSED = 3, 0.01
 #: An error below this share of the variance is rounding: confounders explain all.
 ROUNDING = 1e-8
 #: Columns with at most so many values are not numbers with noise, and keep their values.
@@ -121,6 +123,7 @@ class Side:
     smoother: Smoother
     explained: float  # share that confounders explain: of the columns, or if none, of the images
     dof: float  # parameters of the larger of both regressions
+    missed: float  # p-value of waves of the confounders that residuals still follow
 
     @classmethod
     def of(
@@ -141,7 +144,11 @@ class Side:
         smoother = regressions.best(images, also)[0]
         share = np.mean(columns.explained) if columns.explained else 1.0 - smoother.error
         dof = max([smoother.dof, *columns.dofs])
-        return cls(images, smoother, float(np.clip(share, 0.0, 1.0)), dof)
+        left = smoother.residual(images)[:, :CHECKED]
+        if columns.positions:
+            left = columns.values[:, list(columns.positions)]
+        missed = 1.0 if smoother.error <= ROUNDING else regressions.missed(left)
+        return cls(images, smoother, float(np.clip(share, 0.0, 1.0)), dof, missed)
 
     @property
     def left(self) -> np.ndarray:
@@ -159,6 +166,11 @@ def shared_dof(x: Side, y: Side) -> float:
 def doubt(x: Side, y: Side) -> float:
     """What both regressions may have missed alike, see ``GivenFit``."""
     return shared_dof(x, y) / float(np.sqrt(len(x.images)))
+
+
+def both_missed(x: Side, y: Side) -> bool:
+    """Whether residuals of both sides still depend on the confounders."""
+    return max(x.missed, y.missed) <= MISSED
 
 
 def principal_coordinates(sample: Sample) -> np.ndarray:
@@ -223,7 +235,7 @@ class Conditional:
     def signed_pvalue(self, n_repetitions: int, rng: np.random.Generator) -> float:
         """Share of random signs of the noise that reach the statistic."""
         form, ratio = self._form(NULL_ROWS)
-        reached, above = 0, (self.total - self.expected) * (1.0 - 1e-10)
+        above = (self.total - self.expected) * (1.0 - 1e-10)
         signs = rng.integers(0, 2, size=(n_repetitions, len(form)), dtype=np.int8)
         signed = 2.0 * signs - 1.0
         reached = int(np.sum(ratio * np.sum((signed @ form) * signed, axis=1) >= above))
@@ -260,8 +272,6 @@ class Conditional:
 
 
 # --- reading --------------------------------------------------------------------------------------
-
-
 def read_given(given: Any) -> Regressions:
     """Confounders from an array, a series or a frame with numbers and categories."""
     table = read_table(given, name="given")
@@ -288,7 +298,7 @@ def read_conditional(
     winners = [*x_left.winners, *y_left.winners]
     x = Side.of(x_sample, x_left, regressions, winners)
     y_side = Side.of(y_sample, y_left, regressions, winners)
-    fit = GivenFit(x.explained, y_side.explained, doubt(x, y_side))
+    fit = GivenFit(x.explained, y_side.explained, doubt(x, y_side), both_missed(x, y_side))
     return Conditional.of(x, y_side, weights_of(regressions)), fit
 
 
@@ -300,6 +310,7 @@ class ColumnGiven:
     bandwidth: float
     explained: float
     doubt: float
+    missed: bool
 
 
 @dataclass(frozen=True)
@@ -337,6 +348,7 @@ class GivenTarget:
             float(getattr(kernel, "bandwidth", np.nan)),
             x.explained,
             doubt(x, self.side),
+            both_missed(x, self.side),
         )
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from scipy import linalg
 
 from depmax.dependence._given.confounders import Confounders
+from depmax.dependence._given.waves import Waves
 from depmax.kernels.bandwidth import squared_distances
 from depmax.kernels.polynomial import Polynomial
 
@@ -32,10 +33,15 @@ ROWS_TO_CHOOSE = 1000
 ROWS_FOR_GRADIENTS, ROWS_FOR_WIDTH = 500, 300
 #: Times that directions are refined.
 REFINEMENTS = 3
+#: Waves that a regression may add, the p-value that a wave needs, and the width of its Gaussian.
+MOST_WAVES, WAVE_LEVEL, WAVE_WIDTH = 3, 1e-3, 1.0
 #: Eigenvalues below this share of the largest are rounding.
 NEGLIGIBLE = 1e-10
 #: 1 - h is not taken for less.
 LEAST_FREEDOM = 1e-6
+#: Parameters of a regression, at most, as a share of the rows: the law of random signs is corrected
+#: for so many; with as many as rows nothing but rounding is left, and any law of that is wrong.
+MOST_PARAMETERS = 0.5
 
 #: Kernel values of rows against others.
 Similarity = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -98,6 +104,17 @@ class Additive:
         return total / count + (total * total - squares) / (count * (count - 1))
 
 
+@dataclass(frozen=True)
+class Together:
+    """The mean of several kernels: functions that are sums of one of each."""
+
+    kernels: tuple[Joint, ...]
+
+    def __call__(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        """Kernel values of shape (len(A), len(B))."""
+        return np.asarray(sum(kernel(A, B) for kernel in self.kernels) / len(self.kernels))
+
+
 def _gaussian(A: np.ndarray, B: np.ndarray, width: float) -> np.ndarray:
     values = squared_distances(A, B)
     values *= -0.5 / width**2
@@ -127,13 +144,13 @@ class Basis:
     @classmethod
     def of(cls, similarity: Similarity, Z: np.ndarray, landmarks: np.ndarray) -> Basis:
         """Eigenvectors of the centred kernel matrix, restricted to the landmarks' span."""
-        spectrum, vectors = linalg.eigh(similarity(landmarks, landmarks))
+        spectrum, vectors = _eigenvectors(similarity(landmarks, landmarks))
         kept = spectrum > NEGLIGIBLE * spectrum[-1]
         root = vectors[:, kept] / np.sqrt(spectrum[kept])
         C = similarity(Z, landmarks)
         means = C.mean(axis=0)
         features = (C - means) @ root
-        spectrum, vectors = linalg.eigh(features.T @ features)
+        spectrum, vectors = _eigenvectors(features.T @ features)
         kept = spectrum > NEGLIGIBLE * spectrum[-1]
         spectrum, vectors = spectrum[kept], vectors[:, kept] / np.sqrt(spectrum[kept])
         values = spectrum * (len(Z) / spectrum.sum())
@@ -150,8 +167,13 @@ class Basis:
         freedom = 1.0 - 1.0 / len(self.U) - (self.U * self.U) @ self.shrinkages
         return np.maximum(freedom, LEAST_FREEDOM)
 
+    def shrunken(self, images: np.ndarray) -> np.ndarray:
+        """Coefficients of the features in the regression of least leave-one-out error."""
+        place = int(np.argmin(self.errors(images)))
+        return np.asarray(self.shrinkages[:, [place]] * (self.U.T @ images))
+
     def errors(self, images: np.ndarray) -> np.ndarray:
-        """Mean squared leave-one-out error of centred images, for each penalty."""
+        """Mean squared leave-one-out error of centred images, for each penalty that is allowed."""
         return self.errors_of_each(images).sum(axis=1)
 
     def errors_of_each(self, images: np.ndarray) -> np.ndarray:
@@ -162,7 +184,17 @@ class Basis:
         for shrinkage, weight in zip(self.shrinkages.T, weights.T, strict=True):
             left = images - self.U @ (shrinkage[:, np.newaxis] * inner)
             found.append(weight @ (left * left))
-        return np.array(found) / len(images)
+        errors = np.array(found) / len(images)
+        excess = self.shrinkages.sum(axis=0) > MOST_PARAMETERS * len(images)
+        excess[np.argmax(PENALTIES)] = False
+        errors[excess] = np.inf
+        return errors
+
+
+def _eigenvectors(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues, the smallest first, and eigenvectors, by the faster driver for all of them."""
+    values, vectors = linalg.eigh(matrix, driver="evd", check_finite=False, overwrite_a=True)
+    return values, vectors
 
 
 @dataclass(frozen=True)
@@ -260,6 +292,15 @@ class Regressions:
         """Confounders of the rows to choose on."""
         return np.asarray(self.given.values[self.chosen_rows])
 
+    @cached_property
+    def waves(self) -> Waves:
+        """Waves of the rows to choose on."""
+        return Waves.of(self.few)
+
+    def missed(self, residuals: np.ndarray) -> float:
+        """p-value of what is still a wave of the confounders in residuals of a regression."""
+        return self.waves.strongest(residuals[self.chosen_rows]).pvalue
+
     def basis(self, similarity: Similarity) -> Basis:
         """Features of one kernel on the rows to choose on."""
         return Basis.of(similarity, self.few, self.landmarks)
@@ -307,16 +348,18 @@ class Regressions:
         return Smoother(basis, place, float(errors[place]) / variance)
 
     def directions(self, images: np.ndarray) -> list[Basis]:
-        """Features of Gaussians of the directions in which the best such regression is steep."""
-        if len(self.given.parts) == 1:
-            return []
+        """Features of Gaussians of the directions in which the best such regression is steep.
+
+        Also of waves, where its residuals follow one.
+        """
         part = images[self.chosen_rows]
         part = part - part.mean(axis=0)
         kernel, basis = min(self.joint, key=lambda pair: pair[1].errors(part).min())
-        found: list[Basis] = []
+        found = self._with_waves(part, kernel, basis)
+        if len(self.given.parts) == 1:
+            return found
         for step in range(REFINEMENTS):
-            shrinkage = basis.shrinkages[:, [int(np.argmin(basis.errors(part)))]]
-            weights = basis.mapping @ (shrinkage * (basis.U.T @ part))
+            weights = basis.mapping @ basis.shrunken(part)
             rows = self.few[:ROWS_FOR_GRADIENTS]
             metric = kernel.steep_directions(rows, self.landmarks, weights)
             width = median_distance(self.few @ metric)
@@ -325,4 +368,17 @@ class Regressions:
             found.append(basis)
             if step == REFINEMENTS - 1:
                 found += [self.basis(Joint(c * width, metric)) for c in (0.2, 1.0)]
+        return found
+
+    def _with_waves(self, part: np.ndarray, kernel: Joint, basis: Basis) -> list[Basis]:
+        """Features of this kernel and of waves along which its residuals go up and down."""
+        kernels, found = [kernel], []
+        for _ in range(MOST_WAVES):
+            left = part - basis.U @ basis.shrunken(part)
+            wave = self.waves.strongest(left)
+            if wave.pvalue > WAVE_LEVEL:
+                break
+            kernels.append(Joint(WAVE_WIDTH, wave.frequency[:, np.newaxis]))
+            basis = self.basis(Together(tuple(kernels)))
+            found.append(basis)
         return found

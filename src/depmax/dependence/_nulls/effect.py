@@ -41,9 +41,16 @@ def effect_of(
     share = hsic / scale
     influence = influences(cross) / scale
     influence -= 0.5 * share * (influences(own_x) / of_x + influences(own_y) / of_y)
-    variance = float(np.mean(influence**2)) / m
+    return effect_with(share, float(np.mean(influence**2)), m, confidence_level)
+
+
+def effect_with(
+    share: float, mean_square: float, n_samples: int, confidence_level: float = 0.95
+) -> Effect:
+    """A share with its interval, from the mean square of what every row does to it."""
+    m = n_samples
     # under independence the variance of HSIC₁ is 2 HSIC₁(x, x) HSIC₁(y, y) / (m (m - 3))
-    low, high = root_interval(share, variance, 2.0 / (m * (m - 3)), m, confidence_level)
+    low, high = root_interval(share, mean_square / m, 2.0 / (m * (m - 3)), m, confidence_level)
     return Effect(*(min(1.0, max(0.0, each)) for each in (share, low, high)))
 
 

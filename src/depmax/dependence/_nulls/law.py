@@ -9,6 +9,7 @@ variance 2 ΣÃ² ΣB̃² / (m(m-3)), and its third moment a bilinear form in (�
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -203,34 +204,44 @@ def spread(
         rows are taken from these, so that no rare value is missed.
     """
     if levels is not None and len(levels[0]) <= SKEWNESS_ROWS < side.n_samples:
-        return _spread_of_levels(side.near_origin().take(levels[0]).gram(), levels[1])
+        return spread_of_levels(side.near_origin().take(levels[0]).gram(), levels[1])
     m = side.n_samples
     rows = np.arange(m)
     if m > SKEWNESS_ROWS:
         rows = np.random.default_rng(0).choice(m, SKEWNESS_ROWS, replace=False)
     gram = side.take(rows).near_origin().gram()
-    centred = u_centred(gram)
-    s = len(rows)
-    product = centred @ centred
-    gross = float(np.sum(gram**2))
-    if m == s:
-        squares = float(np.sum(centred**2))
-    elif squares is None:
+
+    def squares_of_all() -> float:
         from depmax.dependence._terms import terms
 
-        squares = m * (m - 3) * terms(side, side, unbiased=True).hsic()
-    if squares <= ROUNDING * gross:  # a constant: what is left is rounding
+        known = squares
+        return known if known is not None else m * (m - 3) * terms(side, side, unbiased=True).hsic()
+
+    return spread_of_part(gram, m, squares_of_all)
+
+
+def spread_of_part(gram: np.ndarray, n_samples: int, squares: Callable[[], float]) -> Spread:
+    """Spread of all rows from the kernel values of some, which may be all.
+
+    ``squares`` gives Σ Ã² of all rows.
+    """
+    m, s = n_samples, len(gram)
+    centred = u_centred(gram)
+    product = centred @ centred
+    gross = float(np.sum(gram**2))
+    of_all = float(np.sum(centred**2)) if m == s else squares()
+    if of_all <= ROUNDING * gross:  # a constant: what is left is rounding
         return NOTHING
     pairs = m * (m - 1) / (s * (s - 1))
     return Spread(
-        squares,
+        of_all,
         cubes=float(np.sum(centred * centred * centred)) * pairs,
         triangles=float(np.sum(product * centred)) * pairs * (m - 2) / (s - 2),
         leading=tuple(m / s * leading_eigenvalues(centred)),
     )
 
 
-def _spread_of_levels(gram: np.ndarray, counts: np.ndarray) -> Spread:
+def spread_of_levels(gram: np.ndarray, counts: np.ndarray, *, with_leading: bool = True) -> Spread:
     """Spread of all rows from the kernel values of their levels, exact.
 
     Ã_ij of two rows depends on their levels only; C holds these values, the diagonal included.
@@ -247,13 +258,16 @@ def _spread_of_levels(gram: np.ndarray, counts: np.ndarray) -> Spread:
     root = np.sqrt(counts)
     full = root[:, np.newaxis] * centred * root[np.newaxis, :]
     trace = float(np.sum((full @ full) * full))
-    within = np.repeat(-delta, np.minimum(counts - 1, LEADING))  # differences within a level
-    spectrum = np.concatenate([np.linalg.eigvalsh(full - np.diag(delta)), within])
+    leading: tuple[float, ...] = ()
+    if with_leading:
+        within = np.repeat(-delta, np.minimum(counts - 1, LEADING))  # differences within a level
+        spectrum = np.concatenate([np.linalg.eigvalsh(full - np.diag(delta)), within])
+        leading = tuple(np.sort(spectrum)[::-1][:LEADING])
     return Spread(
         squares,
         cubes=float(counts @ centred**3 @ counts - counts @ delta**3),
         triangles=float(trace - 3.0 * counts @ (delta * rows) - counts @ delta**3),
-        leading=tuple(np.sort(spectrum)[::-1][:LEADING]),
+        leading=leading,
     )
 
 

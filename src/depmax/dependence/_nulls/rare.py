@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from scipy import stats
@@ -64,9 +65,26 @@ class Levels:
         return cls(codes.ravel(), counts, first)
 
     @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return len(self.codes)
+
+    @property
     def n_rare(self) -> int:
         """Rows that do not have the most frequent value."""
-        return len(self.codes) - int(self.counts.max())
+        return self.n_samples - int(self.counts.max())
+
+
+class Counted(Protocol):
+    """One side whose rows have been counted by their values."""
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+
+    @property
+    def n_rare(self) -> int:
+        """Rows that do not have the most frequent value."""
 
 
 def spread_of(side: Sample, levels: Levels | None, squares: float | None = None) -> Spread:
@@ -74,7 +92,7 @@ def spread_of(side: Sample, levels: Levels | None, squares: float | None = None)
     return spread(side, squares, None if levels is None else (levels.first, levels.counts))
 
 
-def is_out_of_range(law: PermutationLaw, x: Levels | None, y: Levels | None) -> bool:
+def is_out_of_range(law: PermutationLaw, x: Counted | None, y: Counted | None) -> bool:
     """Whether the rows must be permuted, since the law is not close to that of permutations."""
     if law.scale == 0.0:
         return False
@@ -82,7 +100,7 @@ def is_out_of_range(law: PermutationLaw, x: Levels | None, y: Levels | None) -> 
         return True
     if x is None or y is None:
         return False
-    m = len(x.codes)
+    m = x.n_samples
     return max(x.n_rare, y.n_rare) <= m / 2 and x.n_rare * y.n_rare < EXPECTED * m
 
 
@@ -94,8 +112,12 @@ def counted_pvalue(x: Levels | None, y: Levels | None) -> float | None:
     """
     if x is None or y is None or len(x.counts) != 2 or len(y.counts) != 2:
         return None
-    m, k, l = len(x.codes), int(x.counts[1]), int(y.counts[1])  # noqa: E741  (l ones of y)
     together = int(np.sum((x.codes == 1) & (y.codes == 1)))
+    return pvalue_of_counts(len(x.codes), int(x.counts[1]), int(y.counts[1]), together)
+
+
+def pvalue_of_counts(m: int, k: int, l: int, together: int) -> float:  # noqa: E741  (l ones of y)
+    """Exact p-value of two levels on both sides: k and l ones among m rows, some together."""
     counts = np.arange(max(0, k + l - m), min(k, l) + 1)
 
     def distance(count: np.ndarray | int) -> np.ndarray:

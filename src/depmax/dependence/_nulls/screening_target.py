@@ -26,7 +26,7 @@ from depmax.dependence.resolve import most_dependent
 from depmax.dependence.variance import shares_of_rows
 from depmax.kernels import Linear
 from depmax.kernels.kernel import Kernel
-from depmax.maps._pivots import factor_to
+from depmax.maps.incomplete_cholesky import factor_to
 from depmax.samples import Sample
 
 #: Part of the trace of the target kernel that may be left out where rows are exchanged: the test

@@ -22,8 +22,8 @@ from depmax.dependence._terms import Terms, terms
 from depmax.dependence.resolve import most_dependent
 from depmax.kernels import Linear
 from depmax.kernels.kernel import Kernel, resolved_on
-from depmax.maps._pivots import factor_to
-from depmax.samples import Sample, sample_of_matrix
+from depmax.maps.incomplete_cholesky import factor_to
+from depmax.samples import Sample, read_target_sample, require_samples, sample_of_matrix
 
 #: What counts as a tie, relative to the statistic.
 TIE = 1e-9
@@ -39,6 +39,17 @@ def with_weights(side: Sample) -> Sample:
     means = side.mean_of(gram)
     centred = gram - means - means[:, np.newaxis] + side.mean_of(means)
     return sample_of_matrix(shares[:, np.newaxis] * centred * shares).resolved()
+
+
+def refuse_with_weights(groups: Any, given: Any, method: str) -> None:
+    """Refuse what no permutation of y against weighted rows of X can answer."""
+    for name, value in (("groups", groups), ("given", given)):
+        if value is not None:
+            raise ValueError(f"hsic_test takes sample_weight or {name}, not both.")
+    if method not in ("aggregate", "permutation"):
+        raise ValueError(
+            f"With sample_weight, method must be 'aggregate' or 'permutation', got {method!r}."
+        )
 
 
 @dataclass(frozen=True)
@@ -128,6 +139,13 @@ class WeighedTarget:
                 'screen with sample_weight does not take bandwidth="maximize": a kernel chosen for '
                 "its dependence on the rows that are tested rejects too often. Use 'median'."
             )
+
+
+def read_weighed_target(y: Any, target_kernel: Any, mass: np.ndarray, tol: float) -> WeighedTarget:
+    """Target y with its kernel read off by weight for scores, and off y alone for permutations."""
+    side = read_target_sample(y, target_kernel, mass=mass)
+    require_samples(side.total, unbiased=True)
+    return WeighedTarget.of(side, read_target_sample(y, target_kernel), tol)
 
 
 def sorted_terms(column: LaplaceColumn, psi: np.ndarray, mass: np.ndarray, unbiased: bool) -> Terms:

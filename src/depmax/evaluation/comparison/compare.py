@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
@@ -15,7 +15,7 @@ from depmax._inputs import Task, read_target
 from depmax.evaluation.comparison.catalogue import Methods, read_methods, with_exact_settings
 from depmax.evaluation.comparison.comparison import Comparison
 from depmax.evaluation.comparison.methods import Method
-from depmax.evaluation.comparison.metrics import Scoring, read_metrics, require_suitable
+from depmax.evaluation.comparison.metrics import Metric, Scoring, read_metrics, require_suitable
 from depmax.evaluation.comparison.progress import Listener, Progress, read_listener
 from depmax.evaluation.comparison.race import (
     FINALISTS,
@@ -235,80 +235,122 @@ def compare(
     'BAHSIC'
     """
     started = perf_counter()
-    if impute is not None and impute not in WAYS:
-        raise ValueError(f"impute must be None or one of {', '.join(WAYS)}, got {impute!r}.")
-    if max_rows is not None and max_rows < 1:
-        raise ValueError(f"max_rows must be None or at least 1, got {max_rows!r}.")
     seed = int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
     folds = cv is None or isinstance(cv, int | np.integer)
-    target_name = str(getattr(y, "name", None) or "y")
-    X = list(X) if isinstance(X, tuple) else X
-    n_given = _count_rows(X)
-    codes = read_groups(groups, n_given)
-    if folds and max_rows is not None and n_given > max_rows:
-        X, y, codes = _sampled(X, y, max_rows, seed, task, codes)
-    problem, target = read_problem(without_gaps(X, impute), y, table=prepare, task=task)
+    table = _read_table(X, y, groups, task, impute, prepare, max_rows if folds else None, seed)
     # rows of a group may not lie on both sides of the race either: then all methods go on
-    may_race = methods is None and folds and not thorough and codes is None
-    pilot = pilot_rows(target, problem, seed) if may_race else None
-    splits = (
-        outer_splits(cv, problem, target, seed, codes, thorough=thorough)
-        if pilot is None
-        else splits_beside(pilot, cv, problem, target, seed)
-    )
-    training = _training_problem(problem, splits)
+    may_race = methods is None and folds and not thorough and table.groups is None
+    pilot = pilot_rows(table.target, table.problem, seed) if may_race else None
+    splits = _split(table, pilot, cv, seed, thorough=thorough)
+    training = _training_problem(table.problem, splits)
     chosen = read_methods(methods, training, thorough=thorough)
     if thorough:
         chosen = tuple(with_exact_settings(method) for method in chosen)
-    metrics = read_metrics(scoring, problem.kind, probabilities=estimator is None)
-    if isinstance(scoring, str | list | tuple):  # names; a function may look at anything
-        require_suitable(metrics, problem.kind, target)
     wide = training.n_features > SEARCHED_COLUMNS and not training.sparse
     setting = Setting(
         training,
         default_predictor(training) if estimator is None else estimator,
-        metrics,
+        _read_scoring(scoring, table, own_predictor=estimator is None),
         dimension_grid(dimensions, training),
         inner_cv,
         _read_tolerance(tolerance),
         prepare,
         seed,
         impute,
-        codes,
+        table.groups,
         grows=dimensions is None,
         n_screened=SEARCHED_COLUMNS if wide and prepare and not thorough else None,
     )
     if dimensions is not None:
         require_possible(setting, chosen)
     listener = read_listener(progress)
+    rows, target = table.X, table.target
     race: Race | None = None
     if pilot is not None and len(chosen) > FINALISTS + 1:
-        race = run_race(chosen, X, target, pilot, setting, n_jobs=n_jobs, listener=listener)
+        race = run_race(chosen, rows, target, pilot, setting, n_jobs=n_jobs, listener=listener)
         chosen = tuple(method for method in chosen if method.name in race.finalists)
     trials, complete = run_trials(
-        chosen, splits, X, target, setting, n_jobs=n_jobs, listener=listener
+        chosen, splits, rows, target, setting, n_jobs=n_jobs, listener=listener
     )
     comparison = Comparison(
         tuple(trials),
         chosen,
         setting,
         tuple(splits),
-        X,
+        rows,
         target,
         complete,
         perf_counter() - started,
-        target_name=target_name,
+        target_name=str(getattr(y, "name", None) or "y"),
         seed=random_state if isinstance(random_state, int) else None,
         race=race,
-        n_rows_given=n_given,
+        n_rows_given=table.n_rows_given,
         thorough=thorough,
     )
-    if not comparison.outcomes.names:
-        if not complete:
-            raise KeyboardInterrupt
-        reasons = "; ".join(f"{name}: {why}" for name, why in comparison.failures.items())
-        raise ValueError(f"No method could be fitted. {reasons}")
+    _require_an_outcome(comparison)
     return comparison
+
+
+@dataclass(frozen=True)
+class _Table:
+    """The rows that are compared on, and what is known of them."""
+
+    X: Any
+    target: np.ndarray
+    problem: Problem
+    groups: np.ndarray | None  # of every row
+    n_rows_given: int  # before some of them were drawn
+
+
+def _read_table(
+    X: Any,
+    y: Any,
+    groups: Any,
+    task: Task,
+    impute: str | None,
+    prepare: bool,
+    max_rows: int | None,
+    seed: int,
+) -> _Table:
+    """The rows, or some of them drawn at random where there are more than ``max_rows``."""
+    if impute is not None and impute not in WAYS:
+        raise ValueError(f"impute must be None or one of {', '.join(WAYS)}, got {impute!r}.")
+    if max_rows is not None and max_rows < 1:
+        raise ValueError(f"max_rows must be None or at least 1, got {max_rows!r}.")
+    X = list(X) if isinstance(X, tuple) else X
+    n_given = _count_rows(X)
+    codes = read_groups(groups, n_given)
+    if max_rows is not None and n_given > max_rows:
+        X, y, codes = _sampled(X, y, max_rows, seed, task, codes)
+    problem, target = read_problem(without_gaps(X, impute), y, table=prepare, task=task)
+    return _Table(X, target, problem, codes, n_given)
+
+
+def _split(
+    table: _Table, pilot: np.ndarray | None, cv: Any, seed: int, *, thorough: bool
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Outer splits; the rows of a pilot are in every training part."""
+    if pilot is not None:
+        return splits_beside(pilot, cv, table.problem, table.target, seed)
+    return outer_splits(cv, table.problem, table.target, seed, table.groups, thorough=thorough)
+
+
+def _read_scoring(scoring: Scoring, table: _Table, *, own_predictor: bool) -> tuple[Metric, ...]:
+    """The metrics, the first of which decides."""
+    metrics = read_metrics(scoring, table.problem.kind, probabilities=own_predictor)
+    if isinstance(scoring, str | list | tuple):  # names; a function may look at anything
+        require_suitable(metrics, table.problem.kind, table.target)
+    return metrics
+
+
+def _require_an_outcome(comparison: Comparison) -> None:
+    """Pass an interruption on, or say why every method failed, where there is nothing to show."""
+    if comparison.outcomes.names:
+        return
+    if not comparison.complete:
+        raise KeyboardInterrupt
+    reasons = "; ".join(f"{name}: {why}" for name, why in comparison.failures.items())
+    raise ValueError(f"No method could be fitted. {reasons}")
 
 
 def _count_rows(X: Any) -> int:

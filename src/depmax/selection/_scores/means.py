@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from depmax._inputs import Target
-from depmax.selection._scores.moments import ClassMoments, products, ratio
-from depmax.selection._scores.outputs import centred_outputs, class_codes
+from depmax.selection._scores.moments import ClassMoments, Products, ratio
 
 
 def pearson(X: Any, target: Target, mass: np.ndarray | None = None) -> np.ndarray:
@@ -25,12 +24,9 @@ def pearson(X: Any, target: Target, mass: np.ndarray | None = None) -> np.ndarra
     >>> pearson(X, read_target([2.0, 4.0, 6.0, 8.0])).round(12)
     array([1., 0.])
     """
-    outputs = centred_outputs(target, mass)
-    cross, squares = products(X, outputs, mass)
-    counted = outputs if mass is None else mass[:, np.newaxis] * outputs
-    spread = np.einsum("ij,ij->j", outputs, counted)
-    cross[:, spread == 0.0] = 0.0
-    return ratio(cross**2, np.outer(squares, spread)).sum(axis=1)
+    sums = Products.of(X, target, mass)
+    cross = np.where(sums.outputs == 0.0, 0.0, sums.cross)
+    return ratio(cross**2, np.outer(sums.squares, sums.outputs)).sum(axis=1)
 
 
 def centroid(X: Any, target: Target) -> np.ndarray:
@@ -38,7 +34,7 @@ def centroid(X: Any, target: Target) -> np.ndarray:
 
     HSIC₀ of a column with the linear kernel and ``ClassBalanced`` is m²/(m-1)² times its square.
     """
-    return np.abs(ClassMoments.of(X, class_codes(target)).difference)
+    return np.abs(ClassMoments.of(X, target).difference)
 
 
 def t(X: Any, target: Target) -> np.ndarray:
@@ -46,7 +42,7 @@ def t(X: Any, target: Target) -> np.ndarray:
 
     The ``centroid`` of the column divided by √(s₊²/m₊ + s₋²/m₋).
     """
-    moments = ClassMoments.of(X, class_codes(target))
+    moments = ClassMoments.of(X, target)
     error = np.sqrt(np.sum(moments.variances / moments.counts[:, np.newaxis], axis=0))
     return ratio(np.abs(moments.difference), error)
 
@@ -56,7 +52,7 @@ def snr(X: Any, target: Target) -> np.ndarray:
 
     The ``centroid`` of the column divided by the sum of the two standard deviations.
     """
-    moments = ClassMoments.of(X, class_codes(target))
+    moments = ClassMoments.of(X, target)
     return ratio(np.abs(moments.difference), np.sqrt(moments.variances).sum(axis=0))
 
 
@@ -67,7 +63,7 @@ def pam(X: Any, target: Target) -> np.ndarray:
     classes, is m²/(m-1)² times it. Unlike the classifier of Tibshirani et al. (2002), whose
     information this is, it neither standardises nor shrinks.
     """
-    moments = ClassMoments.of(X, class_codes(target))
+    moments = ClassMoments.of(X, target)
     overall = moments.counts @ moments.means / moments.counts.sum()
     return np.sum((moments.means - overall) ** 2, axis=0)
 
@@ -86,5 +82,5 @@ def ridge(X: Any, target: Target, alpha: float = 1.0) -> np.ndarray:
     >>> ridge(X, read_target([0.0, 1.0, 6.0, 7.0]), alpha=1.0)
     array([32.4,  0.5])
     """
-    cross, squares = products(X, centred_outputs(target))
-    return np.sum(cross**2, axis=1) / (squares + alpha)
+    sums = Products.of(X, target)
+    return np.sum(sums.cross**2, axis=1) / (sums.squares + alpha)

@@ -18,9 +18,7 @@ from scipy.special import digamma, polygamma
 from scipy.stats import t as student
 
 from depmax._inputs import Target
-from depmax._inputs.table import constant_columns
 from depmax.selection._scores.moments import ClassMoments, ratio
-from depmax.selection._scores.outputs import class_codes
 
 #: Share of the columns that are taken to differ between the classes.
 PROPORTION = 0.01
@@ -101,6 +99,7 @@ class Moderated:
     prior: VariancePrior
     degrees: float  # of a column's own variance, m - 2
     unscaled: float  # 1/m₊ + 1/m₋: variance of a difference of means in units of the noise
+    n_varying: int  # columns that are not constant
 
     @classmethod
     def of(cls, X: Any, target: Target) -> Moderated:
@@ -108,7 +107,7 @@ class Moderated:
 
         Constant columns tell nothing about the noise: they do not enter the prior.
         """
-        moments = ClassMoments.of(X, class_codes(target))
+        moments = ClassMoments.of(X, target)
         degrees = float(moments.counts.sum() - 2)
         if degrees < 1:
             raise ValueError(
@@ -116,10 +115,12 @@ class Moderated:
                 f"{moments.counts.sum()}: use score_func='centroid'."
             )
         variances = moments.squares.sum(axis=0) / degrees
-        prior = variance_prior(variances[~constant_columns(X)], degrees)
+        prior = variance_prior(variances[~moments.constant], degrees)
         unscaled = float(np.sum(1.0 / moments.counts))
         error = np.sqrt(prior.posterior(variances, degrees) * unscaled)
-        return cls(ratio(moments.difference, error), prior, degrees, unscaled)
+        n_varying = max(1, int(np.sum(~moments.constant)))
+        statistics = ratio(moments.difference, error)
+        return cls(statistics, prior, degrees, unscaled, n_varying)
 
 
 def moderated_t(X: Any, target: Target) -> np.ndarray:
@@ -139,8 +140,8 @@ def lods(X: Any, target: Target) -> np.ndarray:
     t = 0.
     """
     moderated = Moderated.of(X, target)
-    n_columns = max(1, int(np.sum(~constant_columns(X))))
-    degrees = min(moderated.degrees + moderated.prior.degrees, moderated.degrees * n_columns)
+    most = moderated.degrees * moderated.n_varying
+    degrees = min(moderated.degrees + moderated.prior.degrees, most)
     added = _variance_of_differences(moderated, degrees)
     growth = 1.0 + added / moderated.unscaled  # variance of t̃ where the means differ
     squares = np.minimum(moderated.statistics**2, 1e300)

@@ -10,6 +10,10 @@ from scipy import sparse
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from depmax._inputs.table import constant_columns
+from depmax.selection._scores.outputs import centred_outputs, class_codes
+
+#: A target in memory, or one that is read a chunk at a time.
+AnyTarget = Any
 
 
 @dataclass(frozen=True)
@@ -19,17 +23,23 @@ class ClassMoments:
     counts: np.ndarray  # shape (n_classes,)
     means: np.ndarray  # shape (n_classes, n_features)
     squares: np.ndarray  # Σ (x - mean)², shape (n_classes, n_features)
+    constant: np.ndarray  # which columns have one value only
 
     @classmethod
-    def of(cls, X: Any, codes: np.ndarray) -> ClassMoments:
+    def of(cls, X: Any, target: AnyTarget) -> ClassMoments:
         """Moments of each class; a constant column counts as zero, free of rounding."""
-        constant = constant_columns(X)
-        counts = np.bincount(codes)
-        parts = [_mean_and_squares(X[codes == code]) for code in range(len(counts))]
-        means, squares = (np.array(part) for part in zip(*parts, strict=True))
+        if target.is_streamed:
+            sums = X.sums
+            counts, means, squares = sums.counts, sums.means.copy(), sums.squares.copy()
+            constant = sums.constant
+        else:
+            codes, constant = class_codes(target), constant_columns(X)
+            counts = np.bincount(codes)
+            parts = [_mean_and_squares(X[codes == code]) for code in range(len(counts))]
+            means, squares = (np.array(part) for part in zip(*parts, strict=True))
         means[:, constant] = 0.0
         squares[:, constant] = 0.0
-        return cls(counts, means, squares)
+        return cls(counts, means, squares, constant)
 
     @property
     def variances(self) -> np.ndarray:
@@ -47,27 +57,35 @@ class ClassMoments:
         return self.means[1] - self.means[0]
 
 
-def products(
-    X: Any, outputs: np.ndarray, mass: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Sums Σ(x - x̄)y of every column with centred outputs, and Σ(x - x̄)².
+@dataclass(frozen=True)
+class Products:
+    """Sums over rows of every column with centred outputs; a constant column has exact zeros."""
 
-    Their shapes are (n_features, n_outputs) and (n_features,); a constant column has exact zeros.
-    A row counts as often as its mass says.
-    """
-    counted = outputs if mass is None else mass[:, np.newaxis] * outputs
-    if sparse.issparse(X):
-        cross = X.T @ counted
-        squares = _mean_and_squares(X, mass)[1]
-    else:
-        centred = X - np.average(np.asarray(X, dtype=np.float64), axis=0, weights=mass)
-        cross = centred.T @ counted
-        weights = np.ones(len(centred)) if mass is None else mass
-        squares = weights @ (centred * centred)
-    constant = constant_columns(X)
-    cross[constant] = 0.0
-    squares[constant] = 0.0
-    return cross, squares
+    cross: np.ndarray  # Σ(x - x̄)y, shape (n_features, n_outputs)
+    squares: np.ndarray  # Σ(x - x̄)², shape (n_features,)
+    outputs: np.ndarray  # Σy², shape (n_outputs,)
+
+    @classmethod
+    def of(cls, X: Any, target: AnyTarget, mass: np.ndarray | None = None) -> Products:
+        """Two classes are one output, more are an indicator each; a row counts by its mass."""
+        if target.is_streamed:
+            cross, squares, spread = X.products()
+            constant = X.sums.constant
+        else:
+            outputs, constant = centred_outputs(target, mass), constant_columns(X)
+            weights = np.ones(len(outputs)) if mass is None else mass
+            counted = weights[:, np.newaxis] * outputs
+            spread = np.einsum("ij,ij->j", outputs, counted)
+            if sparse.issparse(X):
+                cross = X.T @ counted
+                squares = _mean_and_squares(X, mass)[1]
+            else:
+                centred = X - np.average(np.asarray(X, dtype=np.float64), axis=0, weights=mass)
+                cross = centred.T @ counted
+                squares = weights @ (centred * centred)
+        cross[constant] = 0.0
+        squares[constant] = 0.0
+        return cls(cross, squares, spread)
 
 
 def _mean_and_squares(rows: Any, mass: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:

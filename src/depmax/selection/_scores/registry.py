@@ -14,7 +14,13 @@ from depmax._inputs import Target, TargetKind, read_target
 from depmax._inputs.table import Categories
 from depmax.dependence._terms import is_constant
 from depmax.kernels import Kernel, KernelLike, Linear
-from depmax.samples import Sample, read_target_sample, require_equal_length, require_samples
+from depmax.samples import (
+    Sample,
+    is_streamed,
+    read_target_sample,
+    require_equal_length,
+    require_samples,
+)
 from depmax.selection._scores import kernel, means, moderated
 from depmax.selection._scores.means import ridge
 from depmax.selection._scores.outputs import one_dimensional
@@ -46,6 +52,11 @@ class Question:
     n_jobs: int | None = None
     names: Sequence[str] | None = None  # of the columns, if they have any
 
+    @property
+    def is_streamed(self) -> bool:
+        """Whether rows are read a chunk at a time."""
+        return is_streamed(self.X)
+
     def label(self, column: int) -> str:
         """A column as messages call it."""
         return str(column) if self.names is None else repr(str(self.names[column]))
@@ -67,6 +78,7 @@ class Scored:
 
     scores: np.ndarray
     pvalues: np.ndarray | None = None
+    constant: np.ndarray | None = None  # which columns are, where rows were not in memory
 
 
 @dataclass(frozen=True)
@@ -83,6 +95,7 @@ class Score:
     kernel: bool = False  # a kernel of a column decides whether they are
     normalised: bool = False  # a factor of the kernel makes no difference
     weights: bool = False  # a row may stand for several
+    pairs: bool = False  # all pairs of rows are compared, or the whole table is passed on
 
     def accepts(self, target: Target) -> bool:
         """Whether the score has a meaning for this type of target."""
@@ -116,10 +129,28 @@ Plain = Callable[[Any, Target], np.ndarray]
 
 
 def _plain(function: Plain) -> Callable[[Question], Scored]:
-    return lambda question: Scored(function(question.X, question.target))
+    def answer(question: Question) -> Scored:
+        if not question.is_streamed:
+            return Scored(function(question.X, question.target))
+        from depmax.selection._scores.streamed import StreamedColumns
+
+        columns = StreamedColumns(question.X, question.target)
+        return Scored(function(columns, question.target), None, columns.sums.constant)
+
+    return answer
+
+
+def _counted(question: Question, side: Sample) -> Any:
+    """Columns of a table that is read a chunk at a time, against a side of the target."""
+    from depmax.selection._scores.streamed import Counted
+
+    recipe = kernel.column_kernel(question.kernel)
+    return Counted.of(question.X, side, recipe, question.categories, kernel.TOLERANCE)
 
 
 def _pearson(question: Question) -> Scored:
+    if question.mass is None:
+        return _plain(means.pearson)(question)
     return Scored(means.pearson(question.X, question.target, question.mass))
 
 
@@ -129,6 +160,10 @@ def _hsic(question: Question) -> Scored:
         return Scored(
             kernel.weighted_hsic(question.X, question.side, **options, n_jobs=question.n_jobs)
         )
+    if question.is_streamed:
+        counted = _counted(question, question.side)
+        scores, pvalues = counted.hsic(question.n_jobs)
+        return Scored(scores, pvalues, counted.constant)
     return Scored(
         *kernel.hsic(
             question.X,
@@ -142,6 +177,9 @@ def _hsic(question: Question) -> Scored:
 
 
 def _alignment(question: Question) -> Scored:
+    if question.is_streamed:
+        counted = _counted(question, question.side)
+        return Scored(counted.alignment(question.n_jobs), None, counted.constant)
     return Scored(
         kernel.alignment(
             question.X,
@@ -154,6 +192,9 @@ def _alignment(question: Question) -> Scored:
 
 
 def _mmd(question: Question) -> Scored:
+    if question.is_streamed:
+        counted = _counted(question, read_target_sample(question.y, "class_balanced"))
+        return Scored(counted.mmd(question.n_jobs), None, counted.constant)
     return Scored(
         kernel.mmd(
             question.X,
@@ -170,7 +211,7 @@ def _qmi(question: Question) -> Scored:
 
 
 def _ridge(question: Question) -> Scored:
-    return Scored(ridge(question.X, question.target, question.alpha))
+    return _plain(lambda X, target: ridge(X, target, question.alpha))(question)
 
 
 SCORES: dict[str, Score] = {
@@ -196,7 +237,7 @@ SCORES: dict[str, Score] = {
             normalised=True,
         ),
         Score("ridge", _ridge, in_units=True),
-        Score("qmi", _qmi),
+        Score("qmi", _qmi, pairs=True),
     )
 }
 
@@ -210,7 +251,8 @@ def find_score(score: Any) -> Score:
     'any target'
     """
     if callable(score):
-        return Score(getattr(score, "__name__", "score"), lambda question: _call(score, question))
+        name = getattr(score, "__name__", "score")
+        return Score(name, lambda question: _call(score, question), pairs=True)
     if isinstance(score, str) and score in SCORES:
         return SCORES[score]
     near = get_close_matches(str(score), SCORES, n=1)
@@ -227,7 +269,10 @@ def require(score: Score, question: Question) -> None:
     require_equal_length(question.X.shape[0], n_samples)
     total = n_samples if question.mass is None else float(question.mass.sum())
     require_samples(total, unbiased=True)
-    if score.target_kernel:
+    if question.is_streamed:
+        _require_streamed(score)
+        constant = question.target.is_constant  # type: ignore[attr-defined]  # of a stream
+    elif score.target_kernel:
         constant = is_constant(question.side)
     else:
         constant = bool((question.target.values == question.target.values[:1]).all())
@@ -247,6 +292,16 @@ def require(score: Score, question: Question) -> None:
         raise TypeError(
             f"score_func={score.name!r} reads numbers, but column {column} is "
             f"categorical: use one of {', '.join(map(repr, others))}, or encode it as numbers."
+        )
+
+
+def _require_streamed(score: Score) -> None:
+    """Refuse a score that needs rows in memory, where they are read a chunk at a time."""
+    if score.pairs:
+        others = ", ".join(repr(name) for name, other in SCORES.items() if not other.pairs)
+        raise TypeError(
+            f"DependenceFilter with score_func={score.name!r} needs all rows in memory, but X is "
+            f"read a chunk at a time: pass X.compute() if it fits, or use one of {others}."
         )
 
 

@@ -31,10 +31,13 @@ from depmax.selection._search.changes import has_fast_form
 from depmax.selection._search.changes.linear import column_shares
 from depmax.selection._search.rounds import Blocks, SearchResult, Setting, Units, make_units
 from depmax.selection._search.significance import significant_units
-from depmax.selection.selector import DependenceSelector, Ranking, WeightedRows
+from depmax.selection._weighted_rows import WeightedRows
+from depmax.selection.selector import DependenceSelector, Ranking
 
 #: With block_size="auto" HSIC is taken over all rows at once up to so many, beyond over blocks.
 WHOLE_ROWS, BLOCK_ROWS = 5_000, 1_000
+#: Rows of a table that is read a chunk at a time that are searched, and their cells at most.
+STREAM_ROWS, STREAM_CELLS = 100_000, 10**8
 #: From so many kernel entries times columns on, products are made in single precision.
 SINGLE_FROM = 10**8
 
@@ -109,6 +112,7 @@ class HSICSelector(WeightedRows, DependenceSelector):
     n_jobs: int | None
     verbose: int
     _decides_how_many = True
+    _streams: ClassVar[bool] = True
     _declared: ClassVar = {
         "step": STEP,
         "precision": one_of("auto", "single", "double"),
@@ -129,6 +133,10 @@ class HSICSelector(WeightedRows, DependenceSelector):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = not self._is_unsupervised()
         return tags
+
+    def _most_rows(self, n_features: int) -> int:
+        """Rows whose blocks are searched; their cells fit in memory."""
+        return min(STREAM_ROWS, max(WHOLE_ROWS, STREAM_CELLS // n_features))
 
     def _is_unsupervised(self) -> bool:
         return isinstance(self.target_kernel, str) and self.target_kernel == "inputs"

@@ -1,4 +1,4 @@
-"""The contract of a kernel, as a check that anybody can run on their own."""
+"""The contracts of kernels, maps and measures, as checks that anybody can run on their own."""
 
 from __future__ import annotations
 
@@ -138,3 +138,113 @@ def _check_capabilities(kernel: Kernel, X: Any, K: np.ndarray, atol: float) -> N
     single = kernel(X.astype(np.float32))
     scale = max(1.0, float(np.abs(K).max()))
     np.testing.assert_allclose(single, K, atol=1e-4 * scale, err_msg="float32 rows differ")
+
+
+def check_map(transformer: Any, X: Any, *, kernel: Any = None, tol: float | None = None) -> None:
+    """Check that a map keeps the contract on the rows X.
+
+    Training rows and new rows are mapped alike, chunks of rows give chunks of the map, clones and
+    repeated fits agree, names match the columns, and the map never exceeds its kernel on the
+    diagonal by more than ``tol``.
+
+    Parameters
+    ----------
+    transformer : a scikit-learn transformer with a ``kernel_`` once fitted
+    X : rows
+    kernel : kernel, optional
+        The kernel that the map's inner products approximate; ``kernel_`` by default.
+    tol : float, optional
+        If given, largest allowed ``|ΦΦᵀ - K|`` relative to the largest entry of K.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from depmax.maps import KernelMap
+    >>> from depmax.testing import check_map
+    >>> check_map(KernelMap(), np.random.default_rng(0).normal(size=(10, 2)), tol=1e-8)
+    """
+    fitted = clone(transformer)
+    phi = _dense(fitted.fit_transform(X))
+    m = phi.shape[0]
+    assert np.isfinite(phi).all(), "the map must be finite"
+    np.testing.assert_allclose(
+        _dense(fitted.transform(X)), phi, atol=1e-8, err_msg="transform differs from fit_transform"
+    )
+    rows = X if hasattr(X, "shape") else np.array(X, dtype=object)
+    halves = [fitted.transform(rows[: m // 2]), fitted.transform(rows[m // 2 :])]
+    np.testing.assert_allclose(
+        np.vstack([_dense(half) for half in halves]), phi, atol=1e-8, err_msg="chunks differ"
+    )
+    again = _dense(clone(transformer).fit(X).transform(X))
+    if getattr(transformer, "random_state", 0) is not None:
+        np.testing.assert_allclose(again, phi, atol=1e-8, err_msg="a second fit differs")
+    assert len(fitted.get_feature_names_out()) == phi.shape[1], "one name per column of the map"
+    if tol is not None:
+        target = as_kernel(fitted.kernel_ if kernel is None else kernel).resolve(X)
+        K = target(X)
+        scale = max(1.0, float(np.abs(K).max()))
+        np.testing.assert_allclose(
+            phi @ phi.T, K, atol=tol * scale, err_msg="inner products differ from the kernel"
+        )
+
+
+def _dense(rows: Any) -> np.ndarray:
+    return rows.toarray() if sparse.issparse(rows) else np.asarray(rows)
+
+
+def check_measure(
+    measure: Callable[[Any, Any], float],
+    X: np.ndarray,
+    y: np.ndarray,
+    *,
+    shift_invariant: bool = True,
+    tol: float = 1e-8,
+) -> None:
+    """Check that a measure of dependence keeps the contract on paired samples X and y.
+
+    One finite float, the same for any order of the rows, for any memory layout, in float32 within
+    its precision, and after a shift of X (if ``shift_invariant``); rows of unequal number and NaN
+    are refused with a ValueError.
+
+    Parameters
+    ----------
+    measure : function of X and y that returns a float
+    X, y : paired samples
+    shift_invariant : bool, default=True
+    tol : float, default=1e-8
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from depmax import hsic
+    >>> from depmax.testing import check_measure
+    >>> X = np.random.default_rng(0).normal(size=(30, 2))
+    >>> check_measure(hsic, X, X[:, 0])
+    """
+    value = measure(X, y)
+    assert isinstance(value, float), f"a measure returns a float, got {type(value)}"
+    assert np.isfinite(value), f"a measure is finite, got {value}"
+    scale = tol * max(1.0, abs(value))
+    order = np.random.default_rng(0).permutation(len(X))
+    _same(measure(X[order], y[order]), value, scale, "the order of the rows matters")
+    _same(measure(np.asfortranarray(X), y), value, scale, "the memory layout matters")
+    single = measure(X.astype(np.float32), y)
+    _same(single, value, 1e-3 * max(1.0, abs(value)), "float32 rows give another value")
+    if shift_invariant:
+        _same(measure(X + 3.0, y), value, 10 * scale, "a shift of X matters")
+    for bad_x, bad_y, why in ((X[:-1], y, "unequal lengths"), (_with_nan(X), y, "NaN")):
+        try:
+            measure(bad_x, bad_y)
+        except ValueError:
+            continue
+        raise AssertionError(f"{why} must be refused with a ValueError")
+
+
+def _same(value: float, expected: float, atol: float, message: str) -> None:
+    assert abs(value - expected) <= atol, f"{message}: {value} against {expected}"
+
+
+def _with_nan(X: np.ndarray) -> np.ndarray:
+    spoiled = np.array(X, dtype=np.float64)
+    spoiled.flat[0] = np.nan
+    return spoiled

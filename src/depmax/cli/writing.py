@@ -1,0 +1,217 @@
+"""Tables to files, a batch of rows at a time: a writer per format."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from depmax._files import expand_home, replacing, require_writable
+from depmax.cli.errors import OutputError
+
+
+class Writer(ABC):
+    """Rows on their way into a file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @abstractmethod
+    def add(self, rows: pl.DataFrame) -> None:
+        """Append rows; the first call sets the columns and their types."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Finish the file."""
+
+
+#: Text that a spreadsheet runs when it opens the file: =…, @…, and +… or -… that call something.
+_FORMULA = r"^\s*(?:[=@].|[+-].*[(|!])"
+
+
+class Csv(Writer):
+    """A header, then a line per row."""
+
+    separator = ","
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._file = path.open("wb")
+        self._empty = True
+        self._warned = False
+
+    def add(self, rows: pl.DataFrame) -> None:
+        """Append rows, below a header if they are the first."""
+        self._mention_formulas(rows)
+        rows.write_csv(self._file, include_header=self._empty, separator=self.separator)
+        self._empty = False
+
+    def close(self) -> None:
+        """Finish the file."""
+        self._file.close()
+
+    def _mention_formulas(self, rows: pl.DataFrame) -> None:
+        """Warn of text from the data that a spreadsheet would run; the text itself stays."""
+        if self._warned:
+            return
+        suspects: list[str] = [name for name in rows.columns if re.match(_FORMULA, name)]
+        text = rows.select(pl.col(pl.String, pl.Categorical, pl.Enum).cast(pl.String))
+        for cells in text.iter_columns():
+            suspects += cells.filter(cells.str.contains(_FORMULA)).head(1).to_list()
+        if suspects:
+            self._warned = True
+            warnings.warn(
+                "The output holds text that a spreadsheet would run as a formula: "
+                f"{suspects[0][:60]!r}. Import it as text, or write .parquet.",
+                stacklevel=2,
+            )
+
+
+class Tsv(Csv):
+    """The same with tabs."""
+
+    separator = "\t"
+
+
+class Parquet(Writer):
+    """One row group per batch."""
+
+    _writer: Any = None
+
+    def add(self, rows: pl.DataFrame) -> None:
+        """Append a row group."""
+        table = plain(rows).to_arrow()
+        if self._writer is None:
+            from pyarrow import parquet
+
+            self._writer = parquet.ParquetWriter(self.path, table.schema)
+        self._writer.write_table(table.cast(self._writer.schema))
+
+    def close(self) -> None:
+        """Write the footer."""
+        if self._writer is not None:
+            self._writer.close()
+
+
+def plain(rows: pl.DataFrame) -> pl.DataFrame:
+    """Categories as text, since every batch would have its own levels."""
+    return rows.with_columns(pl.col(pl.Categorical).cast(pl.String))
+
+
+class Arrow(Writer):
+    """One record batch per batch."""
+
+    _writer: Any = None
+
+    def add(self, rows: pl.DataFrame) -> None:
+        """Append a record batch."""
+        table = plain(rows).to_arrow()
+        if self._writer is None:
+            import pyarrow as pa
+
+            self._writer = pa.ipc.new_file(str(self.path), table.schema)
+        self._writer.write_table(table)
+
+    def close(self) -> None:
+        """Write the footer."""
+        if self._writer is not None:
+            self._writer.close()
+
+
+class Npz(Writer):
+    """Rows are collected, since the format holds whole arrays."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._batches: list[np.ndarray] = []
+        self._names: list[str] = []
+
+    def add(self, rows: pl.DataFrame) -> None:
+        """Keep rows of numbers until the file is closed."""
+        text = [
+            n for n, dtype in rows.schema.items() if not (dtype.is_numeric() or dtype == pl.Boolean)
+        ]
+        if text:
+            raise OutputError(
+                f"NPZ holds numbers, but column {text[0]!r} is not numeric: write .parquet or .csv."
+            )
+        self._names = rows.columns
+        self._batches.append(rows.to_numpy())
+
+    def close(self) -> None:
+        """Write all rows."""
+        if self._batches:
+            with self.path.open("wb") as file:
+                np.savez_compressed(
+                    file, X=np.concatenate(self._batches), feature_names=np.array(self._names)
+                )
+
+
+#: Writer of every extension.
+FORMATS: dict[str, type[Writer]] = {
+    ".csv": Csv,
+    ".tsv": Tsv,
+    ".parquet": Parquet,
+    ".pq": Parquet,
+    ".arrow": Arrow,
+    ".ipc": Arrow,
+    ".feather": Arrow,
+    ".npz": Npz,
+}
+
+
+def require_place(path: str, *, reads: Sequence[str] = ()) -> Path:
+    """The path, if a file can be written there that is not one of those the command reads."""
+    try:
+        place = require_writable(expand_home(path))
+        for name in reads:
+            if place.exists() and _is_file(name) and place.samefile(expand_home(name)):
+                raise OutputError(
+                    f"Cannot write {path}: it is the file that is read ({name}), which would be "
+                    "lost. Name another file with --output."
+                )
+    except OSError as error:
+        raise OutputError(str(error)) from None
+    return place
+
+
+def _is_file(name: str) -> bool:
+    """Whether an input is a file, not a data set by name or a file that is not there."""
+    try:
+        return expand_home(name).is_file()
+    except OSError:
+        return False
+
+
+def require_format(path: str, *, reads: Sequence[str] = ()) -> Path:
+    """The same, if its extension is one that tables are written in."""
+    if Path(path).suffix.lower() not in FORMATS:
+        ending = Path(path).suffix or "no extension"
+        raise OutputError(
+            f"Cannot write {path}: its extension ({ending}) is not a known format. Known: "
+            f"{', '.join(FORMATS)}."
+        )
+    return require_place(path, reads=reads)
+
+
+@contextmanager
+def open_writer(path: Path) -> Iterator[Writer]:
+    """Writer of a table that takes its place when the block ends without an error."""
+    try:
+        with replacing(path) as temporary:
+            writer = FORMATS[path.suffix.lower()](temporary)
+            try:
+                yield writer
+            finally:
+                writer.close()
+    except OSError as error:
+        if isinstance(error, BrokenPipeError):
+            raise
+        raise OutputError(f"Cannot write {path}: {error}") from error

@@ -1,0 +1,80 @@
+"""Waves of confounders that residuals follow: what smooth regressions miss."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+#: Rows times frequencies that are compared, and the range of frequencies.
+WAVE_CELLS, FREQUENCIES = 4e6, (1.0, 8.0)
+#: Peaks that are climbed, and steps to their tops.
+PEAKS, STEPS_TO_PEAK = 5, 8
+
+
+@dataclass(frozen=True)
+class Wave:
+    """The plane wave of confounders that residuals follow most closely."""
+
+    frequency: np.ndarray  # ω of cos(ωᵀz) and sin(ωᵀz), shape (n_columns,)
+    pvalue: float  # of as strong a wave among so many, if residuals do not depend on Z
+
+
+@dataclass(frozen=True)
+class Waves:
+    """Plane waves of confounders with random frequencies, the same for all residuals.
+
+    A smooth kernel averages a fast wave of an unknown direction away; a search over frequencies
+    does not.
+    """
+
+    Z: np.ndarray
+    frequencies: np.ndarray  # shape (n_columns, n_waves)
+    cosines: np.ndarray  # shape (n_samples, n_waves)
+    sines: np.ndarray
+
+    @classmethod
+    def of(cls, Z: np.ndarray) -> Waves:
+        """Frequencies of random direction and length; confounders have variance 1."""
+        Z = np.ascontiguousarray(Z, dtype=np.float32)
+        count = max(int(WAVE_CELLS // len(Z)), 1)
+        rng = np.random.default_rng(0)
+        directions = rng.standard_normal((Z.shape[1], count), dtype=np.float32)
+        directions /= np.sqrt((directions * directions).sum(axis=0))
+        frequencies = directions * rng.uniform(*FREQUENCIES, count).astype(np.float32)
+        phases = Z @ frequencies
+        return cls(Z, frequencies, np.cos(phases), np.sin(phases))
+
+    def strongest(self, residuals: np.ndarray) -> Wave:
+        """The highest peak of the periodogram |Σ r exp(i ωᵀz)|² / Σ r².
+
+        Without dependence each ordinate is exponential with mean 1, so that N of them exceed s
+        with probability N exp(-s) at most. For normal confounders a peak is a Gaussian bell, on
+        which ω + ∇log/2 leads to the top.
+        """
+        r = residuals - residuals.mean(axis=0)
+        r = r / np.sqrt(np.maximum((r * r).sum(axis=0), np.finfo(float).tiny))
+        r = r.astype(np.float32)
+        power = (r.T @ self.cosines) ** 2 + (r.T @ self.sines) ** 2  # (n_outputs, n_waves)
+        best, height = self.frequencies[:, 0], 0.0
+        for place in np.argsort(power.max(axis=0))[-PEAKS:]:
+            column = r[:, int(np.argmax(power[:, place]))]
+            frequency, reached = _climb(self.Z, column, self.frequencies[:, place])
+            if reached > height:
+                best, height = frequency, reached
+        return Wave(best.astype(np.float64), float(min(1.0, power.size * np.exp(-height))))
+
+
+def _climb(Z: np.ndarray, r: np.ndarray, frequency: np.ndarray) -> tuple[np.ndarray, float]:
+    """The top of a peak of the periodogram of one residual, and its height."""
+    best, height = frequency, 0.0
+    for _ in range(STEPS_TO_PEAK):
+        phase = Z @ frequency
+        c, s = r * np.cos(phase), r * np.sin(phase)
+        a, b = float(c.sum()), float(s.sum())
+        power = a * a + b * b
+        if power <= height:
+            break
+        best, height = frequency, power
+        frequency = frequency + (b * (Z.T @ c) - a * (Z.T @ s)) / power
+    return best, height
