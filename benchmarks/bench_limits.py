@@ -107,9 +107,12 @@ def _compare(rows: Rows) -> object:
 
 
 def _network(name: str) -> Call:
-    from depmax import neural
+    def fit(rows: Rows) -> object:
+        from depmax import neural  # imports torch
 
-    return lambda rows: getattr(neural, name)(random_state=0).fit(rows.X, rows.y)
+        return getattr(neural, name)(random_state=0).fit(rows.X, rows.y)
+
+    return fit
 
 
 def _function(part: Callable[..., object]) -> Call:
@@ -189,24 +192,30 @@ def _peak() -> int:
 
 # --- all of them ----------------------------------------------------------------------------------
 def run(chosen: dict[str, Call], sizes: list[int], options: argparse.Namespace) -> None:
-    """Measure what has no result yet, the smallest size first, and keep each at once."""
+    """Measure what has no result yet, few rows and quick entries first; keep each at once."""
     results: dict[str, Any] = (common.load("limits") or {}).get("results", {})
     for name in options.again:
         results.pop(name, None)
     for count in sizes:
-        for name, call in chosen.items():
+        for name in sorted(chosen, key=lambda name: _seconds(results.get(name, {}))):
             own = results.setdefault(name, {})
             if _is_final(own.get(str(count)), options.seconds):
                 continue
             fewer = [own.get(str(size), {}) for size in sizes if size < count]
             over = any(result.get("outcome") == "time" for result in fewer)
             seconds = REFUSAL if over else options.seconds
-            result = measured(call, count, seconds, options.gigabytes)
+            result = measured(chosen[name], count, seconds, options.gigabytes)
             if result["outcome"] == "time":
                 result["limit"] = options.seconds
             own[str(count)] = result
             print(f"{count:>9,}  {name:45}  {shown(own[str(count)])}", flush=True)
             _keep(results, options)
+
+
+def _seconds(own: dict[str, Any]) -> float:
+    """What an entry took with the most rows that it was measured with; 0 if not yet."""
+    done = [own[size] for size in sorted(own, key=int)]
+    return float(done[-1].get("seconds", np.inf)) if done else 0.0
 
 
 def _is_final(result: dict[str, Any] | None, seconds: int) -> bool:
@@ -241,6 +250,16 @@ def shown(result: dict[str, Any] | None) -> str:
     return f"{outcome}: {result['message']}"
 
 
+def _known(own: dict[str, Any]) -> Iterator[dict[str, Any] | None]:
+    """Results by rows; more rows than ran out of time, or were refused, fare no better."""
+    over: dict[str, Any] | None = None
+    for count in ROWS:
+        result = own.get(str(count), over)
+        if result is not None and result["outcome"] in ("time", "refuses"):
+            over = result
+        yield result
+
+
 def remedy(message: str) -> str:
     """What a refusal names instead."""
     found = re.search(r"the limit is [^.]*\. (.*?) If you have", message)
@@ -255,7 +274,7 @@ def write_page() -> None:
     lines = ["| | 10⁴ rows | 10⁵ rows | 10⁶ rows |", "|---|---|---|---|"]
     for name in entries():
         own = kept["results"].get(name, {})
-        cells = [shown(own.get(str(count))) for count in ROWS]
+        cells = [shown(result) for result in _known(own)]
         lines.append(f"| `{name}` | " + " | ".join(cells) + " |")
     text = PAGE.read_text()
     head, rest = text.split(BEGIN)

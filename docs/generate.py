@@ -42,8 +42,15 @@ ROOMS = {
 #: Names that a room exports in another way than by ``__all__``.
 WITHOUT_ALL = {"persistence": ["load_model", "save_model"]}
 #: Names of ``depmax`` that belong to a page, but not to the ``__all__`` of its room.
-ALSO = {"pencils": ["depmax.GaussianGraph", "depmax.NeighborGraph", "depmax.RadiusGraph"],
-        "kernels": ["depmax.UnseenCategoryWarning"]}  # fmt: skip  # shorter to read in this form
+ALSO = {
+    "pencils": [
+        "depmax.GaussianGraph",
+        "depmax.GivenGraph",
+        "depmax.NeighborGraph",
+        "depmax.RadiusGraph",
+    ],
+    "kernels": ["depmax.UnseenCategoryWarning"],
+}
 
 
 def imported(module: str) -> Any:

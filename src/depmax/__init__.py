@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from depmax.kernels import ScaleWarning as ScaleWarning
     from depmax.onnx import to_onnx as to_onnx
     from depmax.pencils.graphs import GaussianGraph as GaussianGraph
+    from depmax.pencils.graphs import GivenGraph as GivenGraph
     from depmax.pencils.graphs import NeighborGraph as NeighborGraph
     from depmax.pencils.graphs import RadiusGraph as RadiusGraph
     from depmax.persistence import load_model as load_model
@@ -33,6 +34,7 @@ _OPEN = (*_ROOMS, "datasets", "evaluation", "kernels", "maps", "pencils", "persi
 _OTHERS = {
     "Comparison": "evaluation",
     "GaussianGraph": "pencils.graphs",
+    "GivenGraph": "pencils.graphs",
     "NeighborGraph": "pencils.graphs",
     "RadiusGraph": "pencils.graphs",
     "ScaleWarning": "kernels",

@@ -49,3 +49,15 @@ def short_pvalue(value: float) -> str:
     if value < 0.001:
         return "<0.001"
     return f"{value:.2f}" if value >= 0.1 else f"{value:.3f}"
+
+
+def short_effect(share: float, low: float, high: float) -> str:
+    """A share between 0 and 1 with its interval, in two decimals; empty for NaN.
+
+    >>> short_effect(0.4218, 0.3105, 0.5512), short_effect(-0.01, -0.02, 0.004)
+    ('0.42 (0.31–0.55)', '0.00 (0.00–0.00)')
+    """
+    if share != share:
+        return ""
+    cells = [f"{min(1.0, max(0.0, value)):.2f}" for value in (share, low, high)]
+    return f"{cells[0]} ({cells[1]}–{cells[2]})"

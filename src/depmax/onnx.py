@@ -42,7 +42,7 @@ from depmax.kernels import (
 from depmax.kernels.columns import as_list
 from depmax.kernels.names import FromMap
 from depmax.maps import KernelMap, NystroemMap, RandomFourier
-from depmax.maps.incomplete_cholesky import PivotMap
+from depmax.maps._pivots import PivotMap
 from depmax.pencils.projection import FeatureProjection, SampleProjection
 from depmax.samples import Reference
 from depmax.selection import DependenceSelector

@@ -174,7 +174,7 @@ def test_missing_values_and_infinity(fails: Fails, table: pl.DataFrame, tmp_path
         colour=pl.when(pl.col("dose") == 3).then(None).otherwise(pl.col("colour")),
     )
     gaps.write_csv(tmp_path / "gaps.csv")
-    line = fails(3, "select", "gaps.csv", "-t", "outcome")
+    line = fails(3, "select", "gaps.csv", "-t", "outcome", "--method", "Relief")
     count = table.filter(pl.col("dose") == 2).height
     assert f"Missing values in 2 columns: age ({count} of 80), colour (" in line
     assert "--impute median" in line
@@ -182,6 +182,22 @@ def test_missing_values_and_infinity(fails: Fails, table: pl.DataFrame, tmp_path
     assert "'age' holds infinity" in fails(
         3, "screen", "inf.parquet", "-t", "outcome", "--keep", "age"
     )
+
+
+def test_methods_that_use_missing_values_need_no_imputation(
+    run: Callable[..., Any], table: pl.DataFrame, tmp_path: Path
+) -> None:
+    age = pl.when(pl.col("dose") == 2).then(None).otherwise(pl.col("age"))
+    table.with_columns(age=age).write_csv(tmp_path / "gaps.csv")
+    for command in (
+        ("screen", "gaps.csv", "-t", "outcome"),
+        ("select", "gaps.csv", "-t", "outcome", "-m", "BAHSIC"),
+        ("select", "gaps.csv", "-t", "outcome", "--set", "missing=level", "-o", "out.csv"),
+    ):
+        result = run(*command)
+        assert result.exit_code == 0, result.output
+        assert "Missing values used as they are: age" in result.stderr
+    assert (tmp_path / "out.csv").exists()
 
 
 def test_nothing_left_to_learn_from(fails: Fails, tmp_path: Path) -> None:

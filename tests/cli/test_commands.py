@@ -43,7 +43,16 @@ def test_help_teaches_by_example(run: Run) -> None:
 def test_screen(run: Run, patients: Path, table: pl.DataFrame) -> None:
     result = run("screen", patients, "-t", "cost", "--seed", 0)
     lines = _lines(result)
-    assert lines[0] == ["column", "rank", "score", "pvalue", "pvalue_adjusted"]
+    assert lines[0] == [
+        "column",
+        "rank",
+        "score",
+        "effect",
+        "effect_low",
+        "effect_high",
+        "pvalue",
+        "pvalue_adjusted",
+    ]
     assert lines[1][:2] == ["age", "1"]
     assert len(lines) == 6
     assert "80 rows, 5 columns; target: cost (numbers from" in result.stderr

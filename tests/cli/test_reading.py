@@ -315,3 +315,15 @@ def test_large_svmlight_labels_stay_numbers(tmp_path: Path) -> None:
     path = tmp_path / "a.svm"
     path.write_text("1e300 1:1\n1 2:1\n")
     assert open_source(str(path)).read()["label"].to_list() == [1e300, 1.0]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet", "arrow"])
+@pytest.mark.parametrize("name", ["data[1]", "all?", "a*", "{a,b}"])
+def test_a_file_name_is_not_a_pattern(name: str, suffix: str, tmp_path: Path) -> None:
+    writers = {"parquet": pl.DataFrame.write_parquet, "arrow": pl.DataFrame.write_ipc}
+    for stem, value in ((name, 1), ("data1", 2), ("all1", 3), ("ab", 4), ("a", 5), ("b", 6)):
+        frame = pl.DataFrame({"x": [value, value]})
+        writers.get(suffix, pl.DataFrame.write_csv)(frame, tmp_path / f"{stem}.{suffix}")
+    source = open_source(str(tmp_path / f"{name}.{suffix}"))
+    assert source.read()["x"].to_list() == [1, 1]
+    assert [batch["x"].to_list() for batch in source.batches(["x"], 10)] == [[1, 1]]

@@ -22,6 +22,7 @@ from depmax.kernels import (
     Laplace,
     Linear,
     Mixed,
+    Neutral,
     Polynomial,
     Precomputed,
     Product,
@@ -32,6 +33,7 @@ from depmax.kernels import (
     Subsequence,
     Subset,
     Sum,
+    WeightedSum,
 )
 from depmax.testing import check_kernel
 from tests.contracts.discovery import classes
@@ -103,6 +105,7 @@ CASES = {
         X,
         lambda x, z: np.exp(-(norm(x[:2] - z[:2]) ** 2) / 2) + x[2] * z[2],
     ),
+    Neutral: (Neutral(Gaussian(1.3)), X, lambda x, z: np.exp(-(norm(x - z) ** 2) / (2 * 1.3**2))),
     Mixed: (
         Mixed(Gaussian(1.2), [1], [0, 2], [3, 2], scales=[0.5, 1.5]),
         CODES,
@@ -119,6 +122,11 @@ CASES = {
         Laplace(1.0) * Gaussian(1.0),
         X,
         lambda x, z: np.exp(-np.abs(x - z).sum()) * np.exp(-(norm(x - z) ** 2) / 2),
+    ),
+    WeightedSum: (
+        WeightedSum([Linear(), "subset", Gaussian(1.0)], weights=[0.3, 0.0, 0.7]),
+        X,
+        lambda x, z: 0.3 * (x @ z) + 0.7 * np.exp(-(norm(x - z) ** 2) / 2),
     ),
     Scaled: (2.5 * Linear(), X, lambda x, z: 2.5 * (x @ z)),
     FromFunction: (FromFunction(_minimum), X, lambda x, z: min(abs(x[0]), abs(z[0]))),

@@ -10,7 +10,7 @@ import pytest
 from sklearn.base import clone
 
 import depmax
-from depmax import HBFE, HSCA, KernelLDA, extraction, selection
+from depmax import HBFE, HSCA, KernelLDA, LinearRegressionFeature, extraction, selection
 from depmax.extraction import DependenceExtractor
 from depmax.selection.selector import DependenceSelector
 from tests.contracts.discovery import classes
@@ -44,7 +44,14 @@ GAPS: dict[str, Any] = {
     "NaN among floats": np.where(np.arange(48) < 8, np.nan, X[:, 0]),
     "NaN among outputs": np.where(np.arange(48)[:, np.newaxis] < 8, np.nan, X[:, :2]),
 }
-SEMI = [HBFE(1), HBFE(1, unbiased=False), HSCA(1), HSCA(1, unbiased=True), KernelLDA(1)]
+SEMI = [
+    HBFE(1),
+    HBFE(1, unbiased=False),
+    HSCA(1),
+    HSCA(1, unbiased=True),
+    KernelLDA(1),
+    LinearRegressionFeature(1),
+]
 FOUND = {
     name: cls
     for name, cls in {

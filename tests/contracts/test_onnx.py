@@ -88,12 +88,21 @@ ESTIMATORS = {
     **classes(extraction, DependenceExtractor),
     **classes(maps, FeatureMap),
 }
+#: Maps that have a graph; others must be refused by name. Selectors and extractors all have one.
+MAPS_WITH_GRAPH = {
+    "BasisSelection",
+    "IncompleteCholesky",
+    "KernelMap",
+    "NystroemMap",
+    "RandomFourier",
+}
+WITH_GRAPH = sorted(MAPS_WITH_GRAPH | (set(ESTIMATORS) - set(classes(maps, FeatureMap))))
 #: They need classes, two or any number.
 OF_CLASSES = ("R2W2", "ZeroNormSVM")
 
 
 @pytest.mark.parametrize("dtype", PRECISIONS)
-@pytest.mark.parametrize("name", sorted(ESTIMATORS))
+@pytest.mark.parametrize("name", WITH_GRAPH)
 def test_every_estimator(name: str, dtype: str) -> None:
     model = ESTIMATORS[name]()
     if name == "Knockoffs":
@@ -104,6 +113,12 @@ def test_every_estimator(name: str, dtype: str) -> None:
             depmax.to_onnx(model)
         return
     _agree(_run(model, NEW, dtype)[0], model.transform(NEW), dtype)
+
+
+def test_other_maps_are_refused_by_name() -> None:
+    for name in (set(ESTIMATORS) - set(WITH_GRAPH)) & set(maps.__all__):
+        with pytest.raises(TypeError, match=f"{name} cannot be written"):
+            depmax.to_onnx(ESTIMATORS[name]().fit(X))
 
 
 EXTRACTORS_WITH_KERNEL = sorted(
@@ -120,8 +135,17 @@ def test_every_extractor_with_a_kernel_and_with_a_map(name: str, kernel: Any) ->
     _agree(_run(model, NEW, "float64")[0], model.transform(NEW), "float64")
 
 
-#: Kernels of numbers that have no graph; to_onnx names them.
-WITHOUT_GRAPH = {"subset", "random_event"}
+#: Kernels of numbers that have a graph; to_onnx refuses others by name.
+KERNELS_WITH_GRAPH = {
+    "distance",
+    "gaussian",
+    "inverse_distance",
+    "inverse_multiquadric",
+    "laplace",
+    "linear",
+    "polynomial",
+    "ridge",
+}
 NUMERIC = sorted(
     name
     for name, kind in short_names().items()
@@ -132,13 +156,17 @@ NUMERIC = sorted(
 @pytest.mark.parametrize("name", NUMERIC)
 def test_every_kernel_of_numbers(name: str) -> None:
     model = KernelPLS(2, kernel=name).fit(X, NUMBERS)
-    if name in WITHOUT_GRAPH:
+    if name not in KERNELS_WITH_GRAPH:
         with pytest.raises(TypeError, match=f"{type(model.kernel_).__name__} cannot be written"):
             depmax.to_onnx(model)
         return
     slack = 10.0 if name == "ridge" else 1.0  # the inverse of a kernel matrix
     for dtype in PRECISIONS:
         _agree(_run(model, NEW, dtype)[0], model.transform(NEW), dtype, slack)
+
+
+def test_every_kernel_that_has_a_graph_is_there() -> None:
+    assert set(NUMERIC) >= KERNELS_WITH_GRAPH
 
 
 COMPOSED: dict[str, Kernel | Any] = {

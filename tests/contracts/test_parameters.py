@@ -73,7 +73,8 @@ def _is_meant(parameter: inspect.Parameter, value: Any) -> bool:
     if isinstance(value, int) and value == -1:
         return parameter.name == "n_jobs"
     if isinstance(value, float) and value == 2.5:
-        return parameter.name in ("alpha", "C", "noise", "weight_decay")  # numbers of any size
+        free = ("alpha", "target_alpha", "C", "noise", "weight_decay")  # numbers of any size
+        return parameter.name in free
     return False
 
 

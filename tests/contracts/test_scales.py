@@ -20,7 +20,7 @@ from depmax import extraction, maps, selection
 from depmax import kernels as k
 from depmax.evaluation import PrepareColumns
 from depmax.extraction import DependenceExtractor
-from depmax.kernels.scales import SAMPLE_ROWS
+from depmax.kernels.bandwidth import SAMPLE_ROWS
 from depmax.maps.feature_map import FeatureMap
 from depmax.samples import as_rows
 from depmax.selection import DependenceSelector

@@ -218,3 +218,15 @@ def test_no_kernel_is_refused(rng: np.random.Generator) -> None:
         hsic_test(x, y, target_kernel=[])
     with pytest.raises(ValueError, match='does not take bandwidth="maximize"'):
         hsic_test(x, y, kernel=[Gaussian("maximize")])
+
+
+def test_many_rows_are_told_how_long_they_take(
+    monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
+) -> None:
+    module = sys.modules["depmax.dependence.hsic_test"]
+    monkeypatch.setattr(module, "MANY_ROWS", 50)
+    x = rng.normal(size=60)
+    with pytest.warns(UserWarning, match=r"all pairs of 60 rows .* kernel=NystroemMap\(\)"):
+        hsic_test(x, x**2, n_permutations=19, random_state=0)
+    hsic_test(x, x**2, kernel="gaussian", target_kernel="gaussian", random_state=0)
+    hsic_test(x[:50], x[:50] ** 2, n_permutations=19, random_state=0)

@@ -7,7 +7,7 @@ import pytest
 from sklearn.decomposition import PCA
 
 from depmax import HBFE, SMC, DeflationFeatures, KernelPLS
-from depmax.evaluation import covariance_bound
+from depmax.evaluation import components_by_bound, covariance_bound
 from depmax.kernels import Gaussian
 
 rng = np.random.default_rng(0)
@@ -39,6 +39,9 @@ def test_terms(model):
     c, m = np.sqrt(np.sum(inner**2)), 60
     np.testing.assert_allclose(result.empirical, np.trace(T.T @ np.diag(y**2) @ T) / m)
     np.testing.assert_allclose(result.norm, c)
+    K = model.kernel_(X) + bool(offset.any())
+    np.testing.assert_allclose(result.target_norm, np.sqrt(y**2 @ K**2 @ y**2) / m)
+    assert result.empirical <= result.norm * result.target_norm * (1 + 1e-12)  # Cauchy-Schwarz
     np.testing.assert_allclose(result.complexity, 2 * c / m * np.sqrt(np.sum(y**4 * k**2)))
     np.testing.assert_allclose(result.squared_radius, np.max(y**2 * k))
     expected = 3 * c * np.max(y**2 * k) * np.sqrt(np.log(2 / 0.05) / (2 * m))
@@ -65,6 +68,62 @@ def test_holds_on_new_rows_and_is_not_always_vacuous(rng):
     assert result.fixed_beforehand
     assert "≥" in str(result)
     assert "estimate" not in str(result)
+
+
+def test_rows_needed():
+    """Where the bound is zero when all rows are there several times."""
+    model = DeflationFeatures(2, center=False).fit(X, y)
+    result = covariance_bound(model, X, y)
+    assert result.samples_needed_at_best <= result.samples_needed
+    times = int(np.ceil(result.samples_needed / 60))
+    for copies, positive in [(times, True), (times - 1, False)]:
+        many = covariance_bound(model, np.tile(X, (copies, 1)), np.tile(y, copies))
+        assert (many.bound > 0) is positive
+        assert many.samples_needed == pytest.approx(result.samples_needed)
+        assert many.samples_needed_at_best == pytest.approx(result.samples_needed_at_best)
+    assert f"need {result.samples_needed:,.0f} rows" in str(result)
+
+
+def test_no_projection_needs_fewer_rows():
+    """That with WWᵀ proportional to S reaches the limit."""
+    S = X.T @ (y[:, np.newaxis] ** 2 * X) / 60
+    c, squares = np.linalg.norm(S), y**2 * (X**2).sum(axis=1)
+    empirical = np.sum(S * S)
+    penalty = 2 * c / 60 * np.linalg.norm(squares)
+    penalty += 3 * c * squares.max() * np.sqrt(np.log(20) / 120)
+    best = covariance_bound(DeflationFeatures(1, center=False).fit(X, y), X, y)
+    assert best.samples_needed_at_best == pytest.approx(60 * (penalty / empirical) ** 2)
+
+
+class TestComponentsByBound:
+    model = SMC(4, kernel=Gaussian(1.0)).fit(X, y)
+
+    def test_values_are_the_bounds_less_the_cost(self):
+        found = components_by_bound(self.model, X, y, cost=0.01, delta=0.2)
+        expected = [
+            covariance_bound(self.model, X, y, n_components=k, delta=0.2).bound - 0.01 * k
+            for k in range(1, 5)
+        ]
+        np.testing.assert_allclose(found.values, expected)
+        assert found.n_components == np.argmax(expected) + 1
+
+    def test_the_cost_is_half_of_what_the_first_feature_explains(self):
+        found = components_by_bound(self.model, X, y)
+        first = covariance_bound(self.model, X, y, n_components=1).empirical
+        assert found.cost == pytest.approx(first / 2)
+
+    def test_free_features_are_all_taken_where_rows_are_many(self):
+        rows = np.tile(np.array([[1.0, 0.2], [-1.0, 0.2], [1.0, -0.2], [-1.0, -0.2]]), (50_000, 1))
+        target = rows[:, 0]
+        model = DeflationFeatures(2, criterion="pca", center=False).fit(rows, target)
+        norm = max(covariance_bound(model, rows, target, n_components=k).norm for k in (1, 2))
+        free = components_by_bound(model, rows, target, cost=0.0, norm=norm)
+        dear = components_by_bound(model, rows, target, cost=0.5, norm=norm)
+        assert (free.n_components, dear.n_components) == (2, 1)
+
+    def test_refusal(self):
+        with pytest.raises(ValueError, match="cost must be a number >= 0"):
+            components_by_bound(self.model, X, y, cost=-1.0)
 
 
 def test_says_vacuous_and_estimate():

@@ -8,8 +8,11 @@ import pytest
 from scipy import linalg, optimize, sparse
 from sklearn.base import is_classifier, is_regressor
 from sklearn.cross_decomposition import PLSRegression
+from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import NearestCentroid
+from sklearn.pipeline import make_pipeline
 
 from depmax import (
     BoostedLatentFeatures,
@@ -390,3 +393,19 @@ def test_single_precision_ends_where_nothing_is_left(monkeypatch):
     landmarks = NystroemMap(40, kernel=Gaussian(1.0), random_state=0)
     with pytest.warns(ConvergenceWarning, match="found 4 of n_components=5"):
         KernelPLS(5, kernel=landmarks).fit(rows, target)
+
+
+class TestNearestCentre:
+    """Classification by the nearest class centre among PLS features: a composition."""
+
+    @pytest.mark.parametrize("kernel", ["linear", Gaussian(3.0)], ids=repr)
+    def test_it_is_the_nearest_centre(self, kernel):
+        iris = load_iris()
+        train = np.arange(150) % 2 == 0
+        model = make_pipeline(KernelPLSClassifier(2, kernel=kernel), NearestCentroid())
+        model.fit(iris.data[train], iris.target[train])
+        features = model[0].transform(iris.data)
+        centres = [features[train & (iris.target == label)].mean(axis=0) for label in range(3)]
+        distances = np.linalg.norm(features[:, np.newaxis] - np.array(centres), axis=2)
+        np.testing.assert_array_equal(model.predict(iris.data), distances.argmin(axis=1))
+        assert model.score(iris.data[~train], iris.target[~train]) > 0.85

@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 
 import numpy as np
 import pytest
-from scipy import linalg
+from scipy import linalg, sparse
+from sklearn.neighbors import kneighbors_graph
 
-from depmax import HBFE, HSCA, GaussianGraph, NeighborGraph, RadiusGraph
-from depmax.kernels import Gaussian, Linear, Subsequence
+from depmax import (
+    HBFE,
+    HSCA,
+    GaussianGraph,
+    GivenGraph,
+    NeighborGraph,
+    RadiusGraph,
+    extraction,
+    load_model,
+    save_model,
+)
+from depmax.extraction import DependenceExtractor
+from depmax.kernels import Gaussian, Linear, Spectrum, Subsequence
 from depmax.maps import NystroemMap
 from depmax.pencils import coordinates
 from depmax.pencils.graphs import KernelPoints, VectorPoints
+from tests.contracts.discovery import classes
 from tests.extraction.oracles import form, positive_part, same_up_to_signs, top_of_pencil
 
 rng = np.random.default_rng(0)
@@ -264,3 +278,82 @@ class TestRefusals:
         with pytest.warns(UserWarning, match="falls into 2 parts"):
             features = HBFE(2, beta=0.3, graph=NeighborGraph(5)).fit_transform(rows, Y)
         assert np.isfinite(features).all()
+
+
+class TestGraphsOfTheUser:
+    """Weights as a matrix, dense or sparse, or as a function of the rows, in every extractor."""
+
+    rows = np.random.default_rng(4).normal(size=(50, 3))
+    y = np.where(np.arange(50) < 30, rows[:, 0] > 0, np.nan)
+    names = sorted(
+        name
+        for name, cls in classes(extraction, DependenceExtractor).items()
+        if "graph" in inspect.signature(cls).parameters
+    )
+
+    @staticmethod
+    def near(rows):
+        edges = kneighbors_graph(rows, 6)
+        return edges.maximum(edges.T)
+
+    def fitted(self, name, graph, **options):
+        cls = getattr(extraction, name)
+        if "beta" in inspect.signature(cls).parameters:
+            options["beta"] = 0.4
+        return cls(2, graph=graph, **options).fit(self.rows, self.y)
+
+    @pytest.mark.parametrize("name", names)
+    @pytest.mark.parametrize("kernel", ["linear", Gaussian(1.0)], ids=repr)
+    def test_all_forms_are_one(self, name, kernel):
+        options = {"kernel": kernel}
+        W = self.near(self.rows)
+        graphs = [W.toarray(), W, sparse.coo_array(W), self.near, GivenGraph(W), W.astype(int)]
+        found = [self.fitted(name, graph, **options).transform(self.rows) for graph in graphs]
+        for features in found[1:]:
+            np.testing.assert_allclose(features, found[0], atol=1e-8)
+        # Nearest by the linear kernel are nearest by the Gaussian one, too.
+        same = self.fitted(name, NeighborGraph(6), **options).transform(self.rows)
+        np.testing.assert_allclose(found[0], same, atol=1e-8)
+        other = self.fitted(name, NeighborGraph(12), **options).transform(self.rows)
+        assert np.abs(other - same).max() > 1e-3
+        normal = self.fitted(name, GivenGraph(W, normalized=True), **options)
+        expected = self.fitted(name, NeighborGraph(6, normalized=True), **options)
+        np.testing.assert_allclose(
+            normal.transform(self.rows), expected.transform(self.rows), atol=1e-8
+        )
+
+    @pytest.mark.parametrize("name", names)
+    def test_a_function_serves_folds_and_a_matrix_says_what_it_lacks(self, name):
+        cls = getattr(extraction, name)
+        if not cls._supervised:
+            pytest.skip("no target, no folds")
+        model = cls("auto", beta=0.4, graph=self.near)
+        assert 1 <= model.fit(self.rows, self.y).n_components_ <= 3
+        with pytest.raises(ValueError, match="give a function of the rows"):
+            model.set_params(graph=self.near(self.rows)).fit(self.rows, self.y)
+
+    @pytest.mark.parametrize("name", names)
+    @pytest.mark.parametrize("wrapped", [False, True])
+    def test_models_with_matrices_are_saved(self, name, wrapped, tmp_path):
+        pytest.importorskip("skops", reason="the extra 'save' is not installed")
+        graph = self.near(self.rows)
+        model = self.fitted(name, GivenGraph(graph) if wrapped else graph.toarray())
+        save_model(model, tmp_path / "model.skops")
+        again = load_model(tmp_path / "model.skops")
+        np.testing.assert_array_equal(again.transform(self.rows), model.transform(self.rows))
+
+    def test_functions_see_objects_and_row_numbers(self):
+        seen = []
+
+        def ring(rows):
+            seen.append(rows)
+            m = len(rows)
+            circle = np.roll(np.eye(m), 1, axis=0)
+            return circle + circle.T
+
+        texts = np.array(["abc", "abd", "xyz", "xyy", "abx", "xab"], dtype=object)
+        labels = np.array(["a", "a", "b", "b", "a", "b"])
+        HBFE(1, kernel=Spectrum(2), beta=0.3, graph=ring).fit(texts, labels)
+        assert list(seen[-1]) == list(texts)
+        HBFE(1, kernel="precomputed", beta=0.3, graph=ring).fit(np.eye(6), labels)
+        np.testing.assert_array_equal(seen[-1], np.arange(6))

@@ -7,11 +7,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy import linalg
+from scipy import linalg, optimize
 from scipy.spatial.distance import pdist
 from sklearn.linear_model import LinearRegression, Ridge
 
-from depmax import PHD, SIR, KernelLDA, LinearRegressionFeature
+from depmax import (
+    PHD,
+    SIR,
+    GaussianGraph,
+    KernelLDA,
+    LinearRegressionFeature,
+    NeighborGraph,
+)
 from depmax.extraction._fitting.targets import sliced
 from depmax.kernels import Gaussian
 from tests.extraction.oracles import same_up_to_signs
@@ -170,6 +177,50 @@ class TestLinearRegression:
         np.testing.assert_allclose(
             LinearRegressionFeature(2).fit_transform(X, y), KernelLDA(2).fit_transform(X, y)
         )
+
+    @pytest.mark.parametrize("beta", [0.2, 0.8])
+    @pytest.mark.parametrize("n_outputs", [1, 2])
+    def test_laplacian_regularisation(self, beta, n_outputs):
+        """Equation (2.19): a labelled sum of squares plus λ times the roughness of all rows."""
+        graph = GaussianGraph(3.0)
+        D2 = ((X[:, np.newaxis] - X) ** 2).sum(axis=2)
+        W = np.exp(-D2 / 18.0)
+        np.fill_diagonal(W, 0.0)
+        laplacian = np.diag(W.sum(axis=1)) - W
+        Y = np.column_stack([NUMBERS, X[:, 1] ** 2])[:, :n_outputs]
+        known = np.arange(80) < 30
+        centred, outputs = X[known] - X[known].mean(axis=0), Y[known]
+        outputs = (outputs - outputs.mean(axis=0)) / outputs.std(axis=0)
+        rough = X.T @ laplacian @ X
+        scatter = centred.T @ centred
+        penalty = beta / (1 - beta) * np.trace(scatter) / np.trace(rough)  # λ
+
+        def loss(flat):
+            P = flat.reshape(4, n_outputs)
+            fit = np.sum((centred @ P - outputs) ** 2)
+            return fit + penalty * np.trace(P.T @ rough @ P)
+
+        best = optimize.minimize(loss, np.zeros(4 * n_outputs), tol=1e-12).x.reshape(4, n_outputs)
+        y = np.where(known[:, np.newaxis], Y, np.nan)
+        fitted = LinearRegressionFeature(n_outputs, beta=beta, graph=graph).fit(X, y)
+        assert fitted.n_unlabeled_ == 50
+        # The features span the predictions, and the first is the one for a single output.
+        rest = best - fitted.components_.T @ linalg.lstsq(fitted.components_.T, best)[0]
+        np.testing.assert_allclose(rest, 0.0, atol=1e-5 * np.abs(best).max())
+        feature = fitted.transform(X)[known, 0]
+        squares = [np.corrcoef(feature, column)[0, 1] ** 2 for column in outputs.T]
+        assert fitted.dependence_[0] == pytest.approx(np.mean(squares))
+
+    def test_a_graph_of_all_rows_is_that_of_the_labelled_where_all_are(self):
+        graph = NeighborGraph(8)
+        dual = LinearRegressionFeature(1, kernel="precomputed", beta=0.4, graph=graph, alpha=0.0)
+        primal = LinearRegressionFeature(1, beta=0.4, graph=graph, alpha=0.0).fit(X, NUMBERS)
+        features = dual.fit_transform(X @ X.T, NUMBERS)
+        np.testing.assert_allclose(abs(features), abs(primal.transform(X)), atol=1e-6)
+
+    def test_no_labels(self):
+        with pytest.raises(ValueError, match="y of LinearRegressionFeature has no labelled rows"):
+            LinearRegressionFeature(beta=0.5).fit(X, np.full(80, np.nan))
 
     def test_kernel(self):
         """Kernel ridge regression on centred kernel values."""

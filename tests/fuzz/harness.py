@@ -58,15 +58,19 @@ def run(target: str, first: int, count: int) -> Tally:
     return tally
 
 
-def _answers(target: str, first: int, end: int) -> Iterator[tuple[int, str, str]]:
-    """What a process says of its cases; where it ends early, that of the case in hand."""
-    environment = os.environ | {
+def environment() -> dict[str, str]:
+    """That of a process which imports the same depmax, and these targets."""
+    return os.environ | {
         "PYTHONPATH": os.pathsep.join([str(Path(depmax.__file__).parents[1]), str(ROOT)]),
         "RUST_BACKTRACE": "0",
     }
+
+
+def _answers(target: str, first: int, end: int) -> Iterator[tuple[int, str, str]]:
+    """What a process says of its cases; where it ends early, that of the case in hand."""
     command = [sys.executable, "-m", "tests.fuzz.worker", target, str(first), str(end)]
     process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment, cwd=ROOT
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment(), cwd=ROOT
     )
     assert process.stdout is not None
     case = first

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
+from scipy.spatial.distance import cdist
 
 from depmax.pencils.graphs import (
     GaussianGraph,
+    GivenGraph,
     KernelPoints,
     NeighborGraph,
     RadiusGraph,
@@ -26,12 +28,12 @@ H = np.eye(40) - 1 / 40
 
 def kernel_points():
     K = X @ X.T
-    return KernelPoints(lambda rows, columns: K[rows][:, columns], K.diagonal())
+    return KernelPoints(lambda rows, columns: K[rows][:, columns], K.diagonal(), X)
 
 
 POINTS = {
     "vectors": lambda: VectorPoints.of(X),
-    "sparse": lambda: VectorPoints.of(sparse.csr_matrix(X)),
+    "sparse": lambda: VectorPoints.of(sparse.csr_matrix(X), X),
     "kernel": kernel_points,
 }
 
@@ -48,7 +50,13 @@ def no_loops(W):
 
 
 MEDIAN = np.sqrt(np.median(D2[np.triu_indices(40, 1)]))
+OWN = no_loops(np.triu(rng.uniform(size=(40, 40)) * (rng.uniform(size=(40, 40)) < 0.3)))
+OWN = OWN + OWN.T
 GRAPHS = [
+    (GivenGraph(OWN), OWN),
+    (GivenGraph(sparse.coo_array(OWN)), OWN),
+    (GivenGraph((OWN > 0) | np.eye(40, dtype=bool)), (OWN > 0).astype(float)),
+    (GivenGraph(lambda rows: np.exp(-cdist(rows, rows))), no_loops(np.exp(-np.sqrt(D2)))),
     (NeighborGraph(6), nearest(6)),
     (NeighborGraph(10, mutual=True), nearest(10, mutual=True)),
     (NeighborGraph(6, bandwidth=1.5), nearest(6) * np.exp(-D2 / 4.5)),
@@ -127,6 +135,26 @@ def test_names():
     assert as_graph(graph) is graph
     with pytest.raises(ValueError, match="graph must be 'neighbors'"):
         as_graph("nearest")
+    with pytest.raises(ValueError, match="or a function of the rows"):
+        as_graph(NeighborGraph)  # a class, not a graph
+    assert isinstance(as_graph(OWN), GivenGraph)
+    assert isinstance(as_graph(sparse.csr_matrix(OWN)), GivenGraph)
+    assert isinstance(as_graph(lambda rows: OWN), GivenGraph)
+
+
+@pytest.mark.parametrize("kind", sorted(POINTS))
+def test_distances_of_pairs(kind, monkeypatch, rng):
+    monkeypatch.setattr(points_module, "BLOCK", 60)
+    first, second = rng.integers(0, 40, size=(2, 70))
+    found = POINTS[kind]().between(first, second)
+    np.testing.assert_allclose(found, D2[first, second], atol=1e-9)
+
+
+def test_a_given_graph_in_parts_is_named_without_its_numbers():
+    matrix = np.zeros((40, 40))
+    matrix[0, 1] = matrix[1, 0] = 1.0
+    with pytest.warns(UserWarning, match=r"^GivenGraph\(matrix of 40 x 40.* falls into 39 parts"):
+        as_graph(matrix).laplacian(VectorPoints.of(X))
 
 
 @pytest.mark.parametrize(
@@ -136,6 +164,12 @@ def test_names():
         (NeighborGraph(40), "needs more than 40 rows, got n_samples = 40"),
         (NeighborGraph(3, bandwidth="mean"), "bandwidth of NeighborGraph must be a positive"),
         (RadiusGraph(-1.0), "radius of RadiusGraph must be a positive number or None"),
+        (GivenGraph(OWN[1:, 1:]), r"shape \(39, 39\), but X has 40 rows.*a function of the rows"),
+        (GivenGraph(OWN - 0.5), "negative, infinite or NaN"),
+        (GivenGraph(np.where(OWN > 0.9, np.nan, OWN)), "negative, infinite or NaN"),
+        (GivenGraph(np.triu(OWN)), r"not symmetric: give W.maximum\(W.T\)"),
+        (GivenGraph(np.eye(40)), "graph has no edge"),
+        (GivenGraph(lambda rows: rows), r"shape \(40, 3\)"),
         (GaussianGraph(0.0), "bandwidth of GaussianGraph must be a positive number or 'median'"),
     ],
     ids=repr,

@@ -1,5 +1,8 @@
 """The report: self-contained, accessible, escaped, and written in one step."""
 
+import base64
+import hashlib
+import html
 import re
 import sys
 from html.parser import HTMLParser
@@ -92,6 +95,18 @@ class TestThePage:
         without_names = re.sub(r'xmlns(:\w+)?="[^"]*"', "", page)
         assert not re.search(r"https?://|//[a-z]", without_names)
         assert not re.search(r"<(script|img|iframe)[^>]+src=|@import|<link[^>]+stylesheet", page)
+
+    def test_only_its_own_script_and_style_may_run(self, page):
+        policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
+        assert policy is not None
+        assert page.index(policy[0]) < page.index("<style")
+        allowed = html.unescape(policy[1])
+        assert allowed.startswith("default-src 'none';")
+        for element in ("style", "script"):
+            for content in re.findall(rf"<{element}>(.*?)</{element}>", page, re.DOTALL):
+                digest = base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
+                assert f"'sha256-{digest}'" in allowed
+        assert not re.search(r"<[^>]+\son[a-z]+=", page)  # handlers, which no digest covers
 
     def test_elements_close_and_ids_are_unique_and_found(self, page):
         reader = _Reader()

@@ -241,3 +241,54 @@ def test_a_table_ten_times_as_large_as_the_memory_it_may_use(tmp_path: Path) -> 
         env={**os.environ, "ARROW_DEFAULT_MEMORY_POOL": "system", "OPENBLAS_NUM_THREADS": "1"},
     )
     assert done.stdout.strip() == "same", done.stderr
+
+
+def test_an_existing_file_is_not_a_pattern(tmp_path: Path, frame: pd.DataFrame) -> None:
+    for name, n_rows in (("a*.parquet", 30), ("ab.parquet", 20), ("a[b].parquet", 10)):
+        frame[:n_rows].to_parquet(tmp_path / name)
+    assert len(scan(str(tmp_path / "a*.parquet"), "y").compute()) == 30
+    assert len(scan(str(tmp_path / "a[b].parquet"), "y").compute()) == 10
+    assert len(scan(str(tmp_path / "*b.parquet"), "y").compute()) == 20
+
+
+def test_a_folder_of_odd_files(tmp_path: Path, frame: pd.DataFrame) -> None:
+    folder = tmp_path / "table"
+    (folder / "deep" / "er").mkdir(parents=True)
+    frame[:30].to_parquet(folder / "0.parquet")
+    frame[30:50].to_parquet(folder / "deep" / "er" / "1.parquet")
+    frame[:0].to_parquet(folder / "2.parquet")
+    for name in ("_SUCCESS", ".0.parquet.crc", "notes.txt"):
+        (folder / name).touch()
+    (folder / "itself").symlink_to(folder)
+    assert len(scan(folder, "y").compute()) == 50
+    (folder / "3.parquet").symlink_to(tmp_path / "nowhere.parquet")
+    with pytest.raises(FileNotFoundError, match=r"3\.parquet"):
+        scan(folder, "y")
+    (folder / "3.parquet").unlink()
+    (folder / "4.parquet").touch()
+    with pytest.raises(ValueError, match=r"4\.parquet cannot be read"):
+        scan(folder, "y")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"columns": []}, "columns is empty"),
+        ({"target": ["y", "y"]}, "target names a column twice"),
+        ({"rows_per_chunk": 0.5}, "rows_per_chunk must be a whole number"),
+        ({"rows_per_chunk": float("nan")}, "rows_per_chunk must be a whole number"),
+        ({"data": ""}, "data is an empty path"),
+    ],
+)
+def test_options_without_a_meaning(folder: Path, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        scan(**({"data": folder, "target": "y"} | options))
+
+
+def test_iterators_that_end_or_do_not_fit() -> None:
+    X, y = np.ones((5, 2)), np.arange(5)
+    used_up = iter([(X, y)] * 9)
+    with pytest.raises(TypeError, match="can be read only once"):
+        scan(lambda: used_up)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples: 5 rows against 4"):
+        scan(lambda: iter([(X, y[:4])]))

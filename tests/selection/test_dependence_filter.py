@@ -324,10 +324,10 @@ class TestColumns:
         found = scores(single, labels, score)
         np.testing.assert_allclose(found, scores(single.astype(float), labels, score), rtol=1e-6)
 
-    def test_nan_is_refused(self, X, labels):
+    def test_nan_is_refused_on_request(self, X, labels):
         X[3, 2] = np.nan
         with pytest.raises(ValueError, match=r"NaN in column 2.*impute"):
-            DependenceFilter().fit(X, labels)
+            DependenceFilter(missing="refuse").fit(X, labels)
 
 
 class TestNumberOfColumns:
@@ -460,3 +460,18 @@ class TestAsAnEstimator:
     def test_threads_do_not_matter(self, X, labels):
         one, two = scores(X, labels, "hsic"), scores(X, labels, "hsic", n_jobs=2)
         np.testing.assert_array_equal(one, two)
+
+
+def test_effects_are_those_of_screen_whatever_the_kernel(rng: np.random.Generator) -> None:
+    X = rng.normal(size=(80, 3))
+    y = X[:, 0] ** 2 + 0.1 * rng.normal(size=80)
+    for kernel in ("laplace", "gaussian"):
+        fitted = DependenceFilter(1, kernel=kernel).fit(X, y)
+        screening = depmax.screen(X, y, kernel=kernel)
+        expected = [screening.effects, screening.effects_low, screening.effects_high]
+        np.testing.assert_allclose(fitted.effects_, np.transpose(expected))
+        np.testing.assert_allclose(fitted.scores_, screening.scores)
+        frame = fitted.to_frame("pandas")
+        assert frame["effect"].between(0, 1).all()
+        assert frame["effect"].iloc[0] > 0.3
+    assert DependenceFilter(1, score_func="pearson").fit(X, y).effects_ is None

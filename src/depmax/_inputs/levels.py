@@ -1,4 +1,4 @@
-"""Categories: which columns are, what their levels are, and levels that ``fit`` did not see."""
+"""Categories: which columns are, their levels, levels that ``fit`` did not see, missing cells."""
 
 from __future__ import annotations
 
@@ -9,14 +9,18 @@ from typing import Any, Literal
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from depmax._inputs.objects import warn_caller
+from depmax._inputs.objects import is_missing, warn_caller
 
 #: Text with more distinct values than this, and than half the rows, is not a category.
 MANY_LEVELS = 20
 #: Unseen levels that a warning names.
 SHOWN_LEVELS = 3
 
+DATES = (nw.Date, nw.Datetime, nw.Duration, nw.Time)
 _DECLARED = (nw.Categorical, nw.Enum, nw.Boolean)
+
+#: What a missing cell of X says: nothing, that it is missing, or it is refused.
+Missing = Literal["neutral", "level", "refuse"]
 
 TextRole = Literal["category", "identifier", "free text"]
 
@@ -71,25 +75,35 @@ def is_nominal(dtype: Any) -> bool:
     return isinstance(dtype, _DECLARED) or dtype == nw.String
 
 
-def find_levels(series: Any, name: str) -> tuple[Any, ...]:
-    """Levels of a categorical column without gaps, in an order that the data library does not set.
+def find_levels(series: Any, name: str, missing: Missing = "refuse") -> tuple[Any, ...]:
+    """Levels of a categorical column, in an order that the data library does not set.
 
     Text is a category if it has few levels (see ``role_of_text``) and is refused otherwise; a
-    column that is declared categorical is one, however many levels it has.
+    column that is declared categorical is one, however many levels it has. A missing cell that
+    is a level of its own is None; it is the only level of a column without any value.
     """
-    levels = tuple(sorted(set(series.to_list()), key=str))
+    levels = tuple(sorted(set(series.drop_nulls().to_list()), key=str))
     if series.dtype == nw.String:
-        role = role_of_text(len(levels), len(series), len(series))
+        role = role_of_text(len(levels), len(series) - series.null_count(), len(series))
         if role != "category":
             raise TypeError(_why_not_category(series, name, role, len(levels)))
+    if not levels or (missing == "level" and series.null_count()):
+        levels = (*levels, None)
     return levels
 
 
 def encode_levels(series: Any, levels: Sequence[Any], name: str) -> np.ndarray:
-    """Position of each value among the levels; -1, with a warning, for one that is not there."""
+    """Position of each value among the levels; -1, with a warning, for one that is not there.
+
+    NaN where there is no value, unless None is one of several levels.
+    """
     codes = {level: float(code) for code, level in enumerate(levels)}
     values = series.to_list()
     encoded = np.array([codes.get(value, -1.0) for value in values])
+    if series.null_count():
+        of_none = codes.get(None, np.nan) if len(levels) > 1 else np.nan
+        encoded[[is_missing(value) for value in values]] = of_none
+        values = [value for value in values if not is_missing(value)]
     unseen = Counter(value for value in values if value not in codes)
     if unseen:
         examples = [repr(str(value)) for value, _ in unseen.most_common(SHOWN_LEVELS)]
@@ -124,4 +138,18 @@ def _why_not_category(series: Any, name: str, role: TextRole, n_levels: int) -> 
     return (
         f"Column {series.name!r} of {name} {found}. Drop it or encode it; if it is a category, "
         "declare it (pandas: .astype('category'), polars: .cast(pl.Categorical))."
+    )
+
+
+def why_not_numeric(column: str, dtype: Any, name: str) -> str:
+    """Message about a column that holds neither numbers nor categories."""
+    if isinstance(dtype, DATES):
+        return (
+            f"Column {column!r} of {name} holds dates: turn it into numbers that mean something, "
+            "such as days since an event or the month."
+        )
+    return (
+        f"Column {column!r} of {name} holds {dtype} values, neither numbers nor categories: turn "
+        "it into numbers, declare it a category (pandas: .astype('category'), polars: "
+        ".cast(pl.Categorical)), or drop it."
     )

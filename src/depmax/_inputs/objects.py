@@ -33,6 +33,28 @@ def is_missing(item: Any) -> bool:
     return item is None or type(item).__name__ == "NAType" or bool(item != item)
 
 
+def require_numbers(X: np.ndarray, name: str) -> None:
+    """Refuse arrays of text before anything tries to parse them."""
+    text = X.dtype.kind in "US"
+    if text or (X.dtype.kind == "O" and any(isinstance(item, str) for item in X.flat)):
+        raise TypeError(
+            f"{name} holds text where numbers are needed: pass a data frame, whose text columns "
+            "with few levels are categories, encode it, or use a kernel for strings "
+            "(depmax.kernels.Subsequence, Spectrum) or labels (Delta)."
+        )
+    if X.dtype.kind in "mM":
+        raise TypeError(f"{name} holds dates or durations where numbers are needed.")
+    if X.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: {name} holds complex numbers.")
+
+
+def as_nan(X: np.ndarray) -> np.ndarray:
+    """The same with NaN for None and pandas' NA, of which an array of objects may hold some."""
+    if X.dtype.kind != "O" or not any(is_missing(item) for item in X.flat):
+        return X
+    return np.array([np.nan if is_missing(item) else item for item in X.flat]).reshape(X.shape)
+
+
 #: Packages whose frames are passed over: a pipeline calls us through scikit-learn.
 _INNER = ("depmax", "sklearn", "joblib")
 

@@ -92,6 +92,7 @@ FLAG = one_of(True, False)
 COMMON = {
     "unbiased": FLAG,
     "center": FLAG,
+    "missing": one_of("neutral", "level", "refuse"),
     "n_jobs": Rule(
         lambda value: value is None or (is_whole(value) and value != 0),
         "an integer other than 0 (-1 for all processors) or None",

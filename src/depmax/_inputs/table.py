@@ -19,8 +19,15 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from depmax._inputs.levels import encode_levels, find_levels, is_nominal, refuse_gaps
-from depmax._inputs.objects import object_array
+from depmax._inputs.levels import (
+    Missing,
+    encode_levels,
+    find_levels,
+    is_nominal,
+    refuse_gaps,
+    why_not_numeric,
+)
+from depmax._inputs.objects import as_nan, object_array, require_numbers, warn_caller
 
 #: Levels of each categorical column, by position of the column.
 Categories = Mapping[int, tuple[Any, ...]]
@@ -32,8 +39,6 @@ LARGEST = 1e35
 LARGEST_SINGLE = 1e8
 #: If no number of a table is larger, their fourth powers vanish, and all rows look equal.
 SMALLEST = 1e-75
-
-DATES = (nw.Date, nw.Datetime, nw.Duration, nw.Time)
 
 
 @dataclass(frozen=True)
@@ -100,7 +105,9 @@ def refuse_unreadable(X: Any, name: str, owner: str | None = None) -> None:
         raise TypeError(f"{name} is a lazy frame: pass {name}.collect().")
 
 
-def read_table(X: Any, *, categories: Categories | None = None, name: str = "X") -> Table:
+def read_table(
+    X: Any, *, categories: Categories | None = None, name: str = "X", missing: Missing = "refuse"
+) -> Table:
     """Rows and columns as float values, with every reason for refusal named.
 
     Parameters
@@ -112,24 +119,26 @@ def read_table(X: Any, *, categories: Categories | None = None, name: str = "X")
         ``UnseenCategoryWarning``.
     name : str
         What messages call the input.
+    missing : {"neutral", "level", "refuse"}
+        Whether cells without a value are NaN ("neutral"), also in categorical columns, NaN among
+        numbers and a level of their own among categories, or refused.
     """
     refuse_unreadable(X, name)
     names: tuple[str, ...] | None = None
     found: Categories = {}
     if is_frame(X):
         names = column_names(X)
-        X, found = encode_frame(X, categories, name)
+        X, found = encode_frame(X, categories, name, missing)
         X = nw.from_native(X, eager_only=True).to_numpy()
     elif not sparse.issparse(X):
         series = nw.from_native(X, series_only=True, pass_through=True)
         X = np.asarray(series.to_numpy() if isinstance(series, nw.Series) else X)
         require_numbers(X, name)
-        if X.ndim == 1:
-            X = X[:, np.newaxis]
+        X = as_nan(X[:, np.newaxis] if X.ndim == 1 else X)
     values = check_array(
         X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False
     )
-    return Table(require_finite(values, names, name), names, found)
+    return Table(require_finite(values, names, name, missing), names, found)
 
 
 def read_objects(X: Any, name: str = "X") -> np.ndarray:
@@ -151,7 +160,9 @@ def read_objects(X: Any, name: str = "X") -> np.ndarray:
     return object_array(list(X))
 
 
-def encode_frame(X: Any, categories: Categories | None, name: str) -> tuple[Any, Categories]:
+def encode_frame(
+    X: Any, categories: Categories | None, name: str, missing: Missing = "refuse"
+) -> tuple[Any, Categories]:
     """The same frame with categorical columns as codes, and their levels.
 
     Categories, truth values and text with few levels are categorical; without ``categories`` the
@@ -160,6 +171,7 @@ def encode_frame(X: Any, categories: Categories | None, name: str) -> tuple[Any,
     frame = nw.from_native(X, eager_only=True)
     found: dict[int, tuple[Any, ...]] = {}
     columns: dict[str, np.ndarray] = {}
+    unreadable = False  # as they are, by an array of numbers
     for position, series in enumerate(frame.iter_columns()):
         nominal = is_nominal(series.dtype)
         if categories is not None and nominal != (position in categories):
@@ -170,15 +182,19 @@ def encode_frame(X: Any, categories: Categories | None, name: str) -> tuple[Any,
                 "types."
             )
         if nominal:
-            refuse_gaps(series, name)
+            if missing == "refuse":
+                refuse_gaps(series, name)
             known = None if categories is None else categories[position]
-            found[position] = find_levels(series, name) if known is None else known
+            found[position] = find_levels(series, name, missing) if known is None else known
             columns[series.name] = encode_levels(series, found[position], name)
+        elif missing != "refuse" and series.null_count() == len(series):
+            columns[series.name] = np.full(len(series), np.nan)  # of no type in some libraries
+            unreadable = True
         elif not series.dtype.is_numeric():
             raise TypeError(why_not_numeric(series.name, series.dtype, name))
         else:
             columns[series.name] = series.to_numpy()
-    if not found:
+    if not found and not unreadable:
         return X, found
     native = nw.from_dict(columns, backend=frame.implementation).to_native()
     if hasattr(native, "set_axis"):  # a pandas frame has an index
@@ -186,42 +202,20 @@ def encode_frame(X: Any, categories: Categories | None, name: str) -> tuple[Any,
     return native, found
 
 
-def why_not_numeric(column: str, dtype: Any, name: str) -> str:
-    if isinstance(dtype, DATES):
-        return (
-            f"Column {column!r} of {name} holds dates: turn it into numbers that mean something, "
-            "such as days since an event or the month."
-        )
-    return (
-        f"Column {column!r} of {name} holds {dtype} values, neither numbers nor categories: turn "
-        "it into numbers, declare it a category (pandas: .astype('category'), polars: "
-        ".cast(pl.Categorical)), or drop it."
-    )
-
-
-def require_numbers(X: np.ndarray, name: str) -> None:
-    """Refuse arrays of text before anything tries to parse them."""
-    text = X.dtype.kind in "US"
-    if text or (X.dtype.kind == "O" and any(isinstance(item, str) for item in X.flat)):
-        raise TypeError(
-            f"{name} holds text where numbers are needed: pass a data frame, whose text columns "
-            "with few levels are categories, encode it, or use a kernel for strings "
-            "(depmax.kernels.Subsequence, Spectrum) or labels (Delta)."
-        )
-    if X.dtype.kind in "mM":
-        raise TypeError(f"{name} holds dates or durations where numbers are needed.")
-    if X.dtype.kind == "c":
-        raise ValueError(f"Complex data not supported: {name} holds complex numbers.")
-
-
 def require_finite(
-    values: Any, names: tuple[str, ...] | None, name: str, *, is_part: bool = False
+    values: Any,
+    names: tuple[str, ...] | None,
+    name: str,
+    missing: Missing = "refuse",
+    *,
+    is_part: bool = False,
 ) -> Any:
     """The values, in a precision in which their products do not overflow.
 
     NaN, infinity and numbers beyond ``LARGEST`` are refused, with the first column that has them
     and the remedy; float32 becomes float64 beyond ``LARGEST_SINGLE``. So is a table whose numbers
     are all below ``SMALLEST`` but not all 0, unless it ``is_part`` of the rows or follows a fit.
+    NaN stays where cells may be missing, but in sparse matrices.
     """
     data = values.data if sparse.issparse(values) else values
     size = max(float(data.max()), -float(data.min())) if data.size else 0.0  # NaN if one is
@@ -234,6 +228,12 @@ def require_finite(
         single = data.dtype == np.float32 and size > LARGEST_SINGLE
         return values.astype(np.float64) if single else values
     dense = np.asarray(values.todense()) if sparse.issparse(values) else values
+    absent = np.isnan(dense)
+    if missing != "refuse" and not sparse.issparse(values) and absent.any():
+        _warn_of_empty(absent, names, name)
+        numbers = np.where(absent, values.dtype.type(0), values)
+        known = require_finite(numbers, names, name, is_part=is_part)
+        return values.astype(known.dtype, copy=False)
     finite = np.isfinite(dense)
     if not finite.all():
         _refuse_gaps_in_numbers(dense, ~finite, names, name)
@@ -262,6 +262,15 @@ def _refuse_gaps_in_numbers(
     )
 
 
+def _warn_of_empty(absent: np.ndarray, names: tuple[str, ...] | None, name: str) -> None:
+    empty = np.flatnonzero(absent.all(axis=0))
+    if len(empty) and len(absent):
+        more = f" (so have {len(empty) - 1} others)" if len(empty) > 1 else ""
+        where = f"C{_called(int(empty[0]), names)[1:]} of {name}"
+        message = f"{where} has no value in any row{more}: nothing can depend on it."
+        warn_caller(message, UserWarning)
+
+
 def _called(column: int, names: tuple[str, ...] | None) -> str:
     return f"column {names[column]!r}" if names else f"column {column}"
 
@@ -273,19 +282,23 @@ def read_fit(
     vector_input: bool = True,
     accept_sparse: bool = False,
     check_finite: bool = True,
+    missing: Missing = "refuse",
 ) -> tuple[Any, Categories]:
     """Rows for ``fit`` and the levels of categorical columns; sets ``n_features_in_``.
 
     Without ``check_finite`` the estimator calls ``require_finite_rows`` where its sums over rows
-    in float64 are too large or NaN.
+    in float64 are too large or NaN. ``missing`` is that of ``read_table``.
     """
-    return _read(estimator, X, None, vector_input, accept_sparse, check_finite, reset=True)
+    return _read(estimator, X, None, vector_input, accept_sparse, check_finite, missing, reset=True)
 
 
-def require_finite_rows(estimator: Any, rows: Any, *, is_part: bool = False) -> Any:
+def require_finite_rows(
+    estimator: Any, rows: Any, missing: Missing = "refuse", *, is_part: bool = False
+) -> Any:
     """Rows that ``fit`` has read, without NaN, infinity or numbers whose products overflow."""
     names = getattr(estimator, "feature_names_in_", None)
-    return require_finite(rows, None if names is None else tuple(names), "X", is_part=is_part)
+    names = None if names is None else tuple(names)
+    return require_finite(rows, names, "X", missing, is_part=is_part)
 
 
 def read_new(
@@ -295,10 +308,13 @@ def read_new(
     categories: Categories,
     vector_input: bool = True,
     accept_sparse: bool = False,
+    missing: Missing = "refuse",
 ) -> Any:
     """Rows for ``transform``, checked against what ``fit`` saw."""
     check_is_fitted(estimator)
-    return _read(estimator, X, categories, vector_input, accept_sparse, True, reset=False)[0]
+    return _read(estimator, X, categories, vector_input, accept_sparse, True, missing, reset=False)[
+        0
+    ]
 
 
 def _read(
@@ -308,6 +324,7 @@ def _read(
     vector_input: bool,
     accept_sparse: bool,
     check_finite: bool,
+    missing: Missing,
     reset: bool,
 ) -> tuple[Any, Categories]:
     refuse_unreadable(X, "X", type(estimator).__name__)
@@ -321,7 +338,7 @@ def _read(
         return rows, {}
     found: Categories = {}
     if is_frame(X):
-        X, found = encode_frame(X, categories, "X")
+        X, found = encode_frame(X, categories, "X", missing)
     elif categories:
         raise TypeError(
             f"{type(estimator).__name__} was fitted on a data frame with categorical columns: pass "
@@ -329,6 +346,7 @@ def _read(
         )
     elif isinstance(X, np.ndarray):
         require_numbers(X, "X")
+        X = as_nan(X)
     elif isinstance(X, list | tuple):
         require_numbers(np.asarray(X[:1]), "X")  # the first row tells
     if sparse.issparse(X) and not accept_sparse:
@@ -345,12 +363,17 @@ def _read(
         ensure_all_finite=False,
     )
     if check_finite or values.dtype == np.float32:
-        values = require_finite_rows(estimator, values, is_part=not reset)
+        values = require_finite_rows(estimator, values, missing, is_part=not reset)
     return values, found
 
 
-def constant_columns(X: Any) -> np.ndarray:
-    """Whether all values of a column are equal, exactly.
+def has_missing(X: Any) -> bool:
+    """Whether some cell of rows that were read is missing; only dense ones in memory may be."""
+    return isinstance(X, np.ndarray) and bool(np.isnan(np.sum(X)))
+
+
+def constant_columns(X: Any, missing: Missing = "neutral") -> np.ndarray:
+    """Whether all values of a column are equal, exactly; a missing cell has none, or its own.
 
     Examples
     --------
@@ -361,4 +384,11 @@ def constant_columns(X: Any) -> np.ndarray:
         low, high = min_max_axis(X, axis=0)
     else:
         low, high = X.min(axis=0), X.max(axis=0)
+        gaps = np.flatnonzero(np.isnan(low))
+        if len(gaps) and missing == "level":
+            return np.asarray((low == high) | np.isnan(X).all(axis=0))
+        if len(gaps):  # the smallest and the largest value of those there are, if there are any
+            low[gaps] = np.fmin.reduce(X[:, gaps], axis=0)
+            high[gaps] = np.fmax.reduce(X[:, gaps], axis=0)
+            return np.asarray((low == high) | np.isnan(low))
     return np.asarray(low == high)

@@ -11,8 +11,9 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from scipy import sparse
 
+from depmax._inputs.levels import DATES
 from depmax._inputs.objects import is_missing, object_array
-from depmax._inputs.table import DATES, refuse_unreadable, require_finite
+from depmax._inputs.table import refuse_unreadable, require_finite
 
 TargetKind = Literal["classes", "numbers", "multilabel", "multioutput"]
 #: What is to be predicted, where the type of the target is not to be guessed.

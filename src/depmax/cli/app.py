@@ -29,7 +29,7 @@ _HELP = """Which few features predict this, how sure are we, and which method sh
 
   depmax transform model.skops new.csv -o features.csv
 
-No data at hand? Every command takes a set that comes with depmax: depmax screen bundled:sonar
+No data of your own? Every command takes a set that comes with depmax: depmax screen bundled:sonar
 """
 
 _EPILOG = (

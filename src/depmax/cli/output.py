@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from depmax._text import printable
+from depmax._text import printable, short_effect
 
 
 class Output:
@@ -204,6 +204,13 @@ HEADINGS = {
 }
 #: Spaces between two columns.
 GAP = 2
+
+
+def effect_for_people(row: Mapping[str, Any]) -> dict[str, str]:
+    """The effect of a column with its interval in one cell; nothing where there is none."""
+    if "effect" not in row:
+        return {}
+    return {"effect": short_effect(row["effect"], row["effect_low"], row["effect_high"])}
 
 
 def aligned(name: str, values: Sequence[Any]) -> list[str]:

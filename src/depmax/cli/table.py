@@ -38,6 +38,8 @@ class Request:
     #: Whether random rows may stand for a large table.
     draws_rows: bool = False
     seed: int = 0
+    #: Whether missing values of X are used as they are.
+    uses_missing: bool = False
 
     @property
     def beside(self) -> list[tuple[str, str]]:
@@ -154,7 +156,7 @@ def make_table(source: Source, request: Request) -> Table:
             f"{source.name} has no column left to learn from. {' '.join(notes)}".strip()
         )
     _require_finite(X)
-    _report_missing(X, request.impute, notes)
+    _report_missing(X, request.impute, request.uses_missing, notes)
     target = read_target(y, task=request.task)
     _mention_doubt(target, targets, request.task, notes)
     _require_useful(target, targets, y)
@@ -304,7 +306,9 @@ def missing_counts(X: pl.DataFrame) -> dict[str, int]:
     return {name: n for name, n in zip(X.columns, counts, strict=True) if n}
 
 
-def _report_missing(X: pl.DataFrame, impute: str | None, notes: list[str]) -> None:
+def _report_missing(
+    X: pl.DataFrame, impute: str | None, uses_missing: bool, notes: list[str]
+) -> None:
     missing = missing_counts(X)
     if not missing:
         return
@@ -313,12 +317,13 @@ def _report_missing(X: pl.DataFrame, impute: str | None, notes: list[str]) -> No
     empty = [name for name, count in missing.items() if count == rows]
     if empty:
         raise DataError(f"Columns without any value: {shortened(empty)}. Drop them with --drop.")
-    if impute is None:
+    if impute is None and not uses_missing:
         raise DataError(
             f"Missing values in {len(missing)} column{'' if len(missing) == 1 else 's'}: {shown}. "
             "Fill them with --impute median, or drop columns with --drop."
         )
-    notes.append(f"Missing values filled ({impute}): {shown}.")
+    how = f"filled ({impute})" if impute else "used as they are"
+    notes.append(f"Missing values {how}: {shown}.")
 
 
 def _require_useful(target: Target, names: Sequence[str], y: Any) -> None:
@@ -363,6 +368,7 @@ def ask(
     *,
     draws_rows: bool = False,
     seed: int | None = None,
+    uses_missing: bool = False,
 ) -> Table:
     """The table and its target, with a line about each and notes on what was left out."""
     source = open_source(data, reading)
@@ -379,6 +385,7 @@ def ask(
                 weight,
                 draws_rows,
                 seed or 0,
+                uses_missing,
             ),
         )
     out.say(f"{source.name}: {table.about}")

@@ -12,6 +12,7 @@ from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
 
 from depmax._inputs import read_target
+from depmax._inputs.objects import warn_caller
 from depmax.dependence._given.conditional import Conditional, read_conditional
 from depmax.dependence._given.fit import GivenFit, refuse_with_given
 from depmax.dependence._nulls.aggregate import Family, combine
@@ -46,6 +47,9 @@ from depmax.samples import (
 
 #: Rows up to which many kernels are compared under ``groups=``, where whole matrices are held.
 GROUPED_ROWS = 2000
+#: Rows beyond which a test of many kernels says beforehand how long it takes, and the seconds for a
+#: pair of rows with eight kernels on either side, on one core, as measured with 10,000 rows.
+MANY_ROWS, SECONDS_PER_PAIR = 20_000, 2.5e-7
 
 
 def hsic_test(
@@ -184,7 +188,9 @@ def hsic_test(
     if method == "aggregate":
         x, y_family = _family(X, kernel), _target_family(y, target_kernel)
         _require_rows(x.n_samples, y_family.n_samples)
-        plan = plan_of(groups, x.n_samples, y_family.sides[0].rows)
+        plan = None
+        if groups is not None:
+            plan = plan_of(groups, x.n_samples, y_family.sides[0].rows)
         if len(x.sides) > 1 or len(y_family.sides) > 1:
             return _aggregate_test(x, y_family, n_permutations, random_state, n_jobs, plan)
         return _permutation_test(
@@ -196,7 +202,7 @@ def hsic_test(
     one = _one_kernel(_gaussian_if_auto(kernel), "kernel", f"method={method!r}")
     x_sample = read_sample(X, one, choose=_refuse_to_choose)
     _require_rows(x_sample.n_samples, y_sample.n_samples)
-    plan = plan_of(groups, x_sample.n_samples, y_sample.rows)
+    plan = None if groups is None else plan_of(groups, x_sample.n_samples, y_sample.rows)
     if method == "permutation":
         return _permutation_test(x_sample, y_sample, n_permutations, random_state, n_jobs, plan)
     if method == "gamma" and plan is not None:
@@ -312,6 +318,7 @@ def _aggregate_test(
                 f"{GROUPED_ROWS} rows, got {len(plan.rows)}. Pass method='permutation'."
             )
         x, y = x.take(plan.rows), y.take(plan.rows)
+    _warn_of_time(x, y)
     rng = _random(n_permutations, random_state)
     found = combine(x, y, n_permutations, rng, effective_n_jobs(n_jobs), plan)
     reached = count_at_least(found.observed, found.permuted, found.slack)
@@ -324,6 +331,21 @@ def _aggregate_test(
         kernels=x.names,
         target_kernels=y.names,
         standardized=found.z,
+    )
+
+
+def _warn_of_time(x: Family, y: Family) -> None:
+    """Say how long many kernels of many rows take, before they do."""
+    if x.n_samples <= MANY_ROWS or all(side.is_narrow for side in (*x.sides, *y.sides)):
+        return
+    share = (len(x.sides) + len(y.sides)) / 16
+    minutes = share * SECONDS_PER_PAIR * x.n_samples**2 / 60
+    warn_caller(
+        f"method='aggregate' visits all pairs of {x.n_samples:,} rows for {len(x.sides)} kernels "
+        f"of X and {len(y.sides)} of y: about {max(minutes, 1):,.0f} minutes of one core. Pass "
+        "kernel=NystroemMap() and, for numbers, target_kernel=NystroemMap(), whose time is linear "
+        "in the rows, or test a random part of the rows.",
+        UserWarning,
     )
 
 

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from depmax._inputs import read_table
 from depmax.kernels import Distance
-from depmax.kernels.scales import warn_of_scales
+from depmax.kernels.bandwidth import warn_of_scales
 from depmax.samples import chunk_rows, slices
 
 #: Rows whose neighbours the likelihood uses; of more, a sample with a fixed seed.

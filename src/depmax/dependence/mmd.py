@@ -13,8 +13,8 @@ from depmax._inputs import Table, read_objects, read_table
 from depmax.dependence import _terms
 from depmax.dependence.resolve import most_dependent
 from depmax.kernels import KernelLike, as_kernel
+from depmax.kernels.bandwidth import warn_of_scales
 from depmax.kernels.mixed import join_categories
-from depmax.kernels.scales import warn_of_scales
 from depmax.samples import (
     Sample,
     chunk_rows,

@@ -28,7 +28,7 @@ MAXIMIZE_ROWS = 1000
 def most_dependent(
     target: Sample, candidates: Sequence[Kernel], X: Any, known: np.ndarray | None = None
 ) -> Kernel:
-    """The candidate whose unbiased HSIC with the target is largest.
+    """The candidate whose unbiased HSIC with the target is largest; its weights, if it learns them.
 
     With the target filled in by ``partial`` it is what ``bandwidth="maximize"`` chooses by.
 
@@ -45,6 +45,8 @@ def most_dependent(
     if target.n_samples > MAXIMIZE_ROWS:
         rows = np.random.default_rng(0).choice(target.n_samples, MAXIMIZE_ROWS, replace=False)
     part = target.take(rows)
+    if candidates[0].capabilities.learns_weights:
+        return _with_weights(candidates[0], X[rows], part)
     values = [
         terms(Sample(kernel, X[rows], mass=part.mass), part, unbiased=True).hsic()
         for kernel in candidates
@@ -52,10 +54,32 @@ def most_dependent(
     return candidates[int(np.argmax(values))]
 
 
+def _with_weights(kernel: Any, rows: Any, target: Sample) -> Kernel:
+    """A kernel of several parts, with the weights that their dependence on the target asks for."""
+    matrices = [_centred(part(rows), target.mass) for part in kernel.kernels]
+    with_target = _centred(target.gram(), target.mass)
+    cross = np.array([np.sum(matrix * with_target) for matrix in matrices])
+    products = np.array([[np.sum(one * other) for one in matrices] for other in matrices])
+    learned: Kernel = kernel.learned(cross, products)
+    return learned
+
+
+def _centred(matrix: np.ndarray, mass: np.ndarray | None) -> np.ndarray:
+    """HKH, with masses W^½HKHᵀW^½; zero where rounding errors are all that is left."""
+    centred = matrix - np.average(matrix, axis=0, weights=mass)
+    centred -= np.average(centred, axis=1, weights=mass)[:, np.newaxis]
+    noise = len(matrix) * np.finfo(np.float64).eps * np.abs(matrix).max(initial=0.0)
+    if np.abs(centred).max(initial=0.0) <= noise:
+        return np.zeros_like(centred)
+    return centred if mass is None else centred * np.sqrt(np.outer(mass, mass))
+
+
 def refuse_to_choose(asked: str, candidates: Sequence[Kernel], X: Any) -> Kernel:
     """What ``bandwidth="maximize"`` comes to: a choice that the null law knows nothing of."""
+    learns = candidates[0].capabilities.learns_weights
+    what = "learned weights" if learns else 'bandwidth="maximize"'
     raise ValueError(
-        f'{asked} does not take bandwidth="maximize" of {type(candidates[0]).__name__}: a kernel '
+        f"{asked} does not take {what} of {type(candidates[0]).__name__}: a kernel "
         "chosen for its dependence on the rows that are tested rejects too often. Choose it on "
         "other rows, kernel=depmax.resolve(kernel, X[:half], y[:half]), and test on X[half:], "
         "y[half:]; or use bandwidth='median'. Without a kernel, hsic_test compares many bandwidths "

@@ -11,21 +11,24 @@ from scipy import sparse
 
 from depmax._frames import library_of, make_frame
 from depmax._inputs import read_table
-from depmax._text import html_table, short_pvalue
+from depmax._inputs.levels import Missing
+from depmax._inputs.parameters import COMMON
+from depmax._inputs.table import has_missing
+from depmax._text import html_table, short_effect, short_pvalue
 from depmax._threads import each_column, map_threads, one_blas_thread
 from depmax.dependence._given.conditional import GivenTarget, read_dense
 from depmax.dependence._given.fit import GivenFit, refuse_with_given
 from depmax.dependence._nulls.screening_target import ScreeningTarget
-from depmax.dependence._nulls.weighted import read_weighed_target
-from depmax.dependence.exchange import plan_of
+from depmax.dependence.exchange import as_exchange, plan_of
 from depmax.dependence.resolve import refuse_to_choose
 from depmax.kernels import Delta, KernelLike, as_kernel
+from depmax.kernels.bandwidth import warn_of_scales
 from depmax.kernels.kernel import Kernel
-from depmax.kernels.scales import warn_of_scales
 from depmax.samples import (
     aligned,
     is_streamed,
     read_target_sample,
+    refuse_missing,
     refuse_streamed_target,
     refuse_with_streams,
     require_equal_length,
@@ -51,6 +54,7 @@ class Screening:
     effects_low: np.ndarray  # interval of 95 %
     effects_high: np.ndarray
     given: GivenFit | None = None  # what the confounders explain, of every column and of y
+    missing: np.ndarray | None = None  # rows without a value of each column; None if there are none
     _library: str | None = field(default=None, repr=False)
 
     @property
@@ -81,6 +85,8 @@ class Screening:
         }
         if self.given is not None:
             columns["explained_by_given"] = self.given.explained_x[order]
+        if self.missing is not None:
+            columns["missing"] = self.missing[order]
         return make_frame(columns, library or self._library)
 
     def plot(self, ax: Any = None, *, n_shown: int = 20) -> Any:
@@ -114,6 +120,9 @@ class Screening:
                 str(rank),
                 self.names[place],
                 f"{max(0.0, self.scores[place]):.3g}",
+                short_effect(
+                    self.effects[place], self.effects_low[place], self.effects_high[place]
+                ),
                 short_pvalue(self.pvalues_adjusted[place]),
             )
             for rank, place in enumerate(order, 1)
@@ -123,7 +132,7 @@ class Screening:
             f"{found:,} of {len(self.names):,} columns depend on the target (false discovery rate "
             f"5 %); the best {len(rows)} are shown"
         )
-        return html_table(("rank", "column", "score", "p (adjusted)"), rows, caption)
+        return html_table(("rank", "column", "score", "effect", "p (adjusted)"), rows, caption)
 
 
 def screen(
@@ -138,6 +147,7 @@ def screen(
     n_jobs: int | None = None,
     given: Any = None,
     sample_weight: Any = None,
+    missing: Missing = "neutral",
 ) -> Screening:
     """Score every column of X by its nonlinear dependence on y, with p-values.
 
@@ -148,7 +158,8 @@ def screen(
     ----------
     X : array-like, sparse matrix, data frame, scan or Dask collection, (n_samples, n_features)
         Categorical columns are compared by equality. A table that is read a chunk at a time
-        (:func:`depmax.scan`, Dask) takes three visits; see the notes.
+        (:func:`depmax.scan`, Dask) takes three visits; see the notes. Cells of tables in memory may
+        be missing (NaN, None, null) but in sparse matrices.
     y : target of any type
         Left out with a scan that has a target.
     kernel : kernel or name, default="laplace"
@@ -169,12 +180,17 @@ def screen(
         Confounders Z, numbers and categories: score each column by what it shares with y beyond
         what Z explains of both, as ``hsic_test(..., given=Z)`` does. A column then costs some
         hundred regressions in closed form, about 0.1 s, linear in the rows; every kernel does.
+        Missing cells are refused then.
     sample_weight : array-like of shape (n_samples,), optional
         How many rows each row stands for, as in :func:`depmax.hsic`: scores are those of the rows
         repeated. P-values come from at most 9,999 permutations of y against the rows of X with
         their weights, and are exact if y is independent of both: weights that were made from y
         need another test, and weights that count equal rows the rows themselves, repeated.
-        ``effects`` are NaN. Not with ``groups`` or ``given``.
+        ``effects`` are NaN, and missing cells are refused. Not with ``groups`` or ``given``.
+    missing : {"neutral", "level", "refuse"}, default="neutral"
+        What a missing cell says. ``"neutral"``: nothing; the mean embedding of its column stands in
+        for it. ``"level"``: that it is missing, which is a value of its own; use it where the
+        reason for a gap may have to do with y. ``"refuse"``: missing cells are an error.
 
     Returns
     -------
@@ -193,6 +209,13 @@ def screen(
     9,999 times: no p-value below 0.0001 is reported then. A constant column scores 0 with p-value
     1. With ``bandwidth="maximize"`` the p-value is that of the chosen bandwidth times the number of
     candidates (Bonferroni).
+
+    A column with neutral gaps is judged by its rows with a value, a share s of all: its score is s²
+    times theirs, its effect s times theirs, and its p-value theirs. It is valid where the column
+    is independent of y among these rows, which gaps that depend on y alone, or on the column
+    alone, do not change. Fewer than four values score 0 with p-value 1. With ``missing="level"``
+    the score of the gaps (as two categories) is added for numbers, and the p-value is
+    that of both (Fisher's combination); a category has one level more.
 
     Of a table that is read a chunk at a time every column is counted by its values: a column with
     at most 512 different ones has the score, p-value and effect of rows in memory, whatever its
@@ -215,6 +238,7 @@ def screen(
     >>> screen(X, X[:, 1] ** 2).ranking.tolist()
     [2, 1, 3]
     """
+    COMMON["missing"].require(missing, "missing", "screen")
     if sample_weight is not None:
         if groups is not None or given is not None:
             other = "groups" if groups is not None else "given"
@@ -227,12 +251,19 @@ def screen(
         refuse_with_given(groups)
         return _screen_given(X, y, given, kernel, target_kernel, unbiased, n_jobs)
     refuse_streamed_target(X, y)
-    table = read_table(X)
+    table = read_table(X, missing=missing)
     target_side = read_target_sample(y, target_kernel)
     require_equal_length(table.n_samples, target_side.n_samples)
     require_samples(table.n_samples, unbiased=True)
     plan = plan_of(groups, table.n_samples, target_side.rows)
-    target = ScreeningTarget.of(target_side, tol, plan)
+    target: Any = ScreeningTarget.of(target_side, tol, plan)
+    missing_counts = None
+    if has_missing(table.values):
+        from depmax.dependence._nulls.gapped_target import GappedTarget
+
+        exchange = as_exchange(groups)
+        target = GappedTarget(target, missing == "level", exchange, target_side.rows)
+        missing_counts = np.isnan(table.values).sum(axis=0)
     recipe = _kernel_of_columns(kernel)
     warn_of_scales(recipe, table.values, table.names, table.categories, one_by_one=True)
     values = table.values.tocsc() if sparse.issparse(table.values) else table.values
@@ -258,6 +289,7 @@ def screen(
         effects=shares,
         effects_low=low,
         effects_high=high,
+        missing=missing_counts,
         _library=library_of(X),
     )
 
@@ -280,8 +312,11 @@ def _screen_weighed(
     n_jobs: int | None,
 ) -> Screening:
     """Every column alone, where a row may stand for several."""
+    from depmax.dependence._nulls.weighted import read_weighed_target
+
     weighed = weigh(sample_weight, X, y)
-    table, recipe = read_table(weighed.of(X)), _kernel_of_columns(kernel)
+    table, recipe = read_table(weighed.of(X), missing="neutral"), _kernel_of_columns(kernel)
+    refuse_missing(table.values, "screen", table.names)
     warn_of_scales(recipe, table.values, table.names, table.categories, one_by_one=True)
     target = read_weighed_target(weighed.of(y), target_kernel, weighed.mass, tol)
 

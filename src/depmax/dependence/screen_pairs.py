@@ -23,7 +23,7 @@ from depmax.dependence._pairs.ranking import (
     permutation_pvalues,
 )
 from depmax.dependence._pairs.target import ColumnBases, MainEffects, PairTarget, Transform
-from depmax.dependence.exchange import TooFewWays, as_exchange
+from depmax.dependence.exchange import Exchange, TooFewWays, as_exchange
 from depmax.kernels import KernelLike
 from depmax.samples import require_samples
 
@@ -199,8 +199,8 @@ def screen_table(
     bases = ColumnBases.of(levels.values, transform)
     effects = MainEffects.of(bases)
     target = PairTarget.of(y, target_kernel, effects)
-    units = _independent_units(groups, m)
-    exchange = as_exchange(groups)
+    exchange = None if groups is None else as_exchange(groups)
+    units = [] if exchange is None else _independent_units(exchange, m)
     if exchange is not None and exchange.is_free_within_groups:
         target = target.within(exchange.units(m))
     law = Law(m, len(target.directions))
@@ -246,11 +246,8 @@ def screen_table(
 FEWEST_UNITS = 6
 
 
-def _independent_units(groups: Any, n_samples: int) -> list[np.ndarray]:
+def _independent_units(exchange: Exchange, n_samples: int) -> list[np.ndarray]:
     """Rows of every unit that is independent of the others; none where every row is."""
-    exchange = as_exchange(groups)
-    if exchange is None:
-        return []
     codes = exchange.units(n_samples)
     counts = np.bincount(codes)
     if exchange.is_free_within_groups or counts.max() == 1:

@@ -1,6 +1,12 @@
 """Protocols that judge methods: comparisons, stability, measures of multi-label predictions."""
 
-from depmax.evaluation.bounds import CovarianceBound, covariance_bound, hsic_bound
+from depmax.evaluation.bounds import (
+    BoundedComponents,
+    CovarianceBound,
+    components_by_bound,
+    covariance_bound,
+    hsic_bound,
+)
 from depmax.evaluation.comparison import Comparison, compare
 from depmax.evaluation.comparison.methods import Method, Sized, by_ranking, leading
 from depmax.evaluation.comparison.metrics import CorrectedMean, corrected_mean, holm
@@ -15,6 +21,7 @@ from depmax.evaluation.multilabel import average_precision, coverage, one_error,
 from depmax.evaluation.stability import Stability, stability, stability_of
 
 __all__ = [
+    "BoundedComponents",
     "Comparison",
     "CorrectedMean",
     "CovarianceBound",
@@ -32,6 +39,7 @@ __all__ = [
     "average_precision",
     "by_ranking",
     "compare",
+    "components_by_bound",
     "corrected_mean",
     "covariance_bound",
     "coverage",

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted
 
 from depmax.extraction._fitting.coded_target import coded_target
-from depmax.samples import is_precomputed, read_rows, require_equal_length
+from depmax.samples import Sample, is_precomputed, read_rows, require_equal_length, slices
+
+#: Kernel values that are held at a time.
+TILE = 2**21
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,8 @@ class CovarianceBound:
     #: The bound fails with at most this probability.
     delta: float
     n_samples: int
+    #: ‖S‖ (Frobenius) of S = mean of y²φ(x)φ(x)ᵀ: ``empirical`` is at most c‖S‖.
+    target_norm: float
     #: Whether norm and radius were given, not read off the same rows.
     fixed_beforehand: bool
 
@@ -45,11 +51,36 @@ class CovarianceBound:
         """Whether the bound says nothing, since y²‖τ‖² is not negative anyway."""
         return self.bound <= 0
 
+    @property
+    def samples_needed(self) -> float:
+        """Rows from which on these features would have a positive bound, if more are like these.
+
+        Both penalties fall as 1/√m; infinity if ``empirical`` is zero.
+        """
+        if self.empirical <= 0:
+            return math.inf
+        return self.n_samples * ((self.complexity + self.deviation) / self.empirical) ** 2
+
+    @property
+    def samples_needed_at_best(self) -> float:
+        """The same for the projection that this bound favours most: no features need fewer rows.
+
+        ``empirical`` is at most c‖S‖, and both penalties are proportional to c.
+        """
+        if self.target_norm <= 0 or self.norm <= 0:
+            return math.inf
+        penalties = (self.complexity + self.deviation) / self.norm
+        return self.n_samples * (penalties / self.target_norm) ** 2
+
     def __str__(self) -> str:
         penalties = f"{self.complexity:.4g} - {self.deviation:.4g}"
         terms = f"{self.empirical:.4g} - {penalties} = {self.bound:.4g}"
         if self.is_vacuous:
-            verdict = f"vacuous: {terms} is not above zero, which holds without any bound"
+            verdict = (
+                f"vacuous: {terms} is not above zero, which holds without any bound; these "
+                f"features would need {self.samples_needed:,.0f} rows, any others at least "
+                f"{self.samples_needed_at_best:,.0f}"
+            )
         else:
             verdict = f"E[y²‖τ‖²] ≥ {terms} with probability {1 - self.delta:g}"
         if not self.fixed_beforehand:
@@ -91,7 +122,9 @@ def covariance_bound(
     Returns
     -------
     CovarianceBound
-        With every term. At thousands of rows the bound is mostly vacuous, and then says so.
+        With every term. At thousands of rows the bound is mostly vacuous, and then says so, with
+        the number of rows that these features (``samples_needed``) and any at all
+        (``samples_needed_at_best``) would need.
 
     Notes
     -----
@@ -144,8 +177,94 @@ def covariance_bound(
         squared_radius=squared_radius,
         delta=float(delta),
         n_samples=m,
+        target_norm=_target_norm(Sample(kernel, rows), squares, has_offset),
         fixed_beforehand=fixed,
     )
+
+
+@dataclass(frozen=True)
+class BoundedComponents:
+    """How many features the bound pays for."""
+
+    #: Number of features with the largest bound less cost.
+    n_components: int
+    #: Price q of a feature.
+    cost: float
+    #: Bound with 1, 2, … features.
+    bounds: tuple[CovarianceBound, ...]
+
+    @property
+    def values(self) -> np.ndarray:
+        """Bound - qk for k = 1, 2, … features."""
+        prices = self.cost * np.arange(1, len(self.bounds) + 1)
+        return np.array([bound.bound for bound in self.bounds]) - prices
+
+
+def components_by_bound(
+    extractor: Any,
+    X: Any,
+    y: Any,
+    *,
+    cost: float | None = None,
+    delta: float = 0.1,
+    norm: float | None = None,
+    radius: float | None = None,
+) -> BoundedComponents:
+    """Number of features whose lower bound, less a cost for each, is largest.
+
+    Parameters
+    ----------
+    extractor : a fitted extractor whose first features are those of a smaller one
+    X, y, delta, norm, radius : as in :func:`covariance_bound`
+        Given values hold for all numbers of features.
+    cost : float, optional
+        q; by default half of what the first feature explains, the paper's heuristic.
+
+    Returns
+    -------
+    BoundedComponents
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from depmax import SMC
+    >>> from depmax.evaluation import components_by_bound
+    >>> X = np.random.default_rng(0).normal(size=(200, 3))
+    >>> y = X[:, 0] - 0.5 * X[:, 1]
+    >>> found = components_by_bound(SMC(3, random_state=0).fit(X, y), X, y)
+    >>> found.n_components, len(found.values)
+    (1, 3)
+    """
+    if cost is not None and not (isinstance(cost, Real) and math.isfinite(cost) and cost >= 0):
+        raise ValueError(f"cost must be a number >= 0, got {cost!r}.")
+    available = _parts(extractor)[0].weights.shape[1]
+    bounds = tuple(
+        covariance_bound(extractor, X, y, delta=delta, norm=norm, radius=radius, n_components=count)
+        for count in range(1, available + 1)
+    )
+    price = bounds[0].empirical / 2.0 if cost is None else float(cost)
+    found = BoundedComponents(1, price, bounds)
+    return replace(found, n_components=int(np.argmax(found.values)) + 1)
+
+
+def _target_norm(sample: Sample, squares: np.ndarray, has_offset: bool) -> float:
+    """‖mean of y²φφᵀ‖ = √(Σ y_i²y_j²k(x_i, x_j)²)/m, with one more coordinate for an offset."""
+    m = sample.n_samples
+    width = sample.n_coordinates
+    if width is not None and width < m:
+        moment = np.zeros((width + has_offset,) * 2)
+        for rows in sample.chunks():
+            phi = sample.coordinates(rows)
+            phi = phi.toarray() if sparse.issparse(phi) else np.asarray(phi, dtype=np.float64)
+            if has_offset:
+                phi = np.column_stack([phi, np.ones(len(phi))])
+            moment += phi.T @ (squares[rows, np.newaxis] * phi)
+        return float(np.linalg.norm(moment)) / m
+    total = 0.0
+    for rows in slices(m, max(1, TILE // m)):
+        values = sample.tile(rows, slice(0, m)) + has_offset
+        total += float(squares[rows] @ np.square(values) @ squares)
+    return math.sqrt(total) / m
 
 
 def _parts(extractor: Any) -> tuple[Any, Any]:

@@ -9,6 +9,7 @@ from depmax.extraction.hsca import HSCA
 from depmax.extraction.icafx import ICAFX
 from depmax.extraction.iterative_pca import IterativePCA
 from depmax.extraction.kernel_boosting import KernelBoosting
+from depmax.extraction.kernel_cca import KernelCCA
 from depmax.extraction.kernel_lda import KernelLDA
 from depmax.extraction.kernel_pls import KernelPLS
 from depmax.extraction.kernel_pls_classifier import KernelPLSClassifier
@@ -37,6 +38,7 @@ __all__ = [
     "DependenceExtractor",
     "IterativePCA",
     "KernelBoosting",
+    "KernelCCA",
     "KernelLDA",
     "KernelPLS",
     "KernelPLSClassifier",

@@ -8,11 +8,11 @@ import numpy as np
 
 from depmax._inputs.parameters import one_of
 from depmax.extraction._fitting.coded_target import CodedTarget
-from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted
+from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted, gram_values
 from depmax.kernels import KernelLike
 from depmax.pencils.deflation.criteria import LOSSES, boosted, pca, pls, sma, smc
 from depmax.pencils.deflation.steps import Criterion, Scale, deflate
-from depmax.pencils.images import images_of, pairs_held
+from depmax.pencils.images import images_of
 from depmax.samples import Sample
 
 _NAMED: dict[str, tuple[Criterion, Scale]] = {
@@ -120,7 +120,7 @@ class DeflationFeatures(DeflationExtractor):
         return isinstance(self.criterion, str) and self.criterion != "pca"
 
     def _pairs_held(self, side: Sample) -> float:
-        return pairs_held(side, dual=self.dual)
+        return gram_values(side, dual=self.dual)
 
     def _instead(self) -> str:
         if self.dual and self._is_linear:

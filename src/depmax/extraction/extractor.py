@@ -8,9 +8,7 @@ from functools import partial
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted
 
@@ -20,31 +18,23 @@ from depmax._inputs.parameters import check_parameters
 from depmax._inputs.target import warn_of_unlabeled
 from depmax._threads import small_problems
 from depmax.dependence.resolve import most_dependent
-from depmax.extraction._fitting.holding_pairs import HoldsPairs
 from depmax.extraction._fitting.loadings import coordinate_names, loadings_of
 from depmax.extraction._fitting.number_of_components import (
-    AtMost,
     ComponentCount,
-    FoldFeatures,
     Possible,
-    by_prediction,
-    most_components,
     most_possible,
-    nested,
+    predicted_count,
     read_component_count,
-    refitted,
-    take_rows,
 )
 from depmax.kernels import KernelLike
-from depmax.kernels.scales import ScaleWarning
 from depmax.maps.feature_map import KernelTransformer, signs
 from depmax.pencils import Basis, Directions, Gram, Space
 from depmax.pencils.coordinates import (
     Coordinates,
     FeatureCoordinates,
     coordinates_of,
+    pairs_held,
 )
-from depmax.pencils.graphs.points import points_of
 from depmax.pencils.projection import Fitted, Projection
 from depmax.samples import (
     Labels,
@@ -69,7 +59,7 @@ def _is_linear(extractor: DependenceExtractor) -> bool:
     return extractor._abilities().is_linear
 
 
-class DependenceExtractor(HoldsPairs, KernelTransformer):
+class DependenceExtractor(KernelTransformer):
     """Base of the extractors: a subclass implements ``_extract``.
 
     A subclass stores ``n_components`` and, where it has the choice, ``kernel``,
@@ -215,6 +205,14 @@ class DependenceExtractor(HoldsPairs, KernelTransformer):
         """
         return None
 
+    def _grows(self) -> bool:
+        """Whether ``_span`` may find that a part of the samples' span is enough."""
+        return False
+
+    def _pairs_held(self, side: Sample) -> float:
+        """Values of pairs of rows that a fit holds at its peak, counted in float64."""
+        return pairs_held(side, whole_span=not self._grows())
+
     def _read_target(self, y: Any, mass: np.ndarray | None = None) -> Any:
         """The target as this method sees it: by default as ``target_kernel`` does."""
         return read_target_sample(y, self.target_kernel, mass=mass)
@@ -356,23 +354,7 @@ class DependenceExtractor(HoldsPairs, KernelTransformer):
 
     def _choose_count(self, X: Any, y: Any, side: Sample) -> int:
         """Number of components for ``n_components="auto"``."""
-        most = most_components(points_of(side))
-        if not self._supervised:
-            return most_possible(side) if most is None else max(1, most // 2)
-        limit = most_possible(side) if most is None else most
-
-        def fit(train: np.ndarray, test: np.ndarray, count: int) -> FoldFeatures:
-            model = clone(self)
-            own = take_rows(self, X, train, train)
-            with warnings.catch_warnings():  # the fit to all rows is the one that warns
-                warnings.simplefilter("ignore", ScaleWarning)
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                fitted = model._learn(own, _safe_indexing(y, train), AtMost(count))
-            features = fitted.features if fitted.complete else model._apply(own)
-            return features, model._apply(take_rows(self, X, test, train))
-
-        numbers = nested(fit, limit) if self._nested else refitted(fit, limit)
-        return by_prediction(numbers, self._read_answers(y), self.estimator, self.scoring)
+        return predicted_count(self, X, y, side)
 
     def _keep(self, coordinates: Coordinates, found: Directions) -> np.ndarray:
         """Remember the projection, signs decided; the directions with these signs."""

@@ -25,7 +25,7 @@ from depmax.pencils import (
     squared_part,
 )
 from depmax.pencils.form import target_factor
-from depmax.pencils.graphs import Graph
+from depmax.pencils.graphs import GraphLike
 from depmax.samples import Sample
 
 
@@ -61,9 +61,10 @@ class HSCA(SemiSupervisedExtractor):
     beta : float, default=0.0
         Weight of the graph, from 0 to 1: (1-β)·HSIC - β·fᵀΔf, each divided by its trace, with Δ the
         Laplacian. With 0 unlabelled rows are left out, with a warning.
-    graph : {"neighbors", "radius", "gaussian"} or graph, default="neighbors"
+    graph : {"neighbors", "radius", "gaussian"}, graph, matrix or callable, default="neighbors"
         Who is whose neighbour in the kernel's feature space: a ``NeighborGraph``, ``RadiusGraph``
-        or ``GaussianGraph``. Used with ``beta`` > 0.
+        or ``GaussianGraph``; or your own weights, a matrix or a function of the rows
+        (``GivenGraph``). Used with ``beta`` > 0.
     unlabeled : "auto" or None, default="auto"
         NaN and None in y are unlabelled rows; with ``beta`` > 0 so is -1 among classes other than
         -1 and +1, never among numbers. None makes -1 a class there too.
@@ -122,7 +123,7 @@ class HSCA(SemiSupervisedExtractor):
         unbiased: bool = False,
         alpha: float = 1e-5,
         beta: float = 0.0,
-        graph: Literal["neighbors", "radius", "gaussian"] | Graph = "neighbors",
+        graph: GraphLike = "neighbors",
         unlabeled: Literal["auto"] | None = "auto",
         estimator: Any = None,
         scoring: Any = None,

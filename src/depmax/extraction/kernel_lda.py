@@ -2,45 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from depmax._inputs import Target
-from depmax.extraction._fitting.semi_supervised import SemiSupervisedExtractor
-from depmax.extraction._fitting.sphering import (
-    Alpha,
-    SpheringExtractor,
-    told_directions,
-    unit_variance,
-)
+from depmax.extraction._fitting.sphering import Alpha, Explained, ExplainingExtractor
 from depmax.extraction._fitting.targets import class_labels, read_classes
 from depmax.kernels import KernelLike
-from depmax.pencils import Directions, Form, Space, Sphere
-from depmax.pencils.form import target_factor
-from depmax.pencils.graphs import Graph, Laplacian, as_graph
-from depmax.pencils.graphs.points import points_of
+from depmax.pencils import Directions, Space
+from depmax.pencils.graphs import GraphLike
 from depmax.samples import Labels, Sample
 
 
-@dataclass(frozen=True)
-class Discriminant:
-    """The classes of the labelled samples, and the graph of all."""
-
-    factor: Any  # e_y/√p_y less its mean, shape (n_labelled, c): CCᵀ = m S_b
-    labelled: np.ndarray | None  # which samples are, shape (m,); None: all
-    laplacian: Laplacian | None  # None: the graph does not count
-
-    @property
-    def form(self) -> Form:
-        """ΨΨᵀ of S_b and the weights of S_t, both per labelled sample."""
-        count = len(self.factor)
-        labelled = np.ones(count, dtype=bool) if self.labelled is None else self.labelled
-        return Form(self.factor / count, np.full(count, 1.0 / count)).spread(labelled)
-
-
-class KernelLDA(SpheringExtractor, SemiSupervisedExtractor):
+class KernelLDA(ExplainingExtractor):
     """Directions along which the means of the classes differ most, for the variance they have.
 
     The directions p in the kernel's feature space maximise pᵀS_b p / pᵀ(S_t + αI)p with the scatter
@@ -65,9 +40,10 @@ class KernelLDA(SpheringExtractor, SemiSupervisedExtractor):
     beta : float, default=0.0
         Weight of the graph, from 0 to 1: the denominator is (1-β)·S_t + β·ΦᵀΔΦ, each divided by its
         trace, with Δ the Laplacian. With 0 unlabelled rows are left out, with a warning.
-    graph : {"neighbors", "radius", "gaussian"} or graph, default="neighbors"
+    graph : {"neighbors", "radius", "gaussian"}, graph, matrix or callable, default="neighbors"
         Who is whose neighbour in the kernel's feature space: a ``NeighborGraph``, ``RadiusGraph``
-        or ``GaussianGraph``. Used with ``beta`` > 0.
+        or ``GaussianGraph``; or your own weights, a matrix or a function of the rows
+        (``GivenGraph``). Used with ``beta`` > 0.
     unlabeled : "auto" or None, default="auto"
         NaN and None in y are unlabelled rows; with ``beta`` > 0 so is -1 among classes other than
         -1 and +1, never among numbers. None makes -1 a class there too.
@@ -115,7 +91,7 @@ class KernelLDA(SpheringExtractor, SemiSupervisedExtractor):
         kernel: KernelLike = "linear",
         alpha: Alpha = "auto",
         beta: float = 0.0,
-        graph: Literal["neighbors", "radius", "gaussian"] | Graph = "neighbors",
+        graph: GraphLike = "neighbors",
         unlabeled: Literal["auto"] | None = "auto",
         estimator: Any = None,
         scoring: Any = None,
@@ -145,38 +121,12 @@ class KernelLDA(SpheringExtractor, SemiSupervisedExtractor):
     def _read_answers(self, y: Any) -> Target:
         return read_classes(y, minus_one=self._minus_one())
 
-    def _prepare(self, side: Sample, labels: Labels | None) -> Discriminant:  # type: ignore[override]  # more than the base promises
-        assert labels is not None
-        graph = as_graph(self.graph) if self.beta > 0 else None
-        laplacian = None if graph is None else graph.laplacian(points_of(side))
-        return Discriminant(target_factor(labels.side), labels.labelled, laplacian)
+    def _extract(self, space: Space, target: Explained, n_components: int) -> Directions:
+        return self._explaining(space, target, n_components, self._n_groups(target))
 
-    def _ignores_units(self, side: Sample, target: Discriminant, n_components: int) -> bool:
-        known = target.laplacian is None and self._units_cancel(side, target.factor.shape[1])
-        return known and n_components <= told_directions(target.factor)
+    def _n_groups(self, target: Explained) -> int:
+        """One mean per class; CCᵀ of their indicators e_y/√p_y is the scatter between classes."""
+        return int(target.factor.shape[1])
 
-    def _extract(self, space: Space, target: Discriminant, n_components: int) -> Directions:
-        n_classes = target.factor.shape[1]
-        if target.laplacian is None:
-            cross = space.moments(Form(target.factor / space.total)).cross
-            return self._sphere(space, n_classes).most_correlated(cross, n_components)
-        moments = space.moments(target.form)
-        total, smooth = moments.weighted, space.quadratic(target.laplacian.apply)
-        assert total is not None
-        mixed = _share(1.0 - self.beta, total) + _share(self.beta, smooth)
-        sphere = Sphere.of(mixed, self._chosen_alpha(space, n_classes), eps=space.eps)
-        vectors = sphere.most_correlated(moments.cross, n_components).vectors
-        vectors = unit_variance(space, vectors)
-        between = np.sum((moments.cross.T @ vectors) ** 2, axis=0)
-        varies = np.einsum("ij,ij->j", vectors, total @ vectors)
-        reached = np.divide(between, varies, out=np.zeros_like(between), where=varies > 1e-12)
-        return Directions(vectors, reached)
-
-    def _carriers(self, side: Sample, target: Discriminant) -> int:
+    def _carriers(self, side: Sample, target: Explained) -> int:
         return int(target.factor.shape[1]) - 1
-
-
-def _share(part: float, matrix: np.ndarray) -> np.ndarray:
-    """Matrix with a given trace."""
-    trace = float(np.trace(matrix))
-    return matrix * (part / trace) if trace > 0 else np.zeros_like(matrix)

@@ -11,7 +11,7 @@ from depmax.extraction.extractor import DependenceExtractor
 from depmax.kernels import KernelLike
 from depmax.pencils import Directions, Space, Sphere, smoothest
 from depmax.pencils.coordinates import Coordinates
-from depmax.pencils.graphs import Graph, Laplacian, as_graph
+from depmax.pencils.graphs import GraphLike, Laplacian, as_graph
 from depmax.pencils.graphs.points import points_of
 from depmax.samples import Labels, Sample
 
@@ -33,9 +33,10 @@ class LaplacianEigenmap(DependenceExtractor):
     kernel : kernel, name, callable, transformer or "precomputed", default="gaussian"
         Of the regression, and of the distances in the graph. A map, such as ``NystroemMap``, spares
         the kernel matrix of many rows.
-    graph : {"neighbors", "radius", "gaussian"} or graph, default="neighbors"
+    graph : {"neighbors", "radius", "gaussian"}, graph, matrix or callable, default="neighbors"
         Who is whose neighbour in the kernel's feature space: a ``NeighborGraph``, ``RadiusGraph``
-        or ``GaussianGraph``. With ``normalized=True`` the coordinates are those of
+        or ``GaussianGraph``; or your own weights, a matrix or a function of the rows
+        (``GivenGraph``). With ``normalized=True`` the coordinates are those of
         I - D^(-½)WD^(-½), under FᵀF = I.
     alpha : float, default=1e-6
         Penalty of the regression, relative to the mean variance of the kernel's features.
@@ -86,7 +87,7 @@ class LaplacianEigenmap(DependenceExtractor):
         n_components: int | float | Literal["auto"] = 2,
         *,
         kernel: KernelLike = "gaussian",
-        graph: Literal["neighbors", "radius", "gaussian"] | Graph = "neighbors",
+        graph: GraphLike = "neighbors",
         alpha: float = 1e-6,
     ) -> None:
         self.n_components = n_components

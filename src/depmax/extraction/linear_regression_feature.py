@@ -6,22 +6,22 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from depmax._inputs import read_target
-from depmax.extraction._fitting.sphering import Alpha, SpheringExtractor, told_directions
-from depmax.extraction._fitting.targets import side_of_outputs
-from depmax.extraction._fitting.weighted import WeightedExtractor
+from depmax.extraction._fitting.sphering import Alpha, Explained, ExplainingExtractor
+from depmax.extraction._fitting.targets import output_labels
 from depmax.kernels import KernelLike
-from depmax.pencils import Directions, Form, Space
-from depmax.pencils.form import squared_lengths, target_factor
-from depmax.samples import Sample
+from depmax.pencils import Directions, Space
+from depmax.pencils.form import squared_lengths
+from depmax.pencils.graphs import GraphLike
+from depmax.samples import Labels, Sample
 
 
-class LinearRegressionFeature(SpheringExtractor, WeightedExtractor):
+class LinearRegressionFeature(ExplainingExtractor):
     """The linear combination of the columns that predicts the target best.
 
     One number has one such feature. Several outputs have as many, ordered by what they explain of
     the outputs together (reduced rank regression, outputs in units of their standard deviation);
-    classes count as outputs that tell membership.
+    classes count as outputs that tell membership. With ``beta`` > 0 predictions that change much
+    between neighbouring rows, labelled or not, are penalised (Laplacian regularisation).
 
     Parameters
     ----------
@@ -36,6 +36,18 @@ class LinearRegressionFeature(SpheringExtractor, WeightedExtractor):
         Variance added to every direction of the covariance's range, relative to the mean variance
         there (ridge regression). ``"auto"``: none where there are fewer columns than rows; 0.1
         otherwise, since any target would be predicted without error.
+    beta : float, default=0.0
+        Weight of the graph, from 0 to 1: the variance S of the labelled rows is replaced by
+        (1-β)·S + β·ΦᵀΔΦ, each divided by its trace, with Δ the Laplacian: least squares with a
+        penalty λ fᵀΔf on the predictions f of every output, λ in proportion to β/(1-β). With 0
+        unlabelled rows are left out, with a warning.
+    graph : {"neighbors", "radius", "gaussian"}, graph, matrix or callable, default="neighbors"
+        Who is whose neighbour in the kernel's feature space: a ``NeighborGraph``, ``RadiusGraph``
+        or ``GaussianGraph``; or your own weights, a matrix or a function of the rows
+        (``GivenGraph``). Used with ``beta`` > 0.
+    unlabeled : "auto" or None, default="auto"
+        NaN and None in y are unlabelled rows; with ``beta`` > 0 so is -1 among classes other than
+        -1 and +1, never among numbers. None makes -1 a class there too.
     estimator : estimator, optional
         What predicts y from features for ``n_components="auto"``: by default the five nearest
         neighbours.
@@ -48,13 +60,19 @@ class LinearRegressionFeature(SpheringExtractor, WeightedExtractor):
         Directions of features with variance 1; with ``kernel="linear"`` only.
     dependence_ : ndarray of shape (n_components,)
         Share of the variance of the outputs that each feature explains: for one output the squared
-        correlation.
+        correlation. Of the labelled rows.
     n_components_ : int
         Number of features.
+    n_unlabeled_ : int
+        Number of rows without a label.
     loadings_, mean_, coordinate_names_
         See :class:`depmax.extraction.DependenceExtractor`; linear only.
     kernel_, target_kernel_ : Kernel
         With every recipe replaced by numbers.
+
+    References
+    ----------
+    P. Daniušis (2012), Feature extraction via dependence structure optimization, section 2.3.
 
     Examples
     --------
@@ -63,6 +81,18 @@ class LinearRegressionFeature(SpheringExtractor, WeightedExtractor):
     >>> X = np.random.default_rng(0).normal(size=(100, 3))
     >>> LinearRegressionFeature(1).fit(X, 2 * X[:, 0] + X[:, 1]).dependence_.round(6)
     array([1.])
+
+    Eight known values of 300 on a spiral; the graph tells how it goes on between them:
+
+    >>> rng = np.random.default_rng(1)
+    >>> y = rng.uniform(1, 3, size=300)
+    >>> X = np.column_stack([y * np.cos(4 * y), y * np.sin(4 * y)])
+    >>> known = np.where(np.arange(300) < 8, y, np.nan)
+    >>> from depmax import NeighborGraph
+    >>> options = {"kernel": "gaussian", "alpha": 1e-6, "graph": NeighborGraph(8)}
+    >>> model = LinearRegressionFeature(1, beta=0.1, **options)
+    >>> bool(abs(np.corrcoef(model.fit_transform(X, known)[:, 0], y)[0, 1]) > 0.98)
+    True
     """
 
     _streams: ClassVar[bool] = True
@@ -73,28 +103,31 @@ class LinearRegressionFeature(SpheringExtractor, WeightedExtractor):
         *,
         kernel: KernelLike = "linear",
         alpha: Alpha = "auto",
+        beta: float = 0.0,
+        graph: GraphLike = "neighbors",
+        unlabeled: Literal["auto"] | None = "auto",
         estimator: Any = None,
         scoring: Any = None,
     ) -> None:
         self.n_components = n_components
         self.kernel = kernel
         self.alpha = alpha
+        self.beta = beta
+        self.graph = graph
+        self.unlabeled = unlabeled
         self.estimator = estimator
         self.scoring = scoring
 
-    def _read_target(self, y: Any, mass: np.ndarray | None = None) -> Sample:
-        return side_of_outputs(read_target(y), "LinearRegressionFeature", mass)
+    def _read_labels(self, y: Any, mass: np.ndarray | None = None) -> Labels:
+        self._require_no_graph(mass)
+        labels = output_labels(self._read_answers(y), "LinearRegressionFeature", mass)
+        self.n_unlabeled_ = labels.n_unlabeled
+        return labels
 
-    def _extract(self, space: Space, target: Sample, n_components: int) -> Directions:
-        factor = target_factor(target)
-        total = squared_lengths(factor, target.mass)[1] / space.total  # variance of all outputs
-        cross = space.moments(Form(factor / space.total)).cross
-        found = self._sphere(space, 1).most_correlated(cross, n_components)
+    def _extract(self, space: Space, target: Explained, n_components: int) -> Directions:
+        found = self._explaining(space, target, n_components, 1)
+        total = squared_lengths(target.factor, target.mass)[1] / target.total  # their variance
         return Directions(found.vectors, found.dependence / total)
 
-    def _carriers(self, side: Sample, target: Sample) -> int:
-        return int(target.n_coordinates or 1)
-
-    def _ignores_units(self, side: Sample, target: Sample, n_components: int) -> bool:
-        factor = target_factor(target)
-        return self._units_cancel(side, 1) and n_components <= told_directions(factor)
+    def _carriers(self, side: Sample, target: Explained) -> int:
+        return int(target.factor.shape[1])

@@ -9,7 +9,7 @@ import numpy as np
 from depmax.extraction._fitting.sphering import Alpha, SpheringExtractor, unit_variance
 from depmax.kernels import KernelLike
 from depmax.pencils import Directions, Space, Sphere
-from depmax.pencils.graphs import Graph, Laplacian, as_graph
+from depmax.pencils.graphs import GraphLike, Laplacian, as_graph
 from depmax.pencils.graphs.points import points_of
 from depmax.samples import Labels, Sample
 
@@ -29,9 +29,10 @@ class LPP(SpheringExtractor):
         dependence; ``"auto"`` the intrinsic dimension.
     kernel : kernel, name, callable, transformer or "precomputed", default="linear"
         A transformer (a map) stands for the inner product of its output.
-    graph : {"neighbors", "radius", "gaussian"} or graph, default="neighbors"
+    graph : {"neighbors", "radius", "gaussian"}, graph, matrix or callable, default="neighbors"
         Who is whose neighbour in the kernel's feature space: a ``NeighborGraph``, ``RadiusGraph``
-        or ``GaussianGraph``. With ``normalized=True`` the Laplacian is I - D^(-½)WD^(-½), and the
+        or ``GaussianGraph``; or your own weights, a matrix or a function of the rows
+        (``GivenGraph``). With ``normalized=True`` the Laplacian is I - D^(-½)WD^(-½), and the
         size of a feature is its variance.
     alpha : float or "auto", default="auto"
         Size added to every direction of the denominator's range, relative to the mean there.
@@ -80,7 +81,7 @@ class LPP(SpheringExtractor):
         n_components: int | float | Literal["auto"] = 2,
         *,
         kernel: KernelLike = "linear",
-        graph: Literal["neighbors", "radius", "gaussian"] | Graph = "neighbors",
+        graph: GraphLike = "neighbors",
         alpha: Alpha = "auto",
     ) -> None:
         self.n_components = n_components

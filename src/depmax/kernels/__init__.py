@@ -1,6 +1,6 @@
 """Similarity: kernels for vectors, labels, strings, graphs and mixed tables, and their algebra."""
 
-from depmax.kernels.bandwidth import BandwidthKernel
+from depmax.kernels.bandwidth import BandwidthKernel, ScaleWarning
 from depmax.kernels.class_balanced import ClassBalanced
 from depmax.kernels.columns import Columns
 from depmax.kernels.composite import Product, Scaled, Sum
@@ -15,14 +15,15 @@ from depmax.kernels.laplace import Laplace
 from depmax.kernels.linear import Linear
 from depmax.kernels.mixed import Mixed
 from depmax.kernels.names import FromFunction, FromMap, FromScikitLearn, KernelLike, as_kernel
+from depmax.kernels.neutral import Neutral
 from depmax.kernels.polynomial import Polynomial
 from depmax.kernels.precomputed import Precomputed
 from depmax.kernels.random_event import RandomEvent
 from depmax.kernels.ridge import RidgeKernel
-from depmax.kernels.scales import ScaleWarning
 from depmax.kernels.spectrum import Spectrum
 from depmax.kernels.subsequence import Subsequence
 from depmax.kernels.subset import Subset
+from depmax.kernels.weighted_sum import WeightedSum
 
 __all__ = [
     "BandwidthKernel",
@@ -43,6 +44,7 @@ __all__ = [
     "Laplace",
     "Linear",
     "Mixed",
+    "Neutral",
     "Polynomial",
     "Precomputed",
     "Product",
@@ -54,5 +56,6 @@ __all__ = [
     "Subsequence",
     "Subset",
     "Sum",
+    "WeightedSum",
     "as_kernel",
 ]

@@ -1,8 +1,8 @@
-"""Bandwidths: a positive number, or a policy that reads one off the data."""
+"""Scales: bandwidths and policies that read them off the data, and columns in units far apart."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from numbers import Real
 from typing import Any, ClassVar, Literal
 
@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
+from depmax._inputs.objects import warn_caller
 from depmax.kernels.kernel import Choose, Kernel
 
 Bandwidth = float | Literal["median", "dimension", "maximize"]
@@ -212,3 +213,173 @@ def _joint_product(X: np.ndarray, Z: np.ndarray) -> np.ndarray:
     np.multiply(Z, -2.0, out=right[:, :-2])
     product: np.ndarray = left @ right.T
     return product
+
+
+#: Spreads that differ by more than this factor are warned about.
+FAR_APART = 100.0
+#: Rows that spreads are read off; more are sampled with a fixed seed.
+SAMPLE_ROWS = 1000
+#: Cells of the sample that are looked at together.
+CELLS = 10**6
+
+
+class ScaleWarning(UserWarning):
+    """Numeric columns of X are on very different scales, and the method compares them.
+
+    Raised by every measure and estimator whose answer depends on the columns' units, where one
+    column has more than 100 times the spread (standard deviation and range) of another. The wide
+    column then decides all distances and inner products, and the narrow one is nearly ignored.
+    Put a ``StandardScaler`` before the estimator, or standardise X before calling a measure. Where
+    the scales are meant, ``warnings.simplefilter("ignore", depmax.ScaleWarning)`` silences it.
+
+    Methods that do not depend on the columns' units (``screen``, ``DependenceFilter`` with its
+    defaults, ``SIR`` and others), sparse matrices, precomputed kernel matrices and kernels of
+    objects never raise it; neither do ``compare`` and the command line, which standardise.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> import depmax
+    >>> X = np.random.default_rng(0).normal(size=(50, 2)) * [1.0, 10_000.0]
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     value = depmax.hsic(X, X[:, 0])
+    >>> [str(warning.message).split(":")[0] for warning in caught]
+    ['Column 1 of X has 10,646 times the spread of column 0']
+    """
+
+
+def warn_of_scales(
+    kernel: Kernel,
+    rows: Any,
+    names: Sequence[str] | None,
+    categorical: Collection[int] = (),
+    *,
+    owner: str | None = None,
+    one_by_one: bool = False,
+) -> None:
+    """Warn if the kernel compares columns of the rows whose spreads are far apart.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Bound to column positions, not resolved yet.
+    rows : array, sparse matrix, or anything that gives an array when it is sliced
+    names : names of the columns, if they have any
+    categorical : positions of categorical columns, which have no scale
+    owner : name of the estimator that reads the rows, if it is not a measure
+    one_by_one : bool
+        Whether the kernel is applied to every column alone and the values are then compared.
+    """
+    if sparse.issparse(rows) or rows.shape[0] < 2:
+        return
+    if one_by_one and kernel.follows_scale:
+        return
+    numeric: Sequence[int] = range(rows.shape[1])
+    if categorical:
+        numeric = [column for column in numeric if column not in categorical]
+    groups = [group for group in kernel.columns_on_one_scale(numeric) if len(group) > 1]
+    if not groups:
+        return
+    sample = _sample(rows)
+    if np.isnan(np.sum(sample)):  # the rows may have missing cells
+        from depmax.kernels.neutral import drawn
+
+        sample = drawn(sample)
+    ranges = _ranges(sample)
+    groups = [group for group in groups if _are_far_apart(ranges[group])]
+    if not groups:
+        return
+    deviations = np.where(ranges > 0.0, _deviations(sample), 0.0)
+    for group in groups:
+        found = _farthest(deviations[group], ranges[group])
+        if found is not None:
+            wide, narrow = group[found[0]], group[found[1]]
+            text = _message(wide, narrow, deviations, names, bool(categorical), owner)
+            warn_caller(text, ScaleWarning)
+            return
+
+
+def _ranges(sample: np.ndarray) -> np.ndarray:
+    """Range of every column; zero for one that is constant or not finite."""
+    low, high = (find(sample, axis=0).astype(np.float64) for find in (np.min, np.max))
+    with np.errstate(over="ignore", invalid="ignore"):
+        reach = high - low
+        # What rounding leaves of a constant column is not a spread.
+        rounding = 10 * np.finfo(sample.dtype).eps * np.maximum(np.abs(low), np.abs(high))
+        return np.where((reach > rounding) & np.isfinite(reach), reach, 0.0)
+
+
+def _are_far_apart(spreads: np.ndarray) -> bool:
+    varying = spreads[spreads > 0.0]
+    return len(varying) > 1 and bool(varying.max() > FAR_APART * varying.min())
+
+
+def _deviations(sample: np.ndarray) -> np.ndarray:
+    """Standard deviation of every column; zero for one that is not finite."""
+    width = max(1, CELLS // len(sample))
+    deviations = np.zeros(sample.shape[1])
+    with np.errstate(over="ignore", invalid="ignore"):
+        for start in range(0, sample.shape[1], width):
+            part = slice(start, start + width)
+            deviations[part] = np.std(sample[:, part], axis=0, dtype=np.float64)
+    return np.where(np.isfinite(deviations), deviations, 0.0)
+
+
+def _sample(rows: Any) -> np.ndarray:
+    """All rows of an array, or so many random ones; of other rows the first, the middle, the last.
+
+    Rows that are read a block at a time (files) are read in three places only.
+    """
+    n_rows = rows.shape[0]
+    if isinstance(rows, np.ndarray):
+        if n_rows <= SAMPLE_ROWS:
+            return rows
+        return rows[np.random.default_rng(0).choice(n_rows, SAMPLE_ROWS, replace=False)]
+    length = min(n_rows, SAMPLE_ROWS // 3)
+    starts = sorted({0, (n_rows - length) // 2, n_rows - length})
+    found = rows[np.concatenate([np.arange(start, start + length) for start in starts])]
+    return found.toarray() if sparse.issparse(found) else found
+
+
+def _farthest(deviations: np.ndarray, ranges: np.ndarray) -> tuple[int, int] | None:
+    """The widest column and the narrowest, if their spreads are far apart.
+
+    The ranges must be, too: a column of zeros with few ones has a small deviation, but counts as
+    much as others in the rows where it is one.
+    """
+    varying = np.flatnonzero(deviations > 0.0)
+    if len(varying) < 2:
+        return None
+    wide = varying[np.argmax(deviations[varying])]
+    ratios = np.minimum(deviations[wide] / deviations[varying], ranges[wide] / ranges[varying])
+    narrow = int(np.argmax(ratios))
+    return (int(wide), int(varying[narrow])) if ratios[narrow] > FAR_APART else None
+
+
+def _message(
+    wide: int,
+    narrow: int,
+    deviations: np.ndarray,
+    names: Sequence[str] | None,
+    mixed: bool,
+    owner: str | None,
+) -> str:
+    def label(column: int) -> str:
+        return f"column {column}" if names is None else repr(str(names[column]))
+
+    large, small = label(wide), label(narrow)
+    scaler = "depmax.evaluation.PrepareColumns()" if mixed else "StandardScaler()"
+    remedy = f"{scaler}.fit_transform(X)"
+    if owner is not None:
+        remedy = f"make_pipeline({scaler}, {owner}(...))"
+    ratio = deviations[wide] / deviations[narrow]
+    start = f"{large} of X" if names is None else f"Column {large} of X"
+    return (
+        f"{start[0].upper()}{start[1:]} has {ratio:,.0f} times the spread of {small}: it "
+        "dominates distances and inner products, and columns with a small spread are nearly "
+        f"ignored (standard deviations {deviations[wide]:.3g} and {deviations[narrow]:.3g}). Put "
+        f"the columns on one scale with {remedy}, or give each its own with "
+        "kernel=depmax.kernels.Columns(...)."
+    )

@@ -195,6 +195,7 @@ class Scaled(Kernel):
         return replace(
             self._kernel().capabilities,
             factors_over_features=False,
+            embeds_missing=False,
             telescopes=False,
             is_linear=False,
         )

@@ -32,12 +32,18 @@ class Gaussian(BandwidthKernel):
         stationary=True,
         radial=True,
         factors_over_features=True,
+        embeds_missing=True,
         sparse=True,
         joins_categories="distance",
     )
 
     def __init__(self, bandwidth: Bandwidth = "median") -> None:
         self.bandwidth = bandwidth
+
+    @property
+    def decay(self) -> float:
+        """The squared distance at which the kernel is 1/e."""
+        return 2.0 * self._width() ** 2
 
     def of_squares(self, squares: np.ndarray) -> np.ndarray:
         """Kernel values from squared distances, in their place."""

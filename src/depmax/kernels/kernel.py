@@ -15,7 +15,8 @@ from depmax._inputs.objects import object_array
 if TYPE_CHECKING:
     from depmax.kernels.composite import Product, Scaled, Sum
 
-#: Picks one of several resolved candidates for the rows X (``bandwidth="maximize"``).
+#: Picks one of several resolved candidates for the rows X (``bandwidth="maximize"``), or learns the
+#: weights of a single one.
 Choose = Callable[[Sequence["Kernel"], Any], "Kernel"]
 
 
@@ -37,6 +38,11 @@ class Capabilities:
     additive_over_features: bool = False
     #: Sums over sorted scalars telescope: k(a, c) = k(a, b) k(b, c) for a <= b <= c.
     telescopes: bool = False
+    #: Kernels of single columns multiply, as exp(-sum/decay), or their rows are coordinates: the
+    #: mean embedding of a column can stand in for a missing cell (``Neutral``).
+    embeds_missing: bool = False
+    #: NaN in a row is a missing cell.
+    reads_missing: bool = False
     #: Sparse rows are used without making them dense.
     sparse: bool = False
     #: What ``resolve`` reads off rows belongs to their columns: other columns need another one.
@@ -46,6 +52,8 @@ class Capabilities:
     joins_categories: Literal["distance", "add"] | None = None
     #: Multiplying a column by a number changes nothing, or is the business of a part of the kernel.
     scale_free: bool = False
+    #: Weights of its parts are learned from the target, which ``Choose`` asks ``learned`` for.
+    learns_weights: bool = False
     #: k(x, z) = <x, z>: its features are the columns themselves.
     is_linear: bool = False
 
@@ -64,6 +72,7 @@ class Capabilities:
             joins_categories=joins,
             fits_columns=self.fits_columns or other.fits_columns,
             scale_free=self.scale_free and other.scale_free,
+            learns_weights=self.learns_weights or other.learns_weights,
         )
 
 

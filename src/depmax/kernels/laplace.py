@@ -36,6 +36,7 @@ class Laplace(BandwidthKernel):
     _L1: ClassVar[Capabilities] = Capabilities(
         stationary=True,
         factors_over_features=True,
+        embeds_missing=True,
         telescopes=True,
         joins_categories="distance",
     )
@@ -58,6 +59,11 @@ class Laplace(BandwidthKernel):
         if self.norm not in (1, 2):
             raise ValueError(f"norm of Laplace must be 1 or 2, got {self.norm!r}.")
         return self.norm
+
+    @property
+    def decay(self) -> float:
+        """The distance at which the kernel is 1/e."""
+        return self._width()
 
     def of_sums(self, sums: np.ndarray) -> np.ndarray:
         """Kernel values from sums of absolute differences, or of squares for the L2 norm."""

@@ -22,7 +22,11 @@ class Linear(Kernel):
     """
 
     _capabilities: ClassVar[Capabilities] = Capabilities(
-        additive_over_features=True, sparse=True, joins_categories="add", is_linear=True
+        additive_over_features=True,
+        embeds_missing=True,
+        sparse=True,
+        joins_categories="add",
+        is_linear=True,
     )
 
     @property

@@ -212,7 +212,10 @@ def indicator_scales(
     unit = _median_deviation(X[:, list(numeric)], mass)
     scales = np.empty(len(categorical))
     for place, column in enumerate(categorical):
-        shares = np.array(list(frequencies(X[:, column], mass).values()))
+        codes = X[:, column]
+        known = ~np.isnan(codes)
+        of_known = None if mass is None else mass[known]
+        shares = np.array(list(frequencies(codes[known], of_known).values()))
         variance = 1.0 - float(shares @ shares)
         scales[place] = unit / np.sqrt(variance) if len(shares) > 1 else unit
     return scales
@@ -220,11 +223,16 @@ def indicator_scales(
 
 def _median_deviation(values: np.ndarray, mass: np.ndarray | None) -> float:
     """Median standard deviation of the columns that vary; 1.0 without any."""
-    deviations = values.std(axis=0, dtype=np.float64)
+    if np.isnan(np.sum(values)):  # of the cells that are not missing
+        known = [column[~np.isnan(column)] for column in values.T]
+        deviations = np.array([column.std() if len(column) else 0.0 for column in known])
+        sizes = np.array([np.abs(column).max(initial=0.0) for column in known])
+    else:
+        deviations = values.std(axis=0, dtype=np.float64)
+        sizes = np.abs(values).max(axis=0, initial=0.0)
     if mass is not None:
         squares = (values - np.average(values, axis=0, weights=mass)) ** 2
         deviations = np.sqrt(np.average(squares, axis=0, weights=mass))
-    sizes = np.abs(values).max(axis=0, initial=0.0)
     varying = deviations[deviations > 10 * np.finfo(values.dtype).eps * sizes]
     return float(np.median(varying)) if len(varying) else 1.0
 

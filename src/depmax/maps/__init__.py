@@ -4,12 +4,14 @@ from depmax.maps.basis_selection import BasisSelection
 from depmax.maps.feature_map import FeatureMap
 from depmax.maps.incomplete_cholesky import IncompleteCholesky
 from depmax.maps.kernel_map import KernelMap
-from depmax.maps.nystroem import NystroemMap
+from depmax.maps.nystroem import DrawnWithReplacement, GreedyLandmarks, NystroemMap
 from depmax.maps.random_fourier import RandomFourier
 
 __all__ = [
     "BasisSelection",
+    "DrawnWithReplacement",
     "FeatureMap",
+    "GreedyLandmarks",
     "IncompleteCholesky",
     "KernelMap",
     "NystroemMap",

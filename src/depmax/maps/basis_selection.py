@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from depmax._inputs.parameters import integer, number
 from depmax._limits import require_pairs
 from depmax.kernels import KernelLike
-from depmax.maps.incomplete_cholesky import PartialFactor, PivotMap, PivotRule, pivot_steps
+from depmax.maps._pivots import PartialFactor, PivotMap, PivotRule, pivot_steps
 from depmax.samples import Sample
 
 #: Relative error of a gain, at which the residual Gram matrix is computed afresh.

@@ -13,10 +13,12 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from depmax._inputs.parameters import check_parameters, integer
+from depmax._limits import map_instead, require_pairs
 from depmax._threads import small_problems
 from depmax.kernels import Capabilities, KernelLike, Precomputed
 from depmax.kernels.names import KernelParameters
 from depmax.samples import (
+    FREE_ROWS,
     Sample,
     abilities_of,
     aligned,
@@ -88,6 +90,20 @@ class KernelTransformer(
         for block in slices(rows.shape[0], chunk_rows(self._width())):
             features[block] = self._map(rows[block])
         return features
+
+    def _pairs_held(self, side: Sample) -> float:
+        """Values of pairs of rows that a fit holds at its peak, counted in float64."""
+        raise NotImplementedError
+
+    def _instead(self) -> str:
+        """What to do where these are too many."""
+        return map_instead(self.kernel)
+
+    def _require_memory(self, side: Sample) -> None:
+        """Refuse, before anything is computed, what would take more memory than the limit."""
+        if side.n_samples > FREE_ROWS:
+            held = self._pairs_held(side)
+            require_pairs(type(self).__name__, side.n_samples, held, self._instead())
 
     def _map(self, rows: Any) -> np.ndarray:
         """Features of a block of new rows."""

@@ -2,24 +2,142 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from depmax._inputs.parameters import integer
+from depmax._inputs.parameters import Rule, check_parameters, integer
 from depmax.kernels import KernelLike
 from depmax.maps.feature_map import FeatureMap, leading_eigenpairs, signs
 from depmax.samples import Sample
 
 #: Landmarks, where no number is given.
 DEFAULT_LANDMARKS = 100
+#: Residuals of a pivot below so many roundings of the largest are noise.
+PIVOT_NOISE = 100
 #: Rows up to which landmarks are the first of a random order of all of them.
 SHUFFLED_ROWS = 10**6
 
 
+class Landmarks(Protocol):
+    """A rule by which landmarks are chosen among rows that are in memory."""
+
+    def choose(self, sample: Sample, count: int, random: np.random.RandomState) -> np.ndarray:
+        """Positions of at most ``count`` different rows."""
+
+
+@dataclass(frozen=True)
+class DrawnWithReplacement:
+    """Landmarks drawn in proportion to k(x, x)², the same row perhaps several times.
+
+    Rows that are drawn again add nothing, so that there are fewer landmarks than draws. Kernels for
+    which all k(x, x) are equal (Gaussian, Laplace) draw all rows alike.
+
+    References
+    ----------
+    P. Drineas, M. Mahoney (2005), On the Nyström method for approximating a Gram matrix for
+    improved kernel-based learning. Their factors of the columns cancel where no rank is cut off.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from depmax.maps import DrawnWithReplacement, NystroemMap
+    >>> X = np.arange(20.0)[:, np.newaxis]
+    >>> landmarks = DrawnWithReplacement()
+    >>> chosen = NystroemMap(5, kernel="linear", landmarks=landmarks, random_state=0).fit(X)
+    >>> chosen.landmark_indices_  # long rows are drawn more often
+    array([16, 17, 18])
+    """
+
+    def choose(self, sample: Sample, count: int, random: np.random.RandomState) -> np.ndarray:
+        """Positions of the rows that were drawn, each once."""
+        squares = np.asarray(sample.diag(), dtype=np.float64) ** 2
+        if not squares.sum() > 0:
+            raise ValueError(f"{sample.kernel!r} is zero on all rows: none can be a landmark.")
+        drawn: np.ndarray = random.choice(len(squares), count, p=squares / squares.sum())
+        return np.unique(drawn)
+
+
+@dataclass(frozen=True)
+class GreedyLandmarks:
+    """Landmarks chosen one by one, each such that ‖K - K*‖ of the approximation K* falls most.
+
+    The norm is Frobenius'. Of r rows the search costs r³ operations once, r² per landmark, and
+    three matrices of their size.
+
+    Parameters
+    ----------
+    max_rows : int, default=2000
+        Of more rows so many random ones are searched, and the norm is that of their matrix.
+
+    References
+    ----------
+    A. Smola, B. Schölkopf (2000), Sparse greedy matrix approximation for machine learning.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from depmax.maps import GreedyLandmarks, NystroemMap
+    >>> X = np.repeat([[0.0], [5.0], [9.0]], 10, axis=0)
+    >>> chosen = NystroemMap(3, kernel="gaussian", landmarks=GreedyLandmarks()).fit(X)
+    >>> np.sort(X[chosen.landmark_indices_, 0])  # one of each
+    array([0., 5., 9.])
+    """
+
+    max_rows: int = 2000
+
+    _declared: ClassVar = {"max_rows": integer(1)}
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+
+    def choose(self, sample: Sample, count: int, random: np.random.RandomState) -> np.ndarray:
+        """Positions in the order in which they were chosen."""
+        searched = np.arange(sample.n_samples)
+        if sample.n_samples > self.max_rows:
+            count = min(count, self.max_rows)
+            searched = np.sort(random.permutation(sample.n_samples)[: self.max_rows])
+            sample = sample.take(searched)
+        return searched[greedy_pivots(sample.gram(), count, sample.eps)]
+
+
+def greedy_pivots(gram: np.ndarray, count: int, eps: float) -> np.ndarray:
+    """Pivots whose columns, one after another, leave the smallest Frobenius norm.
+
+    With the residual R = K - K* and u = R_:j/√R_jj a pivot j leaves R - uuᵀ, and the square of the
+    norm falls by 2uᵀRu - ‖u‖⁴ = 2(R³)_jj/R_jj - (R²)_jj²/R_jj². Only the diagonals of R² and R³ are
+    needed, and with v = Ru, c = ‖u‖² they change by
+    -2u∘v + cu² and -2u∘Rv - v² + 2cu∘v + (uᵀv - c²)u².
+    """
+    residual = np.array(gram, dtype=np.float64)
+    square = residual @ residual
+    squares = square.diagonal().copy()  # diagonal of R²
+    cubes = np.einsum("ij,ij->i", square, residual)  # diagonal of R³
+    noise = PIVOT_NOISE * eps * float(residual.diagonal().max())
+    pivots: list[int] = []
+    for _ in range(count):
+        sizes = residual.diagonal()
+        possible = sizes > noise
+        if not possible.any():
+            break
+        safe = np.where(possible, sizes, 1.0)
+        fall = np.where(possible, 2.0 * cubes / safe - (squares / safe) ** 2, -np.inf)
+        pivot = int(np.argmax(fall))
+        pivots.append(pivot)
+        u = residual[:, pivot] / np.sqrt(sizes[pivot])
+        v = residual @ u
+        c, uv = float(u @ u), float(u @ v)
+        cubes += -2.0 * u * (residual @ v) - v**2 + 2.0 * c * u * v + (uv - c**2) * u**2
+        squares += c * u**2 - 2.0 * u * v
+        residual -= np.outer(u, u)
+        residual[pivot] = residual[:, pivot] = 0.0
+    return np.array(pivots, dtype=np.intp)
+
+
 class NystroemMap(FeatureMap):
-    """Coordinates in the span of random training rows, the landmarks.
+    """Coordinates in the span of some training rows, the landmarks.
 
     With W the kernel matrix of the landmarks and W = UΛUᵀ, Φ(x) = k(x, landmarks) U Λ^(-1/2), so
     that ΦΦᵀ = K[:, S] W⁻¹ K[S, :]. Directions in which W is numerically zero are left out, so
@@ -29,10 +147,13 @@ class NystroemMap(FeatureMap):
     Parameters
     ----------
     n_components : int or None, default=None
-        Number of landmarks, drawn without replacement; None is 100, or all rows if there are fewer.
+        Number of landmarks; None is 100, or all rows if there are fewer.
     kernel : kernel, name, callable, transformer or "precomputed", default="gaussian"
+    landmarks : object or None, default=None
+        How landmarks are chosen. None draws them without replacement; ``DrawnWithReplacement()``
+        draws long rows more often, ``GreedyLandmarks()`` seeks those with the smallest error.
     random_state : int, RandomState instance or None, default=None
-        Draws the landmarks.
+        Draws the landmarks, or the rows among which they are sought.
 
     Attributes
     ----------
@@ -58,7 +179,14 @@ class NystroemMap(FeatureMap):
     (50, 10)
     """
 
-    _declared: ClassVar = {"n_components": integer(1, also=[None])}
+    _declared: ClassVar = {
+        "n_components": integer(1, also=[None]),
+        "landmarks": Rule(
+            lambda value: value is None or callable(getattr(value, "choose", None)),
+            "None, DrawnWithReplacement(), GreedyLandmarks() or an object with "
+            "choose(sample, count, random)",
+        ),
+    }
     _limited_by_rows: ClassVar[bool] = True
     _streams: ClassVar[bool] = True
 
@@ -67,21 +195,31 @@ class NystroemMap(FeatureMap):
         n_components: int | None = None,
         *,
         kernel: KernelLike = "gaussian",
+        landmarks: Landmarks | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.n_components = n_components
         self.kernel = kernel
+        self.landmarks = landmarks
         self.random_state = random_state
 
     def _prepare(self, training: Sample) -> None:
+        if self.landmarks is not None:
+            raise TypeError(
+                f"{self.landmarks!r} of NystroemMap compares rows in memory: for a table that is "
+                "read a chunk at a time use landmarks=None, which draws them."
+            )
         stream = training.rows.stream
         self.landmark_indices_ = self._draw(training.n_samples)
         stream.keep(np.concatenate([stream.sample_indices, self.landmark_indices_]))
 
+    @property
+    def _count(self) -> int:
+        return DEFAULT_LANDMARKS if self.n_components is None else int(self.n_components)
+
     def _draw(self, n_samples: int) -> np.ndarray:
-        """Positions of the landmarks."""
-        count = DEFAULT_LANDMARKS if self.n_components is None else self.n_components
-        random = check_random_state(self.random_state)
+        """Positions of landmarks that are drawn without replacement."""
+        count, random = self._count, check_random_state(self.random_state)
         if n_samples <= SHUFFLED_ROWS:
             return random.permutation(n_samples)[:count]
         # an order of all rows would take as much memory as a column of them
@@ -89,7 +227,11 @@ class NystroemMap(FeatureMap):
         return rng.choice(n_samples, count, replace=False)
 
     def _fit(self, sample: Sample) -> None:
-        if not sample.is_streamed:
+        if self.landmarks is not None:
+            count = min(self._count, sample.n_samples)
+            random = check_random_state(self.random_state)
+            self.landmark_indices_ = self.landmarks.choose(sample, count, random)
+        elif not sample.is_streamed:
             self.landmark_indices_ = self._draw(sample.n_samples)
         landmarks = sample.take(self.landmark_indices_)
         # The noise of W is that of its kernel values, however few landmarks there are.

@@ -12,7 +12,7 @@ from depmax.neural._dependence import DependenceNetwork
 from depmax.neural._extractor import upward
 from depmax.neural._networks import fresh_copy, perceptron
 from depmax.neural._tasks import LabelledTarget, Smoothness, Split
-from depmax.pencils.graphs import Graph
+from depmax.pencils.graphs import GraphLike
 
 
 class NeuroHBFE(DependenceNetwork):
@@ -41,7 +41,7 @@ class NeuroHBFE(DependenceNetwork):
     beta : float, default=0.0
         Weight of smoothness over neighbouring rows, in [0, 1), labelled or not. With 0 unlabelled
         rows are left out, with a warning.
-    graph : {"neighbors", "radius", "gaussian"} or graph, default="neighbors"
+    graph : {"neighbors", "radius", "gaussian"}, graph, matrix or callable, default="neighbors"
         Who is whose neighbour among the standardised rows: a ``NeighborGraph``, ``RadiusGraph`` or
         ``GaussianGraph``, as in ``HBFE``. Used with ``beta`` > 0.
     unlabeled : {"auto", None}, default="auto"
@@ -99,7 +99,7 @@ class NeuroHBFE(DependenceNetwork):
         feature_kernel: Literal["gaussian", "linear"] = "gaussian",
         unbiased: bool = True,
         beta: float = 0.0,
-        graph: Literal["neighbors", "radius", "gaussian"] | Graph = "neighbors",
+        graph: GraphLike = "neighbors",
         unlabeled: Literal["auto"] | None = "auto",
         weight_decay: float = 1e-4,
         solver: Any = "auto",

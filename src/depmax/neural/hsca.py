@@ -12,7 +12,7 @@ from depmax.neural._dependence import DependenceNetwork
 from depmax.neural._extractor import upward
 from depmax.neural._networks import fresh_copy, perceptron
 from depmax.neural._tasks import LabelledTarget, Smoothness, Split
-from depmax.pencils.graphs import Graph
+from depmax.pencils.graphs import GraphLike
 
 
 class NeuroHSCA(DependenceNetwork):
@@ -83,7 +83,7 @@ verbose
         unbiased: bool = True,
         alpha: float = 0.05,
         beta: float = 0.0,
-        graph: Literal["neighbors", "radius", "gaussian"] | Graph = "neighbors",
+        graph: GraphLike = "neighbors",
         unlabeled: Literal["auto"] | None = "auto",
         weight_decay: float = 1e-4,
         solver: Any = "auto",

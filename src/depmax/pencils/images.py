@@ -201,12 +201,6 @@ class CountedImages(GramImages):
         return SampleProjection(self._side.reference(), own, offset + self._mean @ own)
 
 
-def pairs_held(side: Sample, *, dual: bool | None = None) -> float:
-    """Values of pairs of samples that ``images_of`` holds, in float64, but for a given matrix."""
-    in_features = side.has_features if dual is None else not dual
-    return 0.0 if in_features or side.precomputed else float(side.n_samples) ** 2
-
-
 def images_of(side: Sample, *, center: bool, dual: bool | None = None) -> Images:
     """The samples for methods that visit them many times, in the primal or in the dual."""
     if dual is False and not side.has_features:

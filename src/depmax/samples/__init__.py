@@ -24,6 +24,7 @@ from depmax.samples.reading import (
     warn_of_units,
 )
 from depmax.samples.sample import (
+    FREE_ROWS,
     MINIMUM,
     Origin,
     Reference,
@@ -46,9 +47,10 @@ from depmax.samples.sources import (
     as_rows,
 )
 from depmax.samples.stream import Stream, StreamRows, View, refuse_with_streams, some_rows
-from depmax.samples.weights import Weighed, weigh
+from depmax.samples.weights import Weighed, refuse_missing, weigh
 
 __all__ = [
+    "FREE_ROWS",
     "MINIMUM",
     "ArrayRows",
     "Block",
@@ -81,6 +83,7 @@ __all__ = [
     "read_training",
     "reads_chunks",
     "reads_objects",
+    "refuse_missing",
     "refuse_streamed_target",
     "refuse_with_streams",
     "require_coordinates",

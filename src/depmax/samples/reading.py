@@ -30,8 +30,8 @@ from depmax.kernels import (
     Linear,
     as_kernel,
 )
+from depmax.kernels.bandwidth import warn_of_scales
 from depmax.kernels.kernel import Choose, Kernel
-from depmax.kernels.scales import warn_of_scales
 from depmax.samples.sample import Sample, TableRows, joined, sample_of_matrix
 from depmax.samples.sources import RowSource, SourceRows
 from depmax.samples.stream import surveyed_pair
@@ -67,7 +67,9 @@ def read_sample(
     if not recipe.requires_vector_input:
         rows = read_objects(X, name)
         return Sample(recipe.bind(column_names(X)), rows, mass=mass).resolved(choose)
-    table = read_table(X, name=name)
+    table = read_table(
+        X, name=name, missing="neutral" if recipe.capabilities.reads_missing else "refuse"
+    )
     return sample_of_table(table, recipe, choose=choose, scale_free=scale_free, mass=mass)
 
 

@@ -19,6 +19,8 @@ from depmax.kernels.mixed import join_categories
 
 #: Rows up to which the kernel matrix is made as a whole: 2 MB, in the time of a few dozen calls.
 SMALL = 512
+#: Rows whose kernel matrix any limit of memory allows: half a megabyte.
+FREE_ROWS = 256
 #: Rows whose mean image is the new origin of a sample without narrow coordinates.
 PILOT_ROWS = 16
 
@@ -164,7 +166,7 @@ class Sample:
 
     def gram(self) -> np.ndarray:
         """The kernel matrix K of shape (m, m), in float64; refused above the limit of memory."""
-        if not self.precomputed:
+        if not self.precomputed and self.n_samples > FREE_ROWS:
             require_pairs(
                 repr(self.kernel), self.n_samples, self.n_samples**2, map_instead(self.kernel)
             )

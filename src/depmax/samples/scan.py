@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from depmax._inputs.parameters import is_whole
 from depmax._inputs.table import is_dask, is_frame
 from depmax.samples.files import open_files
 from depmax.samples.pieces import (
@@ -130,8 +131,12 @@ or callable
     >>> int(abs(HSCA(1).fit(rows).components_).argmax())
     2
     """
-    if rows_per_chunk is not None and int(rows_per_chunk) < 1:
-        raise ValueError(f"rows_per_chunk must be at least 1, got {rows_per_chunk!r}.")
+    if rows_per_chunk is not None and not (is_whole(rows_per_chunk) and rows_per_chunk >= 1):
+        raise ValueError(
+            f"rows_per_chunk must be a whole number of at least 1, got {rows_per_chunk!r}."
+        )
+    if columns is not None and len(columns) == 0:
+        raise ValueError("columns is empty: name a column, or leave it out for all.")
     if hasattr(data, "pieces"):
         raise TypeError("This is a scan already: pass it as X.")
     paths = _paths(data)
@@ -163,7 +168,10 @@ def _paths(data: Any) -> list[Paths] | None:
     """The paths that ``data`` names, if it does."""
     if isinstance(data, str | PathLike):
         text = fspath(data)
-        return [data] if "*" not in text else _matches(text)
+        if not text:
+            raise ValueError("data is an empty path: name a file or a folder, such as '.'.")
+        is_pattern = "*" in text and not Path(text).exists()
+        return _matches(text) if is_pattern else [data]
     if isinstance(data, list | tuple) and data and all(isinstance(p, str | PathLike) for p in data):
         return list(data)
     return None
@@ -190,6 +198,8 @@ def _names(target: Any) -> Any:
             "target must be the name of a column, or several: the rows of files and iterators hold "
             "their target."
         )
+    if isinstance(target, list | tuple) and len(set(target)) < len(target):
+        raise ValueError(f"target names a column twice: {', '.join(target)}.")
     return target
 
 
@@ -215,12 +225,15 @@ def _in_memory(data: Any, target: Any, columns: Any, rows_per_chunk: int | None)
         data = data.tocsr()
     if y is not None and not hasattr(y, "shape"):
         y = np.asarray(y)
-    if y is not None and n_rows(y) != n_rows(data):
-        raise ValueError(
-            f"X and y have inconsistent numbers of samples: {n_rows(data)} rows against "
-            f"{n_rows(y)}."
-        )
+    _require_equal_length(data, y)
     return pieces_of_memory(data, y, rows_per_chunk)
+
+
+def _require_equal_length(x: Any, y: Any) -> None:
+    if y is not None and n_rows(y) != n_rows(x):
+        raise ValueError(
+            f"X and y have inconsistent numbers of samples: {n_rows(x)} rows against {n_rows(y)}."
+        )
 
 
 def _iterated(make: Callable[[], Iterable[Any]], target: Any, columns: Any) -> IteratedPieces:
@@ -229,15 +242,17 @@ def _iterated(make: Callable[[], Iterable[Any]], target: Any, columns: Any) -> I
     def chunks() -> Iterator[Chunk]:
         for item in make():
             if isinstance(item, tuple):
-                yield Chunk(*item)
+                chunk = Chunk(*item)
+                _require_equal_length(chunk.x, chunk.y)
+                yield chunk
             else:
                 yield split_target(item, target)
 
+    is_used_up = iter(make()) is iter(make())  # the same iterator twice
     first = next(chunks(), None)
     if first is None:
         raise ValueError("The iterator of chunks is empty: it gives no rows.")
-    again = next(chunks(), None)
-    if again is None:
+    if is_used_up or next(chunks(), None) is None:
         raise TypeError(
             "The chunks can be read only once, and methods read them several times: pass a "
             "function that returns a new iterator every time, such as lambda: read_batches(path)."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_sample_weight, _num_samples
 
+from depmax._inputs.table import has_missing
 from depmax.samples.reading import reads_chunks
 from depmax.samples.sample import Sample
 
@@ -40,6 +42,17 @@ def read_weights(sample_weight: Any, n_rows: int) -> np.ndarray:
             "nothing should add up to the number of rows: pass w * len(w) / w.sum()."
         )
     return weights
+
+
+def refuse_missing(rows: Any, owner: str, names: Sequence[Any] | None = None) -> None:
+    """Refuse missing cells of rows with weights, by name."""
+    if has_missing(rows):
+        column = int(np.flatnonzero(np.isnan(rows).any(axis=0))[0])
+        raise ValueError(
+            f"{owner} does not take missing values together with sample_weight, but X has NaN in "
+            f"column {column if names is None else repr(str(names[column]))}: impute first, e.g. "
+            "with sklearn.impute.SimpleImputer."
+        )
 
 
 @dataclass(frozen=True)

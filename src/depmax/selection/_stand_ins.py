@@ -35,8 +35,9 @@ def stand_ins(
     Numbers are compared by their ranks and categories by indicators of their levels. What two
     columns share, from 0 to 1, is then the squared rank correlation of two columns of numbers, the
     correlation ratio of numbers and a category, Cramér's V squared of two categories, each less
-    what chance alone would give. A stand-in is named only if it shares at least a quarter of the
-    variation, and significantly so: p-values over all pairs, with a false discovery rate of 5 %.
+    what chance alone would give. Missing cells are zero after centring: they agree with nothing. A
+    stand-in is named only if it shares at least a quarter of the variation, and significantly so:
+    p-values over all pairs, with a false discovery rate of 5 %.
 
     Parameters
     ----------
@@ -175,7 +176,7 @@ def _sums(values: np.ndarray, widths: np.ndarray, axis: int) -> np.ndarray:
 def _coordinates(X: np.ndarray, coded: np.ndarray) -> _Coordinates:
     """Ranks of columns of numbers, and contrasts of levels for codes."""
     read = [
-        _unit_levels(values) if is_code else _unit_ranks(values)
+        _of_known(_unit_levels if is_code else _unit_ranks, values)
         for values, is_code in zip(np.ascontiguousarray(X.T), coded, strict=True)
     ]
     return _Coordinates(
@@ -183,6 +184,21 @@ def _coordinates(X: np.ndarray, coded: np.ndarray) -> _Coordinates:
         np.array([len(vectors) for vectors, _ in read]),
         np.array([orders for _, orders in read]),
     )
+
+
+def _of_known(
+    make: Callable[[np.ndarray], tuple[np.ndarray, float]], values: np.ndarray
+) -> tuple[np.ndarray, float]:
+    """Coordinates of the rows with a value, and zero for missing cells: those say nothing."""
+    if not np.isnan(values.sum()):
+        return make(values)
+    known = ~np.isnan(values)
+    if not known.any():
+        return np.empty((0, len(values))), 0.0
+    vectors, orders = make(values[known])
+    whole = np.zeros((len(vectors), len(values)))
+    whole[:, known] = vectors
+    return whole, orders
 
 
 def _unit_ranks(values: np.ndarray) -> tuple[np.ndarray, float]:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from depmax.samples import weigh
-from depmax.selection.selector import GroupsOfRows
+import numpy as np
+
+from depmax._inputs.table import Categories
+from depmax.samples import refuse_missing, weigh
+from depmax.selection.selector import GroupsOfRows, Ranking
 
 
 class WeightedRows(GroupsOfRows):
@@ -29,7 +32,7 @@ class WeightedRows(GroupsOfRows):
         sample_weight : array-like of shape (n_samples,), optional
             How many rows each row stands for: a weight of 3 is the row three times, a weight of 0
             the row left out. There are no p-values and effects then, and no "auto"; not with
-            ``groups``.
+            ``groups``, nor with missing cells.
 
         Returns
         -------
@@ -46,4 +49,11 @@ class WeightedRows(GroupsOfRows):
                 "which rows with sample_weight do not give: pass a number or a share."
             )
         weighed = weigh(sample_weight, X, y)
-        return self._fit(weighed.of(X), weighed.of(y), partial(self._rank, mass=weighed.mass))
+        return self._fit(
+            weighed.of(X), weighed.of(y), partial(self._rank_weighed, mass=weighed.mass)
+        )
+
+    def _rank_weighed(self, X: Any, y: Any, categories: Categories, mass: np.ndarray) -> Ranking:
+        """``_rank`` of rows without missing cells."""
+        refuse_missing(X, type(self).__name__, getattr(self, "feature_names_in_", None))
+        return self._rank(X, y, categories, mass=mass)

@@ -7,16 +7,27 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from sklearn.utils import _safe_indexing
 
+from depmax._inputs import read_target
+from depmax._inputs.levels import Missing
 from depmax._inputs.parameters import one_of
+from depmax._inputs.table import Categories, Table, has_missing
+from depmax.dependence.exchange import Exchange, TooFewWays
+from depmax.dependence.screen_pairs import screen_table
 from depmax.kernels import KernelLike
+from depmax.kernels.neutral import drawn
 from depmax.selection._search.hsic_selector import HSICSelector, Observed
-from depmax.selection._search.pairs import LEVEL, interacting_pairs
 from depmax.selection._search.rounds import SearchResult, Setting, Units, backward, columns_of_units
 
 #: Up to so many units a kernel sees what two columns do together, or a column by its square; with
 #: more it is so wide that it is almost linear.
 FAR_SIGHTED = 10
+#: Adjusted p-value below which a pair of columns interacts.
+LEVEL = 0.05
+#: Rows, drawn with a fixed seed, that pairs are looked for in: an interaction that explains a few
+#: thousandths of the target is found in so many, and memory stays bounded.
+ROWS = 10_000
 
 
 class BAHSIC(HSICSelector):
@@ -60,6 +71,11 @@ class BAHSIC(HSICSelector):
         all rows at once, time quadratic in them; "auto" is None up to 5,000 rows and 1,000 beyond.
     precision : {"auto", "single", "double"}, default="auto"
         Of the matrix products; "auto" is single for large problems and for float32 data.
+    missing : {"neutral", "level", "refuse"}, default="neutral"
+        What a missing cell of X says. ``"neutral"``: nothing; the mean embedding of its column
+        stands in for it, for kernels that multiply (Gaussian, Laplace) or add (linear) over
+        columns. ``"level"``: that it is missing; a category has one level more, and a column of
+        numbers an indicator that leaves with it. ``"refuse"``: missing cells are an error.
     pvalues : bool, default=True
         Whether to screen every column alone as well, for ``to_frame``.
     n_jobs : int, optional
@@ -113,6 +129,7 @@ class BAHSIC(HSICSelector):
         interactions: Literal["auto"] | None = "auto",
         block_size: int | Literal["auto"] | None = "auto",
         precision: Literal["auto", "single", "double"] = "auto",
+        missing: Missing = "neutral",
         pvalues: bool = True,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -126,6 +143,7 @@ class BAHSIC(HSICSelector):
         self.interactions = interactions
         self.block_size = block_size
         self.precision = precision
+        self.missing = missing
         self.pvalues = pvalues
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -215,3 +233,43 @@ class Protection:
             whole.pop()  # everybody else does more than this pair adds
             paired = {unit for place in whole for unit in self.pairs[place]}
         return list(active)
+
+
+def interacting_pairs(
+    X: np.ndarray,
+    y: Any,
+    categories: Categories,
+    target_kernel: Any = "auto",
+    n_jobs: int | None = None,
+    exchange: Exchange | None = None,
+) -> np.ndarray:
+    """Pairs of columns with a significant interaction over all pairs, best first: (n_pairs, 2)."""
+    nothing = np.empty((0, 2), dtype=np.intp)
+    if X.shape[1] < 2:
+        return nothing
+    if has_missing(X):  # values that have nothing to do with the target cannot interact
+        X = drawn(X)
+    if X.shape[0] > ROWS:
+        rows = np.sort(np.random.default_rng(0).permutation(X.shape[0])[:ROWS])
+        X, y = X[rows], _safe_indexing(y, rows)
+        exchange = None if exchange is None else exchange.take(rows)
+    automatic = isinstance(target_kernel, str) and target_kernel == "auto"
+    if automatic and _is_constant(y):  # a rare class may not be among these rows
+        return nothing
+    try:
+        found = screen_table(
+            Table(X, categories=categories),
+            y,
+            target_kernel=target_kernel,
+            groups=exchange,
+            random_state=0,
+            n_jobs=n_jobs,
+        )
+    except TooFewWays:  # a part of the rows that shows nothing by itself
+        return nothing
+    return found.pairs[found.pvalues_adjusted < LEVEL]
+
+
+def _is_constant(y: Any) -> bool:
+    values = read_target(y).values
+    return bool((values == values[:1]).all())

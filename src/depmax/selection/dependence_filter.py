@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy.stats import false_discovery_control
 
+from depmax._inputs.levels import Missing
 from depmax._inputs.parameters import number
 from depmax._inputs.table import Categories, constant_columns
 from depmax.dependence.exchange import plan_of
@@ -63,6 +64,10 @@ class DependenceFilter(WeightedRows, DependenceSelector):
         Penalty of "ridge".
     fdr : float, default=0.05
         False discovery rate of ``n_features_to_select="auto"``.
+    missing : {"neutral", "level", "refuse"}, default="neutral"
+        What a missing cell of X says, for "hsic", "mmd" and "alignment": nothing, that it is
+        missing (a value of its own), or it is an error. See :func:`depmax.screen`; a function of
+        your own gets X only if no cell is missing.
     n_jobs : int, optional
         Threads over columns, for "hsic", "mmd", "alignment" and "qmi".
 
@@ -76,6 +81,9 @@ class DependenceFilter(WeightedRows, DependenceSelector):
         for "t" and "snr" where a column differs between classes and not within them.
     pvalues_adjusted_ : ndarray or None
         For scores with p-values, adjusted over all columns (Benjamini-Hochberg).
+    effects_ : ndarray of shape (n_features, 3) or None
+        For "hsic": normalised HSIC between 0 and 1 and the ends of its interval of 95 %, as in
+        :func:`depmax.screen`.
     support_ : ndarray of bool
     stand_ins_ : ndarray of int
         For each dropped column the kept one that can replace it, -1 if none can: the one that
@@ -124,6 +132,7 @@ class DependenceFilter(WeightedRows, DependenceSelector):
         target_kernel: KernelLike | Literal["auto"] = "auto",
         alpha: float = 1.0,
         fdr: float = 0.05,
+        missing: Missing = "neutral",
         n_jobs: int | None = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
@@ -132,7 +141,14 @@ class DependenceFilter(WeightedRows, DependenceSelector):
         self.target_kernel = target_kernel
         self.alpha = alpha
         self.fdr = fdr
+        self.missing = missing
         self.n_jobs = n_jobs
+
+    def _uses_missing(self) -> bool:
+        try:
+            return super()._uses_missing() and find_score(self.score_func).missing
+        except ValueError:  # fit is where a wrong name is refused
+            return False
 
     def _compared_by(self) -> Kernel | None:
         """The kernel of a column, for scores that have one."""
@@ -168,19 +184,22 @@ class DependenceFilter(WeightedRows, DependenceSelector):
             mass=mass,
             n_jobs=self.n_jobs,
             names=getattr(self, "feature_names_in_", None),
+            missing=self.missing,
         )
         require(score, question)
         if groups is not None:
             plan_of(groups, question.side.n_samples, question.side.rows)
         scored = score.answer(question)
         scores = np.where(np.isnan(scored.scores), -np.inf, scored.scores)
-        self.pvalues_adjusted_ = _adjusted(scored)
+        self.pvalues_adjusted_, self.effects_ = _adjusted(scored), scored.effects
         if self.pvalues_adjusted_ is None and str(self.n_features_to_select) == "auto":
             raise ValueError(
                 f'n_features_to_select="auto" needs p-values, which score_func={score.name!r} '
                 "does not provide: pass a number or a share, or use score_func='hsic'."
             )
-        constant = constant_columns(X) if scored.constant is None else scored.constant
+        constant = scored.constant
+        if constant is None:
+            constant = constant_columns(X, self.missing)
         order = best_first(scores, constant)
         return Ranking(order, scores, n_significant=self._significant())
 

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from depmax._inputs.levels import Missing
 from depmax.kernels import KernelLike
 from depmax.selection._search.hsic_selector import HSICSelector, Observed
 from depmax.selection._search.rounds import SearchResult, Setting, Units, forward
@@ -21,7 +22,8 @@ class FOHSIC(HSICSelector):
     ----------
     n_features_to_select : int, float, "auto" or None, default=None
         As in :class:`BAHSIC`.
-    kernel, target_kernel, unbiased, groups, block_size, precision, pvalues, n_jobs, verbose
+    kernel, target_kernel, unbiased, groups, block_size, precision, missing, pvalues
+    n_jobs, verbose
         As in :class:`BAHSIC`. One bandwidth serves all candidates of a round: the middle one of
         those that a few candidates would give.
     step : float or int, default=1
@@ -57,6 +59,7 @@ class FOHSIC(HSICSelector):
         groups: Any = None,
         block_size: int | Literal["auto"] | None = "auto",
         precision: Literal["auto", "single", "double"] = "auto",
+        missing: Missing = "neutral",
         pvalues: bool = True,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -69,6 +72,7 @@ class FOHSIC(HSICSelector):
         self.groups = groups
         self.block_size = block_size
         self.precision = precision
+        self.missing = missing
         self.pvalues = pvalues
         self.n_jobs = n_jobs
         self.verbose = verbose

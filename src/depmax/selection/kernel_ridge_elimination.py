@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -9,6 +10,7 @@ from scipy.stats import false_discovery_control
 from sklearn.utils import _safe_indexing
 
 from depmax._inputs import Target, read_target
+from depmax._inputs.levels import Missing
 from depmax._inputs.parameters import FLAG, integer, number, one_of
 from depmax._inputs.table import Categories
 from depmax._threads import one_blas_thread
@@ -27,7 +29,6 @@ from depmax.selection._scores.kernel import effects as column_effects
 from depmax.selection._scores.kernel import hsic as column_scores
 from depmax.selection._scores.outputs import centred_outputs, standardized
 from depmax.selection._search.hsic_selector import STEP
-from depmax.selection._search.pairs import interacting_pairs
 from depmax.selection._search.rounds import SearchResult, Units, columns_of_units, make_units
 from depmax.selection._search.significance import (
     first_sufficient,
@@ -35,6 +36,7 @@ from depmax.selection._search.significance import (
     split_rows,
     units_of_rows,
 )
+from depmax.selection.bahsic import interacting_pairs
 from depmax.selection.selector import DependenceSelector, GroupsOfRows, Ranking
 
 #: Folds on which n_features_to_select="auto" compares numbers of columns,
@@ -82,6 +84,10 @@ class KernelRidgeElimination(GroupsOfRows, DependenceSelector):
         columns, at least 300 and at most 1,000. Time and memory are then linear in the rows.
     subsample : int or None, default=20_000
         Rows that are searched, drawn with a fixed seed where there are more; None is all.
+    missing : {"neutral", "level", "refuse"}, default="neutral"
+        What a missing cell of X says: nothing (the mean embedding of its column stands in for it),
+        that it is missing (a category has one level more, a column of numbers an indicator that
+        leaves with it), or it is an error. Columns are scaled by the values that they have.
     pvalues : bool, default=True
         Whether to screen every column alone as well, for ``to_frame``.
     n_jobs : int, optional
@@ -166,6 +172,7 @@ class KernelRidgeElimination(GroupsOfRows, DependenceSelector):
         scale: bool = True,
         n_landmarks: int | Literal["auto"] | None = "auto",
         subsample: int | None = 20_000,
+        missing: Missing = "neutral",
         pvalues: bool = True,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -178,6 +185,7 @@ class KernelRidgeElimination(GroupsOfRows, DependenceSelector):
         self.scale = scale
         self.n_landmarks = n_landmarks
         self.subsample = subsample
+        self.missing = missing
         self.pvalues = pvalues
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -211,8 +219,9 @@ class KernelRidgeElimination(GroupsOfRows, DependenceSelector):
             X, y = X[rows], _safe_indexing(y, rows)
             target = target.take(rows)
             exchange = None if exchange is None else exchange.take(rows)
-        units = make_units(X, self.groups, categories, Gaussian())
-        problem = self._problem(_columns(units, self.scale), target_images(target))
+        units = make_units(X, self.groups, categories, Gaussian(), self.missing)
+        columns = _columns(units, self.scale)
+        problem = self._problem(columns, target_images(target), units.cells)
         with one_blas_thread(self.n_jobs):
             searched = self._search(problem, units, X, y, exchange)
             n_sufficient = None
@@ -224,22 +233,36 @@ class KernelRidgeElimination(GroupsOfRows, DependenceSelector):
         if self.pvalues:
             side = read_target_sample(y, "auto")
             _, pvalues = column_scores(
-                X, side, categories=categories, groups=exchange, n_jobs=self.n_jobs
+                X,
+                side,
+                categories=categories,
+                groups=exchange,
+                n_jobs=self.n_jobs,
+                missing=self.missing,
             )
             self.pvalues_adjusted_ = false_discovery_control(pvalues)
-            self.effects_ = column_effects(X, side, categories=categories, n_jobs=self.n_jobs)
+            self.effects_ = column_effects(
+                X, side, categories=categories, n_jobs=self.n_jobs, missing=self.missing
+            )
         order = np.concatenate([units.members[unit] for unit in searched.order])
         scores = np.empty(len(order))
         for unit, members in enumerate(units.members):
             scores[members] = searched.scores[unit]
         return Ranking(order, scores, searched.path, n_sufficient)
 
-    def _problem(self, X: np.ndarray, images: np.ndarray) -> RidgeProblem:
+    def _problem(
+        self, X: np.ndarray, images: np.ndarray, cells: Sequence[np.ndarray]
+    ) -> RidgeProblem:
         penalty = None if isinstance(self.alpha, str) else float(self.alpha)
         landmarks = self.n_landmarks
         if landmarks is None:
             landmarks = len(X)
-        return RidgeProblem(X, images, penalty, None if isinstance(landmarks, str) else landmarks)
+        n_landmarks = None if isinstance(landmarks, str) else landmarks
+        if not len(cells):
+            return RidgeProblem(X, images, penalty, n_landmarks)
+        from depmax.selection._ridge.gapped import GappedRidgeProblem
+
+        return GappedRidgeProblem(X, images, penalty, n_landmarks, cells=cells)
 
     def _search(
         self, problem: RidgeProblem, units: Units, X: Any, y: Any, exchange: Exchange | None
@@ -327,17 +350,25 @@ def target_images(target: Target) -> np.ndarray:
 def _columns(units: Units, scale: bool) -> np.ndarray:
     """Columns of the search, centred; scaled to total variance 1 for each input column."""
     X = np.asarray(units.X, dtype=np.float64)
-    X = X - X.mean(axis=0)
+    X = X - _means(X, units)
     if not scale:
         return X
-    largest = np.abs(X).max(axis=0)  # squares of very large numbers would overflow
-    n_inputs = sum(map(len, units.members))
-    widths = [len(units.categories.get(column, ())) or 1 for column in range(n_inputs)]
-    starts = np.cumsum([0, *widths[:-1]])
-    largest = np.repeat(np.maximum.reduceat(largest, starts), widths)
+    largest = np.fmax.reduce(np.abs(X), axis=0)  # squares of very large numbers would overflow
+    widths = np.bincount(units.owners)
+    starts = np.cumsum(widths) - widths
+    largest = np.repeat(np.fmax.reduceat(largest, starts), widths)
     X /= np.where(largest > 0.0, largest, 1.0)
-    variances = np.add.reduceat(np.mean(X**2, axis=0), starts)
+    variances = np.add.reduceat(_means(X**2, units), starts)
     return X / np.repeat(np.sqrt(np.where(variances > 0.0, variances, 1.0)), widths)
+
+
+def _means(X: np.ndarray, units: Units) -> np.ndarray:
+    """Of the columns, over the rows that have a value; 0 for those without any."""
+    means = X.mean(axis=0)
+    for column in np.concatenate(units.cells) if len(units.cells) else ():
+        known = X[~np.isnan(X[:, column]), column]
+        means[column] = known.mean() if len(known) else 0.0
+    return means
 
 
 def _held_out(

@@ -6,12 +6,14 @@ import warnings
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+import sklearn
 from scipy import linalg, special, stats
 from sklearn.base import clone
 from sklearn.covariance import ledoit_wolf
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LassoCV, MultiTaskLassoCV
 from sklearn.utils import check_random_state
+from sklearn.utils.fixes import parse_version
 
 from depmax._inputs import read_target
 from depmax._inputs.objects import warn_caller
@@ -178,12 +180,15 @@ def polynomial_lasso(columns: np.ndarray, images: np.ndarray) -> np.ndarray:
     size = terms.std(axis=0)
     terms /= np.where(size > 0.0, size, 1.0)  # the square of a column of two values is constant
     folds = min(FOLDS, len(columns))
+    # scikit-learn renamed the number of penalties in 1.7
+    named = "alphas" if parse_version(sklearn.__version__) >= parse_version("1.7") else "n_alphas"
+    grid: dict[str, Any] = {named: PENALTIES}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # a score need not be exact
         if images.shape[1] == 1:
-            model = LassoCV(cv=folds, alphas=PENALTIES, random_state=0).fit(terms, images[:, 0])
+            model = LassoCV(cv=folds, random_state=0, **grid).fit(terms, images[:, 0])
         else:
-            model = MultiTaskLassoCV(cv=folds, alphas=PENALTIES, random_state=0).fit(terms, images)
+            model = MultiTaskLassoCV(cv=folds, random_state=0, **grid).fit(terms, images)
     squares = np.sum(np.atleast_2d(model.coef_) ** 2, axis=0)
     return np.sqrt(squares.reshape(3, -1).sum(axis=0))
 

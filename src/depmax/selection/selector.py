@@ -19,11 +19,12 @@ from sklearn.utils.validation import _check_feature_names, _check_n_features, ch
 
 from depmax._frames import make_frame
 from depmax._inputs import read_fit
+from depmax._inputs.levels import Missing
 from depmax._inputs.parameters import check_parameters, is_whole
 from depmax._inputs.table import Categories, refuse_unreadable
 from depmax.kernels import Kernel, Linear
+from depmax.kernels.bandwidth import warn_of_scales
 from depmax.kernels.names import KernelParameters
-from depmax.kernels.scales import warn_of_scales
 from depmax.samples import aligned, is_streamed, refuse_streamed_target, refuse_with_streams
 from depmax.selection._stand_ins import stand_ins
 
@@ -79,6 +80,8 @@ class DependenceSelector(KernelParameters, SelectorMixin, BaseEstimator):
     n_features_to_select: Any
     #: Threads, for selectors that have the choice.
     n_jobs: int | None = None
+    #: What missing cells say, for selectors that use them.
+    missing: Missing = "refuse"
     #: What the second number of each round in ``path_`` is.
     path_quantity = "HSIC with the target"
     _accepts_sparse = False
@@ -126,7 +129,8 @@ class DependenceSelector(KernelParameters, SelectorMixin, BaseEstimator):
     def _read(self, X: Any, y: Any) -> tuple[Any, Any]:
         """Rows of X and the target; sets what ``fit`` tells about the columns."""
         if not is_streamed(X) or not self._streams:
-            rows, categories = read_fit(self, X, accept_sparse=self._accepts_sparse)
+            sparse_too = self._accepts_sparse
+            rows, categories = read_fit(self, X, accept_sparse=sparse_too, missing=self.missing)
             refuse_streamed_target(X, y)
             self.categories_ = dict(categories)
             return rows, y
@@ -174,6 +178,10 @@ class DependenceSelector(KernelParameters, SelectorMixin, BaseEstimator):
                 stacklevel=4,
             )
         return max(1, self.n_significant_)
+
+    def _uses_missing(self) -> bool:
+        """Whether the method, as its parameters are, can use missing cells."""
+        return self.missing != "refuse"
 
     def _compared_by(self) -> Kernel | None:
         """Kernel that sees the columns in their own units; None if units do not matter."""
@@ -289,8 +297,9 @@ class DependenceSelector(KernelParameters, SelectorMixin, BaseEstimator):
         The stand-in of a dropped column is a kept one that shares at least a quarter of its
         variation, significantly; the cell is empty (None) where no kept column does.
 
-        The effect (where the selector has it, with ``pvalues=True``) is normalised HSIC of each
-        column alone, from 0 to 1, with an interval of 95 %: that of :func:`depmax.screen`.
+        The effect (where the selector has it: with ``pvalues=True``, or as a filter by HSIC) is
+        normalised HSIC of each column alone, from 0 to 1, with an interval of 95 %: that of
+        :func:`depmax.screen`.
 
         The p-value (where the selector has them) is that of the screening of each column alone,
         adjusted over all columns: it says nothing about the selected set as a whole.
@@ -342,13 +351,14 @@ class DependenceSelector(KernelParameters, SelectorMixin, BaseEstimator):
         return np.asarray(getattr(self, "feature_names_in_", numbered), dtype=object)
 
     def __sklearn_tags__(self) -> Any:
-        """Supervised, any target, sparse where the search allows it."""
+        """Supervised, any target, sparse and with missing cells where the search allows it."""
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.target_tags.one_d_labels = True
         tags.target_tags.two_d_labels = True
         tags.target_tags.multi_output = True
         tags.input_tags.sparse = self._accepts_sparse
+        tags.input_tags.allow_nan = self._uses_missing()
         return tags
 
 

@@ -11,7 +11,7 @@ import typer
 
 from depmax.cli import options as o
 from depmax.cli.errors import Code, DataError, guarded
-from depmax.cli.output import Output
+from depmax.cli.output import Output, effect_for_people
 
 if TYPE_CHECKING:
     from depmax.cli.table import Table
@@ -69,8 +69,10 @@ def screen(
 ) -> None:
     """Score every column by its dependence on the target, linear or not, with p-values.
 
-    The score (HSIC) is about 0 without dependence. If no column depends on the target by itself,
-    all columns are tested together: columns may matter only jointly.
+    The score (HSIC) is about 0 without dependence; the effect is the same as a share between 0
+    and 1, with an interval of 95 %, comparable between columns of any unit and type. If no column
+    depends on the target by itself, all columns are tested together: columns may matter only
+    jointly.
 
     [bold]Examples[/]
 
@@ -92,7 +94,9 @@ def screen(
     reading = o.read_options(separator, decimal, encoding, header, missing, max_memory, sheet)
     o.require_one("--groups", groups, "--weight", weight)
     o.require_one("--given", given, "--weight", weight)
-    table = ask(out, data, reading, target, task, drop, keep, impute, groups, weight)
+    about = (drop, keep, impute, groups, weight)
+    uses_missing = not given and weight is None  # gaps say nothing
+    table = ask(out, data, reading, target, task, *about, uses_missing=uses_missing)
     X = table.X if impute is None else FillGaps(str(impute)).fit_transform(table.X)
     X = PrepareColumns().fit_transform(X)
     X, confounders = _split(X, given)
@@ -112,6 +116,7 @@ def screen(
             "column": found.names[place],
             "rank": rank + 1,
             "score": float(found.scores[place]),
+            **_effect(found, place),
             "pvalue": float(found.pvalues[place]),
             "pvalue_adjusted": float(found.pvalues_adjusted[place]),
         }
@@ -131,6 +136,17 @@ def screen(
         raise typer.Exit(Code.NOT_FOUND)
 
 
+def _effect(found: Any, place: int) -> dict[str, float]:
+    """The effect of a column with its interval; none given confounders or weights of rows."""
+    if np.isnan(found.effects).all():
+        return {}
+    return {
+        "effect": float(found.effects[place]),
+        "effect_low": float(found.effects_low[place]),
+        "effect_high": float(found.effects_high[place]),
+    }
+
+
 def _for_people(row: dict[str, Any], best: float) -> dict[str, Any]:
     """A row of the table on a terminal.
 
@@ -142,6 +158,7 @@ def _for_people(row: dict[str, Any], best: float) -> dict[str, Any]:
         "rank": row["rank"],
         "column": row["column"],
         "score": score,
+        **effect_for_people(row),
         "pvalue_adjusted": row["pvalue_adjusted"],
         "": "█" * round(BAR * score / best),
         "pvalue": row["pvalue"],
@@ -214,8 +231,12 @@ def _joint_test(
     """Permutation test of all columns together, on a random part of many rows or groups."""
     from sklearn.utils import _safe_indexing
 
+    from depmax.cli.table import missing_counts
     from depmax.dependence import hsic_test
+    from depmax.evaluation import FillGaps
 
+    if missing_counts(X):  # permutations allow for gaps that are filled by the same rule
+        X = FillGaps().fit_transform(X)
     y, groups, weights = table.y, table.groups, table.weights
     rng = np.random.default_rng(seed or 0)
     rows = (

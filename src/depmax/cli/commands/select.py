@@ -8,7 +8,7 @@ import typer
 
 from depmax.cli import options as o
 from depmax.cli.errors import guarded
-from depmax.cli.output import Output
+from depmax.cli.output import Output, effect_for_people
 
 #: Redundant columns that one line names.
 SHOWN = 8
@@ -68,6 +68,8 @@ def select(
     Of a table with more than 100 million cells 100,000 random rows are searched, and a note says
     so.
     """
+    from sklearn.utils import get_tags
+
     from depmax.cli.methods import build, find_method, fit_model, parse_size
     from depmax.cli.reading import open_source
     from depmax.cli.streaming import batch_rows
@@ -80,8 +82,21 @@ def select(
     place = None if output is None else require_format(output, reads=(data,))
     reading = o.read_options(separator, decimal, encoding, header, missing, max_memory, sheet)
     o.require_one("--groups", groups, "--weight", weight)
-    about = (drop, keep, impute, groups, weight)
-    table = ask(out, data, reading, target, task, *about, draws_rows=True, seed=seed)
+    table = ask(
+        out,
+        data,
+        reading,
+        target,
+        task,
+        drop,
+        keep,
+        impute,
+        groups,
+        weight,
+        draws_rows=True,
+        seed=seed,
+        uses_missing=weight is None and get_tags(estimator).input_tags.allow_nan,
+    )
     with out.working(f"{known.name} on {table.X.height:,} rows and {table.X.width:,} columns"):
         model = fit_model(table, known, estimator, scale=scale, impute=impute and str(impute))
     selector = model.named_steps["method"]
@@ -125,9 +140,7 @@ def _tell_redundant(out: Output, redundant: dict[str, list[str]], n_columns: int
 def _for_people(row: dict[str, Any]) -> dict[str, Any]:
     """A kept column on a terminal: its interval in one cell, nothing that is the same for all."""
     shown = {"rank": row["rank"], "column": row["column"], "score": row["score"]}
-    if "effect" in row:
-        shown["effect"] = row["effect"]
-        shown["95 % interval"] = f"{row['effect_low']:.3f} to {row['effect_high']:.3f}"
+    shown |= effect_for_people(row)
     if "pvalue_adjusted" in row:
         shown["pvalue_adjusted"] = row["pvalue_adjusted"]
     return shown

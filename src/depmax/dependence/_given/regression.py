@@ -173,22 +173,21 @@ class Basis:
         return np.asarray(self.shrinkages[:, [place]] * (self.U.T @ images))
 
     def errors(self, images: np.ndarray) -> np.ndarray:
-        """Mean squared leave-one-out error of centred images, for each penalty that is allowed."""
+        """Mean squared leave-one-out error of centred images, infinite for forbidden penalties."""
         return self.errors_of_each(images).sum(axis=1)
 
     def errors_of_each(self, images: np.ndarray) -> np.ndarray:
         """The same for every image by itself, of shape (n_penalties, n_outputs)."""
         inner = self.U.T @ images
         weights = self.freedoms**-2.0
-        found = []
-        for shrinkage, weight in zip(self.shrinkages.T, weights.T, strict=True):
+        found = np.full((len(PENALTIES), images.shape[1]), np.inf)
+        largest = int(np.argmax(PENALTIES))
+        for place, shrinkage in enumerate(self.shrinkages.T):
+            if shrinkage.sum() > MOST_PARAMETERS * len(images) and place != largest:
+                continue
             left = images - self.U @ (shrinkage[:, np.newaxis] * inner)
-            found.append(weight @ (left * left))
-        errors = np.array(found) / len(images)
-        excess = self.shrinkages.sum(axis=0) > MOST_PARAMETERS * len(images)
-        excess[np.argmax(PENALTIES)] = False
-        errors[excess] = np.inf
-        return errors
+            found[place] = weights[:, place] @ (left * left) / len(images)
+        return found
 
 
 def _eigenvectors(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -23,7 +23,6 @@ from depmax.dependence._nulls.counted_columns import (
     dense_columns,
     look_at_columns,
 )
-from depmax.dependence._nulls.effect import NO_EFFECT, Effect, effect_with
 from depmax.dependence._nulls.laplace_column import MEDIAN_POINTS, SPECTRUM_POINTS
 from depmax.dependence._nulls.law import (
     SKEWNESS_ROWS,
@@ -43,6 +42,7 @@ from depmax.dependence._nulls.rare import (
     sequential_pvalue,
 )
 from depmax.dependence._terms import Terms
+from depmax.dependence.variance import NO_EFFECT, Effect, effect_with
 from depmax.kernels.kernel import Kernel
 from depmax.pencils.streamed import CentredValues, centred_target
 from depmax.samples import Block, Sample, Stream, StreamRows

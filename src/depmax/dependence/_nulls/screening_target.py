@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from depmax.dependence._nulls.effect import NO_EFFECT, Effect, effect_of
 from depmax.dependence._nulls.laplace_column import LaplaceColumn, TargetCoordinates
 from depmax.dependence._nulls.law import PermutationLaw, Spread, permutation_law
 from depmax.dependence._nulls.permutation import SLACK, permutation_chunks, slack_of
@@ -22,11 +21,11 @@ from depmax.dependence._nulls.rare import (
 )
 from depmax.dependence._terms import terms
 from depmax.dependence.exchange import Plan
-from depmax.dependence.resolve import most_dependent
-from depmax.dependence.variance import shares_of_rows
+from depmax.dependence.resolve import most_dependent, refuse_to_choose
+from depmax.dependence.variance import NO_EFFECT, Effect, effect_of, shares_of_rows
 from depmax.kernels import Linear
 from depmax.kernels.kernel import Kernel
-from depmax.maps.incomplete_cholesky import factor_to
+from depmax.maps._pivots import factor_to
 from depmax.samples import Sample
 
 #: Part of the trace of the target kernel that may be left out where rows are exchanged: the test
@@ -46,6 +45,8 @@ class Choice:
 
     def __call__(self, candidates: Sequence[Kernel], X: Any) -> Kernel:
         """The candidate of largest HSIC with the target."""
+        if candidates[0].capabilities.learns_weights:  # no number of kernels to correct for
+            return refuse_to_choose("screen", candidates, X)
         self.n_candidates *= len(candidates)
         return most_dependent(self.target, candidates, X)
 

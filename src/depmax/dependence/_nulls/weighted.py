@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,9 @@ from depmax.dependence._nulls.laplace_column import MEDIAN_POINTS, LaplaceColumn
 from depmax.dependence._nulls.permutation import permutation_chunks, permuted_statistics
 from depmax.dependence._nulls.rare import CHUNK, sequential_pvalue
 from depmax.dependence._terms import Terms, terms
-from depmax.dependence.resolve import most_dependent
+from depmax.dependence.resolve import most_dependent, refuse_to_choose
 from depmax.kernels import Linear
-from depmax.kernels.kernel import Kernel, resolved_on
+from depmax.kernels.kernel import Choose, resolved_on
 from depmax.maps.incomplete_cholesky import factor_to
 from depmax.samples import Sample, read_target_sample, require_samples, sample_of_matrix
 
@@ -83,12 +84,11 @@ class WeighedTarget:
         rows = column[:, np.newaxis]
         if recipe.capabilities.telescopes:
             return self._score_sorted(recipe, column, unbiased, test=test)
-        kernel = resolved_on(recipe, rows, self._choose, self.mass)
+        kernel = resolved_on(recipe, rows, self._choice(test), self.mass)
         side = Sample(kernel, rows, mass=self.mass)
         value = terms(side, self.side, unbiased=unbiased).hsic()
         pvalue = np.nan
         if test:
-            self._require_no_choice(recipe)
             images, plain = with_weights(side), Sample(Linear(), self.permuted)
             observed, _ = permuted_statistics(images, plain, 1, np.random.default_rng(0))
             chunks = permutation_chunks(images, plain)
@@ -102,13 +102,12 @@ class WeighedTarget:
         if recipe.bandwidth == "median":
             width = median_gap_of(column, self.mass)
         else:
-            kernel = recipe.resolve(column[:, np.newaxis], self._choose, self.mass)
+            kernel = recipe.resolve(column[:, np.newaxis], self._choice(test), self.mass)
             width = kernel.bandwidth
         prepared = LaplaceColumn.of(column, width)
         value = sorted_terms(prepared, self.coordinates, self.mass, unbiased).hsic()
         pvalue = np.nan
         if test:
-            self._require_no_choice(recipe)
             observed = sorted_terms(prepared, self._about_mean(None), self.mass, False).hsic()
             pvalue = sequential_pvalue(observed, self._chunks(prepared), TIE * observed)
         return value, pvalue, width
@@ -130,15 +129,11 @@ class WeighedTarget:
         centred: np.ndarray = psi - self.mass @ psi / self.mass.sum()
         return centred
 
-    def _choose(self, candidates: Any, X: Any) -> Kernel:
-        return most_dependent(self.side, candidates, X)
-
-    def _require_no_choice(self, recipe: Any) -> None:
-        if getattr(recipe, "bandwidth", None) == "maximize":
-            raise ValueError(
-                'screen with sample_weight does not take bandwidth="maximize": a kernel chosen for '
-                "its dependence on the rows that are tested rejects too often. Use 'median'."
-            )
+    def _choice(self, test: bool) -> Choose:
+        """How ``bandwidth="maximize"`` chooses: not at all for a test."""
+        if test:
+            return partial(refuse_to_choose, "screen with sample_weight")
+        return partial(most_dependent, self.side)
 
 
 def read_weighed_target(y: Any, target_kernel: Any, mass: np.ndarray, tol: float) -> WeighedTarget:

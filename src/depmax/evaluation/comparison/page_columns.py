@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from depmax._text import short_effect
 from depmax.evaluation.comparison.findings import MATRIX_COLUMNS, Findings
 from depmax.evaluation.comparison.words import LEVEL, counted, listed
 from depmax.plotting import FeatureScatterDisplay, HeatMapDisplay, LoadingsDisplay, RankingDisplay
@@ -132,6 +133,7 @@ def columns_section(findings: Findings) -> Section | None:
 def _kept_table(findings: Findings) -> Table:
     kept = findings.kept[:LISTED]
     screening, frequencies = findings.screening, findings.frequencies
+    shares = (screening.effects, screening.effects_low, screening.effects_high)
     scores = getattr(findings.selected, "scores_", None)
     rows = tuple(
         (
@@ -140,6 +142,7 @@ def _kept_table(findings: Findings) -> Table:
             None if scores is None else float(scores[column]),
             None if frequencies is None else float(frequencies[column]),
             max(0.0, float(screening.scores[column])),  # an unbiased estimate may be negative
+            short_effect(*(ends[column] for ends in shares)),
             float(screening.pvalues_adjusted[column]),
             listed(findings.replaced_by(column), 4) or None,
         )
@@ -157,6 +160,12 @@ def _kept_table(findings: Findings) -> Table:
             Column("score", ".3g", "the selector's own; comparable within a round of its search"),
             Column("chosen on splits", "bar", "share of the training parts on which it was kept"),
             Column("HSIC alone", ".3f", "dependence of this column alone on the target; 0 is none"),
+            Column(
+                "effect alone",
+                "",
+                "the same as a share, from 0 (independent) to 1, with an interval of 95 %: columns "
+                "of different units and types can be compared",
+            ),
             Column("p (adjusted)", "p", "of this column alone, adjusted over all columns"),
             Column(
                 "stands in for",

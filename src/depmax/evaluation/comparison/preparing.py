@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from depmax._inputs import read_fit, read_new
-from depmax._inputs.table import is_frame
+from depmax._inputs.table import has_missing, is_frame
 from depmax.pencils.streamed import target_sums
 from depmax.samples import Sample, aligned, is_streamed, read_training
 
@@ -23,7 +23,8 @@ class PrepareColumns(TransformerMixin, BaseEstimator):
     Text columns with few levels come out as declared categories.
 
     A data frame comes out as a frame of the same library, so that names and categories reach the
-    selector; an array stays an array; a sparse matrix is scaled and not centred.
+    selector; an array stays an array; a sparse matrix is scaled and not centred. Missing values
+    stay missing.
 
     Parameters
     ----------
@@ -71,7 +72,7 @@ class PrepareColumns(TransformerMixin, BaseEstimator):
             sample = read_training(self, aligned(X, supervised=False)[0], "linear")
             self.mean_, variance, dtype = *_streamed_moments(sample), sample.dtype
         else:
-            values, categories = read_fit(self, X, accept_sparse=True)
+            values, categories = read_fit(self, X, accept_sparse=True, missing="neutral")
             self.categories_ = dict(categories)
             self.mean_, variance = _moments(values)
             dtype = values.dtype
@@ -95,7 +96,9 @@ class PrepareColumns(TransformerMixin, BaseEstimator):
         array, sparse matrix or data frame, as X is
         """
         check_is_fitted(self)
-        values = read_new(self, X, categories=self.categories_, accept_sparse=True)
+        values = read_new(
+            self, X, categories=self.categories_, accept_sparse=True, missing="neutral"
+        )
         if sparse.issparse(values):
             return values.multiply(1.0 / self.scale_.astype(values.dtype)).tocsr()
         scaled = (values - self.mean_.astype(values.dtype)) / self.scale_.astype(values.dtype)
@@ -112,8 +115,9 @@ class PrepareColumns(TransformerMixin, BaseEstimator):
                 columns[name] = scaled[:, position]
             elif self.encode:
                 codes = values[:, position]
+                unknown = np.isnan(codes)
                 columns |= {
-                    f"{name}={level}": (codes == code).astype(values.dtype)
+                    f"{name}={level}": np.where(unknown, np.nan, codes == code).astype(values.dtype)
                     for code, level in enumerate(levels)
                 }
             else:
@@ -143,9 +147,10 @@ class PrepareColumns(TransformerMixin, BaseEstimator):
         return np.asarray(out, dtype=object)
 
     def __sklearn_tags__(self) -> Any:
-        """Sparse input is accepted, and float32 stays."""
+        """Sparse input and missing values are accepted, and float32 stays."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
@@ -243,6 +248,10 @@ def _moments(values: Any) -> tuple[np.ndarray, np.ndarray]:
     if sparse.issparse(values):
         second = np.asarray(values.multiply(values).mean(axis=0)).ravel().astype(np.float64)
         return np.zeros(values.shape[1]), second
+    if has_missing(values):
+        known = [column[~np.isnan(column)].astype(np.float64) for column in values.T]
+        some = [column if len(column) else np.zeros(1) for column in known]
+        return np.array([each.mean() for each in some]), np.array([each.var() for each in some])
     return values.mean(axis=0, dtype=np.float64), values.var(axis=0, dtype=np.float64)
 
 

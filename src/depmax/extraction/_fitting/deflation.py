@@ -21,7 +21,7 @@ from depmax.kernels import as_kernel
 from depmax.maps.feature_map import signs
 from depmax.pencils.deflation.steps import OrthogonalFeatures
 from depmax.pencils.examples import Examples
-from depmax.pencils.images import FeatureImages, Images, images_of, pairs_held
+from depmax.pencils.images import FeatureImages, Images, images_of
 from depmax.pencils.projection import Fitted, Projection
 from depmax.samples import (
     Sample,
@@ -171,7 +171,7 @@ class DeflationExtractor(DependenceExtractor):
 
     def _pairs_held(self, side: Sample) -> float:
         """The kernel matrix, for methods that see the samples through ``images_of``."""
-        return pairs_held(side)
+        return gram_values(side)
 
     def _keep_more(self, found: Extracted, target: CodedTarget | None) -> None:
         """Remember what this method offers beside the features."""
@@ -342,3 +342,9 @@ class DeflationExtractor(DependenceExtractor):
             ConvergenceWarning,
             stacklevel=5,
         )
+
+
+def gram_values(side: Sample, *, dual: bool | None = None) -> float:
+    """Values of pairs of samples that ``images_of`` holds, in float64, but for a given matrix."""
+    in_features = side.has_features if dual is None else not dual
+    return 0.0 if in_features or side.precomputed else float(side.n_samples) ** 2

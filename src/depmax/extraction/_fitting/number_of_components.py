@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -9,6 +10,7 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
@@ -16,7 +18,9 @@ from sklearn.utils import _safe_indexing, get_tags
 
 from depmax._inputs import Target
 from depmax.dependence.intrinsic_dimension import dimension_of_distances
+from depmax.kernels.bandwidth import ScaleWarning
 from depmax.pencils.graphs import Points
+from depmax.pencils.graphs.points import points_of
 from depmax.samples import Sample
 
 #: Folds by which the number of components is chosen.
@@ -284,6 +288,29 @@ def read_component_count(value: Any, owner: str) -> ComponentCount:
     raise ValueError(
         f"n_components of {owner} must be an integer >= 1, a share of the dependence (a float up "
         f"to 1.0) or 'auto', got {value!r}."
+    )
+
+
+def predicted_count(extractor: Any, X: Any, y: Any, side: Sample) -> int:
+    """Number of components for ``n_components="auto"``."""
+    most = most_components(points_of(side))
+    if not extractor._supervised:
+        return most_possible(side) if most is None else max(1, most // 2)
+    limit = most_possible(side) if most is None else most
+
+    def fit(train: np.ndarray, test: np.ndarray, count: int) -> FoldFeatures:
+        model = clone(extractor)
+        own = take_rows(extractor, X, train, train)
+        with warnings.catch_warnings():  # the fit to all rows is the one that warns
+            warnings.simplefilter("ignore", ScaleWarning)
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            fitted = model._learn(own, _safe_indexing(y, train), AtMost(count))
+        features = fitted.features if fitted.complete else model._apply(own)
+        return features, model._apply(take_rows(extractor, X, test, train))
+
+    numbers = nested(fit, limit) if extractor._nested else refitted(fit, limit)
+    return by_prediction(
+        numbers, extractor._read_answers(y), extractor.estimator, extractor.scoring
     )
 
 

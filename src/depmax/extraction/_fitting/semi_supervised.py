@@ -155,6 +155,6 @@ class SemiSupervisedExtractor(WeightedExtractor):
         )
 
     def _check_parameters(self) -> None:
-        if self.graph != "neighbors":  # the default needs no check
+        if not isinstance(self.graph, str) or self.graph != "neighbors":  # the default is right
             as_graph(self.graph)
         self._minus_one()

@@ -107,6 +107,18 @@ def side_of_outputs(target: AnyTarget, name: str, mass: np.ndarray | None = None
     return Sample(Linear(), outputs, mass=mass)
 
 
+def output_labels(target: AnyTarget, name: str, mass: np.ndarray | None = None) -> Labels:
+    """Outputs of the labelled rows, under the linear kernel."""
+    if target.is_streamed:
+        return Labels(side_of_outputs(target, name), n_skipped=target.n_unlabeled)
+    require_labelled(target, name)
+    values = target.values[target.labelled]
+    known = Target(target.kind, values, np.ones(len(values), dtype=bool))
+    labelled = None if target.n_unlabeled == 0 else target.labelled
+    mass = None if mass is None else mass[target.labelled]
+    return Labels(side_of_outputs(known, name, mass), labelled)
+
+
 def _streamed_outputs(target: AnyTarget, name: str) -> StreamRows:
     """``outputs_of`` for a target that is read a block at a time."""
     if target.kind == "classes":
@@ -164,13 +176,18 @@ def read_classes(y: Any, *, minus_one: bool) -> Target:
     return read_target(y, semi=True, minus_one=minus_one, whole_classes=True)
 
 
-def class_labels(target: AnyTarget, name: str, mass: np.ndarray | None = None) -> Labels:
-    """Classes of the labelled rows."""
+def require_labelled(target: AnyTarget, name: str) -> None:
+    """Refuse a target that is missing in all rows."""
     if not target.is_streamed and not target.labelled.any():
         raise ValueError(
             f"y of {name} has no labelled rows: all {target.n_samples} are missing. Label some "
             "rows, or use an unsupervised method such as LPP."
         )
+
+
+def class_labels(target: AnyTarget, name: str, mass: np.ndarray | None = None) -> Labels:
+    """Classes of the labelled rows."""
+    require_labelled(target, name)
     if target.kind != "classes":
         found = {"numbers": "numbers", "multilabel": "several labels per row"}
         raise ValueError(

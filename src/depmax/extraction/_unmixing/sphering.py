@@ -47,7 +47,8 @@ def sphere(space: Space, codes: np.ndarray) -> Sphering:
     inputs = _whitener(moments.scatter / space.n_samples)
     targets = _whitener(codes.T @ codes / len(codes))
     cross = inputs.T @ (moments.cross / space.n_samples) @ targets
-    left, correlations, right = linalg.svd(cross, full_matrices=False)
+    # numpy's, since older ones of scipy fail where X is constant and the matrix empty
+    left, correlations, right = np.linalg.svd(cross, full_matrices=False)
     inputs = inputs @ complete_axes(left, inputs.shape[1])
     targets = targets @ complete_axes(right.T, targets.shape[1])
     return Sphering(inputs, targets, np.minimum(correlations, 1.0))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from depmax._inputs.parameters import FLAG, check_parameters, integer, number
@@ -59,6 +60,10 @@ class Graph(BaseEstimator):
 
     #: What makes more samples neighbours.
     _remedy = ""
+
+
+#: A graph, its name, a function of the rows that returns weights, or (Any) a matrix of weights.
+GraphLike = Literal["neighbors", "radius", "gaussian"] | Graph | Callable[[Any], Any] | Any
 
 
 def edge_weights(points: Points, pairs: Pairs, bandwidth: Any) -> EdgeWeights:
@@ -287,19 +292,27 @@ class GaussianGraph(Graph):
 
 
 def as_graph(graph: Any) -> Graph:
-    """Graph from its name, "neighbors", "radius" or "gaussian", or the graph itself.
+    """Graph from its name, "neighbors", "radius" or "gaussian", from weights, or the graph itself.
+
+    Weights are a matrix, dense or sparse, or a function of the rows that returns one.
 
     Examples
     --------
     >>> as_graph("neighbors")
     NeighborGraph()
     """
+    from depmax.pencils.graphs.given import GivenGraph
+
     names = {"neighbors": NeighborGraph, "radius": RadiusGraph, "gaussian": GaussianGraph}
     if isinstance(graph, str) and graph in names:
         return names[graph]()
     if isinstance(graph, Graph):
         return graph
+    given = sparse.issparse(graph) or hasattr(graph, "__array__") or callable(graph)
+    if given and not isinstance(graph, type):
+        return GivenGraph(graph)
     raise ValueError(
-        f"graph must be 'neighbors', 'radius', 'gaussian' or a graph such as "
-        f"NeighborGraph(n_neighbors=10), got {graph!r}."
+        f"graph must be 'neighbors', 'radius', 'gaussian', a graph such as "
+        f"NeighborGraph(n_neighbors=10), a matrix of weights or a function of the rows that "
+        f"returns one, got {graph!r}."
     )

@@ -45,6 +45,13 @@ class Points(Protocol):
     def n_samples(self) -> int:
         """Number of samples m."""
 
+    @property
+    def rows(self) -> Any:
+        """The samples themselves, as they were before a kernel saw them."""
+
+    def between(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        """Squared distances of samples to one other each, of shape (n_pairs,)."""
+
     def squares(self, rows: slice | np.ndarray, columns: slice | np.ndarray) -> np.ndarray:
         """Squared distances of some samples to others."""
 
@@ -66,14 +73,16 @@ class VectorPoints:
     """Points that are vectors, dense or sparse; neighbours are searched by scikit-learn."""
 
     vectors: Any  # of shape (m, D)
+    rows: Any = None  # what they are the images of
 
     @classmethod
-    def of(cls, vectors: Any) -> VectorPoints:
+    def of(cls, vectors: Any, rows: Any = None) -> VectorPoints:
         """Points from coordinates; dense ones are measured from their mean, for accuracy."""
+        rows = vectors if rows is None else rows
         if sparse.issparse(vectors):
-            return cls(vectors.tocsr().astype(np.float64))
+            return cls(vectors.tocsr().astype(np.float64), rows)
         vectors = np.asarray(vectors, dtype=np.float64)
-        return cls(vectors - vectors.mean(axis=0))
+        return cls(vectors - vectors.mean(axis=0), rows)
 
     @property
     def n_samples(self) -> int:
@@ -84,6 +93,14 @@ class VectorPoints:
         """Squared distances of some samples to others."""
         left = self.vectors[rows]
         return squared_distances(left, left if rows is columns else self.vectors[columns])
+
+    def between(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        """Squared distances of pairs, a block of them at a time."""
+        squares = np.empty(len(first))
+        for part in slices(len(first), max(1, BLOCK // max(1, self.vectors.shape[1]))):
+            apart = self.vectors[first[part]] - self.vectors[second[part]]
+            squares[part] = row_norms(apart, squared=True)
+        return squares
 
     def nearest(self, n_neighbors: int) -> tuple[np.ndarray, np.ndarray]:
         """Numbers and squared distances of each sample's nearest others."""
@@ -116,6 +133,7 @@ class KernelPoints:
 
     tile: Callable[[Any, Any], np.ndarray]  # kernel values of some samples with others
     diagonal: np.ndarray  # k(x, x), shape (m,)
+    rows: Any = None  # what they are the images of
 
     @property
     def n_samples(self) -> int:
@@ -128,6 +146,18 @@ class KernelPoints:
         squares += self.diagonal[rows][:, np.newaxis]
         squares += self.diagonal[columns]
         return np.maximum(squares, 0.0, out=squares)
+
+    def between(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        """Squared distances of pairs: kernel values of a block of samples with their partners."""
+        squares = np.empty(len(first))
+        order = np.argsort(first, kind="stable")
+        ends = np.searchsorted(first[order], np.arange(self.n_samples + 1))
+        for rows in self._blocks():
+            pairs = order[ends[rows.start] : ends[rows.stop]]
+            own, place = np.unique(first[pairs], return_inverse=True)
+            others, partner = np.unique(second[pairs], return_inverse=True)
+            squares[pairs] = self.squares(own, others)[place, partner]
+        return squares
 
     def nearest(self, n_neighbors: int) -> tuple[np.ndarray, np.ndarray]:
         """Numbers and squared distances of each sample's nearest others."""
@@ -194,5 +224,5 @@ def median_distance(points: Points) -> float:
 def points_of(side: Sample) -> Points:
     """Points of the kernel's feature space: its features where it has them, else kernel values."""
     if side.n_coordinates is not None:
-        return VectorPoints.of(side.coordinates(slice(None)))
-    return KernelPoints(side.tile, side.diag())
+        return VectorPoints.of(side.coordinates(slice(None)), side.rows)
+    return KernelPoints(side.tile, side.diag(), side.rows)

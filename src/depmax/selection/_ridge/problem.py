@@ -12,13 +12,17 @@ visits the rows in blocks and needs time m r² and memory r² for r landmarks.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy import linalg
 
 from depmax.kernels.bandwidth import squared_distances
 from depmax.samples import slices
+
+#: Some of the rows.
+Rows = slice | np.ndarray
+ALL = slice(None)
 
 #: Penalties ε to choose from by leave-one-out error.
 PENALTIES = np.logspace(-6, 1, 22)
@@ -70,7 +74,7 @@ class RidgeProblem:
         """The same on some of the rows."""
         images = self.images[rows] - self.images[rows].mean(axis=0)
         scale = np.sqrt(len(rows) / max(float(np.sum(images**2)), np.finfo(float).tiny))
-        return RidgeProblem(self.X[rows], images * scale, self.penalty, self.n_landmarks)
+        return replace(self, X=self.X[rows], images=images * scale)
 
     def fit(self, columns: np.ndarray) -> Fit:
         """Leave-one-out error and predictions from these columns."""
@@ -102,9 +106,33 @@ class RidgeProblem:
         places = np.sort(np.random.default_rng(0).permutation(m)[:count])
         return Landmarks(self, columns, places)
 
-    def kernel(self, left: np.ndarray, right: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """Kernel values of rows given by the columns of the set."""
-        values = squared_distances(left, right)
+    def tile(self, rows: Rows, others: Rows, columns: np.ndarray) -> np.ndarray:
+        """Kernel values of some rows with others, by the columns of a set."""
+        left = self._part(rows, columns)
+        right = left if rows is others else self._part(others, columns)
+        return self._of_squares(squared_distances(left, right), columns)
+
+    def against(self, new: np.ndarray, rows: Rows, columns: np.ndarray) -> np.ndarray:
+        """Kernel values of new rows, with all columns, with some rows of the problem."""
+        right = self._part(rows, columns)
+        return self._of_squares(squared_distances(new[:, columns], right), columns)
+
+    def moved(self, M: np.ndarray, rows: Rows, others: Rows, columns: np.ndarray) -> np.ndarray:
+        """Σ_il M_il (x_ij - z_lj)² for every column j; the kernel is that of some columns."""
+        return moved(M, self.X[rows], self.X[others])
+
+    def moved_together(self, W: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Half of the same for all pairs of rows and symmetric weights."""
+        X = self.X
+        halves: np.ndarray = W.sum(axis=1) @ (X * X) - np.einsum("ij,ij->j", X, W @ X)
+        return halves
+
+    def _part(self, rows: Rows, columns: np.ndarray) -> np.ndarray:
+        if isinstance(rows, slice):
+            return self.X[rows][:, columns]
+        return self.X[np.ix_(rows, columns)]
+
+    def _of_squares(self, values: np.ndarray, columns: np.ndarray) -> np.ndarray:
         values *= -0.5 / self.total(columns)
         return np.exp(values, out=values)
 
@@ -132,8 +160,8 @@ class AllRows:
 
     def fit(self) -> Fit:
         """Of the best penalty."""
-        problem, chosen = self.problem, self.problem.X[:, self.columns]
-        gram = problem.kernel(chosen, chosen, self.columns)
+        problem = self.problem
+        gram = self._gram()
         values, vectors = np.linalg.eigh(_centred(gram))
         values = np.maximum(values, 0.0)
         errors = leave_one_out(
@@ -145,7 +173,7 @@ class AllRows:
         return Fit(
             float(errors[best]) / problem.n_samples,
             penalty,
-            _predictor(problem, self.columns, chosen, weights, -gram.mean(axis=0) @ weights),
+            _predictor(problem, self.columns, ALL, weights, -gram.mean(axis=0) @ weights),
         )
 
     def penalised_error(self) -> float:
@@ -159,14 +187,11 @@ class AllRows:
         solved = list(self._solved(gram))
         A = np.hstack([np.sqrt(e) * weights for e, weights in solved])
         W = (A @ A.T) * gram
-        X = self.problem.X
-        crossed = np.einsum("ij,ij->j", X, W @ X)
         scale = len(solved) * self.problem.total(self.columns)
-        return (crossed - W.sum(axis=1) @ (X * X)) / scale
+        return -self.problem.moved_together(W, self.columns) / scale
 
     def _gram(self) -> np.ndarray:
-        chosen = self.problem.X[:, self.columns]
-        return self.problem.kernel(chosen, chosen, self.columns)
+        return self.problem.tile(ALL, ALL, self.columns)
 
     def _solved(self, gram: np.ndarray) -> Iterator[tuple[float, np.ndarray]]:
         """Penalties ε and weights A."""
@@ -206,7 +231,7 @@ class Landmarks:
         return Fit(
             float(errors[best]) / m,
             float(penalties[best]),
-            _predictor(problem, self.columns, self._landmarks(), beta, -basis.means @ beta),
+            _predictor(problem, self.columns, self.places, beta, -basis.means @ beta),
         )
 
     def penalised_error(self) -> float:
@@ -230,15 +255,16 @@ class Landmarks:
             basis.directions @ (basis.cross / (basis.values + m * penalty)[:, np.newaxis])
             for penalty in problem.averaged_penalties
         ]
-        Z = problem.X[self.places]
         result = np.zeros(problem.X.shape[1])
         own = self._own()
         for penalty, beta in zip(problem.averaged_penalties, betas, strict=True):
-            result += m * penalty * _moved((beta @ beta.T) * own, Z, Z)
+            M = (beta @ beta.T) * own
+            result += m * penalty * problem.moved(M, self.places, self.places, self.columns)
         beta = np.hstack(betas)
         for rows, C in self._blocks():
             left = [problem.images[rows] - (C - basis.means) @ each for each in betas]
-            result -= 2.0 * _moved((np.hstack(left) @ beta.T) * C, problem.X[rows], Z)
+            M = (np.hstack(left) @ beta.T) * C
+            result -= 2.0 * problem.moved(M, rows, self.places, self.columns)
         return result / (2.0 * m * len(betas) * problem.total(self.columns))
 
     def _basis(self) -> Basis:
@@ -262,21 +288,15 @@ class Landmarks:
         products -= np.outer(sums, sums) / m
         return products, cross, sums / m
 
-    def _landmarks(self) -> np.ndarray:
-        return self.problem.X[np.ix_(self.places, self.columns)]
-
     def _own(self) -> np.ndarray:
         """K_zz, with a little on its diagonal."""
-        Z = self._landmarks()
-        own = self.problem.kernel(Z, Z, self.columns)
+        own = self.problem.tile(self.places, self.places, self.columns)
         own[np.diag_indices_from(own)] += NEGLIGIBLE * len(own)
         return own
 
     def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
-        Z = self._landmarks()
         for rows in slices(self.problem.n_samples, BLOCK):
-            chosen = self.problem.X[rows][:, self.columns]
-            yield rows, self.problem.kernel(chosen, Z, self.columns)
+            yield rows, self.problem.tile(rows, self.places, self.columns)
 
 
 @dataclass(frozen=True)
@@ -316,19 +336,19 @@ def _ridge_weights(
 def _predictor(
     problem: RidgeProblem,
     columns: np.ndarray,
-    carriers: np.ndarray,
+    carriers: Rows,
     weights: np.ndarray,
     intercept: np.ndarray,
 ) -> Callable[[np.ndarray], np.ndarray]:
     """Images of new rows from the rows that carry the regression."""
 
     def predict(new: np.ndarray) -> np.ndarray:
-        return problem.kernel(new[:, columns], carriers, columns) @ weights + intercept
+        return problem.against(new, carriers, columns) @ weights + intercept
 
     return predict
 
 
-def _moved(M: np.ndarray, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
+def moved(M: np.ndarray, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
     """Σ_il M_il (x_ij - z_lj)² for every column j."""
     crossed = np.einsum("lj,lj->j", M.T @ X, Z)
     return M.sum(axis=1) @ (X * X) - 2.0 * crossed + M.sum(axis=0) @ (Z * Z)

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from depmax._inputs import Target
-from depmax._inputs.table import Categories, constant_columns
+from depmax._inputs.levels import Missing
+from depmax._inputs.table import Categories, constant_columns, has_missing
 from depmax._threads import each_column
 from depmax.dependence._nulls.laplace_column import LaplaceColumn
 from depmax.dependence._nulls.screening_target import ScreeningTarget
 from depmax.dependence._terms import cosine, terms
-from depmax.dependence.exchange import as_exchange
+from depmax.dependence.exchange import Exchange, as_exchange
 from depmax.dependence.quadratic_mutual_information import quadratic_mutual_information
 from depmax.dependence.resolve import most_dependent
 from depmax.kernels import Delta, KernelLike, as_kernel
@@ -35,14 +36,15 @@ def hsic(
     categories: Categories | None = None,
     groups: Any = None,
     n_jobs: int | None = None,
+    missing: Missing = "neutral",
 ) -> tuple[np.ndarray, np.ndarray]:
     """Unbiased HSIC of every column with a target, and p-values: those of :func:`depmax.screen`.
 
     Categorical columns, given as codes, are compared by equality. ``groups`` are those of rows.
     """
-    exchange = as_exchange(groups)
+    exchange = None if groups is None else as_exchange(groups)
     plan = None if exchange is None else exchange.plan(target.n_samples, target.rows)
-    prepared = ScreeningTarget.of(target, TOLERANCE, plan)
+    prepared = _seen_by(X, ScreeningTarget.of(target, TOLERANCE, plan), missing, exchange, target)
     recipe = column_kernel(kernel)
 
     def scored(column: np.ndarray, position: int) -> tuple[float, float, float]:
@@ -52,12 +54,35 @@ def hsic(
     return scores, pvalues
 
 
+def hsic_and_effects(
+    X: Any,
+    target: Sample,
+    *,
+    kernel: KernelLike = "laplace",
+    categories: Categories | None = None,
+    groups: Any = None,
+    n_jobs: int | None = None,
+    missing: Missing = "neutral",
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """``hsic``, and ``effects`` under the same kernel, in one visit of every column."""
+    exchange = None if groups is None else as_exchange(groups)
+    plan = None if exchange is None else exchange.plan(target.n_samples, target.rows)
+    prepared = _seen_by(X, ScreeningTarget.of(target, TOLERANCE, plan), missing, exchange, target)
+    recipe = column_kernel(kernel)
+
+    def scored(column: np.ndarray, position: int) -> tuple[float, ...]:
+        return prepared.score_and_effect(_kernel_of(position, recipe, categories), column, True)
+
+    found = each_column(X, scored, n_jobs)
+    return found[:, 0], found[:, 1], found[:, 3:]
+
+
 def weighted_hsic(
     X: Any,
     target: Sample,
     *,
-    kernel: Any = "laplace",
-    categories: Any = None,
+    kernel: KernelLike = "laplace",
+    categories: Categories | None = None,
     n_jobs: int | None = None,
 ) -> np.ndarray:
     """Unbiased HSIC of every column with a target whose rows stand for several each."""
@@ -79,12 +104,13 @@ def effects(
     *,
     categories: Categories | None = None,
     n_jobs: int | None = None,
+    missing: Missing = "neutral",
 ) -> np.ndarray:
     """Normalised HSIC of every column with a target, and the ends of its interval, in columns.
 
     Those of :func:`depmax.screen`, of shape (n_features, 3), each between 0 and 1.
     """
-    prepared = ScreeningTarget.of(target, TOLERANCE)
+    prepared = _seen_by(X, ScreeningTarget.of(target, TOLERANCE), missing)
     recipe = column_kernel("laplace")
 
     def found(column: np.ndarray, position: int) -> tuple[float, float, float]:
@@ -101,20 +127,22 @@ def mmd(
     kernel: KernelLike = "laplace",
     categories: Categories | None = None,
     n_jobs: int | None = None,
+    missing: Missing = "neutral",
 ) -> np.ndarray:
     """Squared maximum mean discrepancy of every column between two classes (V-statistic).
 
     HSIC₀ with ``ClassBalanced`` is m²/(m-1)² times it.
     """
     prepared = ScreeningTarget.of(read_target_sample(target.values, "class_balanced"), TOLERANCE)
+    biased_of = _biased_by(X, prepared, missing)
     recipe = column_kernel(kernel)
     m = target.n_samples
 
     def scored(column: np.ndarray, position: int) -> float:
-        cross = _column(_kernel_of(position, recipe, categories), column, prepared).cross
+        cross = biased_of(_kernel_of(position, recipe, categories), column).cross
         return max(0.0, cross) * ((m - 1) / m) ** 2
 
-    return _without_constants(X, each_column(X, scored, n_jobs))
+    return _without_constants(X, each_column(X, scored, n_jobs), missing)
 
 
 def alignment(
@@ -124,6 +152,7 @@ def alignment(
     kernel: KernelLike = "laplace",
     categories: Categories | None = None,
     n_jobs: int | None = None,
+    missing: Missing = "neutral",
 ) -> np.ndarray:
     """Centred kernel target alignment of every column: that of :func:`depmax.alignment`.
 
@@ -131,15 +160,16 @@ def alignment(
     the Laplace kernel a column costs O(m log m), as in ``hsic``.
     """
     prepared = ScreeningTarget.of(target, TOLERANCE)
+    biased_of = _biased_by(X, prepared, missing)
     recipe = column_kernel(kernel)
     psi = prepared.coordinates.psi
     own = float(np.sum((psi.T @ psi) ** 2)) / (len(psi) - 1) ** 2  # HSIC₀ of y with itself
 
     def scored(column: np.ndarray, position: int) -> float:
-        found = _column(_kernel_of(position, recipe, categories), column, prepared)
+        found = biased_of(_kernel_of(position, recipe, categories), column)
         return cosine(found.cross, found.own(), own)
 
-    return _without_constants(X, each_column(X, scored, n_jobs))
+    return _without_constants(X, each_column(X, scored, n_jobs), missing)
 
 
 def qmi(X: Any, target: Target, *, n_jobs: int | None = None) -> np.ndarray:
@@ -181,6 +211,29 @@ class _Biased:
     own: Callable[[], float]
 
 
+def _seen_by(
+    X: Any,
+    target: ScreeningTarget,
+    missing: Missing,
+    exchange: Exchange | None = None,
+    side: Sample | None = None,
+) -> Any:
+    """The target for the columns of X, of which some may have missing cells."""
+    if not has_missing(X):
+        return target
+    from depmax.dependence._nulls.gapped_target import GappedTarget
+
+    return GappedTarget(target, missing == "level", exchange, None if side is None else side.rows)
+
+
+def _biased_by(
+    X: Any, target: ScreeningTarget, missing: Missing
+) -> Callable[[Any, np.ndarray], _Biased]:
+    """HSIC₀ of a column of X, as a function of its kernel and its values."""
+    of_column = _column_with_gaps if has_missing(X) else _column
+    return partial(of_column, target=_seen_by(X, target, missing))
+
+
 def _column(recipe: Any, column: np.ndarray, target: ScreeningTarget) -> _Biased:
     """By the recursion over the sorted column where its kernel has one, else by tiles."""
     rows = column[:, np.newaxis]
@@ -196,6 +249,21 @@ def _column(recipe: Any, column: np.ndarray, target: ScreeningTarget) -> _Biased
     return _Biased(cross, lambda: terms(side, side, unbiased=False).hsic())
 
 
+def _column_with_gaps(recipe: Any, column: np.ndarray, target: Any) -> _Biased:
+    """HSIC₀ of the rows with a value, shrunk, and of the gaps if they are values of their own."""
+    from depmax.dependence._nulls.gapped_target import shrinkage
+
+    gaps = np.isnan(column)
+    if not gaps.any():
+        return _column(recipe, column, target.whole)
+    part, nothing = target.beside(~gaps), _Biased(0.0, lambda: 0.0)
+    found = nothing if part is None else _column(recipe, column[~gaps], part)
+    less = shrinkage(int(np.sum(~gaps)), len(column), unbiased=False)
+    more = _column(Delta(), gaps.astype(np.float64), target.whole) if target.level else nothing
+    # the images of values and of gaps are orthogonal: what they share with the target adds up
+    return _Biased(less * found.cross + more.cross, lambda: less * found.own() + more.own())
+
+
 def _own_hsic(column: LaplaceColumn) -> float:
     """HSIC₀ of a column with itself, ‖HKH‖²/(m-1)², by the recursion."""
     from depmax.dependence._nulls._laplace_loop import own_sums
@@ -208,6 +276,6 @@ def _own_hsic(column: LaplaceColumn) -> float:
     return float(norm) / (m - 1) ** 2
 
 
-def _without_constants(X: Any, scores: np.ndarray) -> np.ndarray:
+def _without_constants(X: Any, scores: np.ndarray, missing: Missing = "neutral") -> np.ndarray:
     """Scores with exact zeros for constant columns."""
-    return np.where(constant_columns(X), 0.0, scores)
+    return np.where(constant_columns(X, missing), 0.0, scores)

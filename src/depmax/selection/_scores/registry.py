@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from depmax._inputs import Target, TargetKind, read_target
-from depmax._inputs.table import Categories
+from depmax._inputs.levels import Missing
+from depmax._inputs.table import Categories, has_missing
 from depmax.dependence._terms import is_constant
 from depmax.kernels import Kernel, KernelLike, Linear
 from depmax.samples import (
@@ -51,6 +52,7 @@ class Question:
     mass: np.ndarray | None = None  # how many rows each stands for
     n_jobs: int | None = None
     names: Sequence[str] | None = None  # of the columns, if they have any
+    missing: Missing = "refuse"  # what missing cells say
 
     @property
     def is_streamed(self) -> bool:
@@ -78,6 +80,7 @@ class Scored:
 
     scores: np.ndarray
     pvalues: np.ndarray | None = None
+    effects: np.ndarray | None = None  # shares with their intervals, of shape (n_features, 3)
     constant: np.ndarray | None = None  # which columns are, where rows were not in memory
 
 
@@ -90,6 +93,7 @@ class Score:
     kinds: frozenset[TargetKind] = EVERY_KIND
     two_classes: bool = False  # no more than two
     categories: bool = False  # categorical columns are compared by equality
+    missing: bool = False  # missing cells are used
     target_kernel: bool = False  # y is read by its kernel, which decides what it takes
     in_units: bool = False  # scores are in units of the columns
     kernel: bool = False  # a kernel of a column decides whether they are
@@ -135,7 +139,7 @@ def _plain(function: Plain) -> Callable[[Question], Scored]:
         from depmax.selection._scores.streamed import StreamedColumns
 
         columns = StreamedColumns(question.X, question.target)
-        return Scored(function(columns, question.target), None, columns.sums.constant)
+        return Scored(function(columns, question.target), constant=columns.sums.constant)
 
     return answer
 
@@ -156,22 +160,28 @@ def _pearson(question: Question) -> Scored:
 
 def _hsic(question: Question) -> Scored:
     if question.mass is not None:
-        options = {"kernel": question.kernel, "categories": question.categories}
         return Scored(
-            kernel.weighted_hsic(question.X, question.side, **options, n_jobs=question.n_jobs)
+            kernel.weighted_hsic(
+                question.X,
+                question.side,
+                kernel=question.kernel,
+                categories=question.categories,
+                n_jobs=question.n_jobs,
+            )
         )
     if question.is_streamed:
         counted = _counted(question, question.side)
         scores, pvalues = counted.hsic(question.n_jobs)
-        return Scored(scores, pvalues, counted.constant)
+        return Scored(scores, pvalues, constant=counted.constant)
     return Scored(
-        *kernel.hsic(
+        *kernel.hsic_and_effects(
             question.X,
             question.side,
             kernel=question.kernel,
             categories=question.categories,
             groups=question.groups,
             n_jobs=question.n_jobs,
+            missing=question.missing,
         )
     )
 
@@ -179,7 +189,7 @@ def _hsic(question: Question) -> Scored:
 def _alignment(question: Question) -> Scored:
     if question.is_streamed:
         counted = _counted(question, question.side)
-        return Scored(counted.alignment(question.n_jobs), None, counted.constant)
+        return Scored(counted.alignment(question.n_jobs), constant=counted.constant)
     return Scored(
         kernel.alignment(
             question.X,
@@ -187,6 +197,7 @@ def _alignment(question: Question) -> Scored:
             kernel=question.kernel,
             categories=question.categories,
             n_jobs=question.n_jobs,
+            missing=question.missing,
         )
     )
 
@@ -194,7 +205,7 @@ def _alignment(question: Question) -> Scored:
 def _mmd(question: Question) -> Scored:
     if question.is_streamed:
         counted = _counted(question, read_target_sample(question.y, "class_balanced"))
-        return Scored(counted.mmd(question.n_jobs), None, counted.constant)
+        return Scored(counted.mmd(question.n_jobs), constant=counted.constant)
     return Scored(
         kernel.mmd(
             question.X,
@@ -202,6 +213,7 @@ def _mmd(question: Question) -> Scored:
             kernel=question.kernel,
             categories=question.categories,
             n_jobs=question.n_jobs,
+            missing=question.missing,
         )
     )
 
@@ -217,7 +229,15 @@ def _ridge(question: Question) -> Scored:
 SCORES: dict[str, Score] = {
     score.name: score
     for score in (
-        Score("hsic", _hsic, categories=True, target_kernel=True, kernel=True, weights=True),
+        Score(
+            "hsic",
+            _hsic,
+            categories=True,
+            missing=True,
+            target_kernel=True,
+            kernel=True,
+            weights=True,
+        ),
         Score("pearson", _pearson, weights=True),
         Score("centroid", _plain(means.centroid), CLASSES, two_classes=True, in_units=True),
         Score("t", _plain(means.t), CLASSES, two_classes=True),
@@ -227,11 +247,12 @@ SCORES: dict[str, Score] = {
         ),
         Score("lods", _plain(moderated.lods), CLASSES, two_classes=True, in_units=True),
         Score("pam", _plain(means.pam), CLASSES, in_units=True),
-        Score("mmd", _mmd, CLASSES, two_classes=True, categories=True, kernel=True),
+        Score("mmd", _mmd, CLASSES, two_classes=True, categories=True, missing=True, kernel=True),
         Score(
             "alignment",
             _alignment,
             categories=True,
+            missing=True,
             target_kernel=True,
             kernel=True,
             normalised=True,
@@ -292,6 +313,14 @@ def require(score: Score, question: Question) -> None:
         raise TypeError(
             f"score_func={score.name!r} reads numbers, but column {column} is "
             f"categorical: use one of {', '.join(map(repr, others))}, or encode it as numbers."
+        )
+    if not score.missing and has_missing(question.X):
+        others = [name for name, other in SCORES.items() if other.missing]
+        column = question.label(int(np.flatnonzero(np.isnan(question.X).any(axis=0))[0]))
+        raise ValueError(
+            f"score_func={score.name!r} has no place for missing values, but X has NaN in column "
+            f"{column}: use one of {', '.join(map(repr, others))}, or impute first, e.g. with "
+            "sklearn.impute.SimpleImputer."
         )
 
 

@@ -11,13 +11,15 @@ import numpy as np
 from scipy.stats import false_discovery_control
 from sklearn.utils import _safe_indexing
 
+from depmax._inputs.levels import Missing
 from depmax._inputs.parameters import FLAG, Rule, integer, is_number, one_of
-from depmax._inputs.table import Categories
+from depmax._inputs.table import Categories, has_missing
 from depmax._threads import one_blas_thread
 from depmax.dependence.exchange import Exchange, TooFewWays, as_exchange, plan_of
 from depmax.dependence.resolve import most_dependent
 from depmax.kernels import as_kernel
 from depmax.kernels.kernel import Kernel
+from depmax.kernels.neutral import Gaps, Neutral, require_embedding
 from depmax.samples import (
     MINIMUM,
     Sample,
@@ -58,13 +60,15 @@ class Observed:
     categories: Categories
     n_jobs: int | None
     exchange: Exchange | None = None  # of rows that are not independent
+    missing: Missing = "refuse"  # what missing cells say
 
     def take(self, rows: np.ndarray) -> Observed:
         """Some of the rows."""
         y = None if self.y is None else _safe_indexing(self.y, rows)
         exchange = None if self.exchange is None else self.exchange.take(rows)
         target = self.target.take(rows)
-        return Observed(self.X[rows], y, target, self.categories, self.n_jobs, exchange)
+        X = self.X[rows]
+        return Observed(X, y, target, self.categories, self.n_jobs, exchange, self.missing)
 
     def repeated(self, mass: np.ndarray, target_kernel: Any) -> Observed:
         """Each row as often as its mass says if all masses are whole numbers, else once.
@@ -88,6 +92,7 @@ class Observed:
                 categories=self.categories,
                 groups=self.exchange,
                 n_jobs=self.n_jobs,
+                missing=self.missing,
             )
         except TooFewWays:  # a part of the rows that shows nothing by itself
             return np.ones(self.X.shape[1])
@@ -95,7 +100,13 @@ class Observed:
 
     def effects(self) -> np.ndarray:
         """Normalised HSIC of every column alone, and the ends of its interval."""
-        return column_effects(self.X, self.target, categories=self.categories, n_jobs=self.n_jobs)
+        return column_effects(
+            self.X,
+            self.target,
+            categories=self.categories,
+            n_jobs=self.n_jobs,
+            missing=self.missing,
+        )
 
 
 class HSICSelector(WeightedRows, DependenceSelector):
@@ -108,6 +119,7 @@ class HSICSelector(WeightedRows, DependenceSelector):
     groups: Any
     block_size: int | str | None
     precision: str
+    missing: Missing
     pvalues: bool
     n_jobs: int | None
     verbose: int
@@ -134,6 +146,19 @@ class HSICSelector(WeightedRows, DependenceSelector):
         tags.target_tags.required = not self._is_unsupervised()
         return tags
 
+    def _uses_missing(self) -> bool:
+        try:
+            return super()._uses_missing() and as_kernel(self.kernel).capabilities.embeds_missing
+        except (TypeError, ValueError):  # fit is where a wrong kernel is refused
+            return False
+
+    def _require_missing(self, rows: np.ndarray) -> None:
+        """Refuse missing cells by name if the kernel cannot use them."""
+        column = int(np.flatnonzero(np.isnan(rows).any(axis=0))[0])
+        names = getattr(self, "feature_names_in_", None)
+        where = f"column {column if names is None else repr(names[column])}"
+        require_embedding(self._recipe(), type(self).__name__, where)
+
     def _most_rows(self, n_features: int) -> int:
         """Rows whose blocks are searched; their cells fit in memory."""
         return min(STREAM_ROWS, max(WHOLE_ROWS, STREAM_CELLS // n_features))
@@ -154,18 +179,25 @@ class HSICSelector(WeightedRows, DependenceSelector):
         mass: np.ndarray | None = None,
     ) -> Ranking:
         recipe = self._recipe()
-        units = make_units(X, self.groups, categories, recipe, mass)
+        if has_missing(X):
+            self._require_missing(X)
+        units = make_units(X, self.groups, categories, recipe, self.missing, mass)
         if self._is_unsupervised():
-            target = Sample(recipe.counting(X.shape[1]), units.X, mass=mass).resolved()
+            counted = recipe.counting(X.shape[1])
+            if len(units.cells):
+                counted = Neutral(counted, Gaps.of(units.X, units.cells))
+            target = Sample(counted, units.X, mass=mass).resolved()
         else:
             target = read_target_sample(y, self.target_kernel, mass=mass)
             require_equal_length(X.shape[0], target.n_samples)
         require_samples(target.total, unbiased=True)
         setting = self._setting(units, target, recipe, np.arange(X.shape[0]))
         self._require_any_columns(setting, units)
-        exchange = as_exchange(groups)
-        plan_of(exchange, X.shape[0], target.rows)  # refuses what cannot be exchanged, at once
-        observed = Observed(X, y, target, categories, self.n_jobs, exchange)
+        exchange = None
+        if groups is not None:
+            exchange = as_exchange(groups)
+            plan_of(exchange, X.shape[0], target.rows)  # refuses what cannot be exchanged, at once
+        observed = Observed(X, y, target, categories, self.n_jobs, exchange, self.missing)
         if mass is not None:
             observed = observed.repeated(mass, self.target_kernel)
         with one_blas_thread(self.n_jobs):
@@ -222,6 +254,7 @@ class HSICSelector(WeightedRows, DependenceSelector):
                 self.unbiased,
                 self._precision(X),
                 self.n_jobs,
+                units.cells,
             ),
             X,
             units.columns,

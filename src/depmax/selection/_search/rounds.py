@@ -12,11 +12,13 @@ from typing import Any, TypeVar
 import numpy as np
 from scipy import sparse
 
-from depmax._inputs.table import Categories, constant_columns
+from depmax._inputs.levels import Missing
+from depmax._inputs.table import Categories, constant_columns, has_missing
 from depmax._threads import map_threads
 from depmax.dependence._terms import cosine, self_and_cross_terms, terms
 from depmax.kernels.kernel import Choose, Kernel, resolved_on
 from depmax.kernels.mixed import indicator_scales
+from depmax.kernels.neutral import Gaps, Neutral, drawn
 from depmax.samples import Sample
 from depmax.selection._search.changes import Change, Outcome, Problem, changes
 from depmax.selection._search.changes.problem import TargetWeights
@@ -34,6 +36,7 @@ class Units:
     columns: Sequence[np.ndarray]  # per unit: columns of X
     members: Sequence[np.ndarray]  # per unit: columns of the input
     categories: Categories  # levels of the categorical columns of the input
+    cells: Sequence[np.ndarray] = ()  # columns of X that are missing together in some rows
 
     def unit_of_inputs(self) -> np.ndarray:
         """The unit that each input column belongs to."""
@@ -50,7 +53,7 @@ class Units:
         constant = constant_columns(self.X)
         result = np.array([bool(constant[columns].all()) for columns in self.columns])
         beginnings = [self.X[:BEGINNING, columns].tobytes() for columns in self.columns]
-        alike = Counter(beginnings)
+        alike = Counter(beginnings)  # missing cells are alike, too
         seen: set[bytes] = set()
         for number, columns in enumerate(self.columns):
             if alike[beginnings[number]] > 1:
@@ -65,16 +68,19 @@ def make_units(
     groups: Any,
     categories: Categories,
     kernel: Kernel,
+    missing: Missing = "refuse",
     mass: np.ndarray | None = None,
 ) -> Units:
     """Units of a matrix with optional groups (one label per column) and categorical columns.
 
     With kernels of distances the indicators of categories are scaled as ``Mixed`` scales them, so
-    that the kernel of the expanded matrix is the kernel of the table.
+    that the kernel of the expanded matrix is the kernel of the table. A column of numbers whose
+    missing cells are a level of their own has one more column, which tells where they are.
     """
     n_features = X.shape[1]
     scaled = kernel.capabilities.joins_categories == "distance"
-    expanded, places = _expand(X, categories, scaled, mass)
+    tells_gaps = missing == "level" and has_missing(X)
+    expanded, places = _expand(X, categories, scaled, tells_gaps, mass)
     if groups is None:
         members = [np.array([column]) for column in range(n_features)]
     else:
@@ -89,26 +95,39 @@ def make_units(
         members = [np.flatnonzero(codes == code) for code in in_order]
     columns = [np.concatenate([places[member] for member in unit]) for unit in members]
     owners = np.repeat(np.arange(n_features), [len(place) for place in places])
-    return Units(expanded, owners, columns, members, categories)
+    cells: list[np.ndarray] = []
+    if has_missing(expanded):
+        incomplete = np.isnan(expanded).any(axis=0)
+        cells = [place[incomplete[place]] for place in places if incomplete[place].any()]
+        if kernel.capabilities.is_linear:  # the mean embedding is the mean
+            expanded, cells = Gaps.of(expanded, cells).filled(expanded), []
+    return Units(expanded, owners, columns, members, categories, cells)
 
 
 def _expand(
-    X: Any, categories: Categories, scaled: bool, mass: np.ndarray | None
+    X: Any, categories: Categories, scaled: bool, tells_gaps: bool, mass: np.ndarray | None
 ) -> tuple[Any, list[np.ndarray]]:
     """Replace categorical columns by indicators, and say where each input column went."""
-    if not categories:
+    if not categories and not tells_gaps:
         return X, [np.array([column]) for column in range(X.shape[1])]
     scales = dict.fromkeys(categories, 1.0)
+    numeric = [column for column in range(X.shape[1]) if column not in categories]
     if scaled:
-        numeric = [column for column in range(X.shape[1]) if column not in categories]
         found = indicator_scales(X, numeric, list(categories), mass)
         scales = dict(zip(categories, found.tolist(), strict=True))
     blocks, places, start = [], [], 0
     for column in range(X.shape[1]):
         values = X[:, [column]]
+        absent = np.isnan(values)
         if column in categories:
             indicators = values == np.arange(len(categories[column]))
             values = indicators.astype(X.dtype) * X.dtype.type(scales[column])
+            values[absent[:, 0]] = np.nan
+        elif tells_gaps and absent.any() and not absent.all():
+            codes = np.column_stack([X, absent]) if scaled else None
+            scale = 1.0 if codes is None else indicator_scales(codes, numeric, [X.shape[1]])[0]
+            # as the two indicators of a category with two levels
+            values = np.hstack([values, absent * X.dtype.type(np.sqrt(2.0) * scale)])
         blocks.append(values)
         places.append(np.arange(start, start + values.shape[1]))
         start += values.shape[1]
@@ -132,6 +151,7 @@ class Blocks:
     unbiased: bool
     dtype: np.dtype[Any]
     n_jobs: int | None
+    cells: Sequence[np.ndarray] = ()  # columns that are missing together in some rows
 
     @classmethod
     def of(
@@ -142,6 +162,7 @@ class Blocks:
         unbiased: bool,
         precision: Callable[[int], np.dtype[Any]],
         n_jobs: int | None,
+        cells: Sequence[np.ndarray] = (),
     ) -> Blocks:
         """Seeded random blocks of about ``block_size`` rows; None is one block of all rows."""
         m = target.n_samples
@@ -150,7 +171,7 @@ class Blocks:
             order = np.random.default_rng(0).permutation(m)
             rows = np.array_split(order, m // block_size)
         entries = m * min(m, block_size or m)
-        return cls(X, target, rows, unbiased, precision(entries), n_jobs)
+        return cls(X, target, rows, unbiased, precision(entries), n_jobs, cells)
 
     def visit(self, work: Callable[[Problem], Result]) -> list[Result]:
         """Results of every block, in order; several blocks are shared out among threads."""
@@ -186,11 +207,11 @@ class Blocks:
     @cached_property
     def _whole(self) -> Problem:
         weights = TargetWeights.of(self.target, self.unbiased)
-        return Problem(self.X, weights, self.dtype, self.n_jobs)
+        return Problem(self.X, weights, self.dtype, self.n_jobs, self.cells)
 
     def _problem(self, rows: Any) -> Problem:
         weights = TargetWeights.of(self.target.take(rows), self.unbiased)
-        return Problem(self.X[rows], weights, self.dtype, 1)
+        return Problem(self.X[rows], weights, self.dtype, 1, self.cells)
 
 
 #: Rows that a bandwidth is read off in every round, seeded.
@@ -237,14 +258,22 @@ class Setting:
     def _sample(self) -> tuple[np.ndarray, Any]:
         """Numbers and values of the rows that bandwidths are read off."""
         m = self.X.shape[0]
+        X = drawn(self.X) if len(self.blocks.cells) else self.X
         if m <= RESOLVE_ROWS:
-            return np.arange(m), self.X
+            return np.arange(m), X
         rows = np.random.default_rng(0).choice(m, RESOLVE_ROWS, replace=False)
-        return rows, self.X[rows]
+        return rows, X[rows]
 
     def try_kernel(self, columns: np.ndarray) -> None:
         """Compare a few rows over these columns, so that what does not work fails at once."""
         self.resolve(columns)(self.X[:2][:, columns])
+
+    def side(self, columns: np.ndarray, rows: np.ndarray, mass: np.ndarray | None = None) -> Sample:
+        """Some columns of rows with the kernel that is resolved for these columns."""
+        kernel = self.resolve(columns)
+        if len(self.blocks.cells):
+            kernel = Neutral(kernel, Gaps.of(self.X, self.blocks.cells).among(columns))
+        return Sample(kernel, rows[:, columns], mass=mass)
 
     def outcome(self, change: Change) -> Outcome:
         """Dependence after every change, averaged over the blocks of rows."""
@@ -289,9 +318,9 @@ class Setting:
 
         By at most 500 rows, which is enough to compare amounts.
         """
-        numbers, rows = self._sample
+        numbers, _ = self._sample
         target = self.blocks.target.take(numbers)
-        side = Sample(self.resolve(columns), rows[:, columns], mass=target.mass)
+        side = self.side(columns, self.X[numbers], target.mass)
         own, of_target, cross = self_and_cross_terms(side, target)
         return cosine(cross.hsic(), own.hsic(), of_target.hsic())
 

@@ -3,8 +3,8 @@
 The rows are split at random (fixed seed) and each half in turn orders the units. With the first t
 of them a kernel ridge regression predicts the images ψ(y) of the target (those of its kernel, less
 their mean) and is judged by its squared errors on the other half, a number per row. The smallest t
-is kept from which no larger set has significantly smaller errors (one-sided paired normal test over
-all rows, Bonferroni over the sets compared). No unit at all, t = 0, predicts the mean: noise has to
+is kept from which no larger set has significantly smaller errors (one-sided paired t-test over all
+rows, Bonferroni over the sets compared). No unit at all, t = 0, predicts the mean: noise has to
 beat it first. Comparing HSIC itself would not do: a weaker unit may add information and yet lower a
 normalised dependence.
 """
@@ -114,7 +114,7 @@ def _errors(
         if not len(columns):
             result.append(np.zeros(len(others)))
             continue
-        inputs = Sample(setting.resolve(columns), X[both][:, columns])
+        inputs = setting.side(columns, X[both])
         gram, between = inputs.tile(learn, learn), inputs.tile(learn, test)
         weights = _ridge(gram, between, own, of_learnt)
         fitted = np.einsum("ij,ij->j", weights, own @ weights)
@@ -185,8 +185,9 @@ def first_sufficient(errors: np.ndarray, of_rows: np.ndarray | None = None) -> i
     """First set from which no later one has significantly smaller errors.
 
     ``of_rows`` numbers the independent units of the rows, whose gains are added up: rows of one
-    group are no evidence of their own. With groups the law is Student's, with as many degrees of
-    freedom as there are groups less one.
+    group are no evidence of their own. The law of a mean gain is Student's, with as many degrees
+    of freedom as there are units less one: with 40 rows the normal law would find columns in pure
+    noise too often.
     """
     count, n = errors.shape
     totals = errors
@@ -196,9 +197,8 @@ def first_sufficient(errors: np.ndarray, of_rows: np.ndarray | None = None) -> i
     n_units = totals.shape[1]
     for place in range(count - 1):
         gains = totals[place] - totals[place + 1 :]
-        spreads = gains.std(axis=1) / math.sqrt(n_units)
-        tail = LEVEL / len(gains)
-        critical = -special.ndtri(tail) if n_units == n else -special.stdtrit(n_units - 1, tail)
+        spreads = gains.std(axis=1, ddof=1) / math.sqrt(n_units)
+        critical = -special.stdtrit(n_units - 1, LEVEL / len(gains))
         if not (gains.mean(axis=1) > critical * spreads).any():
             return place
     return count - 1

@@ -156,6 +156,7 @@ class Problem:
     weights: TargetWeights
     dtype: np.dtype[Any] = field(default_factory=lambda: np.dtype(np.float64))
     n_jobs: int | None = None
+    cells: Sequence[np.ndarray] = ()  # columns that are missing together in some rows
 
     def columns(self, chosen: np.ndarray) -> np.ndarray:
         """Some columns as a dense contiguous matrix in the precision of the search."""
@@ -233,6 +234,8 @@ class Problem:
             "_space",
             "_inner_products",
             "_levels",
+            "_gaps",
+            "_filled",
         ):
             self.__dict__.pop(name, None)
 
@@ -389,6 +392,10 @@ def has_fast_form(kernel: Kernel) -> bool:
 
 def changes(problem: Problem, kernel: Kernel, change: Change) -> Outcome:
     """Dependence after each change, every unit by the first form that takes it."""
+    if len(problem.cells):
+        from depmax.selection._search.changes.gapped import gapped_changes
+
+        return gapped_changes(problem, kernel, change)
     scores, error, value = np.empty(len(change.units)), 0.0, None
     left = np.arange(len(change.units))
     for form in [form for form in _FORMS if form.suits(kernel)]:
