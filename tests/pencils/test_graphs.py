@@ -45,6 +45,11 @@ def nearest(p, mutual=False):
     return (near & near.T if mutual else near | near.T).astype(float)
 
 
+def _name(item):
+    """Of a graph or message in a test's name: without the address of a function."""
+    return repr(item).split(" at 0x")[0]
+
+
 def no_loops(W):
     return W - np.diag(np.diag(W))
 
@@ -67,7 +72,7 @@ GRAPHS = [
 
 
 @pytest.mark.parametrize("kind", sorted(POINTS))
-@pytest.mark.parametrize(("graph", "W"), GRAPHS, ids=[repr(graph) for graph, _ in GRAPHS])
+@pytest.mark.parametrize(("graph", "W"), GRAPHS, ids=[_name(graph) for graph, _ in GRAPHS])
 @pytest.mark.parametrize("normalized", [False, True])
 def test_laplacian_is_that_of_the_definition(graph, W, normalized, kind, monkeypatch, rng):
     monkeypatch.setattr("depmax.pencils.graphs.graph.TILE", 16)
@@ -172,7 +177,7 @@ def test_a_given_graph_in_parts_is_named_without_its_numbers():
         (GivenGraph(lambda rows: rows), r"shape \(40, 3\)"),
         (GaussianGraph(0.0), "bandwidth of GaussianGraph must be a positive number or 'median'"),
     ],
-    ids=repr,
+    ids=_name,
 )
 def test_refusals(graph, message):
     with pytest.raises(ValueError, match=message):

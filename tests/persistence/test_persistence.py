@@ -7,6 +7,8 @@ import inspect as python_inspect
 import json
 import os
 import zipfile
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import depmax
-from depmax import kernels, load_model, save_model
+from depmax import BAHSIC, Residual, Unconfounded, kernels, load_model, save_model
 from depmax._files import seal
 from depmax.kernels import Columns, Delta, Gaussian, Kernel, Linear, Precomputed, Subsequence
 from depmax.maps import IncompleteCholesky, KernelMap, NystroemMap
@@ -32,17 +34,23 @@ X = rng.normal(size=(40, 5))
 y = (X[:, 1] + 0.1 * rng.normal(size=40) > 0).astype(int)
 
 
-def _estimators() -> dict[str, type]:
-    """Every public estimator of the rooms that need no extra."""
-    found: dict[str, type] = {}
+NEEDS_MORE = {
+    "Residual": partial(Residual, [0]),
+    "Unconfounded": partial(Unconfounded, BAHSIC(2), given=[0]),
+}
+
+
+def _estimators() -> dict[str, Callable[[], Any]]:
+    """Every public estimator of the rooms that need no extra, made with what it must be given."""
+    found: dict[str, Any] = {}
     for room in ("selection", "maps", "extraction"):
         module = importlib.import_module(f"depmax.{room}")
         for name in module.__all__:
             value = getattr(module, name)
             if python_inspect.isclass(value) and issubclass(value, BaseEstimator):
-                found[name] = value
+                found[name] = NEEDS_MORE.get(name, value)
     return {  # not the bases, nor parts of an estimator that are parameters
-        name: kind for name, kind in found.items() if hasattr(kind, "fit") and kind().get_params()
+        name: make for name, make in found.items() if hasattr(make(), "fit") and make().get_params()
     }
 
 

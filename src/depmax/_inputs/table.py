@@ -21,13 +21,16 @@ from sklearn.utils.validation import (
 
 from depmax._inputs.levels import (
     Missing,
+    as_nan,
     encode_levels,
     find_levels,
     is_nominal,
+    object_array,
     refuse_gaps,
+    require_numbers,
+    warn_caller,
     why_not_numeric,
 )
-from depmax._inputs.objects import as_nan, object_array, require_numbers, warn_caller
 
 #: Levels of each categorical column, by position of the column.
 Categories = Mapping[int, tuple[Any, ...]]
@@ -133,12 +136,15 @@ def read_table(
     elif not sparse.issparse(X):
         series = nw.from_native(X, series_only=True, pass_through=True)
         X = np.asarray(series.to_numpy() if isinstance(series, nw.Series) else X)
-        require_numbers(X, name)
-        X = as_nan(X[:, np.newaxis] if X.ndim == 1 else X)
+        X = _numbers(X[:, np.newaxis] if X.ndim == 1 else X, name)
     values = check_array(
         X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False
     )
     return Table(require_finite(values, names, name, missing), names, found)
+
+
+def _numbers(X: np.ndarray, name: str) -> np.ndarray:
+    return X if X.dtype.kind in "fiu" else as_nan(require_numbers(X, name))
 
 
 def read_objects(X: Any, name: str = "X") -> np.ndarray:
@@ -267,8 +273,9 @@ def _warn_of_empty(absent: np.ndarray, names: tuple[str, ...] | None, name: str)
     if len(empty) and len(absent):
         more = f" (so have {len(empty) - 1} others)" if len(empty) > 1 else ""
         where = f"C{_called(int(empty[0]), names)[1:]} of {name}"
-        message = f"{where} has no value in any row{more}: nothing can depend on it."
-        warn_caller(message, UserWarning)
+        warn_caller(
+            f"{where} has no value in any row{more}: nothing can depend on it.", UserWarning
+        )
 
 
 def _called(column: int, names: tuple[str, ...] | None) -> str:
@@ -345,8 +352,7 @@ def _read(
             "a frame with the same columns, since the numbers of an array do not name categories."
         )
     elif isinstance(X, np.ndarray):
-        require_numbers(X, "X")
-        X = as_nan(X)
+        X = _numbers(X, "X")
     elif isinstance(X, list | tuple):
         require_numbers(np.asarray(X[:1]), "X")  # the first row tells
     if sparse.issparse(X) and not accept_sparse:

@@ -11,8 +11,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from scipy import sparse
 
-from depmax._inputs.levels import DATES
-from depmax._inputs.objects import is_missing, object_array
+from depmax._inputs.levels import DATES, is_missing, object_array
 from depmax._inputs.table import refuse_unreadable, require_finite
 
 TargetKind = Literal["classes", "numbers", "multilabel", "multioutput"]

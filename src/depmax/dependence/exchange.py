@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from depmax._inputs.objects import is_missing
+from depmax._inputs.levels import is_missing
 from depmax._inputs.table import refuse_unreadable
 from depmax._inputs.target import settle
 

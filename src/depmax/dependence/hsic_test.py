@@ -12,9 +12,8 @@ from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
 
 from depmax._inputs import read_target
-from depmax._inputs.objects import warn_caller
+from depmax._inputs.levels import warn_caller
 from depmax.dependence._given.conditional import Conditional, read_conditional
-from depmax.dependence._given.fit import GivenFit, refuse_with_given
 from depmax.dependence._nulls.aggregate import Family, combine
 from depmax.dependence._nulls.law import permutation_law
 from depmax.dependence._nulls.permutation import (
@@ -27,7 +26,12 @@ from depmax.dependence._nulls.rare import Levels, counted_pvalue, is_out_of_rang
 from depmax.dependence._nulls.weighted import refuse_with_weights, with_weights
 from depmax.dependence._terms import self_and_cross_terms, terms
 from depmax.dependence.exchange import Plan, plan_of
-from depmax.dependence.independence_test import AggregateTest, IndependenceTest
+from depmax.dependence.independence_test import (
+    AggregateTest,
+    GivenFit,
+    IndependenceTest,
+    refuse_with_given,
+)
 from depmax.dependence.resolve import refuse_to_choose
 from depmax.kernels import KernelLike
 from depmax.samples import (

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-from depmax._frames import library_of, make_frame
+from depmax._extras import library_of, make_frame
 from depmax._inputs import read_table
 from depmax._inputs.levels import Missing
 from depmax._inputs.parameters import COMMON
@@ -17,9 +17,9 @@ from depmax._inputs.table import has_missing
 from depmax._text import html_table, short_effect, short_pvalue
 from depmax._threads import each_column, map_threads, one_blas_thread
 from depmax.dependence._given.conditional import GivenTarget, read_dense
-from depmax.dependence._given.fit import GivenFit, refuse_with_given
 from depmax.dependence._nulls.screening_target import ScreeningTarget
 from depmax.dependence.exchange import as_exchange, plan_of
+from depmax.dependence.independence_test import GivenFit, refuse_with_given
 from depmax.dependence.resolve import refuse_to_choose
 from depmax.kernels import Delta, KernelLike, as_kernel
 from depmax.kernels.bandwidth import warn_of_scales

@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from depmax._frames import library_of, make_frame
+from depmax._extras import library_of, make_frame
 from depmax._inputs import Table, read_table
 from depmax.dependence._pairs.moments import PairScores
 from depmax.dependence._pairs.ranking import (

@@ -11,9 +11,8 @@ from depmax.evaluation.comparison import Comparison, compare
 from depmax.evaluation.comparison.methods import Method, Sized, by_ranking, leading
 from depmax.evaluation.comparison.metrics import CorrectedMean, corrected_mean, holm
 from depmax.evaluation.comparison.preparing import NumericTarget, PrepareColumns
-from depmax.evaluation.comparison.progress import Progress
 from depmax.evaluation.comparison.screen_first import ScreenFirst
-from depmax.evaluation.comparison.setting import Problem
+from depmax.evaluation.comparison.setting import Problem, Progress
 from depmax.evaluation.comparison.verdict import Verdict
 from depmax.evaluation.gaps import FillGaps
 from depmax.evaluation.ml_knn import MLkNN

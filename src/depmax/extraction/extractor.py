@@ -12,13 +12,12 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from depmax._frames import make_frame
+from depmax._extras import make_frame
 from depmax._inputs import Target, read_target
 from depmax._inputs.parameters import check_parameters
 from depmax._inputs.target import warn_of_unlabeled
 from depmax._threads import small_problems
 from depmax.dependence.resolve import most_dependent
-from depmax.extraction._fitting.loadings import coordinate_names, loadings_of
 from depmax.extraction._fitting.number_of_components import (
     ComponentCount,
     Possible,
@@ -27,7 +26,7 @@ from depmax.extraction._fitting.number_of_components import (
     read_component_count,
 )
 from depmax.kernels import KernelLike
-from depmax.maps.feature_map import KernelTransformer, signs
+from depmax.maps.feature_map import KernelTransformer, coordinate_names, loadings_of, signs
 from depmax.pencils import Basis, Directions, Gram, Space
 from depmax.pencils.coordinates import (
     Coordinates,

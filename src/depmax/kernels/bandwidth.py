@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
-from depmax._inputs.objects import warn_caller
+from depmax._inputs.levels import warn_caller
 from depmax.kernels.kernel import Choose, Kernel
 
 Bandwidth = float | Literal["median", "dimension", "maximize"]

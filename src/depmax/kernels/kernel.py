@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from depmax._inputs.objects import object_array
+from depmax._inputs.levels import object_array
 
 if TYPE_CHECKING:
     from depmax.kernels.composite import Product, Scaled, Sum

@@ -3,7 +3,7 @@
 This room knows pictures and no estimator: whoever found something fills a :class:`Report`.
 """
 
-from depmax.report.contents import (
+from depmax.report.html import (
     Code,
     Column,
     Download,
@@ -13,8 +13,10 @@ from depmax.report.contents import (
     Report,
     Section,
     Table,
+    render_html,
+    require_report,
+    write_html,
 )
-from depmax.report.html import render_html, require_report, write_html
 
 __all__ = [
     "Code",

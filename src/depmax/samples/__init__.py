@@ -2,7 +2,6 @@
 
 from depmax._inputs.table import is_streamed
 from depmax._threads import chunk_rows, slices
-from depmax.samples.blocks import Block
 from depmax.samples.reading import (
     Labels,
     abilities_of,
@@ -47,6 +46,7 @@ from depmax.samples.sources import (
     as_rows,
 )
 from depmax.samples.stream import Stream, StreamRows, View, refuse_with_streams, some_rows
+from depmax.samples.survey import Block
 from depmax.samples.weights import Weighed, refuse_missing, weigh
 
 __all__ = [

@@ -19,7 +19,7 @@ from depmax._inputs import (
     read_table,
     read_target,
 )
-from depmax._inputs.objects import is_missing
+from depmax._inputs.levels import is_missing
 from depmax._inputs.table import is_streamed
 from depmax.kernels import (
     Capabilities,

@@ -16,10 +16,9 @@ import numpy as np
 from scipy import sparse
 
 from depmax.kernels.kernel import Choose, Kernel
-from depmax.samples.blocks import Block, Decoder
 from depmax.samples.pieces import Chunk, Pieces, add_up
 from depmax.samples.scan import Scan, scan
-from depmax.samples.survey import Survey, SurveyWork, categories_of, columns_of
+from depmax.samples.survey import Block, Decoder, Survey, SurveyWork, categories_of, columns_of
 
 #: Rows of the sample from which bandwidths are read, the same that kernels draw from an array.
 SAMPLE_ROWS = 1000

@@ -10,10 +10,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from depmax._inputs.target import TargetKind, read_target
-from depmax.samples.blocks import Block
 from depmax.samples.pieces import add_up
 from depmax.samples.stream import Stream, StreamRows, TargetView, View
-from depmax.samples.survey import MOST_CLASSES
+from depmax.samples.survey import MOST_CLASSES, Block
 
 
 @dataclass(frozen=True, eq=False)

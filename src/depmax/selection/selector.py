@@ -17,7 +17,7 @@ from sklearn.utils import get_tags
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
 
-from depmax._frames import make_frame
+from depmax._extras import make_frame
 from depmax._inputs import read_fit
 from depmax._inputs.levels import Missing
 from depmax._inputs.parameters import check_parameters, is_whole

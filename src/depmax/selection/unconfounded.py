@@ -29,8 +29,8 @@ from depmax.dependence._given.conditional import (
     read_left_target,
 )
 from depmax.dependence._given.confounders import positions_of
-from depmax.dependence._given.fit import GivenFit
 from depmax.dependence._given.regression import Basis, Regressions
+from depmax.dependence.independence_test import GivenFit
 
 
 def _selects(wrapper: Unconfounded) -> bool:

@@ -27,7 +27,6 @@ from scipy import sparse
 
 from depmax._inputs import Table, read_table, read_target
 from depmax.dependence._given.confounders import Confounders
-from depmax.dependence._given.fit import GivenFit
 from depmax.dependence._given.regression import (
     Basis,
     Joint,
@@ -42,6 +41,7 @@ from depmax.dependence._nulls.law import (
     tail_weights,
 )
 from depmax.dependence._nulls.rare import SKEWEST
+from depmax.dependence.independence_test import GivenFit
 from depmax.kernels import KernelLike, as_kernel
 from depmax.kernels.kernel import Choose, Kernel
 from depmax.maps._pivots import factor_to

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from depmax._frames import make_frame
+from depmax._extras import make_frame
 from depmax.dependence._nulls.counted_screening import CountedScreening, CountedTarget
 from depmax.dependence._nulls.law import (
     SKEWNESS_ROWS,

@@ -16,7 +16,6 @@ from depmax.evaluation.comparison.catalogue import Methods, read_methods, with_e
 from depmax.evaluation.comparison.comparison import Comparison
 from depmax.evaluation.comparison.methods import Method
 from depmax.evaluation.comparison.metrics import Metric, Scoring, read_metrics, require_suitable
-from depmax.evaluation.comparison.progress import Listener, Progress, read_listener
 from depmax.evaluation.comparison.race import (
     FINALISTS,
     Race,
@@ -27,11 +26,14 @@ from depmax.evaluation.comparison.race import (
     splits_beside,
 )
 from depmax.evaluation.comparison.setting import (
+    Listener,
     Problem,
+    Progress,
     Setting,
     dimension_grid,
     outer_splits,
     read_groups,
+    read_listener,
     read_problem,
 )
 from depmax.evaluation.comparison.trial import Trial, require_possible, run_trial

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from depmax._frames import library_of, make_frame
+from depmax._extras import library_of, make_frame
 from depmax.evaluation.comparison.methods import Method
 from depmax.evaluation.comparison.metrics import CorrectedMean, chance_score
 from depmax.evaluation.comparison.preparing import OwnLabels
-from depmax.evaluation.comparison.progress import Listener, read_listener
 from depmax.evaluation.comparison.race import Race
-from depmax.evaluation.comparison.setting import Setting
+from depmax.evaluation.comparison.setting import Listener, Setting, read_listener
 from depmax.evaluation.comparison.tables import (
     Outcomes,
     curve_columns,

@@ -20,7 +20,7 @@ from depmax.evaluation.comparison.page_columns import (
     redundancy_section,
 )
 from depmax.evaluation.comparison.page_data import classes_section, data_section, target_section
-from depmax.evaluation.comparison.progress import Listener, Progress, clock, quiet
+from depmax.evaluation.comparison.setting import Listener, Progress, clock, quiet
 from depmax.evaluation.comparison.tables import (
     curves_display,
     leaderboard_columns,

@@ -22,8 +22,7 @@ from joblib import Parallel, delayed
 from sklearn.utils import _safe_indexing
 
 from depmax.evaluation.comparison.methods import Method
-from depmax.evaluation.comparison.progress import Listener, Progress
-from depmax.evaluation.comparison.setting import Problem, Setting, outer_splits
+from depmax.evaluation.comparison.setting import Listener, Problem, Progress, Setting, outer_splits
 from depmax.evaluation.comparison.trial import choose_dimension, quiet_warnings
 
 #: How many methods of each kind go on (see Method.complexity); all columns always do.

@@ -16,7 +16,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import _safe_indexing
 
-from depmax._frames import library_of
+from depmax._extras import library_of
 from depmax._inputs import UnseenCategoryWarning
 from depmax.evaluation.comparison.methods import (
     Method,

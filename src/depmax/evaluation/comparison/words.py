@@ -10,7 +10,7 @@ import numpy as np
 
 from depmax._text import html_table, short_pvalue
 from depmax.evaluation.comparison.metrics import CorrectedMean
-from depmax.evaluation.comparison.progress import clock
+from depmax.evaluation.comparison.setting import clock
 from depmax.evaluation.comparison.tables import leaderboard_columns, significance_columns
 
 if TYPE_CHECKING:

@@ -22,8 +22,8 @@ from depmax.samples import (
     require_equal_length,
     require_samples,
 )
-from depmax.selection._scores import kernel, means, moderated
-from depmax.selection._scores.means import ridge
+from depmax.selection._scores import kernel, moderated, moments
+from depmax.selection._scores.moments import ridge
 from depmax.selection._scores.outputs import one_dimensional
 
 #: Kinds of target that are, or can be written as, columns of numbers.
@@ -154,8 +154,8 @@ def _counted(question: Question, side: Sample) -> Any:
 
 def _pearson(question: Question) -> Scored:
     if question.mass is None:
-        return _plain(means.pearson)(question)
-    return Scored(means.pearson(question.X, question.target, question.mass))
+        return _plain(moments.pearson)(question)
+    return Scored(moments.pearson(question.X, question.target, question.mass))
 
 
 def _hsic(question: Question) -> Scored:
@@ -239,14 +239,14 @@ SCORES: dict[str, Score] = {
             weights=True,
         ),
         Score("pearson", _pearson, weights=True),
-        Score("centroid", _plain(means.centroid), CLASSES, two_classes=True, in_units=True),
-        Score("t", _plain(means.t), CLASSES, two_classes=True),
-        Score("snr", _plain(means.snr), CLASSES, two_classes=True),
+        Score("centroid", _plain(moments.centroid), CLASSES, two_classes=True, in_units=True),
+        Score("t", _plain(moments.t), CLASSES, two_classes=True),
+        Score("snr", _plain(moments.snr), CLASSES, two_classes=True),
         Score(
             "moderated_t", _plain(moderated.moderated_t), CLASSES, two_classes=True, in_units=True
         ),
         Score("lods", _plain(moderated.lods), CLASSES, two_classes=True, in_units=True),
-        Score("pam", _plain(means.pam), CLASSES, in_units=True),
+        Score("pam", _plain(moments.pam), CLASSES, in_units=True),
         Score("mmd", _mmd, CLASSES, two_classes=True, categories=True, missing=True, kernel=True),
         Score(
             "alignment",
