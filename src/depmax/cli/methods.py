@@ -234,7 +234,14 @@ def fit_model(
         X = prepare.fit_transform(X)
         if method.role != "selector":
             steps.append(("prepare", prepare))
-    if table.groups is None:
+    if table.weights is not None:
+        if "sample_weight" not in signature(estimator.fit).parameters:
+            raise UserError(
+                f"--weight: {method.name} counts every row once. Leave --weight out and ignore the "
+                "column with --drop, or take another method, such as BAHSIC or HBFE."
+            )
+        estimator.fit(X, table.y, sample_weight=table.weights)
+    elif table.groups is None:
         estimator.fit(X, table.y)
     elif "groups" in signature(estimator.fit).parameters:
         estimator.fit(X, table.y, groups=table.groups)

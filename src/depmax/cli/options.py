@@ -91,6 +91,15 @@ Groups = Annotated[
         "splits then take whole groups as independent, not rows. It is not used as a feature.",
     ),
 ]
+Weight = Annotated[
+    str | None,
+    typer.Option(
+        "--weight",
+        metavar="COLUMN",
+        help="Column that says how many rows each row stands for; 0 leaves the row out. It is not "
+        "used as a feature.",
+    ),
+]
 Keep = Annotated[
     list[str] | None,
     typer.Option(
@@ -276,6 +285,12 @@ def read_options(
     if missing is None:
         return options
     return replace(options, missing=("", *missing), missing_numbers=())
+
+
+def require_one(option: str, value: object, other: str, its_value: object) -> None:
+    """Refuse two options that do not go together."""
+    if value and its_value:
+        raise UserError(f"{option} and {other} do not go together: leave one of them out.")
 
 
 def _known_encoding(name: str) -> str:

@@ -15,6 +15,7 @@ from depmax.cli.options import Impute, TaskName
 from depmax.cli.output import Output
 from depmax.cli.reading import open_source
 from depmax.cli.reading.source import ReadOptions, Source, kind_of
+from depmax.cli.row_columns import groups_of_rows, weights_of_rows
 
 ColumnType = Literal["number", "category", "boolean"]
 TYPES: dict[str, ColumnType] = {"number": "number", "text": "category", "boolean": "boolean"}
@@ -33,11 +34,18 @@ class Request:
     impute: str | None = None
     task: Task = "auto"
     groups: str | None = None  # column that says which rows are not independent
+    weight: str | None = None  # column that says how many rows each stands for
     #: Whether random rows may stand for a large table.
     draws_rows: bool = False
     seed: int = 0
     #: Whether missing values of X are used as they are.
     uses_missing: bool = False
+
+    @property
+    def beside(self) -> list[tuple[str, str]]:
+        """Columns that say something of the rows and are no features, each with its option."""
+        named = (("--groups", self.groups), ("--weight", self.weight))
+        return [(option, name) for option, name in named if name is not None]
 
 
 @dataclass(frozen=True)
@@ -54,6 +62,8 @@ class Table:
     written: dict[str, Any] = field(default_factory=dict)
     #: The group of every row, if rows are not independent.
     groups: np.ndarray | None = None
+    #: How many rows each stands for, if not one.
+    weights: np.ndarray | None = None
 
     @property
     def about(self) -> str:
@@ -114,7 +124,7 @@ def make_table(source: Source, request: Request) -> Table:
         ("--target", targets),
         ("--drop", request.drop),
         ("--keep", request.keep),
-        ("--groups", () if request.groups is None else (request.groups,)),
+        *((option, (name,)) for option, name in request.beside),
     ):
         require_columns(names, list(schema), option, source.name)
     twice = [name for name in targets if targets.count(name) > 1]
@@ -123,11 +133,14 @@ def make_table(source: Source, request: Request) -> Table:
     both = [name for name in targets if name in request.drop]
     if both:
         raise UserError(f"{both[0]!r} is named by both --target and --drop.")
-    for option, names in (("--target", targets), ("--drop", request.drop)):
-        if request.groups in names:
-            raise UserError(f"{request.groups!r} is named by both {option} and --groups.")
+    beside = dict(request.beside)
+    for own, column in request.beside:
+        for option, names in (("--target", targets), ("--drop", request.drop)):
+            if column in names:
+                raise UserError(f"{column!r} is named by both {option} and {own}.")
     used = {name: dtype for name, dtype in schema.items() if name not in request.drop}
-    _require_types({name: used[name] for name in used if name != request.groups}, targets)
+    features = {name: used[name] for name in used if name not in beside.values()}
+    _require_types(features, targets)
     frame = _rows_of(source, list(used), request, notes)
     frame, y = _split_target(frame, targets, request.task, notes)
     if frame.height < FEWEST_ROWS:
@@ -135,9 +148,9 @@ def make_table(source: Source, request: Request) -> Table:
             f"{source.name} has {frame.height} row{'' if frame.height == 1 else 's'} with a "
             f"target: at least {FEWEST_ROWS} are needed to see any dependence."
         )
-    groups = _groups(frame, request.groups, notes)
-    grouping = [] if request.groups is None else [request.groups]
-    X = _features(frame.drop([*targets, *grouping]), request.keep, notes)
+    groups = None if request.groups is None else groups_of_rows(frame, request.groups, notes)
+    weights = None if request.weight is None else weights_of_rows(frame, request.weight, notes)
+    X = _features(frame.drop([*targets, *beside.values()]), request.keep, notes)
     if not X.width:
         raise DataError(
             f"{source.name} has no column left to learn from. {' '.join(notes)}".strip()
@@ -148,26 +161,7 @@ def make_table(source: Source, request: Request) -> Table:
     _mention_doubt(target, targets, request.task, notes)
     _require_useful(target, targets, y)
     types = {name: TYPES[kind_of(dtype)] for name, dtype in X.schema.items()}
-    return Table(X, y, target, tuple(targets), types, notes, source.written(), groups)
-
-
-def _groups(frame: pl.DataFrame, name: str | None, notes: list[str]) -> np.ndarray | None:
-    """The group of every row as a number; the column is not a feature."""
-    if name is None:
-        return None
-    column = frame.get_column(name)
-    missing = column.null_count()
-    if column.dtype.is_float():
-        missing += int(column.is_nan().sum() or 0)
-    if missing:
-        raise DataError(
-            f"--groups: column {name!r} has no value in {missing} of {column.len()} rows. Drop "
-            "these rows, or give each a group of its own."
-        )
-    codes = np.unique(np.asarray(column.cast(pl.String).to_list()), return_inverse=True)[1]
-    n_groups = int(codes.max()) + 1
-    notes.append(f"{n_groups} groups of rows by {name!r}, which is not used as a column.")
-    return np.asarray(codes)
+    return Table(X, y, target, tuple(targets), types, notes, source.written(), groups, weights)
 
 
 def as_features(frame: pl.DataFrame) -> pl.DataFrame:
@@ -370,6 +364,7 @@ def ask(
     keep: list[str] | None,
     impute: Impute | None,
     groups: str | None = None,
+    weight: str | None = None,
     *,
     draws_rows: bool = False,
     seed: int | None = None,
@@ -387,6 +382,7 @@ def ask(
                 impute and str(impute),
                 task.value,
                 groups,
+                weight,
                 draws_rows,
                 seed or 0,
                 uses_missing,

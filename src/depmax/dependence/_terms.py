@@ -26,7 +26,7 @@ class Terms:
     cannot tell.
     """
 
-    n_samples: int
+    n_samples: float  # m, or how many rows the given ones stand for
     inner: float  # tr KL
     middle: float  # 1ᵀKL1
     outer: float  # 1ᵀK1 · 1ᵀL1
@@ -79,7 +79,11 @@ def row_sums(x: Sample, y: Sample) -> RowSums:
     """Sums over the rows of both sides' coordinates, a chunk of each beside the other."""
     shape = int(x.n_coordinates or 0), int(y.n_coordinates or 0)
     return sum_rows(
-        lambda rows: Aligned(x.coordinates(rows), y.coordinates(rows)),
+        lambda rows: Aligned(
+            x.coordinates(rows),
+            y.coordinates(rows),
+            mass=None if x.mass is None else x.mass[rows],
+        ),
         chunks_of(x.n_samples, max(shape)),
         shape,
         norms=True,
@@ -98,7 +102,7 @@ def terms_from_sums(sums: RowSums, *, unbiased: bool) -> Terms:
     """Terms of centred coordinates, for which K1 = 0 and hence K̃1 = -diag K."""
     centred = sums.centred()
     squared = float(np.sum(centred.cross**2))  # tr KL = ‖ΦᵀΨ‖²
-    n_samples = round(centred.weight)
+    n_samples = centred.weight
     if not unbiased:
         return Terms(n_samples, squared, 0.0, 0.0, zero_diagonal=False)
     assert centred.norms is not None
@@ -129,11 +133,16 @@ def terms_from_tiles(x: Sample, y: Sample, *, unbiased: bool, n_jobs: int = 1) -
 
 @dataclass(frozen=True)
 class TileSums:
-    """Inner products and row sums of two Gram matrices, gathered tile by tile."""
+    """Inner products and row sums of two Gram matrices, gathered tile by tile.
+
+    Rows that stand for several count so often. Without diagonals a row is then not compared with
+    itself, but with its other copies.
+    """
 
     products: np.ndarray  # [[tr KK, tr KL], [tr KL, tr LL]]
     row_sums: np.ndarray  # K1 and L1, shape (2, n_samples)
     zero_diagonal: bool
+    mass: np.ndarray | None = None  # how many rows each stands for, shape (n_samples,)
 
     @classmethod
     def of(cls, x: Sample, y: Sample, *, zero_diagonal: bool, n_jobs: int = 1) -> TileSums:
@@ -143,13 +152,15 @@ class TileSums:
         shares = map_threads(lambda tiles: cls._of_rows(x, y, tiles, zero_diagonal), parts, n_jobs)
         products = np.sum([part for part, _ in shares], axis=0)
         row_sums = np.sum([part for _, part in shares], axis=0)
-        return cls(products, row_sums, zero_diagonal)
+        return cls(products, row_sums, zero_diagonal, x.mass)
 
     @staticmethod
     def _of_rows(
         x: Sample, y: Sample, tiles: list[tuple[slice, slice]], zero_diagonal: bool
     ) -> tuple[np.ndarray, np.ndarray]:
         """Products and row sums from the tiles of one block of rows."""
+        if x.mass is not None:
+            return TileSums._of_counted_rows(x, y, tiles, zero_diagonal, x.mass)
         products = np.zeros((2, 2))
         row_sums = np.zeros((2, x.n_samples))
         for rows, columns in tiles:
@@ -165,14 +176,41 @@ class TileSums:
             products += (1.0 if on_diagonal else 2.0) * (flat @ flat.T)
         return products, row_sums
 
+    @staticmethod
+    def _of_counted_rows(
+        x: Sample,
+        y: Sample,
+        tiles: list[tuple[slice, slice]],
+        zero_diagonal: bool,
+        mass: np.ndarray,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The same where a row stands for several."""
+        products = np.zeros((2, 2))
+        row_sums = np.zeros((2, x.n_samples))
+        for rows, columns in tiles:
+            pair = np.stack([x.tile(rows, columns), y.tile(rows, columns)])
+            on_diagonal = rows is columns
+            row_sums[:, rows] += pair @ mass[columns]
+            if not on_diagonal:
+                row_sums[:, columns] += mass[rows] @ pair
+            counts = np.outer(mass[rows], mass[columns]).ravel()
+            flat = pair.reshape(2, -1)
+            products += (1.0 if on_diagonal else 2.0) * ((counts * flat) @ flat.T)
+            if on_diagonal and zero_diagonal:
+                own = np.diagonal(pair, axis1=1, axis2=2)
+                row_sums[:, rows] -= own
+                products -= (mass[rows] * own) @ own.T
+        return products, row_sums
+
     def terms(self, left: int, right: int) -> Terms:
         """Terms of two of the matrices (0 is K, 1 is L)."""
         sums_left, sums_right = self.row_sums[left], self.row_sums[right]
+        mass = np.ones(self.row_sums.shape[1]) if self.mass is None else self.mass
         return Terms(
-            self.row_sums.shape[1],
+            float(mass.sum()),
             inner=float(self.products[left, right]),
-            middle=float(sums_left @ sums_right),
-            outer=float(sums_left.sum() * sums_right.sum()),
+            middle=float((mass * sums_left) @ sums_right),
+            outer=float((mass @ sums_left) * (mass @ sums_right)),
             zero_diagonal=self.zero_diagonal,
         )
 

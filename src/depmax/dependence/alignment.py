@@ -19,6 +19,7 @@ def alignment(
     kernel: KernelLike = "gaussian",
     target_kernel: KernelLike | Literal["auto"] = "auto",
     centered: bool = True,
+    sample_weight: Any = None,
 ) -> float:
     """Kernel target alignment between X and y: the cosine of their kernel matrices.
 
@@ -34,6 +35,8 @@ def alignment(
     centered : bool, default=True
         Without centring a large common part of all kernel values hides the dependence: independent
         samples then have an alignment far above zero.
+    sample_weight : array-like of shape (n_samples,), optional
+        How many rows each row stands for, as in :func:`depmax.hsic`.
 
     Returns
     -------
@@ -62,8 +65,8 @@ def alignment(
     >>> round(alignment(x, x**2), 4)
     0.3217
     """
-    x_sample, y_sample = read_pair(X, y, kernel, target_kernel)
-    require_samples(x_sample.n_samples, unbiased=False)
+    x_sample, y_sample = read_pair(X, y, kernel, target_kernel, sample_weight)
+    require_samples(x_sample.total, unbiased=False)
     if not centered:
         return cosine(*_raw_products(x_sample, y_sample))
     if is_constant(x_sample) or is_constant(y_sample):

@@ -30,6 +30,7 @@ def coco(
     *,
     kernel: KernelLike = "gaussian",
     target_kernel: KernelLike | Literal["auto"] = "auto",
+    sample_weight: Any = None,
 ) -> float:
     """Constrained covariance (COCO) between X and y.
 
@@ -43,6 +44,8 @@ def coco(
     y : target: labels, numbers, several columns, or objects
     kernel, target_kernel
         As in :func:`depmax.hsic`. Both must be positive semidefinite.
+    sample_weight : array-like of shape (n_samples,), optional
+        How many rows each row stands for, as in :func:`depmax.hsic`.
 
     Returns
     -------
@@ -73,17 +76,17 @@ def coco(
     >>> round(coco(x, x, kernel="linear", target_kernel="linear"), 4)  # the variance of x
     0.3469
     """
-    x_sample, y_sample = read_pair(X, y, kernel, target_kernel)
-    require_samples(x_sample.n_samples, unbiased=False)
+    x_sample, y_sample = read_pair(X, y, kernel, target_kernel, sample_weight)
+    require_samples(x_sample.total, unbiased=False)
     if is_constant(x_sample) or is_constant(y_sample):
         return 0.0
     if x_sample.is_narrow and y_sample.is_narrow:
         cross = _terms.row_sums(x_sample, y_sample).centred().cross  # ΦᵀHΨ
-        return float(linalg.svdvals(cross)[0]) / x_sample.n_samples
+        return float(linalg.svdvals(cross)[0]) / x_sample.total
     eigenvalue = _largest_eigenvalue(
         _centred_product(x_sample), _centred_product(y_sample), x_sample.n_samples
     )
-    return math.sqrt(eigenvalue) / x_sample.n_samples
+    return math.sqrt(eigenvalue) / x_sample.total
 
 
 def _largest_eigenvalue(times_k: Product, times_l: Product, n_samples: int) -> float:
@@ -125,7 +128,12 @@ def _largest_eigenvalue(times_k: Product, times_l: Product, n_samples: int) -> f
 
 
 def _centred_product(side: Sample) -> Product:
-    """Make the function v → HKHv of a side, by the cheapest exact route."""
+    """Make the function v → HKHv of a side, by the cheapest exact route.
+
+    With masses W it is v → W^½HKHᵀW^½v, whose eigenvalues are those of the rows repeated.
+    """
+    if side.mass is not None:
+        return _counted_product(side, side.mass)
     if side.is_narrow:
         phi = side.coordinates(slice(None))
         if not sparse.issparse(phi):  # sparse ones stay sparse
@@ -135,6 +143,20 @@ def _centred_product(side: Sample) -> Product:
         gram = side.gram()
         return lambda vector: _centre(gram @ _centre(vector))
     return lambda vector: _centre(_times_tiles(side, _centre(vector)))
+
+
+def _counted_product(side: Sample, mass: np.ndarray) -> Product:
+    roots, shares = np.sqrt(mass), mass / mass.sum()
+    gram = side.gram() if side.n_samples <= GRAM_ROWS else None
+
+    def product(vector: np.ndarray) -> np.ndarray:
+        counted = roots * vector
+        counted = counted - shares * counted.sum()
+        image = _times_tiles(side, counted) if gram is None else gram @ counted
+        centred: np.ndarray = roots * (image - shares @ image)
+        return centred
+
+    return product
 
 
 def _times_tiles(side: Sample, vector: np.ndarray) -> np.ndarray:

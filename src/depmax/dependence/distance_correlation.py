@@ -11,10 +11,17 @@ from scipy import sparse
 from depmax._inputs import read_target
 from depmax.dependence._terms import TileSums, cosine
 from depmax.kernels import Distance, FromFunction
-from depmax.samples import Sample, read_sample, require_equal_length, require_samples
+from depmax.samples import Sample, read_sample, require_equal_length, require_samples, weigh
 
 
-def distance_correlation(X: Any, y: Any, *, unbiased: bool = False, exponent: float = 1.0) -> float:
+def distance_correlation(
+    X: Any,
+    y: Any,
+    *,
+    unbiased: bool = False,
+    exponent: float = 1.0,
+    sample_weight: Any = None,
+) -> float:
     """Distance correlation between X and y.
 
     Zero in the population only if X and y are independent, whatever their dimensions. It is the
@@ -34,6 +41,8 @@ def distance_correlation(X: Any, y: Any, *, unbiased: bool = False, exponent: fl
     exponent : float, default=1.0
         Power of the Euclidean distance, above 0. Below 2 the statement about independence holds;
         at 2 two scalars have the absolute value of Pearson's correlation.
+    sample_weight : array-like of shape (n_samples,), optional
+        How many rows each row stands for, as in :func:`depmax.hsic`.
 
     Returns
     -------
@@ -66,22 +75,26 @@ def distance_correlation(X: Any, y: Any, *, unbiased: bool = False, exponent: fl
         raise ValueError(
             f"exponent must lie in (0, 2], got {exponent}: beyond 2 it does not measure dependence."
         )
-    x_sample = _distance_side(read_sample(X, Distance(exponent)).rows, exponent)
-    y_sample = _distance_side(read_target(y).vectors, exponent)
+    mass = None
+    if sample_weight is not None:
+        weighed = weigh(sample_weight, X, y)
+        mass, X, y = weighed.mass, weighed.of(X), weighed.of(y)
+    x_sample = _distance_side(read_sample(X, Distance(exponent)).rows, exponent, mass)
+    y_sample = _distance_side(read_target(y).vectors, exponent, mass)
     require_equal_length(x_sample.n_samples, y_sample.n_samples)
-    require_samples(x_sample.n_samples, unbiased)
+    require_samples(x_sample.total, unbiased)
     sums = TileSums.of(x_sample.about_mean(), y_sample.about_mean(), zero_diagonal=unbiased)
     value = cosine(sums.terms(0, 1).hsic(), sums.terms(0, 0).hsic(), sums.terms(1, 1).hsic())
     return value if unbiased else math.sqrt(max(0.0, value))
 
 
-def _distance_side(rows: Any, exponent: float) -> Sample:
+def _distance_side(rows: Any, exponent: float, mass: np.ndarray | None) -> Sample:
     """Rows with a kernel whose centred matrix is that of ``Distance``.
 
     For dense rows -‖x - z‖^p / 2, which differs from it by ½‖x‖^p + ½‖z‖^p: centring removes that.
     """
     if sparse.issparse(rows):
-        return Sample(Distance(exponent), rows)
+        return Sample(Distance(exponent), rows, mass=mass)
 
     def minus_half_distance(X: np.ndarray, Z: np.ndarray) -> np.ndarray:
         from scipy.spatial.distance import cdist
@@ -89,4 +102,4 @@ def _distance_side(rows: Any, exponent: float) -> Sample:
         distances: np.ndarray = cdist(X, Z)
         return -0.5 * (distances if exponent == 1 else distances**exponent)
 
-    return Sample(FromFunction(minus_half_distance), rows)
+    return Sample(FromFunction(minus_half_distance), rows, mass=mass)

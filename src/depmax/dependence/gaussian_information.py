@@ -9,14 +9,14 @@ import numpy as np
 from scipy import linalg
 
 from depmax._inputs import read_table, read_target
-from depmax.samples import read_sample, require_equal_length, require_samples
+from depmax.samples import read_sample, require_equal_length, require_samples, weigh
 
 #: A part of a column that is independent of the columns before it, below this share of its
 #: length (times the number of columns), is rounding.
 RANK_TOLERANCE = 16 * np.finfo(np.float64).eps
 
 
-def gaussian_mutual_information(X: Any, y: Any) -> float:
+def gaussian_mutual_information(X: Any, y: Any, *, sample_weight: Any = None) -> float:
     """Mutual information between X and y if they are jointly Gaussian, in nats.
 
     ``½ log(|C_xx| |C_yy| / |C|)`` with the sample covariances, computed as -½ Σ log(1 - ρ²) from
@@ -30,6 +30,8 @@ def gaussian_mutual_information(X: Any, y: Any) -> float:
     y : numbers in one or several columns, or labels
         Two text classes count as -1 and +1, more as indicators; numbers, also whole ones, stay as
         they are.
+    sample_weight : array-like of shape (n_samples,), optional
+        How many rows each row stands for, as in :func:`depmax.hsic`.
 
     Returns
     -------
@@ -54,25 +56,30 @@ def gaussian_mutual_information(X: Any, y: Any) -> float:
     >>> round(gaussian_mutual_information(x, y), 3)  # in the population ½ log 2 = 0.347
     0.354
     """
-    inputs = read_sample(X, "linear", scale_free=True).centred_coordinates()
+    mass = None
+    if sample_weight is not None:
+        weighed = weigh(sample_weight, X, y)
+        mass, X, y = weighed.mass, weighed.of(X), weighed.of(y)
+    inputs = read_sample(X, "linear", scale_free=True, mass=mass).centred_coordinates()
     targets = read_target(y).vectors
     require_equal_length(len(inputs), len(targets))
-    m = len(inputs)
+    m = len(inputs) if mass is None else float(mass.sum())
     require_samples(m, unbiased=False)
-    basis_x, basis_y = _orthonormal(inputs), _orthonormal(targets)
+    basis_x, basis_y = _orthonormal(inputs, mass), _orthonormal(targets, mass)
     rank_x, rank_y = basis_x.shape[1], basis_y.shape[1]
     if rank_x == 0 or rank_y == 0:
         return 0.0
     if rank_x + rank_y >= m:
         raise ValueError(
-            f"Gaussian mutual information is infinite for {m} samples of X with rank {rank_x} and "
-            f"y with rank {rank_y}, whatever their dependence: more than {rank_x + rank_y} samples "
-            "are needed. Select or extract fewer columns first, or use hsic."
+            f"Gaussian mutual information is infinite for {m:g} samples of X with rank {rank_x} "
+            f"and y with rank {rank_y}, whatever their dependence: more than "
+            f"{rank_x + rank_y} samples are needed. Select or extract fewer columns first, or use "
+            "hsic."
         )
     return _information(basis_x, basis_y)
 
 
-def total_correlation(X: Any) -> float:
+def total_correlation(X: Any, *, sample_weight: Any = None) -> float:
     """Total correlation of the columns of X if they are jointly Gaussian, in nats.
 
     The information that the columns share: -½ log|R| with R their correlation matrix, computed
@@ -82,6 +89,8 @@ def total_correlation(X: Any) -> float:
     Parameters
     ----------
     X : array-like, sparse matrix or data frame of numbers
+    sample_weight : array-like of shape (n_samples,), optional
+        How many rows each row stands for, as in :func:`depmax.hsic`.
 
     Returns
     -------
@@ -100,6 +109,10 @@ def total_correlation(X: Any) -> float:
     >>> total_correlation(np.column_stack([x, 2 * x]))
     inf
     """
+    mass = None
+    if sample_weight is not None:
+        weighed = weigh(sample_weight, X)
+        mass, X = weighed.mass, weighed.of(X)
     table = read_table(X)
     if table.categories:
         column = min(table.categories)
@@ -109,12 +122,13 @@ def total_correlation(X: Any) -> float:
             "it out, or encode it as numbers."
         )
     values = table.values.toarray() if hasattr(table.values, "toarray") else table.values
-    require_samples(len(values), unbiased=False)
-    columns = _standardise(values)
-    n_samples, n_columns = columns.shape
+    n_samples = len(values) if mass is None else float(mass.sum())
+    require_samples(n_samples, unbiased=False)
+    columns = _standardise(values, mass)
+    n_columns = columns.shape[1]
     if n_columns == 0:
         return 0.0
-    if n_columns >= n_samples:
+    if n_columns >= min(n_samples, len(columns)):
         return math.inf
     triangle = linalg.qr(columns, mode="r")[0][:n_columns]
     # length of each unit column's part that is orthogonal to the columns before it
@@ -139,9 +153,9 @@ def _information(basis_x: np.ndarray, basis_y: np.ndarray) -> float:
     return max(0.0, -float(logarithms.sum()))
 
 
-def _orthonormal(values: np.ndarray) -> np.ndarray:
+def _orthonormal(values: np.ndarray, mass: np.ndarray | None) -> np.ndarray:
     """Orthonormal basis of the space that the centred columns span, of shape (m, rank)."""
-    columns = _standardise(values)
+    columns = _standardise(values, mass)
     if columns.shape[1] == 0:
         return columns
     basis, triangle, _ = linalg.qr(columns, mode="economic", pivoting=True)
@@ -151,11 +165,16 @@ def _orthonormal(values: np.ndarray) -> np.ndarray:
     return kept
 
 
-def _standardise(values: np.ndarray) -> np.ndarray:
-    """Columns with mean zero and length one; constant columns are left out."""
+def _standardise(values: np.ndarray, mass: np.ndarray | None) -> np.ndarray:
+    """Columns with mean zero and length one; constant columns are left out.
+
+    Rows are multiplied by the root of what they stand for.
+    """
     values = np.asarray(values, dtype=np.float64)
-    columns = values - values.mean(axis=0)
-    columns -= columns.mean(axis=0)
+    columns = values - np.average(values, axis=0, weights=mass)
+    columns -= np.average(columns, axis=0, weights=mass)
+    if mass is not None:
+        columns *= np.sqrt(mass / mass.mean())[:, np.newaxis]
     lengths = np.sqrt(np.einsum("ij,ij->j", columns, columns))
     largest = np.abs(values).max(axis=0)
     varies = lengths > 4 * np.finfo(np.float64).eps * math.sqrt(len(values)) * largest

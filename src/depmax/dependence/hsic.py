@@ -23,6 +23,7 @@ def hsic(
     unbiased: bool = True,
     block_size: int | None = None,
     given: Any = None,
+    sample_weight: Any = None,
 ) -> float:
     """Hilbert-Schmidt independence criterion between X and y.
 
@@ -50,6 +51,10 @@ def hsic(
         Confounders Z, numbers and categories: the dependence of X and y that is left when what Z
         explains of both is removed (``docs/mathematics/given.md``). Zero, up to noise, where X and
         y are independent given Z.
+    sample_weight : array-like of shape (n_samples,), optional
+        How many rows each row stands for: a weight of 3 is the row three times, a weight of 0 the
+        row left out. Any nonnegative numbers will do; see ``docs/mathematics/weights.md`` for what
+        that means without bias.
 
     Returns
     -------
@@ -67,13 +72,16 @@ def hsic(
     >>> round(hsic(x, x**2), 4)
     0.0287
     """
+    if sample_weight is not None and (given is not None or block_size is not None):
+        other = "given" if given is not None else "block_size"
+        raise ValueError(f"hsic takes sample_weight or {other}, not both.")
     if given is not None:
         if block_size is not None:
             raise ValueError("hsic takes block_size or given, not both: with given it is linear.")
         choose = partial(refuse_to_choose, "hsic with given")
         return read_conditional(X, y, given, kernel, target_kernel, choose)[0].hsic(unbiased)
-    x_sample, y_sample = read_pair(X, y, kernel, target_kernel)
-    require_samples(x_sample.n_samples, unbiased)
+    x_sample, y_sample = read_pair(X, y, kernel, target_kernel, sample_weight)
+    require_samples(x_sample.total, unbiased)
     if block_size is not None and x_sample.is_streamed:
         raise TypeError(
             "block_size= draws random blocks of rows, which a table that is read a chunk at a time "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
@@ -22,6 +23,7 @@ from depmax.dependence._nulls.permutation import (
     slack_of,
 )
 from depmax.dependence._nulls.rare import Levels, counted_pvalue, is_out_of_range, spread_of
+from depmax.dependence._nulls.weighted import refuse_with_weights, with_weights
 from depmax.dependence._terms import self_and_cross_terms, terms
 from depmax.dependence.exchange import Plan, plan_of
 from depmax.dependence.independence_test import (
@@ -44,6 +46,7 @@ from depmax.samples import (
     require_equal_length,
     require_samples,
     target_sample,
+    weigh,
 )
 
 #: Rows up to which many kernels are compared under ``groups=``, where whole matrices are held.
@@ -65,6 +68,7 @@ def hsic_test(
     random_state: Any = None,
     n_jobs: int | None = None,
     given: Any = None,
+    sample_weight: Any = None,
 ) -> IndependenceTest:
     """Test whether X and y are independent.
 
@@ -111,6 +115,12 @@ def hsic_test(
         what they explain; where they need more rows, or their residuals still depend on Z, a
         warning says so and the outcome's ``reliable`` is False. Time is linear in the rows. Not
         with ``groups``.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights that belong to the rows of X, such as those of a survey or of a shift in X. The
+        statistic is unbiased HSIC of the images of X, weighted and about their weighted mean, and
+        y is permuted against rows and weights together: exact if y is independent of both. So it
+        does not hold for weights made from y, nor for weights that count equal rows: repeat these
+        (``np.repeat``) instead. Not with ``groups``, ``given`` or ``method="gamma"``.
 
     Returns
     -------
@@ -153,6 +163,14 @@ def hsic_test(
     >>> hsic_test(x, y, given=z, random_state=0).pvalue > 0.05
     True
     """
+    if sample_weight is not None:
+        refuse_with_weights(groups, given, method)
+        x, y_family = _weighed_families(X, y, kernel, target_kernel, sample_weight, method)
+        if len(x.sides) > 1 or len(y_family.sides) > 1:
+            return _aggregate_test(x, y_family, n_permutations, random_state, n_jobs, None)
+        return _permutation_test(
+            x.sides[0], y_family.sides[0], n_permutations, random_state, n_jobs
+        )
     if is_streamed(X):
         from depmax.dependence._nulls.streamed_test import streamed_test
 
@@ -254,6 +272,28 @@ def _target_family(y: Any, target_kernel: Any) -> Family:
     if target.kind in ("classes", "multilabel"):
         return Family.given([target_sample(target, "auto")])
     return Family.of_table(TableRows(target.vectors))
+
+
+def _weighed_families(
+    X: Any, y: Any, kernel: Any, target_kernel: Any, sample_weight: Any, method: str
+) -> tuple[Family, Family]:
+    """Weighted images of X, kernel by kernel, and y, of the rows that have a weight."""
+    weighed = weigh(sample_weight, X, y)
+    if method == "permutation":
+        kernel = _one_kernel(_gaussian_if_auto(kernel), "kernel", f"method={method!r}")
+        one = _one_kernel(target_kernel, "target_kernel", f"method={method!r}")
+        of_y = Family.given([read_target_sample(weighed.of(y), one)])
+    else:
+        of_y = _target_family(weighed.of(y), target_kernel)
+    x = _family(weighed.of(X), kernel)
+    _require_rows(x.n_samples, of_y.n_samples)
+    if len(x.sides) > 1 and x.n_samples > GROUPED_ROWS:
+        raise ValueError(
+            f"method='aggregate' with sample_weight holds whole matrices of many kernels: up to "
+            f"{GROUPED_ROWS} rows, got {x.n_samples}. Pass method='permutation'."
+        )
+    counted = (with_weights(replace(side, mass=weighed.mass)) for side in x.sides)
+    return replace(x, sides=tuple(counted)), of_y
 
 
 #: What ``bandwidth="maximize"`` comes to: a choice that the null law knows nothing of.

@@ -14,9 +14,11 @@ from depmax.kernels.kernel import Kernel
 from depmax.samples import (
     Sample,
     aligned,
+    is_precomputed,
     read_sample,
     read_target_sample,
     require_equal_length,
+    weigh,
 )
 
 #: Rows that ``bandwidth="maximize"`` compares candidates on; more are sampled with a fixed seed.
@@ -45,26 +47,31 @@ def most_dependent(
     part = target.take(rows)
     if candidates[0].capabilities.learns_weights:
         return _with_weights(candidates[0], X[rows], part)
-    values = [terms(Sample(kernel, X[rows]), part, unbiased=True).hsic() for kernel in candidates]
+    values = [
+        terms(Sample(kernel, X[rows], mass=part.mass), part, unbiased=True).hsic()
+        for kernel in candidates
+    ]
     return candidates[int(np.argmax(values))]
 
 
 def _with_weights(kernel: Any, rows: Any, target: Sample) -> Kernel:
     """A kernel of several parts, with the weights that their dependence on the target asks for."""
-    matrices = [_centred(part(rows)) for part in kernel.kernels]
-    with_target = _centred(target.gram())
+    matrices = [_centred(part(rows), target.mass) for part in kernel.kernels]
+    with_target = _centred(target.gram(), target.mass)
     cross = np.array([np.sum(matrix * with_target) for matrix in matrices])
     products = np.array([[np.sum(one * other) for one in matrices] for other in matrices])
     learned: Kernel = kernel.learned(cross, products)
     return learned
 
 
-def _centred(matrix: np.ndarray) -> np.ndarray:
-    """HKH; zero where rounding errors are all that is left."""
-    centred = matrix - matrix.mean(axis=0)
-    centred -= centred.mean(axis=1, keepdims=True)
+def _centred(matrix: np.ndarray, mass: np.ndarray | None) -> np.ndarray:
+    """HKH, with masses W^½HKHᵀW^½; zero where rounding errors are all that is left."""
+    centred = matrix - np.average(matrix, axis=0, weights=mass)
+    centred -= np.average(centred, axis=1, weights=mass)[:, np.newaxis]
     noise = len(matrix) * np.finfo(np.float64).eps * np.abs(matrix).max(initial=0.0)
-    return centred if np.abs(centred).max(initial=0.0) > noise else np.zeros_like(centred)
+    if np.abs(centred).max(initial=0.0) <= noise:
+        return np.zeros_like(centred)
+    return centred if mass is None else centred * np.sqrt(np.outer(mass, mass))
 
 
 def refuse_to_choose(asked: str, candidates: Sequence[Kernel], X: Any) -> Kernel:
@@ -81,12 +88,23 @@ def refuse_to_choose(asked: str, candidates: Sequence[Kernel], X: Any) -> Kernel
 
 
 def read_pair(
-    X: Any, y: Any, kernel: KernelLike, target_kernel: KernelLike | Literal["auto"]
+    X: Any,
+    y: Any,
+    kernel: KernelLike,
+    target_kernel: KernelLike | Literal["auto"],
+    sample_weight: Any = None,
 ) -> tuple[Sample, Sample]:
     """Both sides of a measure, of equal length, with ``"maximize"`` resolved on the target."""
-    X, y = aligned(X, y)
-    y_sample = read_target_sample(y, target_kernel)
-    x_sample = read_sample(X, kernel, choose=partial(most_dependent, y_sample))
+    mass = None
+    if sample_weight is None:
+        X, y = aligned(X, y)
+    else:
+        weighed = weigh(sample_weight, X, y)
+        mass = weighed.mass
+        X = weighed.of_matrix(X) if is_precomputed(kernel) else weighed.of(X)
+        y = weighed.of_matrix(y) if is_precomputed(target_kernel) else weighed.of(y)
+    y_sample = read_target_sample(y, target_kernel, mass=mass)
+    x_sample = read_sample(X, kernel, choose=partial(most_dependent, y_sample), mass=mass)
     require_equal_length(x_sample.n_samples, y_sample.n_samples)
     return x_sample, y_sample
 

@@ -15,7 +15,7 @@ from depmax._inputs.levels import Missing
 from depmax._inputs.parameters import COMMON
 from depmax._inputs.table import has_missing
 from depmax._text import html_table, short_effect, short_pvalue
-from depmax._threads import map_threads, one_blas_thread
+from depmax._threads import each_column, map_threads, one_blas_thread
 from depmax.dependence._given.conditional import GivenTarget, read_dense
 from depmax.dependence._nulls.screening_target import ScreeningTarget
 from depmax.dependence.exchange import as_exchange, plan_of
@@ -28,10 +28,12 @@ from depmax.samples import (
     aligned,
     is_streamed,
     read_target_sample,
+    refuse_missing,
     refuse_streamed_target,
     refuse_with_streams,
     require_equal_length,
     require_samples,
+    weigh,
 )
 
 #: Columns that a notebook shows.
@@ -48,7 +50,7 @@ class Screening:
     pvalues_adjusted: np.ndarray  # false discovery rate over all columns
     bandwidths: np.ndarray  # NaN where the column's kernel has none
     target_error: float  # part of the target kernel's trace that its coordinates leave out
-    effects: np.ndarray  # unbiased HSIC over the root of both sides' own, from 0 to 1; NaN if given
+    effects: np.ndarray  # unbiased HSIC over the root of both sides' own, from 0 to 1, or NaN
     effects_low: np.ndarray  # interval of 95 %
     effects_high: np.ndarray
     given: GivenFit | None = None  # what the confounders explain, of every column and of y
@@ -71,7 +73,7 @@ class Screening:
             "rank": np.arange(1, len(order) + 1),
             "score": self.scores[order],
         }
-        if self.given is None:
+        if not np.isnan(self.effects).all():
             columns |= {
                 "effect": self.effects[order],
                 "effect_low": self.effects_low[order],
@@ -144,6 +146,7 @@ def screen(
     groups: Any = None,
     n_jobs: int | None = None,
     given: Any = None,
+    sample_weight: Any = None,
     missing: Missing = "neutral",
 ) -> Screening:
     """Score every column of X by its nonlinear dependence on y, with p-values.
@@ -178,6 +181,12 @@ def screen(
         what Z explains of both, as ``hsic_test(..., given=Z)`` does. A column then costs some
         hundred regressions in closed form, about 0.1 s, linear in the rows; every kernel does.
         Missing cells are refused then.
+    sample_weight : array-like of shape (n_samples,), optional
+        How many rows each row stands for, as in :func:`depmax.hsic`: scores are those of the rows
+        repeated. P-values come from at most 9,999 permutations of y against the rows of X with
+        their weights, and are exact if y is independent of both: weights that were made from y
+        need another test, and weights that count equal rows the rows themselves, repeated.
+        ``effects`` are NaN, and missing cells are refused. Not with ``groups`` or ``given``.
     missing : {"neutral", "level", "refuse"}, default="neutral"
         What a missing cell says. ``"neutral"``: nothing; the mean embedding of its column stands in
         for it. ``"level"``: that it is missing, which is a value of its own; use it where the
@@ -229,13 +238,18 @@ def screen(
     >>> screen(X, X[:, 1] ** 2).ranking.tolist()
     [2, 1, 3]
     """
+    COMMON["missing"].require(missing, "missing", "screen")
+    if sample_weight is not None:
+        if groups is not None or given is not None:
+            other = "groups" if groups is not None else "given"
+            raise ValueError(f"screen takes sample_weight or {other}, not both.")
+        return _screen_weighed(X, y, sample_weight, kernel, target_kernel, unbiased, tol, n_jobs)
     if is_streamed(X):
         refuse_with_streams("screen", groups=groups, given=given)
         return _screen_streamed(X, y, kernel, target_kernel, unbiased, tol, n_jobs)
     if given is not None:
         refuse_with_given(groups)
         return _screen_given(X, y, given, kernel, target_kernel, unbiased, n_jobs)
-    COMMON["missing"].require(missing, "missing", "screen")
     refuse_streamed_target(X, y)
     table = read_table(X, missing=missing)
     target_side = read_target_sample(y, target_kernel)
@@ -285,6 +299,35 @@ def _kernel_of_columns(kernel: KernelLike) -> Kernel:
     if not recipe.requires_vector_input:
         raise TypeError(f"screen compares columns of numbers; {recipe!r} compares objects.")
     return recipe
+
+
+def _screen_weighed(
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    kernel: KernelLike,
+    target_kernel: KernelLike | Literal["auto"],
+    unbiased: bool,
+    tol: float,
+    n_jobs: int | None,
+) -> Screening:
+    """Every column alone, where a row may stand for several."""
+    from depmax.dependence._nulls.weighted import read_weighed_target
+
+    weighed = weigh(sample_weight, X, y)
+    table, recipe = read_table(weighed.of(X), missing="neutral"), _kernel_of_columns(kernel)
+    refuse_missing(table.values, "screen", table.names)
+    warn_of_scales(recipe, table.values, table.names, table.categories, one_by_one=True)
+    target = read_weighed_target(weighed.of(y), target_kernel, weighed.mass, tol)
+
+    def scored(column: np.ndarray, position: int) -> tuple[float, float, float]:
+        return target.score(Delta() if position in table.categories else recipe, column, unbiased)
+
+    scores, pvalues, widths = each_column(table.values, scored, n_jobs).T
+    names = table.names or tuple(f"x{position}" for position in range(len(scores)))
+    unknown = np.full(len(scores), np.nan)
+    known = (names, scores, pvalues, _adjusted(pvalues), widths, target.error)
+    return Screening(*known, unknown, unknown, unknown, _library=library_of(X))
 
 
 def _screen_streamed(

@@ -38,6 +38,7 @@ from depmax.pencils.projection import Fitted, Projection
 from depmax.samples import (
     Labels,
     Sample,
+    Weighed,
     aligned,
     is_streamed,
     read_target_sample,
@@ -191,8 +192,7 @@ class DependenceExtractor(KernelTransformer):
         """Directions in the coordinates of ``space``; at most ``n_components``, at least one.
 
         The directions of fewer components must be the first of those of more, or ``_nested`` must
-        be False. ``target`` is what
-        ``_prepare`` made: the ``Sample`` of the target, or None.
+        be False. ``target`` is what ``_prepare`` made: the ``Sample`` of the target, or None.
         """
         raise NotImplementedError
 
@@ -212,19 +212,17 @@ class DependenceExtractor(KernelTransformer):
         """Values of pairs of rows that a fit holds at its peak, counted in float64."""
         return pairs_held(side, whole_span=not self._grows())
 
-    def _read_target(self, y: Any) -> Any:
+    def _read_target(self, y: Any, mass: np.ndarray | None = None) -> Any:
         """The target as this method sees it: by default as ``target_kernel`` does."""
-        return read_target_sample(y, self.target_kernel)
+        return read_target_sample(y, self.target_kernel, mass=mass)
 
     def _prepare(self, side: Sample, labels: Labels | None) -> Any:
         """What ``_extract`` and ``_span`` learn about the target."""
         return None if labels is None else labels.side
 
-    def _read_labels(self, y: Any) -> Labels | None:
+    def _read_labels(self, y: Any, mass: np.ndarray | None = None) -> Labels | None:
         """The target, and which rows have one."""
-        if not self._supervised:
-            return None
-        return Labels(self._read_target(y))
+        return Labels(self._read_target(y, mass)) if self._supervised else None
 
     def _read_answers(self, y: Any) -> Target:
         """The target that ``n_components="auto"`` predicts."""
@@ -254,14 +252,21 @@ class DependenceExtractor(KernelTransformer):
         """Refuse parameters that do not go together; what each may be is declared."""
 
     # --- what it inherits ------------------------------------------------------------------------
-    def _learn(self, X: Any, y: Any, requested: ComponentCount | None = None) -> Fitted:
+    def _learn(
+        self,
+        X: Any,
+        y: Any,
+        requested: ComponentCount | None = None,
+        weighed: Weighed | None = None,
+    ) -> Fitted:
         """Fit, with another number of components than ``n_components`` if one is given."""
         check_parameters(self)
         self._check_parameters()
         by_user, requested = requested is None, requested or self._component_count()
         X, y = self._aligned(X, y)
-        labels = self._read_labels(y)
+        labels = self._read_labels(y, None if weighed is None else weighed.mass)
         training = read_training(self, X, self.kernel)
+        training = training if weighed is None else weighed.counted(training)
         if labels is not None:
             require_equal_length(training.n_samples, labels.n_rows)
             if by_user and not self._uses_unlabeled():  # once, not for every fit to folds
@@ -283,11 +288,8 @@ class DependenceExtractor(KernelTransformer):
         )
         if not self._ignores_units(side, target, count):
             warn_of_units(self, training)
-        coordinates = coordinates_of(
-            side,
-            (lambda gram: self._span(gram, target, count)) if self._grows() else None,
-            n_beyond=count if self._leaves_the_span() else 0,
-        )
+        grow = partial(self._span, target=target, n_components=count) if self._grows() else None
+        coordinates = coordinates_of(side, grow, n_beyond=count if self._leaves_the_span() else 0)
         space = coordinates.space
         with small_problems(space.dimension <= FEW):
             found = self._find(space, target, count, exact=requested.is_exact)
@@ -356,7 +358,9 @@ class DependenceExtractor(KernelTransformer):
     def _keep(self, coordinates: Coordinates, found: Directions) -> np.ndarray:
         """Remember the projection, signs decided; the directions with these signs."""
         projection = coordinates.project(found.vectors)
-        turns = signs(projection.weights)
+        mass = None if self.kernel_.has_features else coordinates.space.mass
+        copies = 1.0 if mass is None else mass[:, np.newaxis]  # which share the weight of a row
+        turns = signs(projection.weights / copies)
         directions: np.ndarray = found.vectors * turns
         self._projection = projection.times(turns)
         self.dependence_ = found.dependence

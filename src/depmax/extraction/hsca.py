@@ -159,7 +159,7 @@ class HSCA(SemiSupervisedExtractor):
         def cross(directions: np.ndarray) -> np.ndarray:
             if linear:  # G = SP needs no visit to the samples
                 return space.scatter @ directions
-            return space.cross(self._feature_factor(space.features(directions)))
+            return space.cross(self._feature_factor(space.features(directions), target.mass))
 
         linear = self._has_linear_features()
         return least_redundant(moments, cross, n_components, float(self.alpha), earlier)
@@ -170,9 +170,10 @@ class HSCA(SemiSupervisedExtractor):
         """Where the numerator is not CCᵀ alone, or the denominator is that of HSIC₁."""
 
         def redundancy(directions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            factor = self._feature_factor(target.centred(space.features(directions)))
+            features = target.centred(space.features(directions))
+            factor = self._feature_factor(features, target.mass)
             if self.unbiased:
-                form = target.spread(hsic_form(factor, unbiased=True))
+                form = target.spread(hsic_form(factor, unbiased=True, mass=target.mass))
                 return positive_part(space.moments(form).criterion)
             return squared_part(space.cross(target.spread(Form(factor)).factor))
 
@@ -205,12 +206,11 @@ class HSCA(SemiSupervisedExtractor):
     def _carriers(self, side: Sample, target: Criterion) -> int:
         return int(target.form.factor.shape[1])
 
-    def _feature_factor(self, features: np.ndarray) -> np.ndarray:
+    def _feature_factor(self, features: np.ndarray, mass: np.ndarray | None = None) -> np.ndarray:
         """Ψ_f of the features so far, columns of mean zero."""
         if not isinstance(features, np.ndarray):
             return features  # of a stream, whose feature kernel is linear
-        kernel = as_kernel(self.feature_kernel).resolve(features)
-        return target_factor(Sample(kernel, features))
+        return target_factor(Sample(as_kernel(self.feature_kernel), features, mass=mass).resolved())
 
     def _warn_if_fewer(self, found: Directions, n_components: int) -> None:
         count = found.vectors.shape[1]

@@ -168,7 +168,7 @@ class ICAFX(DependenceExtractor):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _read_target(self, y: Any) -> Sample:
+    def _read_target(self, y: Any, mass: np.ndarray | None = None) -> Sample:
         """Numbers as they are, classes as indicators."""
         target = read_target(y)
         _require_two_values(target)

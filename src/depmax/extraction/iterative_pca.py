@@ -12,13 +12,13 @@ from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_is_fitted
 
 from depmax._threads import chunk_rows, slices
-from depmax.extraction.extractor import DependenceExtractor
+from depmax.extraction._fitting.weighted import WeightedExtractor
 from depmax.kernels import KernelLike
 from depmax.pencils import Basis, Directions, Gram, Space, completed, principal
 from depmax.samples import Sample, is_precomputed, read_rows
 
 
-class IterativePCA(DependenceExtractor):
+class IterativePCA(WeightedExtractor):
     """Directions of largest variance by deflation, blind to the target.
 
     Each direction is the principal eigenvector of the scatter matrix of what the earlier ones left
@@ -67,6 +67,7 @@ class IterativePCA(DependenceExtractor):
 
     _supervised: ClassVar[bool] = False
     _mean_image: np.ndarray | None  # μ in the kernel's coordinates; None without any
+    _mass: np.ndarray | None  # how many rows each training row stands for; None: one
 
     def __init__(
         self, n_components: int | float | Literal["auto"] = 2, *, kernel: KernelLike = "linear"
@@ -89,7 +90,7 @@ class IterativePCA(DependenceExtractor):
                 ConvergenceWarning,
                 stacklevel=5,  # where fit is called
             )
-        return Directions(found.vectors, found.dependence / max(space.n_samples - 1, 1))
+        return Directions(found.vectors, found.dependence / max(space.total - 1, 1))
 
     def reconstruction_error(self, X: Any) -> np.ndarray:
         """Squared distance of rows, in the kernel's feature space, to the span of the directions.
@@ -137,7 +138,8 @@ class IterativePCA(DependenceExtractor):
         """‖φ(x) - μ‖² of some rows."""
         if self._mean_image is None:
             values = self._projection.reference.against(rows)  # type: ignore[union-attr]  # all training rows are the reference of a kernel without features
-            distances: np.ndarray = self.kernel_.diag(rows) - 2.0 * values.mean(axis=1)
+            products = np.average(values, axis=1, weights=self._mass)
+            distances: np.ndarray = self.kernel_.diag(rows) - 2.0 * products
             return distances + self._mean_square
         phi = self.kernel_.features(rows)
         if sparse.issparse(phi):
@@ -150,13 +152,15 @@ class IterativePCA(DependenceExtractor):
         """Remember the mean image of the rows, where the kernel has coordinates."""
         self._mean_image = None
         if side.has_features:
-            parts = [side.coordinates(rows) for rows in side.chunks()]
-            sums = [np.asarray(part.sum(axis=0), dtype=np.float64).ravel() for part in parts]
-            self._mean_image = np.sum(sums, axis=0) / side.n_samples
+            mass = np.ones(side.n_samples) if side.mass is None else side.mass
+            parts = ((side.coordinates(rows), mass[rows]) for rows in side.chunks())
+            self._mean_image = np.sum([part.T @ each for part, each in parts], axis=0) / side.total
 
     def _keep(self, coordinates: Any, found: Directions) -> np.ndarray:
         if self._mean_image is None:
-            self._mean_square = float(coordinates.mean.mean())  # ‖μ‖², of the column means of K
+            self._mass = coordinates.space.mass
+            means = coordinates.mean  # of the columns of K
+            self._mean_square = float(np.average(means, weights=self._mass))  # ‖μ‖²
         return super()._keep(coordinates, found)
 
     def _grows(self) -> bool:

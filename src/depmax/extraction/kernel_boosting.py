@@ -138,7 +138,7 @@ class KernelBoosting(DeflationExtractor):
         explained[: len(fresh)] = np.square(basis.T @ values).sum(axis=1) * fresh
         return explained
 
-    def _read_coded(self, y: Any) -> CodedTarget:
+    def _read_coded(self, y: Any, mass: np.ndarray | None = None) -> CodedTarget:
         target = super()._read_coded(y)
         if target.kind != "classes":
             raise ValueError(

@@ -126,7 +126,7 @@ class KernelCCA(SpheringExtractor):
         values: np.ndarray = self._target_projection(rows)
         return values
 
-    def _read_target(self, y: Any) -> Sample:
+    def _read_target(self, y: Any, mass: np.ndarray | None = None) -> Sample:
         if isinstance(self.target_kernel, str) and self.target_kernel == "auto":
             target = read_target(y)
             if target.kind == "classes":

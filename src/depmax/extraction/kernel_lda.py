@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal
 
+import numpy as np
+
 from depmax._inputs import Target
 from depmax.extraction._fitting.sphering import Alpha, Explained, ExplainingExtractor
 from depmax.extraction._fitting.targets import class_labels, read_classes
@@ -110,8 +112,9 @@ class KernelLDA(ExplainingExtractor):
         tags.target_tags.two_d_labels = False
         return tags
 
-    def _read_labels(self, y: Any) -> Labels:
-        labels = class_labels(self._read_answers(y), "KernelLDA")
+    def _read_labels(self, y: Any, mass: np.ndarray | None = None) -> Labels:
+        self._require_no_graph(mass)
+        labels = class_labels(self._read_answers(y), "KernelLDA", mass)
         self.n_unlabeled_ = labels.n_unlabeled
         return labels
 

@@ -18,11 +18,12 @@ from depmax._inputs.table import LARGEST
 from depmax._threads import small_problems
 from depmax.extraction._fitting.coded_target import CodedTarget
 from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted
+from depmax.extraction._fitting.weighted import WeightedExtractor
 from depmax.kernels import KernelLike
 from depmax.pencils import Form, Space, leading
 from depmax.pencils.deflation.criteria import pls
 from depmax.pencils.deflation.steps import deflate
-from depmax.pencils.images import FeatureImages, images_of
+from depmax.pencils.images import CountedImages, FeatureImages, images_of
 from depmax.pencils.projection import FeatureProjection
 from depmax.samples import Sample
 
@@ -40,7 +41,7 @@ SMALL = 1000
 LARGEST_RATIO = 1e6
 
 
-class PLSExtractor(DeflationExtractor):
+class PLSExtractor(DeflationExtractor, WeightedExtractor):
     """Features of largest covariance with the target, and its regression on them."""
 
     _streams: ClassVar[bool] = True
@@ -64,9 +65,21 @@ class PLSExtractor(DeflationExtractor):
             return _pls_of_moments(side, target, n_components, refuse)
         if self._sums_show_gaps:
             require_finite_rows(self, side.rows)
+        if side.mass is not None:
+            return self._of_counted(side, side.mass, target, n_components)
         images = images_of(side, center=True)
         directions, found = deflate(images, target.values, pls, n_components, center=True)
         return Extracted.of(images, directions, found)
+
+    def _of_counted(
+        self, side: Sample, mass: np.ndarray, target: CodedTarget, n_components: int
+    ) -> Extracted:
+        """The same where a row stands for several: rows of X and Y times the root of how many."""
+        roots = np.sqrt(mass)[:, np.newaxis]
+        images = CountedImages(side, mass)
+        directions, found = deflate(images, roots * target.centred, pls, n_components, center=False)
+        extracted = Extracted.of(images, directions, found)
+        return replace(extracted, made=extracted.features / roots, mass=mass)
 
     def _keep_more(self, found: Extracted, target: CodedTarget | None) -> None:
         assert target is not None
@@ -216,8 +229,8 @@ class KernelPLS(RegressorMixin, PLSExtractor):
         labels = read_target(y).labels
         return float(accuracy_score(labels, self.predict(X), sample_weight=sample_weight))
 
-    def _read_coded(self, y: Any) -> CodedTarget:
-        target = super()._read_coded(y)
+    def _read_coded(self, y: Any, mass: np.ndarray | None = None) -> CodedTarget:
+        target = super()._read_coded(y, mass)
         shape = y.shape if hasattr(y, "shape") else np.asarray(y).shape
         self._flat = len(shape) == 1
         return target

@@ -119,11 +119,11 @@ class KernelPLSClassifier(ClassifierMixin, PLSExtractor):
         tags.target_tags.multi_output = False
         return tags
 
-    def _read_coded(self, y: Any) -> CodedTarget:
+    def _read_coded(self, y: Any, mass: np.ndarray | None = None) -> CodedTarget:
         target = read_target(y)
         if target.is_streamed:
             return streamed_classes(target)
-        return coded_classes(self._labels(y))
+        return coded_classes(self._labels(y), mass)
 
     def _choose_count(self, X: Any, y: Any, side: Sample) -> int:
         return super()._choose_count(X, self._labels(y).astype(str), side)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal
 
+import numpy as np
+
 from depmax.extraction._fitting.sphering import Alpha, Explained, ExplainingExtractor
 from depmax.extraction._fitting.targets import output_labels
 from depmax.kernels import KernelLike
@@ -116,14 +118,15 @@ class LinearRegressionFeature(ExplainingExtractor):
         self.estimator = estimator
         self.scoring = scoring
 
-    def _read_labels(self, y: Any) -> Labels:
-        labels = output_labels(self._read_answers(y), "LinearRegressionFeature")
+    def _read_labels(self, y: Any, mass: np.ndarray | None = None) -> Labels:
+        self._require_no_graph(mass)
+        labels = output_labels(self._read_answers(y), "LinearRegressionFeature", mass)
         self.n_unlabeled_ = labels.n_unlabeled
         return labels
 
     def _extract(self, space: Space, target: Explained, n_components: int) -> Directions:
         found = self._explaining(space, target, n_components, 1)
-        total = squared_lengths(target.factor)[1] / target.factor.shape[0]  # variance of outputs
+        total = squared_lengths(target.factor, target.mass)[1] / target.total  # their variance
         return Directions(found.vectors, found.dependence / total)
 
     def _carriers(self, side: Sample, target: Explained) -> int:

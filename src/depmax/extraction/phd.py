@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal
 
+import numpy as np
+
 from depmax._inputs import read_target
 from depmax._inputs.parameters import FLAG
 from depmax.extraction._fitting.sphering import Alpha, SpheringExtractor
 from depmax.extraction._fitting.targets import side_of_outputs
+from depmax.extraction._fitting.weighted import WeightedExtractor
 from depmax.kernels import KernelLike
 from depmax.pencils import Directions, Form, Space, Sphere
 from depmax.pencils.form import columns_of, target_factor
 from depmax.samples import Sample
 
 
-class PHD(SpheringExtractor):
+class PHD(SpheringExtractor, WeightedExtractor):
     """Directions along which the target curves most.
 
     With the rows sphered (z of unit covariance) and the target y of mean zero and variance 1, the
@@ -89,15 +92,15 @@ class PHD(SpheringExtractor):
         self.estimator = estimator
         self.scoring = scoring
 
-    def _read_target(self, y: Any) -> Sample:
-        return side_of_outputs(read_target(y), "PHD")
+    def _read_target(self, y: Any, mass: np.ndarray | None = None) -> Sample:
+        return side_of_outputs(read_target(y), "PHD", mass)
 
     def _extract(self, space: Space, target: Sample, n_components: int) -> Directions:
         outputs = target_factor(target)
         sphere = self._sphere(space, 1)
         if self.residuals:
             outputs = outputs - _predicted(space, sphere, outputs)
-        m = space.n_samples
+        m = space.total
         hessians = [sphere.image(space.weighted_scatter(y)) / m for y in columns_of(outputs)]
         return sphere.most_curved(hessians, n_components)
 
@@ -107,5 +110,5 @@ class PHD(SpheringExtractor):
 
 def _predicted(space: Space, sphere: Sphere, outputs: Any) -> Any:
     """Linear regression of the outputs on the coordinates, of shape (m, q)."""
-    cross = space.moments(Form(outputs / space.n_samples)).cross
+    cross = space.moments(Form(outputs / space.total)).cross
     return space.features(sphere.whiten @ (sphere.whiten.T @ cross))

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal
 
+import numpy as np
+
 from depmax._inputs import read_target
 from depmax._inputs.parameters import integer
 from depmax.extraction._fitting.sphering import Alpha, SpheringExtractor, told_directions
 from depmax.extraction._fitting.targets import groups_of, require_groups, side_of_groups
+from depmax.extraction._fitting.weighted import WeightedExtractor
 from depmax.kernels import KernelLike
 from depmax.pencils import Directions, Form, Space
 from depmax.pencils.form import target_factor
 from depmax.samples import Sample
 
 
-class SIR(SpheringExtractor):
+class SIR(SpheringExtractor, WeightedExtractor):
     """Directions along which the mean of X moves as the target does.
 
     The rows are cut into slices of similar targets; among directions of unit variance those are
@@ -91,14 +94,14 @@ class SIR(SpheringExtractor):
         self.estimator = estimator
         self.scoring = scoring
 
-    def _read_target(self, y: Any) -> Sample:
-        groups = groups_of(read_target(y), int(self.n_slices))
+    def _read_target(self, y: Any, mass: np.ndarray | None = None) -> Sample:
+        groups = groups_of(read_target(y), int(self.n_slices), mass)
         require_groups(groups, "SIR")
-        return side_of_groups(groups)
+        return side_of_groups(groups, mass)
 
     def _extract(self, space: Space, target: Sample, n_components: int) -> Directions:
         factor = target_factor(target)
-        cross = space.moments(Form(factor / space.n_samples)).cross
+        cross = space.moments(Form(factor / space.total)).cross
         return self._sphere(space, factor.shape[1]).most_correlated(cross, n_components)
 
     def _carriers(self, side: Sample, target: Sample) -> int:

@@ -44,7 +44,9 @@ class BandwidthKernel(Kernel):
         """Whether the bandwidth is read off distances between rows."""
         return self.bandwidth in ("median", "maximize")
 
-    def resolve(self, X: Any, choose: Choose | None = None) -> Kernel:
+    def resolve(
+        self, X: Any, choose: Choose | None = None, mass: np.ndarray | None = None
+    ) -> Kernel:
         """Copy with the bandwidth that its policy reads off the rows X."""
         if not isinstance(self.bandwidth, str):
             self._width()
@@ -52,7 +54,7 @@ class BandwidthKernel(Kernel):
         rows = self._read(X)
         return self.settle(
             rows.shape[1],
-            lambda: median_distance(rows, self.norm_),
+            lambda: median_distance(rows, self.norm_, mass),
             None if choose is None else lambda candidates: choose(candidates, X),
         )
 
@@ -112,8 +114,8 @@ class BandwidthKernel(Kernel):
         return float(width)
 
 
-def median_distance(X: Any, norm: int = 2) -> float:
-    """Median distance between two rows of X.
+def median_distance(X: Any, norm: int = 2, mass: np.ndarray | None = None) -> float:
+    """Median distance between two rows of X, of which each counts as often as its mass says.
 
     Beyond ``MEDIAN_ROWS`` rows a random subset with a fixed seed stands for all. Where more than
     half of the pairs coincide the median of the positive distances is taken, and where all rows
@@ -125,19 +127,44 @@ def median_distance(X: Any, norm: int = 2) -> float:
     2.0
     """
     if X.shape[0] > MEDIAN_ROWS:
-        X = X[np.random.default_rng(0).choice(X.shape[0], MEDIAN_ROWS, replace=False)]
+        some = np.random.default_rng(0).choice(X.shape[0], MEDIAN_ROWS, replace=False)
+        X, mass = X[some], None if mass is None else mass[some]
     if X.shape[0] < 2:
         return 1.0
-    return middle_distance(_pairwise(X, norm))
+    return middle_distance(_pairwise(X, norm), mass)
 
 
-def middle_distance(distances: np.ndarray) -> float:
-    """Median of some distances, of the positive ones if most are zero; 1.0 if all are."""
-    median = float(np.median(distances))
+def middle_distance(distances: np.ndarray, mass: np.ndarray | None = None) -> float:
+    """Median of some distances, of the positive ones if most are zero; 1.0 if all are.
+
+    With a mass of every row, distances are those of all pairs i < j of them, and a row that stands
+    for several is at distance 0 from its own copies.
+    """
+    if mass is None:
+        median = float(np.median(distances))
+        if median > 0:
+            return median
+        positive = distances[distances > 0]
+        return float(np.median(positive)) if positive.size else 1.0
+    first, second = np.triu_indices(len(mass), 1)
+    counts = mass[first] * mass[second]
+    copies = float(mass @ np.maximum(mass - 1.0, 0.0)) / 2
+    median = _weighted_median(np.append(distances, 0.0), np.append(counts, copies))
     if median > 0:
         return median
-    positive = distances[distances > 0]
-    return float(np.median(positive)) if positive.size else 1.0
+    positive = distances > 0
+    return _weighted_median(distances[positive], counts[positive]) if positive.any() else 1.0
+
+
+def _weighted_median(values: np.ndarray, counts: np.ndarray) -> float:
+    """Median of values that occur so many times each."""
+    order = np.argsort(values)
+    reached = np.cumsum(counts[order])
+    half = reached[-1] / 2
+    last = len(values) - 1
+    middle = [int(np.searchsorted(reached, half, side=side)) for side in ("left", "right")]
+    low, high = (values[order[min(place, last)]] for place in middle)
+    return float((low + high) / 2)
 
 
 def _pairwise(X: Any, norm: int) -> np.ndarray:

@@ -50,11 +50,13 @@ class ClassBalanced(Kernel):
         """Whether the weights are numbers."""
         return self.weights is not None
 
-    def resolve(self, X: Any, choose: Choose | None = None) -> Kernel:
+    def resolve(
+        self, X: Any, choose: Choose | None = None, mass: np.ndarray | None = None
+    ) -> Kernel:
         """Copy with the signed weights of the two labels found in X."""
         if self.weights is not None:
             return self
-        return self._of_shares(frequencies(self._read(X)))
+        return self._of_shares(frequencies(self._read(X), mass))
 
     def resolve_streamed(self, rows: Any) -> Kernel:
         """Copy with the signed weights of two labels of rows that are read a chunk at a time."""

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from depmax.kernels.composite import multiplied_width, total_width
-from depmax.kernels.kernel import Capabilities, Choose, Kernel, as_objects
+from depmax.kernels.kernel import Capabilities, Choose, Kernel, as_objects, resolved_on
 from depmax.kernels.names import KernelLike, as_kernel
 
 Positions = str | int | Sequence[str] | Sequence[int]
@@ -85,10 +85,15 @@ class Columns(Kernel):
         """Whether every part is."""
         return all(kernel.is_resolved for kernel, _ in self._kernels())
 
-    def resolve(self, X: Any, choose: Choose | None = None) -> Kernel:
+    def resolve(
+        self, X: Any, choose: Choose | None = None, mass: np.ndarray | None = None
+    ) -> Kernel:
         """Copy with each part resolved on its own columns."""
         rows = self._read(X)
-        resolved = [kernel.resolve(take(rows, where), choose) for kernel, where in self._kernels()]
+        resolved = [
+            resolved_on(kernel, take(rows, where), choose, mass)
+            for kernel, where in self._kernels()
+        ]
         return self._with_kernels(resolved)
 
     def resolve_streamed(self, rows: Any) -> Kernel:

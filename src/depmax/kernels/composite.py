@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-from depmax.kernels.kernel import Capabilities, Choose, Kernel
+from depmax.kernels.kernel import Capabilities, Choose, Kernel, resolved_on
 from depmax.kernels.names import KernelLike, as_kernel
 
 #: Products of coordinates that are written down, at most; beyond, a kernel has none.
@@ -51,9 +51,11 @@ class _Pair(Kernel):
         """Whether both kernels are."""
         return all(kernel.is_resolved for kernel in self._kernels())
 
-    def resolve(self, X: Any, choose: Choose | None = None) -> Kernel:
+    def resolve(
+        self, X: Any, choose: Choose | None = None, mass: np.ndarray | None = None
+    ) -> Kernel:
         """Copy with both kernels resolved, each by itself."""
-        return type(self)(*(kernel.resolve(X, choose) for kernel in self._kernels()))
+        return type(self)(*(resolved_on(part, X, choose, mass) for part in self._kernels()))
 
     def bind(self, names: Sequence[str]) -> Kernel:
         """Copy with both kernels bound to column positions."""
@@ -203,10 +205,12 @@ class Scaled(Kernel):
         """Whether the inner kernel is."""
         return self._kernel().is_resolved
 
-    def resolve(self, X: Any, choose: Choose | None = None) -> Kernel:
+    def resolve(
+        self, X: Any, choose: Choose | None = None, mass: np.ndarray | None = None
+    ) -> Kernel:
         """Copy with the inner kernel resolved."""
         self._checked_factor()
-        return self._copy_with(kernel=self._kernel().resolve(X, choose))
+        return self._copy_with(kernel=resolved_on(self._kernel(), X, choose, mass))
 
     def bind(self, names: Sequence[str]) -> Kernel:
         """Copy with the inner kernel bound to column positions."""

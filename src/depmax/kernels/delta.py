@@ -50,7 +50,9 @@ class Delta(Kernel):
         """Whether the weights are numbers."""
         return not isinstance(self.weights, str)
 
-    def resolve(self, X: Any, choose: Choose | None = None) -> Kernel:
+    def resolve(
+        self, X: Any, choose: Choose | None = None, mass: np.ndarray | None = None
+    ) -> Kernel:
         """Copy with one weight per label found in X."""
         if self.weights is not None and not isinstance(self.weights, str):
             if not all(np.isfinite(weight) and weight >= 0 for weight in self.weights.values()):
@@ -59,7 +61,7 @@ class Delta(Kernel):
                     "below zero the kernel is not positive semidefinite."
                 )
             return self
-        return self._of_shares(frequencies(self._read(X)))
+        return self._of_shares(frequencies(self._read(X), mass))
 
     def resolve_streamed(self, rows: Any) -> Kernel:
         """Copy with one weight per label of rows that are read a chunk at a time."""

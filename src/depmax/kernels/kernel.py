@@ -137,8 +137,19 @@ class Kernel(BaseEstimator):
         """Whether every parameter is a number, so that any two sets of rows can be compared."""
         return True
 
-    def resolve(self, X: Any, choose: Choose | None = None) -> Kernel:
-        """Copy of this kernel with every recipe replaced by numbers read off the rows X."""
+    def resolve(
+        self, X: Any, choose: Choose | None = None, mass: np.ndarray | None = None
+    ) -> Kernel:
+        """Copy of this kernel with every recipe replaced by numbers read off the rows X.
+
+        Parameters
+        ----------
+        X : rows
+        choose : callable, optional
+            Which of some candidates ``bandwidth="maximize"`` takes.
+        mass : ndarray of shape (n_samples,), optional
+            How many rows each row stands for: numbers are those of X with its rows repeated.
+        """
         return self
 
     def resolve_streamed(self, rows: Any) -> Kernel:
@@ -307,20 +318,31 @@ def as_objects(X: Any) -> np.ndarray:
     return X
 
 
+def resolved_on(
+    kernel: Kernel, X: Any, choose: Choose | None = None, mass: np.ndarray | None = None
+) -> Kernel:
+    """The kernel resolved on rows X; masses are passed on only if there are any.
+
+    So a kernel of the user's own whose ``resolve`` does not know of them serves where none are.
+    """
+    return kernel.resolve(X, choose) if mass is None else kernel.resolve(X, choose, mass)
+
+
 #: Weights of classes by label.
 ClassWeights = Mapping[Hashable, float]
 
 
-def frequencies(labels: np.ndarray) -> dict[Hashable, float]:
-    """Share of each label, in sorted order of the labels.
+def frequencies(labels: np.ndarray, mass: np.ndarray | None = None) -> dict[Hashable, float]:
+    """Share of each label, in sorted order of the labels; a row counts as often as its mass says.
 
     Examples
     --------
     >>> frequencies(np.array(["b", "a", "b", "b"]))
     {'a': 0.25, 'b': 0.75}
     """
-    values, counts = np.unique(labels, return_counts=True)
-    return dict(zip(values.tolist(), (counts / labels.size).tolist(), strict=True))
+    values, positions = np.unique(labels, return_inverse=True)
+    counts = np.bincount(positions, weights=mass)
+    return dict(zip(values.tolist(), (counts / counts.sum()).tolist(), strict=True))
 
 
 def shares_of(rows: Any, kernel: Kernel) -> dict[Hashable, float]:

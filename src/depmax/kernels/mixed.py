@@ -11,7 +11,7 @@ import numpy as np
 from depmax.kernels.bandwidth import MEDIAN_ROWS, middle_distance
 from depmax.kernels.columns import Columns
 from depmax.kernels.delta import Delta
-from depmax.kernels.kernel import Capabilities, Choose, Kernel
+from depmax.kernels.kernel import Capabilities, Choose, Kernel, frequencies
 from depmax.kernels.names import KernelLike, as_kernel
 
 #: Combinations of levels up to which a table without numbers has exact coordinates.
@@ -85,12 +85,14 @@ class Mixed(Kernel):
         """Whether scales and bandwidth are numbers."""
         return self.scales is not None and self._kernel().is_resolved
 
-    def resolve(self, X: Any, choose: Choose | None = None) -> Kernel:
+    def resolve(
+        self, X: Any, choose: Choose | None = None, mass: np.ndarray | None = None
+    ) -> Kernel:
         """Copy with scales, and then a bandwidth of the whole distance, read off the rows X."""
         rows = self._read(X)
         scales = self.scales
         if scales is None:
-            scales = indicator_scales(rows, self.numeric, self.categorical).tolist()
+            scales = indicator_scales(rows, self.numeric, self.categorical, mass).tolist()
         scaled = self._copy_with(scales=tuple(scales))
         if self._kernel().is_resolved:
             return scaled._copy_with(kernel=self._kernel().resolve(rows))
@@ -102,7 +104,7 @@ class Mixed(Kernel):
 
         inner = self._kernel().settle(
             len(self.numeric) + len(self.categorical),
-            lambda: scaled._median_distance(rows),
+            lambda: scaled._median_distance(rows, mass),
             None if choose is None else chosen,
         )
         return scaled._copy_with(kernel=inner)
@@ -181,15 +183,19 @@ class Mixed(Kernel):
         _add_mismatches(sums, X[:, categorical], Z[:, categorical], mismatches)
         return sums
 
-    def _median_distance(self, X: np.ndarray) -> float:
+    def _median_distance(self, X: np.ndarray, mass: np.ndarray | None) -> float:
         if len(X) > MEDIAN_ROWS:
-            X = X[np.random.default_rng(0).choice(len(X), MEDIAN_ROWS, replace=False)]
+            some = np.random.default_rng(0).choice(len(X), MEDIAN_ROWS, replace=False)
+            X, mass = X[some], None if mass is None else mass[some]
         sums = self._sums(X, X)[np.triu_indices(len(X), 1)]
-        return middle_distance(sums ** (1 / self._kernel().norm_)) if len(sums) else 1.0
+        return middle_distance(sums ** (1 / self._kernel().norm_), mass) if len(sums) else 1.0
 
 
 def indicator_scales(
-    X: np.ndarray, numeric: Sequence[int], categorical: Sequence[int]
+    X: np.ndarray,
+    numeric: Sequence[int],
+    categorical: Sequence[int],
+    mass: np.ndarray | None = None,
 ) -> np.ndarray:
     """Scale of the indicators of each categorical column, by which it weighs as a numeric one does.
 
@@ -203,18 +209,19 @@ def indicator_scales(
     >>> indicator_scales(codes, [], [0, 1]) ** -2
     array([0.5 , 0.75])
     """
-    unit = _median_deviation(X[:, list(numeric)])
+    unit = _median_deviation(X[:, list(numeric)], mass)
     scales = np.empty(len(categorical))
     for place, column in enumerate(categorical):
         codes = X[:, column]
-        codes = codes[~np.isnan(codes)]
-        shares = np.unique(codes, return_counts=True)[1] / max(1, len(codes))
+        known = ~np.isnan(codes)
+        of_known = None if mass is None else mass[known]
+        shares = np.array(list(frequencies(codes[known], of_known).values()))
         variance = 1.0 - float(shares @ shares)
         scales[place] = unit / np.sqrt(variance) if len(shares) > 1 else unit
     return scales
 
 
-def _median_deviation(values: np.ndarray) -> float:
+def _median_deviation(values: np.ndarray, mass: np.ndarray | None) -> float:
     """Median standard deviation of the columns that vary; 1.0 without any."""
     if np.isnan(np.sum(values)):  # of the cells that are not missing
         known = [column[~np.isnan(column)] for column in values.T]
@@ -223,6 +230,9 @@ def _median_deviation(values: np.ndarray) -> float:
     else:
         deviations = values.std(axis=0, dtype=np.float64)
         sizes = np.abs(values).max(axis=0, initial=0.0)
+    if mass is not None:
+        squares = (values - np.average(values, axis=0, weights=mass)) ** 2
+        deviations = np.sqrt(np.average(squares, axis=0, weights=mass))
     varying = deviations[deviations > 10 * np.finfo(values.dtype).eps * sizes]
     return float(np.median(varying)) if len(varying) else 1.0
 

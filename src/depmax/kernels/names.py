@@ -131,8 +131,10 @@ class FromMap(Kernel):
         """Whether the transformer is fitted."""
         return self.fitted
 
-    def resolve(self, X: Any, choose: Choose | None = None) -> Kernel:
-        """Copy with a clone of the transformer fitted on X."""
+    def resolve(
+        self, X: Any, choose: Choose | None = None, mass: np.ndarray | None = None
+    ) -> Kernel:
+        """Copy with a clone of the transformer fitted on X, every row once."""
         if self.fitted:
             return self
         fitted = clone(self.transformer).fit(self._table(X))

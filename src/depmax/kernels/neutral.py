@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from depmax.kernels.kernel import Capabilities, Choose, Kernel
+from depmax.kernels.kernel import Capabilities, Choose, Kernel, resolved_on
 from depmax.kernels.names import KernelLike, as_kernel
 
 #: Values of a column whose images are averaged at most: order statistics at equal distances.
@@ -279,13 +279,22 @@ class Neutral(Kernel):
         """Whether bandwidth and observed values are known."""
         return self.gaps is not None and self._kernel().is_resolved
 
-    def resolve(self, X: Any, choose: Choose | None = None) -> Kernel:
+    def resolve(
+        self, X: Any, choose: Choose | None = None, mass: np.ndarray | None = None
+    ) -> Kernel:
         """Copy with the bandwidth and the observed values of the rows X."""
         rows = self._read(X)
+        if mass is not None and np.isnan(rows).any():
+            raise ValueError(
+                "Neutral averages over the observed values of a column, every row once, and does "
+                "not take sample_weight where X has missing values (NaN): impute first, e.g. with "
+                "sklearn.impute.SimpleImputer."
+            )
         gaps = self.gaps
         if gaps is None:
             gaps = Gaps.of(rows, [np.array([column]) for column in range(rows.shape[1])])
-        return self._copy_with(kernel=self._kernel().resolve(drawn(rows), choose), gaps=gaps)
+        inner = resolved_on(self._kernel(), drawn(rows), choose, mass)
+        return self._copy_with(kernel=inner, gaps=gaps)
 
     @property
     def follows_scale(self) -> bool:

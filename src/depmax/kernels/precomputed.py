@@ -34,7 +34,9 @@ class Precomputed(Kernel):
     def __init__(self, matrix: Any = None) -> None:
         self.matrix = matrix
 
-    def resolve(self, X: Any, choose: Choose | None = None) -> Kernel:
+    def resolve(
+        self, X: Any, choose: Choose | None = None, mass: np.ndarray | None = None
+    ) -> Kernel:
         """Itself, after a check that the matrix is square, finite and symmetric."""
         matrix = self._matrix()
         if not np.isfinite(matrix).all():

@@ -52,10 +52,17 @@ class RidgeKernel(Kernel):
         """Whether the reference rows are known."""
         return self.reference is not None
 
-    def resolve(self, X: Any, choose: Choose | None = None) -> Kernel:
+    def resolve(
+        self, X: Any, choose: Choose | None = None, mass: np.ndarray | None = None
+    ) -> Kernel:
         """Copy that refers to the rows X, its inner kernel resolved on them too."""
         if self.is_resolved:
             return self
+        if mass is not None:
+            raise ValueError(
+                "RidgeKernel counts every row of X once and does not take sample_weight: repeat "
+                "rows instead, or pass the inner kernel alone."
+            )
         inner = as_kernel(self.kernel).resolve(X, choose)
         return self._copy_with(kernel=inner, reference=self._read(X))
 

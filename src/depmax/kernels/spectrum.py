@@ -128,7 +128,9 @@ class Spectrum(Kernel):
         self.normalize = normalize
         self.vocabulary = vocabulary
 
-    def resolve(self, X: Any, choose: Choose | None = None) -> Kernel:
+    def resolve(
+        self, X: Any, choose: Choose | None = None, mass: np.ndarray | None = None
+    ) -> Kernel:
         """Copy whose vocabulary is the substrings of X, unless it has one; sorted for strings."""
         if self.vocabulary is not None:
             return self

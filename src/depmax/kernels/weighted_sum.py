@@ -11,7 +11,7 @@ import numpy as np
 from scipy import linalg, optimize, sparse
 
 from depmax.kernels.composite import total_width
-from depmax.kernels.kernel import Capabilities, Choose, Kernel
+from depmax.kernels.kernel import Capabilities, Choose, Kernel, resolved_on
 from depmax.kernels.names import KernelLike, as_kernel
 
 #: Eigenvalues of the parts' alignments below this are rounding errors: parts that are alike.
@@ -87,10 +87,13 @@ class WeightedSum(Kernel):
             kernel.is_resolved for kernel in self._kernels()
         )
 
-    def resolve(self, X: Any, choose: Choose | None = None) -> Kernel:
+    def resolve(
+        self, X: Any, choose: Choose | None = None, mass: np.ndarray | None = None
+    ) -> Kernel:
         """Copy with every part resolved by itself, and then the weights learned."""
         self._require_weights()
-        resolved = self._copy_with(kernels=[one.resolve(X, choose) for one in self._kernels()])
+        parts = [resolved_on(one, X, choose, mass) for one in self._kernels()]
+        resolved = self._copy_with(kernels=parts)
         if not isinstance(self.weights, str):
             return resolved
         if choose is None:

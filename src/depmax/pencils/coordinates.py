@@ -70,22 +70,25 @@ class WideCoordinates:
     def of(cls, side: Sample, grow: Grow | None, n_beyond: int = 0) -> WideCoordinates:
         """Coordinates of a grown basis, or the eigenvectors of the centred K̄ = UΛUᵀ."""
         images, scale = FeatureImages(side, hold=True), 0.0
-        phi = side.coordinates(slice(None))
+        phi, mass = side.coordinates(slice(None)), side.mass
         if sparse.issparse(phi):
             gram = safe_sparse_dot(phi.astype(np.float64), phi.T, dense_output=True)
             scale = float(gram.diagonal().max())
-            gram, _ = centred_gram(gram)
+            gram, _ = centred_gram(gram, mass)
         else:
             phi = images.space.centred()
             gram = phi @ phi.T
         basis = grown(len(gram), lambda: Tiles(matrix_tile(gram), np.float64), grow)
         if basis is not None:
             return cls(images, basis.space, basis.dual)
-        coordinates, dual = span(gram, scale)
+        coordinates, dual = span(gram, scale, mass)
         rank = coordinates.shape[1]
-        padded = np.zeros((len(gram), min(phi.shape[1], max(len(gram), rank + n_beyond))))
+        # as many as the rows that these stand for
+        padded = np.zeros((len(gram), min(phi.shape[1], max(int(side.total), rank + n_beyond))))
         padded[:, :rank] = coordinates
-        return cls(images, Space.of_array(padded), dual)
+        if mass is not None:
+            dual = dual / mass[:, np.newaxis]  # ``pull`` multiplies by it
+        return cls(images, Space.of_array(padded, mass=mass), dual)
 
     @property
     def mean(self) -> np.ndarray:
@@ -129,14 +132,14 @@ class GramCoordinates:
             return cls(side, basis.space, basis.gram.mean, _centred(basis.dual))
         gram = side.gram()
         scale = float(gram.diagonal().max())
-        gram, means = centred_gram(gram)
-        coordinates, dual = span(gram, scale)
-        dual = _centred(dual)
-        beyond = mean_beyond(dual, means, scale) if with_mean else None
+        gram, means = centred_gram(gram, side.mass)
+        coordinates, dual = span(gram, scale, side.mass)
+        dual = _centred(dual, side.mass)
+        beyond = mean_beyond(dual, means, scale, side.mass) if with_mean else None
         if beyond is not None:
             coordinates = np.column_stack([coordinates, np.zeros(len(dual))])
             dual = np.column_stack([dual, beyond])
-        return cls(side, Space.of_array(coordinates), means, dual)
+        return cls(side, Space.of_array(coordinates, mass=side.mass), means, dual)
 
     def project(self, vectors: np.ndarray) -> Projection:
         """Product with the kernel values of the training rows."""
@@ -149,8 +152,10 @@ def coordinates_of(side: Sample, grow: Grow | None = None, *, n_beyond: int = 0)
 
     Beyond ``EXACT_ROWS`` samples without features, a method that can (``grow``) says which part of
     their span it needs; all others get all of it, at the cost of a full eigenproblem. ``n_beyond``
-    is the number of directions orthogonal to the span that a method may use.
+    is the number of directions orthogonal to the span that a method may use. Samples with masses
+    get all of their span.
     """
+    grow = grow if side.mass is None else None
     if not side.has_features:
         return GramCoordinates.of(side, grow, with_mean=n_beyond > 0)
     if (side.n_coordinates or 0) > side.n_samples:
@@ -167,7 +172,7 @@ def pairs_held(side: Sample, *, whole_span: bool) -> float:
     m = side.n_samples
     if side.precomputed or (side.n_coordinates or m + 1) <= m:
         return 0.0
-    if whole_span or m <= EXACT_ROWS:
+    if whole_span or m <= EXACT_ROWS or side.mass is not None:
         return WHOLE_SPAN * m**2
     if side.has_features:
         return 1.5 * m**2  # the products of features, and half of them in strips
@@ -219,20 +224,24 @@ def components_of(rows: np.ndarray) -> np.ndarray | None:
     return components
 
 
-def centred_gram(gram: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """HKH, and the column means of K."""
-    means = gram.mean(axis=0)
+def centred_gram(gram: np.ndarray, mass: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """HKH, and the column means of K, over all samples that the given ones stand for."""
+    means = np.average(gram, axis=0, weights=mass)
     centred = gram - means
-    centred -= centred.mean(axis=1, keepdims=True)
+    centred -= np.average(centred, axis=1, weights=mass)[:, np.newaxis]
     return centred, means
 
 
-def _centred(dual: np.ndarray) -> np.ndarray:
-    centred: np.ndarray = dual - dual.mean(axis=0)
+def _centred(dual: np.ndarray, mass: np.ndarray | None = None) -> np.ndarray:
+    """Weights of the samples that add up to zero."""
+    shares = np.full(len(dual), 1.0 / len(dual)) if mass is None else mass / mass.sum()
+    centred: np.ndarray = dual - np.outer(shares, dual.sum(axis=0))
     return centred
 
 
-def mean_beyond(dual: np.ndarray, means: np.ndarray, scale: float) -> np.ndarray | None:
+def mean_beyond(
+    dual: np.ndarray, means: np.ndarray, scale: float, mass: np.ndarray | None = None
+) -> np.ndarray | None:
     """Weights of the samples that give the part of their mean orthogonal to the centred samples.
 
     Of shape (m,), for a direction of unit length; None where the centred samples span the mean.
@@ -245,20 +254,31 @@ def mean_beyond(dual: np.ndarray, means: np.ndarray, scale: float) -> np.ndarray
         Inner products of the mean with the samples, the column means of K.
     scale : float
         Largest entry of K.
+    mass : ndarray of shape (m,), optional
+        How many samples each stands for.
     """
+    shares = np.full(len(dual), 1.0 / len(dual)) if mass is None else mass / mass.sum()
     inside = dual.T @ means
-    size = float(means.mean() - inside @ inside)  # squared length of what is beyond
+    size = float(shares @ means - inside @ inside)  # squared length of what is beyond
     if size <= len(dual) * np.finfo(np.float64).eps ** 0.5 * scale:
         return None
-    weights: np.ndarray = (1.0 / len(dual) - dual @ inside) / np.sqrt(size)
+    weights: np.ndarray = (shares - dual @ inside) / np.sqrt(size)
     return weights
 
 
-def span(gram: np.ndarray, scale: float) -> tuple[np.ndarray, np.ndarray]:
+def span(
+    gram: np.ndarray, scale: float, mass: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """UΛ^(1/2) and UΛ^(-1/2) of a Gram matrix UΛUᵀ, without its numerical null space.
 
     ``scale`` is the size of the entries that the matrix was computed from, if larger than its own.
+    With masses w the eigenproblem is that of W^½GW^½ = UΛUᵀ, whose eigenvalues are those of the
+    samples repeated; the coordinates are W^(-½)UΛ^½, the weights of the samples W^½UΛ^(-½).
     """
+    if mass is not None:
+        roots = np.sqrt(mass)[:, np.newaxis]
+        coordinates, dual = span(roots * gram * roots.T, scale)
+        return coordinates / roots, roots * dual
     values, vectors = linalg.eigh(gram)
     values, vectors = values[::-1], vectors[:, ::-1]
     require_semidefinite(values[-1], max(values[0], scale))

@@ -98,12 +98,12 @@ def _at(values: Any, phi: Any, rows: Any) -> np.ndarray:
     return found
 
 
-def squared_lengths(factor: Factor) -> tuple[Values, float]:
-    """‖ψ‖² of every sample, of shape (m,), and their sum."""
+def squared_lengths(factor: Factor, mass: np.ndarray | None = None) -> tuple[Values, float]:
+    """‖ψ‖² of every sample, of shape (m,), and their sum over all that they stand for."""
     if not isinstance(factor, np.ndarray):
         return factor.squares(), factor.total
     squares = np.einsum("ij,ij->i", factor, factor)
-    return squares, float(squares.sum())
+    return squares, float(squares.sum() if mass is None else mass @ squares)
 
 
 def columns_of(values: Values) -> list[Values]:
@@ -121,7 +121,7 @@ def rank_of_factor(factor: Factor) -> int:
     return int(np.linalg.matrix_rank(factor.gram, hermitian=True))
 
 
-def hsic_form(factor: Factor, *, unbiased: bool) -> Form:
+def hsic_form(factor: Factor, *, unbiased: bool, mass: np.ndarray | None = None) -> Form:
     """Form whose A has pᵀAp = HSIC between the feature Φp (linear kernel) and the target.
 
     Parameters
@@ -130,16 +130,18 @@ def hsic_form(factor: Factor, *, unbiased: bool) -> Form:
         Ψ with the target's kernel matrix L = ΨΨᵀ, columns of mean zero.
     unbiased : bool
         HSIC₁, or HSIC₀, for which there are no weights.
+    mass : ndarray of shape (m,), optional
+        How many samples each stands for; the space of Φ must have the same.
 
     Examples
     --------
     >>> hsic_form(np.array([[1.0], [-1.0]]), unbiased=False).factor.ravel()
     array([ 1., -1.])
     """
-    m = factor.shape[0]
+    m = factor.shape[0] if mass is None else float(mass.sum())
     if not unbiased:
         return Form(factor / (m - 1))
-    squares, total = squared_lengths(factor)  # ‖ψ_i‖²
+    squares, total = squared_lengths(factor, mass)  # ‖ψ_i‖²
     weights = m / (m - 2) * squares - total / ((m - 1) * (m - 2))
     scale = m * (m - 3)
     return Form(factor / np.sqrt(scale), weights / scale)
@@ -162,7 +164,7 @@ def target_factor(side: Sample) -> Any:
         factor = _of_matrix(sample.gram())
     else:
         factor = np.asarray(factor_to(sample, PRECISION).factor)
-    centred: np.ndarray = factor - factor.mean(axis=0)
+    centred: np.ndarray = factor - side.mean_of(factor)
     return centred
 
 

@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 
 from depmax.pencils.examples import Examples
-from depmax.pencils.projection import FeatureProjection, Projection
+from depmax.pencils.projection import FeatureProjection, Projection, SampleProjection
 from depmax.pencils.row_sums import dense
 from depmax.pencils.space import Space
 from depmax.samples import Sample
@@ -70,7 +70,9 @@ class FeatureImages:
         self.n_samples = side.n_samples
         self.width = int(side.n_coordinates or 0)
         if hold and side.is_in_memory:
-            self.space = Space.of_array(side.coordinates(slice(None)), center=center)
+            self.space = Space.of_array(
+                side.coordinates(slice(None)), center=center, mass=side.mass
+            )
         else:
             self.space = Space.of_sample(side, center=center)
 
@@ -173,6 +175,30 @@ class GramImages:
         """Product with the kernel values of those training rows that have weights."""
         used = np.flatnonzero(weights.any(axis=1))
         return self._examples.project(used, weights[used], offset)
+
+
+class CountedImages(GramImages):
+    """The dual of samples that stand for several each: W^½HKHᵀW^½ is the kernel matrix.
+
+    Values at the samples are multiplied by the roots of the masses W, weights β are those of
+    W^½(φ - μ), and nothing is left to centre.
+    """
+
+    def __init__(self, side: Sample, mass: np.ndarray) -> None:
+        self.n_samples = self.width = side.n_samples
+        self._side, self._roots = side, np.sqrt(mass)
+        self._shares = mass / mass.sum()
+        gram = side.gram()
+        self._mean = self._shares @ gram  # ⟨μ, φ⟩ of every sample
+        centred = gram - self._mean - self._mean[:, np.newaxis] + self._mean @ self._shares
+        self.gram = self._roots[:, np.newaxis] * centred * self._roots
+        self.variance = float(np.trace(self.gram))
+
+    def project(self, weights: np.ndarray, offset: np.ndarray) -> Projection:
+        """Product with the kernel values of the training rows."""
+        own = self._roots[:, np.newaxis] * weights
+        own -= np.outer(self._shares, own.sum(axis=0))
+        return SampleProjection(self._side.reference(), own, offset + self._mean @ own)
 
 
 def images_of(side: Sample, *, center: bool, dual: bool | None = None) -> Images:

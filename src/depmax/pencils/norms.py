@@ -24,18 +24,21 @@ class Norms:
         return Norms(*scalars, self.x_y + other.x_y, self.y_x + other.y_x)
 
 
-def norms_of(phi: Any, psi: Any) -> Norms:
-    """Those of some rows, dense or sparse, of shape (n, D) and (n, E)."""
-    if psi.shape[1] == 0:
+def norms_of(phi: Any, psi: Any, mass: np.ndarray | None = None) -> Norms:
+    """Those of some rows, dense or sparse, of shape (n, D) and (n, E), with a mass each."""
+    if psi.shape[1] == 0 and mass is None:
         square = phi.multiply(phi).sum() if sparse.issparse(phi) else np.vdot(phi, phi)
         return Norms(float(square), 0.0, 0.0, np.zeros(0), np.zeros(phi.shape[1]))
     squares_x, squares_y = _squares(phi), _squares(psi)
+    counted_x, counted_y = squares_x, squares_y
+    if mass is not None:
+        counted_x, counted_y = mass * squares_x, mass * squares_y
     return Norms(
-        x=float(squares_x.sum()),
-        y=float(squares_y.sum()),
-        xy=float(squares_x @ squares_y),
-        x_y=psi.T @ squares_x,
-        y_x=phi.T @ squares_y,
+        x=float(counted_x.sum()),
+        y=float(counted_y.sum()),
+        xy=float(counted_x @ squares_y),
+        x_y=psi.T @ counted_x,
+        y_x=phi.T @ counted_y,
     )
 
 

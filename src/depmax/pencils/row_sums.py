@@ -160,12 +160,13 @@ class Aligned:
     psi: Any  # shape (n, E), dense or sparse
     weights: np.ndarray | None = None  # w, shape (n,)
     labelled: np.ndarray | None = None  # shape (n,)
+    mass: np.ndarray | None = None  # how many rows each stands for, shape (n,); None: one
 
     def part(self, rows: slice) -> Aligned:
         """Some of the rows."""
-        weights = None if self.weights is None else self.weights[rows]
-        labelled = None if self.labelled is None else self.labelled[rows]
-        return Aligned(self.phi[rows], self.psi[rows], weights, labelled)
+        beside = (self.weights, self.labelled, self.mass)
+        own = (None if values is None else values[rows] for values in beside)
+        return Aligned(self.phi[rows], self.psi[rows], *own)
 
 
 class Summation:
@@ -218,17 +219,21 @@ class Summation:
     def add(self, rows: Aligned) -> None:
         """One more chunk of rows."""
         psi = _about(rows.psi, self._origins[1])
-        phi = self._add_products(rows.phi, psi)
-        ones = np.ones(phi.shape[0])
-        self._weight += len(ones)
-        self._sum_y += psi.T @ ones
+        if rows.mass is None:
+            mass = np.ones(rows.phi.shape[0])
+            phi = self._add_products(rows.phi, psi)
+        else:
+            mass = rows.mass
+            phi = self._add_counted(rows.phi, psi, mass)
+        self._weight += float(mass.sum())
+        self._sum_y += psi.T @ mass
         if self._norms is not None:
-            self._norms += norms_of(phi, psi)
+            self._norms += norms_of(phi, psi, rows.mass)
         if rows.weights is not None:
-            self._weighted = self._of_phi(self._weighted, phi, rows.weights, scatter=True)
+            weights = mass * rows.weights
+            self._weighted = self._of_phi(self._weighted, phi, weights, scatter=True)
         if rows.labelled is not None:
-            known = rows.labelled.astype(np.float64)
-            self._labelled = self._of_phi(self._labelled, phi, known, scatter=False)
+            self._labelled = self._of_phi(self._labelled, phi, mass * rows.labelled, scatter=False)
 
     def result(self) -> RowSums:
         """The sums, none of the buffers."""
@@ -267,6 +272,16 @@ class Summation:
         self._cross += dense(phi.T @ psi)
         if self._scatter is not None:
             self._scatter += dense(phi.T @ phi)
+        return phi
+
+    def _add_counted(self, phi: Any, psi: Any, mass: np.ndarray) -> Any:
+        """The same as ``_add_products`` for rows that stand for several each, in float64."""
+        phi = _about(phi, self._origins[0])
+        counted = sparse.diags(mass) @ phi if sparse.issparse(phi) else phi * mass[:, np.newaxis]
+        self._sum_x += phi.T @ mass
+        self._cross += dense(counted.T @ psi)
+        if self._scatter is not None:
+            self._scatter += dense(counted.T @ phi)
         return phi
 
     def _of_phi(

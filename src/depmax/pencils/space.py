@@ -67,6 +67,9 @@ class Space:
         Without centring samples are measured from zero, which then stands for their mean.
     whole : bool
         Whether all samples are one chunk.
+    mass : ndarray of shape (m,), optional
+        How many samples each stands for: mean and sums are those of the samples repeated, values
+        at the samples have one row for each that is given.
     stream : Stream, optional
         Where samples are read from; ``block`` then gives the coordinates of a block of it, and
         values at the samples are not arrays but what gives those of a block.
@@ -89,11 +92,14 @@ class Space:
         concurrent: bool = False,
         center: bool = True,
         whole: bool = False,
+        mass: np.ndarray | None = None,
         stream: Stream | None = None,
     ) -> None:
         self._block = block
         self._stream = stream
+        self.mass = mass
         self.n_samples = n_samples
+        self.total = n_samples if mass is None else float(mass.sum())
         self.dimension = dimension
         self.eps = eps
         self.dtype = np.dtype(dtype)
@@ -108,7 +114,12 @@ class Space:
 
     @classmethod
     def of_array(
-        cls, coordinates: Any, eps: float = float(np.finfo(np.float64).eps), *, center: bool = True
+        cls,
+        coordinates: Any,
+        eps: float = float(np.finfo(np.float64).eps),
+        *,
+        center: bool = True,
+        mass: np.ndarray | None = None,
     ) -> Space:
         """Space of coordinates that are in memory; sparse ones are not sliced, which takes time."""
         n_samples, dimension = coordinates.shape
@@ -121,6 +132,7 @@ class Space:
             concurrent=True,
             center=center,
             whole=whole,
+            mass=mass,
         )
         space._is_ready = coordinates.dtype == np.float64
         return space
@@ -133,7 +145,12 @@ class Space:
             images = BlockImages(sample.kernel, sample.rows.view)
             return cls.of_blocks(images, sample, width, center=center)
         return cls(
-            sample.coordinates, sample.n_samples, width, concurrent=sample.is_array, center=center
+            sample.coordinates,
+            sample.n_samples,
+            width,
+            concurrent=sample.is_array,
+            center=center,
+            mass=sample.mass,
         )
 
     @classmethod
@@ -157,13 +174,19 @@ class Space:
             return cls.of_blocks(images, sample, len(mixing))
         kernel, rows, shape = sample.kernel, sample.rows, (sample.n_samples, len(mixing))
         if np.prod(shape) < MANY or not _single_is_enough(sample, mixing):
-            return cls(lambda part: kernel.unmixed(rows[part]), *shape, concurrent=sample.is_array)
+            return cls(
+                lambda part: kernel.unmixed(rows[part]),
+                *shape,
+                concurrent=sample.is_array,
+                mass=sample.mass,
+            )
         return cls(
             lambda part: kernel.unmixed(rows[part].astype(np.float32, copy=False)),
             *shape,
             float(np.finfo(np.float32).eps),
             dtype=np.float32,
             concurrent=True,
+            mass=sample.mass,
         )
 
     @property
@@ -191,8 +214,8 @@ class Space:
 
     @property
     def covariance(self) -> np.ndarray:
-        """S/m of shape (s, s)."""
-        return self.scatter / self.n_samples
+        """S/m of shape (s, s), m being the number of samples that these stand for."""
+        return self.scatter / self.total
 
     @property
     def rounding(self) -> np.ndarray:
@@ -222,6 +245,8 @@ class Space:
     def cross(self, factor: np.ndarray) -> np.ndarray:
         """ΦᵀΨ of shape (s, r) for another factor."""
         from_samples, from_sums = self._subtracted()
+        if self.mass is not None:
+            factor = factor * self.mass[:, np.newaxis]
         cross = np.zeros((self.dimension, factor.shape[1]))
         for rows, phi in self._chunks(from_samples):
             cross += phi.T @ factor[rows]
@@ -286,7 +311,8 @@ class Space:
         def read(rows: slice) -> Aligned:
             phi = self._block(rows)
             self._is_sparse = sparse.issparse(phi)
-            return form.beside(phi, rows)
+            found = form.beside(phi, rows)
+            return found if self.mass is None else replace(found, mass=self.mass[rows])
 
         if self._stream is not None:
             work = SumBlocks(self._block, form.beside, scatter=scatter, norms=not scatter)
@@ -311,7 +337,7 @@ class Space:
     def _subtracted(self) -> tuple[np.ndarray | None, np.ndarray]:
         """What is subtracted from samples, if anything, and from sums over them, of shape (s,)."""
         mean, variance = self.mean, self.variance
-        square = variance + self.n_samples * float(mean @ mean)
+        square = variance + self.total * float(mean @ mean)
         if self._is_sparse or variance >= FAR * square:
             return None, mean
         return mean, np.zeros_like(mean)

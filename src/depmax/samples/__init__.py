@@ -47,6 +47,7 @@ from depmax.samples.sources import (
 )
 from depmax.samples.stream import Stream, StreamRows, View, refuse_with_streams, some_rows
 from depmax.samples.survey import Block
+from depmax.samples.weights import Weighed, refuse_missing, weigh
 
 __all__ = [
     "FREE_ROWS",
@@ -65,6 +66,7 @@ __all__ = [
     "StreamRows",
     "TableRows",
     "View",
+    "Weighed",
     "abilities_of",
     "aligned",
     "as_rows",
@@ -81,6 +83,7 @@ __all__ = [
     "read_training",
     "reads_chunks",
     "reads_objects",
+    "refuse_missing",
     "refuse_streamed_target",
     "refuse_with_streams",
     "require_coordinates",
@@ -97,4 +100,5 @@ __all__ = [
     "target_sample",
     "transformed",
     "warn_of_units",
+    "weigh",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -45,13 +45,15 @@ def read_sample(
     choose: Choose | None = None,
     name: str = "X",
     scale_free: bool = False,
+    mass: np.ndarray | None = None,
 ) -> Sample:
     """Rows X as the kernel reads them, and the kernel resolved on them.
 
-    ``scale_free`` says that the columns' units do not matter to what is made of the sample.
+    ``scale_free`` says that the columns' units do not matter to what is made of the sample;
+    ``mass`` how many rows each row stands for.
     """
     if is_precomputed(kernel):
-        return sample_of_matrix(read_table(X, name=name).values, name).resolved()
+        return sample_of_matrix(read_table(X, name=name).values, name, mass).resolved()
     recipe = as_kernel(kernel)
     if hasattr(X, "stream"):
         decoder = X.stream.decoder
@@ -63,22 +65,29 @@ def read_sample(
         require_coordinates(sample, "A measure")
         return sample
     if not recipe.requires_vector_input:
-        return Sample(recipe.bind(column_names(X)), read_objects(X, name)).resolved(choose)
+        rows = read_objects(X, name)
+        return Sample(recipe.bind(column_names(X)), rows, mass=mass).resolved(choose)
     table = read_table(
         X, name=name, missing="neutral" if recipe.capabilities.reads_missing else "refuse"
     )
-    return sample_of_table(table, recipe, choose=choose, scale_free=scale_free)
+    return sample_of_table(table, recipe, choose=choose, scale_free=scale_free, mass=mass)
 
 
 def sample_of_table(
-    table: Table, recipe: Kernel, *, choose: Choose | None = None, scale_free: bool = False
+    table: Table,
+    recipe: Kernel,
+    *,
+    choose: Choose | None = None,
+    scale_free: bool = False,
+    mass: np.ndarray | None = None,
 ) -> Sample:
     """Sample of a table that is read already, for a kernel of vectors."""
     names = [str(name) for name in table.names or range(table.values.shape[1])]
     bound = recipe.bind(names)
     if not scale_free:
         warn_of_scales(bound, table.values, table.names, table.categories)
-    return joined(bound, table.values, names, table.categories).resolved(choose)
+    sample = joined(bound, table.values, names, table.categories)
+    return replace(sample, mass=mass).resolved(choose)
 
 
 def read_table_rows(X: Any, *, name: str = "X") -> TableRows:
@@ -234,25 +243,33 @@ def require_coordinates(sample: Sample, owner: str) -> None:
 
 # --- targets --------------------------------------------------------------------------------------
 def read_target_sample(
-    y: Any, target_kernel: KernelLike | Literal["auto"], *, choose: Choose | None = None
+    y: Any,
+    target_kernel: KernelLike | Literal["auto"],
+    *,
+    choose: Choose | None = None,
+    mass: np.ndarray | None = None,
 ) -> Sample:
     """Target y read by its type, with the kernel that suits it or the one given."""
     if is_precomputed(target_kernel):
-        return sample_of_matrix(read_table(y, name="y").values, "y").resolved()
+        return sample_of_matrix(read_table(y, name="y").values, "y", mass).resolved()
     if not _is_auto(target_kernel):
         recipe = as_kernel(target_kernel)
         if reads_objects(recipe):
-            return Sample(recipe, read_objects(y, "y")).resolved(choose)
-    return target_sample(read_target(y), target_kernel, choose=choose)
+            return Sample(recipe, read_objects(y, "y"), mass=mass).resolved(choose)
+    return target_sample(read_target(y), target_kernel, choose=choose, mass=mass)
 
 
 def target_sample(
-    target: Target, target_kernel: KernelLike | Literal["auto"], *, choose: Choose | None = None
+    target: Target,
+    target_kernel: KernelLike | Literal["auto"],
+    *,
+    choose: Choose | None = None,
+    mass: np.ndarray | None = None,
 ) -> Sample:
     """Sample of a target that is read already, for a kernel of labels or of vectors."""
     recipe = kernel_of_target(target) if _is_auto(target_kernel) else as_kernel(target_kernel)
     rows = target.labels if recipe.capabilities.labels else target.vectors
-    return Sample(recipe, rows).resolved(choose)
+    return Sample(recipe, rows, mass=mass).resolved(choose)
 
 
 def reads_objects(kernel: Kernel) -> bool:
@@ -297,17 +314,23 @@ class Labels:
         return self.n_rows - self.side.n_samples + self.n_skipped
 
 
-def read_labels(y: Any, target_kernel: KernelLike | Literal["auto"], *, minus_one: bool) -> Labels:
+def read_labels(
+    y: Any,
+    target_kernel: KernelLike | Literal["auto"],
+    *,
+    minus_one: bool,
+    mass: np.ndarray | None = None,
+) -> Labels:
     """Target in which NaN and None mark unlabelled rows, and -1 among classes if ``minus_one``."""
     if is_precomputed(target_kernel):
-        return Labels(read_target_sample(y, target_kernel))
+        return Labels(read_target_sample(y, target_kernel, mass=mass))
     if not isinstance(target_kernel, str) and reads_objects(as_kernel(target_kernel)):
-        return _read_objects(y, as_kernel(target_kernel), minus_one=minus_one)
+        return _read_objects(y, as_kernel(target_kernel), minus_one=minus_one, mass=mass)
     target = read_target(y, semi=True, minus_one=minus_one)
     if target.is_streamed:
         return Labels(target_sample(target, target_kernel), n_skipped=target.n_unlabeled)
     if target.n_unlabeled == 0:
-        return Labels(target_sample(target, target_kernel))
+        return Labels(target_sample(target, target_kernel, mass=mass))
     _require_some(target.labelled)
     values = target.values[target.labelled]
     known = Target(target.kind, values, np.ones(len(values), dtype=bool))
@@ -316,10 +339,11 @@ def read_labels(y: Any, target_kernel: KernelLike | Literal["auto"], *, minus_on
             f"The labelled rows of y have one class only ({known.classes.tolist()[0]!r}): nothing "
             "can depend on a constant. At least two classes need a labelled row."
         )
-    return Labels(target_sample(known, target_kernel), target.labelled)
+    mass = None if mass is None else mass[target.labelled]
+    return Labels(target_sample(known, target_kernel, mass=mass), target.labelled)
 
 
-def _read_objects(y: Any, recipe: Any, *, minus_one: bool) -> Labels:
+def _read_objects(y: Any, recipe: Any, *, minus_one: bool, mass: np.ndarray | None) -> Labels:
     """Targets that are strings, row numbers or other objects."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None.")
@@ -328,12 +352,13 @@ def _read_objects(y: Any, recipe: Any, *, minus_one: bool) -> Labels:
     if minus_one and rows.dtype.kind in "iuf" and not np.isin(rows[~missing], (-1, 1)).all():
         missing |= rows == -1
     if not missing.any():
-        return Labels(Sample(recipe, rows).resolved())
+        return Labels(Sample(recipe, rows, mass=mass).resolved())
     _require_some(~missing)
     known = rows[~missing]
     if known.dtype.kind == "f" and (known == np.rint(known)).all():
         known = known.astype(np.intp)  # row numbers, which gaps had made floats
-    return Labels(Sample(recipe, known).resolved(), ~missing)
+    mass = None if mass is None else mass[~missing]
+    return Labels(Sample(recipe, known, mass=mass).resolved(), ~missing)
 
 
 def _require_some(labelled: np.ndarray) -> None:

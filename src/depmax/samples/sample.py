@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -14,7 +14,7 @@ from depmax._inputs.table import Categories
 from depmax._limits import map_instead, require_pairs
 from depmax._threads import chunk_rows, slices
 from depmax.kernels import Linear, Precomputed
-from depmax.kernels.kernel import Choose, Kernel
+from depmax.kernels.kernel import Choose, Kernel, resolved_on
 from depmax.kernels.mixed import join_categories
 
 #: Rows up to which the kernel matrix is made as a whole: 2 MB, in the time of a few dozen calls.
@@ -62,11 +62,17 @@ class Sample:
     rows: Any  # matrix, CSR matrix, labels, objects, or row numbers of a given kernel matrix
     precomputed: bool = False  # whether X was the kernel matrix itself
     origin: Origin | None = None
+    mass: np.ndarray | None = None  # how many rows each stands for, shape (m,); None: one
 
     @property
     def n_samples(self) -> int:
         """Number of rows m."""
         return int(self.rows.shape[0])
+
+    @property
+    def total(self) -> float:
+        """Number of rows that these stand for: m, or the sum of their masses."""
+        return self.n_samples if self.mass is None else float(self.mass.sum())
 
     @property
     def dtype(self) -> np.dtype:
@@ -96,13 +102,15 @@ class Sample:
 
     def resolved(self, choose: Choose | None = None) -> Sample:
         """The same rows with every recipe of the kernel replaced by numbers."""
-        resolve = self.rows.resolve if self.is_streamed else _resolved_on(self.rows)
-        return replace(self, kernel=resolve(self.kernel, choose))
+        if self.is_streamed:
+            return replace(self, kernel=self.rows.resolve(self.kernel, choose))
+        return replace(self, kernel=resolved_on(self.kernel, self.rows, choose, self.mass))
 
     def take(self, indices: np.ndarray) -> Sample:
         """The same kernel and origin on some of the rows."""
         origin = None if self.origin is None else self.origin.take(indices)
-        return replace(self, rows=self.rows[indices], origin=origin)
+        mass = None if self.mass is None else self.mass[indices]
+        return replace(self, rows=self.rows[indices], origin=origin, mass=mass)
 
     # --- coordinates -----------------------------------------------------------------------------
     @property
@@ -135,7 +143,12 @@ class Sample:
         phi = self.coordinates(slice(None))
         phi = phi.toarray() if sparse.issparse(phi) else phi
         phi = np.asarray(phi, dtype=np.float64)
-        return phi - phi.mean(axis=0)
+        return phi - self.mean_of(phi)
+
+    def mean_of(self, values: np.ndarray) -> np.ndarray:
+        """Mean of values at the rows, of shape (m, k) or (m,), over all rows these stand for."""
+        mean = values.mean(axis=0) if self.mass is None else self.mass @ values / self.total
+        return np.asarray(mean)
 
     def chunks(self) -> list[slice]:
         """Slices of rows whose coordinates fit in one chunk."""
@@ -201,7 +214,7 @@ class Sample:
         if self.origin is not None:
             return self
         if self.is_narrow and not sparse.issparse(self.coordinates(slice(0, 1))):
-            return Sample(Linear(), self.centred_coordinates())
+            return Sample(Linear(), self.centred_coordinates(), mass=self.mass)
         count = min(self.n_samples, PILOT_ROWS)
         pilot = np.linspace(0, self.n_samples - 1, count).astype(np.intp)
         products = self.tile(slice(None), pilot).mean(axis=1)
@@ -234,10 +247,6 @@ class Reference:
         """The reference rows, rounded if the new rows are: more digits would not be kept."""
         single = getattr(rows, "dtype", None) == np.float32
         return self.rows.astype(np.float32, copy=False) if single else self.rows
-
-
-def _resolved_on(rows: Any) -> Callable[[Kernel, Choose | None], Kernel]:
-    return lambda kernel, choose: kernel.resolve(rows, choose)
 
 
 def joined(bound: Kernel, rows: Any, names: Sequence[str], categories: Categories) -> Sample:
@@ -276,14 +285,14 @@ class TableRows:
         return replace(self, values=ranks)
 
 
-def sample_of_matrix(matrix: np.ndarray, name: str = "X") -> Sample:
+def sample_of_matrix(matrix: np.ndarray, name: str = "X", mass: np.ndarray | None = None) -> Sample:
     """The training rows of a given kernel matrix, not resolved yet."""
     if matrix.shape[0] != matrix.shape[1]:
         raise ValueError(
             f"With a precomputed kernel {name} is the square kernel matrix of the training rows in "
             f"fit, and of new rows against these in transform; got shape {matrix.shape} in fit."
         )
-    return Sample(Precomputed(matrix), np.arange(matrix.shape[0]), precomputed=True)
+    return Sample(Precomputed(matrix), np.arange(matrix.shape[0]), precomputed=True, mass=mass)
 
 
 def precision(rows: Any) -> np.dtype:
@@ -301,7 +310,7 @@ def require_equal_length(n_x: int, n_y: int) -> None:
 MINIMUM = {True: 4, False: 2}
 
 
-def require_samples(n_samples: int, unbiased: bool) -> None:
+def require_samples(n_samples: float, unbiased: bool) -> None:
     """Refuse samples too few for the estimator."""
     if n_samples < MINIMUM[unbiased]:
         which = "unbiased" if unbiased else "biased"

@@ -14,10 +14,11 @@ from depmax._inputs.table import Categories, constant_columns
 from depmax.dependence.exchange import plan_of
 from depmax.kernels import Kernel, KernelLike, as_kernel
 from depmax.selection._scores.registry import Question, Scored, find_score, require
-from depmax.selection.selector import DependenceSelector, GroupsOfRows, Ranking, best_first
+from depmax.selection._weighted_rows import WeightedRows
+from depmax.selection.selector import DependenceSelector, Ranking, best_first
 
 
-class DependenceFilter(GroupsOfRows, DependenceSelector):
+class DependenceFilter(WeightedRows, DependenceSelector):
     """Keep the columns with the largest scores, each column scored by itself.
 
     The fastest way to a ranking, and blind to what columns say only together: two columns whose
@@ -153,8 +154,20 @@ class DependenceFilter(GroupsOfRows, DependenceSelector):
         """The kernel of a column, for scores that have one."""
         return find_score(self.score_func).compared_by(as_kernel(self.kernel))
 
-    def _rank(self, X: Any, y: Any, categories: Categories, groups: Any = None) -> Ranking:
+    def _rank(
+        self,
+        X: Any,
+        y: Any,
+        categories: Categories,
+        groups: Any = None,
+        mass: np.ndarray | None = None,
+    ) -> Ranking:
         score = find_score(self.score_func)
+        if mass is not None and not score.weights:
+            raise ValueError(
+                f"score_func={score.name!r} counts every row once: use score_func='hsic' or "
+                "'pearson' with sample_weight."
+            )
         if groups is not None and score.name != "hsic":
             raise ValueError(
                 f"groups of rows change p-values, which score_func={score.name!r} does not take "
@@ -168,6 +181,7 @@ class DependenceFilter(GroupsOfRows, DependenceSelector):
             target_kernel=self.target_kernel,
             alpha=self.alpha,
             groups=groups,
+            mass=mass,
             n_jobs=self.n_jobs,
             names=getattr(self, "feature_names_in_", None),
             missing=self.missing,

@@ -42,6 +42,7 @@ def fit(
     settings: o.Set = None,
     scale: o.Scale = True,
     task: o.Task = o.TaskName.auto,
+    weight: o.Weight = None,
     drop: o.Drop = None,
     keep: o.Keep = None,
     impute: o.Fill = None,
@@ -90,11 +91,14 @@ def fit(
     if as_graph:
         require(f"Writing {place.name}", "skl2onnx")
     reading = o.read_options(separator, decimal, encoding, header, missing, max_memory, sheet)
-    table = ask(out, data, reading, target, task, drop, keep, impute, draws_rows=True, seed=seed)
+    columns = (drop, keep, impute, None, weight)
+    table = ask(out, data, reading, target, task, *columns, draws_rows=True, seed=seed)
     if as_graph:
         _require_numbers(table)
     source = open_source(data, reading)
-    streams = is_large(source) and can_stream(source, estimator, task.value, impute)
+    streams = (
+        weight is None and is_large(source) and can_stream(source, estimator, task.value, impute)
+    )
     rows = source.n_rows() if streams else table.X.height
     with out.working(f"{known.name} on {rows:,} rows and {table.X.width:,} columns"):
         if streams:

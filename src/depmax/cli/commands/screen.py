@@ -51,6 +51,7 @@ def screen(
     ] = None,
     task: o.Task = o.TaskName.auto,
     groups: o.Groups = None,
+    weight: o.Weight = None,
     drop: o.Drop = None,
     keep: o.Keep = None,
     impute: o.Fill = None,
@@ -91,15 +92,23 @@ def screen(
 
     out = Output(as_json=as_json, quiet=quiet)
     reading = o.read_options(separator, decimal, encoding, header, missing, max_memory, sheet)
-    uses_missing = not given  # gaps say nothing
-    table = ask(
-        out, data, reading, target, task, drop, keep, impute, groups, uses_missing=uses_missing
-    )
+    o.require_one("--groups", groups, "--weight", weight)
+    o.require_one("--given", given, "--weight", weight)
+    about = (drop, keep, impute, groups, weight)
+    uses_missing = not given and weight is None  # gaps say nothing
+    table = ask(out, data, reading, target, task, *about, uses_missing=uses_missing)
     X = table.X if impute is None else FillGaps(str(impute)).fit_transform(table.X)
     X = PrepareColumns().fit_transform(X)
     X, confounders = _split(X, given)
     with out.working(f"screening {X.width:,} columns"):
-        found = screen_columns(X, table.y, groups=table.groups, n_jobs=n_jobs, given=confounders)
+        found = screen_columns(
+            X,
+            table.y,
+            groups=table.groups,
+            n_jobs=n_jobs,
+            given=confounders,
+            sample_weight=table.weights,
+        )
     order = found.ranking.argsort()
     best = max(float(found.scores.max()), 1e-300)
     rows: list[dict[str, Any]] = [
@@ -128,8 +137,8 @@ def screen(
 
 
 def _effect(found: Any, place: int) -> dict[str, float]:
-    """The effect of a column with its interval; there is none given confounders."""
-    if found.given is not None:
+    """The effect of a column with its interval; none given confounders or weights of rows."""
+    if np.isnan(found.effects).all():
         return {}
     return {
         "effect": float(found.effects[place]),
@@ -228,7 +237,8 @@ def _joint_test(
 
     if missing_counts(X):  # permutations allow for gaps that are filled by the same rule
         X = FillGaps().fit_transform(X)
-    y, groups, rng = table.y, table.groups, np.random.default_rng(seed or 0)
+    y, groups, weights = table.y, table.groups, table.weights
+    rng = np.random.default_rng(seed or 0)
     rows = (
         _joint_rows(y, table.target.kind, X.height, rng)
         if groups is None
@@ -237,6 +247,7 @@ def _joint_test(
     if rows is not None:
         X, y = _safe_indexing(X, rows), _safe_indexing(y, rows)
         groups = None if groups is None else groups[rows]
+        weights = None if weights is None else weights[rows]
         given = None if given is None else _safe_indexing(given, rows)
     test = hsic_test(
         X,
@@ -244,6 +255,7 @@ def _joint_test(
         method="permutation",
         groups=groups,
         given=given,
+        sample_weight=weights,
         random_state=seed,
         n_jobs=n_jobs,
     )

@@ -37,6 +37,7 @@ def select(
     scale: o.Scale = True,
     task: o.Task = o.TaskName.auto,
     groups: o.Groups = None,
+    weight: o.Weight = None,
     drop: o.Drop = None,
     keep: o.Keep = None,
     impute: o.Fill = None,
@@ -80,6 +81,7 @@ def select(
     estimator = build(known, parse_size(n), settings or (), seed=seed, n_jobs=n_jobs, screen=screen)
     place = None if output is None else require_format(output, reads=(data,))
     reading = o.read_options(separator, decimal, encoding, header, missing, max_memory, sheet)
+    o.require_one("--groups", groups, "--weight", weight)
     table = ask(
         out,
         data,
@@ -90,9 +92,10 @@ def select(
         keep,
         impute,
         groups,
+        weight,
         draws_rows=True,
         seed=seed,
-        uses_missing=get_tags(estimator).input_tags.allow_nan,
+        uses_missing=weight is None and get_tags(estimator).input_tags.allow_nan,
     )
     with out.working(f"{known.name} on {table.X.height:,} rows and {table.X.width:,} columns"):
         model = fit_model(table, known, estimator, scale=scale, impute=impute and str(impute))

@@ -29,6 +29,7 @@ class CodedTarget:
     values: Any  # Y, shape (m, r): an array, or rows that are read a block at a time
     classes: np.ndarray | None  # labels, sorted; None for numbers
     class_counts: np.ndarray | None = None  # rows of each class, where values are not at hand
+    mass: np.ndarray | None = None  # how many rows each stands for, shape (m,); None: one
 
     @property
     def n_samples(self) -> int:
@@ -48,19 +49,19 @@ class CodedTarget:
         if is_streamed(self.values):
             mean: np.ndarray = self.centred.make.mean
             return mean
-        return self.values.mean(axis=0)
+        return np.average(self.values, axis=0, weights=self.mass)
 
     @property
     def square(self) -> float:
         """‖Y‖², measured from the mean."""
-        return squared_lengths(self.centred)[1]
+        return squared_lengths(self.centred, self.mass)[1]
 
     @property
     def counts(self) -> np.ndarray:
         """How many rows each class has, of shape (n_classes,)."""
         if self.class_counts is not None:
             return self.class_counts
-        return np.bincount(self.class_numbers)
+        return np.bincount(self.class_numbers, weights=self.mass)
 
     @property
     def signs(self) -> np.ndarray:
@@ -75,7 +76,9 @@ class CodedTarget:
         return self.values.argmax(axis=1)
 
 
-def coded_target(y: Any, *, whole_numbers_are_numbers: bool = False) -> CodedTarget:
+def coded_target(
+    y: Any, *, whole_numbers_are_numbers: bool = False, mass: np.ndarray | None = None
+) -> CodedTarget:
     """Read and code a target; one that is constant is refused.
 
     Parameters
@@ -83,6 +86,8 @@ def coded_target(y: Any, *, whole_numbers_are_numbers: bool = False) -> CodedTar
     y : target of any type
     whole_numbers_are_numbers : bool
         Whether numeric labels are numbers, however few they are: regressors have it so.
+    mass : ndarray of shape (m,), optional
+        How many rows each stands for.
     """
     target = read_target(y)
     if target.n_samples < 2:
@@ -91,12 +96,12 @@ def coded_target(y: Any, *, whole_numbers_are_numbers: bool = False) -> CodedTar
         return _streamed_code(target, whole_numbers_are_numbers)
     numeric = target.values.ndim == 2 or target.values.dtype.kind in "iuf"
     if target.kind == "classes" and not (whole_numbers_are_numbers and numeric):
-        return coded_classes(target.labels)
+        return coded_classes(target.labels, mass)
     values = np.asarray(target.vectors, dtype=np.float64)
     if np.ptp(values, axis=0).max() == 0:
         raise ValueError("y is constant: nothing can depend on it. At least two values are needed.")
     kind = "numbers" if target.kind == "classes" else target.kind
-    return CodedTarget(kind, values, None)
+    return CodedTarget(kind, values, None, mass=mass)
 
 
 def _streamed_code(target: Any, whole_numbers_are_numbers: bool) -> CodedTarget:
@@ -132,7 +137,7 @@ class Scaled:
         return self.indicators(y) * self.factors
 
 
-def coded_classes(labels: np.ndarray) -> CodedTarget:
+def coded_classes(labels: np.ndarray, mass: np.ndarray | None = None) -> CodedTarget:
     """Code labels of any type, of shape (m,); a single class is refused."""
     if len(labels) < 2:
         raise ValueError("X and y have 1 sample: nothing can depend on a constant.")
@@ -143,5 +148,6 @@ def coded_classes(labels: np.ndarray) -> CodedTarget:
             "two classes are needed."
         )
     if len(classes) > 2:
-        values = values / np.sqrt(values.sum(axis=0))
-    return CodedTarget("classes", values, classes)
+        counts = values.sum(axis=0) if mass is None else mass @ values
+        values = values / np.sqrt(counts)
+    return CodedTarget("classes", values, classes, mass=mass)

@@ -24,6 +24,7 @@ from depmax.pencils.images import FeatureImages, Images, images_of
 from depmax.pencils.projection import Fitted, Projection
 from depmax.samples import (
     Sample,
+    Weighed,
     chunk_rows,
     read_training,
     require_coordinates,
@@ -65,6 +66,7 @@ class Extracted:
     made: np.ndarray | None = None  # T, shape (m, k); None where a subclass makes it on demand
     basis: Basis | None = None
     images: Images | None = None  # the samples, where the deflation loop has seen them through it
+    mass: np.ndarray | None = None  # how many samples each stands for, shape (m,)
 
     @classmethod
     def of(cls, images: Images, directions: np.ndarray, found: OrthogonalFeatures) -> Extracted:
@@ -103,10 +105,13 @@ class Extracted:
     @property
     def squares(self) -> np.ndarray:
         """‖τ_j‖², of shape (k,)."""
-        return np.square(self.features).sum(axis=0)
+        squares = np.square(self.features)
+        return squares.sum(axis=0) if self.mass is None else self.mass @ squares
 
     def covariances(self, target: np.ndarray) -> np.ndarray:
         """YᵀT of shape (r, k)."""
+        if self.mass is not None:
+            target = target * self.mass[:, np.newaxis]
         return target.T @ self.features
 
     def loadings(self, samples: Callable[[], FeatureImages]) -> tuple[np.ndarray, np.ndarray]:
@@ -171,19 +176,27 @@ class DeflationExtractor(DependenceExtractor):
         """Remember what this method offers beside the features."""
 
     # --- what it inherits ------------------------------------------------------------------------
-    def _learn(self, X: Any, y: Any, requested: ComponentCount | None = None) -> Fitted:
+    def _learn(
+        self,
+        X: Any,
+        y: Any,
+        requested: ComponentCount | None = None,
+        weighed: Weighed | None = None,
+    ) -> Fitted:
         check_parameters(self)
         self._check_parameters()
         requested = requested or self._component_count()
         X, y = self._aligned(X, y)
         needs_target = self._supervised or y is not None
-        target = self._read_coded(y) if needs_target else None
+        mass = None if weighed is None else weighed.mass
+        target = self._read_coded(y, mass) if needs_target else None
         training = read_training(self, X, self.kernel, check_finite=not self._sums_show_gaps)
+        training = training if weighed is None else weighed.counted(training)
         warn_of_units(self, training)
         choose = None
         if target is not None:
             require_equal_length(training.n_samples, target.n_samples)
-            choose = partial(most_dependent, Sample(as_kernel("linear"), target.values))
+            choose = partial(most_dependent, Sample(as_kernel("linear"), target.values, mass=mass))
         side = training.resolved(choose)
         require_coordinates(side, type(self).__name__)
         self._keep_kernel(side)
@@ -261,8 +274,8 @@ class DeflationExtractor(DependenceExtractor):
         explained: np.ndarray = np.square(covariances).sum(axis=0) / found.squares
         return explained
 
-    def _read_coded(self, y: Any) -> CodedTarget:
-        return coded_target(y, whole_numbers_are_numbers=self._regresses)
+    def _read_coded(self, y: Any, mass: np.ndarray | None = None) -> CodedTarget:
+        return coded_target(y, whole_numbers_are_numbers=self._regresses, mass=mass)
 
     @property
     def _sums_show_gaps(self) -> bool:
@@ -281,7 +294,7 @@ class DeflationExtractor(DependenceExtractor):
         return signs(found.covariances(target.values))
 
     def _keep_views(self, side: Sample, found: Extracted, target: CodedTarget | None) -> None:
-        scale = float(side.n_samples - 1) ** 2
+        scale = float(side.total - 1) ** 2
         if target is not None:
             covariances = found.covariances(target.values)
             self.dependence_ = np.square(covariances).sum(axis=0) / scale

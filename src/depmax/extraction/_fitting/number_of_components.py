@@ -318,16 +318,16 @@ def most_possible(side: Sample, *, beyond_rows: bool = False) -> int:
     """Largest number of components that rows with a kernel can have."""
     width = side.n_coordinates
     if width is None:
-        return side.n_samples
-    return width if beyond_rows else min(width, side.n_samples)
+        return int(side.total)
+    return width if beyond_rows else min(width, int(side.total))
 
 
 def require_possible(side: Sample, count: int, owner: str, *, beyond_rows: bool = False) -> None:
     """Refuse more components than columns, or than rows unless rows do not limit them."""
-    if count > side.n_samples and not (beyond_rows and side.n_coordinates is not None):
+    if count > side.total and not (beyond_rows and side.n_coordinates is not None):
         raise ValueError(
             f"n_components={count} of {owner} is more than the number of training rows, "
-            f"n_samples = {side.n_samples}."
+            f"n_samples = {side.total:g}."
         )
     width = side.n_coordinates
     if width is not None and count > width:

@@ -10,7 +10,7 @@ import numpy as np
 from depmax._inputs import Target, read_target
 from depmax._inputs.parameters import number
 from depmax._inputs.target import marks_unlabeled
-from depmax.extraction.extractor import DependenceExtractor
+from depmax.extraction._fitting.weighted import WeightedExtractor
 from depmax.pencils import Directions, Form, Space, hsic_form
 from depmax.pencils.form import target_factor
 from depmax.pencils.graphs import Graph, as_graph
@@ -30,18 +30,21 @@ class Criterion:
         M of HSIC with the target.
     labelled : ndarray of shape (m,) or None
         Which samples are labelled; None: all.
+    mass : ndarray of shape (m,) or None
+        How many samples each stands for.
     """
 
     form: Form
     dependence: Form
     labelled: np.ndarray | None = None
+    mass: np.ndarray | None = None
 
     def centred(self, features: np.ndarray) -> np.ndarray:
         """Features of the labelled samples, of shape (n_labelled, k), measured from their mean."""
         if self.labelled is None and not isinstance(features, np.ndarray):
             return features  # of a stream, about the mean already
         known = features if self.labelled is None else features[self.labelled]
-        rest: np.ndarray = known - known.mean(axis=0)
+        rest: np.ndarray = known - np.average(known, axis=0, weights=self.mass)
         return rest
 
     def spread(self, form: Form) -> Form:
@@ -58,9 +61,9 @@ class Criterion:
 
 def hsic_criterion(target: Sample, *, unbiased: bool) -> Criterion:
     """HSIC with a target that is known for all samples."""
-    require_samples(target.n_samples, unbiased)
-    form = hsic_form(target_factor(target), unbiased=unbiased)
-    return Criterion(form, form)
+    require_samples(target.total, unbiased)
+    form = hsic_form(target_factor(target), unbiased=unbiased, mass=target.mass)
+    return Criterion(form, form, mass=target.mass)
 
 
 def smooth_criterion(
@@ -91,7 +94,7 @@ def _share(part: float, trace: float) -> float:
     return part / trace if trace > 0 else 0.0
 
 
-class SemiSupervisedExtractor(DependenceExtractor):
+class SemiSupervisedExtractor(WeightedExtractor):
     """Base of HBFE and HSCA: unlabelled rows, and the criterion with a graph of all rows.
 
     With ``beta`` = 0 unlabelled rows are left out, with a warning; otherwise features that change
@@ -107,10 +110,19 @@ class SemiSupervisedExtractor(DependenceExtractor):
         "beta": number(0, 1, hint="0 leaves the unlabelled rows out, 1 the labels")
     }
 
-    def _read_labels(self, y: Any) -> Labels | None:
-        labels = read_labels(y, self.target_kernel, minus_one=self._minus_one())
+    def _read_labels(self, y: Any, mass: np.ndarray | None = None) -> Labels | None:
+        self._require_no_graph(mass)
+        labels = read_labels(y, self.target_kernel, minus_one=self._minus_one(), mass=mass)
         self.n_unlabeled_ = labels.n_unlabeled
         return labels
+
+    def _require_no_graph(self, mass: np.ndarray | None) -> None:
+        """Refuse weights of rows that are neighbours in a graph."""
+        if mass is not None and self.beta > 0:
+            raise ValueError(
+                f"{type(self).__name__} with beta > 0 compares every row with its neighbours, of "
+                "which a row that stands for several has others: use beta=0 with sample_weight."
+            )
 
     def _read_answers(self, y: Any) -> Target:
         return read_target(y, semi=True, minus_one=self._minus_one())

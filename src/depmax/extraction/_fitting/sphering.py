@@ -36,7 +36,7 @@ class SpheringExtractor(DependenceExtractor):
         """
         if self.alpha != "auto":
             return float(self.alpha)
-        known = self.kernel_.has_features and space.dimension + n_groups <= space.n_samples
+        known = self.kernel_.has_features and space.dimension + n_groups <= space.total
         return 0.0 if known else SINGULAR
 
     def _sphere(self, space: Space, n_groups: int) -> Sphere:
@@ -49,7 +49,7 @@ class SpheringExtractor(DependenceExtractor):
         if not self._abilities().is_linear or width is None:
             return False
         if self.alpha == "auto":
-            return width + n_groups <= side.n_samples
+            return width + n_groups <= side.total
         return float(self.alpha) == 0.0
 
 
@@ -60,6 +60,12 @@ class Explained:
     factor: Any  # Ψ of the target less its mean, shape (n_labelled, c): CCᵀ is what is explained
     labelled: np.ndarray | None  # which samples are, shape (m,); None: all
     laplacian: Laplacian | None  # None: the graph does not count
+    mass: np.ndarray | None = None  # how many each labelled sample stands for; None: one
+
+    @property
+    def total(self) -> float:
+        """Number of labelled samples, or the sum of their masses."""
+        return self.factor.shape[0] if self.mass is None else float(self.mass.sum())
 
     @property
     def form(self) -> Form:
@@ -80,14 +86,15 @@ class ExplainingExtractor(SpheringExtractor, SemiSupervisedExtractor):
         assert labels is not None
         graph = as_graph(self.graph) if self.beta > 0 else None
         laplacian = None if graph is None else graph.laplacian(points_of(side))
-        return Explained(target_factor(labels.side), labels.labelled, laplacian)
+        factor = target_factor(labels.side)
+        return Explained(factor, labels.labelled, laplacian, labels.side.mass)
 
     def _explaining(
         self, space: Space, target: Explained, n_components: int, n_groups: int
     ) -> Directions:
         """Directions, and pᵀCCᵀp / pᵀSp of each with the variance S of the labelled samples."""
         if target.laplacian is None:
-            cross = space.moments(Form(target.factor / space.n_samples)).cross
+            cross = space.moments(Form(target.factor / space.total)).cross
             return self._sphere(space, n_groups).most_correlated(cross, n_components)
         moments = space.moments(target.form)
         total, smooth = moments.weighted, space.quadratic(target.laplacian.apply)

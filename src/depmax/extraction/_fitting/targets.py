@@ -23,25 +23,28 @@ _ONE_CLASS = (
 )
 
 
-def sliced(values: np.ndarray, n_slices: int) -> np.ndarray:
+def sliced(values: np.ndarray, n_slices: int, mass: np.ndarray | None = None) -> np.ndarray:
     """Number of the slice of each value, for slices of nearly equal counts.
 
     Equal values share a slice, that of the middle one of them, so that the order of the samples
-    does not matter; there may be fewer slices then.
+    does not matter; there may be fewer slices then. A value counts as often as its mass says.
 
     Examples
     --------
     >>> sliced(np.array([3.0, 1.0, 2.0, 2.0, 5.0]), 2)
     array([1, 0, 0, 0, 1])
     """
-    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
-    middle = np.cumsum(counts) - (counts + 1) // 2  # rank of the middle one of equal values
-    sizes = [len(part) for part in np.array_split(np.arange(len(values)), n_slices)]
-    slice_of_rank = np.repeat(np.arange(n_slices), sizes)
-    return np.unique(slice_of_rank[middle][inverse], return_inverse=True)[1]
+    _, inverse = np.unique(values, return_inverse=True)
+    counts = np.bincount(inverse, weights=mass)
+    reached = np.cumsum(counts)
+    middle = reached - (counts + 1) // 2  # rank of the middle one of equal values
+    size, larger = divmod(float(reached[-1]), n_slices)  # the first slices have one more
+    ends = np.arange(1, n_slices) * size + np.minimum(np.arange(1, n_slices), larger)
+    slices_of_values = np.searchsorted(ends, middle, side="right")
+    return np.unique(slices_of_values[inverse], return_inverse=True)[1]
 
 
-def groups_of(target: AnyTarget, n_slices: int) -> list[Any]:
+def groups_of(target: AnyTarget, n_slices: int, mass: np.ndarray | None = None) -> list[Any]:
     """One grouping of the samples per output: its classes, or slices of its numbers."""
     if target.is_streamed:
         return list(target.groups(n_slices))
@@ -50,22 +53,21 @@ def groups_of(target: AnyTarget, n_slices: int) -> list[Any]:
     columns = target.values.T
     if target.kind == "multilabel":
         return list(columns)
-    return [sliced(column, n_slices) for column in columns]
+    return [sliced(column, n_slices, mass) for column in columns]
 
 
-def side_of_groups(groups: list[Any]) -> Sample:
+def side_of_groups(groups: list[Any], mass: np.ndarray | None = None) -> Sample:
     """Groupings under the balanced delta kernel, that of the scatter between groups.
 
     Several groupings are added.
     """
     if len(groups) == 1:
-        return Sample(Delta(weights="balanced"), groups[0]).resolved()
+        return Sample(Delta(weights="balanced"), groups[0], mass=mass).resolved()
     if is_streamed(groups[0]):
         return _side_of_streamed(groups)
     codes = np.column_stack(groups).astype(np.float64)
     parts = [(f"y{column}", Delta(weights="balanced"), column) for column in range(len(groups))]
-    kernel = Columns(parts, combine="add")
-    return Sample(kernel.resolve(codes), codes)
+    return Sample(Columns(parts, combine="add"), codes, mass=mass).resolved()
 
 
 def _side_of_streamed(groups: list[StreamRows]) -> Sample:
@@ -75,7 +77,7 @@ def _side_of_streamed(groups: list[StreamRows]) -> Sample:
     return Sample(Columns(parts, combine="add"), beside(groups))
 
 
-def outputs_of(target: Target) -> np.ndarray:
+def outputs_of(target: Target, mass: np.ndarray | None = None) -> np.ndarray:
     """Numbers to regress on: outputs in units of their standard deviation, classes as indicators.
 
     Of shape (m, q); an output that does not vary is zero.
@@ -85,27 +87,27 @@ def outputs_of(target: Target) -> np.ndarray:
         classes, codes = np.unique(values, return_inverse=True)
         values = np.eye(len(classes))[codes]
         values = values[:, 1:] if len(classes) == 2 else values
-        return values - values.mean(axis=0)
-    centred = values - values.mean(axis=0)
-    spread = centred.std(axis=0)
+        return values - np.average(values, axis=0, weights=mass)
+    centred = values - np.average(values, axis=0, weights=mass)
+    spread = np.sqrt(np.average(centred**2, axis=0, weights=mass))
     spread[spread <= 1e-12 * np.abs(values).max(axis=0, initial=0.0)] = np.inf
     return centred / spread
 
 
-def side_of_outputs(target: AnyTarget, name: str) -> Sample:
+def side_of_outputs(target: AnyTarget, name: str, mass: np.ndarray | None = None) -> Sample:
     """Outputs under the linear kernel."""
     if target.is_streamed:
         return Sample(Linear(), _streamed_outputs(target, name))
-    outputs = outputs_of(target)
+    outputs = outputs_of(target, mass)
     if not outputs.any():
         raise ValueError(
             f"y of {name} is constant (one class or value in all {len(outputs)} rows): nothing can "
             "depend on it."
         )
-    return Sample(Linear(), outputs)
+    return Sample(Linear(), outputs, mass=mass)
 
 
-def output_labels(target: AnyTarget, name: str) -> Labels:
+def output_labels(target: AnyTarget, name: str, mass: np.ndarray | None = None) -> Labels:
     """Outputs of the labelled rows, under the linear kernel."""
     if target.is_streamed:
         return Labels(side_of_outputs(target, name), n_skipped=target.n_unlabeled)
@@ -113,7 +115,8 @@ def output_labels(target: AnyTarget, name: str) -> Labels:
     values = target.values[target.labelled]
     known = Target(target.kind, values, np.ones(len(values), dtype=bool))
     labelled = None if target.n_unlabeled == 0 else target.labelled
-    return Labels(side_of_outputs(known, name), labelled)
+    mass = None if mass is None else mass[target.labelled]
+    return Labels(side_of_outputs(known, name, mass), labelled)
 
 
 def _streamed_outputs(target: AnyTarget, name: str) -> StreamRows:
@@ -182,7 +185,7 @@ def require_labelled(target: AnyTarget, name: str) -> None:
         )
 
 
-def class_labels(target: AnyTarget, name: str) -> Labels:
+def class_labels(target: AnyTarget, name: str, mass: np.ndarray | None = None) -> Labels:
     """Classes of the labelled rows."""
     require_labelled(target, name)
     if target.kind != "classes":
@@ -195,7 +198,7 @@ def class_labels(target: AnyTarget, name: str) -> Labels:
     if target.is_streamed:
         return Labels(side_of_groups([target.labels]), n_skipped=target.n_unlabeled)
     values = target.values[target.labelled]
-    side = side_of_groups([values])
+    side = side_of_groups([values], None if mass is None else mass[target.labelled])
     if side.n_coordinates == 1:  # one indicator per class
         raise ValueError(_ONE_CLASS.format(name))
     return Labels(side, None if target.n_unlabeled == 0 else target.labelled)

@@ -77,6 +77,27 @@ def hsic_and_effects(
     return found[:, 0], found[:, 1], found[:, 3:]
 
 
+def weighted_hsic(
+    X: Any,
+    target: Sample,
+    *,
+    kernel: KernelLike = "laplace",
+    categories: Categories | None = None,
+    n_jobs: int | None = None,
+) -> np.ndarray:
+    """Unbiased HSIC of every column with a target whose rows stand for several each."""
+    from depmax.dependence._nulls.weighted import WeighedTarget
+
+    prepared = WeighedTarget.of(target, target, TOLERANCE)
+    recipe = column_kernel(kernel)
+
+    def scored(column: np.ndarray, position: int) -> float:
+        own = _kernel_of(position, recipe, categories)
+        return prepared.score(own, column, True, test=False)[0]
+
+    return each_column(X, scored, n_jobs)
+
+
 def effects(
     X: Any,
     target: Sample,

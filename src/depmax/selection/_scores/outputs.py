@@ -8,7 +8,7 @@ from depmax._inputs import Target
 from depmax._inputs.table import constant_columns
 
 
-def centred_outputs(target: Target) -> np.ndarray:
+def centred_outputs(target: Target, mass: np.ndarray | None = None) -> np.ndarray:
     """Numbers in columns of mean zero, of shape (n_samples, n_outputs).
 
     Two classes are one column of -1 and +1, more are an indicator each, since classes have no
@@ -21,7 +21,7 @@ def centred_outputs(target: Target) -> np.ndarray:
         )
     else:
         outputs = target.values
-    return outputs - outputs.mean(axis=0)
+    return outputs - np.average(outputs, axis=0, weights=mass)
 
 
 def class_codes(target: Target) -> np.ndarray:

@@ -49,6 +49,7 @@ class Question:
     target_kernel: KernelLike = "auto"
     alpha: float = 1.0
     groups: Any = None  # of rows that are not independent
+    mass: np.ndarray | None = None  # how many rows each stands for
     n_jobs: int | None = None
     names: Sequence[str] | None = None  # of the columns, if they have any
     missing: Missing = "refuse"  # what missing cells say
@@ -70,7 +71,7 @@ class Question:
     @cached_property
     def side(self) -> Sample:
         """The target with its kernel, which may read y in its own way."""
-        return read_target_sample(self.y, self.target_kernel)
+        return read_target_sample(self.y, self.target_kernel, mass=self.mass)
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,7 @@ class Score:
     in_units: bool = False  # scores are in units of the columns
     kernel: bool = False  # a kernel of a column decides whether they are
     normalised: bool = False  # a factor of the kernel makes no difference
+    weights: bool = False  # a row may stand for several
     pairs: bool = False  # all pairs of rows are compared, or the whole table is passed on
 
     def accepts(self, target: Target) -> bool:
@@ -150,7 +152,23 @@ def _counted(question: Question, side: Sample) -> Any:
     return Counted.of(question.X, side, recipe, question.categories, kernel.TOLERANCE)
 
 
+def _pearson(question: Question) -> Scored:
+    if question.mass is None:
+        return _plain(moments.pearson)(question)
+    return Scored(moments.pearson(question.X, question.target, question.mass))
+
+
 def _hsic(question: Question) -> Scored:
+    if question.mass is not None:
+        return Scored(
+            kernel.weighted_hsic(
+                question.X,
+                question.side,
+                kernel=question.kernel,
+                categories=question.categories,
+                n_jobs=question.n_jobs,
+            )
+        )
     if question.is_streamed:
         counted = _counted(question, question.side)
         scores, pvalues = counted.hsic(question.n_jobs)
@@ -211,8 +229,16 @@ def _ridge(question: Question) -> Scored:
 SCORES: dict[str, Score] = {
     score.name: score
     for score in (
-        Score("hsic", _hsic, categories=True, missing=True, target_kernel=True, kernel=True),
-        Score("pearson", _plain(moments.pearson)),
+        Score(
+            "hsic",
+            _hsic,
+            categories=True,
+            missing=True,
+            target_kernel=True,
+            kernel=True,
+            weights=True,
+        ),
+        Score("pearson", _pearson, weights=True),
         Score("centroid", _plain(moments.centroid), CLASSES, two_classes=True, in_units=True),
         Score("t", _plain(moments.t), CLASSES, two_classes=True),
         Score("snr", _plain(moments.snr), CLASSES, two_classes=True),
@@ -262,7 +288,8 @@ def require(score: Score, question: Question) -> None:
     """Refuse a target or columns that the score has no meaning for, naming those that have."""
     n_samples = question.side.n_samples if score.target_kernel else question.target.n_samples
     require_equal_length(question.X.shape[0], n_samples)
-    require_samples(n_samples, unbiased=True)
+    total = n_samples if question.mass is None else float(question.mass.sum())
+    require_samples(total, unbiased=True)
     if question.is_streamed:
         _require_streamed(score)
         constant = question.target.is_constant  # type: ignore[attr-defined]  # of a stream

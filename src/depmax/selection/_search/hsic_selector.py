@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar
 
@@ -33,7 +33,8 @@ from depmax.selection._search.changes import has_fast_form
 from depmax.selection._search.changes.linear import column_shares
 from depmax.selection._search.rounds import Blocks, SearchResult, Setting, Units, make_units
 from depmax.selection._search.significance import significant_units
-from depmax.selection.selector import DependenceSelector, GroupsOfRows, Ranking
+from depmax.selection._weighted_rows import WeightedRows
+from depmax.selection.selector import DependenceSelector, Ranking
 
 #: With block_size="auto" HSIC is taken over all rows at once up to so many, beyond over blocks.
 WHOLE_ROWS, BLOCK_ROWS = 5_000, 1_000
@@ -69,6 +70,18 @@ class Observed:
         X = self.X[rows]
         return Observed(X, y, target, self.categories, self.n_jobs, exchange, self.missing)
 
+    def repeated(self, mass: np.ndarray, target_kernel: Any) -> Observed:
+        """Each row as often as its mass says if all masses are whole numbers, else once.
+
+        By these BAHSIC tells which columns and pairs to protect; nothing else is read off them.
+        """
+        whole = bool((mass == np.rint(mass)).all())
+        rows = np.repeat(np.arange(len(mass)), mass.astype(np.intp) if whole else 1)
+        if self.y is None:
+            return replace(self, X=self.X[rows], target=replace(self.target.take(rows), mass=None))
+        y = _safe_indexing(self.y, rows)
+        return replace(self, X=self.X[rows], y=y, target=read_target_sample(y, target_kernel))
+
     @cached_property
     def pvalues_adjusted(self) -> np.ndarray:
         """Screening of every column alone, made once; a false discovery rate over all columns."""
@@ -96,7 +109,7 @@ class Observed:
         )
 
 
-class HSICSelector(GroupsOfRows, DependenceSelector):
+class HSICSelector(WeightedRows, DependenceSelector):
     """Base of the greedy searches; a subclass implements ``_search``."""
 
     kernel: Any
@@ -157,20 +170,27 @@ class HSICSelector(GroupsOfRows, DependenceSelector):
         """The kernel of the search, on all columns."""
         return self._recipe()
 
-    def _rank(self, X: Any, y: Any, categories: Categories, groups: Any = None) -> Ranking:
+    def _rank(
+        self,
+        X: Any,
+        y: Any,
+        categories: Categories,
+        groups: Any = None,
+        mass: np.ndarray | None = None,
+    ) -> Ranking:
         recipe = self._recipe()
         if has_missing(X):
             self._require_missing(X)
-        units = make_units(X, self.groups, categories, recipe, self.missing)
-        require_samples(X.shape[0], unbiased=True)
+        units = make_units(X, self.groups, categories, recipe, self.missing, mass)
         if self._is_unsupervised():
             counted = recipe.counting(X.shape[1])
             if len(units.cells):
                 counted = Neutral(counted, Gaps.of(units.X, units.cells))
-            target = Sample(counted.resolve(units.X), units.X)
+            target = Sample(counted, units.X, mass=mass).resolved()
         else:
-            target = read_target_sample(y, self.target_kernel)
+            target = read_target_sample(y, self.target_kernel, mass=mass)
             require_equal_length(X.shape[0], target.n_samples)
+        require_samples(target.total, unbiased=True)
         setting = self._setting(units, target, recipe, np.arange(X.shape[0]))
         self._require_any_columns(setting, units)
         exchange = None
@@ -178,11 +198,13 @@ class HSICSelector(GroupsOfRows, DependenceSelector):
             exchange = as_exchange(groups)
             plan_of(exchange, X.shape[0], target.rows)  # refuses what cannot be exchanged, at once
         observed = Observed(X, y, target, categories, self.n_jobs, exchange, self.missing)
+        if mass is not None:
+            observed = observed.repeated(mass, self.target_kernel)
         with one_blas_thread(self.n_jobs):
             result = self._decide(setting, units, observed)
         self.target_kernel_ = target.kernel
         self.pvalues_adjusted_ = self.effects_ = None
-        if self.pvalues and not self._is_unsupervised():
+        if self.pvalues and mass is None and not self._is_unsupervised():
             self.pvalues_adjusted_ = observed.pvalues_adjusted
             self.effects_ = observed.effects()
         n_significant = None

@@ -16,7 +16,7 @@ from depmax._inputs.levels import Missing
 from depmax._inputs.table import Categories, constant_columns, has_missing
 from depmax._threads import map_threads
 from depmax.dependence._terms import cosine, self_and_cross_terms, terms
-from depmax.kernels.kernel import Choose, Kernel
+from depmax.kernels.kernel import Choose, Kernel, resolved_on
 from depmax.kernels.mixed import indicator_scales
 from depmax.kernels.neutral import Gaps, Neutral, drawn
 from depmax.samples import Sample
@@ -64,7 +64,12 @@ class Units:
 
 
 def make_units(
-    X: Any, groups: Any, categories: Categories, kernel: Kernel, missing: Missing = "refuse"
+    X: Any,
+    groups: Any,
+    categories: Categories,
+    kernel: Kernel,
+    missing: Missing = "refuse",
+    mass: np.ndarray | None = None,
 ) -> Units:
     """Units of a matrix with optional groups (one label per column) and categorical columns.
 
@@ -74,7 +79,8 @@ def make_units(
     """
     n_features = X.shape[1]
     scaled = kernel.capabilities.joins_categories == "distance"
-    expanded, places = _expand(X, categories, scaled, missing == "level" and has_missing(X))
+    tells_gaps = missing == "level" and has_missing(X)
+    expanded, places = _expand(X, categories, scaled, tells_gaps, mass)
     if groups is None:
         members = [np.array([column]) for column in range(n_features)]
     else:
@@ -99,7 +105,7 @@ def make_units(
 
 
 def _expand(
-    X: Any, categories: Categories, scaled: bool, tells_gaps: bool = False
+    X: Any, categories: Categories, scaled: bool, tells_gaps: bool, mass: np.ndarray | None
 ) -> tuple[Any, list[np.ndarray]]:
     """Replace categorical columns by indicators, and say where each input column went."""
     if not categories and not tells_gaps:
@@ -107,9 +113,8 @@ def _expand(
     scales = dict.fromkeys(categories, 1.0)
     numeric = [column for column in range(X.shape[1]) if column not in categories]
     if scaled:
-        scales = dict(
-            zip(categories, indicator_scales(X, numeric, list(categories)).tolist(), strict=True)
-        )
+        found = indicator_scales(X, numeric, list(categories), mass)
+        scales = dict(zip(categories, found.tolist(), strict=True))
     blocks, places, start = [], [], 0
     for column in range(X.shape[1]):
         values = X[:, [column]]
@@ -194,8 +199,9 @@ class Blocks:
     @property
     def weights(self) -> np.ndarray:
         """Share of every block in an average over rows."""
-        every = np.arange(self.target.n_samples)
-        sizes = np.array([len(every[rows]) for rows in self.rows], dtype=np.float64)
+        mass = self.target.mass
+        every = np.ones(self.target.n_samples) if mass is None else mass
+        sizes = np.array([every[rows].sum() for rows in self.rows])
         return sizes / sizes.sum()
 
     @cached_property
@@ -245,7 +251,8 @@ class Setting:
         rows, sample = self._sample
         choose = None if self.choose is None else self.choose(rows)
         recipe = self.recipe.counting(len(np.unique(self.owners[columns])))
-        return recipe.resolve(sample[:, columns], choose)
+        mass = self.blocks.target.mass
+        return resolved_on(recipe, sample[:, columns], choose, None if mass is None else mass[rows])
 
     @cached_property
     def _sample(self) -> tuple[np.ndarray, Any]:
@@ -261,12 +268,12 @@ class Setting:
         """Compare a few rows over these columns, so that what does not work fails at once."""
         self.resolve(columns)(self.X[:2][:, columns])
 
-    def side(self, columns: np.ndarray, rows: np.ndarray) -> Sample:
+    def side(self, columns: np.ndarray, rows: np.ndarray, mass: np.ndarray | None = None) -> Sample:
         """Some columns of rows with the kernel that is resolved for these columns."""
         kernel = self.resolve(columns)
         if len(self.blocks.cells):
             kernel = Neutral(kernel, Gaps.of(self.X, self.blocks.cells).among(columns))
-        return Sample(kernel, rows[:, columns])
+        return Sample(kernel, rows[:, columns], mass=mass)
 
     def outcome(self, change: Change) -> Outcome:
         """Dependence after every change, averaged over the blocks of rows."""
@@ -292,7 +299,9 @@ class Setting:
         if not len(columns):
             return 0.0
         rows = self.X[:, columns]
-        return self.blocks.dependence(Sample(self.resolve(columns), rows, rows.shape[0]))
+        return self.blocks.dependence(
+            Sample(self.resolve(columns), rows, mass=self.blocks.target.mass)
+        )
 
     def _kernel_of_candidates(self, change: Change) -> Kernel:
         """One kernel for all units that may join: the middle one of those that a few give."""
@@ -310,8 +319,8 @@ class Setting:
         By at most 500 rows, which is enough to compare amounts.
         """
         numbers, _ = self._sample
-        side = self.side(columns, self.X[numbers])
         target = self.blocks.target.take(numbers)
+        side = self.side(columns, self.X[numbers], target.mass)
         own, of_target, cross = self_and_cross_terms(side, target)
         return cosine(cross.hsic(), own.hsic(), of_target.hsic())
 

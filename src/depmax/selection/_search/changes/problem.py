@@ -20,7 +20,11 @@ STRIP = 128
 
 @dataclass(frozen=True)
 class TargetWeights:
-    """Tiles of M = Ã/(m(m-3)) (unbiased, Ã the U-centred L) or HLH/(m-1)² (biased)."""
+    """Tiles of M = Ã/(m(m-3)) (unbiased, Ã the U-centred L) or HLH/(m-1)² (biased).
+
+    Where rows stand for several each, M is added up over their copies; without bias a row is
+    compared with its other copies, but not with itself.
+    """
 
     side: Sample
     means: np.ndarray  # what each row and column of L loses, shape (n_samples,)
@@ -32,6 +36,8 @@ class TargetWeights:
     def of(cls, target: Sample, unbiased: bool) -> TargetWeights:
         """Weights of a target; one visit to the rows of its kernel matrix."""
         side = target.near_origin()
+        if side.mass is not None:
+            return cls._of_counted(side, side.mass, unbiased)
         m = side.n_samples
         sums = np.zeros(m)
         for rows in slices(m, STRIP):
@@ -42,6 +48,20 @@ class TargetWeights:
             means, constant = sums / (m - 2), sums.sum() / ((m - 1) * (m - 2))
             return cls(side, means, float(constant), 1.0 / (m * (m - 3)), unbiased)
         return cls(side, sums / m, float(sums.sum() / m**2), 1.0 / (m - 1) ** 2, unbiased)
+
+    @classmethod
+    def _of_counted(cls, side: Sample, mass: np.ndarray, unbiased: bool) -> TargetWeights:
+        """The same where a row stands for several."""
+        m, sums = side.total, np.zeros(side.n_samples)  # L1 over all copies
+        for rows in slices(side.n_samples, STRIP):
+            values = _values(side, rows, unbiased=False)
+            sums[rows] += values @ mass[rows.start :]
+            sums[rows.stop :] += mass[rows] @ values[:, len(values) :]
+        if unbiased:
+            sums -= side.diag()
+            means, constant = sums / (m - 2), mass @ sums / ((m - 1) * (m - 2))
+            return cls(side, means, float(constant), 1.0 / (m * (m - 3)), unbiased)
+        return cls(side, sums / m, float(mass @ sums / m**2), 1.0 / (m - 1) ** 2, unbiased)
 
     @property
     def n_samples(self) -> int:
@@ -64,13 +84,19 @@ class TargetWeights:
         Pairs a < b carry twice their weight, so that sums over strips are sums over all pairs.
         """
         later = slice(rows.start, None)
-        weights = _values(self.side, rows, self.unbiased)
+        mass = self.side.mass
+        weights = _values(self.side, rows, self.unbiased and mass is None)
         weights -= self.means[rows, np.newaxis]
         weights -= self.means[np.newaxis, later]
         weights += self.constant
         count = weights.shape[0]
         square = weights[:, :count]
-        if self.unbiased:
+        if mass is not None:
+            weights *= mass[rows, np.newaxis] * mass[later]
+            if self.unbiased:
+                own = np.arange(count)
+                square[own, own] *= (mass[rows] - 1.0) / mass[rows]
+        elif self.unbiased:
             np.fill_diagonal(square, 0.0)
         weights *= 2.0 * self.scale
         square *= 0.5  # both orders of a pair are inside the square

@@ -1,0 +1,48 @@
+"""Columns that are no features but say something of the rows: their groups and weights."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from depmax.cli.errors import DataError
+from depmax.samples.weights import read_weights
+
+
+def groups_of_rows(frame: pl.DataFrame, name: str, notes: list[str]) -> np.ndarray:
+    """The group of every row as a number; the column is not a feature."""
+    column = frame.get_column(name)
+    missing = column.null_count()
+    if column.dtype.is_float():
+        missing += int(column.is_nan().sum() or 0)
+    if missing:
+        raise DataError(
+            f"--groups: column {name!r} has no value in {missing} of {column.len()} rows. Drop "
+            "these rows, or give each a group of its own."
+        )
+    codes = np.unique(np.asarray(column.cast(pl.String).to_list()), return_inverse=True)[1]
+    n_groups = int(codes.max()) + 1
+    notes.append(f"{n_groups} groups of rows by {name!r}, which is not used as a column.")
+    return np.asarray(codes)
+
+
+def weights_of_rows(frame: pl.DataFrame, name: str, notes: list[str]) -> np.ndarray:
+    """How many rows each row stands for; the column is not a feature."""
+    column = frame.get_column(name)
+    if not column.dtype.is_numeric():
+        raise DataError(f"--weight: column {name!r} holds {column.dtype}, not numbers.")
+    values = column.cast(pl.Float64).fill_null(np.nan).to_numpy()
+    missing = int(np.isnan(values).sum())
+    if missing:
+        raise DataError(
+            f"--weight: column {name!r} has no value in {missing} of {len(values)} rows. Drop "
+            "these rows, or give them a weight of 0."
+        )
+    try:
+        weights = read_weights(values, len(values))
+    except ValueError as error:
+        raise DataError(f"--weight: column {name!r}: {error}") from error
+    left_out = int((weights == 0).sum())
+    without = f"; {left_out} have a weight of 0 and are left out" if left_out else ""
+    notes.append(f"Rows are weighted by {name!r}, which is not used as a column{without}.")
+    return weights

@@ -1,0 +1,183 @@
+"""Tests with weights of rows: these belong to X, and the target is permuted against both.
+
+The weighted covariance of the images φ of X and ψ of y is Σ w_i(φ_i - μ)ψ_iᵀ/Σw, with μ the
+weighted mean of φ. It is the plain covariance of w_i(φ_i - μ), which add up to zero, and ψ: a
+permutation of y changes nothing else. So the test with weights is the plain one with these images
+of X. It is exact if y is independent of (X, w) and its kernel is read off y alone
+(docs/mathematics/weights.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from depmax.dependence._nulls.laplace_column import MEDIAN_POINTS, LaplaceColumn
+from depmax.dependence._nulls.permutation import permutation_chunks, permuted_statistics
+from depmax.dependence._nulls.rare import CHUNK, sequential_pvalue
+from depmax.dependence._terms import Terms, terms
+from depmax.dependence.resolve import most_dependent, refuse_to_choose
+from depmax.kernels import Linear
+from depmax.kernels.kernel import Choose, resolved_on
+from depmax.maps.incomplete_cholesky import factor_to
+from depmax.samples import Sample, read_target_sample, require_samples, sample_of_matrix
+
+#: What counts as a tie, relative to the statistic.
+TIE = 1e-9
+
+
+def with_weights(side: Sample) -> Sample:
+    """The images w_i(φ_i - μ) of a side as a sample of their own, weights scaled to mean 1."""
+    assert side.mass is not None
+    shares = side.mass / side.mass.mean()
+    if side.is_narrow:
+        return Sample(Linear(), shares[:, np.newaxis] * side.centred_coordinates())
+    gram = side.gram()
+    means = side.mean_of(gram)
+    centred = gram - means - means[:, np.newaxis] + side.mean_of(means)
+    return sample_of_matrix(shares[:, np.newaxis] * centred * shares).resolved()
+
+
+def refuse_with_weights(groups: Any, given: Any, method: str) -> None:
+    """Refuse what no permutation of y against weighted rows of X can answer."""
+    for name, value in (("groups", groups), ("given", given)):
+        if value is not None:
+            raise ValueError(f"hsic_test takes sample_weight or {name}, not both.")
+    if method not in ("aggregate", "permutation"):
+        raise ValueError(
+            f"With sample_weight, method must be 'aggregate' or 'permutation', got {method!r}."
+        )
+
+
+@dataclass(frozen=True)
+class WeighedTarget:
+    """A target that columns are screened against, where a row of both may stand for several."""
+
+    coordinates: np.ndarray  # Ψ about its weighted mean, with LLᵀ to tol, shape (m, rank)
+    permuted: np.ndarray  # the same of the target's kernel without weights, about its plain mean
+    mass: np.ndarray  # w, shape (m,)
+    error: float  # part of the kernel's trace that the coordinates leave out
+
+    @classmethod
+    def of(cls, side: Sample, plain: Sample, tol: float) -> WeighedTarget:
+        """A target with weights, and the same without."""
+        assert side.mass is not None
+        coordinates, error = _coordinates(side, tol)
+        permuted, _ = _coordinates(plain, tol)
+        return cls(coordinates, permuted, side.mass, error)
+
+    @property
+    def side(self) -> Sample:
+        """The target as coordinates with the linear kernel."""
+        return Sample(Linear(), self.coordinates, mass=self.mass)
+
+    def score(
+        self, recipe: Any, column: np.ndarray, unbiased: bool, *, test: bool = True
+    ) -> tuple[float, float, float]:
+        """HSIC of one column, its p-value (NaN without a test) and the bandwidth used."""
+        if column.min() == column.max():
+            return 0.0, 1.0, np.nan
+        rows = column[:, np.newaxis]
+        if recipe.capabilities.telescopes:
+            return self._score_sorted(recipe, column, unbiased, test=test)
+        kernel = resolved_on(recipe, rows, self._choice(test), self.mass)
+        side = Sample(kernel, rows, mass=self.mass)
+        value = terms(side, self.side, unbiased=unbiased).hsic()
+        pvalue = np.nan
+        if test:
+            images, plain = with_weights(side), Sample(Linear(), self.permuted)
+            observed, _ = permuted_statistics(images, plain, 1, np.random.default_rng(0))
+            chunks = permutation_chunks(images, plain)
+            pvalue = sequential_pvalue(observed, chunks, TIE * abs(observed))
+        return value, pvalue, float(getattr(kernel, "bandwidth", np.nan))
+
+    def _score_sorted(
+        self, recipe: Any, column: np.ndarray, unbiased: bool, *, test: bool
+    ) -> tuple[float, float, float]:
+        """The same with the Laplace kernel, by its recursion over the sorted column."""
+        if recipe.bandwidth == "median":
+            width = median_gap_of(column, self.mass)
+        else:
+            kernel = recipe.resolve(column[:, np.newaxis], self._choice(test), self.mass)
+            width = kernel.bandwidth
+        prepared = LaplaceColumn.of(column, width)
+        value = sorted_terms(prepared, self.coordinates, self.mass, unbiased).hsic()
+        pvalue = np.nan
+        if test:
+            observed = sorted_terms(prepared, self._about_mean(None), self.mass, False).hsic()
+            pvalue = sequential_pvalue(observed, self._chunks(prepared), TIE * observed)
+        return value, pvalue, width
+
+    def _chunks(self, prepared: LaplaceColumn) -> Iterator[np.ndarray]:
+        """HSIC₀ with weights of random permutations of the target, with a fixed seed."""
+        rng, m = np.random.default_rng(0), len(self.mass)
+        while True:
+            orders = (rng.permutation(m) for _ in range(CHUNK))
+            found = (
+                sorted_terms(prepared, self._about_mean(order), self.mass, False)
+                for order in orders
+            )
+            yield np.array([each.hsic() for each in found])
+
+    def _about_mean(self, order: np.ndarray | None) -> np.ndarray:
+        """The target in another order, about the mean that the weights of the rows then give."""
+        psi = self.permuted if order is None else self.permuted[order]
+        centred: np.ndarray = psi - self.mass @ psi / self.mass.sum()
+        return centred
+
+    def _choice(self, test: bool) -> Choose:
+        """How ``bandwidth="maximize"`` chooses: not at all for a test."""
+        if test:
+            return partial(refuse_to_choose, "screen with sample_weight")
+        return partial(most_dependent, self.side)
+
+
+def read_weighed_target(y: Any, target_kernel: Any, mass: np.ndarray, tol: float) -> WeighedTarget:
+    """Target y with its kernel read off by weight for scores, and off y alone for permutations."""
+    side = read_target_sample(y, target_kernel, mass=mass)
+    require_samples(side.total, unbiased=True)
+    return WeighedTarget.of(side, read_target_sample(y, target_kernel), tol)
+
+
+def sorted_terms(column: LaplaceColumn, psi: np.ndarray, mass: np.ndarray, unbiased: bool) -> Terms:
+    """Terms of a column with coordinates of a target about their weighted mean, in O(m)."""
+    from depmax.dependence._nulls._laplace_loop import target_rows
+
+    own, w = np.ascontiguousarray(psi[column.order]), mass[column.order]
+    products, images = np.empty(len(w)), np.empty(len(w))  # of other rows with Ψ and with 1
+    target_rows(column.decays, w[:, np.newaxis] * own, w, products, images)
+    squares, total = np.einsum("ij,ij->i", own, own), float(w.sum())
+    inner = float(products.sum())
+    if not unbiased:
+        return Terms(total, inner + float(w**2 @ squares), 0.0, 0.0, zero_diagonal=False)
+    inner += float((w * (w - 1.0)) @ squares)  # copies of a row, at distance 0
+    sums = images + w - 1.0  # K̃1 of each copy; L̃1 = -‖ψ‖² since Ψ is centred
+    middle = -float((w * sums) @ squares)
+    return Terms(total, inner, middle, -float((w @ sums) * (w @ squares)), zero_diagonal=True)
+
+
+def median_gap_of(column: np.ndarray, mass: np.ndarray) -> float:
+    """Median distance of a column's values, each as often as its mass says."""
+    from depmax.dependence._nulls._laplace_loop import median_gap
+
+    order = np.argsort(column)
+    reached = np.cumsum(mass[order])
+    count = int(reached[-1])
+    size = min(count, MEDIAN_POINTS)
+    ranks = np.arange(size) * (count - 1) // max(1, size - 1)
+    places = np.minimum(np.searchsorted(reached, ranks, side="right"), len(column) - 1)
+    return float(median_gap(np.ascontiguousarray(column[order[places]], dtype=np.float64)))
+
+
+def _coordinates(side: Sample, tol: float) -> tuple[np.ndarray, float]:
+    """Coordinates about the mean, exact where the kernel has them, and what is left out."""
+    if side.is_narrow:
+        return side.centred_coordinates(), 0.0
+    partial = factor_to(side, tol)
+    factor = np.asarray(partial.factor)
+    error = float(partial.residual.sum() / max(side.diag().sum(), np.finfo(float).tiny))
+    return factor - side.mean_of(factor), error

@@ -1,0 +1,100 @@
+"""Weights of rows: how many rows each row of a table stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _check_sample_weight, _num_samples
+
+from depmax._inputs.table import has_missing
+from depmax.samples.reading import reads_chunks
+from depmax.samples.sample import Sample
+
+#: What all rows together must at least stand for.
+FEWEST = 2.0
+
+
+def read_weights(sample_weight: Any, n_rows: int) -> np.ndarray:
+    """Weights of so many rows, of shape (n_rows,): none negative or missing, not all zero.
+
+    Examples
+    --------
+    >>> read_weights([1, 0, 2], 3)
+    array([1., 0., 2.])
+    """
+    if hasattr(sample_weight, "to_numpy"):  # series of any library
+        sample_weight = sample_weight.to_numpy()
+    rows = np.empty(n_rows)
+    weights: np.ndarray = _check_sample_weight(
+        sample_weight, rows, dtype=np.float64, ensure_non_negative=True
+    )
+    total = float(weights.sum())
+    if total == 0:
+        raise ValueError("sample_weight is zero for every row: at least two rows must count.")
+    if total < FEWEST:
+        raise ValueError(
+            f"sample_weight adds up to {total:.3g}, but a weight says how many rows a row stands "
+            f"for, and fewer than {FEWEST:.0f} show no dependence. Weights whose scale means "
+            "nothing should add up to the number of rows: pass w * len(w) / w.sum()."
+        )
+    return weights
+
+
+def refuse_missing(rows: Any, owner: str, names: Sequence[Any] | None = None) -> None:
+    """Refuse missing cells of rows with weights, by name."""
+    if has_missing(rows):
+        column = int(np.flatnonzero(np.isnan(rows).any(axis=0))[0])
+        raise ValueError(
+            f"{owner} does not take missing values together with sample_weight, but X has NaN in "
+            f"column {column if names is None else repr(str(names[column]))}: impute first, e.g. "
+            "with sklearn.impute.SimpleImputer."
+        )
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """The rows of some tables that have a positive weight."""
+
+    mass: np.ndarray  # their weights, shape (n,)
+    rows: np.ndarray | None  # which they are, shape (n,); None: all
+
+    def of(self, table: Any) -> Any:
+        """These rows of a table; None stays None."""
+        if table is not None and not hasattr(table, "__getitem__"):
+            table = np.asarray(table)
+        return table if table is None or self.rows is None else _safe_indexing(table, self.rows)
+
+    def counted(self, sample: Sample) -> Sample:
+        """A sample of these rows, or of a kernel matrix of all rows, with what each stands for."""
+        if sample.precomputed and self.rows is not None:
+            sample = sample.take(self.rows)
+        return replace(sample, mass=self.mass)
+
+    def of_matrix(self, matrix: Any) -> Any:
+        """These rows and columns of a kernel matrix."""
+        return matrix if self.rows is None else _safe_indexing(self.of(matrix), self.rows, axis=1)
+
+
+def weigh(sample_weight: Any, *tables: Any) -> Weighed:
+    """Weights of the rows of tables, which must have as many rows each; None is no table."""
+    known = [table for table in tables if table is not None]
+    for table in known:
+        if reads_chunks(table):
+            raise TypeError(
+                "sample_weight needs rows in memory: a table that is read a chunk at a time does "
+                "not take weights. Pass rows that fit, such as a random part of them."
+            )
+    counts = [_num_samples(table) for table in known]
+    if len(set(counts)) > 1:
+        raise ValueError(
+            f"X and y have inconsistent numbers of samples: {counts[0]} rows against {counts[1]}."
+        )
+    weights = read_weights(sample_weight, counts[0])
+    if weights.all():
+        return Weighed(weights, None)
+    rows = np.flatnonzero(weights)
+    return Weighed(weights[rows], rows)
