@@ -13,8 +13,9 @@ from depmax.dependence.intrinsic_dimension import intrinsic_dimension
 from depmax.dependence.mmd import mmd
 from depmax.dependence.quadratic_mutual_information import quadratic_mutual_information
 from depmax.dependence.resolve import resolve
-from depmax.dependence.screen import Screening, screen
+from depmax.dependence.screen import screen
 from depmax.dependence.screen_pairs import PairScreening, screen_pairs
+from depmax.dependence.screening import Screening
 from depmax.dependence.variance import Interval, hsic_interval, hsic_variance, samples_needed
 
 __all__ = [

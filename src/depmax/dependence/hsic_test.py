@@ -11,10 +11,16 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
 
-from depmax._inputs import read_target
 from depmax._inputs.levels import warn_caller
 from depmax.dependence._given.conditional import Conditional, read_conditional
-from depmax.dependence._nulls.aggregate import Family, combine
+from depmax.dependence._nulls.aggregate import (
+    Family,
+    combine,
+    family_of,
+    family_of_target,
+    is_auto,
+    is_several,
+)
 from depmax.dependence._nulls.law import permutation_law
 from depmax.dependence._nulls.permutation import (
     SLACK,
@@ -36,16 +42,13 @@ from depmax.dependence.resolve import refuse_to_choose
 from depmax.kernels import KernelLike
 from depmax.samples import (
     Sample,
-    TableRows,
     is_streamed,
     read_sample,
-    read_table_rows,
     read_target_sample,
     refuse_streamed_target,
     refuse_with_streams,
     require_equal_length,
     require_samples,
-    target_sample,
     weigh,
 )
 
@@ -190,7 +193,7 @@ def hsic_test(
         conditional, fit = read_conditional(X, y, given, one, of_y, _refuse_to_choose)
         return _conditional_test(conditional, fit, method, n_permutations, random_state)
     if method == "aggregate":
-        x, y_family = _family(X, kernel), _target_family(y, target_kernel)
+        x, y_family = family_of(X, kernel), family_of_target(y, target_kernel)
         _require_rows(x.n_samples, y_family.n_samples)
         plan = None
         if groups is not None:
@@ -220,21 +223,13 @@ def hsic_test(
 
 
 # --- which kernels --------------------------------------------------------------------------------
-def _is_auto(kernel: Any) -> bool:
-    return isinstance(kernel, str) and kernel == "auto"
-
-
 def _gaussian_if_auto(kernel: Any) -> Any:
-    return "gaussian" if _is_auto(kernel) else kernel
-
-
-def _is_several(kernel: Any) -> bool:
-    return isinstance(kernel, list | tuple)
+    return "gaussian" if is_auto(kernel) else kernel
 
 
 def _one_kernel(kernel: Any, name: str, method: str) -> Any:
     """The kernel of a test that has one on each side."""
-    if _is_several(kernel):
+    if is_several(kernel):
         raise ValueError(
             f"{name} has {len(kernel)} kernels, and {method} compares one on each side: pass one, "
             "or use method='aggregate' without given."
@@ -247,33 +242,6 @@ def _require_rows(n_x: int, n_y: int) -> None:
     require_samples(n_x, unbiased=True)
 
 
-def _several(kernel: Any, name: str) -> Sequence[Any]:
-    """Kernels that were given, one or several."""
-    kernels = kernel if _is_several(kernel) else [kernel]
-    if not kernels:
-        raise ValueError(f"{name} is empty: pass at least one kernel, or 'auto'.")
-    return kernels
-
-
-def _family(X: Any, kernel: Any) -> Family:
-    """Kernels of X: those given, or those of numbers."""
-    if _is_auto(kernel):
-        return Family.of_table(read_table_rows(X))
-    kernels = _several(kernel, "kernel")
-    return Family.given([read_sample(X, each, choose=_refuse_to_choose) for each in kernels])
-
-
-def _target_family(y: Any, target_kernel: Any) -> Family:
-    """Kernels of y: those given, those of numbers, or the one of classes or labels."""
-    if not _is_auto(target_kernel):
-        kernels = _several(target_kernel, "target_kernel")
-        return Family.given([read_target_sample(y, each) for each in kernels])
-    target = read_target(y)
-    if target.kind in ("classes", "multilabel"):
-        return Family.given([target_sample(target, "auto")])
-    return Family.of_table(TableRows(target.vectors))
-
-
 def _weighed_families(
     X: Any, y: Any, kernel: Any, target_kernel: Any, sample_weight: Any, method: str
 ) -> tuple[Family, Family]:
@@ -284,8 +252,8 @@ def _weighed_families(
         one = _one_kernel(target_kernel, "target_kernel", f"method={method!r}")
         of_y = Family.given([read_target_sample(weighed.of(y), one)])
     else:
-        of_y = _target_family(weighed.of(y), target_kernel)
-    x = _family(weighed.of(X), kernel)
+        of_y = family_of_target(weighed.of(y), target_kernel)
+    x = family_of(weighed.of(X), kernel)
     _require_rows(x.n_samples, of_y.n_samples)
     if len(x.sides) > 1 and x.n_samples > GROUPED_ROWS:
         raise ValueError(

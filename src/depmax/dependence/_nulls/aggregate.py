@@ -12,10 +12,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from depmax._inputs import read_target
 from depmax.dependence._nulls.permutation import (
     DOUBLE_ROWS,
     SINGLE_SLACK,
@@ -23,9 +25,18 @@ from depmax.dependence._nulls.permutation import (
     permuted_table,
 )
 from depmax.dependence.exchange import Plan
+from depmax.dependence.resolve import refuse_to_choose
 from depmax.kernels import Gaussian, Laplace, Linear
 from depmax.kernels.kernel import Kernel
-from depmax.samples import Sample, TableRows, require_finite_values
+from depmax.samples import (
+    Sample,
+    TableRows,
+    read_sample,
+    read_table_rows,
+    read_target_sample,
+    require_finite_values,
+    target_sample,
+)
 
 #: Added to the cosines between kernels, so that their small differences are not blown up.
 RIDGE = 0.03
@@ -154,3 +165,42 @@ def _inverse_root(cosines: np.ndarray) -> np.ndarray:
     values, vectors = np.linalg.eigh((cosines + RIDGE * np.eye(cosines.shape[-1])) / (1.0 + RIDGE))
     root: np.ndarray = (vectors / np.sqrt(values)[..., np.newaxis, :]) @ vectors.mT
     return root
+
+
+# --- which kernels --------------------------------------------------------------------------------
+def is_auto(kernel: Any) -> bool:
+    """Whether kernels are chosen by what the rows are."""
+    return isinstance(kernel, str) and kernel == "auto"
+
+
+def is_several(kernel: Any) -> bool:
+    """Whether several kernels are given."""
+    return isinstance(kernel, list | tuple)
+
+
+def _several(kernel: Any, name: str) -> Sequence[Any]:
+    """Kernels that were given, one or several."""
+    kernels = kernel if is_several(kernel) else [kernel]
+    if not kernels:
+        raise ValueError(f"{name} is empty: pass at least one kernel, or 'auto'.")
+    return kernels
+
+
+def family_of(X: Any, kernel: Any) -> Family:
+    """Kernels of X: those given, or those of numbers."""
+    if is_auto(kernel):
+        return Family.of_table(read_table_rows(X))
+    kernels = _several(kernel, "kernel")
+    choose = partial(refuse_to_choose, "hsic_test")
+    return Family.given([read_sample(X, each, choose=choose) for each in kernels])
+
+
+def family_of_target(y: Any, target_kernel: Any) -> Family:
+    """Kernels of y: those given, those of numbers, or the one of classes or labels."""
+    if not is_auto(target_kernel):
+        kernels = _several(target_kernel, "target_kernel")
+        return Family.given([read_target_sample(y, each) for each in kernels])
+    target = read_target(y)
+    if target.kind in ("classes", "multilabel"):
+        return Family.given([target_sample(target, "auto")])
+    return Family.of_table(TableRows(target.vectors))
