@@ -295,11 +295,9 @@ def plan_of(groups: Any, n_samples: int, target: Any = None) -> Plan | None:
         return None
     plan = exchange.plan(n_samples, target)
     if not plan.is_whole:
-        warnings.warn(
-            f"{n_samples - len(plan.rows)} of {n_samples} rows take no part in p-values: groups of "
-            "similar size are exchanged, and cut to the smallest of them.",
-            stacklevel=3,
-        )
+        left = f"{n_samples - len(plan.rows)} of {n_samples} rows take no part in p-values"
+        why = "groups of similar size are exchanged, and cut to the smallest of them"
+        warnings.warn(f"{left}: {why}.", stacklevel=3)
     return plan
 
 
@@ -328,9 +326,8 @@ def _comparable(target: Any, n_samples: int) -> np.ndarray | None:
     if not isinstance(target, np.ndarray) or target.dtype.kind not in "biufUS":
         return None
     flat = target.reshape(n_samples, -1)
-    if flat.shape[1] == 1:
-        return np.asarray(np.unique(flat, return_inverse=True)[1]).ravel()
-    return np.asarray(np.unique(flat, axis=0, return_inverse=True)[1]).ravel()
+    axis = None if flat.shape[1] == 1 else 0
+    return np.asarray(np.unique(flat, axis=axis, return_inverse=True)[1]).ravel()
 
 
 def _ways_of_values(values: np.ndarray) -> float:

@@ -44,9 +44,8 @@ class NoDependenceWarning(UserWarning):
 
     The best column is kept all the same, since most estimators of a pipeline need one, and
     ``n_significant_`` is 0. Do not read anything into that column. (:class:`depmax.Knockoffs`,
-    which promises a share of false discoveries, keeps none.) To stop a script where nothing
-    was found, turn the warning into an error: ``warnings.simplefilter("error",
-    depmax.NoDependenceWarning)``.
+    which promises a share of false discoveries, keeps none.) To stop a script there, make it an
+    error: ``warnings.simplefilter("error", depmax.NoDependenceWarning)``.
 
     Examples
     --------

@@ -47,9 +47,8 @@ class Units:
 
     def idle(self) -> np.ndarray:
         """Units that say nothing new: constant, or an exact copy of an earlier one."""
-        return np.array([False] * len(self.columns)) if sparse.issparse(self.X) else self._idle()
-
-    def _idle(self) -> np.ndarray:
+        if sparse.issparse(self.X):
+            return np.zeros(len(self.columns), dtype=bool)
         constant = constant_columns(self.X)
         result = np.array([bool(constant[columns].all()) for columns in self.columns])
         beginnings = [self.X[:BEGINNING, columns].tobytes() for columns in self.columns]

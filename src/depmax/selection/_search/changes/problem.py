@@ -36,32 +36,12 @@ class TargetWeights:
     def of(cls, target: Sample, unbiased: bool) -> TargetWeights:
         """Weights of a target; one visit to the rows of its kernel matrix."""
         side = target.near_origin()
-        if side.mass is not None:
-            return cls._of_counted(side, side.mass, unbiased)
-        m = side.n_samples
-        sums = np.zeros(m)
-        for rows in slices(m, STRIP):
-            values = _values(side, rows, unbiased)
-            sums[rows] += values.sum(axis=1)
-            sums[rows.stop :] += values[:, len(values) :].sum(axis=0)  # L is symmetric
+        m, sums = side.total, _row_sums(side, unbiased)
+        total = float(sums.sum() if side.mass is None else side.mass @ sums)
         if unbiased:
-            means, constant = sums / (m - 2), sums.sum() / ((m - 1) * (m - 2))
-            return cls(side, means, float(constant), 1.0 / (m * (m - 3)), unbiased)
-        return cls(side, sums / m, float(sums.sum() / m**2), 1.0 / (m - 1) ** 2, unbiased)
-
-    @classmethod
-    def _of_counted(cls, side: Sample, mass: np.ndarray, unbiased: bool) -> TargetWeights:
-        """The same where a row stands for several."""
-        m, sums = side.total, np.zeros(side.n_samples)  # L1 over all copies
-        for rows in slices(side.n_samples, STRIP):
-            values = _values(side, rows, unbiased=False)
-            sums[rows] += values @ mass[rows.start :]
-            sums[rows.stop :] += mass[rows] @ values[:, len(values) :]
-        if unbiased:
-            sums -= side.diag()
-            means, constant = sums / (m - 2), mass @ sums / ((m - 1) * (m - 2))
-            return cls(side, means, float(constant), 1.0 / (m * (m - 3)), unbiased)
-        return cls(side, sums / m, float(mass @ sums / m**2), 1.0 / (m - 1) ** 2, unbiased)
+            constant = total / ((m - 1) * (m - 2))
+            return cls(side, sums / (m - 2), constant, 1.0 / (m * (m - 3)), unbiased)
+        return cls(side, sums / m, total / m**2, 1.0 / (m - 1) ** 2, unbiased)
 
     @property
     def n_samples(self) -> int:
@@ -83,18 +63,16 @@ class TargetWeights:
 
         Pairs a < b carry twice their weight, so that sums over strips are sums over all pairs.
         """
-        later = slice(rows.start, None)
-        mass = self.side.mass
+        later, mass = slice(rows.start, None), self.side.mass
         weights = _values(self.side, rows, self.unbiased and mass is None)
         weights -= self.means[rows, np.newaxis]
         weights -= self.means[np.newaxis, later]
         weights += self.constant
-        count = weights.shape[0]
-        square = weights[:, :count]
+        square = weights[:, : len(weights)]
         if mass is not None:
             weights *= mass[rows, np.newaxis] * mass[later]
             if self.unbiased:
-                own = np.arange(count)
+                own = np.arange(len(square))
                 square[own, own] *= (mass[rows] - 1.0) / mass[rows]
         elif self.unbiased:
             np.fill_diagonal(square, 0.0)
@@ -109,6 +87,17 @@ class TargetWeights:
     def dot(self, kernel_values: np.ndarray, rows: slice) -> float:
         """Part of Σ M∘K that a strip of kernel values contributes."""
         return float(np.vdot(self.strip(rows), kernel_values))
+
+
+def _row_sums(side: Sample, unbiased: bool) -> np.ndarray:
+    """L̃1 (unbiased) or L1, over all copies of rows that stand for several."""
+    mass, sums = side.mass, np.zeros(side.n_samples)
+    for rows in slices(side.n_samples, STRIP):
+        values = _values(side, rows, unbiased and mass is None)
+        later = values[:, len(values) :]  # L is symmetric
+        sums[rows] += values.sum(axis=1) if mass is None else values @ mass[rows.start :]
+        sums[rows.stop :] += later.sum(axis=0) if mass is None else mass[rows] @ later
+    return sums - side.diag() if unbiased and mass is not None else sums
 
 
 def _values(side: Sample, rows: slice, unbiased: bool) -> np.ndarray:
@@ -131,7 +120,6 @@ ROWS = 256
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
-
 
 #: Even powers whose means are known; those of higher powers are smaller.
 POWERS = 6
@@ -226,17 +214,8 @@ class Problem:
 
     def forget(self) -> None:
         """Drop everything that was kept for later rounds."""
-        for name in (
-            "ranges",
-            "centred",
-            "mean_powers",
-            "_strips",
-            "_space",
-            "_inner_products",
-            "_levels",
-            "_gaps",
-            "_filled",
-        ):
+        kept = "ranges centred mean_powers _strips _space _inner_products _levels _gaps _filled"
+        for name in kept.split():
             self.__dict__.pop(name, None)
 
     def over(
@@ -330,13 +309,11 @@ def declares(ability: str) -> Callable[[Kernel], bool]:
 
 def plain_changes(problem: Problem, kernel: Kernel, change: Change) -> Outcome:
     """Scores of every unit from a kernel matrix of its own, in strips."""
-    X = problem.X
 
     def dependence(columns: np.ndarray) -> float:
         if not len(columns):
             return 0.0
-        rows_of = X[:, columns]
-        total = 0.0
+        rows_of, total = problem.X[:, columns], 0.0
         for rows in problem.weights.strips():
             block = kernel(rows_of[rows], rows_of[rows.start :])
             np.fill_diagonal(block, kernel.diag(rows_of[rows]))  # free of rounding in distances
