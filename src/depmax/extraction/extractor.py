@@ -9,10 +9,7 @@ from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_array, check_is_fitted
 
-from depmax._extras import make_frame
 from depmax._inputs import Target, read_target
 from depmax._inputs.parameters import check_parameters
 from depmax._inputs.target import warn_of_unlabeled
@@ -26,7 +23,7 @@ from depmax.extraction._fitting.number_of_components import (
     read_component_count,
 )
 from depmax.kernels import KernelLike
-from depmax.maps.feature_map import KernelTransformer, coordinate_names, loadings_of, signs
+from depmax.maps.feature_map import LinearViews, coordinate_names, is_linear, loadings_of, signs
 from depmax.pencils import Basis, Directions, Gram, Space
 from depmax.pencils.coordinates import (
     Coordinates,
@@ -40,6 +37,7 @@ from depmax.samples import (
     Sample,
     Weighed,
     aligned,
+    is_precomputed,
     is_streamed,
     read_target_sample,
     read_training,
@@ -47,18 +45,14 @@ from depmax.samples import (
     require_coordinates,
     require_equal_length,
     warn_of_units,
+    weigh,
 )
 
 #: Up to so many coordinates, threads of BLAS cost an eigenproblem more than they gain.
 FEW = 256
 
 
-def _is_linear(extractor: DependenceExtractor) -> bool:
-    """Whether features are linear in the columns of X, so that they have weights."""
-    return extractor._abilities().is_linear
-
-
-class DependenceExtractor(KernelTransformer):
+class DependenceExtractor(LinearViews):
     """Base of the extractors: a subclass implements ``_extract``.
 
     A subclass stores ``n_components`` and, where it has the choice, ``kernel``,
@@ -135,48 +129,6 @@ class DependenceExtractor(KernelTransformer):
         """
         fitted = self._learn(X, y)
         return fitted.features if fitted.complete else self._apply(X)
-
-    @available_if(_is_linear)
-    def inverse_transform(self, X: Any) -> np.ndarray:
-        """Rows with given features, as the least squares regression on the features has them.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_components)
-            Features.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_features)
-            In the columns that ``coordinate_names_`` names.
-        """
-        check_is_fitted(self)
-        features = check_array(X, dtype=[np.float64, np.float32])
-        if features.shape[1] != self._n_features_out:
-            raise ValueError(
-                f"X has {features.shape[1]} columns, but {type(self).__name__} has "
-                f"{self._n_features_out} components."
-            )
-        rows: np.ndarray = features @ self.loadings_ + self.mean_
-        return rows.astype(features.dtype, copy=False)
-
-    @available_if(_is_linear)
-    def to_frame(self, library: str | None = None) -> Any:
-        """Data frame with one row per column of X: weight and loading in every component.
-
-        Parameters
-        ----------
-        library : {"pandas", "polars", "pyarrow"}, optional
-            By default the first of these that is installed.
-        """
-        check_is_fitted(self)
-        columns: dict[str, Any] = {"column": list(self.coordinate_names_)}
-        for name, weights, loading in zip(
-            self.get_feature_names_out(), self.components_, self.loadings_, strict=True
-        ):
-            columns[f"{name}_weight"] = weights
-            columns[f"{name}_loading"] = loading
-        return make_frame(columns, library)
 
     def __sklearn_tags__(self) -> Any:
         """Any target; inputs as the kernel reads them."""
@@ -365,7 +317,7 @@ class DependenceExtractor(KernelTransformer):
         self._projection = projection.times(turns)
         self.dependence_ = found.dependence
         self._n_features_out = self.n_components_ = directions.shape[1]
-        if _is_linear(self):
+        if is_linear(self):
             self.components_ = self._projection.weights.T
             of_features = cast(FeatureCoordinates, coordinates)
             pulled = of_features.covariances(directions)
@@ -379,3 +331,63 @@ class DependenceExtractor(KernelTransformer):
 
     def _width(self) -> int:
         return self._projection.width
+
+
+class WeightedExtractor(DependenceExtractor):
+    """Base of the extractors that are sums over rows, to which a row may contribute many times."""
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find the directions.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features), or objects
+            With ``kernel="precomputed"`` the kernel matrix of shape (n_samples, n_samples).
+            Methods that are sums over rows also take a Dask collection and what
+            :func:`depmax.scan` makes of files.
+        y : target of any type
+            For a Dask collection another one; a scan brings its own.
+        sample_weight : array-like of shape (n_samples,), optional
+            How many rows each row stands for: a weight of 3 is the row three times, a weight of 0
+            the row left out. For rows in memory, and a number (or share) of components.
+
+        Returns
+        -------
+        self
+        """
+        self._learn(*self._weighed(X, y, sample_weight))
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> np.ndarray:
+        """Find the directions and return the features of the training rows.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as in ``fit``
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            Of every row that is given, whatever its weight.
+        """
+        fitted = self._learn(*self._weighed(X, y, sample_weight))
+        complete = fitted.complete and sample_weight is None  # else rows may have been left out
+        return fitted.features if complete else self._apply(X)
+
+    def _weighed(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[Any, Any, ComponentCount | None, Weighed | None]:
+        """What ``_learn`` takes: of X and y the rows that have a positive weight, and these.
+
+        A kernel matrix keeps its rows, since new rows will be compared with all of them.
+        """
+        if sample_weight is None:
+            return X, y, None, None
+        if isinstance(self.n_components, str):
+            raise ValueError(
+                f"n_components={self.n_components!r} of {type(self).__name__} compares fits to "
+                "parts of the rows and does not take sample_weight: give a number, or a share."
+            )
+        weighed = weigh(sample_weight, X, y)
+        rows = X if is_precomputed(self.kernel) else weighed.of(X)
+        return rows, weighed.of(y), None, weighed

@@ -12,7 +12,7 @@ from sklearn.utils.extmath import row_norms
 from sklearn.utils.validation import check_is_fitted
 
 from depmax._threads import chunk_rows, slices
-from depmax.extraction._fitting.weighted import WeightedExtractor
+from depmax.extraction.extractor import WeightedExtractor
 from depmax.kernels import KernelLike
 from depmax.pencils import Basis, Directions, Gram, Space, completed, principal
 from depmax.samples import Sample, is_precomputed, read_rows

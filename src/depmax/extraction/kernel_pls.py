@@ -18,7 +18,7 @@ from depmax._inputs.table import LARGEST
 from depmax._threads import small_problems
 from depmax.extraction._fitting.coded_target import CodedTarget
 from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted
-from depmax.extraction._fitting.weighted import WeightedExtractor
+from depmax.extraction.extractor import WeightedExtractor
 from depmax.kernels import KernelLike
 from depmax.pencils import Form, Space, leading
 from depmax.pencils.deflation.criteria import pls

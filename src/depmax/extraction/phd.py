@@ -10,7 +10,7 @@ from depmax._inputs import read_target
 from depmax._inputs.parameters import FLAG
 from depmax.extraction._fitting.sphering import Alpha, SpheringExtractor
 from depmax.extraction._fitting.targets import side_of_outputs
-from depmax.extraction._fitting.weighted import WeightedExtractor
+from depmax.extraction.extractor import WeightedExtractor
 from depmax.kernels import KernelLike
 from depmax.pencils import Directions, Form, Space, Sphere
 from depmax.pencils.form import columns_of, target_factor

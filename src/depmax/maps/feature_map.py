@@ -10,8 +10,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy import linalg
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_array, check_is_fitted
 
+from depmax._extras import make_frame
 from depmax._inputs.parameters import check_parameters, integer
 from depmax._limits import map_instead, require_pairs
 from depmax._threads import small_problems
@@ -119,6 +121,62 @@ class KernelTransformer(
     def _keep_kernel(self, sample: Sample) -> None:
         """Remember the resolved kernel; a kernel matrix that was passed as X is not kept."""
         self.kernel_ = Precomputed() if sample.precomputed else sample.kernel
+
+
+def is_linear(transformer: KernelTransformer) -> bool:
+    """Whether features are linear in the columns of X, so that they have weights."""
+    return transformer._abilities().is_linear
+
+
+class LinearViews(KernelTransformer):
+    """What features that are linear in the columns of X tell beside their values."""
+
+    components_: np.ndarray
+    loadings_: np.ndarray
+    mean_: np.ndarray
+    coordinate_names_: np.ndarray
+
+    @available_if(is_linear)
+    def inverse_transform(self, X: Any) -> np.ndarray:
+        """Rows with given features, as the least squares regression on the features has them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_components)
+            Features.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+            In the columns that ``coordinate_names_`` names.
+        """
+        check_is_fitted(self)
+        features = check_array(X, dtype=[np.float64, np.float32])
+        if features.shape[1] != self._n_features_out:
+            raise ValueError(
+                f"X has {features.shape[1]} columns, but {type(self).__name__} has "
+                f"{self._n_features_out} components."
+            )
+        rows: np.ndarray = features @ self.loadings_ + self.mean_
+        return rows.astype(features.dtype, copy=False)
+
+    @available_if(is_linear)
+    def to_frame(self, library: str | None = None) -> Any:
+        """Data frame with one row per column of X: weight and loading in every component.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars", "pyarrow"}, optional
+            By default the first of these that is installed.
+        """
+        check_is_fitted(self)
+        columns: dict[str, Any] = {"column": list(self.coordinate_names_)}
+        for name, weights, loading in zip(
+            self.get_feature_names_out(), self.components_, self.loadings_, strict=True
+        ):
+            columns[f"{name}_weight"] = weights
+            columns[f"{name}_loading"] = loading
+        return make_frame(columns, library)
 
 
 class FeatureMap(KernelTransformer):

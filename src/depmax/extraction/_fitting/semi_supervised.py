@@ -10,7 +10,7 @@ import numpy as np
 from depmax._inputs import Target, read_target
 from depmax._inputs.parameters import number
 from depmax._inputs.target import marks_unlabeled
-from depmax.extraction._fitting.weighted import WeightedExtractor
+from depmax.extraction.extractor import WeightedExtractor
 from depmax.pencils import Directions, Form, Space, hsic_form
 from depmax.pencils.form import target_factor
 from depmax.pencils.graphs import Graph, as_graph
