@@ -118,7 +118,7 @@ class KernelCCA(SpheringExtractor):
 
         Returns
         -------
-        ndarray of shape (n_samples, n_pairs_)
+        ndarray of shape (n_samples, n_pairs)
             With mean 0 and variance 1 in the training rows.
         """
         check_is_fitted(self)
