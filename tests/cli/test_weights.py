@@ -44,6 +44,7 @@ def test_columns_are_scored_by_weight(run: Run, counted: tuple[Path, Path]) -> N
     assert columns[0]["column"] == "a"
     assert {row["column"] for row in columns} == {"a", "b", "c"}
     assert columns[0]["pvalue"] < 0.01
+    assert "effect" not in columns[0]
 
 
 def test_a_model_is_fitted_by_weight(run: Run, counted: tuple[Path, Path], tmp_path: Path) -> None:
@@ -81,3 +82,14 @@ def test_bad_weights_are_refused_by_name(
     assert "PCA counts every row once" in message(
         "fit", table, "-t", "y", "-m", "PCA", "-n", 1, "--weight", "n", "-o", tmp_path / "p.skops"
     )
+
+
+def test_gaps_with_weights_are_refused_until_they_are_filled(run: Run, tmp_path: Path) -> None:
+    values = np.random.default_rng(0).normal(size=(40, 2))
+    table = pl.DataFrame(values, schema=["a", "y"]).with_columns(n=pl.lit(2), b=pl.col("a") * 2)
+    place = tmp_path / "gaps.csv"
+    table.with_columns(b=pl.when(pl.col("b") > -1).then(pl.col("b"))).write_csv(place)
+    for command in (("screen",), ("select", "-m", "BAHSIC", "-n", 1)):
+        asked = (command[0], place, "-t", "y", "--weight", "n", *command[1:])
+        assert "Fill them with --impute median" in run(*asked).stderr
+        assert run(*asked, "--impute", "median").exit_code == 0

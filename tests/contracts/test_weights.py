@@ -30,7 +30,9 @@ from depmax.kernels import (
     KernelLike,
     Laplace,
     Linear,
+    Neutral,
     Polynomial,
+    WeightedSum,
 )
 from tests.contracts.discovery import classes
 
@@ -61,6 +63,8 @@ KERNELS: dict[str, KernelLike] = {
     "multiquadric": InverseMultiquadric(),
     "sum": Gaussian() + 0.5 * Linear(),
     "product": Laplace() * Gaussian(1.5),
+    "learned by alignment": WeightedSum([Gaussian(), Linear(), Gaussian(0.3)]),
+    "learned by hsic": WeightedSum([Gaussian(), Linear()], "hsic"),
 }
 #: Measures of paired samples that take weights.
 MEASURES: dict[str, Callable[..., float]] = {
@@ -359,3 +363,49 @@ def test_an_unsupervised_search_takes_weights() -> None:
     model = partial(depmax.BAHSIC, 2, target_kernel="inputs")
     found = model().fit(WIDE, sample_weight=WEIGHTS)
     assert_allclose(found.ranking_, model().fit(repeated(WIDE)).ranking_)
+
+
+#: What takes weights and, without them, rows with missing cells.
+WITH_GAPS: dict[str, Callable[..., Any]] = {
+    "screen": lambda X, **weights: depmax.screen(X, SIGNAL, **weights).scores,
+    "DependenceFilter": lambda X, **weights: depmax.DependenceFilter(1).fit(X, SIGNAL, **weights),
+    "BAHSIC": lambda X, **weights: depmax.BAHSIC(1).fit(X, SIGNAL, **weights),
+    "FOHSIC": lambda X, **weights: depmax.FOHSIC(1).fit(X, SIGNAL, **weights),
+    "Neutral": lambda X, **weights: depmax.hsic(X, SIGNAL, kernel=Neutral(), **weights),
+}
+
+
+@pytest.mark.parametrize("name", WITH_GAPS)
+def test_missing_cells_with_weights_are_refused_by_name(name: str) -> None:
+    weights = np.where(np.arange(24) == 3, 0, np.maximum(WEIGHTS, 1))
+    answer = WITH_GAPS[name]
+    for row, refused in ((3, False), (4, True)):  # the first counts for nothing
+        table = pd.DataFrame(X, columns=["a", "b", "c"])
+        table.loc[row, "b"] = np.nan
+        answer(table)
+        if not refused:
+            answer(table, sample_weight=weights)
+            continue
+        with pytest.raises(ValueError, match=f"(?s){name}.*sample_weight.*impute first"):
+            answer(table, sample_weight=weights)
+
+
+def test_there_are_no_effects_of_rows_with_weights() -> None:
+    found = depmax.screen(X, SIGNAL, sample_weight=WEIGHTS)
+    assert np.isnan(found.effects).all()
+    assert "effect" not in found.to_frame("polars").columns
+    assert depmax.DependenceFilter(1).fit(X, SIGNAL, sample_weight=WEIGHTS).effects_ is None
+
+
+@pytest.mark.parametrize("kernel", [Gaussian("maximize"), WeightedSum([Gaussian(), Linear()])])
+def test_a_screening_by_weight_does_not_choose_its_kernel(kernel: Any) -> None:
+    with pytest.raises(ValueError, match="screen with sample_weight does not take"):
+        depmax.screen(X, SIGNAL, kernel=kernel, sample_weight=WEIGHTS)
+
+
+@pytest.mark.parametrize("kernel", [Linear(), Gaussian(1.5), Polynomial(2)])
+def test_reconstruction_errors_count_by_weight(kernel: Any) -> None:
+    model = depmax.IterativePCA(2, kernel=kernel)
+    expected = model.fit(repeated(X)).reconstruction_error(X)
+    found = model.fit(X, sample_weight=WEIGHTS).reconstruction_error(X)
+    assert_allclose(found, expected, rtol=1e-8, atol=1e-10)

@@ -1,4 +1,4 @@
-"""For every dropped column the kept one that says most of the same, if any does."""
+"""What a selector tells of its columns; for every dropped one, which kept one says the same."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import numpy as np
 from scipy import sparse
 from scipy.special import betainc, gammaln
 from scipy.stats import false_discovery_control, rankdata
+from sklearn.utils.validation import check_is_fitted
 
+from depmax._extras import make_frame
 from depmax._threads import map_threads
 from depmax.samples import is_streamed, slices, some_rows
 
@@ -22,6 +24,77 @@ COLUMNS = 128
 LEAST_SHARE = 0.25
 #: False discovery rate of the stand-ins that are named.
 LEVEL = 0.05
+
+
+class RankedColumns:
+    """What a fitted selector tells of the columns: their ranks, and which can replace which."""
+
+    ranking_: np.ndarray
+    scores_: np.ndarray
+    support_: np.ndarray
+    stand_ins_: np.ndarray
+    effects_: Any  # None without effects
+    pvalues_adjusted_: Any  # None without p-values
+    n_features_: int
+
+    def to_frame(self, library: str | None = None) -> Any:
+        """Data frame of all columns, best first: rank, score, kept, stand-in, effect, p-value.
+
+        The stand-in of a dropped column is a kept one that shares at least a quarter of its
+        variation, significantly; the cell is empty (None) where no kept column does.
+
+        The effect (where the selector has it: with ``pvalues=True``, or as a filter by HSIC) is
+        normalised HSIC of each column alone, from 0 to 1, with an interval of 95 %: that of
+        :func:`depmax.screen`.
+
+        The p-value (where the selector has them) is that of the screening of each column alone,
+        adjusted over all columns: it says nothing about the selected set as a whole.
+        """
+        check_is_fitted(self)
+        order = np.argsort(self.ranking_)
+        names = self._column_names()
+        replaced = [None if p < 0 else names[p] for p in self.stand_ins_[order]]
+        columns: dict[str, Any] = {
+            "column": names[order].tolist(),
+            "rank": self.ranking_[order],
+            "score": self.scores_[order],
+            "kept": self.support_[order],
+            "stand_in": replaced,
+        }
+        if getattr(self, "effects_", None) is not None:
+            for place, name in enumerate(("effect", "effect_low", "effect_high")):
+                columns[name] = self.effects_[order, place]
+        if getattr(self, "pvalues_adjusted_", None) is not None:
+            columns["pvalue_adjusted"] = self.pvalues_adjusted_[order]
+        return make_frame(columns, library)
+
+    def redundant_columns(self) -> dict[str, list[str]]:
+        """The kept columns, best first, each with the dropped ones that say most of the same.
+
+        A dropped column is listed with its stand-in, the kept column that shares most of its
+        variation. Dropped columns that appear nowhere share little with any kept one.
+
+        Examples
+        --------
+        >>> from depmax import KernelRidgeElimination
+        >>> X = np.random.default_rng(0).normal(size=(100, 4))
+        >>> X[:, 2] = X[:, 0] + 0.1 * X[:, 2]
+        >>> selector = KernelRidgeElimination(2).fit(X, 2 * X[:, 0] + X[:, 1])
+        >>> selector.redundant_columns()
+        {'x0': ['x2'], 'x1': []}
+        """
+        check_is_fitted(self)
+        names = self._column_names()
+        order = np.argsort(self.ranking_)
+        return {
+            str(names[kept]): [str(names[p]) for p in order if self.stand_ins_[p] == kept]
+            for kept in order[: self.n_features_]
+        }
+
+    def _column_names(self) -> np.ndarray:
+        """Those of the frame that was fitted, else x0, x1 and so on."""
+        numbered = [f"x{j}" for j in range(len(self.ranking_))]
+        return np.asarray(getattr(self, "feature_names_in_", numbered), dtype=object)
 
 
 def stand_ins(

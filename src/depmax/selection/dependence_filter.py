@@ -14,8 +14,7 @@ from depmax._inputs.table import Categories, constant_columns
 from depmax.dependence.exchange import plan_of
 from depmax.kernels import Kernel, KernelLike, as_kernel
 from depmax.selection._scores.registry import Question, Scored, find_score, require
-from depmax.selection._weighted_rows import WeightedRows
-from depmax.selection.selector import DependenceSelector, Ranking, best_first
+from depmax.selection.selector import DependenceSelector, Ranking, WeightedRows, best_first
 
 
 class DependenceFilter(WeightedRows, DependenceSelector):

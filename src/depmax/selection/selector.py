@@ -17,7 +17,6 @@ from sklearn.utils import get_tags
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
 
-from depmax._extras import make_frame
 from depmax._inputs import read_fit
 from depmax._inputs.levels import Missing
 from depmax._inputs.parameters import check_parameters, is_whole
@@ -25,8 +24,15 @@ from depmax._inputs.table import Categories, refuse_unreadable
 from depmax.kernels import Kernel, Linear
 from depmax.kernels.bandwidth import warn_of_scales
 from depmax.kernels.names import KernelParameters
-from depmax.samples import aligned, is_streamed, refuse_streamed_target, refuse_with_streams
-from depmax.selection._stand_ins import stand_ins
+from depmax.samples import (
+    aligned,
+    is_streamed,
+    refuse_missing,
+    refuse_streamed_target,
+    refuse_with_streams,
+    weigh,
+)
+from depmax.selection._stand_ins import RankedColumns, stand_ins
 
 
 @dataclass(frozen=True)
@@ -68,7 +74,7 @@ class SampledRowsWarning(UserWarning):
     """
 
 
-class DependenceSelector(KernelParameters, SelectorMixin, BaseEstimator):
+class DependenceSelector(RankedColumns, KernelParameters, SelectorMixin, BaseEstimator):
     """Base of the selectors: a subclass implements ``_rank``.
 
     Fitted: ``ranking_`` (1 is best, all distinct), ``scores_``, ``support_``, ``path_``,
@@ -290,65 +296,6 @@ class DependenceSelector(KernelParameters, SelectorMixin, BaseEstimator):
             f"{requested!r}."
         )
 
-    def to_frame(self, library: str | None = None) -> Any:
-        """Data frame of all columns, best first: rank, score, kept, stand-in, effect, p-value.
-
-        The stand-in of a dropped column is a kept one that shares at least a quarter of its
-        variation, significantly; the cell is empty (None) where no kept column does.
-
-        The effect (where the selector has it: with ``pvalues=True``, or as a filter by HSIC) is
-        normalised HSIC of each column alone, from 0 to 1, with an interval of 95 %: that of
-        :func:`depmax.screen`.
-
-        The p-value (where the selector has them) is that of the screening of each column alone,
-        adjusted over all columns: it says nothing about the selected set as a whole.
-        """
-        check_is_fitted(self)
-        order = np.argsort(self.ranking_)
-        names = self._column_names()
-        replaced = [None if p < 0 else names[p] for p in self.stand_ins_[order]]
-        columns: dict[str, Any] = {
-            "column": names[order].tolist(),
-            "rank": self.ranking_[order],
-            "score": self.scores_[order],
-            "kept": self.support_[order],
-            "stand_in": replaced,
-        }
-        if getattr(self, "effects_", None) is not None:
-            for place, name in enumerate(("effect", "effect_low", "effect_high")):
-                columns[name] = self.effects_[order, place]
-        if getattr(self, "pvalues_adjusted_", None) is not None:
-            columns["pvalue_adjusted"] = self.pvalues_adjusted_[order]
-        return make_frame(columns, library)
-
-    def redundant_columns(self) -> dict[str, list[str]]:
-        """The kept columns, best first, each with the dropped ones that say most of the same.
-
-        A dropped column is listed with its stand-in, the kept column that shares most of its
-        variation. Dropped columns that appear nowhere share little with any kept one.
-
-        Examples
-        --------
-        >>> from depmax import KernelRidgeElimination
-        >>> X = np.random.default_rng(0).normal(size=(100, 4))
-        >>> X[:, 2] = X[:, 0] + 0.1 * X[:, 2]
-        >>> selector = KernelRidgeElimination(2).fit(X, 2 * X[:, 0] + X[:, 1])
-        >>> selector.redundant_columns()
-        {'x0': ['x2'], 'x1': []}
-        """
-        check_is_fitted(self)
-        names = self._column_names()
-        order = np.argsort(self.ranking_)
-        return {
-            str(names[kept]): [str(names[p]) for p in order if self.stand_ins_[p] == kept]
-            for kept in order[: self.n_features_]
-        }
-
-    def _column_names(self) -> np.ndarray:
-        """Those of the frame that was fitted, else x0, x1 and so on."""
-        numbered = [f"x{j}" for j in range(len(self.ranking_))]
-        return np.asarray(getattr(self, "feature_names_in_", numbered), dtype=object)
-
     def __sklearn_tags__(self) -> Any:
         """Supervised, any target, sparse and with missing cells where the search allows it."""
         tags = super().__sklearn_tags__()
@@ -387,6 +334,53 @@ class GroupsOfRows:
         if is_streamed(X):
             refuse_with_streams(type(self).__name__, groups=groups)
         return self._fit(X, y, partial(self._rank, groups=groups))
+
+
+class WeightedRows(GroupsOfRows):
+    """``fit`` of the selectors by HSIC, to whose sums a row may contribute many times."""
+
+    n_features_to_select: Any
+
+    def fit(self, X: Any, y: Any = None, groups: Any = None, sample_weight: Any = None) -> Any:
+        """Rank the columns of X by their dependence on y and keep the best.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        y : target of any type
+        groups : array-like of shape (n_samples,), WholeGroups, WithinGroups or Shifts, optional
+            Groups of *rows* that are not independent, such as those of one patient, as in
+            :func:`depmax.hsic_test`: p-values, and how many columns "auto" keeps, allow for them.
+            Passed on in a pipeline by ``set_fit_request(groups=True)``. Groups of *columns* are a
+            parameter of the class.
+        sample_weight : array-like of shape (n_samples,), optional
+            How many rows each row stands for: a weight of 3 is the row three times, a weight of 0
+            the row left out. There are no p-values and effects then, and no "auto"; not with
+            ``groups``, nor with missing cells.
+
+        Returns
+        -------
+        self
+        """
+        if sample_weight is None:
+            return super().fit(X, y, groups)
+        name = type(self).__name__
+        if groups is not None:
+            raise ValueError(f"{name} takes sample_weight or groups in fit, not both.")
+        if isinstance(self.n_features_to_select, str):
+            raise ValueError(
+                f"n_features_to_select={self.n_features_to_select!r} of {name} needs p-values, "
+                "which rows with sample_weight do not give: pass a number or a share."
+            )
+        weighed = weigh(sample_weight, X, y)
+        return self._fit(
+            weighed.of(X), weighed.of(y), partial(self._rank_weighed, mass=weighed.mass)
+        )
+
+    def _rank_weighed(self, X: Any, y: Any, categories: Categories, mass: np.ndarray) -> Ranking:
+        """``_rank`` of rows without missing cells."""
+        refuse_missing(X, type(self).__name__, getattr(self, "feature_names_in_", None))
+        return self._rank(X, y, categories, mass=mass)
 
 
 def best_first(scores: np.ndarray, constant: np.ndarray) -> np.ndarray:

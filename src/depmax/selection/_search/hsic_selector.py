@@ -33,8 +33,7 @@ from depmax.selection._search.changes import has_fast_form
 from depmax.selection._search.changes.linear import column_shares
 from depmax.selection._search.rounds import Blocks, SearchResult, Setting, Units, make_units
 from depmax.selection._search.significance import significant_units
-from depmax.selection._weighted_rows import WeightedRows
-from depmax.selection.selector import DependenceSelector, Ranking
+from depmax.selection.selector import DependenceSelector, Ranking, WeightedRows
 
 #: With block_size="auto" HSIC is taken over all rows at once up to so many, beyond over blocks.
 WHOLE_ROWS, BLOCK_ROWS = 5_000, 1_000
