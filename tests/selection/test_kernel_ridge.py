@@ -25,15 +25,14 @@ def refitted(rows: RidgeProblem, places: np.ndarray, penalty: float) -> float:
     The unknowns are the weights of the carriers and the intercept; the penalty stays mε.
     """
     error = 0.0
-    Z = rows.X[np.ix_(places, SET)]
-    own = rows.kernel(Z, Z, SET)
+    own = rows.tile(places, places, SET)
     for row in range(M):
         others = np.delete(np.arange(M), row)
-        C = np.column_stack([rows.kernel(rows.X[np.ix_(others, SET)], Z, SET), np.ones(M - 1)])
+        C = np.column_stack([rows.tile(others, places, SET), np.ones(M - 1)])
         system = C.T @ C
         system[:-1, :-1] += M * penalty * own
         weights = np.linalg.lstsq(system, C.T @ rows.images[others], rcond=1e-14)[0]
-        new = np.append(rows.kernel(rows.X[[row]][:, SET], Z, SET)[0], 1.0)
+        new = np.append(rows.tile(np.array([row]), places, SET)[0], 1.0)
         error += float(np.sum((rows.images[row] - new @ weights) ** 2))
     return error / M
 

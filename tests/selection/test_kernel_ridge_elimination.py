@@ -168,7 +168,7 @@ def test_many_rows_need_no_square_matrix() -> None:
 def test_many_rows_are_sampled_unless_asked() -> None:
     X = data(1000, 6)
     y = np.where(X[:, 2] + X[:, 4] > 0, "a", "b")
-    rows = np.sort(np.random.default_rng(0).permutation(1000)[:200])
+    rows = some_rows(1000, 200)
     sampled = KernelRidgeElimination(2, subsample=200).fit(X, y)
     assert sampled.path_ == KernelRidgeElimination(2).fit(X[rows], y[rows]).path_
     assert sampled.path_ != KernelRidgeElimination(2, subsample=None).fit(X, y).path_

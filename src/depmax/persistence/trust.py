@@ -55,6 +55,7 @@ _TRUSTED = {
     "depmax.kernels.linear": ("Linear",),
     "depmax.kernels.mixed": ("Mixed",),
     "depmax.kernels.names": ("FromFunction", "FromMap", "FromScikitLearn"),
+    "depmax.kernels.neutral": ("Cell", "GappedRows", "Gaps", "Neutral"),
     "depmax.kernels.polynomial": ("Polynomial",),
     "depmax.kernels.precomputed": ("Precomputed",),
     "depmax.kernels.random_event": ("RandomEvent",),
