@@ -8,6 +8,7 @@ import pytest
 
 from depmax import KernelRidgeElimination, NoDependenceWarning, ScaleWarning
 from depmax._inputs import read_target
+from depmax.samples import some_rows
 from depmax.selection._ridge.problem import RidgeProblem
 from depmax.selection.kernel_ridge_elimination import target_images
 
