@@ -34,6 +34,7 @@ from depmax.kernels import (
     RidgeKernel,
     Spectrum,
     Subsequence,
+    WeightedSum,
     as_kernel,
 )
 from depmax.kernels.names import short_names
@@ -95,6 +96,7 @@ FITTED: dict[str, Any] = {
     "RandomFourier": RandomFourier(10, random_state=0),
     "BasisSelection": BasisSelection(5),
     "scikit-learn's transformer": PolynomialFeatures(2),
+    "WeightedSum": WeightedSum([Gaussian(1.0), Linear()], [0.3, 0.7]),
 }
 #: Named kernels of labels and objects, which have no columns to leave.
 WITHOUT_COLUMNS: dict[str, Any] = {}

@@ -92,7 +92,7 @@ def test_a_worker_that_is_killed(cluster: Any, expected: np.ndarray, after: floa
     timer.start()
     assert_allclose(_components(pause=0.1), expected, atol=1e-10)
     timer.join()
-    distributed.default_client().wait_for_workers(2, timeout=30)
+    distributed.default_client().wait_for_workers(2, timeout=120)
 
 
 def test_workers_that_join_late(cluster: Any, expected: np.ndarray) -> None:
