@@ -47,7 +47,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--quick",
         action="store_true",
-        help="a minute's worth: no whole runs, no simulations, no scikit-learn checks",
+        help="some minutes' worth: no whole runs, no simulations, no scikit-learn checks",
     )
 
 
