@@ -51,7 +51,7 @@ def draw(name: str, number: int, index: int) -> tuple[np.ndarray, np.ndarray]:
     """One sample of a simulation; hyppo draws from numpy's global state."""
     from hyppo.tools.indep_sim import indep_sim
 
-    np.random.seed([SEED, number, index])  # noqa: NPY002 - hyppo's only source of randomness
+    np.random.seed([SEED, number, index])  # noqa: NPY002  (hyppo's only source of randomness)
     options = {} if name in FIXED else {"noise": True}
     x, y = indep_sim(name, N_ROWS, 1, **options)
     return x, y

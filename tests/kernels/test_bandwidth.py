@@ -81,7 +81,7 @@ class TestManyRows:
     def test_neither_global_seeds_nor_other_draws_matter(self) -> None:
         rows = np.random.default_rng(1).normal(size=(MEDIAN_ROWS + 500, 2))
         expected = median_distance(rows)
-        np.random.seed(5)  # noqa: NPY002 - the old global state is what must not matter
+        np.random.seed(5)  # noqa: NPY002  (the old global state is what must not matter)
         assert median_distance(rows) == expected
 
     def test_sorted_rows_are_not_represented_by_the_first_ones(self) -> None:

@@ -192,9 +192,9 @@ def test_columns_are_screened_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_same_fit_gives_the_same_ranking_and_leaves_the_global_seed_alone() -> None:
-    np.random.seed(0)  # noqa: NPY002 (the global generator is what this test watches)
+    np.random.seed(0)  # noqa: NPY002  (the global generator is what this test watches)
     first = BAHSIC(3).fit(X, XOR).ranking_
-    assert np.random.rand() == np.random.RandomState(0).rand()  # noqa: NPY002 (as above)
+    assert np.random.rand() == np.random.RandomState(0).rand()  # noqa: NPY002  (as above)
     np.testing.assert_array_equal(BAHSIC(3).fit(X, XOR).ranking_, first)
 
 

@@ -37,44 +37,26 @@ def hsic(
     groups: Any = None,
     n_jobs: int | None = None,
     missing: Missing = "neutral",
-) -> tuple[np.ndarray, np.ndarray]:
+    with_effects: bool = False,
+) -> tuple[np.ndarray, ...]:
     """Unbiased HSIC of every column with a target, and p-values: those of :func:`depmax.screen`.
 
     Categorical columns, given as codes, are compared by equality. ``groups`` are those of rows.
+    With effects there is a third array, that of ``effects`` under the same kernel, found in the
+    same visit of every column.
     """
     exchange = None if groups is None else as_exchange(groups)
     plan = None if exchange is None else exchange.plan(target.n_samples, target.rows)
     prepared = _seen_by(X, ScreeningTarget.of(target, TOLERANCE, plan), missing, exchange, target)
     recipe = column_kernel(kernel)
-
-    def scored(column: np.ndarray, position: int) -> tuple[float, float, float]:
-        return prepared.score(_kernel_of(position, recipe, categories), column, True)
-
-    scores, pvalues, _ = each_column(X, scored, n_jobs).T
-    return scores, pvalues
-
-
-def hsic_and_effects(
-    X: Any,
-    target: Sample,
-    *,
-    kernel: KernelLike = "laplace",
-    categories: Categories | None = None,
-    groups: Any = None,
-    n_jobs: int | None = None,
-    missing: Missing = "neutral",
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """``hsic``, and ``effects`` under the same kernel, in one visit of every column."""
-    exchange = None if groups is None else as_exchange(groups)
-    plan = None if exchange is None else exchange.plan(target.n_samples, target.rows)
-    prepared = _seen_by(X, ScreeningTarget.of(target, TOLERANCE, plan), missing, exchange, target)
-    recipe = column_kernel(kernel)
+    score = prepared.score_and_effect if with_effects else prepared.score
 
     def scored(column: np.ndarray, position: int) -> tuple[float, ...]:
-        return prepared.score_and_effect(_kernel_of(position, recipe, categories), column, True)
+        return tuple(score(_kernel_of(position, recipe, categories), column, True))
 
     found = each_column(X, scored, n_jobs)
-    return found[:, 0], found[:, 1], found[:, 3:]
+    scores_and_pvalues = found[:, 0], found[:, 1]
+    return (*scores_and_pvalues, found[:, 3:]) if with_effects else scores_and_pvalues
 
 
 def weighted_hsic(

@@ -174,7 +174,7 @@ def _hsic(question: Question) -> Scored:
         scores, pvalues = counted.hsic(question.n_jobs)
         return Scored(scores, pvalues, constant=counted.constant)
     return Scored(
-        *kernel.hsic_and_effects(
+        *kernel.hsic(
             question.X,
             question.side,
             kernel=question.kernel,
@@ -182,6 +182,7 @@ def _hsic(question: Question) -> Scored:
             groups=question.groups,
             n_jobs=question.n_jobs,
             missing=question.missing,
+            with_effects=True,
         )
     )
 
