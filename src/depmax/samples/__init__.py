@@ -47,7 +47,7 @@ from depmax.samples.sources import (
 )
 from depmax.samples.stream import Stream, StreamRows, View, refuse_with_streams, some_rows
 from depmax.samples.survey import Block
-from depmax.samples.weights import Weighed, refuse_missing, weigh
+from depmax.samples.weights import Weighed, refuse_missing, repeated_rows, weigh
 
 __all__ = [
     "FREE_ROWS",
@@ -86,6 +86,7 @@ __all__ = [
     "refuse_missing",
     "refuse_streamed_target",
     "refuse_with_streams",
+    "repeated_rows",
     "require_coordinates",
     "require_equal_length",
     "require_finite_values",
