@@ -138,7 +138,7 @@ def pair_rates(n_draws: int, cells: common.Cells) -> list[dict[str, Any]]:
     return [
         cells.of(_pair_rate, kind, *setting, n_draws)
         for kind in ("number", "class")
-        for setting in PAIR_SETTINGS
+        for setting in sorted(PAIR_SETTINGS, key=lambda each: each[1])  # few columns first
     ]
 
 

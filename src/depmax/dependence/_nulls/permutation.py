@@ -371,7 +371,10 @@ def circular_diagonals(side: Sample, n_jobs: int = 1, band: slice | None = None)
         )
         diagonals[:, rows] = view.T
         sums = view.sum(axis=1)
-        block[_outside(count, width)] = 0.0
+        # entries of the block that belong to no diagonal 1..width of its rows: two corners
+        before = np.tri(count, count - 1, -1, dtype=bool)
+        block[:, : count - 1][before] = 0.0
+        block[:, width:][~before] = 0.0
         if m % 2 == 0 and band.stop == half:  # pairs of the diagonal m/2 come up from both ends
             block[np.arange(count), np.arange(count) + width - 1] = 0.0
         return rows, sums, block.sum(axis=0)
@@ -382,12 +385,6 @@ def circular_diagonals(side: Sample, n_jobs: int = 1, band: slice | None = None)
         sums[rows.start + first + 1 : rows.stop + band.stop] += of_columns
     sums[: half + BLOCK] += sums[m:]
     return diagonals, sums[:m]
-
-
-def _outside(count: int, width: int) -> np.ndarray:
-    """Entries of a block that belong to no diagonal 1..width of its rows."""
-    place = np.arange(count + width - 1) - np.arange(count)[:, np.newaxis]
-    return (place < 0) | (place >= width)
 
 
 def slack_of(x: Sample, y: Sample) -> float:
