@@ -70,7 +70,7 @@ PARTS: dict[str, tuple[Callable[[Run], Found], Callable[[Found], None]]] = {
     "knockoffs": (lambda run: knockoffs.rates(run.draws(100), run.cells), knockoffs.show),
     "power": (lambda run: shapes.power(run.draws(200), run.jobs), shapes.show),
     "simulations": (
-        lambda run: simulated.simulations(run.draws(200), run.jobs),
+        lambda run: simulated.simulations(run.draws(200), run.cells),
         simulated.show_simulations,
     ),
     "interval": (lambda run: intervals.coverage(run.draws(500), run.cells), intervals.show),

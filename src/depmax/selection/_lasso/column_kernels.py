@@ -371,8 +371,9 @@ def normalised_factor(factor: np.ndarray, trace: float) -> np.ndarray:
 
 def _counted(factor: np.ndarray, mass: np.ndarray | None) -> np.ndarray:
     """A factor of shape (r, m), centred; with masses w, its columns times √w."""
-    centred = factor - np.average(factor, axis=1, weights=mass)[:, np.newaxis]
-    return centred if mass is None else centred * np.sqrt(mass)
+    if mass is None:
+        return factor - factor.mean(axis=1, keepdims=True)
+    return (factor - (factor @ mass / mass.sum())[:, np.newaxis]) * np.sqrt(mass)
 
 
 def _factor_chunk(part: Part, limit: int, mass: np.ndarray | None) -> FactorChunk | None:
