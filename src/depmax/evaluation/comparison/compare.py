@@ -8,7 +8,6 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.utils import _safe_indexing, check_random_state
 
 from depmax._inputs import Task, read_target
@@ -36,7 +35,7 @@ from depmax.evaluation.comparison.setting import (
     read_listener,
     read_problem,
 )
-from depmax.evaluation.comparison.trial import Trial, require_possible, run_trial
+from depmax.evaluation.comparison.trial import Trial, in_parallel, require_possible, run_trial
 from depmax.evaluation.gaps import WAYS, without_gaps
 from depmax.evaluation.ml_knn import MLkNN
 
@@ -101,21 +100,24 @@ def run_trials(
     total = len(methods) * len(splits)
     trials: list[Trial] = []
     tasks = (
-        delayed(run_trial)(method, number, parts, X, y, setting)
+        (method, number, parts, X, y, setting)
         for number, parts in enumerate(splits)
         for method in methods
     )
-    results = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)(tasks)
+    results = in_parallel(run_trial, tasks, n_jobs=n_jobs, shared=(X, y))
     try:
         for trial in results:
             trials.append(trial)
             elapsed = perf_counter() - started
             listener(Progress(len(trials), total, elapsed, trial.method, "comparing methods"))
     except KeyboardInterrupt:
-        return trials, False
+        pass
     finally:
         results.close()
-    return trials, True
+    # as if they had been run one after the other: which of two equals comes first is no accident
+    place = {method.name: number for number, method in enumerate(methods)}
+    trials.sort(key=lambda trial: (trial.split, place[trial.method]))
+    return trials, len(trials) == total
 
 
 def compare(
@@ -203,7 +205,9 @@ def compare(
     random_state : int, RandomState instance or None, default=None
         Seed of the splits and of every method that has none.
     n_jobs : int, optional
-        Processes over splits and methods.
+        Processes over splits and methods. Inside ``joblib.parallel_config("dask")`` the workers of
+        the cluster take their place, all of them, with the same results; they must have the same
+        versions of depmax and what it needs.
     progress : bool or callable, default=False
         Print progress with the remaining time to standard error, or call a function with a
         :class:`~depmax.evaluation.Progress` after every trial.
