@@ -39,6 +39,8 @@ from depmax.evaluation.comparison.setting import (
 from depmax.evaluation.comparison.trial import Trial, require_possible, run_trial
 from depmax.evaluation.gaps import WAYS, without_gaps
 from depmax.evaluation.ml_knn import MLkNN
+from depmax.kernels import Gaussian
+from depmax.maps import NystroemMap
 
 #: Up to so many training rows a kernel machine is fast enough to be fitted thousands of times.
 KERNEL_MACHINE_ROWS = 1000
@@ -50,21 +52,30 @@ SEARCHED_COLUMNS = 500
 RARE_ROWS = 10
 
 
-def default_predictor(problem: Problem) -> Any:
+def default_predictor(problem: Problem, *, balanced: bool) -> Any:
     """A nonlinear predictor without parameters to tune: the features are on trial, not it.
 
-    A support vector machine with a Gaussian kernel up to 1,000 training rows, ten nearest
-    neighbours up to 20,000 and for targets with several columns (ML-kNN for labels), boosted trees
-    beyond.
+    A support vector machine with a Gaussian kernel up to 1,000 training rows; up to 20,000 ridge
+    regression on Nyström features, or ten nearest neighbours; boosted trees beyond. Targets with
+    several columns have neighbours of any number of rows (ML-kNN for labels).
+
+    Parameters
+    ----------
+    problem : Problem
+    balanced : bool
+        Whether a rare class counts as much as a frequent one in the score that decides. It then
+        does so in the predictor too, which would otherwise do best to ignore it.
     """
     from sklearn.compose import TransformedTargetRegressor
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+    from sklearn.linear_model import RidgeClassifier
     from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import MaxAbsScaler, StandardScaler
     from sklearn.svm import SVC, SVR
 
     classify = problem.kind == "classes"
+    weight = "balanced" if balanced else None
     scaler = MaxAbsScaler() if problem.sparse else StandardScaler()
     neighbours = min(10, max(1, problem.n_samples // 4))
     if problem.kind == "multilabel":
@@ -73,13 +84,19 @@ def default_predictor(problem: Problem) -> Any:
         return make_pipeline(scaler, KNeighborsRegressor(neighbours))
     if problem.n_samples <= KERNEL_MACHINE_ROWS:
         if classify:
-            return make_pipeline(scaler, SVC())
+            return make_pipeline(scaler, SVC(class_weight=weight))
         machine = TransformedTargetRegressor(SVR(), transformer=StandardScaler())
         return make_pipeline(scaler, machine)
     if problem.n_samples <= NEIGHBOUR_ROWS or problem.sparse:
-        model = KNeighborsClassifier if classify else KNeighborsRegressor
-        return make_pipeline(scaler, model(neighbours))
-    return HistGradientBoostingClassifier() if classify else HistGradientBoostingRegressor()
+        if not classify:
+            return make_pipeline(scaler, KNeighborsRegressor(neighbours))
+        if not balanced:  # neighbours vote with equal weights, and give probabilities
+            return make_pipeline(scaler, KNeighborsClassifier(neighbours))
+        images = NystroemMap(200, kernel=Gaussian("dimension"))
+        return make_pipeline(scaler, images, RidgeClassifier(alpha=0.01, class_weight="balanced"))
+    if classify:
+        return HistGradientBoostingClassifier(class_weight=weight)
+    return HistGradientBoostingRegressor()
 
 
 def run_trials(
@@ -157,8 +174,10 @@ def compare(
         :class:`~depmax.evaluation.Method` declares more.
     estimator : predictor, optional
         Predicts the target from the features. By default a support vector machine with a Gaussian
-        kernel up to 1,000 training rows, ten nearest neighbours up to 20,000, then boosted trees;
-        nearest neighbours for several numbers, ML-kNN for several labels.
+        kernel up to 1,000 training rows, then boosted trees beyond 20,000; between them, ridge
+        regression on Nyström features for classes and ten nearest neighbours for numbers.
+        Nearest neighbours for several numbers, ML-kNN for several labels. Rare classes weigh as
+        much as frequent ones where they do so in the score, as in balanced accuracy.
     cv : int, splitter or iterable of (train, test), optional
         Outer splits; by default five folds, in a thorough comparison of fewer than 2,000 rows
         twice.
@@ -249,10 +268,13 @@ def compare(
     if thorough:
         chosen = tuple(with_exact_settings(method) for method in chosen)
     wide = training.n_features > SEARCHED_COLUMNS and not training.sparse
+    metrics = _read_scoring(scoring, table, own_predictor=estimator is None)
+    if estimator is None:
+        estimator = default_predictor(training, balanced=metrics[0].balanced)
     setting = Setting(
         training,
-        default_predictor(training) if estimator is None else estimator,
-        _read_scoring(scoring, table, own_predictor=estimator is None),
+        estimator,
+        metrics,
         dimension_grid(dimensions, training),
         inner_cv,
         _read_tolerance(tolerance),
