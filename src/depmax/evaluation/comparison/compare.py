@@ -37,8 +37,8 @@ from depmax.evaluation.comparison.setting import (
     read_problem,
 )
 from depmax.evaluation.comparison.trial import Trial, require_possible, run_trial
-from depmax.evaluation.gaps import WAYS, without_gaps
-from depmax.evaluation.ml_knn import MLkNN
+from depmax.evaluation.gaps import WAYS, has_gaps, without_gaps
+from depmax.evaluation.multilabel import MLkNN
 from depmax.kernels import Gaussian
 from depmax.maps import NystroemMap
 
@@ -147,7 +147,7 @@ def compare(
     dimensions: int | Iterable[int] | None = None,
     tolerance: float = 1.0,
     prepare: bool = True,
-    impute: str | None = None,
+    impute: str | None = "median",
     task: Task = "auto",
     groups: Any = None,
     thorough: bool = False,
@@ -197,9 +197,9 @@ def compare(
         Standardise numeric columns, and turn categories into indicators for methods that do not
         take them. False passes rows as they are, which may then be any objects that the methods
         understand.
-    impute : {"median", "mean", "frequent"}, optional
+    impute : {"median", "mean", "frequent"} or None, default="median"
         Fill missing values of X by what the training rows hold; categories by their most frequent
-        level. By default they are refused.
+        level. None refuses them.
     task : {"auto", "classification", "regression"}, default="auto"
         Whether the target is classes or numbers. By default text, booleans, categories and whole
         numbers of up to 20 values are classes, all else is numbers; printing the result says which.
@@ -280,7 +280,7 @@ def compare(
         _read_tolerance(tolerance),
         prepare,
         seed,
-        impute,
+        table.impute,
         table.groups,
         grows=dimensions is None,
         n_screened=SEARCHED_COLUMNS if wide and prepare and not thorough else None,
@@ -323,6 +323,7 @@ class _Table:
     target: np.ndarray
     problem: Problem
     groups: np.ndarray | None  # of every row
+    impute: str | None  # what fills gaps, None where there are none
     n_rows_given: int  # before some of them were drawn
 
 
@@ -346,8 +347,9 @@ def _read_table(
     codes = read_groups(groups, n_given)
     if max_rows is not None and n_given > max_rows:
         X, y, codes = _sampled(X, y, max_rows, seed, task, codes)
+    impute = impute if has_gaps(X) else None
     problem, target = read_problem(without_gaps(X, impute), y, table=prepare, task=task)
-    return _Table(X, target, problem, codes, n_given)
+    return _Table(X, target, problem, codes, impute, n_given)
 
 
 def _split(
