@@ -210,11 +210,11 @@ def compare(
     thorough : bool, default=False
         Whether to try every suitable method on every split, with exact settings and searches over
         all columns. By default a first round on a quarter of the rows (at most 400) decides which
-        methods go on: besides all columns two searches over columns and the best filter, linear
-        and nonlinear features. It is skipped below 200 rows, where methods are
-        named, and where ``cv`` is more than a number. ICA-FX, NCA and FastICA, which take long and
-        seldom win, are skipped. Searches among more than 500 columns then
-        begin with those 500 that depend most on the target by themselves
+        methods go on: all columns, KernelRidgeElimination, the best two searches over columns, and
+        the best filter, linear and nonlinear features. It is skipped below 200 rows, where methods
+        are named, and where ``cv`` is more than a number. ICA-FX, NCA and FastICA, which take long
+        and seldom win, are skipped. Searches among more than 500 columns start from the 500 that
+        each depend most on the target
         (:class:`~depmax.evaluation.ScreenFirst`).
     max_rows : int or None, default=5_000
         Of more rows so many are drawn at random, and everything is found from these; None uses
