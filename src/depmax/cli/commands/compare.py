@@ -70,7 +70,7 @@ def compare(
     groups: o.Groups = None,
     drop: o.Drop = None,
     keep: o.Keep = None,
-    impute: o.Fill = None,
+    impute: o.Fill = o.Impute.median,
     separator: o.Separator = None,
     decimal: o.Decimal = None,
     encoding: o.Encoding = None,
@@ -153,7 +153,7 @@ def compare(
         "--groups": groups,
         "--drop": drop,
         "--keep": keep,
-        "--impute": impute,
+        "--impute": found.setting.impute,  # None where nothing is missing
         "--separator": separator,
         "--decimal": decimal,
         "--encoding": encoding,
@@ -206,7 +206,7 @@ def _join(scheduler: str | None, until: ExitStack) -> None:
 
 def _show(out: Output, found: Comparison, verdict: Verdict) -> None:
     """The verdict first, then the leaderboard and what was not tried."""
-    from depmax.evaluation.comparison.words import interruption, limits
+    from depmax.evaluation.comparison.verdict import interruption, limits
 
     answer = asdict(verdict)
     out.result("verdict", answer, verdict.headline, style="bold")
