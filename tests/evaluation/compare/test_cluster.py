@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from depmax.cli.app import app
 from joblib import parallel_config
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.linear_model import Ridge
 from typer.testing import CliRunner
 
 from depmax import compare
+from depmax.cli.commands import app
 from depmax.evaluation import Comparison
 from depmax.evaluation.comparison import cluster as module
 from depmax.evaluation.comparison.race import Race, run_race
