@@ -47,7 +47,7 @@ class Chunk:
 
     def parts(self) -> Iterator[Chunk]:
         """Consecutive rows that fit in the caches of a processor."""
-        shape: tuple[int, ...] = getattr(self.x, "shape", ())
+        shape = tuple(getattr(self.x, "shape", ()))
         size = rows_of_piece(shape[1]) if len(shape) == 2 else self.n_rows
         if self.n_rows <= size:
             yield self
