@@ -405,7 +405,7 @@ def main() -> None:
     if options.part:
         print(json.dumps(PARTS[options.part](options.argument)))
         return
-    results = {name: part for name, part in (load("streaming") or {}).items() if name in WHOLE}
+    results: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as own:
         base = options.folder or Path(own)
         for name in options.names or WHOLE:
@@ -414,7 +414,9 @@ def main() -> None:
                 if name not in ("rows", "digits") and not (folder / part).exists():
                     (folder / part).mkdir(parents=True)
                     write(folder / part, size, plain=name == "plain")
-            results[name] = WHOLE[name](str(folder))
+            found = WHOLE[name](str(folder))
+            known = load("streaming") or {}
+            results = {part: known[part] for part in WHOLE if part in known} | {name: found}
             save("streaming", results, "dask", "distributed", "pyarrow")
     table(["part", "figure"], [[name, json.dumps(part)] for name, part in results.items()])
 
