@@ -113,7 +113,7 @@ class Kernel(BaseEstimator):
             if Z is not None:
                 raise ValueError(
                     f"{self!r} is a recipe: its numbers are estimated from data, so it cannot "
-                    "compare two sets of rows. Call depmax.resolve(kernel, X) and use what it returns."
+                    "compare two sets of rows. Call depmax.resolve(kernel, X) and use the result."
                 )
             return self.resolve(X)(X)
         rows = self._read(X)
