@@ -147,7 +147,8 @@ Missing = Annotated[
         "--missing",
         metavar="TEXT",
         help="Text that stands for a missing value in text files, besides an empty cell; may "
-        "be repeated. By default NA, N/A, NaN, nan, null, NULL and ?, and among numbers also -.",
+        "be repeated. It replaces the default: NA, N/A, NaN, nan, null, NULL and ?, and among "
+        "numbers also -.",
     ),
 ]
 Sheet = Annotated[
