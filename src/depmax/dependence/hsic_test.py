@@ -134,7 +134,7 @@ def hsic_test(
         With ``statistic`` (unbiased HSIC), ``pvalue``, ``method`` (the one that gave the p-value)
         and ``n_samples``. For ``"aggregate"`` an :class:`AggregateTest`: ``statistic`` is the
         largest standardised HSIC, and ``kernels``, ``target_kernels``, ``standardized`` and
-        ``contributions`` tell which kernels spoke. With confounders also ``given``
+        ``contributions`` tell which kernels detected it. With confounders also ``given``
         (``explained_x``, ``explained_y``, ``doubt``, ``missed``) and ``reliable``.
 
     Notes

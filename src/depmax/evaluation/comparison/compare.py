@@ -158,7 +158,7 @@ def compare(
     n_jobs: int | None = None,
     progress: bool | Listener = False,
 ) -> Comparison:
-    """Compare ways to select or extract few features, by how well these predict the target.
+    """Compare methods that select or extract a few features, by how well these predict.
 
     On every outer split each method is fitted on the training part alone: scaling, selection or
     extraction, and the number of features, which inner splits of the training part decide. The
@@ -172,7 +172,7 @@ def compare(
     methods : None, names, estimators, or dictionary from name to either
         By default the methods of depmax and scikit-learn that suit the type of the target and the
         size of the data. A transformer with ``n_components``, ``n_features_to_select`` or ``k``
-        has this number chosen; a predictor stands by itself; a
+        has this number chosen; a predictor is used as a whole; a
         :class:`~depmax.evaluation.Method` declares more.
     estimator : predictor, optional
         Predicts the target from the features. By default a support vector machine with a Gaussian
@@ -197,7 +197,7 @@ def compare(
         errors of the best; 0 takes the best.
     prepare : bool, default=True
         Standardise numeric columns, and turn categories into indicators for methods that do not
-        take them. False passes rows as they are, which may then be any objects that the methods
+        take them. False passes rows unchanged, which may then be any objects that the methods
         understand.
     impute : {"median", "mean", "frequent"} or None, default="median"
         Fill missing values of X by what the training rows hold; categories by their most frequent
@@ -219,7 +219,7 @@ def compare(
         each depend most on the target
         (:class:`~depmax.evaluation.ScreenFirst`).
     max_rows : int or None, default=5_000
-        Of more rows so many are drawn at random, and everything is found from these; None uses
+        With more rows, this many are drawn at random and only they are used; None uses
         all. Splits that name rows (``cv``) always use all.
     random_state : int, RandomState instance or None, default=None
         Seed of the splits and of every method that has none.
