@@ -66,7 +66,7 @@ PARTS: dict[str, tuple[Callable[[Run], Found], Callable[[Found], None]]] = {
     "pairs": (lambda run: groups.pair_rates(run.draws(100), run.cells), groups.show_pairs),
     "noise": (lambda run: groups.noise_rates(run.draws(200), run.cells), groups.show_noise),
     "ties": (lambda run: comparing.tie_rates(run.draws(2000), run.jobs), comparing.show),
-    "given": (lambda run: given.levels(run.draws(100), run.jobs), given.show),
+    "given": (lambda run: given.levels(run.draws(60), run.jobs), given.show),
     "knockoffs": (lambda run: knockoffs.rates(run.draws(100), run.cells), knockoffs.show),
     "power": (lambda run: shapes.power(run.draws(200), run.jobs), shapes.show),
     "simulations": (

@@ -52,10 +52,12 @@ def mmd(
     unbiased : bool, default=True
         The U-statistic, which leaves out k(x, x) and may be negative, or the V-statistic, the
         squared distance between the mean images of the two samples, which is never negative.
-    sample_weight, sample_weight_z : array-like, one number per row of X and of Z, optional
+    sample_weight : array-like with a number per row of X, optional
         How many rows each row stands for: a weight of 3 is the row three times, a weight of 0 the
         row left out. The V-statistic is then the distance between weighted means; the
         U-statistic leaves out pairs of a row with itself, not those of two of its copies.
+    sample_weight_z : array-like with a number per row of Z, optional
+        The same of Z.
 
     Returns
     -------

@@ -120,7 +120,11 @@ def hsic_variance(
 
     Parameters
     ----------
-    X, y, kernel, target_kernel
+    X : array-like, sparse matrix, data frame, or objects the kernel compares
+    y : target: labels, numbers, several columns, or objects
+    kernel : kernel or name, default="gaussian"
+        As in :func:`depmax.hsic`.
+    target_kernel : kernel, name or "auto", default="auto"
         As in :func:`depmax.hsic`.
     sample_weight : array-like of shape (n_samples,), optional
         How many observations each row stands for, in whole numbers: the result is that of the rows
@@ -162,10 +166,14 @@ def hsic_interval(
 
     Parameters
     ----------
-    X, y, kernel, target_kernel
-        As in :func:`depmax.hsic`.
+    X : array-like, sparse matrix, data frame, or objects the kernel compares
+    y : target: labels, numbers, several columns, or objects
     confidence_level : float, default=0.95
         Probability that the interval covers the true value, with many samples.
+    kernel : kernel or name, default="gaussian"
+        As in :func:`depmax.hsic`.
+    target_kernel : kernel, name or "auto", default="auto"
+        As in :func:`depmax.hsic`.
     sample_weight : array-like of shape (n_samples,), optional
         How many observations each row stands for, in whole numbers: the result is that of the rows
         repeated. Weights that correct for how rows were drawn are refused: what they add up to
@@ -210,12 +218,17 @@ def samples_needed(
 
     Parameters
     ----------
-    X, y, kernel, target_kernel
-        A pilot sample, as in :func:`depmax.hsic`.
+    X : array-like, sparse matrix, data frame, or objects the kernel compares
+        Rows of a pilot sample.
+    y : target: labels, numbers, several columns, or objects
     power : float, default=0.8
         Probability with which the test should reject.
     significance_level : float, default=0.05
         Probability that the test rejects under independence.
+    kernel : kernel or name, default="gaussian"
+        As in :func:`depmax.hsic`.
+    target_kernel : kernel, name or "auto", default="auto"
+        As in :func:`depmax.hsic`.
 
     Returns
     -------
