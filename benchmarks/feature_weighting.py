@@ -25,7 +25,7 @@ from scipy.optimize import minimize
 
 from depmax._inputs import read_target
 from depmax.kernels.bandwidth import squared_distances
-from depmax.selection.kernel_ridge_elimination import target_images
+from depmax.selection._scores.outputs import target_images
 
 FILE = RESULTS / "feature_weighting.csv"
 #: The first four belong to the tuning half of the shoot-out, the others to the report half.

@@ -10,7 +10,7 @@ from depmax import KernelRidgeElimination, NoDependenceWarning, ScaleWarning
 from depmax._inputs import read_target
 from depmax.samples import some_rows
 from depmax.selection._ridge.problem import RidgeProblem
-from depmax.selection.kernel_ridge_elimination import target_images
+from depmax.selection._scores.outputs import target_images
 
 
 def data(m: int = 120, d: int = 6, seed: int = 0) -> np.ndarray:

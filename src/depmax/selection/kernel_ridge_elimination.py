@@ -9,7 +9,7 @@ import numpy as np
 from scipy.stats import false_discovery_control
 from sklearn.utils import _safe_indexing
 
-from depmax._inputs import Target, read_target
+from depmax._inputs import read_target
 from depmax._inputs.levels import Missing
 from depmax._inputs.parameters import FLAG, integer, number, one_of
 from depmax._inputs.table import Categories
@@ -28,7 +28,7 @@ from depmax.selection._ridge.elimination import EXACT_FROM, Elimination
 from depmax.selection._ridge.problem import RidgeProblem
 from depmax.selection._scores.kernel import effects as column_effects
 from depmax.selection._scores.kernel import hsic as column_scores
-from depmax.selection._scores.outputs import centred_outputs, standardized
+from depmax.selection._scores.outputs import target_images
 from depmax.selection._search.hsic_selector import STEP
 from depmax.selection._search.rounds import SearchResult, Units, columns_of_units, make_units
 from depmax.selection._search.significance import (
@@ -340,25 +340,6 @@ class KernelRidgeElimination(WeightedRows, DependenceSelector):
         if self.verbose:
             name = type(self).__name__
             print(f"[{name}] {count} columns, leave-one-out error {error:.6g}", flush=True)
-
-
-def target_images(target: Target, mass: np.ndarray | None = None) -> np.ndarray:
-    """What is predicted: centred columns of total variance 1; a row counts by its mass.
-
-    Examples
-    --------
-    >>> target_images(read_target([1.0, 2.0, 3.0, 6.0]))[:, 0].round(2)
-    array([-1.07, -0.53,  0.  ,  1.6 ])
-    """
-    several = target.kind == "multioutput"
-    images = standardized(target.values, mass) if several else centred_outputs(target, mass)
-    scale = float(np.sqrt(np.average(np.sum(images**2, axis=1), weights=mass)))
-    if not scale > 0.0:
-        raise ValueError(
-            "y has one class only, or one value in all rows that are searched: there is nothing to "
-            "predict."
-        )
-    return images / scale
 
 
 def _columns(units: Units, scale: bool, mass: np.ndarray | None = None) -> np.ndarray:

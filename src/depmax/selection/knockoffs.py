@@ -20,7 +20,7 @@ from depmax._inputs.levels import warn_caller
 from depmax._inputs.parameters import FLAG, number
 from depmax._inputs.table import Categories, constant_columns
 from depmax.samples import require_equal_length, require_samples
-from depmax.selection.kernel_ridge_elimination import target_images
+from depmax.selection._scores.outputs import target_images
 from depmax.selection.selector import (
     DependenceSelector,
     NoDependenceWarning,

@@ -50,6 +50,26 @@ def standardized(values: np.ndarray, mass: np.ndarray | None = None) -> np.ndarr
     return centred / spread
 
 
+def target_images(target: Target, mass: np.ndarray | None = None) -> np.ndarray:
+    """What is predicted: centred columns of total variance 1; a row counts by its mass.
+
+    Examples
+    --------
+    >>> from depmax._inputs import read_target
+    >>> target_images(read_target([1.0, 2.0, 3.0, 6.0]))[:, 0].round(2)
+    array([-1.07, -0.53,  0.  ,  1.6 ])
+    """
+    several = target.kind == "multioutput"
+    images = standardized(target.values, mass) if several else centred_outputs(target, mass)
+    scale = float(np.sqrt(np.average(np.sum(images**2, axis=1), weights=mass)))
+    if not scale > 0.0:
+        raise ValueError(
+            "y has one class only, or one value in all rows that are searched: there is nothing to "
+            "predict."
+        )
+    return images / scale
+
+
 def machine_signs(target: Target) -> np.ndarray:
     """Labels -1 and +1 of each machine: shape (n_machines, n_samples)."""
     if target.kind == "multilabel":
