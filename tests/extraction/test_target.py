@@ -8,7 +8,8 @@ import pytest
 from depmax.kernels import Gaussian, Laplace, Linear
 from depmax.kernels.kernel import Kernel
 from depmax.maps._pivots import factor_to
-from depmax.pencils.form import PRECISION, _of_matrix, target_factor
+from depmax.pencils.form import PRECISION, _of_matrix, as_array, target_factor
+from depmax.pencils.streamed import FEW_ROWS
 from depmax.samples import Sample, read_sample
 from depmax.samples.sample import SMALL
 
@@ -24,7 +25,7 @@ def centred(matrix: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("n_rows", [40, SMALL + 1])
 def test_the_centred_kernel_matrix(kernel: Kernel, n_rows: int, rng: np.random.Generator) -> None:
     side = read_sample(rng.normal(size=(n_rows, 2)), kernel)
-    factor = target_factor(side)
+    factor = as_array(target_factor(side))
     np.testing.assert_allclose(factor @ factor.T, centred(kernel(side.rows)), atol=1e-9)
 
 
@@ -47,3 +48,29 @@ def test_kernels_that_are_none_are_refused() -> None:
         _of_matrix(indefinite)
     with pytest.raises(ValueError, match="zero on every row"):
         _of_matrix(np.zeros((3, 3)))
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("kernel", [Gaussian(1.0), Linear()])
+def test_many_rows_are_not_held(kernel: Kernel, weighted: bool, rng: np.random.Generator) -> None:
+    """Rows of the factor are made where they are asked for, also those beyond any sample."""
+    rows = np.append(rng.normal(size=FEW_ROWS + 500), [30.0, 31.0])[:, np.newaxis]
+    mass = rng.integers(1, 4, size=len(rows)).astype(float) if weighted else None
+    factor = target_factor(Sample(kernel, rows, mass=mass))
+    assert not isinstance(factor, np.ndarray)
+    some = np.r_[0:40, len(rows) - 2 : len(rows)]
+    shares = np.full(len(rows), 1 / len(rows)) if mass is None else mass / mass.sum()
+    inner = kernel(rows[some], rows) @ shares
+    expected = kernel(rows[some]) - inner - inner[:, np.newaxis]
+    mean = shares @ as_array(factor)
+    np.testing.assert_allclose(mean, 0.0, atol=1e-10)
+    found = factor.array()[some]
+    square = sum(
+        float(shares[part] @ kernel(rows[part], rows) @ shares)
+        for part in np.array_split(np.arange(len(rows)), 10)
+    )
+    np.testing.assert_allclose(found @ found.T, expected + square, atol=1e-8)
+    counts = np.ones(len(rows)) if mass is None else mass
+    np.testing.assert_allclose(
+        factor.gram, (factor.array() * counts[:, np.newaxis]).T @ factor.array(), atol=1e-7
+    )

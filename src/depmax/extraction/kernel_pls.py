@@ -16,9 +16,9 @@ from sklearn.utils.validation import check_is_fitted
 from depmax._inputs import read_target, require_finite_rows
 from depmax._inputs.table import LARGEST
 from depmax._threads import small_problems
+from depmax.extraction._fitting.batches import BatchExtractor
 from depmax.extraction._fitting.coded_target import CodedTarget
 from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted
-from depmax.extraction.extractor import WeightedExtractor
 from depmax.kernels import KernelLike
 from depmax.pencils import Form, Space, leading
 from depmax.pencils.deflation.criteria import pls
@@ -41,7 +41,7 @@ SMALL = 1000
 LARGEST_RATIO = 1e6
 
 
-class PLSExtractor(DeflationExtractor, WeightedExtractor):
+class PLSExtractor(DeflationExtractor, BatchExtractor):
     """Features of largest covariance with the target, and its regression on them."""
 
     _streams: ClassVar[bool] = True

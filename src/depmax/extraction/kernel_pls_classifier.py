@@ -128,6 +128,9 @@ class KernelPLSClassifier(ClassifierMixin, PLSExtractor):
     def _choose_count(self, X: Any, y: Any, side: Sample) -> int:
         return super()._choose_count(X, self._labels(y).astype(str), side)
 
+    def _batch_labels(self, y: Any) -> np.ndarray:
+        return self._labels(y)
+
     def _labels(self, y: Any) -> np.ndarray:
         """One label per row, of any type."""
         target = read_target(y)

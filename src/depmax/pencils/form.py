@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,10 +11,17 @@ from scipy import linalg
 
 from depmax.maps._pivots import factor_to
 from depmax.pencils.row_sums import Aligned
-from depmax.pencils.streamed import PRECISION, CentredValues, RowValues, centred_target
+from depmax.pencils.streamed import (
+    FEW_ROWS,
+    PRECISION,
+    CentredValues,
+    RowValues,
+    centred_target,
+    few_pivots,
+)
 from depmax.samples import Sample, require_positive, require_semidefinite
 
-#: Values at the samples: an array, or where rows are read a block at a time what gives them.
+#: Values at the samples: an array, or what makes those of a part of the samples.
 Values = np.ndarray | RowValues
 #: Values with columns of mean zero.
 Factor = np.ndarray | CentredValues
@@ -30,10 +37,12 @@ class Form:
     With the centred coordinates Φ of the samples the matrix of a criterion is
     A = ΦᵀMΦ = CCᵀ - Φᵀdiag(w)Φ - ΦᵀNΦ with C = ΦᵀΨ. If only some samples are labelled, Ψ and w are
     zero for the others, and diag(w) acts on the labelled samples measured from their own mean.
+
+    Ψ need not be held: its rows are made beside those of Φ, a part of the samples at a time.
     """
 
     factor: Any  # Ψ, shape (m, r), columns of mean zero: an array or CentredValues
-    weights: Any = None  # w, shape (m,): an array or RowValues
+    weights: Any = None  # w, shape (m,): an array, RowValues or OfLengths
     labelled: np.ndarray | None = None  # which samples are, shape (m,); None: all
     penalty: Operator | None = None  # N
 
@@ -52,12 +61,22 @@ class Form:
 
         ``rows`` is a slice of samples in memory, or a block of those that are read.
         """
-        weights = None if self.weights is None else _at(self.weights, phi, rows)
+        psi = values_at(self.factor, phi, rows)
+        weights = self.weights
+        if weights is not None:
+            weights = weights(psi) if callable(weights) else values_at(weights, phi, rows)
         labelled = None if weights is None or self.labelled is None else self.labelled[rows]
-        return Aligned(phi, _at(self.factor, phi, rows), weights, labelled)
+        return Aligned(phi, psi, weights, labelled)
+
+    def held(self) -> Form:
+        """The same form with Ψ and w in memory, for values at all samples at once."""
+        factor, weights = as_array(self.factor), self.weights
+        if weights is not None:
+            weights = weights(factor) if callable(weights) else as_array(weights)
+        return replace(self, factor=factor, weights=weights)
 
     def apply(self, values: np.ndarray) -> np.ndarray:
-        """M times columns of values on the samples, of shape (m, k)."""
+        """M times columns of values on the samples, of shape (m, k); of a form that is held."""
         images: np.ndarray = self.factor @ (self.factor.T @ values)
         if self.weights is not None:
             images -= self._weighted(values, self.weights[:, np.newaxis])
@@ -67,16 +86,17 @@ class Form:
 
     def reached(self, features: np.ndarray) -> np.ndarray:
         """fᵀMf of each column of centred features, of shape (k,)."""
-        return np.einsum("ij,ij->j", features, self.apply(features))
+        return np.einsum("ij,ij->j", features, self.held().apply(features))
 
     def spread(self, labelled: np.ndarray) -> Form:
         """The same form of the labelled samples, as one of all samples."""
-        factor = np.zeros((len(labelled), self.factor.shape[1]))
-        factor[labelled] = self.factor
+        held = self.held()
+        factor = np.zeros((len(labelled), self.width))
+        factor[labelled] = held.factor
         weights = None
-        if self.weights is not None:
+        if held.weights is not None:
             weights = np.zeros(len(labelled))
-            weights[labelled] = self.weights
+            weights[labelled] = held.weights
         return Form(factor, weights, labelled)
 
     def _weighted(self, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -92,18 +112,34 @@ class Form:
         return self.weights is None and self.penalty is None
 
 
-def _at(values: Any, phi: Any, rows: Any) -> np.ndarray:
+@dataclass(frozen=True)
+class OfLengths:
+    """Weights slope·‖ψ‖² + shift."""
+
+    slope: float
+    shift: float
+
+    def __call__(self, psi: np.ndarray) -> np.ndarray:
+        """Of the samples whose ψ are given, of shape (n,)."""
+        return self.slope * np.einsum("ij,ij->i", psi, psi) + self.shift
+
+
+def values_at(values: Values, phi: Any, rows: Any) -> np.ndarray:
     """Values at some samples."""
-    found: np.ndarray = values[rows] if isinstance(values, np.ndarray) else values.beside(phi, rows)
-    return found
+    return values[rows] if isinstance(values, np.ndarray) else values.beside(phi, rows)
 
 
-def squared_lengths(factor: Factor, mass: np.ndarray | None = None) -> tuple[Values, float]:
-    """‖ψ‖² of every sample, of shape (m,), and their sum over all that they stand for."""
+def as_array(values: Values) -> np.ndarray:
+    """Values at all samples, in memory."""
+    return values if isinstance(values, np.ndarray) else values.array()
+
+
+def square_of(factor: Factor, mass: np.ndarray | None = None) -> float:
+    """Σ‖ψ‖² over all samples that the given ones stand for."""
     if not isinstance(factor, np.ndarray):
-        return factor.squares(), factor.total
+        return factor.total
     squares = np.einsum("ij,ij->i", factor, factor)
-    return squares, float(squares.sum() if mass is None else mass @ squares)
+    return float(squares.sum() if mass is None else mass @ squares)
 
 
 def columns_of(values: Values) -> list[Values]:
@@ -117,8 +153,15 @@ def rank_of_factor(factor: Factor) -> int:
     """Number of directions that a factor spans."""
     if isinstance(factor, np.ndarray):
         return int(np.linalg.matrix_rank(factor - factor.mean(axis=0)))
+    return int(np.linalg.matrix_rank(gram_of(factor), hermitian=True))
+
+
+def gram_of(factor: Factor) -> np.ndarray:
+    """ΨᵀΨ of shape (r, r)."""
+    if isinstance(factor, np.ndarray):
+        return factor.T @ factor
     assert factor.gram is not None
-    return int(np.linalg.matrix_rank(factor.gram, hermitian=True))
+    return factor.gram
 
 
 def hsic_form(factor: Factor, *, unbiased: bool, mass: np.ndarray | None = None) -> Form:
@@ -141,10 +184,9 @@ def hsic_form(factor: Factor, *, unbiased: bool, mass: np.ndarray | None = None)
     m = factor.shape[0] if mass is None else float(mass.sum())
     if not unbiased:
         return Form(factor / (m - 1))
-    squares, total = squared_lengths(factor, mass)  # ‖ψ_i‖²
-    weights = m / (m - 2) * squares - total / ((m - 1) * (m - 2))
     scale = m * (m - 3)
-    return Form(factor / np.sqrt(scale), weights / scale)
+    rest = square_of(factor, mass) / ((m - 1) * (m - 2) * scale)
+    return Form(factor / np.sqrt(scale), OfLengths(m / (m - 2), -rest))
 
 
 def target_factor(side: Sample) -> Any:
@@ -152,13 +194,16 @@ def target_factor(side: Sample) -> Any:
 
     The kernel's exact coordinates where it has them, no more than samples; otherwise a Cholesky
     factor with as many pivots as full precision takes: about twenty for a Gaussian kernel of
-    numbers, all samples for a kernel matrix of full rank.
+    numbers, all samples for a kernel matrix of full rank. Only the factor of few rows, or one of
+    many pivots, is held as an array; otherwise rows of Ψ are made where they are asked for.
     """
-    if side.is_streamed:
-        return centred_target(side)
     width = side.n_coordinates
-    if width is not None and width <= side.n_samples:
-        return side.centred_coordinates()
+    if side.is_streamed or (width is not None and width <= side.n_samples):
+        return centred_target(side)
+    if side.is_array and side.n_samples > FEW_ROWS:
+        found = few_pivots(side)
+        if found is not None:
+            return found
     sample = Sample(side.kernel, side.rows)
     if sample.is_small:
         factor = _of_matrix(sample.gram())

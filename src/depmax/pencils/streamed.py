@@ -1,22 +1,35 @@
-"""Sums over rows that are read a block at a time, and values at rows that are made block by block.
+"""Values at rows that are made a part at a time, and sums over rows that are read so.
 
-What travels to a block (in a thread, or on a worker of a cluster) is a small object that can be
-pickled: a kernel, a view of the block, a form. What comes back are ``RowSums``.
+A part is a slice of rows in memory, or a block of those that are read. What travels to a block (in
+a thread, or on a worker of a cluster) is a small object that can be pickled: a kernel, a view of
+the block, a form. What comes back are ``RowSums``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
 from scipy import linalg
 
+from depmax._threads import blas_threads_for_parts, map_threads, slices
 from depmax.kernels.kernel import Kernel
 from depmax.maps._pivots import factor_to
-from depmax.pencils.row_sums import Aligned, RowSums, Summation, chunks_of, dense, origin_of
-from depmax.samples import Block, Sample, View
+from depmax.pencils.row_sums import (
+    PARTS,
+    Aligned,
+    RowSums,
+    Summation,
+    chunks_of,
+    dense,
+    origin_of,
+    sum_rows,
+)
+from depmax.samples import Block, Sample, View, sample_rows
 
 #: Trace of L - ΨΨᵀ, relative to that of L, at which pivots suffice: full precision for HSIC.
 PRECISION = 1e-12
@@ -24,6 +37,13 @@ PRECISION = 1e-12
 MOST_PIVOTS = 1000
 #: Rows that a visit adds to the candidates for pivots.
 WORST_ROWS = 64
+#: Columns of a target up to which the extremes of each are candidates too.
+FEW_COLUMNS = 4
+#: Rows in memory up to which a target without coordinates is factored as a whole.
+FEW_ROWS = 4096
+
+#: Some of the rows: a slice of those in memory, or a block of those that are read.
+Part = slice | Block
 
 
 @dataclass(frozen=True)
@@ -38,6 +58,20 @@ class BlockImages:
         """Of shape (n, D), dense or sparse."""
         rows = self.view(block)
         return self.kernel.unmixed(rows) if self.unmixed else self.kernel.features(rows)
+
+
+@dataclass(frozen=True)
+class KernelColumns:
+    """Kernel values of the rows of a block with some rows in memory."""
+
+    kernel: Kernel
+    view: View
+    landmarks: Any
+
+    def __call__(self, block: Block) -> np.ndarray:
+        """Of shape (n, n_landmarks), in float64."""
+        values = self.kernel(self.view(block), self.landmarks)
+        return values.astype(np.float64, copy=False)
 
 
 @dataclass(frozen=True)
@@ -70,31 +104,32 @@ class SumBlocks:
 # --- values at the rows ---------------------------------------------------------------------------
 @dataclass(frozen=True)
 class RowValues:
-    """Values at the rows of a stream, a function of a block and its coordinates.
+    """Values at all rows, a function of a part of the rows and its coordinates.
 
-    Stands where an array of the values at all rows would: it can be scaled, shifted, subtracted and
-    split into columns, and ``beside`` gives the values of a block.
+    Stands where an array of the values would: it can be scaled, shifted, subtracted and split into
+    columns, and ``beside`` gives the values of a part.
     """
 
-    make: Callable[[Any, Block], np.ndarray]  # from φ and the block
+    make: Callable[[Any, Any], np.ndarray]  # from φ and the part
     shape: tuple[int, ...]
     slope: float = 1.0
     shift: float = 0.0
     #: Ask numpy's numbers to leave products with them to this class.
     __array_ufunc__ = None
 
-    def beside(self, phi: Any, block: Block) -> np.ndarray:
-        """Values at the rows of a block."""
-        values = self.slope * self.make(phi, block)
+    def beside(self, phi: Any, part: Part) -> np.ndarray:
+        """Values at the rows of a part."""
+        values = self.make(phi, part)
+        values = values if self.slope == 1.0 else self.slope * values
         return values if self.shift == 0.0 else values + self.shift
+
+    def array(self) -> np.ndarray:
+        """All values that do not depend on φ, of rows in memory."""
+        return self.beside(None, slice(0, self.shape[0]))
 
     def column(self, number: int) -> RowValues:
         """One column, of shape (m,)."""
         return RowValues(_Column(self, number), self.shape[:1])
-
-    def squares(self) -> RowValues:
-        """‖ψ‖² of every row, of shape (m,)."""
-        return RowValues(_Squares(self), self.shape[:1])
 
     def __mul__(self, factor: float) -> RowValues:
         return replace(self, slope=self.slope * float(factor), shift=self.shift * float(factor))
@@ -115,17 +150,8 @@ class _Column:
     values: RowValues
     number: int
 
-    def __call__(self, phi: Any, block: Block) -> np.ndarray:
-        return self.values.beside(phi, block)[:, self.number]
-
-
-@dataclass(frozen=True)
-class _Squares:
-    values: RowValues
-
-    def __call__(self, phi: Any, block: Block) -> np.ndarray:
-        values = self.values.beside(phi, block)
-        return np.einsum("ij,ij->i", values, values)
+    def __call__(self, phi: Any, part: Part) -> np.ndarray:
+        return self.values.beside(phi, part)[:, self.number]
 
 
 @dataclass(frozen=True)
@@ -133,8 +159,8 @@ class _Difference:
     left: RowValues
     right: RowValues
 
-    def __call__(self, phi: Any, block: Block) -> np.ndarray:
-        return self.left.beside(phi, block) - self.right.beside(phi, block)
+    def __call__(self, phi: Any, part: Part) -> np.ndarray:
+        return self.left.beside(phi, part) - self.right.beside(phi, part)
 
 
 @dataclass(frozen=True)
@@ -157,57 +183,91 @@ class CentredValues(RowValues):
 
 
 @dataclass(frozen=True)
-class FeaturesOfBlock:
-    """(φ - mean)P of the rows of a block."""
+class FeaturesOfPart:
+    """(φ - mean)P of some rows."""
 
     mean: np.ndarray
     directions: np.ndarray
 
-    def __call__(self, phi: Any, block: Block) -> np.ndarray:
+    def __call__(self, phi: Any, part: Part) -> np.ndarray:
         """Of shape (n, k)."""
         values: np.ndarray = phi @ self.directions - self.mean @ self.directions
         return values
 
 
 @dataclass(frozen=True)
-class TargetOfBlock:
-    """ψ - mean of the rows of a block."""
+class TargetOfPart:
+    """ψ - mean of some rows."""
 
-    view: View
+    view: Callable[[Any], Any]  # from a part to rows of the target
     images: Callable[[Any], Any]  # from rows of the target to ψ
     mean: np.ndarray
 
-    def __call__(self, phi: Any, block: Block) -> np.ndarray:
+    def __call__(self, phi: Any, part: Part) -> np.ndarray:
         """Of shape (n, r)."""
-        return np.asarray(dense(self.images(self.view(block))), dtype=np.float64) - self.mean
+        return np.asarray(dense(self.images(self.view(part))), dtype=np.float64) - self.mean
+
+
+def _view_of(side: Sample) -> Callable[[Any], Any]:
+    """From parts of the rows to the rows."""
+    view: Callable[[Any], Any] = side.rows.view if side.is_streamed else side.rows.__getitem__
+    return view
 
 
 def centred_target(side: Sample) -> CentredValues:
-    """Ψ with ΨΨᵀ = HLH of a streamed target, up to rounding, from visits to the target alone."""
+    """Ψ with ΨΨᵀ = HLH of a target that has coordinates, or few pivots, made part by part.
+
+    Nothing of its length is held. A target with more pivots than ``MOST_PIVOTS`` is refused.
+    """
     if side.has_features:
         return _of_images(side, side.kernel.features)
-    return _of_images(side, _pivots(side))
+    found = few_pivots(side)
+    if found is None:
+        raise ValueError(
+            f"The target kernel {side.kernel!r} needs more than {MOST_PIVOTS} coordinates, too "
+            "many for a table that is read a chunk at a time: use target_kernel='linear' or a map, "
+            "target_kernel=NystroemMap(…)."
+        )
+    return found
 
 
 def _of_images(side: Sample, images: Callable[[Any], Any]) -> CentredValues:
     """Centred coordinates, and their inner products."""
-    rows, m = side.rows, side.n_samples
-    if rows.distinct is not None and rows.distinct[1] is not None:
-        values, counts = rows.distinct
-        psi = np.asarray(dense(images(values)), dtype=np.float64)
-        mean = counts @ psi / m
-        gram = (psi - mean).T @ ((psi - mean) * counts[:, np.newaxis])
-    else:
-        sums = target_sums(rows, images)
-        mean = sums.mean_x
-        scatter = sums.about(mean, sums.origin_y).scatter
-        assert scatter is not None
-        gram = scatter
-    return CentredValues(TargetOfBlock(rows.view, images, mean), (m, len(mean)), gram=gram)
+    distinct = side.rows.distinct if side.is_streamed else None
+    if distinct is None or distinct[1] is None:
+        return _of_sums(side, images, _sums_of(side, images))
+    values, counts = distinct
+    psi = np.asarray(dense(images(values)), dtype=np.float64)
+    mean = counts @ psi / side.n_samples
+    gram = (psi - mean).T @ ((psi - mean) * counts[:, np.newaxis])
+    made = TargetOfPart(_view_of(side), images, mean)
+    return CentredValues(made, (side.n_samples, len(mean)), gram=gram)
+
+
+def _of_sums(side: Sample, images: Callable[[Any], Any], sums: RowSums) -> CentredValues:
+    """Centred coordinates whose sums are known."""
+    mean = sums.mean_x
+    gram = sums.about(mean, sums.origin_y).scatter
+    made = TargetOfPart(_view_of(side), images, mean)
+    return CentredValues(made, (side.n_samples, len(mean)), gram=gram)
+
+
+def _sums_of(side: Sample, images: Callable[[Any], Any]) -> RowSums:
+    """Sums over the target alone, ψ in the place of φ."""
+    if side.is_streamed:
+        return target_sums(side.rows, images)
+
+    def read(part: slice) -> Aligned:
+        alone = _alone(dense(images(side.rows[part])), part)
+        return alone if side.mass is None else replace(alone, mass=side.mass[part])
+
+    width = images(side.rows[:1]).shape[1]
+    chunks = chunks_of(side.n_samples, width)
+    return sum_rows(read, chunks, (width, 0), scatter=True, concurrent=side.is_in_memory)
 
 
 def target_sums(rows: Any, images: Callable[[Any], Any]) -> RowSums:
-    """Sums over the target alone, ψ in the place of φ."""
+    """The same for rows of the target that are read a block at a time."""
     work = SumBlocks(_OfTarget(rows.view, images), _alone, scatter=True)
     sums: RowSums = rows.stream.total(work, inputs=rows.of_inputs)
     return sums
@@ -222,7 +282,7 @@ class _OfTarget:
         return dense(self.images(self.view(block)))
 
 
-def _alone(phi: Any, block: Block) -> Aligned:
+def _alone(phi: Any, part: Part) -> Aligned:
     return Aligned(phi, np.zeros((phi.shape[0], 0)))
 
 
@@ -238,7 +298,7 @@ class PivotImages:
     def __call__(self, rows: np.ndarray) -> np.ndarray:
         """ψ of rows of the target, of shape (n, r)."""
         values = self.kernel(rows, self.pivots)
-        solved: np.ndarray = linalg.solve_triangular(self.triangle, values.T, lower=True).T
+        solved: np.ndarray = linalg.blas.dtrsm(1.0, self.triangle, values.T, lower=1).T
         return solved
 
 
@@ -250,59 +310,91 @@ class Residual:
     total: float  # Σ k(y, y)
     sizes: np.ndarray  # of the worst rows
     rows: np.ndarray
+    sums: RowSums  # of ψ alone
 
     def __add__(self, other: Residual) -> Residual:
         sizes = np.concatenate([self.sizes, other.sizes])
         rows = np.concatenate([self.rows, other.rows])
         worst = np.argsort(-sizes, kind="stable")[:WORST_ROWS]
-        return Residual(self.left + other.left, self.total + other.total, sizes[worst], rows[worst])
+        left, total = self.left + other.left, self.total + other.total
+        return Residual(left, total, sizes[worst], rows[worst], self.sums + other.sums)
 
 
 @dataclass(frozen=True)
 class MeasureResidual:
-    """Visit the target and look for rows that the pivots explain badly."""
+    """Visit the target, sum its coordinates and look for rows that the pivots explain badly."""
 
-    view: View
+    view: Callable[[Any], Any]
     images: PivotImages
+    mass: np.ndarray | None = None  # of rows in memory
 
-    def __call__(self, blocks: Iterator[Block]) -> Residual | None:
-        """The residual of one piece."""
-        found = None
-        for block in blocks:
-            rows = self.view(block)
+    def __call__(self, parts: Iterable[Part]) -> Residual | None:
+        """The residual of some parts."""
+        found, origin = None, np.zeros(len(self.images.pivots))
+        summation = Summation(origin, np.zeros(0), scatter=True)
+        for part in parts:
+            rows = self.view(part)
             diagonal = self.images.kernel.diag(rows)
             psi = self.images(rows)
+            mass = None if self.mass is None else self.mass[part]
+            summation.add(replace(_alone(psi, part), mass=mass))
             left = np.maximum(diagonal - np.einsum("ij,ij->i", psi, psi), 0.0)
-            worst = np.unique(np.argsort(-left, kind="stable")[:WORST_ROWS])
-            more = Residual(float(left.sum()), float(diagonal.sum()), left[worst], rows[worst])
+            size = min(WORST_ROWS, len(left))
+            worst = np.argpartition(-left, size - 1)[:size]
+            more = Residual(
+                float(left.sum()), float(diagonal.sum()), left[worst], rows[worst], _NOTHING
+            )
             found = more if found is None else found + more
+        return None if found is None else replace(found, sums=summation.result())
+
+
+#: Sums that are taken apart from a residual.
+_NOTHING = Summation(np.zeros(0), np.zeros(0), scatter=False).result()
+
+
+def _measured(side: Sample, images: PivotImages) -> Residual:
+    """The residual of all rows, from one visit."""
+    if side.is_streamed:
+        work = MeasureResidual(side.rows.view, images)
+        found: Residual = side.rows.stream.total(work, inputs=False)
         return found
+    measure = MeasureResidual(_view_of(side), images, side.mass)
+    chunks = chunks_of(side.n_samples, len(images.pivots))
+    parts = [chunks[part] for part in slices(len(chunks), -(-len(chunks) // PARTS))]
+    with blas_threads_for_parts() as threads:
+        return reduce(add, map_threads(measure, parts, threads))
 
 
-def _pivots(side: Sample) -> PivotImages:
-    """Pivots among a sample of the target and its worst rows, until nothing is left but rounding.
+def _candidates(rows: Any) -> np.ndarray:
+    """A sample of the rows; of those in memory also the extremes, which it may not reach."""
+    some: np.ndarray = sample_rows(rows)
+    if hasattr(rows, "stream") or rows.shape[1] > FEW_COLUMNS:
+        return some
+    order = np.argpartition(rows, [WORST_ROWS, -WORST_ROWS], axis=0)
+    extremes = np.vstack([order[:WORST_ROWS], order[-WORST_ROWS:]])
+    return np.vstack([some, rows[extremes.ravel()]])
 
-    The pivots that all rows in memory would give are others, but span the same up to 1e-12 of the
-    trace, so that HSIC and all directions agree.
+
+def few_pivots(side: Sample) -> CentredValues | None:
+    """Coordinates by pivots among a sample of the target and its worst rows; None if too many.
+
+    There are as many as it takes until nothing is left but rounding. The pivots that all rows at
+    once would give are others, but span the same up to 1e-12 of the trace, so that HSIC and all
+    directions agree.
     """
     kernel, rows = side.kernel, side.rows
-    candidates = np.unique(rows.sample() if rows.distinct is None else rows.distinct[0], axis=0)
+    distinct = rows.distinct if side.is_streamed else None
+    candidates = np.unique(_candidates(rows) if distinct is None else distinct[0], axis=0)
     while True:
         partial = factor_to(Sample(kernel, candidates), 0.1 * PRECISION, MOST_PIVOTS + 1)
         if partial.rank > MOST_PIVOTS:
-            raise ValueError(
-                f"The target kernel {kernel!r} needs more than {MOST_PIVOTS} coordinates, too many "
-                "for a table that is read a chunk at a time: use target_kernel='linear' or a map, "
-                "target_kernel=NystroemMap(…)."
-            )
+            return None
         triangle = partial.triangle.astype(np.float64)
         images = PivotImages(kernel, candidates[partial.pivots], triangle)
-        if rows.distinct is not None:
-            return images  # of all values there are
-        residual = rows.stream.total(MeasureResidual(rows.view, images), inputs=False)
-        if residual.left <= PRECISION * residual.total:
-            return images
+        if distinct is not None:
+            return _of_images(side, images)  # of all values there are
+        residual = _measured(side, images)
         more = np.unique(np.vstack([candidates, residual.rows]), axis=0)
-        if len(more) == len(candidates):
-            return images
+        if residual.left <= PRECISION * residual.total or len(more) == len(candidates):
+            return _of_sums(side, images, residual.sums)
         candidates = more

@@ -118,7 +118,7 @@ class CountedTarget:
         if rows.distinct is not None and rows.distinct[1] is not None:
             seen, counts = rows.distinct
             if len(seen) <= SKEWNESS_ROWS:
-                images = full.make.images(seen) - full.make.mean  # type: ignore[attr-defined]  # a TargetOfBlock
+                images = full.make.images(seen) - full.make.mean  # type: ignore[attr-defined]  # a TargetOfPart
                 levels = TargetLevels(full.slope * np.asarray(images) @ axes, counts)
         return cls(rows.stream, psi, levels, lost)
 

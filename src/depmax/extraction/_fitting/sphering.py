@@ -70,7 +70,7 @@ class Explained:
     @property
     def form(self) -> Form:
         """ΨΨᵀ of what is explained and the weights of the variance, both per labelled sample."""
-        count = len(self.factor)
+        count = self.factor.shape[0]
         labelled = np.ones(count, dtype=bool) if self.labelled is None else self.labelled
         return Form(self.factor / count, np.full(count, 1.0 / count)).spread(labelled)
 

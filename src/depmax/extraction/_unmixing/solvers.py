@@ -99,7 +99,8 @@ class NaturalGradient:
                 f"{self.learning_rate}: take solver='quasi-newton', or raise max_iter"
             )
         value, unmixing, states = best
-        return Solution(unmixing, states, value, step, 2 * step, problem)
+        n_passes = step if likelihood.rows.is_streamed else 2 * step
+        return Solution(unmixing, states, value, step, n_passes, problem)
 
 
 #: Steps at most, and the cosine between rows before and after a step at which they are found.
@@ -302,7 +303,7 @@ class QuasiNewton:
                 method="L-BFGS-B",
                 options={
                     "maxiter": min(self.max_iter - n_iter, FIRST_ROUND * 2**attempt),
-                    "maxfun": 20 * self.max_iter,
+                    "maxfun": (2 if likelihood.rows.is_streamed else 20) * self.max_iter,
                     "maxcor": 20,
                     "gtol": tol,
                     "ftol": 0.0 if double else SINGLE_CHANGE,
