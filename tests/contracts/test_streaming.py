@@ -294,6 +294,32 @@ def test_transform_is_as_lazy_as_its_rows(tmp_path: Path) -> None:
     assert_allclose(depmax.HBFE(2).fit_transform(scan(X, y)).compute(), model.transform(X))
 
 
+@pytest.mark.parametrize("name", ["KernelPLS", "KernelPLSClassifier"])
+def test_predictions_are_streamed(name: str) -> None:
+    X, y = _numeric(), TABLE["text"]
+    model = STREAMING[name](2).fit(X, y)
+    rows = scan(X, rows_per_chunk=101)
+    assert list(model.predict(rows).compute()) == list(model.predict(X))
+    if name == "KernelPLSClassifier":
+        found = model.decision_function(rows).compute()
+        assert_allclose(found, model.decision_function(X))
+    with pytest.raises(TypeError, match=f"{name} needs all rows in memory"):
+        model.inverse_transform(rows)
+
+
+@pytest.mark.parametrize(
+    "name", ["alignment", "coco", "hsic", "hsic_interval", "hsic_variance", "samples_needed"]
+)
+def test_measures_with_coordinates_have_the_value_of_rows_in_memory(name: str) -> None:
+    """What their refusals of other kernels recommend."""
+    X, y = _numeric().to_numpy()[:200], TABLE["many"].to_numpy()[:200]
+    rows = da.from_array(X, chunks=(50, 5)), da.from_array(y, chunks=50)
+    found, expected = (MEASURES[name](*pair, kernel="linear") for pair in (rows, (X, y)))
+    assert_allclose(
+        getattr(found, "estimate", found), getattr(expected, "estimate", expected), rtol=1e-8
+    )
+
+
 # --- what does not stream -------------------------------------------------------------------------
 def _parts() -> dict[str, type]:
     found = classes(extraction, DependenceExtractor) | classes(selection, DependenceSelector)

@@ -8,8 +8,8 @@ import pytest
 from depmax.kernels import Gaussian, Laplace, Linear
 from depmax.kernels.kernel import Kernel
 from depmax.maps._pivots import factor_to
+from depmax.pencils import form as form_module
 from depmax.pencils.form import PRECISION, _of_matrix, as_array, target_factor
-from depmax.pencils.streamed import FEW_ROWS
 from depmax.samples import Sample, read_sample
 from depmax.samples.sample import SMALL
 
@@ -52,9 +52,12 @@ def test_kernels_that_are_none_are_refused() -> None:
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("kernel", [Gaussian(1.0), Linear()])
-def test_many_rows_are_not_held(kernel: Kernel, weighted: bool, rng: np.random.Generator) -> None:
+def test_many_rows_are_not_held(
+    kernel: Kernel, weighted: bool, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Rows of the factor are made where they are asked for, also those beyond any sample."""
-    rows = np.append(rng.normal(size=FEW_ROWS + 500), [30.0, 31.0])[:, np.newaxis]
+    monkeypatch.setattr(form_module, "FEW_ROWS", 1000)
+    rows = np.append(rng.normal(size=1500), [30.0, 31.0])[:, np.newaxis]
     mass = rng.integers(1, 4, size=len(rows)).astype(float) if weighted else None
     factor = target_factor(Sample(kernel, rows, mass=mass))
     assert not isinstance(factor, np.ndarray)

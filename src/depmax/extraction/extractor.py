@@ -269,7 +269,8 @@ class DependenceExtractor(LinearViews):
         if not self._streams:
             return (
                 "it needs all rows in memory. Pass rows that fit, such as a random part of them, "
-                "or use HBFE, HSCA, KernelPLS, KernelLDA, SIR, PHD or LinearRegressionFeature"
+                "or use HBFE, HSCA, KernelPLS, KernelLDA, SIR, PHD, LinearRegressionFeature, SMA, "
+                "SMC or ICAFX"
             )
         if isinstance(self.n_components, str):
             return (

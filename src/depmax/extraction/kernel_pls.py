@@ -25,7 +25,7 @@ from depmax.pencils.deflation.criteria import pls
 from depmax.pencils.deflation.steps import deflate
 from depmax.pencils.images import CountedImages, FeatureImages, images_of
 from depmax.pencils.projection import FeatureProjection
-from depmax.samples import Sample
+from depmax.samples import Sample, is_scanned
 
 #: Features per component up to which one product XᵀX costs less than visits for each component.
 FEATURES_PER_COMPONENT = 64
@@ -203,9 +203,11 @@ class KernelPLS(RegressorMixin, PLSExtractor):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_targets)
-            One column where y had one dimension; classes where y had classes.
+            One column where y had one dimension; classes where y had classes. A scan where X is.
         """
         check_is_fitted(self)
+        if is_scanned(X):
+            return X.map(self.predict)
         if hasattr(self, "classes_"):
             return self._nearest_class(X)
         values = self._codes(X) + self.intercept_

@@ -38,7 +38,7 @@ from depmax.samples.sample import (
     require_semidefinite,
     sample_of_matrix,
 )
-from depmax.samples.scan import Scan, scan, transformed
+from depmax.samples.scan import Scan, is_scanned, scan, transformed
 from depmax.samples.sources import (
     ArrayRows,
     RowSource,
@@ -83,6 +83,7 @@ __all__ = [
     "as_rows",
     "chunk_rows",
     "is_precomputed",
+    "is_scanned",
     "is_streamed",
     "kernel_of_target",
     "precision",
