@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from depmax import SMA, SMC, SampledRowsWarning, scan
-from depmax.extraction._fitting.coded_target import coded_target
+from depmax.extraction._fitting.targets import coded_target
 from depmax.kernels import Gaussian
 from depmax.pencils.deflation.sparse_steps import sparse_deflate
 from depmax.samples import Sample

@@ -7,9 +7,9 @@ import pytest
 
 from depmax.kernels import Gaussian, Laplace, Linear
 from depmax.kernels.kernel import Kernel
-from depmax.maps._pivots import factor_to
+from depmax.maps.incomplete_cholesky import factor_to
 from depmax.pencils import form as form_module
-from depmax.pencils.form import PRECISION, _of_matrix, as_array, target_factor
+from depmax.pencils.form import PRECISION, as_array, factor_of_matrix, target_factor
 from depmax.samples import Sample, read_sample
 from depmax.samples.sample import SMALL
 
@@ -32,22 +32,22 @@ def test_the_centred_kernel_matrix(kernel: Kernel, n_rows: int, rng: np.random.G
 def test_both_ways_take_as_many_pivots_as_precision_needs(rng: np.random.Generator) -> None:
     rows = rng.normal(size=(200, 1))
     sample = Sample(Gaussian(1.0), rows)
-    whole, steps = _of_matrix(sample.gram()), np.asarray(factor_to(sample, PRECISION).factor)
+    whole, steps = factor_of_matrix(sample.gram()), np.asarray(factor_to(sample, PRECISION).factor)
     assert 10 < whole.shape[1] < 40
     assert abs(whole.shape[1] - steps.shape[1]) <= 1
     np.testing.assert_allclose(whole @ whole.T, steps @ steps.T, atol=1e-9)
 
 
 def test_equal_rows_need_one_column() -> None:
-    assert _of_matrix(np.ones((5, 5))).shape == (5, 1)
+    assert factor_of_matrix(np.ones((5, 5))).shape == (5, 1)
 
 
 def test_kernels_that_are_none_are_refused() -> None:
     indefinite = np.array([[1.0, 2.0], [2.0, 1.0]])
     with pytest.raises(ValueError, match="not positive semidefinite"):
-        _of_matrix(indefinite)
+        factor_of_matrix(indefinite)
     with pytest.raises(ValueError, match="zero on every row"):
-        _of_matrix(np.zeros((3, 3)))
+        factor_of_matrix(np.zeros((3, 3)))
 
 
 @pytest.mark.parametrize("weighted", [False, True])

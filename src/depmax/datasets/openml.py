@@ -1,4 +1,4 @@
-"""Larger data sets, fetched from OpenML by scikit-learn and checked against what is recorded."""
+"""Larger data sets, fetched from OpenML by scikit-learn and checked against known facts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from depmax.datasets.dataset import Dataset
+from depmax.datasets.stored import Dataset
 
 
 @dataclass(frozen=True)
@@ -73,12 +73,18 @@ RECORDS: dict[str, Record] = {
 
 
 class FetchError(OSError):
-    """A data set that cannot be fetched, or is not what is recorded, and why."""
+    """A data set cannot be fetched, or is not the expected one."""
 
 
 def fetchable() -> list[str]:
     """Names that :func:`fetch` knows, in alphabetical order.
 
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
     >>> fetchable()[:3]
     ['adult', 'bioresponse', 'covertype']
     """
@@ -106,7 +112,7 @@ def fetch(name: str, *, data_home: str | None = None) -> Dataset:
     Raises
     ------
     FetchError
-        Without a network, or if the data differ from what is recorded.
+        Without a network, or if the data are not the expected ones.
     """
     if name not in RECORDS:
         near = difflib.get_close_matches(str(name), fetchable()) or fetchable()

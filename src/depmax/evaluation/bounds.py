@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted
 
-from depmax.extraction._fitting.coded_target import coded_target
+from depmax.extraction._fitting.targets import coded_target
 from depmax.samples import Sample, is_precomputed, read_rows, require_equal_length, slices
 
 #: Kernel values that are held at a time.
@@ -84,7 +84,7 @@ class CovarianceBound:
         else:
             verdict = f"E[y²‖τ‖²] ≥ {terms} with probability {1 - self.delta:g}"
         if not self.fixed_beforehand:
-            verdict += "; norm and radius were read off the data, so this is an estimate only"
+            verdict += "; norm and radius were estimated from the data, so this is only an estimate"
         return verdict
 
 
@@ -111,7 +111,7 @@ def covariance_bound(
     extractor : a fitted extractor
         Such as SMC, SMA or KernelPLS.
     X, y : the rows and the target that it was fitted to
-        One target: numbers as they are, two classes as -1 and +1.
+        One target: numbers unchanged, two classes as -1 and +1.
     delta : float, default=0.1
     norm, radius : float, optional
         c and R. The theorem needs them fixed before the data are seen; those of the data are taken
@@ -215,10 +215,11 @@ def components_by_bound(
     Parameters
     ----------
     extractor : a fitted extractor whose first features are those of a smaller one
-    X, y, delta, norm, radius : as in :func:`covariance_bound`
-        Given values hold for all numbers of features.
+    X, y : as in :func:`covariance_bound`
     cost : float, optional
         q; by default half of what the first feature explains, the paper's heuristic.
+    delta, norm, radius : as in :func:`covariance_bound`
+        Given values hold for all numbers of features.
 
     Returns
     -------

@@ -20,7 +20,7 @@ WAYS = ("median", "mean", "frequent")
 class FillGaps(TransformerMixin, BaseEstimator):
     """Fill the gaps of an array, or a data frame of numbers, booleans and categories.
 
-    Unlike scikit-learn's imputers it keeps categories categories, and order and names as they are,
+    Unlike scikit-learn's imputers it keeps categories, and the order and names of columns,
     so that a kernel per column still works after it.
 
     Parameters
@@ -102,7 +102,7 @@ class FillGaps(TransformerMixin, BaseEstimator):
         return (frame.with_columns(*filled) if filled else frame).to_native()
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Names of the columns, which stay as they are.
+        """Names of the columns, which do not change.
 
         Parameters
         ----------
@@ -117,6 +117,20 @@ class FillGaps(TransformerMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
+
+
+def has_gaps(X: Any) -> bool:
+    """Whether a frame, or an array of numbers, has missing values."""
+    if is_frame(X):
+        frame = nw.from_native(X, eager_only=True)
+        return any(_has_gaps(frame[name]) for name in frame.columns)
+    if sparse.issparse(X):
+        return False
+    try:
+        values = _as_numbers(X)
+    except (TypeError, ValueError):  # rows of another kind, such as strings
+        return False
+    return bool(np.isnan(values).any())
 
 
 def without_gaps(X: Any, how: str | None) -> Any:

@@ -382,6 +382,7 @@ class WeightedExtractor(DependenceExtractor):
 
         A kernel matrix keeps its rows, since new rows will be compared with all of them.
         """
+        self.__dict__.pop("_batches", None)  # of earlier calls of partial_fit
         if sample_weight is None:
             return X, y, None, None
         if isinstance(self.n_components, str):

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from depmax._inputs.parameters import number
-from depmax.extraction._fitting.semi_supervised import (
+from depmax.extraction._fitting.quotients import (
     Criterion,
     SemiSupervisedExtractor,
     why_not_in_sums,

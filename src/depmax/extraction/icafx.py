@@ -1,4 +1,4 @@
-"""ICA-FX: independent components that separate what tells about the target from what does not."""
+"""ICA-FX: independent components, some of which depend on the target."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from depmax.extraction.extractor import DependenceExtractor
 from depmax.kernels import Delta, Linear
 from depmax.pencils import Directions, Space
 from depmax.pencils.coordinates import Coordinates
-from depmax.pencils.streamed import CentredValues, centred_target
+from depmax.pencils.form import CentredValues, centred_target
 from depmax.samples import Sample, precision, read_rows, require_equal_length
 
 _SOLVERS = {"quasi-newton": QuasiNewton, "natural-gradient": NaturalGradient}

@@ -7,29 +7,208 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy import linalg
 
-from depmax.maps._pivots import factor_to
-from depmax.pencils.row_sums import Aligned
+from depmax.maps.incomplete_cholesky import factor_to
+from depmax.pencils.row_sums import Aligned, RowSums, chunks_of, dense, sum_rows
 from depmax.pencils.streamed import (
     FEW_ROWS,
+    MOST_PIVOTS,
     PRECISION,
-    CentredValues,
-    RowValues,
-    centred_target,
+    factor_of_matrix,
     few_pivots,
+    target_sums,
 )
-from depmax.samples import Sample, require_positive, require_semidefinite
+from depmax.samples import Block, Sample
+
+#: Some of the samples: a slice of those in memory, or a block of those that are read.
+Part = slice | Block
+
+#: A symmetric operator on columns of values at the samples.
+Operator = Callable[[np.ndarray], np.ndarray]
+
+
+# --- values at the samples ------------------------------------------------------------------------
+@dataclass(frozen=True)
+class RowValues:
+    """Values at all rows, a function of a part of the rows and its coordinates.
+
+    Stands where an array of the values would: it can be scaled, shifted, subtracted and split into
+    columns, and ``beside`` gives the values of a part.
+    """
+
+    make: Callable[[Any, Any], np.ndarray]  # from φ and the part
+    shape: tuple[int, ...]
+    slope: float = 1.0
+    shift: float = 0.0
+    #: Ask numpy's numbers to leave products with them to this class.
+    __array_ufunc__ = None
+
+    def beside(self, phi: Any, part: Part) -> np.ndarray:
+        """Values at the rows of a part."""
+        values = self.make(phi, part)
+        values = values if self.slope == 1.0 else self.slope * values
+        return values if self.shift == 0.0 else values + self.shift
+
+    def array(self) -> np.ndarray:
+        """All values that do not depend on φ, of rows in memory."""
+        return self.beside(None, slice(0, self.shape[0]))
+
+    def column(self, number: int) -> RowValues:
+        """One column, of shape (m,)."""
+        return RowValues(_Column(self, number), self.shape[:1])
+
+    def __mul__(self, factor: float) -> RowValues:
+        return replace(self, slope=self.slope * float(factor), shift=self.shift * float(factor))
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, divisor: float) -> RowValues:
+        return self * (1.0 / float(divisor))
+
+    def __sub__(self, other: Any) -> RowValues:
+        if isinstance(other, RowValues):
+            return RowValues(_Difference(self, other), self.shape)
+        return replace(self, shift=self.shift - float(other))
+
+
+@dataclass(frozen=True)
+class _Column:
+    values: RowValues
+    number: int
+
+    def __call__(self, phi: Any, part: Part) -> np.ndarray:
+        return self.values.beside(phi, part)[:, self.number]
+
+
+@dataclass(frozen=True)
+class _Difference:
+    left: RowValues
+    right: RowValues
+
+    def __call__(self, phi: Any, part: Part) -> np.ndarray:
+        return self.left.beside(phi, part) - self.right.beside(phi, part)
+
+
+@dataclass(frozen=True)
+class CentredValues(RowValues):
+    """Values with columns of mean zero, and their inner products."""
+
+    gram: np.ndarray | None = None  # ΨᵀΨ, shape (r, r)
+
+    @property
+    def total(self) -> float:
+        """Σ‖ψ‖²."""
+        assert self.gram is not None
+        return float(np.trace(self.gram))
+
+    def __mul__(self, factor: float) -> CentredValues:
+        assert self.gram is not None
+        return replace(self, slope=self.slope * float(factor), gram=self.gram * float(factor) ** 2)
+
+    __rmul__ = __mul__
+
+
+@dataclass(frozen=True)
+class FeaturesOfPart:
+    """(φ - mean)P of some rows."""
+
+    mean: np.ndarray
+    directions: np.ndarray
+
+    def __call__(self, phi: Any, part: Part) -> np.ndarray:
+        """Of shape (n, k)."""
+        values: np.ndarray = phi @ self.directions - self.mean @ self.directions
+        return values
+
+
+@dataclass(frozen=True)
+class TargetOfPart:
+    """ψ - mean of some rows."""
+
+    view: Callable[[Any], Any]  # from a part to rows of the target
+    images: Callable[[Any], Any]  # from rows of the target to ψ
+    mean: np.ndarray
+
+    def __call__(self, phi: Any, part: Part) -> np.ndarray:
+        """Of shape (n, r)."""
+        return np.asarray(dense(self.images(self.view(part))), dtype=np.float64) - self.mean
+
+
+def _view_of(side: Sample) -> Callable[[Any], Any]:
+    """From parts of the rows to the rows."""
+    view: Callable[[Any], Any] = side.rows.view if side.is_streamed else side.rows.__getitem__
+    return view
+
+
+def centred_target(side: Sample) -> CentredValues:
+    """Ψ with ΨΨᵀ = HLH of a target that has coordinates, or few pivots, made part by part.
+
+    Nothing of its length is held. A target with more pivots than ``MOST_PIVOTS`` is refused.
+    """
+    if side.has_features:
+        return _of_images(side, side.kernel.features)
+    found = _of_pivots(side)
+    if found is None:
+        raise ValueError(
+            f"The target kernel {side.kernel!r} needs more than {MOST_PIVOTS} coordinates, too "
+            "many for a table that is read a chunk at a time: use target_kernel='linear' or a map, "
+            "target_kernel=NystroemMap(…)."
+        )
+    return found
+
+
+def _of_pivots(side: Sample) -> CentredValues | None:
+    """The same by pivots; None if they are too many."""
+    found = few_pivots(side)
+    if found is None:
+        return None
+    images, sums = found
+    return _of_images(side, images) if sums is None else _of_sums(side, images, sums)
+
+
+def _of_images(side: Sample, images: Callable[[Any], Any]) -> CentredValues:
+    """Centred coordinates, and their inner products."""
+    distinct = side.rows.distinct if side.is_streamed else None
+    if distinct is None or distinct[1] is None:
+        return _of_sums(side, images, _sums_of(side, images))
+    values, counts = distinct
+    psi = np.asarray(dense(images(values)), dtype=np.float64)
+    mean = counts @ psi / side.n_samples
+    gram = (psi - mean).T @ ((psi - mean) * counts[:, np.newaxis])
+    made = TargetOfPart(_view_of(side), images, mean)
+    return CentredValues(made, (side.n_samples, len(mean)), gram=gram)
+
+
+def _of_sums(side: Sample, images: Callable[[Any], Any], sums: RowSums) -> CentredValues:
+    """Centred coordinates whose sums are known."""
+    mean = sums.mean_x
+    gram = sums.about(mean, sums.origin_y).scatter
+    made = TargetOfPart(_view_of(side), images, mean)
+    return CentredValues(made, (side.n_samples, len(mean)), gram=gram)
+
+
+def _sums_of(side: Sample, images: Callable[[Any], Any]) -> RowSums:
+    """Sums over the target alone, ψ in the place of φ."""
+    if side.is_streamed:
+        return target_sums(side.rows, images)
+
+    def read(part: slice) -> Aligned:
+        psi = dense(images(side.rows[part]))
+        mass = None if side.mass is None else side.mass[part]
+        return Aligned(psi, np.zeros((psi.shape[0], 0)), mass=mass)
+
+    width = images(side.rows[:1]).shape[1]
+    chunks = chunks_of(side.n_samples, width)
+    return sum_rows(read, chunks, (width, 0), scatter=True, concurrent=side.is_in_memory)
+
 
 #: Values at the samples: an array, or what makes those of a part of the samples.
 Values = np.ndarray | RowValues
 #: Values with columns of mean zero.
 Factor = np.ndarray | CentredValues
 
-#: A symmetric operator on columns of values at the samples.
-Operator = Callable[[np.ndarray], np.ndarray]
 
-
+# --- forms ----------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class Form:
     """M = ΨΨᵀ - diag(w) - N, a quadratic form over centred samples.
@@ -201,26 +380,13 @@ def target_factor(side: Sample) -> Any:
     if side.is_streamed or (width is not None and width <= side.n_samples):
         return centred_target(side)
     if side.is_array and side.n_samples > FEW_ROWS:
-        found = few_pivots(side)
+        found = _of_pivots(side)
         if found is not None:
             return found
     sample = Sample(side.kernel, side.rows)
     if sample.is_small:
-        factor = _of_matrix(sample.gram())
+        factor = factor_of_matrix(sample.gram())
     else:
         factor = np.asarray(factor_to(sample, PRECISION).factor)
     centred: np.ndarray = factor - side.mean_of(factor)
     return centred
-
-
-def _of_matrix(matrix: np.ndarray) -> np.ndarray:
-    """The factor of a kernel matrix that is at hand, by LAPACK."""
-    diagonal = matrix.diagonal()
-    total, largest = float(diagonal.sum()), float(diagonal.max())
-    require_positive(largest)
-    lower, order, rank, _ = linalg.lapack.dpstrf(matrix, lower=1)
-    factor = np.empty((len(matrix), rank))
-    factor[order - 1] = np.tril(lower)[:, :rank]
-    require_semidefinite((diagonal - np.square(factor).sum(axis=1)).min(), largest)
-    left = total - np.cumsum(np.square(factor).sum(axis=0))
-    return factor[:, : 1 + int(np.argmax(np.append(left, 0.0) <= PRECISION * total))]

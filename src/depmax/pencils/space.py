@@ -9,9 +9,16 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from depmax.pencils.form import Factor, Form, Operator, values_at
+from depmax.pencils.form import (
+    CentredValues,
+    Factor,
+    FeaturesOfPart,
+    Form,
+    Operator,
+    values_at,
+)
 from depmax.pencils.row_sums import Aligned, RowSums, chunks_of, dense, sum_rows
-from depmax.pencils.streamed import BlockImages, CentredValues, FeaturesOfPart, SumBlocks
+from depmax.pencils.streamed import BlockImages, SumBlocks
 from depmax.samples import Sample, Stream, add_up, slices
 
 #: A coordinate whose standard deviation is below so many roundings of its mean is constant.

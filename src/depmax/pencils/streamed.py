@@ -1,8 +1,7 @@
-"""Values at rows that are made a part at a time, and sums over rows that are read so.
+"""Sums over rows that are read a block at a time, and pivots of a target's kernel.
 
-A part is a slice of rows in memory, or a block of those that are read. What travels to a block (in
-a thread, or on a worker of a cluster) is a small object that can be pickled: a kernel, a view of
-the block, a form. What comes back are ``RowSums``.
+What travels to a block (in a thread, or on a worker of a cluster) is a small object that can be
+pickled: a kernel, a view of the block, a form. What comes back are ``RowSums``.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from scipy import linalg
 
 from depmax._threads import blas_threads_for_parts, map_threads, slices
 from depmax.kernels.kernel import Kernel
-from depmax.maps._pivots import factor_to
+from depmax.maps.incomplete_cholesky import factor_to
 from depmax.pencils.row_sums import (
     PARTS,
     Aligned,
@@ -27,9 +26,15 @@ from depmax.pencils.row_sums import (
     chunks_of,
     dense,
     origin_of,
-    sum_rows,
 )
-from depmax.samples import Block, Sample, View, sample_rows
+from depmax.samples import (
+    Block,
+    Sample,
+    View,
+    require_positive,
+    require_semidefinite,
+    sample_rows,
+)
 
 #: Trace of L - ΨΨᵀ, relative to that of L, at which pivots suffice: full precision for HSIC.
 PRECISION = 1e-12
@@ -102,174 +107,10 @@ class SumBlocks:
         return None if summation is None else summation.result()
 
 
-# --- values at the rows ---------------------------------------------------------------------------
-@dataclass(frozen=True)
-class RowValues:
-    """Values at all rows, a function of a part of the rows and its coordinates.
-
-    Stands where an array of the values would: it can be scaled, shifted, subtracted and split into
-    columns, and ``beside`` gives the values of a part.
-    """
-
-    make: Callable[[Any, Any], np.ndarray]  # from φ and the part
-    shape: tuple[int, ...]
-    slope: float = 1.0
-    shift: float = 0.0
-    #: Ask numpy's numbers to leave products with them to this class.
-    __array_ufunc__ = None
-
-    def beside(self, phi: Any, part: Part) -> np.ndarray:
-        """Values at the rows of a part."""
-        values = self.make(phi, part)
-        values = values if self.slope == 1.0 else self.slope * values
-        return values if self.shift == 0.0 else values + self.shift
-
-    def array(self) -> np.ndarray:
-        """All values that do not depend on φ, of rows in memory."""
-        return self.beside(None, slice(0, self.shape[0]))
-
-    def column(self, number: int) -> RowValues:
-        """One column, of shape (m,)."""
-        return RowValues(_Column(self, number), self.shape[:1])
-
-    def __mul__(self, factor: float) -> RowValues:
-        return replace(self, slope=self.slope * float(factor), shift=self.shift * float(factor))
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, divisor: float) -> RowValues:
-        return self * (1.0 / float(divisor))
-
-    def __sub__(self, other: Any) -> RowValues:
-        if isinstance(other, RowValues):
-            return RowValues(_Difference(self, other), self.shape)
-        return replace(self, shift=self.shift - float(other))
-
-
-@dataclass(frozen=True)
-class _Column:
-    values: RowValues
-    number: int
-
-    def __call__(self, phi: Any, part: Part) -> np.ndarray:
-        return self.values.beside(phi, part)[:, self.number]
-
-
-@dataclass(frozen=True)
-class _Difference:
-    left: RowValues
-    right: RowValues
-
-    def __call__(self, phi: Any, part: Part) -> np.ndarray:
-        return self.left.beside(phi, part) - self.right.beside(phi, part)
-
-
-@dataclass(frozen=True)
-class CentredValues(RowValues):
-    """Values with columns of mean zero, and their inner products."""
-
-    gram: np.ndarray | None = None  # ΨᵀΨ, shape (r, r)
-
-    @property
-    def total(self) -> float:
-        """Σ‖ψ‖²."""
-        assert self.gram is not None
-        return float(np.trace(self.gram))
-
-    def __mul__(self, factor: float) -> CentredValues:
-        assert self.gram is not None
-        return replace(self, slope=self.slope * float(factor), gram=self.gram * float(factor) ** 2)
-
-    __rmul__ = __mul__
-
-
-@dataclass(frozen=True)
-class FeaturesOfPart:
-    """(φ - mean)P of some rows."""
-
-    mean: np.ndarray
-    directions: np.ndarray
-
-    def __call__(self, phi: Any, part: Part) -> np.ndarray:
-        """Of shape (n, k)."""
-        values: np.ndarray = phi @ self.directions - self.mean @ self.directions
-        return values
-
-
-@dataclass(frozen=True)
-class TargetOfPart:
-    """ψ - mean of some rows."""
-
-    view: Callable[[Any], Any]  # from a part to rows of the target
-    images: Callable[[Any], Any]  # from rows of the target to ψ
-    mean: np.ndarray
-
-    def __call__(self, phi: Any, part: Part) -> np.ndarray:
-        """Of shape (n, r)."""
-        return np.asarray(dense(self.images(self.view(part))), dtype=np.float64) - self.mean
-
-
-def _view_of(side: Sample) -> Callable[[Any], Any]:
-    """From parts of the rows to the rows."""
-    view: Callable[[Any], Any] = side.rows.view if side.is_streamed else side.rows.__getitem__
-    return view
-
-
-def centred_target(side: Sample) -> CentredValues:
-    """Ψ with ΨΨᵀ = HLH of a target that has coordinates, or few pivots, made part by part.
-
-    Nothing of its length is held. A target with more pivots than ``MOST_PIVOTS`` is refused.
-    """
-    if side.has_features:
-        return _of_images(side, side.kernel.features)
-    found = few_pivots(side)
-    if found is None:
-        raise ValueError(
-            f"The target kernel {side.kernel!r} needs more than {MOST_PIVOTS} coordinates, too "
-            "many for a table that is read a chunk at a time: use target_kernel='linear' or a map, "
-            "target_kernel=NystroemMap(…)."
-        )
-    return found
-
-
-def _of_images(side: Sample, images: Callable[[Any], Any]) -> CentredValues:
-    """Centred coordinates, and their inner products."""
-    distinct = side.rows.distinct if side.is_streamed else None
-    if distinct is None or distinct[1] is None:
-        return _of_sums(side, images, _sums_of(side, images))
-    values, counts = distinct
-    psi = np.asarray(dense(images(values)), dtype=np.float64)
-    mean = counts @ psi / side.n_samples
-    gram = (psi - mean).T @ ((psi - mean) * counts[:, np.newaxis])
-    made = TargetOfPart(_view_of(side), images, mean)
-    return CentredValues(made, (side.n_samples, len(mean)), gram=gram)
-
-
-def _of_sums(side: Sample, images: Callable[[Any], Any], sums: RowSums) -> CentredValues:
-    """Centred coordinates whose sums are known."""
-    mean = sums.mean_x
-    gram = sums.about(mean, sums.origin_y).scatter
-    made = TargetOfPart(_view_of(side), images, mean)
-    return CentredValues(made, (side.n_samples, len(mean)), gram=gram)
-
-
-def _sums_of(side: Sample, images: Callable[[Any], Any]) -> RowSums:
-    """Sums over the target alone, ψ in the place of φ."""
-    if side.is_streamed:
-        return target_sums(side.rows, images)
-
-    def read(part: slice) -> Aligned:
-        alone = _alone(dense(images(side.rows[part])), part)
-        return alone if side.mass is None else replace(alone, mass=side.mass[part])
-
-    width = images(side.rows[:1]).shape[1]
-    chunks = chunks_of(side.n_samples, width)
-    return sum_rows(read, chunks, (width, 0), scatter=True, concurrent=side.is_in_memory)
-
-
+# --- sums over the target alone -------------------------------------------------------------------
 def target_sums(rows: Any, images: Callable[[Any], Any]) -> RowSums:
-    """The same for rows of the target that are read a block at a time."""
-    work = SumBlocks(_OfTarget(rows.view, images), _alone, scatter=True)
+    """Sums over rows of the target that are read a block at a time, ψ in the place of φ."""
+    work = SumBlocks(_OfTarget(rows.view, images), alone, scatter=True)
     sums: RowSums = rows.stream.total(work, inputs=rows.of_inputs)
     return sums
 
@@ -283,7 +124,8 @@ class _OfTarget:
         return dense(self.images(self.view(block)))
 
 
-def _alone(phi: Any, part: Part) -> Aligned:
+def alone(phi: Any, part: Part) -> Aligned:
+    """A part of rows with nothing beside them."""
     return Aligned(phi, np.zeros((phi.shape[0], 0)))
 
 
@@ -338,7 +180,7 @@ class MeasureResidual:
             diagonal = self.images.kernel.diag(rows)
             psi = self.images(rows)
             mass = None if self.mass is None else self.mass[part]
-            summation.add(replace(_alone(psi, part), mass=mass))
+            summation.add(replace(alone(psi, part), mass=mass))
             left = np.maximum(diagonal - np.einsum("ij,ij->i", psi, psi), 0.0)
             size = min(WORST_ROWS, len(left))
             worst = np.argpartition(-left, size - 1)[:size]
@@ -359,7 +201,7 @@ def _measured(side: Sample, images: PivotImages) -> Residual:
         work = MeasureResidual(side.rows.view, images)
         found: Residual = side.rows.stream.total(work, inputs=False)
         return found
-    measure = MeasureResidual(_view_of(side), images, side.mass)
+    measure = MeasureResidual(side.rows.__getitem__, images, side.mass)
     chunks = chunks_of(side.n_samples, len(images.pivots))
     parts = [chunks[part] for part in slices(len(chunks), -(-len(chunks) // PARTS))]
     with blas_threads_for_parts() as threads:
@@ -377,12 +219,12 @@ def _candidates(rows: Any) -> np.ndarray:
     return np.vstack([some, rows[extremes.ravel()]])
 
 
-def few_pivots(side: Sample) -> CentredValues | None:
-    """Coordinates by pivots among a sample of the target and its worst rows; None if too many.
+def few_pivots(side: Sample) -> tuple[PivotImages, RowSums | None] | None:
+    """Pivots among a sample of the target and its worst rows; None if they are too many.
 
     There are as many as it takes until nothing is left but rounding. The pivots that all rows at
     once would give are others, but span the same up to 1e-12 of the trace, so that HSIC and all
-    directions agree.
+    directions agree. With them come the sums of ψ, where rows were visited.
     """
     kernel, rows = side.kernel, side.rows
     distinct = rows.distinct if side.is_streamed else None
@@ -394,9 +236,22 @@ def few_pivots(side: Sample) -> CentredValues | None:
         triangle = partial.triangle.astype(np.float64)
         images = PivotImages(kernel, candidates[partial.pivots], triangle)
         if distinct is not None:
-            return _of_images(side, images)  # of all values there are
+            return images, None  # of all values there are
         residual = _measured(side, images)
         more = np.unique(np.vstack([candidates, residual.rows]), axis=0)
         if residual.left <= PRECISION * residual.total or len(more) == len(candidates):
-            return _of_sums(side, images, residual.sums)
+            return images, residual.sums
         candidates = more
+
+
+def factor_of_matrix(matrix: np.ndarray) -> np.ndarray:
+    """The factor of a kernel matrix that is at hand, by LAPACK."""
+    diagonal = matrix.diagonal()
+    total, largest = float(diagonal.sum()), float(diagonal.max())
+    require_positive(largest)
+    lower, order, rank, _ = linalg.lapack.dpstrf(matrix, lower=1)
+    factor = np.empty((len(matrix), rank))
+    factor[order - 1] = np.tril(lower)[:, :rank]
+    require_semidefinite((diagonal - np.square(factor).sum(axis=1)).min(), largest)
+    left = total - np.cumsum(np.square(factor).sum(axis=0))
+    return factor[:, : 1 + int(np.argmax(np.append(left, 0.0) <= PRECISION * total))]

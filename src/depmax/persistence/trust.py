@@ -15,10 +15,10 @@ import numpy as np
 
 #: Types whose objects only compute with what they hold, by the module that defines them.
 _TRUSTED = {
-    "depmax.dependence._given.confounders": ("Bend", "Scaling"),
-    "depmax.dependence._given.regression": ("Additive", "Curve", "Joint", "Together"),
+    "depmax.dependence._given.confounders": ("Additive", "Bend", "Joint", "Scaling", "Together"),
+    "depmax.dependence._given.regression": ("Curve",),
     "depmax.evaluation.comparison.preparing": ("NumericTarget", "PrepareColumns"),
-    "depmax.evaluation.comparison.screen_first": ("ScreenFirst",),
+    "depmax.evaluation.comparison.methods": ("ScreenFirst",),
     "depmax.evaluation.gaps": ("FillGaps",),
     "depmax.extraction._fitting.batches": ("Batches",),
     "depmax.extraction._unmixing.solvers": ("NaturalGradient", "QuasiNewton"),

@@ -51,7 +51,7 @@ from depmax.dependence._nulls.rare import (
 from depmax.dependence._terms import Terms
 from depmax.dependence.variance import NO_EFFECT, Effect, effect_with
 from depmax.kernels.kernel import Kernel
-from depmax.pencils.streamed import CentredValues, centred_target
+from depmax.pencils.form import CentredValues, centred_target
 from depmax.samples import Block, Sample, Stream, StreamRows
 
 #: Rows of a target of many values that stand for all of them where rows are permuted.

@@ -8,7 +8,6 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.utils import _safe_indexing, check_random_state
 
 from depmax._inputs import Task, read_target
@@ -16,6 +15,7 @@ from depmax.evaluation.comparison.catalogue import Methods, read_methods, with_e
 from depmax.evaluation.comparison.comparison import Comparison
 from depmax.evaluation.comparison.methods import Method
 from depmax.evaluation.comparison.metrics import Metric, Scoring, read_metrics, require_suitable
+from depmax.evaluation.comparison.predictor import default_predictor
 from depmax.evaluation.comparison.race import (
     FINALISTS,
     Race,
@@ -36,50 +36,13 @@ from depmax.evaluation.comparison.setting import (
     read_listener,
     read_problem,
 )
-from depmax.evaluation.comparison.trial import Trial, require_possible, run_trial
-from depmax.evaluation.gaps import WAYS, without_gaps
-from depmax.evaluation.ml_knn import MLkNN
+from depmax.evaluation.comparison.trial import Trial, in_parallel, require_possible, run_trial
+from depmax.evaluation.gaps import WAYS, has_gaps, without_gaps
 
-#: Up to so many training rows a kernel machine is fast enough to be fitted thousands of times.
-KERNEL_MACHINE_ROWS = 1000
-#: Up to so many rows neighbours are found quickly; beyond, trees are grown.
-NEIGHBOUR_ROWS = 20_000
 #: More columns than these are screened before a search, unless the comparison is thorough.
 SEARCHED_COLUMNS = 500
 #: Rows of the rarest class that a sample of the rows holds, if there are as many.
 RARE_ROWS = 10
-
-
-def default_predictor(problem: Problem) -> Any:
-    """A nonlinear predictor without parameters to tune: the features are on trial, not it.
-
-    A support vector machine with a Gaussian kernel up to 1,000 training rows, ten nearest
-    neighbours up to 20,000 and for targets with several columns (ML-kNN for labels), boosted trees
-    beyond.
-    """
-    from sklearn.compose import TransformedTargetRegressor
-    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-    from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import MaxAbsScaler, StandardScaler
-    from sklearn.svm import SVC, SVR
-
-    classify = problem.kind == "classes"
-    scaler = MaxAbsScaler() if problem.sparse else StandardScaler()
-    neighbours = min(10, max(1, problem.n_samples // 4))
-    if problem.kind == "multilabel":
-        return make_pipeline(scaler, MLkNN(neighbours))
-    if problem.kind == "multioutput":
-        return make_pipeline(scaler, KNeighborsRegressor(neighbours))
-    if problem.n_samples <= KERNEL_MACHINE_ROWS:
-        if classify:
-            return make_pipeline(scaler, SVC())
-        machine = TransformedTargetRegressor(SVR(), transformer=StandardScaler())
-        return make_pipeline(scaler, machine)
-    if problem.n_samples <= NEIGHBOUR_ROWS or problem.sparse:
-        model = KNeighborsClassifier if classify else KNeighborsRegressor
-        return make_pipeline(scaler, model(neighbours))
-    return HistGradientBoostingClassifier() if classify else HistGradientBoostingRegressor()
 
 
 def run_trials(
@@ -101,21 +64,24 @@ def run_trials(
     total = len(methods) * len(splits)
     trials: list[Trial] = []
     tasks = (
-        delayed(run_trial)(method, number, parts, X, y, setting)
+        (method, number, parts, X, y, setting)
         for number, parts in enumerate(splits)
         for method in methods
     )
-    results = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)(tasks)
+    results = in_parallel(run_trial, tasks, n_jobs=n_jobs, shared=(X, y))
     try:
         for trial in results:
             trials.append(trial)
             elapsed = perf_counter() - started
             listener(Progress(len(trials), total, elapsed, trial.method, "comparing methods"))
     except KeyboardInterrupt:
-        return trials, False
+        pass
     finally:
         results.close()
-    return trials, True
+    # as if they had been run one after the other: which of two equals comes first is no accident
+    place = {method.name: number for number, method in enumerate(methods)}
+    trials.sort(key=lambda trial: (trial.split, place[trial.method]))
+    return trials, len(trials) == total
 
 
 def compare(
@@ -130,7 +96,7 @@ def compare(
     dimensions: int | Iterable[int] | None = None,
     tolerance: float = 1.0,
     prepare: bool = True,
-    impute: str | None = None,
+    impute: str | None = "median",
     task: Task = "auto",
     groups: Any = None,
     thorough: bool = False,
@@ -139,7 +105,7 @@ def compare(
     n_jobs: int | None = None,
     progress: bool | Listener = False,
 ) -> Comparison:
-    """Compare ways to select or extract few features, by how well these predict the target.
+    """Compare methods that select or extract a few features, by how well these predict.
 
     On every outer split each method is fitted on the training part alone: scaling, selection or
     extraction, and the number of features, which inner splits of the training part decide. The
@@ -153,12 +119,14 @@ def compare(
     methods : None, names, estimators, or dictionary from name to either
         By default the methods of depmax and scikit-learn that suit the type of the target and the
         size of the data. A transformer with ``n_components``, ``n_features_to_select`` or ``k``
-        has this number chosen; a predictor stands by itself; a
+        has this number chosen; a predictor is used as a whole; a
         :class:`~depmax.evaluation.Method` declares more.
     estimator : predictor, optional
         Predicts the target from the features. By default a support vector machine with a Gaussian
-        kernel up to 1,000 training rows, ten nearest neighbours up to 20,000, then boosted trees;
-        nearest neighbours for several numbers, ML-kNN for several labels.
+        kernel up to 1,000 training rows, then boosted trees beyond 20,000; between them, ridge
+        regression on Nyström features for classes and ten nearest neighbours for numbers.
+        Nearest neighbours for several numbers, ML-kNN for several labels. Rare classes weigh as
+        much as frequent ones where they do so in the score, as in balanced accuracy.
     cv : int, splitter or iterable of (train, test), optional
         Outer splits; by default five folds, in a thorough comparison of fewer than 2,000 rows
         twice.
@@ -176,11 +144,11 @@ def compare(
         errors of the best; 0 takes the best.
     prepare : bool, default=True
         Standardise numeric columns, and turn categories into indicators for methods that do not
-        take them. False passes rows as they are, which may then be any objects that the methods
+        take them. False passes rows unchanged, which may then be any objects that the methods
         understand.
-    impute : {"median", "mean", "frequent"}, optional
+    impute : {"median", "mean", "frequent"} or None, default="median"
         Fill missing values of X by what the training rows hold; categories by their most frequent
-        level. By default they are refused.
+        level. None refuses them.
     task : {"auto", "classification", "regression"}, default="auto"
         Whether the target is classes or numbers. By default text, booleans, categories and whole
         numbers of up to 20 values are classes, all else is numbers; printing the result says which.
@@ -191,19 +159,21 @@ def compare(
     thorough : bool, default=False
         Whether to try every suitable method on every split, with exact settings and searches over
         all columns. By default a first round on a quarter of the rows (at most 400) decides which
-        methods go on: besides all columns two searches over columns and the best filter, linear
-        and nonlinear features. It is skipped below 200 rows, where methods are
-        named, and where ``cv`` is more than a number. ICA-FX, NCA and FastICA, which take long and
-        seldom win, are skipped. Searches among more than 500 columns then
-        begin with those 500 that depend most on the target by themselves
+        methods go on: all columns, KernelRidgeElimination, the best two searches over columns, and
+        the best filter, linear and nonlinear features. It is skipped below 200 rows, where methods
+        are named, and where ``cv`` is more than a number. ICA-FX, NCA and FastICA, which take long
+        and seldom win, are skipped. Searches among more than 500 columns start from the 500 that
+        each depend most on the target
         (:class:`~depmax.evaluation.ScreenFirst`).
     max_rows : int or None, default=5_000
-        Of more rows so many are drawn at random, and everything is found from these; None uses
+        With more rows, this many are drawn at random and only they are used; None uses
         all. Splits that name rows (``cv``) always use all.
     random_state : int, RandomState instance or None, default=None
         Seed of the splits and of every method that has none.
     n_jobs : int, optional
-        Processes over splits and methods.
+        Processes over splits and methods. Inside ``joblib.parallel_config("dask")`` the workers of
+        the cluster take their place, all of them, with the same results; they must have the same
+        versions of depmax and what it needs.
     progress : bool or callable, default=False
         Print progress with the remaining time to standard error, or call a function with a
         :class:`~depmax.evaluation.Progress` after every trial.
@@ -249,16 +219,19 @@ def compare(
     if thorough:
         chosen = tuple(with_exact_settings(method) for method in chosen)
     wide = training.n_features > SEARCHED_COLUMNS and not training.sparse
+    metrics = _read_scoring(scoring, table, own_predictor=estimator is None)
+    if estimator is None:
+        estimator = default_predictor(training, balanced=metrics[0].balanced)
     setting = Setting(
         training,
-        default_predictor(training) if estimator is None else estimator,
-        _read_scoring(scoring, table, own_predictor=estimator is None),
+        estimator,
+        metrics,
         dimension_grid(dimensions, training),
         inner_cv,
         _read_tolerance(tolerance),
         prepare,
         seed,
-        impute,
+        table.impute,
         table.groups,
         grows=dimensions is None,
         n_screened=SEARCHED_COLUMNS if wide and prepare and not thorough else None,
@@ -301,6 +274,7 @@ class _Table:
     target: np.ndarray
     problem: Problem
     groups: np.ndarray | None  # of every row
+    impute: str | None  # what fills gaps, None where there are none
     n_rows_given: int  # before some of them were drawn
 
 
@@ -324,8 +298,9 @@ def _read_table(
     codes = read_groups(groups, n_given)
     if max_rows is not None and n_given > max_rows:
         X, y, codes = _sampled(X, y, max_rows, seed, task, codes)
+    impute = impute if has_gaps(X) else None
     problem, target = read_problem(without_gaps(X, impute), y, table=prepare, task=task)
-    return _Table(X, target, problem, codes, n_given)
+    return _Table(X, target, problem, codes, impute, n_given)
 
 
 def _split(

@@ -131,10 +131,6 @@ class BatchExtractor(WeightedExtractor):
         """Whether there are features: not as long as all rows of all batches have one class."""
         return hasattr(self, "_projection")
 
-    def _weighed(self, X: Any, y: Any, sample_weight: Any) -> Any:
-        self.__dict__.pop("_batches", None)  # fit starts anew
-        return super()._weighed(X, y, sample_weight)
-
     # --- what a subclass may say -----------------------------------------------------------------
     def _batch_labels(self, y: Any) -> np.ndarray | None:
         """One label per row where the target has classes; None for numbers."""

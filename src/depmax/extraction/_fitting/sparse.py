@@ -11,8 +11,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from depmax._inputs.parameters import Rule, integer, is_whole
-from depmax.extraction._fitting.coded_target import CodedTarget
 from depmax.extraction._fitting.deflation import Basis, DeflationExtractor, Extracted
+from depmax.extraction._fitting.targets import CodedTarget
 from depmax.kernels import KernelLike
 from depmax.pencils import Form, Space
 from depmax.pencils.deflation.sparse_steps import (
