@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import reduce
-from operator import add
 from typing import Any
 
 import numpy as np
@@ -31,6 +29,7 @@ from depmax.samples import (
     Block,
     Sample,
     View,
+    add_up,
     require_positive,
     require_semidefinite,
     sample_rows,
@@ -205,7 +204,8 @@ def _measured(side: Sample, images: PivotImages) -> Residual:
     chunks = chunks_of(side.n_samples, len(images.pivots))
     parts = [chunks[part] for part in slices(len(chunks), -(-len(chunks) // PARTS))]
     with blas_threads_for_parts() as threads:
-        whole: Residual = reduce(add, map_threads(measure, parts, threads))
+        whole = add_up(map_threads(measure, parts, threads))
+        assert whole is not None
         return whole
 
 
