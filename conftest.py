@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -70,15 +71,32 @@ def pytest_collect_file(file_path: Path) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out scikit-learn's checks and what is marked as slow."""
+    """Leave out what is slow, scikit-learn's checks, and most of the products of parameters."""
     if not config.getoption("quick"):
         return
-    slow = [
+    fast = [
         item
         for item in items
-        if item.get_closest_marker("slow")
-        or item.get_closest_marker("cluster")
-        or item.name.startswith("test_scikit_learn")
+        if not item.get_closest_marker("slow")
+        and not item.get_closest_marker("cluster")
+        and not item.name.startswith("test_scikit_learn")
     ]
-    config.hook.pytest_deselected(items=slow)
-    items[:] = [item for item in items if item not in set(slow)]
+    kept = set(thin_diagonal(fast))
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = [item for item in items if item in kept]
+
+
+def thin_diagonal(items: list[pytest.Item]) -> Iterator[pytest.Item]:
+    """Of every test, cases in which each value of each parameter occurs, not all combinations."""
+    seen: set[tuple[str, str, int]] = set()
+    for item in items:
+        test = item.nodeid.partition("[")[0]
+        indices = (
+            item.callspec.indices
+            if isinstance(item, pytest.Function) and hasattr(item, "callspec")
+            else {}
+        )
+        values = {(test, name, index) for name, index in indices.items()}
+        if not values or values - seen:
+            seen |= values
+            yield item
