@@ -69,7 +69,7 @@ def compare(
     groups: o.Groups = None,
     drop: o.Drop = None,
     keep: o.Keep = None,
-    impute: o.Fill = None,
+    impute: o.Fill = o.Impute.median,
     separator: o.Separator = None,
     decimal: o.Decimal = None,
     encoding: o.Encoding = None,
@@ -140,7 +140,7 @@ def compare(
         "--groups": groups,
         "--drop": drop,
         "--keep": keep,
-        "--impute": impute,
+        "--impute": found.setting.impute,  # None where nothing is missing
         "--separator": separator,
         "--decimal": decimal,
         "--encoding": encoding,

@@ -7,7 +7,9 @@ everything else, and the scores on the test parts stay honest, the choice by the
 
 A pilot is small, and what needs more rows looks poor on it. So methods race against their own kind:
 filters of single columns, searches over columns, linear features, nonlinear features. The best of
-each kind goes on, and the best two searches, which differ most in how many rows they need.
+each kind goes on, and the best two searches, which differ most in how many rows they need. The
+selector that depmax recommends goes on in any case: its users ask how it does on their rows, and
+the noise of a pilot is no answer.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ from depmax.evaluation.comparison.methods import Method
 from depmax.evaluation.comparison.setting import Listener, Problem, Progress, Setting, outer_splits
 from depmax.evaluation.comparison.trial import choose_dimension, quiet_warnings
 
-#: How many methods of each kind go on (see Method.complexity); all columns always do.
+#: How many methods of each kind go on (see Method.complexity), besides those that stay and all
+#: columns.
 PLACES = {1: 1, 2: 2, 3: 1, 4: 1}
 FINALISTS = sum(PLACES.values())
 #: Fewer rows are all needed on the splits,
@@ -130,7 +133,7 @@ def run_race(
         scores[name] = score
         elapsed = perf_counter() - started
         listener(Progress(len(scores), len(methods), elapsed, name, "first round"))
-    stopped = set(_beaten(methods, scores))
+    stopped = set(beaten(methods, scores))
     order = sorted(scores, key=lambda name: -np.nan_to_num(scores[name], nan=-np.inf))
     return Race(
         pilot,
@@ -139,13 +142,13 @@ def run_race(
     )
 
 
-def _beaten(methods: Sequence[Method], scores: Mapping[str, float]) -> list[str]:
-    """Methods that enough others of their kind did better than."""
+def beaten(methods: Sequence[Method], scores: Mapping[str, float]) -> list[str]:
+    """Methods that enough others of their kind did better than, except those that stay."""
     names: list[str] = []
     for kind, places in PLACES.items():
         runners = [m for m in methods if m.complexity == kind and not np.isnan(scores[m.name])]
         runners.sort(key=lambda method: -scores[method.name])
-        names += [method.name for method in runners[places:]]
+        names += [method.name for method in runners[places:] if not method.stays]
     return names
 
 
