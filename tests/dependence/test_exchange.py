@@ -128,6 +128,7 @@ def nulls(kind: str, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, 
 KINDS = ["equal", "unequal", "equal class", "unequal class", "within", "shifts"]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*take no part")
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_level_is_kept_and_rows_as_they_are_would_break_it(kind: str) -> None:
