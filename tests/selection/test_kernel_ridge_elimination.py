@@ -181,6 +181,7 @@ def test_many_rows_are_sampled_unless_asked() -> None:
     assert KernelRidgeElimination(2, subsample=900).fit(X, numbers).n_features_ == 2
 
 
+@pytest.mark.slow
 def test_a_class_may_be_rare(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("depmax.selection.bahsic.ROWS", 50)
     X = data(300, 30)
