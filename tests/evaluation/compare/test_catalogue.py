@@ -7,9 +7,9 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from depmax.evaluation.comparison.catalogue import catalogue, default_methods
-from depmax.evaluation.comparison.methods import kernel_evaluations, support_of
+from depmax.evaluation.comparison.methods import kernel_evaluations
 from depmax.evaluation.comparison.setting import Problem
-from depmax.evaluation.comparison.trial import seeded
+from depmax.evaluation.comparison.trial import seeded, support_of
 
 CATALOGUE = {method.name: method for method in catalogue()}
 NESTED = [name for name, method in CATALOGUE.items() if method.nested is not None]
