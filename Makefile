@@ -74,7 +74,7 @@ demo: $(VENV)/.demo-stamp
 	@echo "Open report.html for the columns, how sure this is, and how to use them."
 	@echo "On your own table: $(BIN)/depmax compare your.csv --target COLUMN"
 
-# Without whole runs, simulations, scikit-learn's checks and doctests: see conftest.py.
+# Few cases of every test; no whole runs, simulations, scikit-learn's checks and doctests: see conftest.py.
 quick: lint
 	$(PYTEST) tests --quick -q
 
