@@ -56,7 +56,7 @@ from depmax.samples.stream import (
     some_rows,
 )
 from depmax.samples.survey import Block
-from depmax.samples.weights import Weighed, refuse_missing, weigh
+from depmax.samples.weights import Weighed, refuse_missing, repeated_rows, weigh
 
 __all__ = [
     "FREE_ROWS",
@@ -98,6 +98,7 @@ __all__ = [
     "refuse_missing",
     "refuse_streamed_target",
     "refuse_with_streams",
+    "repeated_rows",
     "require_coordinates",
     "require_equal_length",
     "require_finite_values",
