@@ -10,7 +10,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from depmax.datasets.dataset import Dataset
+from depmax.datasets.stored import Dataset
 
 
 @dataclass(frozen=True)

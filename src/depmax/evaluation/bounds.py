@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted
 
-from depmax.extraction._fitting.coded_target import coded_target
+from depmax.extraction._fitting.targets import coded_target
 from depmax.samples import Sample, is_precomputed, read_rows, require_equal_length, slices
 
 #: Kernel values that are held at a time.

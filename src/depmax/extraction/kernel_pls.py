@@ -16,8 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from depmax._inputs import read_target, require_finite_rows
 from depmax._inputs.table import LARGEST
 from depmax._threads import small_problems
-from depmax.extraction._fitting.coded_target import CodedTarget
 from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted
+from depmax.extraction._fitting.targets import CodedTarget
 from depmax.extraction.extractor import WeightedExtractor
 from depmax.kernels import KernelLike
 from depmax.pencils import Form, Space, leading

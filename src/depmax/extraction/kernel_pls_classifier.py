@@ -10,7 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from depmax._inputs import read_target
-from depmax.extraction._fitting.coded_target import CodedTarget, coded_classes, streamed_classes
+from depmax.extraction._fitting.targets import CodedTarget, coded_classes, streamed_classes
 from depmax.extraction.kernel_pls import PLSExtractor
 from depmax.samples import Sample
 

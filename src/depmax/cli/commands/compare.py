@@ -181,7 +181,7 @@ def compare(
 
 def _show(out: Output, found: Comparison, verdict: Verdict) -> None:
     """The verdict first, then the leaderboard and what was not tried."""
-    from depmax.evaluation.comparison.words import interruption, limits
+    from depmax.evaluation.comparison.verdict import interruption, limits
 
     answer = asdict(verdict)
     out.result("verdict", answer, verdict.headline, style="bold")

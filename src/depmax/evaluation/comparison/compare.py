@@ -38,7 +38,7 @@ from depmax.evaluation.comparison.setting import (
 )
 from depmax.evaluation.comparison.trial import Trial, require_possible, run_trial
 from depmax.evaluation.gaps import WAYS, without_gaps
-from depmax.evaluation.ml_knn import MLkNN
+from depmax.evaluation.multilabel import MLkNN
 
 #: Up to so many training rows a kernel machine is fast enough to be fitted thousands of times.
 KERNEL_MACHINE_ROWS = 1000

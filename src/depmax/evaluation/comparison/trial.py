@@ -20,12 +20,12 @@ from depmax._extras import library_of
 from depmax._inputs import UnseenCategoryWarning
 from depmax.evaluation.comparison.methods import (
     Method,
+    ScreenFirst,
     by_ranking,
     kernel_evaluations,
     support_of,
 )
 from depmax.evaluation.comparison.preparing import PrepareColumns
-from depmax.evaluation.comparison.screen_first import ScreenFirst
 from depmax.evaluation.comparison.setting import Setting, next_size
 from depmax.evaluation.gaps import FillGaps
 

@@ -1,8 +1,8 @@
-"""Changes of a Gaussian kernel: every score by a few matrix products.
+"""Changes of Gaussian and polynomial kernels: every score by products with powers of columns.
 
-The kernel without column j is K∘exp(γ(a - b)²), with one more column K∘exp(-γ(a - b)²). With
-s = ±γ, exp(s(a-b)²) = e^{sa²} e^{sb²} e^{-2sab}; the last factor's power series turns the scores of
-*all* columns into products of W = M∘K with the columns' powers. Writing p = e^{sx²} - 1,
+A Gaussian kernel without column j is K∘exp(γ(a - b)²), with one more column K∘exp(-γ(a - b)²).
+With s = ±γ, exp(s(a-b)²) = e^{sa²} e^{sb²} e^{-2sab}; the last factor's power series turns the
+scores of *all* columns into products of W = M∘K with the columns' powers. Writing p = e^{sx²} - 1,
 
     Σ W (exp(s(a-b)²) - 1) = 2 Σ_a r_a p_a + pᵀWp + Σ_{k≥1} (-2s)^k/k! (e^{sx²}x^k)ᵀ W (e^{sx²}x^k)
 
@@ -11,16 +11,21 @@ u = s x² e^{sx²} the form of p and the second term are pᵀWp + 2uᵀWu = 3v�
 v = (2u + p)/3. As |p - u| ≤ ½(sx²)² e^{max(s,0)x²}, the last form is at most a quarter of the bound
 on the fourth term (in the root mean square over pairs, by which terms are judged: a form is at most
 ‖W‖_F times that of its entries): where that is neglected, one product does for both.
+
+A polynomial kernel is exact with one product per degree: (G + c ∓ ab)^b is Σ_k C(b, k) (∓ab)^k
+(G + c)^{b-k}, so that a score is Σ_k C(b, k) (∓1)^k (x^k)ᵀ W_k x^k with W_k = M∘(G + c)^{b-k}.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from math import comb
 
 import numpy as np
 
 from depmax.kernels.gaussian import Gaussian
+from depmax.kernels.polynomial import Polynomial
 from depmax.selection._search.changes.problem import (
     KEPT,
     Change,
@@ -198,7 +203,7 @@ def _gamma(kernel: Gaussian) -> float:
     return 0.5 / float(kernel.bandwidth) ** 2
 
 
-FORM = FastForm(is_exactly(Gaussian), gaussian_changes, takes_short_series)
+GAUSSIAN = FastForm(is_exactly(Gaussian), gaussian_changes, takes_short_series)
 
 
 @dataclass(frozen=True)
@@ -344,3 +349,28 @@ def _sums(
         for chunk, part in zip(chunks, problem.over(work, chunks, effort), strict=True):
             changes[chunk] += part
     return total, changes
+
+
+def polynomial_changes(problem: Problem, kernel: Polynomial, change: Change) -> Outcome:
+    """Scores of single columns for a polynomial kernel."""
+    degree, offset = int(kernel.degree), float(kernel.offset)
+    base = np.asarray(problem.X[:, change.base], dtype=np.float64)
+    columns = np.asarray(problem.X[:, np.concatenate(change.units)], dtype=np.float64)
+    powers = [columns**k for k in range(1, degree + 1)]
+
+    def work(rows: slice) -> tuple[float, np.ndarray]:
+        weights = problem.weights.strip(rows)
+        products = base[rows] @ base[rows.start :].T + offset
+        value = float(np.vdot(weights, products**degree))
+        scores = np.full(columns.shape[1], value)
+        for k, power in enumerate(powers, start=1):
+            strip = weights * products ** (degree - k)
+            bilinear = np.einsum("ij,ij->j", strip @ power[rows.start :], power[rows])
+            scores += comb(degree, k) * (-change.sign) ** k * bilinear
+        return value, scores
+
+    parts = problem.over(work, problem.weights.strips())
+    return Outcome(sum(value for value, _ in parts), np.sum([part for _, part in parts], axis=0))
+
+
+POLYNOMIAL = FastForm(is_exactly(Polynomial), polynomial_changes, takes_single_columns)

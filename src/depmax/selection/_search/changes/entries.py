@@ -1,8 +1,10 @@
-"""Changes of a kernel of the distance by its values: no low-rank form, but no new products either.
+"""Changes of kernels without a low-rank form, entry by entry.
 
-The squared distances of a set of columns are made once, a tile of pairs at a time; those of every
-changed set are found by taking a unit's squares away, or adding them. Where the difference of two
-nearly equal numbers would lose digits, the few pairs concerned are summed anew.
+Laplace kernels with the L1 norm change by ratios of exponentials, made once per column. Of other
+kernels of the distance, the squared distances of a set of columns are made once, a tile of pairs at
+a time; those of every changed set are found by taking a unit's squares away, or adding them. Where
+the difference of two nearly equal numbers would lose digits, the few pairs concerned are summed
+anew.
 """
 
 from __future__ import annotations
@@ -12,8 +14,60 @@ from typing import Any
 
 import numpy as np
 
+from depmax.kernels.laplace import Laplace
 from depmax.samples import slices
-from depmax.selection._search.changes.problem import Change, FastForm, Outcome, Problem, declares
+from depmax.selection._search.changes.problem import (
+    Change,
+    FastForm,
+    Outcome,
+    Problem,
+    declares,
+    is_exactly,
+    takes_single_columns,
+)
+
+#: Largest |x|/bandwidth of a centred column whose exponentials are formed.
+REACH = 300.0
+
+
+def takes_near_values(problem: Problem, kernel: Laplace, change: Change) -> np.ndarray:
+    """Which units are one column whose exponentials do not overflow; L1 norm only."""
+    if kernel.norm != 1:
+        return np.zeros(len(change.units), dtype=bool)
+    takes = takes_single_columns(problem, kernel, change)
+    columns = [int(unit[0]) for unit in change.of(np.flatnonzero(takes)).units]
+    takes[takes] = problem.ranges.half_width[columns] / _bandwidth(kernel) <= REACH
+    return takes
+
+
+def laplace_changes(problem: Problem, kernel: Laplace, change: Change) -> Outcome:
+    """Scores of single columns for a resolved Laplace kernel with the L1 norm."""
+    from depmax.selection._search.changes._ratio_loop import ratio_sums
+
+    columns = np.asarray(problem.X[:, np.concatenate(change.units)], dtype=np.float64)
+    columns = columns - 0.5 * (columns.max(axis=0) + columns.min(axis=0))
+    columns /= _bandwidth(kernel)
+    grown = np.ascontiguousarray(np.exp(columns.T))
+    shrunk = 1.0 / grown
+    base = problem.X[:, change.base]
+
+    def work(rows: slice) -> tuple[float, np.ndarray]:
+        strip = problem.weighted(kernel, base, rows)
+        sums = np.zeros(len(grown))
+        ratio_sums(np.ascontiguousarray(strip), rows.start, grown, shrunk, change.joins, sums)
+        return float(strip.sum()), sums
+
+    parts = problem.over(work, problem.weights.strips())
+    value = sum(part for part, _ in parts)
+    return Outcome(value, np.sum([sums for _, sums in parts], axis=0))
+
+
+def _bandwidth(kernel: Laplace) -> float:
+    return float(kernel.bandwidth)
+
+
+LAPLACE = FastForm(is_exactly(Laplace), laplace_changes, takes_near_values)
+
 
 #: Columns of a tile of pairs, and pairs times units that are handled at once (half a megabyte).
 TILE, BATCH = 512, 2**16
@@ -141,4 +195,4 @@ class _Groups:
         return self.units[units.start].squares(tile)[np.newaxis]
 
 
-FORM = FastForm(declares("radial"), explicit_scores)
+DISTANCES = FastForm(declares("radial"), explicit_scores)
