@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike, fspath
@@ -10,10 +10,21 @@ from pathlib import Path
 from typing import Any
 
 from depmax._extras import require
+from depmax._files import validated
+from depmax._limits import max_memory, require_memory, table_bytes
 from depmax.samples.pieces import PIECE_BYTES, Chunk, LocalPieces, split_target
 
 #: Endings of the files that are read, and pyarrow's names of their formats.
-FORMATS = {".parquet": "parquet", ".pq": "parquet", ".arrow": "ipc", ".feather": "ipc"}
+FORMATS = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "ipc",
+    ".ipc": "ipc",
+    ".feather": "ipc",
+}
+#: Rows that are read at a time where cells are of Arrow's types of text: a file of two kilobytes
+#: can repeat one long text a million times.
+TEXT_ROWS, TEXT = 4096, ("string", "large_string", "string_view")
 
 
 class ChangedFileError(RuntimeError):
@@ -83,11 +94,19 @@ class _Table:
         """Batches of a row group, of the columns that are asked for."""
         import pyarrow as pa
 
-        file, group, _ = self.pieces[number]
+        file, group, n_rows = self.pieces[number]
         file.require_unchanged()
         chosen = list(self.names if columns is None else columns)
         targets = _as_list(self.target)
         size = self.rows_per_chunk or max(256, PIECE_BYTES // (8 * max(1, len(chosen))))
+        if any(str(self.schema.field(name).type) in TEXT for name in (*chosen, *targets)):
+            size = min(size, TEXT_ROWS)
+        require_memory(
+            table_bytes(n_rows, len(chosen) + len(targets)),
+            max_memory(),
+            str(file.path),
+            f"{n_rows} rows that are read at a time",
+        )
         with _Naming(file.path):
             scanner = group.scanner(
                 schema=self.schema,
@@ -99,7 +118,7 @@ class _Table:
                 fragment_scan_options=_scan_options(file),
             )
             for batch in scanner.to_batches():
-                table = pa.Table.from_batches([batch])
+                table = pa.Table.from_batches([validated(batch, file.path)])
                 chunk = split_target(table, self.target)
                 yield chunk if chosen else Chunk(None, chunk.y)
         file.require_unchanged()
@@ -145,30 +164,36 @@ def _fragments(path: Path) -> list[tuple[Path, Any]]:
         names = sorted(
             file
             for file in path.rglob("*")
-            if file.suffix in FORMATS
+            if file.suffix.lower() in FORMATS
+            and file.is_file()
             and not any(part.startswith(("_", ".")) for part in file.relative_to(path).parts)
         )
     found = []
     for name in names:
-        if name.suffix not in FORMATS:
+        if name.suffix.lower() not in FORMATS:
             raise ValueError(
                 f"{name} is not a file that can be read a part at a time: its name should end in "
                 f"{', '.join(FORMATS)}. depmax.cli reads other formats as a whole."
             )
         with _Naming(name):
-            options: dict[str, Any] = {"format": FORMATS[name.suffix]}
+            options: dict[str, Any] = {"format": FORMATS[name.suffix.lower()]}
             if path.is_dir():
                 options |= {"partitioning": "hive", "partition_base_dir": str(path)}
             dataset = ds.dataset([str(name)], **options)
-            found += [(name, _Fragment(part, dataset.schema)) for part in dataset.get_fragments()]
+            found += [
+                (name, _Fragment(part, dataset.schema, ds.get_partition_keys))
+                for part in dataset.get_fragments()
+            ]
     return found
 
 
 class _Fragment:
     """A fragment of a dataset, with the columns that the names of folders add."""
 
-    def __init__(self, fragment: Any, schema: Any) -> None:
+    def __init__(self, fragment: Any, schema: Any, keys_of: Callable[[Any], Any]) -> None:
         self.fragment, self.schema = fragment, schema
+        self.keys = dict(keys_of(fragment.partition_expression))
+        self.names = list(schema.names)  # fails here where one is not text
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.fragment, name)
@@ -193,7 +218,7 @@ def _common_schema(
     target: str | Sequence[str] | None,
 ) -> tuple[Any, list[str]]:
     """One type per column; a column that has another type, or is missing, in a file is named."""
-    first, names = files[0], list(files[0].fragment.schema.names)
+    first, names = files[0], files[0].fragment.names
     chosen = set(names if columns is None else columns) | set(_as_list(target))
     for file in files[1:]:
         schema = file.fragment.schema
@@ -211,8 +236,8 @@ def _common_schema(
         more = [name for name in schema.names if name not in names]
         if more and columns is None:
             raise ValueError(
-                f"{file.path} has a column {more[0]!r} that {first.path} lacks: pass columns= with "
-                "the columns that all files have."
+                f"{file.path} has a column {more[0]!r} that {first.path} lacks: write the same "
+                "columns to all files, or pass columns= of depmax.scan with those that all have."
             )
     return first.fragment.schema, names
 
@@ -245,6 +270,8 @@ class _Naming:
 
         if isinstance(error, FileNotFoundError):
             raise FileNotFoundError(f"{self.path} is missing: {error}") from error
+        if isinstance(error, UnicodeDecodeError):
+            raise ValueError(f"{self.path} holds text that is not valid UTF-8.") from error
         if isinstance(error, OSError | pa.ArrowException):
             raise ValueError(
                 f"{self.path} cannot be read: {error}. It is damaged or incomplete; write it "

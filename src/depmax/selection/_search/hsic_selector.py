@@ -49,6 +49,10 @@ STEP = Rule(
 )
 
 
+#: Rows that weights are written out as at most, if the table itself has no more.
+MOST_REPEATED = 20_000
+
+
 @dataclass(frozen=True)
 class Observed:
     """What a search may look at besides HSIC: the columns and the target of its rows."""
@@ -72,10 +76,17 @@ class Observed:
     def repeated(self, mass: np.ndarray, target_kernel: Any) -> Observed:
         """Each row as often as its mass says if all masses are whole numbers, else once.
 
-        By these BAHSIC tells which columns and pairs to protect; nothing else is read off them.
+        Masses that stand for very many rows become ``MOST_REPEATED`` in the same proportions. By
+        these BAHSIC tells which columns and pairs to protect; nothing else is read off them.
         """
-        whole = bool((mass == np.rint(mass)).all())
-        rows = np.repeat(np.arange(len(mass)), mass.astype(np.intp) if whole else 1)
+        total, most = mass.sum(), max(MOST_REPEATED, len(mass))
+        if (mass != np.rint(mass)).any():
+            rows = np.arange(len(mass))
+        elif total <= most:
+            rows = np.repeat(np.arange(len(mass)), mass.astype(np.intp))
+        else:
+            places = (np.arange(most) + 0.5) * total / most
+            rows = np.searchsorted(np.cumsum(mass), places)
         if self.y is None:
             return replace(self, X=self.X[rows], target=replace(self.target.take(rows), mass=None))
         y = _safe_indexing(self.y, rows)
