@@ -79,6 +79,12 @@ class FetchError(OSError):
 def fetchable() -> list[str]:
     """Names that :func:`fetch` knows, in alphabetical order.
 
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
     >>> fetchable()[:3]
     ['adult', 'bioresponse', 'covertype']
     """

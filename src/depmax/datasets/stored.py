@@ -208,8 +208,14 @@ def _open(path: Traversable) -> Iterator[IO[str]]:
 def available() -> list[str]:
     """Names of the data sets that come with the package, in alphabetical order.
 
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
     >>> available()[:3]
-    ['abalone', 'dermatology', 'heart_statlog']
+    ['abalone', 'adult_sample', 'dermatology']
     """
     files = (file.name for file in _folder().iterdir())
     return sorted(file.removesuffix(_SUFFIX) for file in files if file.endswith(_SUFFIX))
@@ -277,6 +283,10 @@ def _read_licence(path: Traversable) -> dict[str, str]:
 
 def data_folder() -> Path:
     """Folder that the environment variable DEPMAX_DATA names.
+
+    Returns
+    -------
+    pathlib.Path
 
     Raises
     ------

@@ -215,10 +215,11 @@ def components_by_bound(
     Parameters
     ----------
     extractor : a fitted extractor whose first features are those of a smaller one
-    X, y, delta, norm, radius : as in :func:`covariance_bound`
-        Given values hold for all numbers of features.
+    X, y : as in :func:`covariance_bound`
     cost : float, optional
         q; by default half of what the first feature explains, the paper's heuristic.
+    delta, norm, radius : as in :func:`covariance_bound`
+        Given values hold for all numbers of features.
 
     Returns
     -------

@@ -157,6 +157,10 @@ class KernelPLS(RegressorMixin, PLSExtractor):
     ConvergenceWarning
         Where there are fewer features than requested: the rest of X does not covary with y.
 
+    See Also
+    --------
+    KernelPLSClassifier : For classes, however they are coded.
+
     Notes
     -----
     This is a regressor: numbers are numbers, also whole ones that other estimators take for
@@ -176,10 +180,6 @@ class KernelPLS(RegressorMixin, PLSExtractor):
     ----------
     R. Rosipal, L. Trejo (2001), Kernel partial least squares regression in reproducing kernel
     Hilbert space. C. Dhanjal, S. Gunn, J. Shawe-Taylor (2009), section 3.2.2.
-
-    See Also
-    --------
-    KernelPLSClassifier : For classes, however they are coded.
 
     Examples
     --------

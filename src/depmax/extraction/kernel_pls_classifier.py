@@ -58,6 +58,10 @@ class KernelPLSClassifier(ClassifierMixin, PLSExtractor):
     ConvergenceWarning
         Where there are fewer features than requested: the rest of X does not covary with y.
 
+    See Also
+    --------
+    KernelPLS : For numbers.
+
     Notes
     -----
     It is a class of its own since an estimator tells scikit-learn whether it classifies before it
@@ -67,10 +71,6 @@ class KernelPLSClassifier(ClassifierMixin, PLSExtractor):
     References
     ----------
     M. Barker, W. Rayens (2003), Partial least squares for discrimination.
-
-    See Also
-    --------
-    KernelPLS : For numbers.
 
     Examples
     --------

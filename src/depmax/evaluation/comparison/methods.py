@@ -104,6 +104,8 @@ class Method:
         nonlinear features.
     slow : bool, default=False
         Whether it is tried by default only in a thorough comparison.
+    stays : bool, default=False
+        Whether it is tried on every split whatever its score in a first round.
     thorough : callable, optional
         As ``make``, for a thorough comparison, where more exact settings take longer.
     """
@@ -121,11 +123,23 @@ class Method:
     description: str = ""
     complexity: int = 3
     slow: bool = False
+    stays: bool = False
     thorough: Callable[[int], Any] | None = None
 
 
 def by_ranking(selector: Any, rows: Any) -> Callable[[int], Any]:
-    """The best columns by ``ranking_``, in the order of the table."""
+    """The best columns by ``ranking_``, in the order of the table.
+
+    Parameters
+    ----------
+    selector : a fitted selector
+    rows : array or data frame of shape (n_samples, n_features)
+
+    Returns
+    -------
+    callable
+        From a number of columns to the rows of these columns.
+    """
     ranking = np.asarray(selector.ranking_)
 
     def best(count: int) -> Any:
@@ -139,7 +153,18 @@ def by_ranking(selector: Any, rows: Any) -> Callable[[int], Any]:
 
 
 def leading(extractor: Any, rows: Any) -> Callable[[int], Any]:
-    """The first extracted features."""
+    """The first extracted features.
+
+    Parameters
+    ----------
+    extractor : a fitted extractor
+    rows : array or data frame of shape (n_samples, n_features)
+
+    Returns
+    -------
+    callable
+        From a number of features to the features of the rows.
+    """
     features = np.asarray(extractor.transform(rows))
     return lambda count: features[:, :count]
 
