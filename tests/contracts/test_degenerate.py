@@ -100,7 +100,7 @@ TARGETS: dict[str, Any] = {
     "offset": NUMBERS + 1e12,
     "denormal": NUMBERS * 1e-310,
     "ends of int64": np.where(TWO, 2**63 - 1, -(2**63)),
-    "beyond 2**53": np.arange(N) + np.uint64(2**63),
+    "beyond 2**53": np.arange(N, dtype=np.uint64) + np.uint64(2**63),
     "beyond 64 bits": [2**70 + i for i in range(N)],
     "decimals": [Decimal(repr(number)) for number in NUMBERS.tolist()],
     "text and numbers": np.array(["a", 1] * (N // 2), dtype=object),

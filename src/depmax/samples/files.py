@@ -179,7 +179,7 @@ def _fragments(path: Path) -> list[tuple[Path, Any]]:
             file
             for file in path.rglob("*")
             if file.suffix.lower() in FORMATS
-            and file.is_file()
+            and not file.is_dir()
             and not any(part.startswith(("_", ".")) for part in file.relative_to(path).parts)
         )
     found = []
