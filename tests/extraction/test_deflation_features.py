@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import sparse
+from scipy import optimize, sparse
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.decomposition import PCA, KernelPCA
 from sklearn.exceptions import ConvergenceWarning
 
-from depmax import SMA, SMC, BoostedLatentFeatures, DeflationFeatures
+from depmax import SMA, SMC, BoostedLatentFeatures, DeflationFeatures, KernelPLS
 from depmax.kernels import Gaussian
 from depmax.samples import ArrayRows
 from tests.extraction.deflation_oracles import deflated, gaussian_gram, up_to_sign
@@ -234,3 +234,60 @@ class TestInputs:
             DeflationFeatures(criterion=lambda r: r.pull(r.left_target)[:, 0]).fit(X)
         with pytest.raises(ValueError, match="y is None"):
             DeflationFeatures(criterion="pls").fit(X)
+
+
+class TestBoostedPredictions:
+    """The function of the features that has the least loss on the training rows."""
+
+    rows = np.random.default_rng(21).normal(size=(60, 4))
+    numbers = rows[:, 0] + 0.3 * np.random.default_rng(22).standard_t(2, size=60)
+
+    @pytest.mark.parametrize("loss", ["least_squares", "absolute"])
+    def test_numbers_have_the_least_loss(self, loss):
+        model = BoostedLatentFeatures(2, loss=loss).fit(self.rows, self.numbers)
+        T = model.transform(self.rows)
+
+        def value(c):
+            rest = self.numbers - c[0] - T @ c[1:]
+            return np.sum(rest**2 if loss == "least_squares" else np.abs(rest))
+
+        own = np.concatenate([model.intercept_, model.target_loadings_[:, 0]])
+        np.testing.assert_allclose(model.predict(self.rows), own[0] + T @ own[1:], atol=1e-9)
+        for seed in range(20):
+            step = np.random.default_rng(seed).normal(size=3) * 1e-2
+            assert value(own) <= value(own + step) + 1e-9
+
+    @pytest.mark.parametrize("loss", ["exponential", "logistic"])
+    def test_margins_have_the_least_loss(self, loss):
+        y = np.where(self.numbers > 0.2, "yes", "no")
+        model = BoostedLatentFeatures(2, loss=loss).fit(self.rows, y)
+        T = model.transform(self.rows)
+        signs = np.where(y == "yes", 1.0, -1.0)
+
+        def value(c):
+            margin = signs * (c[0] + T @ c[1:])
+            losses = np.exp(-margin) if loss == "exponential" else np.logaddexp(0, -margin)
+            return losses.sum()
+
+        own = np.concatenate([model.intercept_, model.target_loadings_[:, 0]])
+        best = optimize.minimize(value, np.zeros(3), tol=1e-10).fun
+        assert value(own) == pytest.approx(best, rel=1e-5)
+        assert (
+            model.predict(self.rows).tolist()
+            == np.where(T @ own[1:] > -own[0], "yes", "no").tolist()
+        )
+
+    def test_classes_labels_and_outputs(self):
+        three = np.digitize(self.rows[:, 0], [-0.5, 0.5])
+        for loss in ("least_squares", "logistic"):
+            model = BoostedLatentFeatures(2, loss=loss).fit(self.rows, three.astype(str))
+            assert np.mean(model.predict(self.rows) == three.astype(str)) > 0.6
+            labels = np.column_stack([self.rows[:, 0] > 0, self.rows[:, 1] > 0.5]).astype(int)
+            model = BoostedLatentFeatures(3, loss=loss).fit(self.rows, labels)
+            predicted = model.predict(self.rows)
+            assert predicted.shape == labels.shape
+            assert np.mean(predicted == labels) > 0.8
+        both = np.column_stack([self.numbers, self.rows[:, 2]])
+        model = BoostedLatentFeatures(2).fit(self.rows, both)
+        expected = KernelPLS(2).fit(self.rows, both).predict(self.rows)
+        np.testing.assert_allclose(model.predict(self.rows), expected, atol=1e-8)

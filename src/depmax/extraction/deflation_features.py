@@ -44,7 +44,7 @@ class DeflationFeatures(DeflationExtractor):
         gradient of a loss (:class:`BoostedLatentFeatures`: logistic for classes, absolute for
         numbers).
 
-        A callable takes a :class:`depmax.extraction.deflation.Residual` and returns u_j of shape
+        A callable takes a :class:`depmax.pencils.deflation.steps.Residual` and returns u_j of shape
         (n_features,), in the dual β_j of shape (n_samples,), or None where there is nothing left.
         Its features have the length that it gives them.
     kernel : kernel, name, callable, transformer or "precomputed", default="linear"

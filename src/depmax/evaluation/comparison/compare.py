@@ -193,8 +193,8 @@ def compare(
         all columns. By default a first round on a quarter of the rows (at most 400) decides which
         methods go on: besides all columns two searches over columns and the best filter, linear
         and nonlinear features. It is skipped below 200 rows, where methods are
-        named, and where ``cv`` is more than a number. ICA-FX, NCA and FastICA, which take long and
-        seldom win, are skipped. Searches among more than 500 columns then
+        named, and where ``cv`` is more than a number. ICA-FX, NCA, FastICA and LLE, which take
+        long and seldom win, are skipped. Searches among more than 500 columns then
         begin with those 500 that depend most on the target by themselves
         (:class:`~depmax.evaluation.ScreenFirst`).
     max_rows : int or None, default=5_000

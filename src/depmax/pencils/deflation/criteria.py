@@ -31,6 +31,9 @@ class Loss(Protocol):
         It is orthogonal to the basis.
         """
 
+    def fit(self, target: np.ndarray, basis: np.ndarray) -> np.ndarray:
+        """Coefficients of that fit, of shape (n_basis,)."""
+
 
 class LeastSquares:
     """(y - f)²/2; the negative gradient is the residual."""
@@ -39,8 +42,12 @@ class LeastSquares:
 
     def descent(self, target: np.ndarray, basis: np.ndarray) -> np.ndarray:
         """Y - Πy."""
-        rest: np.ndarray = target - basis @ (basis.T @ target)
+        rest: np.ndarray = target - basis @ self.fit(target, basis)
         return rest
+
+    def fit(self, target: np.ndarray, basis: np.ndarray) -> np.ndarray:
+        """Qᵀy."""
+        return basis.T @ target
 
 
 class LeastAbsolute:
@@ -53,9 +60,20 @@ class LeastAbsolute:
     margins: ClassVar[bool] = False
 
     def descent(self, target: np.ndarray, basis: np.ndarray) -> np.ndarray:
-        """Signs of the residuals, from the dual linear programme max yᵀd, Qᵀd = 0, |d| ≤ 1."""
+        """Signs of the residuals, and what makes them orthogonal to the basis."""
         if basis.shape[1] == 0:
             return np.sign(target)
+        size = float(np.abs(target).max()) or 1.0
+        rest = (target - basis @ self.fit(target, basis)) / size
+        signs = np.where(np.abs(rest) <= 1e-8, 0.0, np.sign(rest))
+        zero = signs == 0
+        if zero.any():
+            missing = basis.T @ signs
+            signs[zero] = -linalg.lstsq(basis[zero].T, missing)[0]
+        return signs
+
+    def fit(self, target: np.ndarray, basis: np.ndarray) -> np.ndarray:
+        """From the dual linear programme max yᵀd, Qᵀd = 0, |d| ≤ 1."""
         size = float(np.abs(target).max()) or 1.0
         solved = optimize.linprog(
             -target / size,
@@ -64,14 +82,8 @@ class LeastAbsolute:
             bounds=(-1.0, 1.0),
             method="highs",
         )
-        coefficients = -solved.eqlin.marginals * np.sqrt(len(target))
-        rest = target / size - basis @ coefficients
-        signs = np.where(np.abs(rest) <= 1e-8, 0.0, np.sign(rest))
-        zero = signs == 0
-        if zero.any():
-            missing = basis.T @ signs
-            signs[zero] = -linalg.lstsq(basis[zero].T, missing)[0]
-        return signs
+        coefficients: np.ndarray = -solved.eqlin.marginals * np.sqrt(len(target)) * size
+        return coefficients
 
 
 class _Margin:
@@ -81,6 +93,12 @@ class _Margin:
 
     def descent(self, target: np.ndarray, basis: np.ndarray) -> np.ndarray:
         """Negative gradient y w(yf) with w = -l'."""
+        margin = target * (basis @ self.fit(target, basis))
+        descent: np.ndarray = target * self._derivatives(margin)[0]
+        return descent
+
+    def fit(self, target: np.ndarray, basis: np.ndarray) -> np.ndarray:
+        """By Newton's method."""
         m = len(target)
         signed = basis * (target * np.sqrt(m))[:, np.newaxis]  # yq, scaled to length √m
         coefficients = np.zeros(basis.shape[1])
@@ -97,8 +115,7 @@ class _Margin:
             margin = signed @ coefficients
             if length * np.abs(step).max() <= CONVERGED * (1 + np.abs(coefficients).max()):
                 break
-        descent: np.ndarray = target * self._derivatives(margin)[0]
-        return descent
+        return coefficients * np.sqrt(m)
 
     def _search(
         self,
