@@ -19,7 +19,7 @@ X = rng.normal(size=(50, 7)) @ rng.normal(size=(7, 7)) + 3.0
 y = X[:, 0] + X[:, 3] ** 2 + 0.3 * rng.normal(size=50)
 Y = np.column_stack([y, np.sin(X[:, 1]), rng.normal(size=50)])
 NEW = rng.normal(size=(9, 7)) + 3.0
-CRITERIA = ["pca", "pls", "sma", "smc", "blf"]
+CRITERIA = ["pca", "pls", "sma", "smc", "skfa", "blf", "sparse_blf"]
 
 
 class TestSpecialisations:
@@ -71,6 +71,36 @@ class TestSpecialisations:
         model = DeflationFeatures(3, criterion="blf", kernel=kernel).fit(X, target)
         direct = BoostedLatentFeatures(3, loss=loss, kernel=kernel).fit(X, target)
         np.testing.assert_allclose(model.transform(NEW), direct.transform(NEW), atol=1e-10)
+
+    def test_sample_of_largest_variance(self):
+        """Sparse kernel feature analysis, every sample tried in every step."""
+        K = gaussian_gram(X, 4.0)
+        model = DeflationFeatures(3, criterion="skfa", kernel=Gaussian(4.0)).fit(X)
+        left, expected = deflated(K, np.ones(50)), []
+        for _ in range(3):
+            best = int(np.argmax(np.square(left).sum(axis=0) / K.diagonal()))
+            expected.append(left[:, best])
+            left = deflated(left, expected[-1])
+        up_to_sign(model.transform(X), np.array(expected).T, atol=1e-8)
+
+    def test_sample_of_largest_covariance_with_the_gradient(self):
+        """Sparse boosted features, the loss minimised by a general optimiser in every step."""
+        K = gaussian_gram(X, 4.0)
+        signs = np.where(y > np.median(y), 1.0, -1.0)
+        model = DeflationFeatures(3, criterion="sparse_blf", kernel=Gaussian(4.0)).fit(X, signs > 0)
+        basis, left, expected = np.ones((50, 1)), deflated(K, np.ones(50)), []
+        for _ in range(3):
+
+            def loss(c, basis=basis):
+                return np.logaddexp(0, -signs * (basis @ c)).sum()
+
+            c = optimize.minimize(loss, np.zeros(basis.shape[1]), tol=1e-12).x
+            gradient = signs / (1 + np.exp(signs * (basis @ c)))
+            best = int(np.argmax(np.square(gradient @ left) / K.diagonal()))
+            expected.append(left[:, best] / np.linalg.norm(left[:, best]))
+            left = deflated(left, expected[-1])
+            basis = np.column_stack([basis, expected[-1]])
+        up_to_sign(model.transform(X), np.array(expected).T, atol=1e-7)
 
 
 class TestAlgorithm:

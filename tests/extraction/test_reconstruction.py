@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from depmax import HBFE, HSCA, LPP, SMA, SMC, IterativePCA, KernelLDA, KernelPLS
 from depmax.kernels import Gaussian, InverseMultiquadric, Laplace
-from depmax.maps import KernelMap, NystroemMap
+from depmax.maps import NystroemMap
 
 rng = np.random.default_rng(3)
 X = rng.normal(size=(40, 3))
@@ -44,7 +44,8 @@ def test_error_is_the_distance_to_the_span(model, kernel):
     y = Y.astype(float) if isinstance(model, KernelPLS) else Y
     fitted = with_kernel(model, kernel).fit(X, y)
     everything = np.vstack([X, NEW])
-    phi = KernelMap(kernel=fitted.kernel_, tol=1e-13).fit_transform(everything)
+    values, vectors = np.linalg.eigh(fitted.kernel_(everything))
+    phi = vectors * np.sqrt(np.maximum(values, 0.0))
     about = phi - phi[: len(X)].mean(axis=0)
     # the directions lie in the span of the training rows: the solution of least norm there
     W = np.linalg.pinv(about[: len(X)], rcond=1e-9) @ fitted.transform(X)
@@ -66,7 +67,9 @@ def test_a_mean_that_is_not_kept_is_refused_with_the_remedy():
     fitted = SMA(2, kernel=Gaussian(1.5)).fit(X, Y)
     with pytest.raises(ValueError, match=r"keeps 2 of its 40 training rows.*center=False"):
         fitted.reconstruction_error(NEW)
-    assert SMA(2).fit(X, Y).reconstruction_error(NEW).shape == (7,)  # its mean is known
+    assert SMA(2, kernel="linear").fit(X, Y).reconstruction_error(NEW).shape == (
+        7,
+    )  # its mean is known
 
 
 @pytest.mark.parametrize(

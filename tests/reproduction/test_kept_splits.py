@@ -10,6 +10,7 @@ from depmax import hsic
 from reproduction.dimension_choice import Inputs
 from reproduction.half_splits import half_splits
 from reproduction.kept_splits import KeptSplits
+from reproduction.pages.agreement import agreement
 from reproduction.sparse_pls_methods import CLASSES_VARIANTS, REGRESSION_VARIANTS
 from reproduction.table1_data import PROBLEMS
 from reproduction.thesis_accuracy import Stage, run_splits
@@ -128,3 +129,30 @@ def test_variants_are_marked():
         assert "," in method.name
     for problem in PROBLEMS:
         assert ("," in problem.name) == ("variant" in problem.note)
+
+
+def test_agreement_counts_comparable_figures_and_lists_variants():
+    def row(dataset, method, published, ours, note="same data"):
+        return {
+            "dataset": dataset,
+            "method": method,
+            "published": published,
+            "published_error": 0.03,
+            "ours": ours,
+            "standard_error": 0.004,
+            "n_splits": 15,
+            "note": note,
+        }
+
+    # standard errors 0.004 and 0.03/√15: twice that of the difference is 0.0174
+    rows = [
+        row("a", "PLS", 0.2, 0.217),
+        row("a", "SMC", 0.2, 0.218),
+        row("a", "SMC, no constant removed", None, 0.21),
+        row("b", "PLS", 0.2, 0.5, "stand-in: other rows"),
+        row("c", "PLS", None, 0.5),
+    ]
+    lines = agreement("sparse_pls_machines", rows)
+    assert "**1 of 2 comparable figures (50 %)" in lines[1]
+    assert lines[-1] == "| a, SMC | no constant removed | 0.200 | 0.218 | 0.210 | 15 |"
+    assert agreement("sparse_pls_text", rows) == []
