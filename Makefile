@@ -21,7 +21,7 @@ help:
 	@echo "make layering    import-linter: which room may import which"
 	@echo "make unit        all tests and doctests, without coverage"
 	@echo "make coverage    all tests and doctests, with coverage"
-	@echo "make docs        the site, into docs/_build/html; warnings are errors"
+	@echo "make docs        the site with its executed gallery, into docs/_build/html; warnings are errors"
 	@echo "make dist        sdist and wheel, into dist"
 	@echo "make wheel-test  install the wheel into an empty environment and use it there"
 	@echo "make test-oldest a part of the tests with the oldest supported dependencies"
@@ -169,6 +169,6 @@ audit: | $(BIN)/python
 	$(VENV)-audit/bin/python constraints/audit.py
 
 clean:
-	rm -rf $(VENV)-audit $(VENV) build dist docs/_build docs/reference/generated htmlcov .coverage .coverage.* .hypothesis \
+	rm -rf $(VENV)-audit $(VENV) build dist docs/_build docs/gallery docs/reference/generated htmlcov .coverage .coverage.* .hypothesis \
 	  .mypy_cache .pytest_cache .ruff_cache
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -22,7 +22,7 @@ from depmax.dependence._nulls.law import u_centred
 from depmax.kernels import Gaussian
 from depmax.samples import read_target_sample
 from depmax.selection._search.changes import Change, Problem, changes
-from depmax.selection._search.changes.gaussian import APART, Series
+from depmax.selection._search.changes.powers import APART, Series
 from depmax.selection._search.changes.problem import TargetWeights
 
 

@@ -29,6 +29,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
     "sphinx-mathjax-offline",  # formulas are drawn without asking another host
+    "sphinx_gallery.gen_gallery",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_build"]
@@ -45,6 +46,23 @@ autodoc_member_order = "bysource"
 # The site is built without torch: classes are read, nothing is trained.
 autodoc_mock_imports = [] if importlib.util.find_spec("torch") else ["torch"]
 numpydoc_show_class_members = False  # the template of a class lists them
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": "",  # all of them are run
+    "abort_on_example_error": True,
+    "reset_modules": ("matplotlib", "generate.warnings_are_errors"),
+    "reset_modules_order": "both",
+    "backreferences_dir": "gallery/backreferences",  # pages of the reference list their examples
+    "doc_module": "depmax",
+    "reference_url": {"depmax": None},
+    "min_reported_time": 1e9,  # how long a script took here says little elsewhere
+    "write_computation_times": False,
+    "download_all_examples": False,
+    "show_signature": False,
+    "thumbnail_size": (400, 240),
+}
 
 # Prompts and output are not copied.
 copybutton_prompt_text = r">>> |\.\.\. |\$ "

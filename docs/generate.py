@@ -11,6 +11,7 @@ import importlib.util
 import inspect
 import re
 import tomllib
+import warnings
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -214,6 +215,18 @@ def _write(path: Path, text: str) -> None:
     if not path.exists() or path.read_text("utf-8") != text:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8")
+
+
+def warnings_are_errors(settings: dict[str, Any], example: str, when: str) -> None:
+    """A warning in an example fails the build; called before and after each of them."""
+    if when == "before":
+        _FILTERS[:] = warnings.filters
+        warnings.simplefilter("error")
+    else:
+        warnings.filters[:] = _FILTERS
+
+
+_FILTERS: list[Any] = []
 
 
 def write_all(docs: Path) -> None:

@@ -6,8 +6,14 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from depmax.evaluation.ml_knn import LabelCounts, votes
-from depmax.evaluation.multilabel import average_precision, coverage, one_error, ranking_loss
+from depmax.evaluation.multilabel import (
+    LabelCounts,
+    average_precision,
+    coverage,
+    one_error,
+    ranking_loss,
+    votes,
+)
 from reproduction.dimension_choice import Method
 from reproduction.half_splits import HalfSplit
 from reproduction.nested_neighbors import nested_neighbors

@@ -1,4 +1,4 @@
-"""Text that comes from data, made safe to show."""
+"""Text from data, made safe to show; numbers and lists in words."""
 
 from __future__ import annotations
 
@@ -61,3 +61,34 @@ def short_effect(share: float, low: float, high: float) -> str:
         return ""
     cells = [f"{min(1.0, max(0.0, value)):.2f}" for value in (share, low, high)]
     return f"{cells[0]} ({cells[1]}–{cells[2]})"
+
+
+def counted(count: int, thing: str) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "row"), counted(1200, "row")
+    ('1 row', '1,200 rows')
+    """
+    ending = "" if count == 1 else "es" if thing.endswith("s") else "s"
+    return f"{count:,} {thing}{ending}"
+
+
+def listed(names: Sequence[str], most: int) -> str:
+    """The first names, and how many more there are.
+
+    >>> listed(["a", "b"], 3), listed(["a", "b", "c", "d"], 2)
+    ('a, b', 'a, b and 2 more')
+    """
+    more = len(names) - most
+    text = ", ".join(str(name) for name in names[:most])
+    return f"{text} and {more} more" if more > 0 else text
+
+
+def share(part: float, whole: float) -> str:
+    """A share in per cent.
+
+    >>> share(1, 3), share(1, 1000), share(0, 5)
+    ('33 %', '0.1 %', '0 %')
+    """
+    percent = 100.0 * part / whole
+    return f"{percent:.1f} %" if 0 < percent < 1 else f"{percent:.0f} %"

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from depmax.cli.app import app
+from depmax.cli.commands import app
 
 
 @pytest.fixture(scope="session")

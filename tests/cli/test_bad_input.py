@@ -160,12 +160,12 @@ def test_truncated_files(
 def test_dates_and_nested_values(fails: Fails, table: pl.DataFrame, tmp_path: Path) -> None:
     dated = table.with_columns(day=pl.lit("2024-03-01"))
     dated.write_csv(tmp_path / "dates.csv")
-    line = fails(3, "screen", "dates.csv", "-t", "outcome")
-    assert "Column 'day' holds dates" in line
-    assert "--drop 'day'" in line
+    kept = fails(3, "screen", "dates.csv", "-t", "outcome", "--keep", "day")
+    assert "Column 'day' holds dates: turn them into numbers" in kept
     assert "The target 'day' holds dates" in fails(3, "screen", "dates.csv", "-t", "day")
     table.with_columns(parts=pl.lit([1, 2])).write_parquet(tmp_path / "lists.parquet")
-    assert "'parts' holds List" in fails(3, "screen", "lists.parquet", "-t", "outcome")
+    kept = fails(3, "screen", "lists.parquet", "-t", "outcome", "--keep", "parts")
+    assert "'parts' holds List" in kept
 
 
 def test_missing_values_and_infinity(fails: Fails, table: pl.DataFrame, tmp_path: Path) -> None:

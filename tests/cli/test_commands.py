@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -142,7 +143,7 @@ def test_screen_finds_what_columns_do_together(
     ill = (a * b > 0) if not rare else (a * b > 0) & (np.arange(600) % 4 == 0)
     frame = pl.DataFrame({"a": a, "b": b, "c": c, "ill": ill})
     frame.write_csv(tmp_path / "xor.csv")
-    monkeypatch.setattr("depmax.cli.commands.screen.JOINT_ROWS", 200)
+    monkeypatch.setattr(import_module("depmax.cli.commands.screen"), "JOINT_ROWS", 200)
     answer = _json(run("screen", "xor.csv", "-t", "ill", "--json", "--seed", 0))
     assert answer["significant"] == 0
     assert answer["all_columns"]["pvalue"] < 0.05

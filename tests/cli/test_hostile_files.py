@@ -20,10 +20,9 @@ import pytest
 from pyarrow import parquet
 
 import depmax
-from depmax._arrow import DamagedFileError, validated
 from depmax.cli.errors import DataError
 from depmax.cli.reading import open_source
-from depmax.cli.reading.source import ReadOptions
+from depmax.cli.reading.source import DamagedFileError, ReadOptions, validated
 
 LIMIT = 1 << 26
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from pathlib import Path
 
 import polars as pl
@@ -72,6 +73,14 @@ def test_rows_without_a_target_are_left_out(table: pl.DataFrame, tmp_path: Path)
     assert made.X.height == 73
     assert "7 of 80 rows have no target and are ignored." in made.notes
     assert _table(holes, tmp_path, "cost").X.height == 71
+
+
+def test_dates_and_nested_values_are_ignored(table: pl.DataFrame, tmp_path: Path) -> None:
+    day = datetime.date(2024, 3, 1)
+    made = _table(table.with_columns(day=pl.lit(day), parts=pl.lit([1])), tmp_path, "outcome")
+    assert made.X.columns == _table(table, tmp_path, "outcome").X.columns
+    assert any("Ignored date column 'day'; to use dates" in note for note in made.notes)
+    assert any("Ignored nested column 'parts'" in note for note in made.notes)
 
 
 def test_columns_without_any_value(table: pl.DataFrame, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import re
 import pytest
 from rich.console import Console
 
-from depmax.cli.app import app
+from depmax.cli.commands import app
 from depmax.cli.output import Output, aligned
 
 ROWS = [

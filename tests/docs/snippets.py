@@ -102,7 +102,7 @@ def console(code: str) -> None:
     for line in code.splitlines():
         words = shlex.split(line, comments=True)
         if words[:1] == ["depmax"]:
-            from depmax.cli.app import app
+            from depmax.cli.commands import app
 
             try:
                 app(words[1:], standalone_mode=False)

@@ -96,7 +96,7 @@ def test_there_is_one_file_and_one_export_for_every_door() -> None:
     edits = [path for path, _, table, _ in BLOCKS if table and table != "_TRUSTED"]
     rooms = ("kernels", "maps", "dependence", "selection", "extraction")
     exports = [f"src/depmax/{room}/__init__.py" for room in rooms]
-    tables = ["cli/reading/formats.py", "evaluation/comparison/catalogue.py"]
+    tables = ["cli/reading/__init__.py", "evaluation/comparison/catalogue.py"]
     assert edits == exports + [f"src/depmax/{table}" for table in tables]
     assert [Path(path).parent for path in files] == [Path(path).parent for path in edits[:-1]]
 
@@ -114,7 +114,7 @@ import json
 from pathlib import Path
 import numpy as np
 import depmax
-from depmax.cli.app import app
+from depmax.cli.commands import app
 from depmax.cli.reading import open_source
 from depmax.kernels import as_kernel
 from depmax.maps import EveryNthRow

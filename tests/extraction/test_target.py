@@ -7,7 +7,7 @@ import pytest
 
 from depmax.kernels import Gaussian, Laplace, Linear
 from depmax.kernels.kernel import Kernel
-from depmax.maps._pivots import factor_to
+from depmax.maps.incomplete_cholesky import factor_to
 from depmax.pencils.form import PRECISION, _of_matrix, target_factor
 from depmax.samples import Sample, read_sample
 from depmax.samples.sample import SMALL

@@ -6,7 +6,7 @@ from scipy import linalg
 
 from depmax.kernels import Gaussian, Laplace, Linear, Polynomial
 from depmax.maps import IncompleteCholesky
-from depmax.maps._pivots import largest_residual, pivot_steps
+from depmax.maps.incomplete_cholesky import largest_residual, pivot_steps
 from depmax.samples import Sample
 
 

@@ -19,7 +19,7 @@ from depmax.kernels import (
 )
 from depmax.samples import read_target_sample
 from depmax.selection import FastForm, Outcome, register_fast_form
-from depmax.selection._search.changes import Change, Problem, changes, explicit, gaussian, levels
+from depmax.selection._search.changes import Change, Problem, changes, entries, factors, powers
 from depmax.selection._search.changes import problem as weights_module
 from depmax.selection._search.changes.linear import column_shares
 from depmax.selection._search.changes.problem import TargetWeights
@@ -117,7 +117,7 @@ def test_what_the_series_neglects_stays_within_the_bound(
     problem, change = _problem(TARGETS["numbers"], unbiased), _change(joins, False)
     kernel = Gaussian(12.0)
     exact = changes(problem, kernel, change)
-    monkeypatch.setitem(gaussian.PRECISION, "d", precision)
+    monkeypatch.setitem(powers.PRECISION, "d", precision)
     few = changes(problem, kernel, change)
     assert 0.0 < np.abs(few.scores - exact.scores).max() <= few.error
 
@@ -125,9 +125,9 @@ def test_what_the_series_neglects_stays_within_the_bound(
 def test_the_precisions_above_meet_every_number_of_terms(monkeypatch: pytest.MonkeyPatch) -> None:
     found: set[int] = set()
     for precision in PRECISIONS:
-        monkeypatch.setitem(gaussian.PRECISION, "d", precision)
+        monkeypatch.setitem(powers.PRECISION, "d", precision)
         problem = _problem(TARGETS["numbers"], True)
-        found |= set(gaussian.Series.of(problem, np.arange(8), 0.5 / 12.0**2).needed.tolist())
+        found |= set(powers.Series.of(problem, np.arange(8), 0.5 / 12.0**2).needed.tolist())
     assert found >= {1, 2, 3, 4, 5}
 
 
@@ -171,7 +171,7 @@ def test_kernels_of_the_distance_lose_no_digits_where_rows_agree(
     rng: np.random.Generator,
 ) -> None:
     """Equal rows, rows that differ in one column only, a far column and a far row."""
-    monkeypatch.setattr(explicit, "TILE", tile)
+    monkeypatch.setattr(entries, "TILE", tile)
     levels = rng.integers(0, 2, size=(60, 8)) / 3.0 + 1000.1
     levels[7] = levels[3]
     levels[8] = levels[3] + np.array([1e-3, 0, 0, 0, 0, 0, 0, 1e4])
@@ -237,12 +237,12 @@ def test_categories_are_scored_by_their_levels_unless_these_are_many_or_far() ->
     target = TargetWeights.of(read_target_sample(TARGETS["many"], "auto"), True)
     problem = Problem(TABLE, target)
     change = Change(np.arange(TABLE.shape[1]), UNITS, joins=False)
-    assert levels.FORM.takes(problem, Gaussian(1.5), change).tolist() == [True] * 4 + [False]
-    assert not levels.FORM.takes(problem, Gaussian(0.1), change).any()
-    assert not levels.FORM.suits(Gaussian(1.0) + Laplace(1.0))
+    assert factors.LEVELS.takes(problem, Gaussian(1.5), change).tolist() == [True] * 4 + [False]
+    assert not factors.LEVELS.takes(problem, Gaussian(0.1), change).any()
+    assert not factors.LEVELS.suits(Gaussian(1.0) + Laplace(1.0))
     wide = Problem(np.repeat(np.arange(300.0)[:, np.newaxis], 2, axis=1), target)
     pair = Change(np.arange(2), [np.arange(2)], joins=False)
-    assert not levels.FORM.takes(wide, Gaussian(1000.0), pair).any()
+    assert not factors.LEVELS.takes(wide, Gaussian(1000.0), pair).any()
 
 
 def test_a_kernel_brings_its_own_form(monkeypatch: pytest.MonkeyPatch) -> None:

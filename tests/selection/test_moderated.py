@@ -7,7 +7,7 @@ import pytest
 from scipy import optimize, special, stats
 
 from depmax._inputs import read_target
-from depmax.selection._scores.moderated import (
+from depmax.selection._scores.moments import (
     Moderated,
     VariancePrior,
     lods,

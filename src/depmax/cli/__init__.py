@@ -33,7 +33,7 @@ def _run() -> None:
             file=sys.stderr,
         )
         sys.exit(1)
-    from depmax.cli.app import app
+    from depmax.cli.commands import app
 
     app(prog_name="depmax")
 

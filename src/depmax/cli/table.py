@@ -140,8 +140,8 @@ def make_table(source: Source, request: Request) -> Table:
                 raise UserError(f"{column!r} is named by both {option} and {own}.")
     used = {name: dtype for name, dtype in schema.items() if name not in request.drop}
     features = {name: used[name] for name in used if name not in beside.values()}
-    _require_types(features, targets)
-    frame = _rows_of(source, list(used), request, notes)
+    read = [*_usable(features, targets, request.keep, notes), *beside.values()]
+    frame = _rows_of(source, [name for name in used if name in read], request, notes)
     frame, y = _split_target(frame, targets, request.task, notes)
     if frame.height < FEWEST_ROWS:
         raise DataError(
@@ -179,14 +179,27 @@ def require_columns(names: Sequence[str], known: Sequence[str], option: str, whe
             )
 
 
-def _require_types(schema: Mapping[str, pl.DataType], targets: Sequence[str]) -> None:
-    """Refuse dates and nested values, before any row is read."""
+def _usable(
+    schema: Mapping[str, pl.DataType], targets: Sequence[str], keep: Sequence[str], notes: list[str]
+) -> list[str]:
+    """Columns without dates and nested values, before any row is read; the others are noted."""
     for name in targets:
         if kind_of(schema[name]) in ("date", "other", "empty"):
             raise DataError(_why_not(name, schema[name], "The target"))
-    refused = [name for name, dtype in schema.items() if kind_of(dtype) in ("date", "other")]
-    if refused:
-        raise DataError(_why_not(refused[0], schema[refused[0]], "Column", refused[1:]))
+    ignored = [name for name, dtype in schema.items() if kind_of(dtype) in ("date", "other")]
+    for name in ignored:
+        if name in keep:
+            raise DataError(_why_not(name, schema[name], "Column"))
+    dates = [name for name in ignored if kind_of(schema[name]) == "date"]
+    nested = [name for name in ignored if name not in dates]
+    if dates:
+        notes.append(
+            f"{_ignored('date', dates)}; to use dates, turn them into numbers such as days since "
+            "an event, or the month."
+        )
+    if nested:
+        notes.append(f"{_ignored('nested', nested)}: neither numbers nor categories.")
+    return [name for name in schema if name not in ignored]
 
 
 def _split_target(
@@ -339,19 +352,15 @@ def _require_useful(target: Target, names: Sequence[str], y: Any) -> None:
         )
 
 
-def _why_not(name: str, dtype: pl.DataType, what: str, more: Sequence[str] = ()) -> str:
-    also = f" (so do {shortened(more)})" if more else ""
+def _why_not(name: str, dtype: pl.DataType, what: str) -> str:
     if dtype.is_temporal():
         return (
-            f"{what} {name!r} holds dates{also}: turn them into numbers that mean something, such "
-            f"as days since an event or the month, or drop the column with --drop {name!r}."
+            f"{what} {name!r} holds dates: turn them into numbers that mean something, such as "
+            "days since an event or the month."
         )
     if dtype == pl.Null:
         return f"{what} {name!r} has no value in any row."
-    return (
-        f"{what} {name!r} holds {dtype} values{also}, neither numbers nor categories: drop it with "
-        f"--drop {name!r}."
-    )
+    return f"{what} {name!r} holds {dtype} values, neither numbers nor categories."
 
 
 def ask(

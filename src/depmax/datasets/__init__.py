@@ -16,9 +16,8 @@ from depmax.datasets.artificial import (
     make_sine_direction,
     make_xor,
 )
-from depmax.datasets.dataset import Dataset
 from depmax.datasets.openml import FetchError, fetch, fetchable
-from depmax.datasets.stored import available, data_folder, load, load_external
+from depmax.datasets.stored import Dataset, available, data_folder, load, load_external
 
 __all__ = [
     "Dataset",

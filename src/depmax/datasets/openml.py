@@ -10,7 +10,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from depmax.datasets.dataset import Dataset
+from depmax.datasets.stored import Dataset
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,12 @@ class FetchError(OSError):
 def fetchable() -> list[str]:
     """Names that :func:`fetch` knows, in alphabetical order.
 
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
     >>> fetchable()[:3]
     ['adult', 'bioresponse', 'covertype']
     """

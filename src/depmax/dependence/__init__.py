@@ -8,14 +8,13 @@ from depmax.dependence.exchange import Exchange, Shifts, WholeGroups, WithinGrou
 from depmax.dependence.gaussian_information import gaussian_mutual_information, total_correlation
 from depmax.dependence.hsic import hsic
 from depmax.dependence.hsic_test import hsic_test
-from depmax.dependence.independence_test import AggregateTest, IndependenceTest
+from depmax.dependence.independence_test import AggregateTest, IndependenceTest, Screening
 from depmax.dependence.intrinsic_dimension import intrinsic_dimension
 from depmax.dependence.mmd import mmd
 from depmax.dependence.quadratic_mutual_information import quadratic_mutual_information
 from depmax.dependence.resolve import resolve
 from depmax.dependence.screen import screen
 from depmax.dependence.screen_pairs import PairScreening, screen_pairs
-from depmax.dependence.screening import Screening
 from depmax.dependence.variance import Interval, hsic_interval, hsic_variance, samples_needed
 
 __all__ = [

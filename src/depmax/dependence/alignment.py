@@ -30,7 +30,9 @@ def alignment(
     ----------
     X : array-like, sparse matrix, data frame, or objects the kernel compares
     y : target: labels, numbers, several columns, or objects
-    kernel, target_kernel
+    kernel : kernel or name, default="gaussian"
+        As in :func:`depmax.hsic`.
+    target_kernel : kernel, name or "auto", default="auto"
         As in :func:`depmax.hsic`.
     centered : bool, default=True
         Without centring a large common part of all kernel values hides the dependence: independent

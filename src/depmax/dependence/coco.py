@@ -42,8 +42,10 @@ def coco(
     ----------
     X : array-like, sparse matrix, data frame, or objects the kernel compares
     y : target: labels, numbers, several columns, or objects
-    kernel, target_kernel
-        As in :func:`depmax.hsic`. Both must be positive semidefinite.
+    kernel : kernel or name, default="gaussian"
+        As in :func:`depmax.hsic`; positive semidefinite.
+    target_kernel : kernel, name or "auto", default="auto"
+        As in :func:`depmax.hsic`; positive semidefinite.
     sample_weight : array-like of shape (n_samples,), optional
         How many rows each row stands for, as in :func:`depmax.hsic`.
 

@@ -77,8 +77,9 @@ def hsic_test(
 
     Parameters
     ----------
-    X, y
-        As in :func:`depmax.hsic`; of a scan or a Dask collection see the notes.
+    X : array-like, sparse matrix, data frame, objects the kernel compares, or a scan
+        For a scan or a Dask collection see the notes.
+    y : target: labels, numbers, several columns, or objects
     kernel, target_kernel : kernel, name, sequence of these, or "auto", default="auto"
         ``"auto"`` for numbers: with ``method="aggregate"`` eight kernels (linear, Gaussian with
         1/32 to 2 times the median distance as bandwidth, Laplace, Gaussian of ranks), otherwise

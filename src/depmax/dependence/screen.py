@@ -17,9 +17,8 @@ from depmax._threads import each_column, map_threads, one_blas_thread
 from depmax.dependence._given.conditional import GivenTarget, read_dense
 from depmax.dependence._nulls.screening_target import ScreeningTarget
 from depmax.dependence.exchange import as_exchange, plan_of
-from depmax.dependence.independence_test import GivenFit, refuse_with_given
+from depmax.dependence.independence_test import GivenFit, Screening, refuse_with_given
 from depmax.dependence.resolve import refuse_to_choose
-from depmax.dependence.screening import Screening
 from depmax.kernels import Delta, KernelLike, as_kernel
 from depmax.kernels.bandwidth import warn_of_scales
 from depmax.kernels.kernel import Kernel
@@ -160,7 +159,7 @@ def screen(
     target: Any = ScreeningTarget.of(target_side, tol, plan)
     missing_counts = None
     if has_missing(table.values):
-        from depmax.dependence._nulls.gapped_target import GappedTarget
+        from depmax.dependence._nulls.screening_target import GappedTarget
 
         exchange = as_exchange(groups)
         target = GappedTarget(target, missing == "level", exchange, target_side.rows)

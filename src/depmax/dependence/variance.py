@@ -119,7 +119,11 @@ def hsic_variance(
 
     Parameters
     ----------
-    X, y, kernel, target_kernel
+    X : array-like, sparse matrix, data frame, or objects the kernel compares
+    y : target: labels, numbers, several columns, or objects
+    kernel : kernel or name, default="gaussian"
+        As in :func:`depmax.hsic`.
+    target_kernel : kernel, name or "auto", default="auto"
         As in :func:`depmax.hsic`.
 
     Returns
@@ -156,10 +160,14 @@ def hsic_interval(
 
     Parameters
     ----------
-    X, y, kernel, target_kernel
-        As in :func:`depmax.hsic`.
+    X : array-like, sparse matrix, data frame, or objects the kernel compares
+    y : target: labels, numbers, several columns, or objects
     confidence_level : float, default=0.95
         Probability that the interval covers the true value, with many samples.
+    kernel : kernel or name, default="gaussian"
+        As in :func:`depmax.hsic`.
+    target_kernel : kernel, name or "auto", default="auto"
+        As in :func:`depmax.hsic`.
 
     Returns
     -------
@@ -200,12 +208,17 @@ def samples_needed(
 
     Parameters
     ----------
-    X, y, kernel, target_kernel
-        A pilot sample, as in :func:`depmax.hsic`.
+    X : array-like, sparse matrix, data frame, or objects the kernel compares
+        Rows of a pilot sample.
+    y : target: labels, numbers, several columns, or objects
     power : float, default=0.8
         Probability with which the test should reject.
     significance_level : float, default=0.05
         Probability that the test rejects under independence.
+    kernel : kernel or name, default="gaussian"
+        As in :func:`depmax.hsic`.
+    target_kernel : kernel, name or "auto", default="auto"
+        As in :func:`depmax.hsic`.
 
     Returns
     -------

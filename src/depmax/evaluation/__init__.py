@@ -8,15 +8,13 @@ from depmax.evaluation.bounds import (
     hsic_bound,
 )
 from depmax.evaluation.comparison import Comparison, compare
-from depmax.evaluation.comparison.methods import Method, Sized, by_ranking, leading
+from depmax.evaluation.comparison.methods import Method, ScreenFirst, Sized, by_ranking, leading
 from depmax.evaluation.comparison.metrics import CorrectedMean, corrected_mean, holm
 from depmax.evaluation.comparison.preparing import NumericTarget, PrepareColumns
-from depmax.evaluation.comparison.screen_first import ScreenFirst
 from depmax.evaluation.comparison.setting import Problem, Progress
 from depmax.evaluation.comparison.verdict import Verdict
 from depmax.evaluation.gaps import FillGaps
-from depmax.evaluation.ml_knn import MLkNN
-from depmax.evaluation.multilabel import average_precision, coverage, one_error, ranking_loss
+from depmax.evaluation.multilabel import MLkNN, average_precision, coverage, one_error, ranking_loss
 from depmax.evaluation.stability import Stability, stability, stability_of
 
 __all__ = [

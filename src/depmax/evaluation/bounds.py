@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted
 
-from depmax.extraction._fitting.coded_target import coded_target
+from depmax.extraction._fitting.targets import coded_target
 from depmax.samples import Sample, is_precomputed, read_rows, require_equal_length, slices
 
 #: Kernel values that are held at a time.
@@ -215,10 +215,11 @@ def components_by_bound(
     Parameters
     ----------
     extractor : a fitted extractor whose first features are those of a smaller one
-    X, y, delta, norm, radius : as in :func:`covariance_bound`
-        Given values hold for all numbers of features.
+    X, y : as in :func:`covariance_bound`
     cost : float, optional
         q; by default half of what the first feature explains, the paper's heuristic.
+    delta, norm, radius : as in :func:`covariance_bound`
+        Given values hold for all numbers of features.
 
     Returns
     -------

@@ -119,6 +119,20 @@ class FillGaps(TransformerMixin, BaseEstimator):
         return tags
 
 
+def has_gaps(X: Any) -> bool:
+    """Whether a frame, or an array of numbers, has missing values."""
+    if is_frame(X):
+        frame = nw.from_native(X, eager_only=True)
+        return any(_has_gaps(frame[name]) for name in frame.columns)
+    if sparse.issparse(X):
+        return False
+    try:
+        values = _as_numbers(X)
+    except (TypeError, ValueError):  # rows of another kind, such as strings
+        return False
+    return bool(np.isnan(values).any())
+
+
 def without_gaps(X: Any, how: str | None) -> Any:
     """All rows with gaps filled; None leaves them."""
     return X if how is None else FillGaps(how).fit_transform(X)

@@ -7,8 +7,8 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from depmax._inputs.parameters import one_of
-from depmax.extraction._fitting.coded_target import CodedTarget
 from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted, gram_values
+from depmax.extraction._fitting.targets import CodedTarget
 from depmax.kernels import KernelLike
 from depmax.pencils.deflation.criteria import (
     LOSSES,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar, Literal
 
 from depmax._inputs.parameters import one_of
-from depmax.extraction._fitting.semi_supervised import Criterion, SemiSupervisedExtractor
+from depmax.extraction._fitting.quotients import Criterion, SemiSupervisedExtractor
 from depmax.kernels import KernelLike
 from depmax.pencils import (
     Basis,

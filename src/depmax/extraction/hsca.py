@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from depmax._inputs.parameters import number
-from depmax.extraction._fitting.semi_supervised import Criterion, SemiSupervisedExtractor
+from depmax.extraction._fitting.quotients import Criterion, SemiSupervisedExtractor
 from depmax.kernels import KernelLike, as_kernel
 from depmax.pencils import (
     Basis,

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from depmax._inputs import read_target
 from depmax._inputs.parameters import number
-from depmax.extraction._fitting.sphering import SINGULAR, Alpha, SpheringExtractor
+from depmax.extraction._fitting.quotients import SINGULAR, Alpha, SpheringExtractor
 from depmax.kernels import Delta, KernelLike, Linear
 from depmax.pencils import Directions, Form, Space, Sphere
 from depmax.pencils.coordinates import Coordinates, coordinates_of

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from depmax._inputs import Target
-from depmax.extraction._fitting.sphering import Alpha, Explained, ExplainingExtractor
+from depmax.extraction._fitting.quotients import Alpha, Explained, ExplainingExtractor
 from depmax.extraction._fitting.targets import class_labels, read_classes
 from depmax.kernels import KernelLike
 from depmax.pencils import Directions, Space

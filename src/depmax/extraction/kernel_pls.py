@@ -16,8 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from depmax._inputs import read_target, require_finite_rows
 from depmax._inputs.table import LARGEST
 from depmax._threads import small_problems
-from depmax.extraction._fitting.coded_target import CodedTarget
 from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted
+from depmax.extraction._fitting.targets import CodedTarget
 from depmax.extraction.extractor import WeightedExtractor
 from depmax.kernels import KernelLike
 from depmax.pencils import Form, Space, leading
@@ -157,6 +157,10 @@ class KernelPLS(RegressorMixin, PLSExtractor):
     ConvergenceWarning
         Where there are fewer features than requested: the rest of X does not covary with y.
 
+    See Also
+    --------
+    KernelPLSClassifier : For classes, however they are coded.
+
     Notes
     -----
     This is a regressor: numbers are numbers, also whole ones that other estimators take for
@@ -176,10 +180,6 @@ class KernelPLS(RegressorMixin, PLSExtractor):
     ----------
     R. Rosipal, L. Trejo (2001), Kernel partial least squares regression in reproducing kernel
     Hilbert space. C. Dhanjal, S. Gunn, J. Shawe-Taylor (2009), section 3.2.2.
-
-    See Also
-    --------
-    KernelPLSClassifier : For classes, however they are coded.
 
     Examples
     --------

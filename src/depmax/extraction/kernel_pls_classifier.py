@@ -10,7 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from depmax._inputs import read_target
-from depmax.extraction._fitting.coded_target import CodedTarget, coded_classes, streamed_classes
+from depmax.extraction._fitting.targets import CodedTarget, coded_classes, streamed_classes
 from depmax.extraction.kernel_pls import PLSExtractor
 from depmax.samples import Sample
 
@@ -58,6 +58,10 @@ class KernelPLSClassifier(ClassifierMixin, PLSExtractor):
     ConvergenceWarning
         Where there are fewer features than requested: the rest of X does not covary with y.
 
+    See Also
+    --------
+    KernelPLS : For numbers.
+
     Notes
     -----
     It is a class of its own since an estimator tells scikit-learn whether it classifies before it
@@ -67,10 +71,6 @@ class KernelPLSClassifier(ClassifierMixin, PLSExtractor):
     References
     ----------
     M. Barker, W. Rayens (2003), Partial least squares for discrimination.
-
-    See Also
-    --------
-    KernelPLS : For numbers.
 
     Examples
     --------

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from depmax.extraction._fitting.sphering import Alpha, Explained, ExplainingExtractor
+from depmax.extraction._fitting.quotients import Alpha, Explained, ExplainingExtractor
 from depmax.extraction._fitting.targets import output_labels
 from depmax.kernels import KernelLike
 from depmax.pencils import Directions, Space

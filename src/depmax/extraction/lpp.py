@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from depmax.extraction._fitting.sphering import Alpha, SpheringExtractor, unit_variance
+from depmax.extraction._fitting.quotients import Alpha, SpheringExtractor, unit_variance
 from depmax.kernels import KernelLike
 from depmax.pencils import Directions, Space, Sphere
 from depmax.pencils.graphs import GraphLike, Laplacian, as_graph

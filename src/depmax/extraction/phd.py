@@ -8,7 +8,7 @@ import numpy as np
 
 from depmax._inputs import read_target
 from depmax._inputs.parameters import FLAG
-from depmax.extraction._fitting.sphering import Alpha, SpheringExtractor
+from depmax.extraction._fitting.quotients import Alpha, SpheringExtractor
 from depmax.extraction._fitting.targets import side_of_outputs
 from depmax.extraction.extractor import WeightedExtractor
 from depmax.kernels import KernelLike

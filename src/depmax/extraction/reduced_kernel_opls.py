@@ -9,8 +9,8 @@ from scipy import linalg
 from sklearn.utils import check_random_state
 
 from depmax._inputs.parameters import integer
-from depmax.extraction._fitting.coded_target import CodedTarget
 from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted
+from depmax.extraction._fitting.targets import CodedTarget
 from depmax.kernels import KernelLike
 from depmax.pencils import leading
 from depmax.pencils.examples import Examples

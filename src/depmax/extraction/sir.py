@@ -8,7 +8,7 @@ import numpy as np
 
 from depmax._inputs import read_target
 from depmax._inputs.parameters import integer
-from depmax.extraction._fitting.sphering import Alpha, SpheringExtractor, told_directions
+from depmax.extraction._fitting.quotients import Alpha, SpheringExtractor, told_directions
 from depmax.extraction._fitting.targets import groups_of, require_groups, side_of_groups
 from depmax.extraction.extractor import WeightedExtractor
 from depmax.kernels import KernelLike

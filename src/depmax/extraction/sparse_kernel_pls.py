@@ -8,8 +8,8 @@ import numpy as np
 from scipy import linalg
 
 from depmax._inputs.parameters import number, one_of
-from depmax.extraction._fitting.coded_target import CodedTarget
 from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted
+from depmax.extraction._fitting.targets import CodedTarget
 from depmax.kernels import KernelLike
 from depmax.pencils import leading
 from depmax.pencils.deflation.steps import EXHAUSTED, OrthogonalFeatures

@@ -19,7 +19,7 @@ from depmax.kernels.kernel import (
 
 
 class ClassBalanced(Kernel):
-    """k(y, y') = w_y w_y' with w = -1/p and +1/p for the two classes of shares p.
+    """Balanced kernel of two classes: k(y, y') = w_y w_y' with w = ∓1/p for classes of shares p.
 
     The BIN kernel of Song et al. (2012), with shares instead of counts. The kernel matrix is
     already centred, and m²/(m-1)² times the biased squared MMD between the classes is HSIC₀.

@@ -104,7 +104,7 @@ class _Pair(Kernel):
 
 
 class Sum(_Pair):
-    """k(x, z) = left(x, z) + right(x, z), also written ``left + right``.
+    """Sum of two kernels, k(x, z) = left(x, z) + right(x, z), also written ``left + right``.
 
     Examples
     --------
@@ -136,7 +136,7 @@ class Sum(_Pair):
 
 
 class Product(_Pair):
-    """k(x, z) = left(x, z) · right(x, z), also written ``left * right``.
+    """Product of two kernels, k(x, z) = left(x, z) · right(x, z), also written ``left * right``.
 
     Examples
     --------
@@ -173,7 +173,7 @@ class Product(_Pair):
 
 
 class Scaled(Kernel):
-    """k(x, z) = factor · kernel(x, z), also written ``factor * kernel``.
+    """Multiple of a kernel, k(x, z) = factor · kernel(x, z), also written ``factor * kernel``.
 
     Examples
     --------

@@ -19,7 +19,7 @@ from depmax.kernels.kernel import (
 
 
 class Delta(Kernel):
-    """k(y, y') = c_y if y = y', else 0, for labels of any type.
+    """Delta kernel, k(y, y') = c_y if y = y', else 0, for labels of any type.
 
     Parameters
     ----------

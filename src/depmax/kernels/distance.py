@@ -12,7 +12,7 @@ from depmax.kernels.kernel import Capabilities, Kernel
 
 
 class Distance(Kernel):
-    """k(x, z) = (||x||^p + ||z||^p - ||x - z||^p) / 2 with p = ``exponent``.
+    """Distance kernel, k(x, z) = (||x||^p + ||z||^p - ||x - z||^p) / 2 with p = ``exponent``.
 
     Four times the HSIC of two distance kernels is the squared distance covariance.
 

@@ -11,7 +11,7 @@ from depmax.kernels.kernel import Capabilities
 
 
 class Gaussian(BandwidthKernel):
-    """k(x, z) = exp(-||x - z||² / (2 bandwidth²)).
+    """Gaussian (RBF) kernel, k(x, z) = exp(-||x - z||² / (2 bandwidth²)).
 
     Parameters
     ----------

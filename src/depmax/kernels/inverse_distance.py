@@ -11,7 +11,7 @@ from depmax.kernels.kernel import Capabilities
 
 
 class InverseDistance(BandwidthKernel):
-    """k(x, z) = 1 / (||x - z|| + bandwidth), the "dis" kernel of Song et al. (2012).
+    """Inverse distance kernel, k(x, z) = 1 / (||x - z|| + bandwidth).
 
     Parameters
     ----------

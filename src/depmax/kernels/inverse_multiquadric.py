@@ -11,7 +11,7 @@ from depmax.kernels.kernel import Capabilities
 
 
 class InverseMultiquadric(BandwidthKernel):
-    """k(x, z) = 1 / √(||x - z||² + bandwidth²).
+    """Inverse multiquadric kernel, k(x, z) = 1 / √(||x - z||² + bandwidth²).
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ from depmax.kernels.kernel import Capabilities
 
 
 class Laplace(BandwidthKernel):
-    """k(x, z) = exp(-||x - z|| / bandwidth), by default with the L1 norm.
+    """Laplace kernel, k(x, z) = exp(-||x - z|| / bandwidth), by default with the L1 norm.
 
     Parameters
     ----------

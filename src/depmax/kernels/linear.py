@@ -11,7 +11,7 @@ from depmax.kernels.kernel import Capabilities, Kernel
 
 
 class Linear(Kernel):
-    """k(x, z) = <x, z>.
+    """Linear kernel, k(x, z) = <x, z>.
 
     Examples
     --------

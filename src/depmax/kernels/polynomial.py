@@ -11,7 +11,7 @@ from depmax.kernels.kernel import Capabilities, Kernel
 
 
 class Polynomial(Kernel):
-    """k(x, z) = (<x, z> + offset)^degree.
+    """Polynomial kernel, k(x, z) = (<x, z> + offset)^degree.
 
     Parameters
     ----------

@@ -80,7 +80,7 @@ _DENSE = 0.1
 
 
 class Spectrum(Kernel):
-    """k(s, t) = Σ_u count_u(s) · count_u(t) over all substrings u of ``length`` symbols.
+    """Spectrum kernel of strings: k(s, t) = Σ_u count_u(s) · count_u(t) over all substrings u.
 
     A substring is contiguous (``Subsequence`` allows gaps), is counted as often as it occurs, and
     counts every character as it is: upper and lower case, spaces and accents differ (Leslie et

@@ -22,7 +22,7 @@ _TASKS_PER_THREAD = 4
 
 
 class Subsequence(Kernel):
-    """k(s, t) sums over all subsequences common to s and t a weight that falls with their gaps.
+    """Subsequence kernel of strings: common subsequences count less the wider their gaps.
 
     A subsequence of ``length`` symbols that stretches over l symbols in s and l' symbols in t,
     gaps included, counts decay^(l + l'), once for each place in s and each place in t (Lodhi et

@@ -10,7 +10,7 @@ from depmax.kernels.kernel import Capabilities, Kernel
 
 
 class Subset(Kernel):
-    """k(x, z) = ∏ⱼ (1 + xⱼ zⱼ), the inner product of the monomials of all subsets of features.
+    """All-subsets kernel, k(x, z) = ∏ⱼ (1 + xⱼ zⱼ): one monomial per subset of the features.
 
     Examples
     --------

@@ -19,7 +19,7 @@ ALIKE = 1e-10
 
 
 class WeightedSum(Kernel):
-    """k(x, z) = Σ w_i k_i(x, z) with weights w ≥ 0 of sum 1, given or learned from the target.
+    """Weighted sum Σ w_i k_i(x, z) with weights w ≥ 0 of sum 1, given or learned from the target.
 
     Parameters
     ----------

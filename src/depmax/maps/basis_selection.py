@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from depmax._inputs.parameters import integer, number
 from depmax._limits import require_pairs
 from depmax.kernels import KernelLike
-from depmax.maps._pivots import PartialFactor, PivotMap, PivotRule, pivot_steps
+from depmax.maps.incomplete_cholesky import PartialFactor, PivotRule, _PivotMap, pivot_steps
 from depmax.samples import Sample
 
 #: Relative error of a gain, at which the residual Gram matrix is computed afresh.
@@ -110,7 +110,7 @@ class AllGains:
         self._scale = self._sums.copy()
 
 
-class BasisSelection(PivotMap):
+class BasisSelection(_PivotMap):
     """Coordinates in the span of the training rows that represent all rows best.
 
     The fitness of a basis S is the mean over the training rows of k_iᵀ K_SS⁻¹ k_i / k_ii, the

@@ -1,18 +1,188 @@
-"""The incomplete Cholesky map of a kernel."""
+"""The incomplete Cholesky map of a kernel, and its pivot loop, one kernel column at a time."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar
 
 import numpy as np
+from scipy import linalg
 
 from depmax._inputs.parameters import integer, number
+from depmax._limits import map_instead, require_pairs
 from depmax.kernels import KernelLike
-from depmax.maps._pivots import PivotMap, factor_to
-from depmax.samples import Sample
+from depmax.maps.feature_map import FeatureMap
+from depmax.samples import Sample, require_positive, require_semidefinite
+
+#: A residual k(x, x) - ||φ(x)||² below so many roundings of k(x, x) is noise.
+NOISE = 100
+#: Columns that a factor without a known rank starts with; it doubles when full.
+CAPACITY = 64
 
 
-class IncompleteCholesky(PivotMap):
+class PartialFactor:
+    """G with K ≈ GGᵀ after some pivots, the Cholesky factor restricted to their columns.
+
+    Parameters
+    ----------
+    sample : Sample
+        The m rows and their kernel; K is never formed.
+    capacity : int
+        Columns to make room for at first.
+
+    Attributes
+    ----------
+    pivots : list of int
+        Rows chosen so far, in order.
+    diagonal : ndarray of shape (m,)
+        Diagonal of K.
+    residual : ndarray of shape (m,)
+        Diagonal of K - GGᵀ, zero at the pivots and never negative.
+    """
+
+    def __init__(self, sample: Sample, capacity: int = CAPACITY) -> None:
+        self.sample = sample
+        self.pivots: list[int] = []
+        self.diagonal = sample.diag()
+        require_semidefinite(self.diagonal.min(), np.abs(self.diagonal).max())
+        self.diagonal = np.maximum(self.diagonal, 0.0)
+        self.residual = self.diagonal.copy()
+        self._largest = float(self.diagonal.max())
+        require_positive(self._largest)
+        self._store = self._room(capacity)
+
+    @property
+    def rank(self) -> int:
+        """Number of pivots r."""
+        return len(self.pivots)
+
+    @property
+    def factor(self) -> np.ndarray:
+        """G of shape (m, r), a view."""
+        return self._store[:, : self.rank]
+
+    @property
+    def triangle(self) -> np.ndarray:
+        """Rows of G at the pivots, R with RRᵀ = K[pivots, pivots], lower triangular."""
+        return np.tril(self.factor[self.pivots])
+
+    @property
+    def noise(self) -> float:
+        """Residuals below this, relative to the diagonal, are rounding errors."""
+        return NOISE * self.sample.eps
+
+    @property
+    def is_full(self) -> bool:
+        """Whether nothing but noise is left."""
+        return bool(self.residual.max() <= self.noise * self._largest)
+
+    def residual_columns(self, indices: np.ndarray) -> np.ndarray:
+        """Columns of K - GGᵀ, of shape (m, len(indices))."""
+        columns = self.sample.columns(indices)
+        if self.rank:
+            columns = columns - self.factor @ self.factor[indices].T
+        return columns
+
+    def add(self, pivot: int) -> None:
+        """One more column: the residual column of the pivot over √ of its residual."""
+        if self.rank == self._store.shape[1]:
+            full = self._store
+            self._store = self._room(min(2 * self.rank, self.sample.n_samples))
+            self._store[:, : self.rank] = full
+        root = np.sqrt(self.residual[pivot])
+        column = self.sample.columns(np.array([pivot]))[:, 0]
+        if self.rank:
+            column = column - self.factor @ self.factor[pivot]
+        column = column / column.dtype.type(root)
+        column[self.pivots] = 0.0  # exactly, where subtraction leaves rounding errors
+        column[pivot] = root
+        self.residual -= np.square(column, dtype=np.float64)
+        self.residual[pivot] = 0.0
+        require_semidefinite(self.residual.min(), self._largest)
+        np.maximum(self.residual, 0.0, out=self.residual)
+        self._store[:, self.rank] = column
+        self.pivots.append(int(pivot))
+
+    def _room(self, capacity: int) -> np.ndarray:
+        """Columns are contiguous, since each step adds one and reads all."""
+        m, kernel = self.sample.n_samples, self.sample.kernel
+        n_values = 1.5 * m * capacity * self.sample.dtype.itemsize / 8  # with those so far
+        require_pairs(
+            f"The factor of {kernel!r}",
+            m,
+            0.0 if self.sample.precomputed else n_values,
+            f"{map_instead(kernel)} A map of pivots takes n_components, or a larger tol.",
+        )
+        return np.empty((self.sample.n_samples, capacity), dtype=self.sample.dtype, order="F")
+
+
+#: The next pivot for a partial factor, or None to stop.
+PivotRule = Callable[[PartialFactor], int | None]
+
+
+def largest_residual(partial: PartialFactor) -> int | None:
+    """Row that the pivots so far explain worst; the first of equals. Greedy in the trace."""
+    return None if partial.is_full else int(partial.residual.argmax())
+
+
+def pivot_steps(
+    sample: Sample, rule: PivotRule, max_rank: int | None = None
+) -> Iterator[PartialFactor]:
+    """Grow a factor pivot by pivot; the caller leaves the loop when it is good enough.
+
+    Each step costs one kernel column and one product of G with a vector, so r steps cost m r
+    kernel values, m r² operations and m r numbers of memory.
+
+    Parameters
+    ----------
+    sample : Sample
+        Rows and kernel.
+    rule : callable
+        Takes the partial factor, returns the next pivot or None.
+    max_rank : int or None
+        Largest number of pivots, m by default and at most.
+
+    Yields
+    ------
+    PartialFactor
+        The same object each time: without pivots at first, then after every pivot.
+    """
+    limit = sample.n_samples if max_rank is None else min(max_rank, sample.n_samples)
+    partial = PartialFactor(sample, limit if max_rank is not None else min(CAPACITY, limit))
+    yield partial
+    while partial.rank < limit:
+        pivot = rule(partial)
+        if pivot is None:
+            return
+        partial.add(pivot)
+        yield partial
+
+
+def factor_to(sample: Sample, tol: float, n_components: int | None = None) -> PartialFactor:
+    """Cholesky factor of a kernel matrix until at most ``tol`` of its trace is left."""
+    for partial in pivot_steps(sample, largest_residual, n_components):
+        if float(partial.residual.sum()) <= tol * partial.diagonal.sum():
+            break
+    return partial
+
+
+class _PivotMap(FeatureMap):
+    """Φ(x) = k(x, pivots) R⁻ᵀ with RRᵀ = K[pivots, pivots], the projection on their span."""
+
+    def _keep(self, partial: PartialFactor) -> np.ndarray:
+        """Remember the pivots; the features of the training rows are the factor G."""
+        pivots = np.array(partial.pivots)
+        self._reference = partial.sample.take(pivots).reference()
+        self._triangle = partial.triangle.astype(np.float64)  # R, shape (r, r)
+        self._n_features_out = partial.rank
+        return np.asarray(partial.factor)
+
+    def _map(self, rows: Any) -> np.ndarray:
+        values = self._reference.against(rows).T  # k(pivots, x), shape (r, n_new)
+        return linalg.solve_triangular(self._triangle, values, lower=True).T
+
+
+class IncompleteCholesky(_PivotMap):
     """Coordinates in the span of training rows chosen one by one, with a stated error.
 
     Each step takes the row that the rows so far explain worst (the largest diagonal entry of

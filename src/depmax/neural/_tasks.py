@@ -11,7 +11,7 @@ import torch
 from depmax._inputs import Target, read_target
 from depmax.kernels import KernelLike, as_kernel
 from depmax.kernels.kernel import Kernel
-from depmax.maps._pivots import factor_to
+from depmax.maps.incomplete_cholesky import factor_to
 from depmax.neural._statistics import alignment, gram, hsic, hsic_with, white_hsic, whiten
 from depmax.pencils.graphs import Graph, Laplacian, VectorPoints
 from depmax.samples import Sample, kernel_of_target

@@ -8,10 +8,10 @@ import numpy as np
 
 from depmax._inputs.parameters import number
 from depmax.kernels import KernelLike
-from depmax.neural._dependence import DependenceNetwork
 from depmax.neural._extractor import upward
 from depmax.neural._networks import fresh_copy, perceptron
 from depmax.neural._tasks import LabelledTarget, Smoothness, Split
+from depmax.neural.hbfe import DependenceNetwork
 from depmax.pencils.graphs import GraphLike
 
 

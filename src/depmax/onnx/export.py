@@ -23,8 +23,13 @@ from depmax._extras import require
 from depmax._files import expand_home, replacing
 from depmax.evaluation import FillGaps, PrepareColumns
 from depmax.extraction import DependenceExtractor
-from depmax.maps import KernelMap, NystroemMap, RandomFourier
-from depmax.maps._pivots import PivotMap
+from depmax.maps import (
+    BasisSelection,
+    IncompleteCholesky,
+    KernelMap,
+    NystroemMap,
+    RandomFourier,
+)
 from depmax.onnx.kernels import Operations, against, features
 from depmax.pencils.projection import FeatureProjection, SampleProjection
 from depmax.selection import DependenceSelector
@@ -229,7 +234,7 @@ def _(model: KernelMap, g: Operations, x: Any) -> Any:
 
 
 @convert.register
-def _(model: PivotMap, g: Operations, x: Any) -> Any:
+def _(model: IncompleteCholesky | BasisSelection, g: Operations, x: Any) -> Any:
     inverse = linalg.solve_triangular(model._triangle, np.eye(len(model._triangle)), lower=True)
     return g.MatMul(against(model._reference, g, x), inverse.T)
 

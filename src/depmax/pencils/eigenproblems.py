@@ -42,7 +42,7 @@ def most_dependent(moments: Moments, n_directions: int, *, by_variance: bool) ->
 
 
 def attained(moments: Moments, vectors: np.ndarray) -> np.ndarray:
-    """pᵀAp of each direction, of shape (k,)."""
+    """Criterion pᵀAp of each direction, of shape (k,)."""
     values = np.sum((moments.cross.T @ vectors) ** 2, axis=0)
     if moments.weighted is not None:
         values = values - np.einsum("ij,ij->j", vectors, moments.weighted @ vectors)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from depmax.maps._pivots import factor_to
+from depmax.maps.incomplete_cholesky import factor_to
 from depmax.pencils.row_sums import Aligned
 from depmax.pencils.streamed import PRECISION, CentredValues, RowValues, centred_target
 from depmax.samples import Sample, require_positive, require_semidefinite

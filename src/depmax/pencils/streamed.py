@@ -14,7 +14,7 @@ import numpy as np
 from scipy import linalg
 
 from depmax.kernels.kernel import Kernel
-from depmax.maps._pivots import factor_to
+from depmax.maps.incomplete_cholesky import factor_to
 from depmax.pencils.row_sums import Aligned, RowSums, Summation, chunks_of, dense, origin_of
 from depmax.samples import Block, Sample, View
 

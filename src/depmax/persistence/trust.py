@@ -18,7 +18,7 @@ _TRUSTED = {
     "depmax.dependence._given.confounders": ("Bend", "Scaling"),
     "depmax.dependence._given.regression": ("Additive", "Curve", "Joint", "Together"),
     "depmax.evaluation.comparison.preparing": ("NumericTarget", "PrepareColumns"),
-    "depmax.evaluation.comparison.screen_first": ("ScreenFirst",),
+    "depmax.evaluation.comparison.methods": ("ScreenFirst",),
     "depmax.evaluation.gaps": ("FillGaps",),
     "depmax.extraction._unmixing.solvers": ("NaturalGradient", "QuasiNewton"),
     "depmax.extraction.boosted_latent_features": ("BoostedLatentFeatures",),

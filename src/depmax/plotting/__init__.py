@@ -4,14 +4,10 @@ This room imports no other room of depmax: displays read fitted attributes of an
 has them.
 """
 
-from depmax.plotting.dependence_path import DependencePathDisplay
-from depmax.plotting.dimension_curve import Curve, DimensionCurveDisplay
-from depmax.plotting.heat_map import HeatMapDisplay
-from depmax.plotting.loadings import LoadingsDisplay
-from depmax.plotting.null import NullDisplay
-from depmax.plotting.ranking import RankingDisplay
-from depmax.plotting.scatter import FeatureScatterDisplay
-from depmax.plotting.target_by_column import TargetByColumnDisplay
+from depmax.plotting.columns import RankingDisplay, TargetByColumnDisplay
+from depmax.plotting.curves import Curve, DependencePathDisplay, DimensionCurveDisplay
+from depmax.plotting.dependence import HeatMapDisplay, NullDisplay
+from depmax.plotting.features import FeatureScatterDisplay, LoadingsDisplay
 
 __all__ = [
     "Curve",

@@ -296,7 +296,7 @@ def sample_of_matrix(matrix: np.ndarray, name: str = "X", mass: np.ndarray | Non
 
 
 def precision(rows: Any) -> np.dtype:
-    """float32 for rows in float32, float64 for all others."""
+    """Type to compute in: float32 for rows in float32, float64 for all others."""
     return np.dtype(np.float32 if rows.dtype == np.float32 else np.float64)
 
 

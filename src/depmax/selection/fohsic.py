@@ -22,12 +22,29 @@ class FOHSIC(HSICSelector):
     ----------
     n_features_to_select : int, float, "auto" or None, default=None
         As in :class:`BAHSIC`.
-    kernel, target_kernel, unbiased, groups, block_size, precision, missing, pvalues
-    n_jobs, verbose
+    kernel : kernel or name, default="gaussian"
         As in :class:`BAHSIC`. One bandwidth serves all candidates of a round: the middle one of
         those that a few candidates would give.
+    target_kernel : kernel, name, "auto" or "inputs", default="auto"
+        As in :class:`BAHSIC`.
+    unbiased : bool, default=True
+        As in :class:`BAHSIC`.
     step : float or int, default=1
         Number of columns, or share of those left, that join in a round.
+    groups : array-like of shape (n_features,), optional
+        As in :class:`BAHSIC`.
+    block_size : int, "auto" or None, default="auto"
+        As in :class:`BAHSIC`.
+    precision : {"auto", "single", "double"}, default="auto"
+        As in :class:`BAHSIC`.
+    missing : {"neutral", "level", "refuse"}, default="neutral"
+        As in :class:`BAHSIC`.
+    pvalues : bool, default=True
+        As in :class:`BAHSIC`.
+    n_jobs : int, optional
+        As in :class:`BAHSIC`.
+    verbose : int, default=0
+        As in :class:`BAHSIC`.
 
     Attributes
     ----------

@@ -116,6 +116,10 @@ class KernelRidgeElimination(GroupsOfRows, DependenceSelector):
         Its leave-one-out error. The columns were chosen to make it small: on new rows expect
         more.
 
+    See Also
+    --------
+    BAHSIC : The same direction of search under HSIC, for any kernel, also without a target.
+
     Notes
     -----
     The kernel is Gaussian, exp(-‖x - z‖²/2v), with v the total variance of the columns left, which
@@ -123,10 +127,6 @@ class KernelRidgeElimination(GroupsOfRows, DependenceSelector):
     same weight per row; several numbers in units of their standard deviations; labels as 0 and 1.
     A categorical column of a frame enters by the indicators of its levels, of total variance 1.
     Of two columns whose loss costs the same, the later leaves.
-
-    See Also
-    --------
-    BAHSIC : The same direction of search under HSIC, for any kernel, also without a target.
 
     References
     ----------

@@ -450,7 +450,7 @@ class TestTrouble:
         X = data[0].copy()
         X[3, 2] = np.nan
         with pytest.raises(ValueError, match="NaN in column 2"):
-            compare(X, data[1])
+            compare(X, data[1], impute=None)
 
 
 class TestOptions:
@@ -561,7 +561,7 @@ def test_gaps_are_filled_by_the_training_rows_alone(kind):
     with pytest.raises(ValueError, match="impute must be None or one of"):
         compare(table, y, ["PCA"], impute="zero")
     with pytest.raises(ValueError, match="NaN in column"):
-        compare(table, y, ["PCA"])
+        compare(table, y, ["PCA"], impute=None)
 
 
 def test_no_split_parts_a_group() -> None:
@@ -589,3 +589,31 @@ def test_no_split_parts_a_group() -> None:
         compare(columns, labels, ["PCA"], groups=groups[1:])
     with pytest.raises(ValueError, match="cv=30 folds are more than the 24 groups"):
         compare(columns, labels, ["PCA"], cv=30, groups=groups)
+
+
+def test_missing_values_are_filled_by_default_and_only_where_there_are_any() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 3))
+    y = np.where(X[:, 0] > 0, "a", "b")
+    options = {"dimensions": [1], "cv": 2, "inner_cv": 2, "random_state": 0}
+    whole = compare(X, y, ["PCA"], **options)  # type: ignore[arg-type]  # options of several types
+    assert whole.setting.impute is None
+    X[::7, 1] = np.nan
+    assert compare(X, y, ["PCA"], **options).setting.impute == "median"  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="NaN"):
+        compare(X, y, ["PCA"], impute=None, **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("n_rows", [300, 1400])
+def test_a_rare_class_is_not_ignored(n_rows: int) -> None:
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(n_rows, 4))
+    rare = rng.permutation(n_rows)[: n_rows // 20]
+    y = np.zeros(n_rows, dtype=int)
+    y[rare] = 1
+    X[rare, 0] += 1.5  # seen, but never the likelier class
+    found = compare(X, y, ["BAHSIC", "all columns"], dimensions=[1], cv=3, random_state=0)
+    assert found.table["balanced_accuracy"].max() > 0.65
+    assert "Nothing here predicts" not in str(found.verdict)
+    accurate = compare(X, y, ["BAHSIC"], dimensions=[1], cv=3, scoring="accuracy", random_state=0)
+    assert accurate.table["accuracy"].min() > 0.94  # judged by it, the rare class is ignored

@@ -9,7 +9,7 @@ from sklearn.naive_bayes import GaussianNB
 from depmax import BAHSIC, DependenceFilter, KernelRidgeElimination, compare
 from depmax.evaluation import Method, ScreenFirst, Sized
 from depmax.evaluation.comparison.catalogue import default_methods, find_method
-from depmax.evaluation.comparison.race import pilot_rows, sample_rows, splits_beside
+from depmax.evaluation.comparison.race import beaten, pilot_rows, sample_rows, splits_beside
 from depmax.evaluation.comparison.setting import Problem
 
 FAST = {"estimator": GaussianNB(), "cv": 4, "random_state": 0}
@@ -134,6 +134,15 @@ class TestTheRace:
         assert {m.complexity for m in found.methods} == {m.complexity for m in entered}
         assert set(found.race.stopped) == {m.name for m in entered} - set(found.race.finalists)
         assert "Stopped after a first round on 60 rows" in repr(found)
+
+    def test_the_recommended_selector_goes_on_even_if_last(self):
+        methods = default_methods(Problem("classes", 300, 4, 2))
+        scores = {method.name: 0.9 - 0.01 * k for k, method in enumerate(methods)}
+        scores["KernelRidgeElimination"] = 0.1
+        searches = {method.name for method in methods if method.complexity == 2}
+        assert searches - set(beaten(methods, scores)) == {
+            "KernelRidgeElimination", "BAHSIC", "FOHSIC"
+        }  # fmt: skip  # shorter to read in this form
 
     @pytest.mark.parametrize("options", [{"thorough": True}, {"methods": ["PCA", "HBFE"]}])
     def test_who_names_methods_or_asks_for_all_gets_them(self, options):

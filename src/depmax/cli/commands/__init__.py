@@ -1,1 +1,93 @@
-"""The commands, one per file."""
+"""The command and its subcommands."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from depmax.cli.commands.compare import compare
+from depmax.cli.commands.listings import datasets, methods
+from depmax.cli.commands.models import fit, transform
+from depmax.cli.commands.screen import screen
+from depmax.cli.commands.select import select
+
+_HELP = """Which few features predict this, how sure are we, and which method should I use?
+
+[bold]Examples[/]
+
+  depmax compare patients.csv --target outcome
+
+  depmax screen patients.csv -t outcome
+
+  depmax select patients.csv -t outcome -n 5 -o few.csv
+
+  depmax fit patients.csv -t outcome -n 5 -o model.skops
+
+  depmax transform model.skops new.csv -o features.csv
+
+No data of your own? Every command takes a set that comes with depmax: depmax screen bundled:sonar
+"""
+
+_EPILOG = (
+    "[bold]Exit codes[/]: 0 fine, 1 a bug in depmax, 2 an option or name that does not exist, 3 "
+    "data "
+    "that cannot be read or used, 4 a model that cannot be loaded or does not fit the data, 5 a "
+    "file that cannot be written, 6 no dependence (screen --check), 130 interrupted.\n\n"
+    "Results go to standard output (tab-separated in a pipe, JSON with --json), everything else to "
+    "standard error. Completion for your shell: depmax --install-completion."
+)
+
+
+class _FlagsWithoutType:
+    """Help in which a flag stands alone, without the type of its value beside it."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The parameters, flags without a placeholder for a value."""
+        params: list[Any] = super().get_params(ctx)  # type: ignore[misc]  # typer's classes have no types
+        for param in params:
+            if getattr(param, "is_flag", False):
+                param.metavar = ""
+        return params
+
+
+class _Command(_FlagsWithoutType, TyperCommand):
+    pass
+
+
+class _Commands(_FlagsWithoutType, TyperGroup):
+    pass
+
+
+app = typer.Typer(
+    cls=_Commands,
+    help=_HELP,
+    epilog=_EPILOG,
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(requested: bool) -> None:
+    if requested:
+        from depmax import __version__
+
+        print(f"depmax {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _depmax(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    pass
+
+
+for command in (compare, screen, select, fit, transform, methods, datasets):
+    app.command(cls=_Command)(command)

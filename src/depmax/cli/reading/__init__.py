@@ -1,5 +1,170 @@
-"""Data files as tables: one file per format."""
+"""Data files as tables, one file per format; and the data sets of depmax as if they were files."""
 
-from depmax.cli.reading.formats import Source, open_source, suffix_of
+from __future__ import annotations
 
-__all__ = ["Source", "open_source", "suffix_of"]
+from abc import abstractmethod
+from collections.abc import Mapping
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import ClassVar
+
+import polars as pl
+
+from depmax._files import expand_home
+from depmax.cli.errors import DataError, nearest
+from depmax.cli.reading.source import ReadOptions, Source
+from depmax.datasets import Dataset, FetchError, available, fetch, fetchable, load
+
+#: Module and class of every extension; those of text may end in .gz.
+FORMATS = {
+    ".csv": ("delimited", "Delimited"),
+    ".tsv": ("delimited", "Delimited"),
+    ".txt": ("delimited", "Delimited"),
+    ".data": ("delimited", "Delimited"),
+    ".dat": ("delimited", "Delimited"),
+    ".parquet": ("parquet", "Parquet"),
+    ".pq": ("parquet", "Parquet"),
+    ".arrow": ("arrow", "Arrow"),
+    ".ipc": ("arrow", "Arrow"),
+    ".feather": ("arrow", "Arrow"),
+    ".arff": ("arff", "Arff"),
+    ".svmlight": ("svmlight", "Svmlight"),
+    ".svm": ("svmlight", "Svmlight"),
+    ".libsvm": ("svmlight", "Svmlight"),
+    ".npz": ("npz", "Npz"),
+    ".xlsx": ("excel", "Excel"),
+    ".xlsm": ("excel", "Excel"),
+}
+#: Formats of other programs that a user may have, and can save in another one.
+OTHERS = (".xls", ".xlsb", ".ods")
+
+
+def suffix_of(path: str | Path) -> str:
+    """Extension in small letters, that before .gz for a compressed file.
+
+    Examples
+    --------
+    >>> suffix_of("data.CSV.gz")
+    '.csv'
+    """
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
+    if len(suffixes) > 1 and suffixes[-1] == ".gz":
+        return suffixes[-2]
+    return suffixes[-1] if suffixes else ""
+
+
+def open_source(path: str, options: ReadOptions | None = None) -> Source:
+    """The file, ready to be read, if there is one and its format is known."""
+    options = options or ReadOptions()
+    if options.sheet is not None and not suffix_of(path).startswith(".xls"):
+        raise DataError(f"--sheet is for Excel files, and {path} is not one.")
+    for kind in (Bundled, OpenML):
+        if path.startswith(kind.prefix):
+            return kind(Path(path), options)
+    try:
+        file = expand_home(path)
+    except OSError as error:
+        raise DataError(str(error)) from None
+    if file.is_dir():
+        from depmax.cli.reading.parquet import Folder
+
+        return Folder(file, options)
+    if not file.exists():
+        raise DataError(f"The file {path} does not exist.{_near(file)}")
+    if suffix_of(file) not in FORMATS:
+        ending = suffix_of(file) or "no extension"
+        if ending in OTHERS:
+            raise DataError(f"{path}: {ending} files cannot be read. Save it as .xlsx or .csv.")
+        raise DataError(
+            f"{path} has an unknown extension ({ending}): known are "
+            f"{', '.join(FORMATS)}; .csv.gz and .tsv.gz too."
+        )
+    if file.stat().st_size == 0:
+        raise DataError(f"{path} is empty.")
+    module, name = FORMATS[suffix_of(file)]
+    source: Source = getattr(import_module(f"depmax.cli.reading.{module}"), name)(file, options)
+    return source
+
+
+def _near(file: Path) -> str:
+    """Hint at files of a similar name in the same folder."""
+    from difflib import get_close_matches
+
+    if not file.parent.is_dir():
+        return f" Nor does the folder {file.parent}."
+    others = [other.name for other in file.parent.iterdir() if suffix_of(other) in FORMATS]
+    near = get_close_matches(file.name, others)
+    return f" Did you mean {' or '.join(near)}?" if near else ""
+
+
+class Named(Source):
+    """A set by its name, the target last."""
+
+    prefix: ClassVar[str]
+    what: ClassVar[str]
+
+    @abstractmethod
+    def names(self) -> list[str]:
+        """All such sets."""
+
+    @abstractmethod
+    def get(self, name: str) -> Dataset:
+        """One of them."""
+
+    def _find_types(self) -> Mapping[str, pl.DataType]:
+        """Types of the columns, the target last."""
+        return dict(self._frame.schema)
+
+    def _read(self, columns: list[str]) -> pl.DataFrame:
+        return self._frame.select(columns)
+
+    @cached_property
+    def _frame(self) -> pl.DataFrame:
+        frame: pl.DataFrame = self._set.to_frame("polars")
+        return frame
+
+    def default_targets(self) -> tuple[str, ...]:
+        """The target of the set."""
+        target = self._set.target_name
+        return (target,) if isinstance(target, str) else target
+
+    @cached_property
+    def _set(self) -> Dataset:
+        name, known = str(self.path).removeprefix(self.prefix), self.names()
+        if name not in known:
+            raise DataError(f"No data set named {name!r} {self.what}.{nearest(name, known)}")
+        try:
+            return self.get(name)
+        except FetchError as error:
+            raise DataError(str(error)) from None
+
+
+class Bundled(Named):
+    """``bundled:sonar`` instead of a file."""
+
+    prefix = "bundled:"
+    what = "is bundled"
+
+    def names(self) -> list[str]:
+        """Sets inside the package."""
+        return available()
+
+    def get(self, name: str) -> Dataset:
+        """One of them."""
+        return load(name)
+
+
+class OpenML(Named):
+    """``openml:adult`` instead of a file, fetched when first used."""
+
+    prefix = "openml:"
+    what = "can be fetched"
+
+    def names(self) -> list[str]:
+        """Sets that are known there."""
+        return fetchable()
+
+    def get(self, name: str) -> Dataset:
+        """One of them, from the network or the cache."""
+        return fetch(name)

@@ -10,10 +10,16 @@ from typing import Any, ClassVar
 import polars as pl
 import pyarrow as pa
 
-from depmax._arrow import bytes_written_out, first_line, is_plain, validated
 from depmax._limits import COLUMN_BYTES, require_memory
 from depmax.cli.errors import DataError
-from depmax.cli.reading.source import Source, require_distinct
+from depmax.cli.reading.source import (
+    Source,
+    bytes_written_out,
+    first_line,
+    is_plain,
+    require_distinct,
+    validated,
+)
 
 
 class Columnar(Source):

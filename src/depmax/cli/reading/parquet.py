@@ -10,10 +10,9 @@ import polars as pl
 import pyarrow as pa
 from pyarrow import parquet
 
-from depmax._arrow import is_text
 from depmax.cli.errors import DataError
 from depmax.cli.reading.arrow import Budget, Columnar, to_polars
-from depmax.cli.reading.source import Source, require_distinct
+from depmax.cli.reading.source import Source, is_text, require_distinct
 from depmax.samples import Scan, scan
 
 #: Rows that are unpacked at a time; few where a text may share its beginning with the one before

@@ -44,7 +44,7 @@ from depmax.dependence._nulls.rare import SKEWEST
 from depmax.dependence.independence_test import GivenFit
 from depmax.kernels import KernelLike, as_kernel
 from depmax.kernels.kernel import Choose, Kernel
-from depmax.maps._pivots import factor_to
+from depmax.maps.incomplete_cholesky import factor_to
 from depmax.samples import (
     Sample,
     is_precomputed,

@@ -12,7 +12,7 @@ from scipy import optimize, sparse, special, stats
 from depmax._inputs import Target, read_target
 from depmax.dependence._nulls.laplace_column import TargetCoordinates
 from depmax.kernels import KernelLike
-from depmax.maps._pivots import factor_to
+from depmax.maps.incomplete_cholesky import factor_to
 from depmax.samples import kernel_of_target, read_target_sample, require_equal_length
 
 #: What is done to a column before its powers are taken.

@@ -97,6 +97,7 @@ def _selectors() -> tuple[Method, ...]:
             partial(KernelRidgeElimination, pvalues=False, n_landmarks=LANDMARKS),
             "Backward elimination with kernel ridge regression: redundant columns count once.",
             suits=_can_be_regressed_often,
+            stays=True,  # the selector that depmax recommends
             thorough=Sized(partial(KernelRidgeElimination, pvalues=False), "n_features_to_select"),
         ),
         selector(

@@ -8,7 +8,6 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.utils import _safe_indexing, check_random_state
 
 from depmax._inputs import Task, read_target
@@ -36,9 +35,11 @@ from depmax.evaluation.comparison.setting import (
     read_listener,
     read_problem,
 )
-from depmax.evaluation.comparison.trial import Trial, require_possible, run_trial
-from depmax.evaluation.gaps import WAYS, without_gaps
-from depmax.evaluation.ml_knn import MLkNN
+from depmax.evaluation.comparison.trial import Trial, in_parallel, require_possible, run_trial
+from depmax.evaluation.gaps import WAYS, has_gaps, without_gaps
+from depmax.evaluation.multilabel import MLkNN
+from depmax.kernels import Gaussian
+from depmax.maps import NystroemMap
 
 #: Up to so many training rows a kernel machine is fast enough to be fitted thousands of times.
 KERNEL_MACHINE_ROWS = 1000
@@ -50,21 +51,30 @@ SEARCHED_COLUMNS = 500
 RARE_ROWS = 10
 
 
-def default_predictor(problem: Problem) -> Any:
+def default_predictor(problem: Problem, *, balanced: bool) -> Any:
     """A nonlinear predictor without parameters to tune: the features are on trial, not it.
 
-    A support vector machine with a Gaussian kernel up to 1,000 training rows, ten nearest
-    neighbours up to 20,000 and for targets with several columns (ML-kNN for labels), boosted trees
-    beyond.
+    A support vector machine with a Gaussian kernel up to 1,000 training rows; up to 20,000 ridge
+    regression on Nyström features, or ten nearest neighbours; boosted trees beyond. Targets with
+    several columns have neighbours of any number of rows (ML-kNN for labels).
+
+    Parameters
+    ----------
+    problem : Problem
+    balanced : bool
+        Whether a rare class counts as much as a frequent one in the score that decides. It then
+        does so in the predictor too, which would otherwise do best to ignore it.
     """
     from sklearn.compose import TransformedTargetRegressor
     from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+    from sklearn.linear_model import RidgeClassifier
     from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import MaxAbsScaler, StandardScaler
     from sklearn.svm import SVC, SVR
 
     classify = problem.kind == "classes"
+    weight = "balanced" if balanced else None
     scaler = MaxAbsScaler() if problem.sparse else StandardScaler()
     neighbours = min(10, max(1, problem.n_samples // 4))
     if problem.kind == "multilabel":
@@ -73,13 +83,19 @@ def default_predictor(problem: Problem) -> Any:
         return make_pipeline(scaler, KNeighborsRegressor(neighbours))
     if problem.n_samples <= KERNEL_MACHINE_ROWS:
         if classify:
-            return make_pipeline(scaler, SVC())
+            return make_pipeline(scaler, SVC(class_weight=weight))
         machine = TransformedTargetRegressor(SVR(), transformer=StandardScaler())
         return make_pipeline(scaler, machine)
     if problem.n_samples <= NEIGHBOUR_ROWS or problem.sparse:
-        model = KNeighborsClassifier if classify else KNeighborsRegressor
-        return make_pipeline(scaler, model(neighbours))
-    return HistGradientBoostingClassifier() if classify else HistGradientBoostingRegressor()
+        if not classify:
+            return make_pipeline(scaler, KNeighborsRegressor(neighbours))
+        if not balanced:  # neighbours vote with equal weights, and give probabilities
+            return make_pipeline(scaler, KNeighborsClassifier(neighbours))
+        images = NystroemMap(200, kernel=Gaussian("dimension"))
+        return make_pipeline(scaler, images, RidgeClassifier(alpha=0.01, class_weight="balanced"))
+    if classify:
+        return HistGradientBoostingClassifier(class_weight=weight)
+    return HistGradientBoostingRegressor()
 
 
 def run_trials(
@@ -101,21 +117,24 @@ def run_trials(
     total = len(methods) * len(splits)
     trials: list[Trial] = []
     tasks = (
-        delayed(run_trial)(method, number, parts, X, y, setting)
+        (method, number, parts, X, y, setting)
         for number, parts in enumerate(splits)
         for method in methods
     )
-    results = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)(tasks)
+    results = in_parallel(run_trial, tasks, n_jobs=n_jobs, shared=(X, y))
     try:
         for trial in results:
             trials.append(trial)
             elapsed = perf_counter() - started
             listener(Progress(len(trials), total, elapsed, trial.method, "comparing methods"))
     except KeyboardInterrupt:
-        return trials, False
+        pass
     finally:
         results.close()
-    return trials, True
+    # as if they had been run one after the other: which of two equals comes first is no accident
+    place = {method.name: number for number, method in enumerate(methods)}
+    trials.sort(key=lambda trial: (trial.split, place[trial.method]))
+    return trials, len(trials) == total
 
 
 def compare(
@@ -130,7 +149,7 @@ def compare(
     dimensions: int | Iterable[int] | None = None,
     tolerance: float = 1.0,
     prepare: bool = True,
-    impute: str | None = None,
+    impute: str | None = "median",
     task: Task = "auto",
     groups: Any = None,
     thorough: bool = False,
@@ -157,8 +176,10 @@ def compare(
         :class:`~depmax.evaluation.Method` declares more.
     estimator : predictor, optional
         Predicts the target from the features. By default a support vector machine with a Gaussian
-        kernel up to 1,000 training rows, ten nearest neighbours up to 20,000, then boosted trees;
-        nearest neighbours for several numbers, ML-kNN for several labels.
+        kernel up to 1,000 training rows, then boosted trees beyond 20,000; between them, ridge
+        regression on Nyström features for classes and ten nearest neighbours for numbers.
+        Nearest neighbours for several numbers, ML-kNN for several labels. Rare classes weigh as
+        much as frequent ones where they do so in the score, as in balanced accuracy.
     cv : int, splitter or iterable of (train, test), optional
         Outer splits; by default five folds, in a thorough comparison of fewer than 2,000 rows
         twice.
@@ -178,9 +199,9 @@ def compare(
         Standardise numeric columns, and turn categories into indicators for methods that do not
         take them. False passes rows as they are, which may then be any objects that the methods
         understand.
-    impute : {"median", "mean", "frequent"}, optional
+    impute : {"median", "mean", "frequent"} or None, default="median"
         Fill missing values of X by what the training rows hold; categories by their most frequent
-        level. By default they are refused.
+        level. None refuses them.
     task : {"auto", "classification", "regression"}, default="auto"
         Whether the target is classes or numbers. By default text, booleans, categories and whole
         numbers of up to 20 values are classes, all else is numbers; printing the result says which.
@@ -191,11 +212,11 @@ def compare(
     thorough : bool, default=False
         Whether to try every suitable method on every split, with exact settings and searches over
         all columns. By default a first round on a quarter of the rows (at most 400) decides which
-        methods go on: besides all columns two searches over columns and the best filter, linear
-        and nonlinear features. It is skipped below 200 rows, where methods are
-        named, and where ``cv`` is more than a number. ICA-FX, NCA, FastICA and LLE, which take
-        long and seldom win, are skipped. Searches among more than 500 columns then
-        begin with those 500 that depend most on the target by themselves
+        methods go on: all columns, KernelRidgeElimination, the best two searches over columns, and
+        the best filter, linear and nonlinear features. It is skipped below 200 rows, where methods
+        are named, and where ``cv`` is more than a number. ICA-FX, NCA, FastICA and LLE, which
+        take long and seldom win, are skipped. Searches among more than 500 columns start from the 500 that
+        each depend most on the target
         (:class:`~depmax.evaluation.ScreenFirst`).
     max_rows : int or None, default=5_000
         Of more rows so many are drawn at random, and everything is found from these; None uses
@@ -203,7 +224,9 @@ def compare(
     random_state : int, RandomState instance or None, default=None
         Seed of the splits and of every method that has none.
     n_jobs : int, optional
-        Processes over splits and methods.
+        Processes over splits and methods. Inside ``joblib.parallel_config("dask")`` the workers of
+        the cluster take their place, all of them, with the same results; they must have the same
+        versions of depmax and what it needs.
     progress : bool or callable, default=False
         Print progress with the remaining time to standard error, or call a function with a
         :class:`~depmax.evaluation.Progress` after every trial.
@@ -249,16 +272,19 @@ def compare(
     if thorough:
         chosen = tuple(with_exact_settings(method) for method in chosen)
     wide = training.n_features > SEARCHED_COLUMNS and not training.sparse
+    metrics = _read_scoring(scoring, table, own_predictor=estimator is None)
+    if estimator is None:
+        estimator = default_predictor(training, balanced=metrics[0].balanced)
     setting = Setting(
         training,
-        default_predictor(training) if estimator is None else estimator,
-        _read_scoring(scoring, table, own_predictor=estimator is None),
+        estimator,
+        metrics,
         dimension_grid(dimensions, training),
         inner_cv,
         _read_tolerance(tolerance),
         prepare,
         seed,
-        impute,
+        table.impute,
         table.groups,
         grows=dimensions is None,
         n_screened=SEARCHED_COLUMNS if wide and prepare and not thorough else None,
@@ -301,6 +327,7 @@ class _Table:
     target: np.ndarray
     problem: Problem
     groups: np.ndarray | None  # of every row
+    impute: str | None  # what fills gaps, None where there are none
     n_rows_given: int  # before some of them were drawn
 
 
@@ -324,8 +351,9 @@ def _read_table(
     codes = read_groups(groups, n_given)
     if max_rows is not None and n_given > max_rows:
         X, y, codes = _sampled(X, y, max_rows, seed, task, codes)
+    impute = impute if has_gaps(X) else None
     problem, target = read_problem(without_gaps(X, impute), y, table=prepare, task=task)
-    return _Table(X, target, problem, codes, n_given)
+    return _Table(X, target, problem, codes, impute, n_given)
 
 
 def _split(

@@ -384,13 +384,13 @@ class Comparison:
         return write_html(made, path)
 
     def __repr__(self) -> str:
-        from depmax.evaluation.comparison.words import summary
+        from depmax.evaluation.comparison.verdict import summary
 
         return summary(self)
 
     def _repr_html_(self) -> str:
         """The verdict and the leaderboard, for notebooks."""
-        from depmax.evaluation.comparison.words import html_summary
+        from depmax.evaluation.comparison.verdict import html_summary
 
         return html_summary(self)
 

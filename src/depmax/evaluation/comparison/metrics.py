@@ -122,6 +122,11 @@ class Metric:
         """The name in words."""
         return LABELS.get(self.name, self.name.replace("_", " "))
 
+    @property
+    def balanced(self) -> bool:
+        """Whether a rare class counts as much as a frequent one."""
+        return self.name in ("balanced_accuracy", "f1_macro", "recall_macro", "jaccard_macro")
+
     def clip(self, found: CorrectedMean) -> CorrectedMean:
         """The interval without what no score can be."""
         low, high = BOUNDS.get(self.name, (-np.inf, np.inf))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from depmax._text import counted, listed
 from depmax._version import __version__
 from depmax.evaluation.comparison.findings import Findings
 from depmax.evaluation.comparison.page_columns import (
@@ -27,15 +28,13 @@ from depmax.evaluation.comparison.tables import (
     significance_columns,
 )
 from depmax.evaluation.comparison.trial import quiet_warnings
-from depmax.evaluation.comparison.words import (
+from depmax.evaluation.comparison.verdict import (
     KINDS,
     LEVEL,
     PERCENT,
-    counted,
     interruption,
     judged_on,
     limits,
-    listed,
     ties_with_best,
 )
 from depmax.report import (

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from depmax._text import short_effect
+from depmax._text import counted, listed, short_effect
 from depmax.evaluation.comparison.findings import MATRIX_COLUMNS, Findings
-from depmax.evaluation.comparison.words import LEVEL, counted, listed
+from depmax.evaluation.comparison.verdict import LEVEL
 from depmax.plotting import FeatureScatterDisplay, HeatMapDisplay, LoadingsDisplay, RankingDisplay
 from depmax.report import Column, Picture, Section, Table
 

@@ -9,8 +9,9 @@ import numpy as np
 from scipy import sparse
 
 from depmax._inputs.table import is_frame, read_table
+from depmax._text import counted, listed, share
 from depmax.evaluation.comparison.findings import Findings
-from depmax.evaluation.comparison.words import class_balance, counted, listed, share
+from depmax.evaluation.comparison.verdict import class_balance
 from depmax.plotting import TargetByColumnDisplay
 from depmax.report import Column, Picture, Section, Table
 

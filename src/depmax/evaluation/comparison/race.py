@@ -7,7 +7,9 @@ everything else, and the scores on the test parts stay honest, the choice by the
 
 A pilot is small, and what needs more rows looks poor on it. So methods race against their own kind:
 filters of single columns, searches over columns, linear features, nonlinear features. The best of
-each kind goes on, and the best two searches, which differ most in how many rows they need.
+each kind goes on, and the best two searches, which differ most in how many rows they need. The
+selector that depmax recommends goes on in any case: its users ask how it does on their rows, and
+the noise of a pilot is no answer.
 """
 
 from __future__ import annotations
@@ -18,14 +20,14 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.utils import _safe_indexing
 
 from depmax.evaluation.comparison.methods import Method
 from depmax.evaluation.comparison.setting import Listener, Problem, Progress, Setting, outer_splits
-from depmax.evaluation.comparison.trial import choose_dimension, quiet_warnings
+from depmax.evaluation.comparison.trial import choose_dimension, in_parallel, quiet_warnings
 
-#: How many methods of each kind go on (see Method.complexity); all columns always do.
+#: How many methods of each kind go on (see Method.complexity), besides those that stay and all
+#: columns.
 PLACES = {1: 1, 2: 2, 3: 1, 4: 1}
 FINALISTS = sum(PLACES.values())
 #: Fewer rows are all needed on the splits,
@@ -118,19 +120,16 @@ def run_race(
 
     A method that fails on so few rows goes on, and is judged on the splits.
     """
-    rows, target = _safe_indexing(X, pilot), y[pilot]
     problem = replace(setting.problem, n_samples=max(2, len(pilot) * 2 // 3))
     alone = replace(setting, problem=problem, grows=False)
-    tasks = (delayed(_score)(method, rows, target, alone) for method in methods)
+    tasks = ((method, X, y, pilot, alone) for method in methods)
     started = perf_counter()
     scores: dict[str, float] = {}
-    for name, score in Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)(
-        tasks
-    ):
+    for name, score in in_parallel(_score, tasks, n_jobs=n_jobs, shared=(X, y)):
         scores[name] = score
         elapsed = perf_counter() - started
         listener(Progress(len(scores), len(methods), elapsed, name, "first round"))
-    stopped = set(_beaten(methods, scores))
+    stopped = set(beaten(methods, scores))
     order = sorted(scores, key=lambda name: -np.nan_to_num(scores[name], nan=-np.inf))
     return Race(
         pilot,
@@ -139,19 +138,22 @@ def run_race(
     )
 
 
-def _beaten(methods: Sequence[Method], scores: Mapping[str, float]) -> list[str]:
-    """Methods that enough others of their kind did better than."""
+def beaten(methods: Sequence[Method], scores: Mapping[str, float]) -> list[str]:
+    """Methods that enough others of their kind did better than, except those that stay."""
     names: list[str] = []
     for kind, places in PLACES.items():
         runners = [m for m in methods if m.complexity == kind and not np.isnan(scores[m.name])]
         runners.sort(key=lambda method: -scores[method.name])
-        names += [method.name for method in runners[places:]]
+        names += [method.name for method in runners[places:] if not method.stays]
     return names
 
 
-def _score(method: Method, X: Any, y: np.ndarray, setting: Setting) -> tuple[str, float]:
+def _score(
+    method: Method, X: Any, y: np.ndarray, pilot: np.ndarray, setting: Setting
+) -> tuple[str, float]:
     with quiet_warnings():
         try:
-            return method.name, choose_dimension(method, X, y, setting).score
+            rows = _safe_indexing(X, pilot)
+            return method.name, choose_dimension(method, rows, y[pilot], setting).score
         except Exception:  # what fails here is tried on the splits, where its reason is kept
             return method.name, float("nan")

@@ -13,8 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from depmax._inputs.parameters import check_parameters
 from depmax.dependence.resolve import most_dependent
-from depmax.extraction._fitting.coded_target import CodedTarget, coded_target
 from depmax.extraction._fitting.number_of_components import ComponentCount, Possible
+from depmax.extraction._fitting.targets import CodedTarget, coded_target
 from depmax.extraction.extractor import DependenceExtractor
 from depmax.kernels import as_kernel
 from depmax.maps.feature_map import coordinate_names, signs

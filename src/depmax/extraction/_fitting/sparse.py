@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from depmax._inputs.parameters import Rule, integer, is_whole
-from depmax.extraction._fitting.coded_target import CodedTarget
 from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted
+from depmax.extraction._fitting.targets import CodedTarget
 from depmax.kernels import KernelLike
 from depmax.pencils.deflation.sparse_steps import Measure, sparse_deflate
 from depmax.pencils.examples import Examples

@@ -18,7 +18,7 @@ from depmax._inputs.table import Categories
 from depmax._threads import map_threads
 from depmax.kernels import Delta
 from depmax.kernels.kernel import Choose, Kernel
-from depmax.maps._pivots import factor_to
+from depmax.maps.incomplete_cholesky import factor_to
 from depmax.samples import Sample, require_semidefinite
 
 #: A column whose standard deviation is below so many roundings of its largest value is constant.

@@ -203,7 +203,7 @@ def _seen_by(
     """The target for the columns of X, of which some may have missing cells."""
     if not has_missing(X):
         return target
-    from depmax.dependence._nulls.gapped_target import GappedTarget
+    from depmax.dependence._nulls.screening_target import GappedTarget
 
     return GappedTarget(target, missing == "level", exchange, None if side is None else side.rows)
 
@@ -233,7 +233,7 @@ def _column(recipe: Any, column: np.ndarray, target: ScreeningTarget) -> _Biased
 
 def _column_with_gaps(recipe: Any, column: np.ndarray, target: Any) -> _Biased:
     """HSIC₀ of the rows with a value, shrunk, and of the gaps if they are values of their own."""
-    from depmax.dependence._nulls.gapped_target import shrinkage
+    from depmax.dependence._nulls.screening_target import shrinkage
 
     gaps = np.isnan(column)
     if not gaps.any():

@@ -22,7 +22,7 @@ from depmax.samples import (
     require_equal_length,
     require_samples,
 )
-from depmax.selection._scores import kernel, moderated, moments
+from depmax.selection._scores import kernel, moments
 from depmax.selection._scores.moments import ridge
 from depmax.selection._scores.outputs import one_dimensional
 
@@ -243,10 +243,8 @@ SCORES: dict[str, Score] = {
         Score("centroid", _plain(moments.centroid), CLASSES, two_classes=True, in_units=True),
         Score("t", _plain(moments.t), CLASSES, two_classes=True),
         Score("snr", _plain(moments.snr), CLASSES, two_classes=True),
-        Score(
-            "moderated_t", _plain(moderated.moderated_t), CLASSES, two_classes=True, in_units=True
-        ),
-        Score("lods", _plain(moderated.lods), CLASSES, two_classes=True, in_units=True),
+        Score("moderated_t", _plain(moments.moderated_t), CLASSES, two_classes=True, in_units=True),
+        Score("lods", _plain(moments.lods), CLASSES, two_classes=True, in_units=True),
         Score("pam", _plain(moments.pam), CLASSES, in_units=True),
         Score("mmd", _mmd, CLASSES, two_classes=True, categories=True, missing=True, kernel=True),
         Score(

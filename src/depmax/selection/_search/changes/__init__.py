@@ -1,6 +1,6 @@
 """How dependence changes when a column leaves a set or joins it, for every column at once."""
 
-from depmax.selection._search.changes import explicit, gaussian, laplace, levels, linear, polynomial
+from depmax.selection._search.changes import entries, factors, linear, powers
 from depmax.selection._search.changes.problem import (
     Change,
     FastForm,
@@ -12,8 +12,15 @@ from depmax.selection._search.changes.problem import (
 )
 
 # What is registered last is asked first.
-for _module in (explicit, levels, laplace, gaussian, polynomial, linear):
-    register_fast_form(_module.FORM)
+for _form in (
+    entries.DISTANCES,
+    factors.LEVELS,
+    entries.LAPLACE,
+    powers.GAUSSIAN,
+    powers.POLYNOMIAL,
+    linear.LINEAR,
+):
+    register_fast_form(_form)
 
 __all__ = [
     "Change",

@@ -65,4 +65,4 @@ def linear_changes(problem: Problem, kernel: object, change: Change) -> Outcome:
     return Outcome(value, value - change.sign * changes)
 
 
-FORM = FastForm(declares("is_linear"), linear_changes)
+LINEAR = FastForm(declares("is_linear"), linear_changes)

@@ -370,7 +370,7 @@ def has_fast_form(kernel: Kernel) -> bool:
 def changes(problem: Problem, kernel: Kernel, change: Change) -> Outcome:
     """Dependence after each change, every unit by the first form that takes it."""
     if len(problem.cells):
-        from depmax.selection._search.changes.gapped import gapped_changes
+        from depmax.selection._search.changes.factors import gapped_changes
 
         return gapped_changes(problem, kernel, change)
     scores, error, value = np.empty(len(change.units)), 0.0, None

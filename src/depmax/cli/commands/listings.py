@@ -1,0 +1,125 @@
+"""``depmax methods`` and ``depmax datasets``: what there is to choose from."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from depmax.cli import options as o
+from depmax.cli.errors import guarded
+from depmax.cli.output import Output
+
+
+@guarded
+def methods(as_json: o.Json = False) -> None:
+    """List the methods that select, fit and compare take, with their parameters for --set.
+
+    [bold]Examples[/]
+
+      depmax methods
+
+      depmax fit data.csv -t y --method FOHSIC --set step=1
+    """
+    from depmax.cli.methods import methods as known
+
+    out = Output(as_json=as_json)
+    rows = [
+        {
+            "method": method.name,
+            "role": method.role,
+            "what it does": method.description,
+            "parameters": ", ".join(method.estimator.get_params(deep=False)),
+        }
+        for method in known().values()
+    ]
+    out.table("methods", rows)
+    out.finish()
+
+
+@guarded
+def datasets(
+    name: o.DatasetName = None,
+    *,
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write the set to a file."),
+    ] = None,
+    as_json: o.Json = False,
+    quiet: o.Quiet = False,
+) -> None:
+    """List the data sets of depmax, describe one, or write it to a file.
+
+    Some come with depmax (bundled:NAME instead of a file); larger ones are fetched from OpenML
+    when first used (openml:NAME), which needs a network and pandas.
+
+    [bold]Examples[/]
+
+      depmax datasets
+
+      depmax datasets sonar -o sonar.csv
+
+      depmax screen bundled:sonar
+
+      depmax datasets adult -o adult.parquet
+    """
+    from depmax.cli.errors import DataError, UserError, nearest
+    from depmax.cli.writing import open_writer, require_format
+    from depmax.datasets import FetchError, available, fetch, fetchable, load
+    from depmax.datasets.openml import RECORDS
+
+    out = Output(as_json=as_json, quiet=quiet)
+    known = [*available(), *fetchable()]
+    if name is None:
+        if output is not None:
+            raise UserError("Which data set should be written? depmax datasets lists them.")
+        bundled = [
+            {
+                "name": f"bundled:{entry.name}",
+                "rows": len(entry.y),
+                "columns": len(entry.feature_names),
+                "target": str(entry.target_name),
+                "title": entry.title,
+            }
+            for entry in map(load, available())
+        ]
+        fetched = [
+            {
+                "name": f"openml:{entry}",
+                "rows": RECORDS[entry].shape[0],
+                "columns": RECORDS[entry].shape[1],
+                "target": None,  # as OpenML names it
+                "title": RECORDS[entry].title,
+            }
+            for entry in fetchable()
+        ]
+        out.table("datasets", [*bundled, *fetched])
+        out.finish()
+        return
+    name = name.removeprefix("bundled:").removeprefix("openml:")
+    if name not in known:
+        raise UserError(f"There is no data set named {name!r}.{nearest(name, known)}")
+    place = None if output is None else require_format(output)
+    try:
+        chosen = load(name) if name in available() else fetch(name)
+    except FetchError as error:
+        raise DataError(str(error)) from None
+    facts = {
+        "name": chosen.name,
+        "title": chosen.title,
+        "rows": len(chosen.y),
+        "columns": len(chosen.feature_names),
+        "target": chosen.target_name,
+        "licence": chosen.licence,
+        "source": chosen.source,
+        "citation": chosen.citation,
+        "notes": chosen.notes,
+    }
+    if place is None:
+        out.table("about", [{"": key, "value": str(value)} for key, value in facts.items()])
+    else:
+        with open_writer(place) as writer:
+            writer.add(chosen.to_frame("polars"))
+        out.command("output", str(place), "Written:")
+        out.say(f"{chosen.title}. {chosen.licence}.")
+    out.finish()

@@ -1,0 +1,256 @@
+"""``depmax fit`` and ``depmax transform``: a model in a file, and features of new rows by it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from depmax._extras import require
+from depmax.cli import options as o
+from depmax.cli.errors import guarded
+from depmax.cli.output import Output
+
+
+@guarded
+def fit(
+    data: o.Data,
+    target: o.Target = None,
+    *,
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Path of the model file; one that ends in .onnx is an ONNX graph.",
+        ),
+    ] = "model.skops",
+    method: o.Method = "BAHSIC",
+    n: Annotated[
+        str | None,
+        typer.Option(
+            "-n",
+            "--n",
+            metavar="N",
+            help="Number of features; for selectors also a share below 1, or auto. By "
+            "default the method decides.",
+        ),
+    ] = None,
+    screen: o.Screen = None,
+    settings: o.Set = None,
+    scale: o.Scale = True,
+    task: o.Task = o.TaskName.auto,
+    weight: o.Weight = None,
+    drop: o.Drop = None,
+    keep: o.Keep = None,
+    impute: o.Fill = None,
+    separator: o.Separator = None,
+    decimal: o.Decimal = None,
+    encoding: o.Encoding = None,
+    header: o.Header = None,
+    missing: o.Missing = None,
+    sheet: o.Sheet = None,
+    max_memory: o.MaxMemory = None,
+    seed: o.Seed = None,
+    n_jobs: o.Jobs = None,
+    as_json: o.Json = False,
+    quiet: o.Quiet = False,
+) -> None:
+    """Fit a method and save the model, for depmax transform or depmax.load_model in Python.
+
+    The file holds no code, and loading it runs none. To a table with more than 100 million cells
+    (Parquet or Arrow files, or a folder of them) HBFE, HSCA, KernelPLS, KernelLDA, SIR, PHD and
+    LinearRegressionFeature are fitted a part at a time; other methods to 100,000 random rows, and
+    a note says so.
+
+    For programs other than depmax, a FILE that ends in .onnx is written as an ONNX graph. It takes
+    a table of numbers, so other columns must be dropped.
+
+    [bold]Examples[/]
+
+      depmax fit patients.csv --target outcome -n 5 -o model.skops
+
+      depmax fit spectra.parquet -t sugar --method NystroemMap -n 50 --set kernel=laplace
+
+      depmax transform model.skops new.csv -o features.csv
+    """
+    from depmax.cli.errors import OutputError
+    from depmax.cli.methods import build, find_method, fit_model, model_notes, parse_size
+    from depmax.cli.reading import open_source
+    from depmax.cli.streaming import can_stream, fit_streamed
+    from depmax.cli.table import ask, is_large
+    from depmax.cli.writing import require_place
+
+    out = Output(as_json=as_json, quiet=quiet)
+    known = find_method(method)
+    estimator = build(known, parse_size(n), settings or (), seed=seed, n_jobs=n_jobs, screen=screen)
+    place = require_place(output, reads=(data,))
+    as_graph = place.suffix.lower() == ".onnx"
+    if as_graph:
+        require(f"Writing {place.name}", "skl2onnx")
+    reading = o.read_options(separator, decimal, encoding, header, missing, max_memory, sheet)
+    columns = (drop, keep, impute, None, weight)
+    table = ask(out, data, reading, target, task, *columns, draws_rows=True, seed=seed)
+    if as_graph:
+        _require_numbers(table)
+    source = open_source(data, reading)
+    streams = (
+        weight is None and is_large(source) and can_stream(source, estimator, task.value, impute)
+    )
+    rows = source.n_rows() if streams else table.X.height
+    with out.working(f"{known.name} on {rows:,} rows and {table.X.width:,} columns"):
+        if streams:
+            model = fit_streamed(source, table, estimator, scale=scale)
+            out.note([f"{known.name} was fitted to all {rows:,} rows, read a part at a time."])
+        else:
+            model = fit_model(table, known, estimator, scale=scale, impute=impute and str(impute))
+    try:
+        _save(model, place, as_graph, model_notes(table, known.name, data))
+    except OSError as error:
+        raise OutputError(f"Cannot write {place}: {error}") from error
+    features = [str(name) for name in model.named_steps["method"].get_feature_names_out()]
+    out.result("method", known.name)
+    out.result("features", features)
+    out.command("output", str(place), f"Model with {_counted(len(features))} written:")
+    out.finish()
+
+
+def _require_numbers(table: Any) -> None:
+    """Refuse columns that an ONNX graph cannot take, before anything is fitted."""
+    from depmax.cli.errors import DataError, shortened
+
+    others = [name for name, kind in table.types.items() if kind != "number"]
+    if others:
+        raise DataError(
+            f"An ONNX graph takes numbers only. Leave these columns out with --drop, encode them "
+            f"as numbers, or write a .skops file: {shortened(others)}."
+        )
+
+
+def _save(model: Any, place: Path, as_graph: bool, notes: dict[str, Any]) -> None:
+    if as_graph:
+        from depmax.onnx import to_onnx
+
+        to_onnx(model, place)
+        return
+    from depmax.persistence import save_model
+
+    save_model(model, place, notes=notes)
+
+
+def _counted(features: int) -> str:
+    return f"{features} feature{'' if features == 1 else 's'}"
+
+
+@guarded
+def transform(
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="File of depmax fit.", show_default=False)
+    ],
+    data: o.Data,
+    *,
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="CSV, TSV, Parquet, Arrow/Feather or NPZ file."
+        ),
+    ],
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--keep",
+            metavar="COLUMN",
+            help="Copy a column of DATA beside the features, such as "
+            "an identifier; may be repeated.",
+        ),
+    ] = None,
+    trust: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--trust",
+            metavar="TYPE",
+            help="A type in the model that you trust, unknown to depmax; may be repeated.",
+        ),
+    ] = None,
+    any_version: Annotated[
+        bool, typer.Option("--any-version", help="Load a model of another depmax version.")
+    ] = False,
+    separator: o.Separator = None,
+    decimal: o.Decimal = None,
+    encoding: o.Encoding = None,
+    header: o.Header = None,
+    missing: o.Missing = None,
+    sheet: o.Sheet = None,
+    max_memory: o.MaxMemory = None,
+    as_json: o.Json = False,
+    quiet: o.Quiet = False,
+) -> None:
+    """Turn new rows into the features of a model.
+
+    The columns are found by name and checked by type; others are ignored. CSV, TSV, Parquet and
+    Arrow files may be larger than memory.
+
+    [bold]Examples[/]
+
+      depmax transform model.skops new.parquet -o features.parquet
+
+      depmax transform model.skops new.csv -o features.csv --keep patient
+    """
+    import polars as pl
+
+    from depmax.cli import streaming
+    from depmax.cli.errors import DataError, ModelError, nearest
+    from depmax.cli.reading import open_source
+    from depmax.cli.writing import open_writer, require_format
+    from depmax.persistence import inspect, load_model
+
+    out = Output(as_json=as_json, quiet=quiet)
+    place = require_format(output, reads=(model, data))
+    reading = o.read_options(separator, decimal, encoding, header, missing, max_memory, sheet)
+    open_source(data)  # refuses a file that is not there before a model is loaded
+    try:
+        notes = inspect(model).notes
+    except FileNotFoundError as error:
+        raise ModelError(str(error)) from None
+    fitted = load_model(model, trusted=trust, any_version=any_version)
+    if not hasattr(fitted, "transform"):
+        raise ModelError(f"{model} holds a {type(fitted).__name__}, which cannot transform rows.")
+    source = open_source(data, streaming.as_fitted(reading, notes))
+    columns = streaming.model_columns(fitted, notes, source)
+    streaming.check_columns(source, columns)
+    assumed = source.assumptions()
+    out.note(assumed)
+    out.result("notes", assumed)
+    copied = list(keep or ())
+    for name in copied:
+        if name not in source.schema():
+            known = list(source.schema())
+            raise DataError(f"--keep: {data} has no column named {name!r}.{nearest(name, known)}")
+    needed = list(dict.fromkeys([*columns, *copied]))
+    fills = "fill" in getattr(fitted, "named_steps", {})
+    rows, total = 0, source.n_rows()
+    with (
+        out.counting() as count,
+        open_writer(place) as writer,
+    ):
+        for batch in source.batches(needed, streaming.batch_rows(len(needed))):
+            inputs = streaming.conform(batch, columns, gaps=fills, where=data)
+            features = streaming.apply(fitted, inputs, _names(fitted))
+            beside = [name for name in copied if name not in features.columns]
+            copies = [batch.get_column(name) for name in beside]
+            writer.add(pl.DataFrame([*copies, *features.get_columns()]))
+            rows += batch.height
+            count("transforming rows", rows, total)
+        if rows == 0:
+            raise DataError(f"{data} has no rows.")
+    out.result("rows", rows)
+    label = f"{rows:,} row{'' if rows == 1 else 's'} written:"
+    out.command("output", str(place), label)
+    out.finish()
+
+
+def _names(model: object) -> list[str]:
+    named = getattr(model, "get_feature_names_out", None)
+    return [] if named is None else [str(name) for name in named()]

@@ -1,0 +1,279 @@
+"""Quotients that extractors maximise: HSIC or what is explained, over variance, over a graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from depmax._inputs import Target, read_target
+from depmax._inputs.parameters import number
+from depmax._inputs.target import marks_unlabeled
+from depmax.extraction.extractor import DependenceExtractor, WeightedExtractor
+from depmax.pencils import Directions, Form, Space, Sphere, hsic_form
+from depmax.pencils.form import rank_of_factor, target_factor
+from depmax.pencils.graphs import Graph, Laplacian, as_graph
+from depmax.pencils.graphs.points import points_of
+from depmax.samples import Labels, Sample, read_labels, require_samples
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """The form that directions maximise, and the form of HSIC alone.
+
+    Attributes
+    ----------
+    form : Form
+        M of (1-β)/s·HSIC - β/t·fᵀΔf with s and t the traces of both terms; for β = 0 that of HSIC.
+    dependence : Form
+        M of HSIC with the target.
+    labelled : ndarray of shape (m,) or None
+        Which samples are labelled; None: all.
+    mass : ndarray of shape (m,) or None
+        How many samples each stands for.
+    """
+
+    form: Form
+    dependence: Form
+    labelled: np.ndarray | None = None
+    mass: np.ndarray | None = None
+
+    def centred(self, features: np.ndarray) -> np.ndarray:
+        """Features of the labelled samples, of shape (n_labelled, k), measured from their mean."""
+        if self.labelled is None and not isinstance(features, np.ndarray):
+            return features  # of a stream, about the mean already
+        known = features if self.labelled is None else features[self.labelled]
+        rest: np.ndarray = known - np.average(known, axis=0, weights=self.mass)
+        return rest
+
+    def spread(self, form: Form) -> Form:
+        """A form of the labelled samples as one of all."""
+        return form if self.labelled is None else form.spread(self.labelled)
+
+    def judged(self, space: Space, found: Directions) -> Directions:
+        """The directions with the HSIC that each reaches."""
+        if self.form is self.dependence:
+            return found
+        reached = self.dependence.reached(space.features(found.vectors))
+        return Directions(found.vectors, reached)
+
+
+def hsic_criterion(target: Sample, *, unbiased: bool) -> Criterion:
+    """HSIC with a target that is known for all samples."""
+    require_samples(target.total, unbiased)
+    form = hsic_form(target_factor(target), unbiased=unbiased, mass=target.mass)
+    return Criterion(form, form, mass=target.mass)
+
+
+def smooth_criterion(
+    side: Sample, labels: Labels, *, unbiased: bool, beta: float, graph: Graph
+) -> Criterion:
+    """HSIC on the labelled samples, and smoothness over a graph of all samples.
+
+    The trace of the term of HSIC is that of CCᵀ, also for HSIC₁: the trace of A₁ is the HSIC₁ of
+    all columns together, which by chance may be zero or negative.
+    """
+    form = hsic_criterion(labels.side, unbiased=unbiased).form
+    if labels.labelled is not None:
+        form = form.spread(labels.labelled)
+    points = points_of(side)
+    laplacian = graph.laplacian(points)
+    rate = _share(1.0 - beta, points.size(form.factor))
+    price = _share(beta, laplacian.trace(points))
+    mixed = Form(
+        np.sqrt(rate) * form.factor,
+        None if form.weights is None else rate * form.weights,
+        labels.labelled,
+        lambda values: price * laplacian.apply(values),
+    )
+    return Criterion(mixed, form, labels.labelled)
+
+
+def _share(part: float, trace: float) -> float:
+    return part / trace if trace > 0 else 0.0
+
+
+class SemiSupervisedExtractor(WeightedExtractor):
+    """Base of HBFE and HSCA: unlabelled rows, and the criterion with a graph of all rows.
+
+    With ``beta`` = 0 unlabelled rows are left out, with a warning; otherwise features that change
+    much between neighbours, labelled or not, are penalised.
+    """
+
+    unbiased: bool
+    beta: Any
+    graph: Any
+    unlabeled: Literal["auto"] | None
+
+    _declared: ClassVar = {
+        "beta": number(0, 1, hint="0 leaves the unlabelled rows out, 1 the labels")
+    }
+
+    def _read_labels(self, y: Any, mass: np.ndarray | None = None) -> Labels | None:
+        self._require_no_graph(mass)
+        labels = read_labels(y, self.target_kernel, minus_one=self._minus_one(), mass=mass)
+        self.n_unlabeled_ = labels.n_unlabeled
+        return labels
+
+    def _require_no_graph(self, mass: np.ndarray | None) -> None:
+        """Refuse weights of rows that are neighbours in a graph."""
+        if mass is not None and self.beta > 0:
+            raise ValueError(
+                f"{type(self).__name__} with beta > 0 compares every row with its neighbours, of "
+                "which a row that stands for several has others: use beta=0 with sample_weight."
+            )
+
+    def _read_answers(self, y: Any) -> Target:
+        return read_target(y, semi=True, minus_one=self._minus_one())
+
+    def _minus_one(self) -> bool:
+        """Whether -1 among classes marks an unlabelled row."""
+        return marks_unlabeled(self.unlabeled, self.beta)
+
+    def _why_not_streamed(self) -> str | None:
+        if self.beta > 0:
+            return (
+                "beta > 0 compares every row with its neighbours among all others. Use beta=0, or "
+                "pass rows that fit in memory"
+            )
+        return super()._why_not_streamed()
+
+    def _uses_unlabeled(self) -> bool:
+        return bool(self.beta > 0)
+
+    def _prepare(self, side: Sample, labels: Labels | None) -> Criterion:
+        assert labels is not None
+        if self.beta == 0:
+            return hsic_criterion(labels.side, unbiased=self.unbiased)
+        return smooth_criterion(
+            side,
+            labels,
+            unbiased=self.unbiased,
+            beta=float(self.beta),
+            graph=as_graph(self.graph),
+        )
+
+    def _check_parameters(self) -> None:
+        if not isinstance(self.graph, str) or self.graph != "neighbors":  # the default is right
+            as_graph(self.graph)
+        self._minus_one()
+
+
+#: Regularisation, or the choice of it.
+Alpha = float | Literal["auto"]
+#: What ``alpha="auto"`` adds where there are as many coordinates as samples, or more.
+SINGULAR = 0.1
+
+
+class SpheringExtractor(DependenceExtractor):
+    """Base of methods that look for directions among those of unit variance."""
+
+    alpha: Alpha
+    _declared: ClassVar = {"alpha": number(0, also=["auto"])}
+
+    def _chosen_alpha(self, space: Space, n_groups: int) -> float:
+        """The number that ``alpha`` stands for.
+
+        "auto" adds nothing where the features of the kernel are so few that the covariance within
+        ``n_groups`` groups of samples is known, and 0.1 where a direction could fit any target.
+        """
+        if self.alpha != "auto":
+            return float(self.alpha)
+        known = self.kernel_.has_features and space.dimension + n_groups <= space.total
+        return 0.0 if known else SINGULAR
+
+    def _sphere(self, space: Space, n_groups: int) -> Sphere:
+        """The samples sphered, on the range of their covariance."""
+        return Sphere.of_space(space, self._chosen_alpha(space, n_groups))
+
+    def _units_cancel(self, side: Sample, n_groups: int) -> bool:
+        """Whether sphering undoes any scaling of columns: linear features, no variance added."""
+        width = side.n_coordinates
+        if not self._abilities().is_linear or width is None:
+            return False
+        if self.alpha == "auto":
+            return width + n_groups <= side.total
+        return float(self.alpha) == 0.0
+
+
+@dataclass(frozen=True)
+class Explained:
+    """A target of the labelled samples, and the graph of all."""
+
+    factor: Any  # Ψ of the target less its mean, shape (n_labelled, c): CCᵀ is what is explained
+    labelled: np.ndarray | None  # which samples are, shape (m,); None: all
+    laplacian: Laplacian | None  # None: the graph does not count
+    mass: np.ndarray | None = None  # how many each labelled sample stands for; None: one
+
+    @property
+    def total(self) -> float:
+        """Number of labelled samples, or the sum of their masses."""
+        return self.factor.shape[0] if self.mass is None else float(self.mass.sum())
+
+    @property
+    def form(self) -> Form:
+        """ΨΨᵀ of what is explained and the weights of the variance, both per labelled sample."""
+        count = len(self.factor)
+        labelled = np.ones(count, dtype=bool) if self.labelled is None else self.labelled
+        return Form(self.factor / count, np.full(count, 1.0 / count)).spread(labelled)
+
+
+class ExplainingExtractor(SpheringExtractor, SemiSupervisedExtractor):
+    """Base of methods that explain a target by features of unit variance, smooth over a graph.
+
+    The directions maximise pᵀCCᵀp / pᵀBp. B is the variance, with ``beta`` > 0 mixed with the
+    Laplacian Δ of a graph of all samples: (1-β)S + βΦᵀΔΦ, each divided by its trace.
+    """
+
+    def _prepare(self, side: Sample, labels: Labels | None) -> Explained:  # type: ignore[override]  # more than the base promises
+        assert labels is not None
+        graph = as_graph(self.graph) if self.beta > 0 else None
+        laplacian = None if graph is None else graph.laplacian(points_of(side))
+        factor = target_factor(labels.side)
+        return Explained(factor, labels.labelled, laplacian, labels.side.mass)
+
+    def _explaining(
+        self, space: Space, target: Explained, n_components: int, n_groups: int
+    ) -> Directions:
+        """Directions, and pᵀCCᵀp / pᵀSp of each with the variance S of the labelled samples."""
+        if target.laplacian is None:
+            cross = space.moments(Form(target.factor / space.total)).cross
+            return self._sphere(space, n_groups).most_correlated(cross, n_components)
+        moments = space.moments(target.form)
+        total, smooth = moments.weighted, space.quadratic(target.laplacian.apply)
+        assert total is not None
+        mixed = _of_trace(1.0 - self.beta, total) + _of_trace(self.beta, smooth)
+        sphere = Sphere.of(mixed, self._chosen_alpha(space, n_groups), eps=space.eps)
+        vectors = sphere.most_correlated(moments.cross, n_components).vectors
+        vectors = unit_variance(space, vectors)
+        explained = np.sum((moments.cross.T @ vectors) ** 2, axis=0)
+        varies = np.einsum("ij,ij->j", vectors, total @ vectors)
+        reached = np.divide(explained, varies, out=np.zeros_like(explained), where=varies > 1e-12)
+        return Directions(vectors, reached)
+
+    def _ignores_units(self, side: Sample, target: Explained, n_components: int) -> bool:
+        known = target.laplacian is None and self._units_cancel(side, self._n_groups(target))
+        return known and n_components <= told_directions(target.factor)
+
+    def _n_groups(self, target: Explained) -> int:
+        """Number of parameters that the means of the samples take."""
+        return 1
+
+
+def _of_trace(part: float, matrix: np.ndarray) -> np.ndarray:
+    """Matrix with a given trace."""
+    return matrix * _share(part, float(np.trace(matrix)))
+
+
+def told_directions(factor: Any) -> int:
+    """Directions that a target tells apart; those that complete them go by their variance."""
+    return rank_of_factor(factor)
+
+
+def unit_variance(space: Space, vectors: np.ndarray) -> np.ndarray:
+    """Directions at which features have variance 1; directions of no variance stay as they are."""
+    variances = np.einsum("ij,ij->j", vectors, space.covariance @ vectors)
+    squares = np.einsum("ij,ij->j", vectors, vectors)
+    still = variances <= 1e-14 * squares * max(float(np.trace(space.covariance)), 0.0)
+    return vectors / np.sqrt(np.where(still, 1.0, variances))
