@@ -215,8 +215,8 @@ def compare(
         methods go on: all columns, KernelRidgeElimination, the best two searches over columns, and
         the best filter, linear and nonlinear features. It is skipped below 200 rows, where methods
         are named, and where ``cv`` is more than a number. ICA-FX, NCA, FastICA and LLE, which
-        take long and seldom win, are skipped. Searches among more than 500 columns start from the 500 that
-        each depend most on the target
+        take long and seldom win, are skipped. Searches among more than 500 columns start from the
+        500 that each depend most on the target
         (:class:`~depmax.evaluation.ScreenFirst`).
     max_rows : int or None, default=5_000
         Of more rows so many are drawn at random, and everything is found from these; None uses
