@@ -130,7 +130,8 @@ class BoostedLatentFeatures(DeflationExtractor):
 
     def _read_coded(self, y: Any, mass: np.ndarray | None = None) -> CodedTarget:
         target = super()._read_coded(y, mass)
-        self._flat = len(np.shape(y)) == 1
+        shape = y.shape if hasattr(y, "shape") else np.asarray(y).shape
+        self._flat = len(shape) == 1
         return target
 
     def _keep_more(self, found: Extracted, target: CodedTarget | None) -> None:

@@ -165,6 +165,12 @@ class DeflationFeatures(DeflationExtractor):
         criterion = _BOOSTED[self.criterion](loss)
         return criterion, "feature", target.values if numbers else target.signs
 
+    def _signs(self, found: Extracted, target: CodedTarget | None) -> np.ndarray:
+        """A sample, chosen without a target, points to itself."""
+        if self.criterion == "skfa":
+            return np.ones(found.count)
+        return super()._signs(found, target)
+
     def _check_parameters(self) -> None:
         names = [*_NAMED, *_BOOSTED]
         if isinstance(self.criterion, str):
