@@ -92,11 +92,11 @@ def agreement(name: str, rows: Sequence[Row]) -> list[str]:
 
 
 def _variants(rows: Sequence[Row], scale: Scale) -> list[str]:
-    """A line per data set and variant: published, by the words, by the variant."""
+    """A line per data set, method and variant: published, by the words, by the variant."""
     done = [row for row in rows if row["ours"] is not None]
     plain = {_key(row["dataset"], row["method"], row): row for row in done}
     digits = 1 if scale.floor > 1 else (4 if scale.floor == 0 else 3)
-    lines = []
+    found: dict[tuple[str, str, str], list[str]] = {}
     for row in done:
         data, _, other_data = row["dataset"].partition(", ")
         method, _, other_method = row["method"].partition(", ")
@@ -104,14 +104,19 @@ def _variants(rows: Sequence[Row], scale: Scale) -> list[str]:
         what = other_data or other_method
         if not what or what in SHOWN or words is None or words["published"] is None:
             continue
-        neighbours = row.get("neighbors")
-        title = f"{data}, {method}" + (f", k = {neighbours:.0f}" if neighbours else "")
-        values = (words["published"], words["ours"], row["ours"])
-        figures = [f"{value:.{digits}f}" for value in values]
+        figures = [f"{row_of[name]:.{digits}f}" for row_of, name in _three(words, row)]
         splits = DASH if row.get("n_splits") is None else f"{row['n_splits']:.0f}"
-        lines.append(markdown_line([title, what, *figures, splits]))
-    head = markdown_head(["figure", "variant", "published", "by the words", "variant", "splits"])
+        line = found.setdefault((f"{data}, {method}", what, splits), ["", "", ""])
+        for place, figure in enumerate(figures):  # numbers of neighbours beside each other
+            line[place] += f" / {figure}" if line[place] else figure
+    head = markdown_head(["figure", "variant", "splits", "published", "by the words", "variant"])
+    lines = [markdown_line([*key, *figures]) for key, figures in found.items()]
     return ["", *head, *lines] if lines else []
+
+
+def _three(words: Row, variant: Row) -> list[tuple[Row, str]]:
+    """Where the figures of a line are: published, by the words of the text, by the variant."""
+    return [(words, "published"), (words, "ours"), (variant, "ours")]
 
 
 def _key(dataset: str, method: str, row: Row) -> tuple[Any, ...]:

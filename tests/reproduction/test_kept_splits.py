@@ -154,5 +154,5 @@ def test_agreement_counts_comparable_figures_and_lists_variants():
     ]
     lines = agreement("sparse_pls_machines", rows)
     assert "**1 of 2 comparable figures (50 %)" in lines[1]
-    assert lines[-1] == "| a, SMC | no constant removed | 0.200 | 0.218 | 0.210 | 15 |"
+    assert lines[-1] == "| a, SMC | no constant removed | 15 | 0.200 | 0.218 | 0.210 |"
     assert agreement("sparse_pls_text", rows) == []
