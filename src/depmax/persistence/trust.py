@@ -15,11 +15,12 @@ import numpy as np
 
 #: Types whose objects only compute with what they hold, by the module that defines them.
 _TRUSTED = {
-    "depmax.dependence._given.confounders": ("Bend", "Scaling"),
-    "depmax.dependence._given.regression": ("Additive", "Curve", "Joint", "Together"),
+    "depmax.dependence._given.confounders": ("Additive", "Bend", "Joint", "Scaling", "Together"),
+    "depmax.dependence._given.regression": ("Curve",),
     "depmax.evaluation.comparison.preparing": ("NumericTarget", "PrepareColumns"),
     "depmax.evaluation.comparison.methods": ("ScreenFirst",),
     "depmax.evaluation.gaps": ("FillGaps",),
+    "depmax.extraction._fitting.batches": ("Batches",),
     "depmax.extraction._unmixing.solvers": ("NaturalGradient", "QuasiNewton"),
     "depmax.extraction.boosted_latent_features": ("BoostedLatentFeatures",),
     "depmax.extraction.deflation_features": ("DeflationFeatures",),
@@ -73,6 +74,7 @@ _TRUSTED = {
     "depmax.pencils.graphs.given": ("GivenGraph",),
     "depmax.pencils.graphs.graph": ("GaussianGraph", "NeighborGraph", "RadiusGraph"),
     "depmax.pencils.projection": ("FeatureProjection", "SampleProjection"),
+    "depmax.pencils.row_sums": ("RowSums",),
     "depmax.samples.sample": ("Reference",),
     "depmax.selection.bahsic": ("BAHSIC",),
     "depmax.selection.dependence_filter": ("DependenceFilter",),
