@@ -15,7 +15,7 @@ SOURCE = ROOT / "src"
 # Their doctests need torch; tests/neural says so when it is skipped.
 collect_ignore_glob = [] if find_spec("torch") else ["src/depmax/neural/*"]
 
-#: Tests of whole runs and of products of many options, which ``--quick`` leaves out.
+#: Whole runs, faults, limits and products of many options, which ``--quick`` leaves out.
 LONG = (
     "tests/browser",
     "tests/cli/test_bad_input.py",
@@ -57,7 +57,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--quick",
         action="store_true",
-        help="some minutes' worth: no whole runs, no simulations, no scikit-learn checks",
+        help="few cases of every test; no whole runs, no simulations, no scikit-learn checks",
     )
 
 
