@@ -1,18 +1,25 @@
 """Tables that are read a part at a time: files against IncrementalPCA, Dask against memory.
 
-* Moments for 10 components from a million rows and 100 columns in Parquet, against scikit-learn's
-  IncrementalPCA reading the same chunks; memory above that of the loaded libraries.
-* The same fit on a Dask cluster of two worker processes, against two threads in memory plus the
-  time that reading takes.
-* Time per row from a million rows on, with synthetic chunks that the workers make.
+Parts, each of which runs by itself in less than three minutes and adds to the results:
 
-The answers must agree before anything is timed. ``--rows 1000000`` sets the size, ``--more`` adds
-ten times as many synthetic rows.
+* ``files``: moments for 10 components from a million rows and 100 columns in Parquet, against
+  scikit-learn's IncrementalPCA reading the same row groups, with one thread and with two; reading
+  alone, which is the limit; memory above that of the loaded libraries.
+* ``plain``: the same from files without dictionaries, in which numbers lie as they are in memory.
+* ``dask``: the same fit by two worker processes, against two threads in memory plus reading.
+* ``rows``: time per row from 10⁶ to 10⁸ rows of 10 columns, made by the workers, and memory.
+* ``digits``: 10⁸ rows with a mean of 10⁶ keep ten digits.
+* ``model``: the time that docs/scaling.md predicts from this machine's own rates,
+  and what they take, at three sizes, with one thread.
+
+``python bench_streaming.py files dask`` runs two of them, without a name all. Answers must agree
+before anything is timed.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import subprocess
 import sys
@@ -24,23 +31,28 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from common import save, table
+from common import load, save, table
 
 COLUMNS, COMPONENTS, GROUP = 100, 10, 50_000
+REPEATS = 3
 
 
-def write(folder: Path, n_rows: int) -> None:
+def write(folder: Path, n_rows: int, n_columns: int = COLUMNS, *, plain: bool = False) -> None:
     """Files of 250,000 rows with numbers that do not compress."""
     rng = np.random.default_rng(0)
-    names = [f"x{number}" for number in range(COLUMNS)]
+    names = [f"x{number}" for number in range(n_columns)]
+    scales = np.geomspace(1.0, 3.0, n_columns)
     for number, start in enumerate(range(0, n_rows, 250_000)):
-        X = rng.normal(size=(min(250_000, n_rows - start), COLUMNS)) * np.geomspace(
-            1.0, 3.0, COLUMNS
-        )
+        X = rng.normal(size=(min(250_000, n_rows - start), n_columns)) * scales
         y = X[:, :5].sum(axis=1) + rng.normal(size=len(X))
         columns = {**dict(zip(names, X.T, strict=True)), "y": y}
-        path = folder / f"part-{number:03d}.parquet"
-        pq.write_table(pa.table(columns), path, row_group_size=GROUP, compression="none")
+        pq.write_table(
+            pa.table(columns),
+            folder / f"part-{number:03d}.parquet",
+            row_group_size=GROUP,
+            compression="none",
+            use_dictionary=not plain,
+        )
 
 
 class Clock:
@@ -61,175 +73,352 @@ def peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def streamed(folder: str) -> dict[str, Any]:
+def best(work: Any, repeats: int = REPEATS) -> tuple[Any, dict[str, float]]:
+    """The result and the times of the fastest of some runs, memory of all of them."""
+    before, times = peak(), []
+    for _ in range(repeats):
+        clock = Clock()
+        result = work()
+        times.append(clock.read())
+    fastest = min(times, key=lambda one: one["seconds"])
+    return result, {**fastest, "megabytes": peak() - before, "total": peak()}
+
+
+def model() -> Any:
+    from depmax import HSCA
+
+    return HSCA(COMPONENTS, target_kernel="linear", alpha=0)
+
+
+def warm() -> None:
+    """Everything is loaded."""
     from depmax import HSCA, scan
 
-    warm = np.random.default_rng(0).normal(size=(2000, 5))
-    HSCA(1, target_kernel="linear").fit(scan(warm, warm[:, 0]))
-    before, clock = peak(), Clock()
-    model = HSCA(COMPONENTS, target_kernel="linear", alpha=0).fit(scan(folder, target="y"))
-    return {
-        **clock.read(),
-        "megabytes": peak() - before,
-        "total": peak(),
-        "components": model.components_[0].tolist(),
-    }
+    rows = np.random.default_rng(0).normal(size=(2000, 5))
+    HSCA(1, target_kernel="linear").fit(scan(rows, rows[:, 0]))
+
+
+def streamed(folder: str) -> dict[str, Any]:
+    from depmax import scan
+
+    warm()
+    small = Path(folder) / "small"
+    model().fit(scan(small, target="y"))  # the reader of files is loaded too
+    found, times = best(lambda: model().fit(scan(Path(folder) / "large", target="y")))
+    return {**times, "components": found.components_[0].tolist()}
 
 
 def incremental(folder: str) -> dict[str, Any]:
     from sklearn.decomposition import IncrementalPCA
 
-    before, clock = peak(), Clock()
-    model = IncrementalPCA(COMPONENTS)
-    for path in sorted(Path(folder).glob("*.parquet")):
-        file = pq.ParquetFile(path)
-        names = [name for name in file.schema_arrow.names if name != "y"]
-        for group in range(file.num_row_groups):
-            rows = file.read_row_group(group, columns=names)
-            model.partial_fit(np.column_stack([column.to_numpy() for column in rows.columns]))
-    return {
-        **clock.read(),
-        "megabytes": peak() - before,
-        "total": peak(),
-        "components": model.components_[0].tolist(),
-    }
+    def fit() -> Any:
+        found = IncrementalPCA(COMPONENTS)
+        for path in sorted((Path(folder) / "large").glob("*.parquet")):
+            file = pq.ParquetFile(path)
+            names = [name for name in file.schema_arrow.names if name != "y"]
+            for group in range(file.num_row_groups):
+                rows = file.read_row_group(group, columns=names)
+                found.partial_fit(np.column_stack([column.to_numpy() for column in rows.columns]))
+        return found
+
+    return best(fit, repeats=1)[1]
 
 
 def reading(folder: str) -> dict[str, Any]:
-    """Only decode the files."""
-    clock = Clock()
-    for path in sorted(Path(folder).glob("*.parquet")):
-        file = pq.ParquetFile(path)
-        for group in range(file.num_row_groups):
-            file.read_row_group(group)
-    return {**clock.read(), "megabytes": 0.0, "total": peak()}
+    """Only decode the files, as they are decoded for sums, in one thread or in two."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    threads = int(os.environ["OMP_NUM_THREADS"])
+
+    def decode(path: Path) -> None:
+        with pq.ParquetFile(path, buffer_size=2**16, pre_buffer=False) as file:
+            for _ in file.iter_batches(5000, use_threads=False):
+                pass
+
+    def read() -> None:
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(decode, sorted((Path(folder) / "large").glob("*.parquet"))))
+
+    return best(read)[1]
 
 
 def in_memory(folder: str) -> dict[str, Any]:
-    from depmax import HSCA
-
-    frame = pq.read_table(folder)
+    frame = pq.read_table(Path(folder) / "large")
     y = frame.column("y").to_numpy()
     X = np.column_stack([c.to_numpy() for c in frame.drop_columns(["y"]).columns])
-    HSCA(1, target_kernel="linear").fit(X[:2000], y[:2000])
-    clock = Clock()
-    model = HSCA(COMPONENTS, target_kernel="linear", alpha=0).fit(X, y)
-    return {
-        **clock.read(),
-        "megabytes": 0.0,
-        "total": peak(),
-        "components": model.components_[0].tolist(),
-    }
+    model().fit(X[:2000], y[:2000])
+    found, times = best(lambda: model().fit(X, y))
+    return {**times, "components": found.components_[0].tolist()}
 
 
 def on_dask(folder: str) -> dict[str, Any]:
     import dask.dataframe as dd
     import distributed
 
-    from depmax import HSCA, scan
+    from depmax import scan
 
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as cluster,
-        distributed.Client(cluster),
+        distributed.Client(cluster) as client,
     ):
-        rows = dd.read_parquet(folder, split_row_groups=1)
-        small = scan(dd.read_parquet(str(Path(folder) / "part-000.parquet")), target="y")
-        HSCA(1, target_kernel="linear").fit(small)  # workers have loaded everything
-        clock = Clock()
-        model = HSCA(COMPONENTS, target_kernel="linear", alpha=0).fit(scan(rows, target="y"))
-        return {
-            **clock.read(),
-            "megabytes": 0.0,
-            "total": peak(),
-            "components": model.components_[0].tolist(),
-        }
+        small = dd.read_parquet(Path(folder) / "small", split_row_groups=1)
+        model().fit(scan(small, target="y"))  # workers have loaded everything
+        rows = dd.read_parquet(Path(folder) / "large", split_row_groups=1)
+        before = sum(client.run(time.process_time).values())
+        found, times = best(lambda: model().fit(scan(rows, target="y")))
+        workers = sum(client.run(time.process_time).values()) - before
+        times["cpu"] += workers / REPEATS
+        return {**times, "components": found.components_[0].tolist()}
+
+
+def made(block_info: Any = None, columns: int = 10, shift: float = 0.0) -> np.ndarray:
+    """A chunk of rows that a worker makes, the same in every visit."""
+    number = block_info[None]["chunk-location"][0]
+    size = block_info[None]["chunk-shape"][0]
+    rng = np.random.Generator(np.random.SFC64(number))
+    return rng.standard_normal((size, columns)) + shift
 
 
 def synthetic(n_rows: str) -> dict[str, Any]:
-    """Rows that are made when they are read, the same in every visit."""
-    from depmax import HSCA, scan
+    """Rows that two worker processes make when they are visited."""
+    import dask.array as da
+    import distributed
 
-    pattern = np.random.default_rng(0).normal(size=(100_000, COLUMNS))
-    answers = pattern[:, :5].sum(axis=1)
-    count = int(n_rows) // len(pattern)
+    from depmax import HSCA
+
+    size = 250_000
+    chunks = ((size,) * (int(n_rows) // size), (10,))
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+
+        def fit(parts: Any) -> Any:
+            X = da.map_blocks(made, chunks=parts, dtype=float)
+            return HSCA(5, target_kernel="linear", alpha=0).fit(X, X[:, 0] + X[:, 1])
+
+        fit(((size,) * 4, (10,)))
+        _, times = best(lambda: fit(chunks), repeats=1)
+        times["worker megabytes"] = max(client.run(peak).values())
+        return times
+
+
+def far(n_rows: str) -> dict[str, Any]:
+    """Digits that rows far from zero keep, against the same rows near it.
+
+    Shifts of 2²⁰ (about 10⁶) and of 0 round numbers with 20 binary digits in the same way, so that
+    the difference is that of the sums alone.
+    """
+    from depmax import HBFE, scan
+
+    n_chunks, size = int(n_rows) // 1_000_000, 1_000_000
+
+    def chunks(shift: float) -> Any:
+        def rows() -> Any:
+            for number in range(n_chunks):
+                rng = np.random.Generator(np.random.SFC64(number))
+                X = np.round(rng.standard_normal((size, 2)) * 2**12) / 2**12
+                yield X + shift, X[:, 0]
+
+        return rows
+
+    found = {}
     clock = Clock()
-    HSCA(COMPONENTS, target_kernel="linear", alpha=0).fit(
-        scan(lambda: ((pattern, answers) for _ in range(count)))
-    )
-    return {**clock.read(), "megabytes": 0.0, "total": peak()}
+    for shift in (0.0, 2.0**20):
+        fitted = HBFE(1, target_kernel="linear", unbiased=False).fit(scan(chunks(shift)))
+        found[shift] = float(fitted.dependence_[0]), fitted.components_[0]
+    near, away = found[0.0], found[2.0**20]
+    error = abs(away[0] - near[0]) / abs(near[0])
+    turned = float(np.abs(away[1] - near[1]).max())
+    return {**clock.read(), "relative error": error, "components": turned}
+
+
+def predicted(folder: str) -> dict[str, Any]:
+    """Seconds by the model of docs/scaling.md and by the clock, with one thread."""
+    from common import best_seconds, gemm_rate
+
+    from depmax import HSCA, PHD, SIR, KernelPLS, hsic, scan
+    from depmax.maps import NystroemMap
+
+    path = Path(folder) / "large"
+    parts = sorted(path.glob("*.parquet"))
+    d, r, k = COLUMNS, 100, 5
+
+    def rows(count: int) -> Any:
+        return scan(parts[:count], target="y")
+
+    def decode() -> None:
+        for _ in rows(1).pieces.chunks():
+            pass
+
+    decode()
+    flops = gemm_rate(1)
+    second_per_number = best_seconds(decode, repeats=3) / (250_000 * d)
+    # a number is copied into a matrix, looked at, measured from an origin: about three copies
+    block = np.ones((5000, d))
+    copied = np.empty_like(block)
+    second_per_copy = best_seconds(lambda: np.subtract(block, 1.0, out=copied), 20) / block.size
+    each = second_per_number + 3 * second_per_copy
+    linear = d * each + (d + 2) ** 2 / flops  # a symmetric product takes half of 2(D + E)²
+    through_map = d * each + r * (2 * d + 2 * r) / flops + (r + 2) ** 2 / flops + r * 1e-8
+    map_ = NystroemMap(r, random_state=0)
+    options = {"target_kernel": "linear"}
+    cases = {
+        "HSCA": (linear, lambda x: HSCA(k, **options).fit(x)),
+        "HSCA, unbiased": (k * linear, lambda x: HSCA(k, unbiased=True, **options).fit(x)),
+        "KernelPLS": (linear, lambda x: KernelPLS(k).fit(x)),
+        "SIR": (linear, lambda x: SIR(k).fit(x)),
+        "PHD": (2 * linear, lambda x: PHD(k).fit(x)),
+        "hsic, linear": (
+            d * each + 2 * (d + 2) / flops,
+            lambda x: hsic(x, kernel="linear", target_kernel="linear"),
+        ),
+        "HSCA through a map": (
+            d * each + through_map,
+            lambda x: HSCA(k, kernel=map_, **options).fit(x),
+        ),
+    }
+    found: dict[str, Any] = {}
+    for name, (per_row, call) in cases.items():
+        for count in (1, 2, 4):
+            table_ = rows(count)
+            measured = best_seconds(lambda call=call, table_=table_: call(table_), repeats=1)
+            size = 250_000 * count
+            found[f"{name}, {size:,} rows"] = {
+                "predicted": per_row * size,
+                "measured": measured,
+                "measured over predicted": measured / (per_row * size),
+            }
+    rates = {"flops": flops, "decode": 1 / second_per_number, "copy": 1 / second_per_copy}
+    return {"rates": rates, "methods": found}
 
 
 PARTS = {
-    part.__name__: part for part in (streamed, incremental, reading, in_memory, on_dask, synthetic)
+    part.__name__: part
+    for part in (streamed, incremental, reading, in_memory, on_dask, synthetic, far, predicted)
 }
 
 
 def run(part: str, argument: str, threads: int) -> dict[str, Any]:
     """One part in a process of its own, so that memory is its own."""
-    import json
-
     environment = {**os.environ}
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         environment[name] = str(threads)
     done = subprocess.run(
         [sys.executable, __file__, "--part", part, "--argument", argument],
-        check=True,
+        check=False,
         capture_output=True,
         text=True,
         env=environment,
     )
+    if done.returncode:
+        raise SystemExit(f"{part} failed:\n{done.stderr}")
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    print(part, threads, {k: v for k, v in found.items() if k != "components"}, flush=True)
     return found
+
+
+def require_equal(found: dict[str, Any], expected: dict[str, Any]) -> None:
+    left, right = np.array(found["components"]), np.array(expected["components"])
+    np.testing.assert_allclose(left, right, atol=1e-8 * np.abs(right).max())
+
+
+def files(folder: str) -> dict[str, Any]:
+    """Files against IncrementalPCA, with one thread and with two."""
+    expected = run("in_memory", folder, 2)
+    found: dict[str, Any] = {}
+    for threads in (1, 2):
+        parts = {
+            name: run(name, folder, threads) for name in ("reading", "streamed", "incremental")
+        }
+        require_equal(parts["streamed"], expected)
+        ratio = parts["incremental"]["seconds"] / parts["streamed"]["seconds"]
+        found[f"{threads} threads"] = {
+            "incremental over streamed": ratio,
+            "the same in processor time": parts["incremental"]["cpu"] / parts["streamed"]["cpu"],
+            "streamed over reading": parts["streamed"]["seconds"] / parts["reading"]["seconds"],
+            **{name: numbers(part) for name, part in parts.items()},
+        }
+    return found
+
+
+def dask(folder: str) -> dict[str, Any]:
+    """Two worker processes against two threads in memory plus reading."""
+    parts = {"in memory": run("in_memory", folder, 2), "reading": run("reading", folder, 1)}
+    parts["reading by two"] = run("reading", folder, 2)
+    parts["Dask"] = run("on_dask", folder, 2)
+    require_equal(parts["Dask"], parts["in memory"])
+    seconds = {name: part["seconds"] for name, part in parts.items()}
+    cpu = {name: part["cpu"] for name, part in parts.items()}
+    return {
+        "processor time over that of memory plus reading": cpu["Dask"]
+        / (cpu["in memory"] + cpu["reading"]),
+        "over memory plus reading": seconds["Dask"] / (seconds["in memory"] + seconds["reading"]),
+        "over memory plus reading by two": seconds["Dask"]
+        / (seconds["in memory"] + seconds["reading by two"]),
+        **{name: numbers(part) for name, part in parts.items()},
+    }
+
+
+def rows(_: str) -> dict[str, Any]:
+    """Time per row."""
+    found = {}
+    for size in (10**6, 10**7, 10**8):
+        part = run("synthetic", str(size), 1)
+        found[f"{size:,} rows"] = {
+            "microseconds per row": 1e6 * part["seconds"] / size,
+            "megabytes of the largest worker": part["worker megabytes"],
+        }
+    return found
+
+
+def digits(_: str) -> dict[str, Any]:
+    """A mean of a million times the spread."""
+    return run("far", str(10**8), 2)
+
+
+def model_of_cost(folder: str) -> dict[str, Any]:
+    """Predicted against measured."""
+    return run("predicted", folder, 1)
+
+
+def numbers(part: dict[str, Any]) -> dict[str, float]:
+    return {name: value for name, value in part.items() if name != "components"}
+
+
+WHOLE = {"files": files, "plain": files, "dask": dask, "rows": rows, "digits": digits}
+WHOLE["model"] = model_of_cost
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
+    parser.add_argument("names", nargs="*", help=", ".join(WHOLE))
     parser.add_argument("--rows", type=int, default=1_000_000)
-    parser.add_argument("--more", action="store_true")
+    parser.add_argument("--folder", type=Path, help="keep the files here for the next part")
     parser.add_argument("--part")
     parser.add_argument("--argument", default="")
     options = parser.parse_args()
     if options.part:
-        import json
-
         print(json.dumps(PARTS[options.part](options.argument)))
         return
-    with tempfile.TemporaryDirectory() as folder:
-        write(Path(folder), options.rows)
-        found = {
-            name: run(name, folder, 2)
-            for name in ("reading", "streamed", "incremental", "in_memory", "on_dask")
-        }
-    expected = np.array(found["in_memory"]["components"])
-    for name in ("streamed", "on_dask"):
-        np.testing.assert_allclose(found[name]["components"], expected, atol=1e-8)
-    sizes = [options.rows, 3 * options.rows] + [10 * options.rows] * options.more
-    per_row = {size: run("synthetic", str(size), 2)["seconds"] / size for size in sizes}
-    table(
-        ["what", "seconds", "CPU seconds", "MB of the fit", "MB in all"],
-        [
-            [name, *(f"{part[key]:.1f}" for key in ("seconds", "cpu", "megabytes", "total"))]
-            for name, part in found.items()
-        ],
-    )
-    bound = found["in_memory"]["seconds"] + found["reading"]["seconds"]
-    results = {
-        "rows": options.rows,
-        "incremental over streamed": found["incremental"]["seconds"] / found["streamed"]["seconds"],
-        "the same in CPU seconds": found["incremental"]["cpu"] / found["streamed"]["cpu"],
-        "Dask over memory and reading": found["on_dask"]["seconds"] / bound,
-        "microseconds per synthetic row": {str(n): 1e6 * each for n, each in per_row.items()},
-        "parts": {
-            name: {key: value for key, value in part.items() if key != "components"}
-            for name, part in found.items()
-        },
-    }
-    for name, value in results.items():
-        if name != "parts":
-            print(f"{name}: {value}")
-    save("streaming", results, "dask", "distributed", "pyarrow")
+    results: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory() as own:
+        base = options.folder or Path(own)
+        for name in options.names or WHOLE:
+            folder = base / ("plain" if name == "plain" else "default")
+            for part, size in (("small", 4000), ("large", options.rows)):
+                if name not in ("rows", "digits") and not (folder / part).exists():
+                    (folder / part).mkdir(parents=True)
+                    write(folder / part, size, plain=name == "plain")
+            found = WHOLE[name](str(folder))
+            known = load("streaming") or {}
+            results = {part: known[part] for part in WHOLE if part in known} | {name: found}
+            save("streaming", results, "dask", "distributed", "pyarrow")
+    table(["part", "figure"], [[name, json.dumps(part)] for name, part in results.items()])
 
 
 if __name__ == "__main__":

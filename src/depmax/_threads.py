@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any, TypeVar
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import Parallel, cpu_count, delayed, effective_n_jobs
 from scipy import sparse
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
@@ -54,7 +54,8 @@ def map_threads(
     >>> map_threads(abs, [-1, 2, -3], n_jobs=2)
     [1, 2, 3]
     """
-    threads = min(effective_n_jobs(n_jobs), len(parts))
+    # where joblib's backend is a cluster, it counts the processors of all its machines
+    threads = min(effective_n_jobs(n_jobs), len(parts), cpu_count())
     if threads <= 1:
         return [work(part) for part in parts]
     if threads == len(parts):  # this thread takes one of them
@@ -163,4 +164,4 @@ def each_column(
         return score(np.asarray(column, dtype=np.float64), position)
 
     jobs = (delayed(scored)(position) for position in range(values.shape[1]))
-    return np.array(Parallel(n_jobs=n_jobs, prefer="threads")(jobs))
+    return np.array(Parallel(n_jobs=n_jobs, require="sharedmem")(jobs))

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from joblib import parallel_config
 from scipy import sparse
 from scipy.stats import false_discovery_control
 
@@ -110,6 +111,16 @@ def test_tiles_and_threads_change_nothing(tile: int, monkeypatch: pytest.MonkeyP
         np.testing.assert_allclose(
             getattr(tiled, name), getattr(whole, name), rtol=1e-8, atol=1e-14
         )
+
+
+def test_a_backend_of_processes_changes_nothing(rng: np.random.Generator) -> None:
+    """Tiles write into one matrix: they stay in threads."""
+    X = rng.normal(size=(60, 7))
+    y = X[:, 0] * X[:, 1]
+    expected = screen_pairs(X, y)
+    with parallel_config("loky"):
+        found = screen_pairs(X, y, n_jobs=2)
+    assert found.pvalues.tolist() == expected.pvalues.tolist()
 
 
 @pytest.mark.parametrize("n_pairs", [1, 10, 44, 45, 1000])

@@ -58,7 +58,7 @@ def cluster() -> Iterator[Any]:
             n_workers=2,
             threads_per_worker=1,
             processes=True,
-            dashboard_address=None,
+            dashboard_address=":0",
             memory_limit="700MiB",
         ) as started,
         distributed.Client(started),
@@ -142,7 +142,7 @@ import depmax
 
 if __name__ == "__main__":
     cluster = distributed.LocalCluster(
-        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None
+        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0"
     )
     client = distributed.Client(cluster)
     threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()

@@ -292,3 +292,23 @@ def test_iterators_that_end_or_do_not_fit() -> None:
         scan(lambda: used_up)
     with pytest.raises(ValueError, match="inconsistent numbers of samples: 5 rows against 4"):
         scan(lambda: iter([(X, y[:4])]))
+
+
+# dask 2026.8 calls reset_index in a way that pandas 3 warns of
+@pytest.mark.filterwarnings("ignore:The inplace keyword")
+def test_columns_of_a_dask_table_of_files_keep_their_partitions(tmp_path: Path) -> None:
+    """Dask reads a few columns of many files in fewer partitions than all columns."""
+    dd = pytest.importorskip("dask.dataframe", reason="needs depmax[distributed]")
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 12))
+    columns = {f"x{j}": X[:, j] for j in range(12)}
+    table = pa.table({**columns, "y": X[:, 3] + rng.normal(size=400)})
+    for number in range(8):
+        pq.write_table(table.slice(50 * number, 50), tmp_path / f"{number}.parquet")
+    expected = depmax.HSCA(2).fit(X, table["y"].to_numpy())
+    rows = dd.read_parquet(tmp_path)
+    for found in (
+        depmax.HSCA(2).fit(rows[list(columns)], rows["y"]),
+        depmax.HSCA(2).fit(depmax.scan(rows, target="y")),
+    ):
+        assert_allclose(found.components_, expected.components_, atol=1e-9)

@@ -311,7 +311,7 @@ def _score_all(
     tiles = [(rows, columns) for place, rows in enumerate(blocks) for columns in blocks[place:]]
     threads = _blas_threads() if n_jobs is None else effective_n_jobs(n_jobs)
     with threadpool_limits(limits=1, user_api="blas"):
-        Parallel(n_jobs=threads, prefer="threads")(delayed(score)(*tile) for tile in tiles)
+        Parallel(n_jobs=threads, require="sharedmem")(delayed(score)(*tile) for tile in tiles)
 
 
 def _best_contrasts(pair_scores: PairScores, levels: Levels, pairs: np.ndarray) -> np.ndarray:

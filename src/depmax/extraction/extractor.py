@@ -269,7 +269,8 @@ class DependenceExtractor(LinearViews):
         if not self._streams:
             return (
                 "it needs all rows in memory. Pass rows that fit, such as a random part of them, "
-                "or use HBFE, HSCA, KernelPLS, KernelLDA, SIR, PHD or LinearRegressionFeature"
+                "or use HBFE, HSCA, KernelPLS, KernelLDA, SIR, PHD, LinearRegressionFeature, SMA, "
+                "SMC or ICAFX"
             )
         if isinstance(self.n_components, str):
             return (
@@ -381,6 +382,7 @@ class WeightedExtractor(DependenceExtractor):
 
         A kernel matrix keeps its rows, since new rows will be compared with all of them.
         """
+        self.__dict__.pop("_batches", None)  # of earlier calls of partial_fit
         if sample_weight is None:
             return X, y, None, None
         if isinstance(self.n_components, str):

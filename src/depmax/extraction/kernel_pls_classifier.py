@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from depmax._inputs import read_target
 from depmax.extraction._fitting.targets import CodedTarget, coded_classes, streamed_classes
 from depmax.extraction.kernel_pls import PLSExtractor
-from depmax.samples import Sample
+from depmax.samples import Sample, is_scanned
 
 
 class KernelPLSClassifier(ClassifierMixin, PLSExtractor):
@@ -95,7 +95,7 @@ class KernelPLSClassifier(ClassifierMixin, PLSExtractor):
         ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
-        return self._nearest_class(X)
+        return X.map(self.predict) if is_scanned(X) else self._nearest_class(X)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """How near new rows are to the mean prediction of each class.
@@ -109,6 +109,8 @@ class KernelPLSClassifier(ClassifierMixin, PLSExtractor):
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             For two classes positive where the second is nearer; else largest for the nearest.
         """
+        if is_scanned(X):
+            return X.map(self.decision_function)
         nearness = self._nearness(X)
         return nearness[:, 1] - nearness[:, 0] if nearness.shape[1] == 2 else nearness
 
@@ -127,6 +129,9 @@ class KernelPLSClassifier(ClassifierMixin, PLSExtractor):
 
     def _choose_count(self, X: Any, y: Any, side: Sample) -> int:
         return super()._choose_count(X, self._labels(y).astype(str), side)
+
+    def _batch_labels(self, y: Any) -> np.ndarray:
+        return self._labels(y)
 
     def _labels(self, y: Any) -> np.ndarray:
         """One label per row, of any type."""

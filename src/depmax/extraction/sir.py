@@ -8,20 +8,20 @@ import numpy as np
 
 from depmax._inputs import read_target
 from depmax._inputs.parameters import integer
+from depmax.extraction._fitting.batches import BatchExtractor
 from depmax.extraction._fitting.quotients import Alpha, SpheringExtractor, told_directions
 from depmax.extraction._fitting.targets import groups_of, require_groups, side_of_groups
-from depmax.extraction.extractor import WeightedExtractor
 from depmax.kernels import KernelLike
 from depmax.pencils import Directions, Form, Space
 from depmax.pencils.form import target_factor
 from depmax.samples import Sample
 
 
-class SIR(SpheringExtractor, WeightedExtractor):
+class SIR(SpheringExtractor, BatchExtractor):
     """Directions along which the mean of X moves as the target does.
 
     The rows are cut into slices of similar targets; among directions of unit variance those are
-    chosen along which the means of the slices differ most. Classes are slices as they are, and
+    chosen along which the means of the slices differ most. Each class is a slice, and
     SIR is then discriminant analysis. Where X is elliptically distributed, the directions lie in
     the space through which the target depends on X; dependence that is symmetric about the mean
     leaves no trace in the means, see :class:`PHD`.
@@ -103,6 +103,9 @@ class SIR(SpheringExtractor, WeightedExtractor):
         factor = target_factor(target)
         cross = space.moments(Form(factor / space.total)).cross
         return self._sphere(space, factor.shape[1]).most_correlated(cross, n_components)
+
+    def _why_numbers_do_not_add(self) -> str | None:
+        return "slices are cut at quantiles of all rows. Cut y yourself, e.g. with numpy.digitize"
 
     def _carriers(self, side: Sample, target: Sample) -> int:
         return int(target.n_coordinates or 1)

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from depmax._extras import make_frame
 from depmax._inputs.parameters import check_parameters, integer
+from depmax._inputs.table import refuse_unreadable
 from depmax._limits import map_instead, require_pairs
 from depmax._threads import small_problems
 from depmax.kernels import Capabilities, KernelLike, Precomputed
@@ -151,6 +152,7 @@ class LinearViews(KernelTransformer):
             In the columns that ``coordinate_names_`` names.
         """
         check_is_fitted(self)
+        refuse_unreadable(X, "X", type(self).__name__)
         features = check_array(X, dtype=[np.float64, np.float32])
         if features.shape[1] != self._n_features_out:
             raise ValueError(

@@ -29,7 +29,7 @@ class DaskPieces:
     Parameters
     ----------
     parts : list of tuples
-        Delayed partitions of X and of y, or of the table and None.
+        Delayed partitions of X, or of the table of both, and of y; None without a target.
     empty : Chunk
     lengths : sequence of int or None
         None for chunks of unknown length.
@@ -55,7 +55,8 @@ class DaskPieces:
         for number, (x, y) in enumerate(self.parts):
             if only is None or number in only:
                 of_y = columns is not None and not len(columns) and y is not None
-                results.append(visit(shared, number, None if of_y else x, y))
+                in_table = self.target is not None and not of_y
+                results.append(visit(shared, number, None if of_y else x, None if in_table else y))
         merge = dask.delayed(add_up, pure=False)
         while len(results) > 1:
             groups = range(0, len(results), FAN_IN)
@@ -96,7 +97,8 @@ class _Visit:
 
 
 def _visit(visit: _Visit, number: int, x: Any, y: Any) -> Any:
-    chunk = Chunk(x, y) if visit.target is None else split_target(x, visit.target)
+    in_table = visit.target is not None and x is not None
+    chunk = split_target(x, visit.target) if in_table else Chunk(x, y)
     if chunk.x is not None and chunk.y is not None and n_rows(chunk.x) != n_rows(chunk.y):
         raise ValueError(
             f"Partition {number} of X has {n_rows(chunk.x)} rows, but that of y has "
@@ -104,7 +106,7 @@ def _visit(visit: _Visit, number: int, x: Any, y: Any) -> Any:
         )
     if visit.change is not None and chunk.x is not None:
         chunk = visit.change(chunk)
-    return visit.work(number, iter((chunk,)))
+    return visit.work(number, chunk.parts())
 
 
 def _collect(number: int, chunks: Iterator[Chunk]) -> list[Chunk]:
@@ -124,7 +126,9 @@ def pieces_of_dask(
     blocks, empty_x, lengths = _partitions(x, name)
     if target is not None:
         empty = split_target(empty_x, target)
-        return DaskPieces([(block, None) for block in blocks], empty, lengths, target)
+        # a visit to the target alone reads no other column, where the table is read from files
+        answers = _partitions(x[target if isinstance(target, str) else list(target)], "y")[0]
+        return DaskPieces(list(zip(blocks, answers, strict=True)), empty, lengths, target)
     if y is None:
         return DaskPieces([(block, None) for block in blocks], Chunk(empty_x), lengths)
     y = _like(y, lengths, len(blocks))
@@ -176,7 +180,10 @@ def _partitions(x: Any, name: str) -> tuple[list[Any], Any, Sequence[int] | None
             f"{name} is a Dask {type(x).__name__}: pass a Dask array or a Dask data frame, such as "
             "what dask.bag's to_dataframe makes."
         )
-    return list(x.to_delayed()), x._meta, None
+    parts = list(x.to_delayed())
+    if len(parts) != x.npartitions:  # a few columns of many files are read several files at a time
+        parts = list(x.simplify().to_delayed(optimize_graph=False))
+    return parts, x._meta, None
 
 
 def _like(y: Any, lengths: Sequence[int] | None, n_parts: int) -> Any:

@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from depmax._extras import require
-from depmax.samples.pieces import PIECE_BYTES, Chunk, LocalPieces, split_target
+from depmax.samples.pieces import Chunk, LocalPieces, rows_of_piece, split_target
 
+#: Bytes of each column that are read from a Parquet file at a time.
+PAGE_BYTES = 2**16
 #: Endings of the files that are read, and pyarrow's names of their formats.
 FORMATS = {".parquet": "parquet", ".pq": "parquet", ".arrow": "ipc", ".feather": "ipc"}
 
@@ -87,22 +89,36 @@ class _Table:
         file.require_unchanged()
         chosen = list(self.names if columns is None else columns)
         targets = _as_list(self.target)
-        size = self.rows_per_chunk or max(256, PIECE_BYTES // (8 * max(1, len(chosen))))
+        size = self.rows_per_chunk or rows_of_piece(len(chosen))
         with _Naming(file.path):
-            scanner = group.scanner(
-                schema=self.schema,
-                columns=[*chosen, *targets],
-                batch_size=size,
-                batch_readahead=0,
-                fragment_readahead=0,
-                use_threads=False,
-                fragment_scan_options=_scan_options(file),
-            )
-            for batch in scanner.to_batches():
+            for batch in self._batches(file, group, [*chosen, *targets], size):
                 table = pa.Table.from_batches([batch])
                 chunk = split_target(table, self.target)
                 yield chunk if chosen else Chunk(None, chunk.y)
         file.require_unchanged()
+
+    def _batches(self, file: TableFile, group: Any, columns: list[str], size: int) -> Iterator[Any]:
+        """Batches of some rows each; of Parquet no more than these are decoded at a time."""
+        if _has_groups(file) and file.fragment.schema.names == file.fragment.physical_schema.names:
+            import pyarrow.parquet as pq
+
+            rows = pq.ParquetFile(
+                file.path, metadata=file.fragment.metadata, buffer_size=PAGE_BYTES, pre_buffer=False
+            )
+            numbers = [one.id for one in group.row_groups]
+            with rows:
+                for batch in rows.iter_batches(size, numbers, columns, use_threads=False):
+                    yield batch.select(columns)  # in this order
+            return
+        # other formats, and columns that the names of folders hold
+        yield from group.scanner(
+            schema=self.schema,
+            columns=columns,
+            batch_size=size,
+            batch_readahead=0,
+            fragment_readahead=0,
+            use_threads=False,
+        ).to_batches()
 
 
 def open_files(
@@ -172,15 +188,6 @@ class _Fragment:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.fragment, name)
-
-
-def _scan_options(file: TableFile) -> Any:
-    """Pages are read when they are decoded, not a whole row group beforehand."""
-    import pyarrow.dataset as ds
-
-    if not _has_groups(file):
-        return None
-    return ds.ParquetFragmentScanOptions(use_buffered_stream=True, pre_buffer=False)
 
 
 def _has_groups(file: TableFile) -> bool:

@@ -45,6 +45,21 @@ class Chunk:
         x = None if self.x is None else take_slice(self.x, rows)
         return Chunk(x, None if self.y is None else take_slice(self.y, rows))
 
+    def parts(self) -> Iterator[Chunk]:
+        """Consecutive rows that fit in the caches of a processor."""
+        shape = tuple(getattr(self.x, "shape", ()))
+        size = rows_of_piece(shape[1]) if len(shape) == 2 else self.n_rows
+        if self.n_rows <= size:
+            yield self
+            return
+        for rows in slices(self.n_rows, size):
+            yield self.part(rows)
+
+
+def rows_of_piece(n_columns: int) -> int:
+    """Rows that are decoded at a time."""
+    return max(256, PIECE_BYTES // (8 * max(1, n_columns)))
+
 
 #: What a visit does with a piece, given its number and its chunks: something that can be added to
 #: what it does with the others, or None.
@@ -179,7 +194,7 @@ def pieces_of_memory(x: Any, y: Any = None, rows_per_piece: int | None = None) -
     """Pieces of rows in memory or in a memory map."""
     count = n_rows(x)
     width = int(x.shape[1])
-    size = rows_per_piece or max(256, PIECE_BYTES // (8 * max(1, width)))
+    size = rows_per_piece or rows_of_piece(width)
     parts = list(slices(count, size))
 
     def read(number: int, columns: Sequence[str] | None) -> Iterator[Chunk]:

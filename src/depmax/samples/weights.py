@@ -55,6 +55,27 @@ def refuse_missing(rows: Any, owner: str, names: Sequence[Any] | None = None) ->
         )
 
 
+def repeated_rows(mass: np.ndarray, most: int = 100_000) -> np.ndarray:
+    """Each row as often as its mass says if all masses are whole numbers, else once.
+
+    Of more than ``most`` such rows so many are drawn, with a fixed seed.
+
+    Examples
+    --------
+    >>> repeated_rows(np.array([1.0, 0.0, 3.0]))
+    array([0, 2, 2, 2])
+    >>> repeated_rows(np.array([1.0, 0.5]))
+    array([0, 1])
+    """
+    if (mass != np.rint(mass)).any():
+        return np.arange(len(mass))
+    total = int(mass.sum())
+    places = (
+        np.arange(total) if total <= most else np.random.default_rng(0).integers(total, size=most)
+    )
+    return np.searchsorted(np.cumsum(mass), np.sort(places), side="right")
+
+
 @dataclass(frozen=True)
 class Weighed:
     """The rows of some tables that have a positive weight."""

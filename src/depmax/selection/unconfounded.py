@@ -42,8 +42,8 @@ class Unconfounded(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
 
     A column that depends on the target only because both depend on age, batch or site is then not
     chosen, and one with an effect of its own is. The target's images ψ(y) lose their regression on
-    the confounders, ψ - E[ψ | Z]; for a selector the columns lose theirs too. What comes out are
-    the columns as they are, or features of them: new rows need no confounders.
+    the confounders, ψ - E[ψ | Z]; for a selector the columns lose theirs too. The output is
+    the original columns, or features of them: new rows need no confounders.
 
     Parameters
     ----------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from contextlib import ExitStack
 from dataclasses import asdict
 from math import isnan
 from typing import TYPE_CHECKING, Annotated, Any
@@ -79,6 +80,14 @@ def compare(
     max_memory: o.MaxMemory = None,
     seed: Annotated[int, o.SEED] = 0,
     n_jobs: o.AllJobs = -1,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Spread the work over the Dask cluster with this scheduler, such as "
+            "tcp://10.0.0.1:8786, instead of the processors here.",
+        ),
+    ] = None,
     as_json: o.Json = False,
     quiet: o.Quiet = False,
 ) -> None:
@@ -95,6 +104,8 @@ def compare(
       depmax compare genes.parquet -t class --thorough --report genes.html
 
       depmax compare bundled:wine -m BAHSIC -m PCA --dimensions 1,2,5
+
+      depmax compare genes.parquet -t class --thorough --scheduler tcp://10.0.0.1:8786
     """
     from depmax.cli.table import ask
     from depmax.cli.writing import require_place
@@ -109,8 +120,10 @@ def compare(
     most = _most_rows(rows)
     place = require_place(report, reads=(data,))
     reading = o.read_options(separator, decimal, encoding, header, missing, max_memory, sheet)
-    table = ask(out, data, reading, target, task, drop, keep, impute, groups)
-    with out.counting() as count:
+    with ExitStack() as until_compared:
+        _join(scheduler, until_compared)
+        table = ask(out, data, reading, target, task, drop, keep, impute, groups)
+        count = until_compared.enter_context(out.counting())
 
         def listen(state: Progress) -> None:
             count(state.step, state.done, state.total)
@@ -177,6 +190,18 @@ def compare(
     out.finish()
     if not found.complete:
         raise typer.Exit(Code.INTERRUPTED)
+
+
+def _join(scheduler: str | None, until: ExitStack) -> None:
+    """Work on the cluster of a scheduler from here on."""
+    if scheduler is None:
+        return
+    from depmax.evaluation.comparison.cluster import ClusterError, connected
+
+    try:
+        until.enter_context(connected(scheduler))
+    except (ClusterError, ImportError) as error:
+        raise UserError(f"--scheduler: {error}") from error
 
 
 def _show(out: Output, found: Comparison, verdict: Verdict) -> None:

@@ -20,12 +20,11 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.utils import _safe_indexing
 
 from depmax.evaluation.comparison.methods import Method
 from depmax.evaluation.comparison.setting import Listener, Problem, Progress, Setting, outer_splits
-from depmax.evaluation.comparison.trial import choose_dimension, quiet_warnings
+from depmax.evaluation.comparison.trial import choose_dimension, in_parallel, quiet_warnings
 
 #: How many methods of each kind go on (see Method.complexity), besides those that stay and all
 #: columns.
@@ -121,15 +120,12 @@ def run_race(
 
     A method that fails on so few rows goes on, and is judged on the splits.
     """
-    rows, target = _safe_indexing(X, pilot), y[pilot]
     problem = replace(setting.problem, n_samples=max(2, len(pilot) * 2 // 3))
     alone = replace(setting, problem=problem, grows=False)
-    tasks = (delayed(_score)(method, rows, target, alone) for method in methods)
+    tasks = ((method, X, y, pilot, alone) for method in methods)
     started = perf_counter()
     scores: dict[str, float] = {}
-    for name, score in Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)(
-        tasks
-    ):
+    for name, score in in_parallel(_score, tasks, n_jobs=n_jobs, shared=(X, y)):
         scores[name] = score
         elapsed = perf_counter() - started
         listener(Progress(len(scores), len(methods), elapsed, name, "first round"))
@@ -152,9 +148,12 @@ def beaten(methods: Sequence[Method], scores: Mapping[str, float]) -> list[str]:
     return names
 
 
-def _score(method: Method, X: Any, y: np.ndarray, setting: Setting) -> tuple[str, float]:
+def _score(
+    method: Method, X: Any, y: np.ndarray, pilot: np.ndarray, setting: Setting
+) -> tuple[str, float]:
     with quiet_warnings():
         try:
-            return method.name, choose_dimension(method, X, y, setting).score
+            rows = _safe_indexing(X, pilot)
+            return method.name, choose_dimension(method, rows, y[pilot], setting).score
         except Exception:  # what fails here is tried on the splits, where its reason is kept
             return method.name, float("nan")

@@ -5,13 +5,15 @@ from __future__ import annotations
 import threading
 import tracemalloc
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
 import numpy as np
+from joblib import Parallel, delayed
+from joblib.parallel import get_active_backend
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import _safe_indexing
@@ -80,6 +82,32 @@ def quiet_warnings() -> Iterator[list[warnings.WarningMessage]]:
         warnings.simplefilter("always")
         warnings.simplefilter("ignore", UnseenCategoryWarning)  # the scores tell what that costs
         yield caught
+
+
+def in_parallel(
+    task: Callable[..., Any],
+    arguments: Iterable[Sequence[Any]],
+    *,
+    n_jobs: int | None,
+    shared: Sequence[Any],
+) -> Generator[Any, None, None]:
+    """Results of a task with every set of arguments, as they are finished.
+
+    In processes, or on the workers of a cluster where joblib's backend is Dask; ``shared`` are
+    arguments of many tasks.
+    """
+    client = getattr(get_active_backend()[0], "client", None)
+    if client is not None:
+        from depmax.evaluation.comparison.cluster import on_workers
+
+        yield from on_workers(client, task, arguments, shared)
+        return
+    tasks = (delayed(task)(*each) for each in arguments)
+    results = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)(tasks)
+    try:
+        yield from results
+    finally:
+        results.close()
 
 
 def run_trial(

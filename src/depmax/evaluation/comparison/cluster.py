@@ -1,0 +1,142 @@
+"""Trials on the workers of a Dask cluster, through joblib's backend."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import metadata
+from threading import Lock
+from typing import Any
+
+from joblib import Parallel, delayed, parallel_config
+
+from depmax._extras import require
+
+#: Seconds to wait for a scheduler, and for its first worker.
+PATIENCE = 10
+#: What workers must have in the version that is installed here: the rest follows from it, and
+#: another version of these may give other digits.
+PACKAGES = ("depmax", "scikit-learn", "scipy", "numpy", "joblib")
+
+#: Warnings are collected and BLAS is kept to one thread for a whole process.
+_one_at_a_time = Lock()
+
+
+class ClusterError(ConnectionError):
+    """A cluster cannot be used: its scheduler, its workers, or what is installed on them."""
+
+
+@contextmanager
+def connected(address: str) -> Iterator[None]:
+    """Let joblib run everything on the workers of a scheduler.
+
+    Parameters
+    ----------
+    address : str
+        Of the scheduler, such as ``"tcp://10.0.0.1:8786"``.
+    """
+    require("A cluster", "distributed", "dask", extra="distributed")
+    import distributed
+
+    try:
+        client = distributed.Client(address, timeout=PATIENCE, set_as_default=False)
+    except (OSError, TimeoutError) as error:
+        raise ClusterError(
+            f"There is no Dask scheduler at {address!r}: `dask scheduler` prints the address of "
+            "the one that it starts, such as tcp://10.0.0.1:8786."
+        ) from error
+    except ValueError as error:
+        raise ClusterError(
+            f"{address!r} is not the address of a Dask scheduler, such as tcp://10.0.0.1:8786: "
+            f"{error}"
+        ) from error
+    with client:
+        require_workers(client)
+        with parallel_config("dask", client=client):
+            yield
+
+
+def on_workers(
+    client: Any,
+    task: Callable[..., Any],
+    arguments: Iterable[Sequence[Any]],
+    shared: Sequence[Any],
+) -> Iterator[Any]:
+    """Results of a task with every set of arguments, as they are finished.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    task : callable
+    arguments : iterable of sequences
+        Of every task.
+    shared : sequence
+        Arguments of many tasks, sent to every worker once.
+    """
+    require_workers(client)
+    import distributed
+
+    # What this client asked for is forgotten when it is closed, also after an interruption; joblib
+    # alone would leave the tasks that wait with the cluster.
+    own = distributed.Client(
+        client.scheduler.address, security=client.security, set_as_default=False
+    )
+    with own:
+        with parallel_config("dask", client=own, scatter=list(shared)):
+            results = Parallel(return_as="generator_unordered", batch_size=1)(
+                delayed(OnWorker(task))(*each) for each in arguments
+            )
+        try:
+            yield from results
+        finally:
+            results.close()
+
+
+@dataclass(frozen=True)
+class OnWorker:
+    """A task that has its worker for itself, as it would have a process.
+
+    Inside it, joblib's own parallelism stays on the worker: a search over columns is no job for a
+    scheduler.
+    """
+
+    task: Callable[..., Any]
+
+    def __call__(self, *arguments: Any) -> Any:
+        """The task's result."""
+        with _one_at_a_time, parallel_config("threading", n_jobs=1):
+            return self.task(*arguments)
+
+
+def require_workers(client: Any) -> None:
+    """Refuse a cluster without workers, or with workers that would compute something else."""
+    try:
+        client.wait_for_workers(1, timeout=PATIENCE)
+    except TimeoutError as error:
+        raise ClusterError(
+            f"The scheduler at {client.scheduler.address} has had no worker for {PATIENCE} "
+            f"seconds: start one with `dask worker {client.scheduler.address}`."
+        ) from error
+    # functions that a worker has without depmax
+    _require_same(client, "Python", platform.python_version)
+    for package in PACKAGES:
+        _require_same(client, package, metadata.version, package)
+
+
+def _require_same(client: Any, name: str, version: Callable[..., str], *arguments: str) -> None:
+    """Refuse workers on which something has another version than here, or is missing."""
+    here = version(*arguments)
+    for worker, found in client.run(version, *arguments, on_error="return").items():
+        if isinstance(found, metadata.PackageNotFoundError):
+            raise ClusterError(
+                f"The worker {worker} does not have {name}: install {name} {here} there, as here."
+            )
+        if isinstance(found, Exception):
+            raise ClusterError(f"The worker {worker} does not answer: {found!r}.") from found
+        if found != here:
+            raise ClusterError(
+                f"The worker {worker} has {name} {found}, but here is {here}: install the same "
+                "version on both, so that results are the same."
+            )
