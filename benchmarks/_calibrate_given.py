@@ -372,7 +372,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("part", choices=["levels", "power", "speed"])
     parser.add_argument("--draws", type=int, default=200)
-    parser.add_argument("--round", type=int, default=20, help="draws between two writes")
+    parser.add_argument("--round", type=int, default=5, help="draws between two writes")
     parser.add_argument("--rows", type=int, nargs="+", default=None)
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     options = parser.parse_args()

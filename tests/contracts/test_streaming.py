@@ -109,6 +109,8 @@ def _numeric(names: list[str] | None = None) -> pd.DataFrame:
 def _targets_of(name: str) -> list[str]:
     if name.split()[0] in OF_CLASSES:
         return ["two", "many", "text"]
+    if name.split()[0] in ("SMA", "SMC"):
+        return ["many", "numbers"]
     return ["two", "many", "text"] if name == "HBFE delta" else list(TARGETS)
 
 

@@ -203,6 +203,9 @@ def test_weights_come_as_any_sequence(series: Callable[[Any], Any]) -> None:
         (np.ones(23), r"expected \(24,\)"),
         (np.ones((24, 2)), "1D"),
         (np.full(24, 1 / 24), r"w \* len\(w\) / w.sum\(\)"),
+        (np.full(24, 1e300), "adds up to 2.4e.301, .* counts up to 1e.12"),
+        (np.full(24, 2**62, dtype=np.uint64), "counts up to"),
+        (np.ma.masked_array(np.ones(24), mask=np.arange(24) < 3), "is a masked array with 3"),
     ],
 )
 def test_bad_weights_are_refused_by_name(weights: np.ndarray, message: str) -> None:

@@ -123,6 +123,7 @@ def test_orders_of_a_plan_are_measured_like_any_others(rng: np.random.Generator)
         np.testing.assert_allclose(each, plain.gram_y[0], rtol=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("one_value", [False, True])
 def test_groups_keep_the_level(one_value: bool, rng: np.random.Generator) -> None:
     """Rows of 24 groups of 4 or 5 rows, alike within groups: rejected in few of 40 draws."""

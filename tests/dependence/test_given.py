@@ -359,8 +359,10 @@ def test_a_fast_wave_of_an_unknown_direction_is_found_and_removed(rng: np.random
     assert not found.given.missed
 
 
-def test_noise_follows_no_wave(rng: np.random.Generator) -> None:
-    waves = Waves.of(rng.normal(size=(200, 3)))
+@pytest.mark.parametrize("n_confounders", [1, 3, 5])
+def test_noise_follows_no_wave(n_confounders: int, rng: np.random.Generator) -> None:
+    """Also where peaks of five dimensions lie between the frequencies that are compared."""
+    waves = Waves.of(rng.normal(size=(200, n_confounders)))
     pvalues = [waves.strongest(rng.normal(size=(200, 1))).pvalue for _ in range(60)]
     assert np.mean(np.array(pvalues) <= 0.05) <= 0.1
 

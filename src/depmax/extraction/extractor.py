@@ -22,8 +22,9 @@ from depmax.extraction._fitting.number_of_components import (
     predicted_count,
     read_component_count,
 )
+from depmax.extraction._fitting.reconstruction import FeatureSpaceViews
 from depmax.kernels import KernelLike
-from depmax.maps.feature_map import LinearViews, coordinate_names, is_linear, loadings_of, signs
+from depmax.maps.feature_map import coordinate_names, is_linear, loadings_of, signs
 from depmax.pencils import Basis, Directions, Gram, Space
 from depmax.pencils.coordinates import (
     Coordinates,
@@ -52,7 +53,7 @@ from depmax.samples import (
 FEW = 256
 
 
-class DependenceExtractor(LinearViews):
+class DependenceExtractor(FeatureSpaceViews):
     """Base of the extractors: a subclass implements ``_extract``.
 
     A subclass stores ``n_components`` and, where it has the choice, ``kernel``,
@@ -326,6 +327,10 @@ class DependenceExtractor(LinearViews):
             self.mean_ = of_features.mean
             self.coordinate_names_ = coordinate_names(self)
         return directions
+
+    def _keep_kernel(self, sample: Sample) -> None:
+        super()._keep_kernel(sample)
+        self._n_training, self._mass = sample.n_samples, sample.mass
 
     def _map(self, rows: Any) -> np.ndarray:
         return self._projection(rows)

@@ -9,11 +9,11 @@ import numpy as np
 from depmax._inputs import read_target
 from depmax._inputs.parameters import integer
 from depmax.extraction._fitting.batches import BatchExtractor
-from depmax.extraction._fitting.quotients import Alpha, SpheringExtractor, told_directions
+from depmax.extraction._fitting.quotients import Alpha, SpheringExtractor
 from depmax.extraction._fitting.targets import groups_of, require_groups, side_of_groups
 from depmax.kernels import KernelLike
 from depmax.pencils import Directions, Form, Space
-from depmax.pencils.form import target_factor
+from depmax.pencils.form import rank_of_factor, target_factor
 from depmax.samples import Sample
 
 
@@ -112,4 +112,4 @@ class SIR(SpheringExtractor, BatchExtractor):
 
     def _ignores_units(self, side: Sample, target: Sample, n_components: int) -> bool:
         factor = target_factor(target)
-        return self._units_cancel(side, factor.shape[1]) and n_components <= told_directions(factor)
+        return self._units_cancel(side, factor.shape[1]) and n_components <= rank_of_factor(factor)

@@ -152,15 +152,20 @@ class LinearViews(KernelTransformer):
             In the columns that ``coordinate_names_`` names.
         """
         check_is_fitted(self)
+        features = self._read_features(X)
+        rows: np.ndarray = features @ self.loadings_ + self.mean_
+        return rows.astype(features.dtype, copy=False)
+
+    def _read_features(self, X: Any) -> np.ndarray:
+        """Features, one column per component."""
         refuse_unreadable(X, "X", type(self).__name__)
-        features = check_array(X, dtype=[np.float64, np.float32])
+        features: np.ndarray = check_array(X, dtype=[np.float64, np.float32])
         if features.shape[1] != self._n_features_out:
             raise ValueError(
                 f"X has {features.shape[1]} columns, but {type(self).__name__} has "
                 f"{self._n_features_out} components."
             )
-        rows: np.ndarray = features @ self.loadings_ + self.mean_
-        return rows.astype(features.dtype, copy=False)
+        return features
 
     @available_if(is_linear)
     def to_frame(self, library: str | None = None) -> Any:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+from scipy.special import gammaln
 
 #: Rows times frequencies that are compared, and the range of frequencies.
 WAVE_CELLS, FREQUENCIES = 4e6, (1.0, 8.0)
@@ -45,12 +47,31 @@ class Waves:
         phases = Z @ frequencies
         return cls(Z, frequencies, np.cos(phases), np.sin(phases))
 
+    @cached_property
+    def axes(self) -> np.ndarray:
+        """Half axes of the frequencies' ball in units of the width of a peak, where above 1."""
+        spectrum = np.atleast_1d(np.linalg.eigvalsh(np.atleast_2d(np.cov(self.Z.T))))
+        axes = FREQUENCIES[1] * np.sqrt(np.maximum(spectrum, 0.0))
+        return np.asarray(axes[axes > 1.0])
+
+    def pvalue(self, height: float, n_outputs: int) -> float:
+        """Of a peak of this height among all frequencies, if residuals do not depend on Z.
+
+        Each ordinate is exponential with mean 1, so that N of them exceed s with probability
+        N exp(-s) at most. Tops lie between them: in d dimensions the periodogram has about
+        V (s/π)^{d/2} exp(-s) peaks above s, V half the volume of the ball, as ω and -ω are one
+        (Worsley 1994, for χ² with two degrees of freedom). The larger counts.
+        """
+        d = len(self.axes)
+        count = np.log(self.axes).sum() - np.log(2.0) - gammaln(0.5 * d + 1.0)
+        count += 0.5 * d * np.log(max(height, 1.0))
+        count = max(float(count), float(np.log(self.frequencies.shape[1]))) + np.log(n_outputs)
+        return float(np.exp(min(count - height, 0.0)))
+
     def strongest(self, residuals: np.ndarray) -> Wave:
         """The highest peak of the periodogram |Σ r exp(i ωᵀz)|² / Σ r².
 
-        Without dependence each ordinate is exponential with mean 1, so that N of them exceed s
-        with probability N exp(-s) at most. For normal confounders a peak is a Gaussian bell, on
-        which ω + ∇log/2 leads to the top.
+        For normal confounders a peak is a Gaussian bell, on which ω + ∇log/2 leads to the top.
         """
         r = residuals - residuals.mean(axis=0)
         r = r / np.sqrt(np.maximum((r * r).sum(axis=0), np.finfo(float).tiny))
@@ -62,7 +83,7 @@ class Waves:
             frequency, reached = _climb(self.Z, column, self.frequencies[:, place])
             if reached > height:
                 best, height = frequency, reached
-        return Wave(best.astype(np.float64), float(min(1.0, power.size * np.exp(-height))))
+        return Wave(best.astype(np.float64), self.pvalue(height, len(power)))
 
 
 def _climb(Z: np.ndarray, r: np.ndarray, frequency: np.ndarray) -> tuple[np.ndarray, float]:

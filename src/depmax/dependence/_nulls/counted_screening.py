@@ -250,8 +250,8 @@ class CountedScreening:
                 # Σψ over the rows of a level tells how many of them have each value of y
                 step = target.psi[1] - target.psi[0]
                 left = column.psi[1] - ones_x * target.psi[0]
-                together = round(float(left @ step / (step @ step)))
-                return pvalue_of_counts(column.n_samples, ones_x, ones_y, together), "counts"
+                n_both = round(float(left @ step / (step @ step)))
+                return pvalue_of_counts(column.n_samples, ones_x, ones_y, n_both), "counts"
         if is_out_of_range(law, None if target is None else column, target):
             permuted = self._permuted(levels)
             return sequential_pvalue(statistic, permuted, SLACK * law.scale), "permutation"

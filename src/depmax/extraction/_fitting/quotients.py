@@ -263,7 +263,7 @@ class ExplainingExtractor(SpheringExtractor, SemiSupervisedExtractor):
 
     def _ignores_units(self, side: Sample, target: Explained, n_components: int) -> bool:
         known = target.laplacian is None and self._units_cancel(side, self._n_groups(target))
-        return known and n_components <= told_directions(target.factor)
+        return known and n_components <= rank_of_factor(target.factor)
 
     def _n_groups(self, target: Explained) -> int:
         """Number of parameters that the means of the samples take."""
@@ -273,11 +273,6 @@ class ExplainingExtractor(SpheringExtractor, SemiSupervisedExtractor):
 def _of_trace(part: float, matrix: np.ndarray) -> np.ndarray:
     """Matrix with a given trace."""
     return matrix * _share(part, float(np.trace(matrix)))
-
-
-def told_directions(factor: Any) -> int:
-    """Directions that a target tells apart; those that complete them go by their variance."""
-    return rank_of_factor(factor)
 
 
 def unit_variance(space: Space, vectors: np.ndarray) -> np.ndarray:
