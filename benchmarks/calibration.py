@@ -39,7 +39,7 @@ PARTS: dict[str, tuple[Callable[[int, int], Found], Callable[[Found], None]]] = 
     "pairs": (lambda shrink, jobs: groups.pair_rates(50 // shrink, jobs), groups.show_pairs),
     "noise": (lambda shrink, jobs: groups.noise_rates(100 // shrink, jobs), groups.show_noise),
     "ties": (lambda shrink, jobs: comparing.tie_rates(2000 // shrink, jobs), comparing.show),
-    "given": (lambda shrink, jobs: given.levels(100 // shrink, jobs), given.show),
+    "given": (lambda shrink, jobs: given.levels(60 // shrink, jobs), given.show),
     "knockoffs": (lambda shrink, jobs: knockoffs.rates(100 // shrink, jobs), knockoffs.show),
     "power": (lambda shrink, jobs: shapes.power(200 // shrink, jobs), shapes.show),
     "simulations": (

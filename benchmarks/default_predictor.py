@@ -21,7 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from depmax.datasets import load_external
-from depmax.evaluation.comparison.compare import KERNEL_MACHINE_ROWS, default_predictor
+from depmax.evaluation.comparison.predictor import KERNEL_MACHINE_ROWS, default_predictor
 from depmax.evaluation.comparison.setting import read_problem
 
 CHOSEN = (

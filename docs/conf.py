@@ -43,6 +43,7 @@ myst_heading_anchors = 3
 autosummary_generate = True
 autodoc_typehints = "none"  # the docstrings name the types
 autodoc_member_order = "bysource"
+toc_object_entries_show_parents = "hide"  # the page is about one class
 # The site is built without torch: classes are read, nothing is trained.
 autodoc_mock_imports = [] if importlib.util.find_spec("torch") else ["torch"]
 numpydoc_show_class_members = False  # the template of a class lists them
@@ -51,6 +52,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": "",  # all of them are run
+    "within_subsection_order": "generate.gallery_order",
     "abort_on_example_error": True,
     "reset_modules": ("matplotlib", "generate.warnings_are_errors"),
     "reset_modules_order": "both",

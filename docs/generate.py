@@ -217,6 +217,18 @@ def _write(path: Path, text: str) -> None:
         path.write_text(text, "utf-8")
 
 
+#: Scripts of the gallery, from what most readers need to what few do.
+GALLERY = (
+    "screening", "mixed_table", "more_columns_than_rows", "spectra", "text", "promoters",
+    "multi_label", "semi_supervised", "eeg_bands", "own_kernel", "own_criterion",
+)  # fmt: skip  # shorter to read in this form
+
+
+def gallery_order(file: str) -> int:
+    """Place of a script in the gallery."""
+    return GALLERY.index(Path(file).stem)
+
+
 def warnings_are_errors(settings: dict[str, Any], example: str, when: str) -> None:
     """A warning in an example fails the build; called before and after each of them."""
     if when == "before":

@@ -49,7 +49,7 @@ def band_dependence(low, high, rows=slice(None)):
     return hsic(power[rows, :, low:high].mean(axis=2), y[rows])
 
 
-HeatMapDisplay.from_bands(band_dependence, EDGES, unit="Hz")
+HeatMapDisplay.from_bands(band_dependence, EDGES, unit="Hz").plot()
 plt.show()
 
 

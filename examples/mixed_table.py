@@ -64,5 +64,5 @@ RankingDisplay.from_predictions(
     pvalues_adjusted=screening.pvalues_adjusted,
     kept=select.get_support(),
     label="HSIC of the column alone with the income",
-)
+).plot()
 plt.show()

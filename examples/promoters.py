@@ -49,5 +49,5 @@ train, held_out = train_test_split(rows, test_size=0.3, stratify=dna.y, random_s
 features = HSCA(2, kernel=Subsequence(4)).fit(dna.X[train], dna.y[train]).transform(dna.X)
 FeatureScatterDisplay.from_predictions(
     features, dna.y, held_out=np.isin(rows, held_out), target_name="promoter"
-)
+).plot()
 plt.show()

@@ -196,7 +196,7 @@ def test_methods_that_use_missing_values_need_no_imputation(
     ):
         result = run(*command)
         assert result.exit_code == 0, result.output
-        assert "Missing values used as they are: age" in result.stderr
+        assert "Missing values not filled: age" in result.stderr
     assert (tmp_path / "out.csv").exists()
 
 

@@ -12,9 +12,9 @@ import pytest
 
 from depmax import hsic, hsic_test, screen
 from depmax._inputs import Table
-from depmax.dependence._given.conditional import Conditional
-from depmax.dependence._given.confounders import Confounders, Scaling
-from depmax.dependence._given.regression import Basis, Joint, Regressions
+from depmax.dependence._given.conditional import Conditional, _form
+from depmax.dependence._given.confounders import Confounders, Joint, Scaling
+from depmax.dependence._given.regression import Basis, Regressions
 from depmax.dependence._given.waves import Waves
 from depmax.kernels import Gaussian
 
@@ -42,6 +42,17 @@ def test_leave_one_out_errors_are_those_of_leaving_one_out(rng: np.random.Genera
         weights = np.linalg.solve(A.T @ A + shrink, A.T @ y[others])
         errors.append(float((y[row] - features[row] @ weights)[0] ** 2))
     assert basis.errors(y)[place] == pytest.approx(np.mean(errors), rel=1e-6)
+
+
+def test_variances_of_residuals_are_those_of_a_penalised_regression(
+    rng: np.random.Generator,
+) -> None:
+    """The diagonal of (I - H)(I - H)ᵀ with H column by column; 1 - h is more."""
+    Z, y = rng.normal(size=(40, 1)), rng.normal(size=(40, 1))
+    smoother, _ = Regressions(Confounders.of(Table(Z))).best(np.sin(Z) + 0.3 * y)
+    R = smoother.residual(np.eye(40))
+    np.testing.assert_allclose(smoother.variances[:, 0], np.sum(R * R, axis=1), atol=1e-8)
+    assert (smoother.variances < smoother.basis.freedoms[:, [smoother.place]] + 1e-12).all()
 
 
 def test_predictions_at_the_training_rows_are_the_fitted_values(rng: np.random.Generator) -> None:
@@ -118,7 +129,7 @@ def test_an_exclusive_or_with_the_confounder_is_found(rng: np.random.Generator) 
 def test_law_and_signs_agree(rng: np.random.Generator) -> None:
     z, x, y = rng.normal(size=(3, 150))
     y = y + 0.1 * x + z
-    exact = hsic_test(x, y, given=z, n_permutations=20_000, random_state=0)
+    exact = hsic_test(x, y, given=z, method="permutation", n_permutations=20_000, random_state=0)
     law = hsic_test(x, y, given=z, method="gamma")
     assert law.method == "gamma"
     assert exact.method == "wild bootstrap"
@@ -127,13 +138,48 @@ def test_law_and_signs_agree(rng: np.random.Generator) -> None:
 
 def test_signs_have_the_moments_of_the_law(rng: np.random.Generator) -> None:
     conditional = Conditional(0.0, rng.normal(size=(40, 3)), rng.normal(size=(40, 4)))
-    form, ratio = conditional._form(40)
+    form = _form(conditional.noise, conditional.others)
     signs = rng.choice([-1.0, 1.0], size=(40_000, 40))
     totals = np.sum((signs @ form) * signs, axis=1)
     law = conditional.law(40)
-    assert ratio == 1.0
     assert totals.std() == pytest.approx(law.scale, rel=0.03)
     assert np.mean((totals / law.scale) ** 3) == pytest.approx(law.skewness, rel=0.15)
+
+
+def test_the_largest_of_several_statistics_is_chosen_for_all_signs(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Against the definition, sign by sign, and by products of coordinates as by pairs of rows."""
+    m, shapes = 30, ((3, 40), (1, 1), (1, 5))
+    parts = [(rng.normal(size=(m, p)), rng.normal(size=(m, q))) for p, q in shapes]
+    one, *others = (Conditional(0.0, *part) for part in parts)
+    totals = [float(np.sum((noise.T @ other) ** 2)) for noise, other in parts]
+    several = Conditional(totals[0], one.noise, one.others, also=tuple(others))
+    for each, total in zip(several.also, totals[1:], strict=True):
+        object.__setattr__(each, "total", total)
+    signs = 2.0 * np.random.default_rng(5).integers(0, 2, size=(300, m), dtype=np.int8) - 1.0
+
+    def largest(w: np.ndarray) -> float:
+        found = []
+        for noise, other in parts:
+            form = _form(noise, other)
+            found.append(float(w @ form @ w) / np.sqrt(2.0 * np.sum(form**2)))
+        return max(found)
+
+    reached = np.sum([largest(w) >= largest(np.ones(m)) for w in signs])
+    assert several.signed_pvalue(300, np.random.default_rng(5)) == (1 + reached) / 301
+    monkeypatch.setattr("depmax.dependence._given.conditional.FEW_PRODUCTS", 0)
+    assert several.signed_pvalue(300, np.random.default_rng(5)) == (1 + reached) / 301
+
+
+def test_residuals_themselves_are_tested_beside_their_images(rng: np.random.Generator) -> None:
+    """What turns with z is a product of residuals and z; one kernel alone hardly sees it."""
+    Z, (e, noise) = rng.normal(size=(300, 3)), rng.normal(size=(2, 300))
+    x, y = Z.sum(axis=1) + e, Z.sum(axis=1) + 0.4 * np.sign(Z[:, 0]) * e + noise
+    one = hsic_test(x, y, given=Z, method="permutation", random_state=0)
+    assert hsic_test(x, y, given=Z, random_state=0).pvalue < 0.01 < one.pvalue
+    chosen = hsic_test(x, y, given=Z, kernel="gaussian", random_state=0)
+    assert chosen.pvalue == one.pvalue  # a kernel that is given is used alone
 
 
 def test_many_rows_read_the_null_off_some(

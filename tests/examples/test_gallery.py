@@ -24,6 +24,13 @@ def test_a_reader_can_run_it(path: Path) -> None:
     assert set(re.findall(r'\bload\("(\w+)"\)', code)) <= set(available())
 
 
+def test_every_script_has_its_place_in_the_gallery() -> None:
+    text = (EXAMPLES.parent / "docs" / "generate.py").read_text("utf-8")
+    listed = re.search(r"GALLERY = \((.*?)\)", text, re.S)
+    assert listed is not None
+    assert sorted(re.findall(r'"(\w+)"', listed[1])) == [path.stem for path in SCRIPTS]
+
+
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
 def test_it_draws_a_picture(path: Path) -> None:
     assert "plt.show()" in path.read_text("utf-8")

@@ -238,7 +238,7 @@ def fit_model(
         if "sample_weight" not in signature(estimator.fit).parameters:
             raise UserError(
                 f"--weight: {method.name} counts every row once. Leave --weight out and ignore the "
-                "column with --drop, or take another method, such as BAHSIC or HBFE."
+                "column with --drop, or use another method, such as BAHSIC or HBFE."
             )
         estimator.fit(X, table.y, sample_weight=table.weights)
     elif table.groups is None:
@@ -248,7 +248,7 @@ def fit_model(
     else:
         raise UserError(
             f"--groups: {method.name} has no p-values that groups of rows could change. Leave "
-            "--groups out and ignore the column with --drop, or take another method, such as "
+            "--groups out and ignore the column with --drop, or use another method, such as "
             "BAHSIC."
         )
     estimator.set_output(transform="polars")

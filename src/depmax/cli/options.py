@@ -60,8 +60,8 @@ Data = Annotated[
     typer.Argument(
         metavar="DATA",
         help="CSV, TSV, Excel, Parquet, Arrow/Feather, ARFF, svmlight or NPZ file, by its "
-        "extension; or a set that comes with depmax, as bundled:sonar, or is fetched, as "
-        "openml:adult.",
+        "extension; or a data set that comes with depmax, such as bundled:sonar, or is fetched, "
+        "such as openml:adult.",
         show_default=False,
     ),
 ]
@@ -147,7 +147,8 @@ Missing = Annotated[
         "--missing",
         metavar="TEXT",
         help="Text that stands for a missing value in text files, besides an empty cell; may "
-        "be repeated. By default NA, N/A, NaN, nan, null, NULL and ?, and among numbers also -.",
+        "be repeated. It replaces the default: NA, N/A, NaN, nan, null, NULL and ?, and among "
+        "numbers also -.",
     ),
 ]
 Sheet = Annotated[

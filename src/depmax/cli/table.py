@@ -335,7 +335,7 @@ def _report_missing(
             f"Missing values in {len(missing)} column{'' if len(missing) == 1 else 's'}: {shown}. "
             "Fill them with --impute median, or drop columns with --drop."
         )
-    how = f"filled ({impute})" if impute else "used as they are"
+    how = f"filled ({impute})" if impute else "not filled"
     notes.append(f"Missing values {how}: {shown}.")
 
 

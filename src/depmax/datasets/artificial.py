@@ -262,7 +262,7 @@ def make_rings(
 ) -> Problem:
     """Two classes on concentric rings in the plane of the first two columns, others noise.
 
-    No direction tells the classes apart: both have mean zero and are round.
+    No direction separates the classes: both have mean zero and are round.
 
     Parameters
     ----------

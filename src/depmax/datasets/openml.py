@@ -1,4 +1,4 @@
-"""Larger data sets, fetched from OpenML by scikit-learn and checked against what is recorded."""
+"""Larger data sets, fetched from OpenML by scikit-learn and checked against known facts."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ RECORDS: dict[str, Record] = {
 
 
 class FetchError(OSError):
-    """A data set that cannot be fetched, or is not what is recorded, and why."""
+    """A data set cannot be fetched, or is not the expected one."""
 
 
 def fetchable() -> list[str]:
@@ -112,7 +112,7 @@ def fetch(name: str, *, data_home: str | None = None) -> Dataset:
     Raises
     ------
     FetchError
-        Without a network, or if the data differ from what is recorded.
+        Without a network, or if the data are not the expected ones.
     """
     if name not in RECORDS:
         near = difflib.get_close_matches(str(name), fetchable()) or fetchable()

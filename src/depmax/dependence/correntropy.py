@@ -27,7 +27,7 @@ def correntropy(
         Two scalars on a *common scale*: the kernel compares values of X with values of y. Scale
         them first if their units differ.
     kernel : kernel or name, default="gaussian"
-        Its bandwidth is read off both samples pooled.
+        Its bandwidth is estimated from both samples pooled.
     coefficient : bool, default=False
         Return η = U(X, y) / √(U(X, X) U(y, y)), between -1 and 1; zero if X or y is constant.
 

@@ -151,7 +151,7 @@ class WithinGroups(Exchange):
     """Rows change places within their group only: ``groups=WithinGroups(labels)``.
 
     For a factor that varies inside groups (treatments of the same patient, plots of a block):
-    whatever groups differ in stays as it is and is not taken for dependence.
+    differences between groups are kept and do not count as dependence.
 
     Parameters
     ----------

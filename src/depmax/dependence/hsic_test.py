@@ -114,11 +114,13 @@ def hsic_test(
         Confounders Z, numbers and categories: test whether X and y are independent *given* Z.
         What Z explains of X and of y is removed by regressions, chosen by leave-one-out error;
         the p-value comes from random signs of the residuals of X (reported as
-        ``"wild bootstrap"``) or from the law of these (``"gamma"``), with one kernel on each side
-        (``"auto"`` is Gaussian). It is as good as the regressions: the outcome's ``given`` says
-        what they explain; where they need more rows, or their residuals still depend on Z, a
-        warning says so and the outcome's ``reliable`` is False. Time is linear in the rows. Not
-        with ``groups``.
+        ``"wild bootstrap"``) or, for ``"gamma"``, from the law of these. One kernel on each side
+        (``"auto"`` is Gaussian) gives the ``statistic``; with ``"aggregate"`` and kernels left at
+        ``"auto"`` the p-value is that of the largest of three standardised statistics: of these
+        kernels, of products of the residuals themselves, and of such products that turn with Z.
+        It is as good as the regressions: the outcome's ``given`` says what they explain; where
+        they need more rows, or their residuals still depend on Z, a warning says so and the
+        outcome's ``reliable`` is False. Time is linear in the rows. Not with ``groups``.
     sample_weight : array-like of shape (n_samples,), optional
         Weights that belong to the rows of X, such as those of a survey or of a shift in X. The
         statistic is unbiased HSIC of the images of X, weighted and about their weighted mean, and
@@ -132,7 +134,7 @@ def hsic_test(
         With ``statistic`` (unbiased HSIC), ``pvalue``, ``method`` (the one that gave the p-value)
         and ``n_samples``. For ``"aggregate"`` an :class:`AggregateTest`: ``statistic`` is the
         largest standardised HSIC, and ``kernels``, ``target_kernels``, ``standardized`` and
-        ``contributions`` tell which kernels spoke. With confounders also ``given``
+        ``contributions`` tell which kernels detected it. With confounders also ``given``
         (``explained_x``, ``explained_y``, ``doubt``, ``missed``) and ``reliable``.
 
     Notes
@@ -191,7 +193,8 @@ def hsic_test(
                 (target_kernel, "target_kernel"),
             )
         )
-        conditional, fit = read_conditional(X, y, given, one, of_y, _refuse_to_choose)
+        linear = method == "aggregate" and is_auto(kernel) and is_auto(target_kernel)
+        conditional, fit = read_conditional(X, y, given, one, of_y, _refuse_to_choose, linear)
         return _conditional_test(conditional, fit, method, n_permutations, random_state)
     if method == "aggregate":
         x, y_family = family_of(X, kernel), family_of_target(y, target_kernel)

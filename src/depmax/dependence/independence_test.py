@@ -128,7 +128,7 @@ class IndependenceTest:
 
 @dataclass(frozen=True, kw_only=True)
 class AggregateTest(IndependenceTest):
-    """Outcome of a test with many kernels, with an account of which of them spoke.
+    """Outcome of a test with many kernels, with the contribution of each.
 
     Attributes
     ----------

@@ -121,7 +121,7 @@ def resolve(
     Parameters
     ----------
     kernel : kernel or name
-    X : rows that bandwidths and weights are read off
+    X : rows from which bandwidths and weights are estimated
     y : target, optional
         Needed for ``bandwidth="maximize"``, which takes the largest unbiased HSIC with y.
     target_kernel : kernel, name or "auto"

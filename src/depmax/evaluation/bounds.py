@@ -84,7 +84,7 @@ class CovarianceBound:
         else:
             verdict = f"E[y²‖τ‖²] ≥ {terms} with probability {1 - self.delta:g}"
         if not self.fixed_beforehand:
-            verdict += "; norm and radius were read off the data, so this is an estimate only"
+            verdict += "; norm and radius were estimated from the data, so this is only an estimate"
         return verdict
 
 
@@ -111,7 +111,7 @@ def covariance_bound(
     extractor : a fitted extractor
         Such as SMC, SMA or KernelPLS.
     X, y : the rows and the target that it was fitted to
-        One target: numbers as they are, two classes as -1 and +1.
+        One target: numbers unchanged, two classes as -1 and +1.
     delta : float, default=0.1
     norm, radius : float, optional
         c and R. The theorem needs them fixed before the data are seen; those of the data are taken

@@ -20,7 +20,7 @@ WAYS = ("median", "mean", "frequent")
 class FillGaps(TransformerMixin, BaseEstimator):
     """Fill the gaps of an array, or a data frame of numbers, booleans and categories.
 
-    Unlike scikit-learn's imputers it keeps categories categories, and order and names as they are,
+    Unlike scikit-learn's imputers it keeps categories, and the order and names of columns,
     so that a kernel per column still works after it.
 
     Parameters
@@ -102,7 +102,7 @@ class FillGaps(TransformerMixin, BaseEstimator):
         return (frame.with_columns(*filled) if filled else frame).to_native()
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Names of the columns, which stay as they are.
+        """Names of the columns, which do not change.
 
         Parameters
         ----------

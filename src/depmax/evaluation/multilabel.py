@@ -358,7 +358,7 @@ class MLkNN(ClassifierMixin, BaseEstimator):
             if not np.isin(y, (0, 1)).all():
                 raise ValueError(
                     "y with several columns must hold 0 and 1, one column per label; encode "
-                    "other classes by sklearn.preprocessing.MultiLabelBinarizer."
+                    "other classes with sklearn.preprocessing.MultiLabelBinarizer."
                 )
             self.classes_ = np.arange(y.shape[1])
             return y.astype(np.intp)

@@ -41,7 +41,7 @@ def stability(
     Parameters
     ----------
     selector : scikit-learn selector
-        Anything with ``fit`` and ``get_support``; it is cloned and stays as it is.
+        Anything with ``fit`` and ``get_support``; it is cloned, not changed.
     X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
     y : target of any type
         Rows of each class are drawn in proportion.

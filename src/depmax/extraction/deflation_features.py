@@ -24,7 +24,7 @@ _NAMED: dict[str, tuple[Criterion, Scale]] = {
 
 
 class DeflationFeatures(DeflationExtractor):
-    """Orthogonal features along directions that a criterion of yours chooses.
+    """Orthogonal features along directions chosen by your own criterion.
 
     One after another: a direction u_j is chosen, its feature τ_j = X_ju_j taken, and the data are
     deflated, X_{j+1} = (I - τ_jτ_jᵀ/τ_jᵀτ_j)X_j. With a kernel the same is done in its feature

@@ -1,4 +1,4 @@
-"""ICA-FX: independent components that separate what tells about the target from what does not."""
+"""ICA-FX: independent components, some of which depend on the target."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ class Residual(TransformerMixin, BaseEstimator):
     A step of a pipeline for features that are themselves free of age, batch or site: whatever comes
     next sees x - E[x | confounders]. The confounders are columns of X, so that new rows bring
     theirs, and cross-validation, grid searches and saved models need nothing else. To *choose*
-    columns or directions without regard to confounders, and still get the columns as they are, use
+    columns or directions without regard to confounders, and still get the original columns, use
     :class:`depmax.Unconfounded`.
 
     Parameters

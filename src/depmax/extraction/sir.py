@@ -21,7 +21,7 @@ class SIR(SpheringExtractor, WeightedExtractor):
     """Directions along which the mean of X moves as the target does.
 
     The rows are cut into slices of similar targets; among directions of unit variance those are
-    chosen along which the means of the slices differ most. Classes are slices as they are, and
+    chosen along which the means of the slices differ most. Each class is a slice, and
     SIR is then discriminant analysis. Where X is elliptically distributed, the directions lie in
     the space through which the target depends on X; dependence that is symmetric about the mean
     leaves no trace in the means, see :class:`PHD`.

@@ -80,7 +80,7 @@ class Kernel(BaseEstimator):
     """A positive semidefinite similarity k(x, z) between two samples.
 
     A subclass implements ``_gram`` and ``_diag`` on rows that are already read, and declares what
-    it can do in ``_capabilities``. Parameters that must be read off data (a bandwidth
+    it can do in ``_capabilities``. Parameters that are estimated from data (a bandwidth
     named by a policy, class weights) make a kernel a *recipe*: ``resolve`` turns it into numbers.
     """
 
@@ -112,8 +112,8 @@ class Kernel(BaseEstimator):
         if not self.is_resolved:
             if Z is not None:
                 raise ValueError(
-                    f"{self!r} is a recipe: its numbers are read off data, so it cannot compare "
-                    "two sets of rows. Call depmax.resolve(kernel, X) and use what it returns."
+                    f"{self!r} is a recipe: its numbers are estimated from data, so it cannot "
+                    "compare two sets of rows. Call depmax.resolve(kernel, X) and use the result."
                 )
             return self.resolve(X)(X)
         rows = self._read(X)
@@ -140,7 +140,7 @@ class Kernel(BaseEstimator):
     def resolve(
         self, X: Any, choose: Choose | None = None, mass: np.ndarray | None = None
     ) -> Kernel:
-        """Copy of this kernel with every recipe replaced by numbers read off the rows X.
+        """Copy of this kernel with every recipe replaced by numbers estimated from the rows X.
 
         Parameters
         ----------
@@ -155,7 +155,7 @@ class Kernel(BaseEstimator):
     def resolve_streamed(self, rows: Any) -> Kernel:
         """Copy with every recipe replaced by numbers, for rows that are read a chunk at a time.
 
-        Bandwidths are read off a sample of the rows: the one that an array in memory gives.
+        Bandwidths are estimated from a sample of the rows: the one that an array in memory gives.
 
         Parameters
         ----------

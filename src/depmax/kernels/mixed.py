@@ -21,7 +21,7 @@ PAIRS = 2**16
 
 
 class Mixed(Kernel):
-    """A kernel of the distance between rows that hold categories beside numbers.
+    """A kernel of the distance between rows with numbers and categories.
 
     A categorical column counts as the indicators of its levels would, one per level, multiplied by
     a scale: two rows that differ in it are √2 scales apart (two scales in the L1 norm). By default

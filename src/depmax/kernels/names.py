@@ -28,7 +28,7 @@ BLOCK = 64
 
 
 class FromScikitLearn(Kernel):
-    """One of scikit-learn's Gaussian-process kernels, as it is."""
+    """One of scikit-learn's Gaussian-process kernels, unchanged."""
 
     def __init__(self, kernel: Any) -> None:
         self.kernel = kernel

@@ -83,7 +83,7 @@ class Spectrum(Kernel):
     """Spectrum kernel of strings: k(s, t) = Σ_u count_u(s) · count_u(t) over all substrings u.
 
     A substring is contiguous (``Subsequence`` allows gaps), is counted as often as it occurs, and
-    counts every character as it is: upper and lower case, spaces and accents differ (Leslie et
+    counts every character: upper and lower case, spaces and accents differ (Leslie et
     al., 2002). Rows are strings, or sequences of hashable tokens such as lists of words.
 
     Parameters

@@ -64,7 +64,7 @@ def save_model(
     ----------
     model : estimator
         With parameters and attributes that skops can store: those of depmax and scikit-learn,
-        arrays, plain values, and classes and functions of yours that can be imported. Columns of a
+        arrays, plain values, and your own classes and functions that can be imported. Columns of a
         ColumnTransformer that a pandas Index or Series names are saved as a list.
     path : path of the file, usually ending in ``.skops``
     notes : mapping, optional
@@ -121,11 +121,12 @@ def load_model(
     ----------
     path : path of the file
     trusted : iterable of names or types, optional
-        Types beside the known ones, as ``"package.module.Class"``: list what you know and trust.
+        Types to accept besides the known ones, as ``"package.module.Class"``: list only what you
+        trust.
     any_version : bool, default=False
         Load a model of another version of depmax too, at your own risk, with a warning.
     max_memory : int or str, optional
-        Bytes that the model may take, or a size such as ``"16GB"``; ``"none"`` is no limit. By
+        Bytes that the model may take, or a size such as ``"16GB"``; ``"none"`` lifts the limit. By
         default what the environment variable ``DEPMAX_MAX_MEMORY`` says, or 4 GB.
 
     Returns

@@ -15,8 +15,8 @@ import numpy as np
 
 #: Types whose objects only compute with what they hold, by the module that defines them.
 _TRUSTED = {
-    "depmax.dependence._given.confounders": ("Bend", "Scaling"),
-    "depmax.dependence._given.regression": ("Additive", "Curve", "Joint", "Together"),
+    "depmax.dependence._given.confounders": ("Additive", "Bend", "Joint", "Scaling", "Together"),
+    "depmax.dependence._given.regression": ("Curve",),
     "depmax.evaluation.comparison.preparing": ("NumericTarget", "PrepareColumns"),
     "depmax.evaluation.comparison.methods": ("ScreenFirst",),
     "depmax.evaluation.gaps": ("FillGaps",),

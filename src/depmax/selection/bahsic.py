@@ -31,7 +31,7 @@ ROWS = 10_000
 
 
 class BAHSIC(HSICSelector):
-    """Backward elimination of the columns whose loss leaves most dependence on the target.
+    """Backward elimination: drop, round by round, the columns whose loss costs least dependence.
 
     Columns are judged together, so that columns which matter only jointly (XOR) are found. Columns
     should be on comparable scales: put a ``StandardScaler`` before it in the pipeline.

@@ -13,7 +13,7 @@ from depmax.selection._search.rounds import SearchResult, Setting, Units, forwar
 
 
 class FOHSIC(HSICSelector):
-    """Forward selection of the columns that make most dependence on the target.
+    """Forward selection of the columns that add most dependence on the target.
 
     Faster than :class:`BAHSIC` when few columns are wanted, but blind to columns that matter only
     jointly. Columns that are not selected are ranked by what they would have added last.

@@ -34,7 +34,7 @@ class HSICLasso(DependenceSelector):
     alone and L̄ that of the target, both centred and scaled to Frobenius norm one. The products
     ⟨K̄_j, L̄⟩ are normalised HSICs, so a feature wins by its dependence on the target, linear or
     not, and pays for what it shares with the others. λ falls, exactly, from where the first
-    feature enters to where one more than wanted would.
+    feature enters to where one feature too many would enter.
 
     Features are seen one at a time: of two that matter only together (XOR) neither is found;
     ``BAHSIC`` finds them.

@@ -46,7 +46,7 @@ ROWS_FOR_NUMBER = 2000
 
 
 class KernelRidgeElimination(GroupsOfRows, DependenceSelector):
-    """Drop the columns without which kernel ridge regression predicts the target as well.
+    """Backward elimination: drop the columns that kernel ridge regression can do without.
 
     HSIC rewards five copies of one good column; a regression does not. Each round asks what the
     columns left tell about the target *together*: a column that others can replace leaves, one

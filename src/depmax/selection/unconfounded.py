@@ -23,13 +23,12 @@ from sklearn.utils.validation import (
 from depmax._inputs.table import is_frame, refuse_unreadable
 from depmax.dependence._given.conditional import (
     Side,
-    left_of_columns,
     read_dense,
     read_given,
     read_left_target,
 )
 from depmax.dependence._given.confounders import positions_of
-from depmax.dependence._given.regression import Basis, Regressions
+from depmax.dependence._given.regression import Basis, Regressions, left_of_columns
 from depmax.dependence.independence_test import GivenFit
 
 
@@ -43,8 +42,8 @@ class Unconfounded(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
 
     A column that depends on the target only because both depend on age, batch or site is then not
     chosen, and one with an effect of its own is. The target's images ψ(y) lose their regression on
-    the confounders, ψ - E[ψ | Z]; for a selector the columns lose theirs too. What comes out are
-    the columns as they are, or features of them: new rows need no confounders.
+    the confounders, ψ - E[ψ | Z]; for a selector the columns lose theirs too. The output is
+    the original columns, or features of them: new rows need no confounders.
 
     Parameters
     ----------

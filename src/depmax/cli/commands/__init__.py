@@ -31,7 +31,7 @@ No data of your own? Every command takes a set that comes with depmax: depmax sc
 """
 
 _EPILOG = (
-    "[bold]Exit codes[/]: 0 fine, 1 a bug in depmax, 2 an option or name that does not exist, 3 "
+    "[bold]Exit codes[/]: 0 success, 1 a bug in depmax, 2 an option or name that does not exist, 3 "
     "data "
     "that cannot be read or used, 4 a model that cannot be loaded or does not fit the data, 5 a "
     "file that cannot be written, 6 no dependence (screen --check), 130 interrupted.\n\n"

@@ -211,7 +211,7 @@ def settle(evidence: Mapping[str, Evidence], options: ReadOptions, separator: st
     notes = [
         f"Column {name!r} is read as text, although {seen.numbers[decimal]} of {seen.cells} cells "
         f"are numbers: it also holds {seen.odd or seen.marked!r}. If that stands for a missing "
-        "value, pass it with --missing."
+        "value, pass it with --missing, beside others that do (such as NA)."
         for name, seen in evidence.items()
         if columns[name] == pl.String and name not in options.text
         if seen.numbers[decimal] > seen.cells / 2

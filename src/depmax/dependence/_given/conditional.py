@@ -10,10 +10,10 @@ lose theirs, φ̃ = φ - E[φ|z]. With features ζ of the confounders,
 zero if and only if X ⊥ y | Z for characteristic kernels (Daudin 1980; Zhang et al. 2011). An error
 of the regressions counts only by the product of both sides' errors. With H_x, H_y the two
 regressions the sum over the rows is linear in the noise of φ, Σ_i ε_i ⊗ [(I - H_x)(ψ̃ ⊗ ζ)]_i,
-so that its law follows by random signs of ε, estimated by φ̃ over √(1 - leverage). Residuals of
-regressions that share k parameters vary together: their sum of products has 1/(1 - k/m) times the
-variance that independent ones of their size have, and signs are given that and once more (as in the
-estimator HC3), for what the choice among regressions adds.
+so that its law follows by random signs of ε, estimated by φ̃ over the root of its variance. Numbers
+lose two regressions, of which H_x is the second only: residuals of first ones that share k
+parameters vary together, their sum of products has 1/(1 - k/m) times the variance that signs give,
+and signs are given that and once more, for what the choice among regressions adds.
 """
 
 from __future__ import annotations
@@ -28,11 +28,13 @@ from scipy import sparse
 from depmax._inputs import Table, read_table, read_target
 from depmax.dependence._given.confounders import Confounders
 from depmax.dependence._given.regression import (
+    NOTHING,
+    ROUNDING,
     Basis,
-    Joint,
+    Left,
     Regressions,
     Smoother,
-    median_distance,
+    left_of_columns,
 )
 from depmax.dependence._nulls.law import (
     SKEWNESS_ROWS,
@@ -57,64 +59,17 @@ from depmax.samples import (
 
 #: Coordinates of a side, at most, and the part of its variation that they may leave out.
 MOST_COORDINATES, LEFT_OUT = 40, 1e-3
-#: Features ζ of the confounders beside the constant, and their squared norm against its 1.
-WEIGHTS, WEIGHT = 8, 0.25
 #: Rows that the null law is read off; beyond, a random subset with a fixed seed.
 NULL_ROWS = 1000
+#: Products of coordinates up to which signs act on these instead of on pairs of rows.
+FEW_PRODUCTS = 64
 #: Rows that a test given confounders needs.
 FEWEST_ROWS = 20
 #: Coordinates whose residuals are looked at where no column was regressed, and the level.
 CHECKED, MISSED = 3, 0.01
-#: An error below this share of the variance is rounding: confounders explain all.
-ROUNDING = 1e-8
-#: Columns with at most so many values are not numbers with noise, and keep their values.
-FEW_VALUES = 20
 
 
 # --- one side -------------------------------------------------------------------------------------
-@dataclass(frozen=True)
-class Left:
-    """Columns without what confounders explain of them."""
-
-    values: np.ndarray  # shape (n_samples, n_columns)
-    explained: tuple[float, ...]  # share of the variance of each column that was regressed
-    dofs: tuple[float, ...]  # parameters of each of these regressions
-    winners: tuple[Basis, ...]  # features of the kernels that were best for each
-    positions: tuple[int, ...] = ()  # of the columns that were regressed
-
-
-NOTHING = Left(np.empty((0, 0)), (), (), ())
-
-
-def left_of_columns(
-    values: np.ndarray,
-    numeric: Sequence[int],
-    regressions: Regressions,
-    also: Sequence[Basis] = (),
-    directions: bool = True,
-) -> Left:
-    """Residuals of the columns that are numbers with noise, in place of them.
-
-    Kernels compete beside ``also`` and those of directions found for the columns, if looked for.
-    """
-    values = np.array(values, dtype=np.float64)
-    noisy = [j for j in numeric if len(np.unique(values[:, j])) > FEW_VALUES]
-    if not noisy:
-        return Left(values, (), (), ())
-    columns = values[:, noisy]
-    columns = (columns - columns.mean(axis=0)) / columns.std(axis=0)
-    also = [*also, *regressions.directions(columns)] if directions else also
-    explained, dofs, winners = [], [], []
-    for place, (smoother, winner) in enumerate(regressions.best_of_each(columns, also)):
-        position, column = noisy[place], columns[:, [place]]
-        left = smoother.studentised(column)[:, 0] if smoother.error > ROUNDING else 0.0
-        values[:, position] = left * values[:, position].std()
-        explained.append(1.0 - smoother.error)
-        dofs.append(smoother.dof)
-        winners.append(winner)
-    return Left(values, tuple(explained), tuple(dofs), tuple(winners), tuple(noisy))
-
-
 @dataclass(frozen=True)
 class Side:
     """Images of X or y, and what confounders explain of them."""
@@ -150,6 +105,18 @@ class Side:
         missed = 1.0 if smoother.error <= ROUNDING else regressions.missed(left)
         return cls(images, smoother, float(np.clip(share, 0.0, 1.0)), dof, missed)
 
+    def linear(self, columns: Left) -> Side:
+        """The columns that were regressed, of variance 1, as images with the same regression.
+
+        The side itself where there are none: classes, categories, few values.
+        """
+        spread = columns.values.std(axis=0) if columns.positions else np.zeros(0)
+        kept = [j for j in columns.positions if spread[j] > 0.0]
+        if not kept:
+            return self
+        values = columns.values[:, kept] / spread[kept]
+        return replace(self, images=leading_coordinates(values - values.mean(axis=0)))
+
     @property
     def left(self) -> np.ndarray:
         """φ̃, in the sample; zero where confounders explain all."""
@@ -180,20 +147,15 @@ def principal_coordinates(sample: Sample) -> np.ndarray:
     else:
         phi = np.asarray(factor_to(sample, 0.1 * LEFT_OUT, 3 * MOST_COORDINATES).factor)
         phi = np.asarray(phi - phi.mean(axis=0), dtype=np.float64)
+    return leading_coordinates(phi)
+
+
+def leading_coordinates(phi: np.ndarray) -> np.ndarray:
+    """Centred coordinates turned so that the largest come first, the smallest left out."""
     values, vectors = np.linalg.eigh(phi.T @ phi)
     shares = np.cumsum(values[::-1]) / max(float(values.sum()), np.finfo(float).tiny)
     count = min(int(np.searchsorted(shares, 1.0 - LEFT_OUT)) + 1, MOST_COORDINATES)
     return phi @ vectors[:, ::-1][:, :count]
-
-
-def weights_of(regressions: Regressions) -> np.ndarray:
-    """ζ: a constant and the leading features of a wide Gaussian."""
-    Z = regressions.given.values
-    basis = Basis.of(Joint(2.0 * median_distance(Z)), Z, regressions.landmarks)
-    count = min(WEIGHTS, len(basis.values))
-    features = basis.U[:, -count:] * np.sqrt(basis.values[-count:])
-    features *= np.sqrt(WEIGHT / np.mean(np.sum(features**2, axis=1)))
-    return np.column_stack([np.ones(len(Z)), features])
 
 
 # --- both sides -----------------------------------------------------------------------------------
@@ -204,6 +166,7 @@ class Conditional:
     total: float  # ‖Σ φ̃ ⊗ ψ̃ ⊗ ζ‖²
     noise: np.ndarray  # ε, shape (n_samples, p), for the parameters that both regressions share
     others: np.ndarray  # (I - H_x)(ψ̃ ⊗ ζ), shape (n_samples, q)
+    also: tuple[Conditional, ...] = ()  # the same of other images or ζ, in the same test
 
     @classmethod
     def of(cls, x: Side, y: Side, zeta: np.ndarray) -> Conditional:
@@ -233,17 +196,38 @@ class Conditional:
         return (self.total - self.expected) / (m * (m - 1)) if unbiased else self.total / m**2
 
     def signed_pvalue(self, n_repetitions: int, rng: np.random.Generator) -> float:
-        """Share of random signs of the noise that reach the statistic."""
-        form, ratio = self._form(NULL_ROWS)
-        above = (self.total - self.expected) * (1.0 - 1e-10)
-        signs = rng.integers(0, 2, size=(n_repetitions, len(form)), dtype=np.int8)
-        signed = 2.0 * signs - 1.0
-        reached = int(np.sum(ratio * np.sum((signed @ form) * signed, axis=1) >= above))
+        """Share of random signs of the noise that reach the statistic.
+
+        Of several statistics the largest counts, in standard deviations of its own law; the signs
+        are the same for all, so that what is chosen is chosen anew for every draw of them.
+        """
+        count = min(self.n_samples, NULL_ROWS)
+        signs = rng.integers(0, 2, size=(n_repetitions, count), dtype=np.int8)
+        signed = 2.0 * signs.astype(np.float32) - 1.0
+        found = [each._standardised(signed) for each in (self, *self.also)]
+        above = max(observed for observed, _ in found)
+        reached = int(np.sum(np.max([values for _, values in found], axis=0) >= above))
         return (1 + reached) / (1 + n_repetitions)
+
+    def _standardised(self, signed: np.ndarray) -> tuple[float, np.ndarray]:
+        """The total about its mean, observed and for signs, in standard deviations under these."""
+        noise, others, ratio = self._some_rows(signed.shape[1])
+        if noise.shape[1] * others.shape[1] <= FEW_PRODUCTS:
+            products = (noise[:, :, np.newaxis] * others[:, np.newaxis, :]).reshape(len(noise), -1)
+            norms = np.sum(products**2, axis=1)
+            squares = float(np.sum((products.T @ products) ** 2) - np.sum(norms**2))
+            values = np.sum((signed @ products) ** 2, axis=1) - norms.sum()
+        else:
+            form = _form(noise, others)
+            squares = float(np.sum(form**2))
+            values = np.sum((signed @ form.astype(np.float32)) * signed, axis=1)
+        scale = float(np.sqrt(2.0 * max(squares, np.finfo(float).tiny)))
+        return (self.total - self.expected) * (1.0 - 1e-10) / (scale * ratio), values / scale
 
     def law(self, n_rows: int) -> PermutationLaw:
         """The law of the total about its mean under random signs: three exact moments."""
-        form, ratio = self._form(n_rows)
+        noise, others, ratio = self._some_rows(n_rows)
+        form = _form(noise, others)
         squares = float(np.sum(form**2))
         if not squares > 0.0:
             return PermutationLaw(0.0, 0.0)
@@ -259,16 +243,20 @@ class Conditional:
             return self.signed_pvalue(9999, np.random.default_rng(0))
         return law.sf(self.total - self.expected)
 
-    def _form(self, n_rows: int) -> tuple[np.ndarray, float]:
-        """G with wᵀGw the total about its mean for signs w, of some rows, and m over these."""
+    def _some_rows(self, n_rows: int) -> tuple[np.ndarray, np.ndarray, float]:
+        """ε and (I - H_x)(ψ̃ ⊗ ζ) of some rows, and m over their number."""
         m = self.n_samples
-        rows: Any = slice(None)
-        if m > n_rows:
-            rows = np.random.default_rng(0).choice(m, n_rows, replace=False)
-        noise, others = self.noise[rows], self.others[rows]
-        form = (noise @ noise.T) * (others @ others.T)
-        np.fill_diagonal(form, 0.0)
-        return form, m / len(form)
+        if m <= n_rows:
+            return self.noise, self.others, 1.0
+        rows = np.random.default_rng(0).choice(m, n_rows, replace=False)
+        return self.noise[rows], self.others[rows], m / n_rows
+
+
+def _form(noise: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """G with wᵀGw the total about its mean for signs w."""
+    form = (noise @ noise.T) * (others @ others.T)
+    np.fill_diagonal(form, 0.0)
+    return form
 
 
 # --- reading --------------------------------------------------------------------------------------
@@ -290,8 +278,12 @@ def read_conditional(
     kernel: KernelLike,
     target_kernel: KernelLike | Literal["auto"],
     choose: Choose,
+    linear: bool = False,
 ) -> tuple[Conditional, GivenFit]:
-    """Both sides without what the confounders explain of them."""
+    """Both sides without what the confounders explain of them.
+
+    With ``linear`` products of the residuals themselves are tested too, alone and with ζ.
+    """
     regressions = read_given(given)
     y_sample, y_left = read_left_target(y, target_kernel, regressions)
     x_sample, x_left = _read_left(X, kernel, regressions, choose)
@@ -299,7 +291,13 @@ def read_conditional(
     x = Side.of(x_sample, x_left, regressions, winners)
     y_side = Side.of(y_sample, y_left, regressions, winners)
     fit = GivenFit(x.explained, y_side.explained, doubt(x, y_side), both_missed(x, y_side))
-    return Conditional.of(x, y_side, weights_of(regressions)), fit
+    zeta = regressions.weights
+    found = Conditional.of(x, y_side, zeta)
+    if linear:
+        sides = x.linear(x_left), y_side.linear(y_left)
+        also = [Conditional.of(*sides, part) for part in (zeta[:, :1], zeta[:, 1:])]
+        found = replace(found, also=tuple(also))
+    return found, fit
 
 
 @dataclass(frozen=True)
@@ -328,7 +326,7 @@ class GivenTarget:
         regressions = read_given(given)
         sample, left = read_left_target(y, target_kernel, regressions)
         side = Side.of(sample, left, regressions, left.winners)
-        return cls(regressions, side, left.winners, weights_of(regressions))
+        return cls(regressions, side, left.winners, regressions.weights)
 
     def against(self, values: np.ndarray, recipe: Kernel, choose: Choose) -> ColumnGiven:
         """A column of numbers, or of codes if the kernel compares labels.

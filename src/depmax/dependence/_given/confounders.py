@@ -1,19 +1,26 @@
-"""Confounders Z as columns in comparable units, of the rows at hand and of new ones."""
+"""Confounders Z as columns in comparable units, also of new rows, and kernels of them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
 import numpy as np
+from scipy import linalg
 
 from depmax._inputs import Table
 from depmax._inputs.table import Categories
+from depmax.kernels.bandwidth import squared_distances
 
 #: A column with values beyond so many standard deviations is compressed first.
 LONG_TAIL = 6.0
+#: Rows that a median distance is taken from.
+ROWS_FOR_WIDTH = 300
+
+#: Kernel values of rows against others.
+Similarity = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -130,3 +137,85 @@ def positions_of(given: Any, names: Sequence[str] | None, n_columns: int) -> np.
             f"given names all columns of X, so that nothing is left: n_features = {n_columns}."
         )
     return np.array(found)
+
+
+# --- kernels of confounders -----------------------------------------------------------------------
+@dataclass(frozen=True)
+class Joint:
+    """exp(-‖(z - z')T‖²/2w²): all confounders at once, in the directions T."""
+
+    width: float
+    metric: np.ndarray | None = None  # T, or None for the identity
+
+    def __call__(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        """Kernel values of shape (len(A), len(B))."""
+        if self.metric is not None:
+            A, B = A @ self.metric, B @ self.metric
+        return _gaussian(A, B, self.width)
+
+    def steep_directions(self, rows: np.ndarray, L: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """T' with T'T'ᵀ ∝ Σ ∇f∇fᵀ, over rows and outputs, of f = Σ_l k(·, l) weights_l."""
+        T = np.eye(rows.shape[1]) if self.metric is None else self.metric
+        K = self(rows, L)
+        values = K @ weights
+        tilted = L @ T
+        slopes = [
+            (K @ (weights * tilted[:, [j]]) - (rows @ T)[:, [j]] * values).ravel()
+            for j in range(T.shape[1])
+        ]
+        gradients = T @ np.array(slopes)  # up to the factor 1/w², shape (n_columns, rows · outputs)
+        spectrum, directions = linalg.eigh(gradients @ gradients.T)
+        spectrum = np.maximum(spectrum, 0.0)
+        if not spectrum.sum() > 0.0:
+            return T
+        roots = np.sqrt(spectrum * (len(spectrum) / spectrum.sum()))
+        kept = roots > 1e-6 * roots[-1]
+        return directions[:, kept] * roots[kept]
+
+
+@dataclass(frozen=True)
+class Additive:
+    """The mean over confounders of Gaussians of each; with ``pairs`` also over pairs of them."""
+
+    width: float
+    parts: tuple[np.ndarray, ...]
+    pairs: bool = False
+
+    def __call__(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        """Kernel values of shape (len(A), len(B))."""
+        total = np.zeros((len(A), len(B)))
+        squares = np.zeros_like(total)
+        for part in self.parts:
+            values = _gaussian(A[:, part], B[:, part], self.width)
+            total += values
+            if self.pairs:
+                squares += values * values
+        count = len(self.parts)
+        if not self.pairs:
+            return total / count
+        return total / count + (total * total - squares) / (count * (count - 1))
+
+
+@dataclass(frozen=True)
+class Together:
+    """The mean of several kernels: functions that are sums of one of each."""
+
+    kernels: tuple[Joint, ...]
+
+    def __call__(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        """Kernel values of shape (len(A), len(B))."""
+        return np.asarray(sum(kernel(A, B) for kernel in self.kernels) / len(self.kernels))
+
+
+def _gaussian(A: np.ndarray, B: np.ndarray, width: float) -> np.ndarray:
+    values = squared_distances(A, B)
+    values *= -0.5 / width**2
+    return np.exp(values, out=values)
+
+
+def median_distance(rows: np.ndarray) -> float:
+    """Median distance of distinct rows, among the first few."""
+    few = rows[:ROWS_FOR_WIDTH]
+    squares = squared_distances(few, few)[np.triu_indices(len(few), 1)]
+    squares = squares[squares > 1e-12]
+    return float(np.sqrt(np.median(squares))) if len(squares) else 1.0

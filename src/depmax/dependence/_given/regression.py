@@ -10,17 +10,23 @@ et al. 2014, Radhakrishnan et al. 2024), without which five confounders are too 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from scipy import linalg
 
-from depmax.dependence._given.confounders import Confounders
+from depmax.dependence._given.confounders import (
+    Additive,
+    Confounders,
+    Joint,
+    Similarity,
+    Together,
+    median_distance,
+)
 from depmax.dependence._given.waves import Waves
-from depmax.kernels.bandwidth import squared_distances
 from depmax.kernels.polynomial import Polynomial
 
 #: Penalties ε to choose from.
@@ -29,12 +35,14 @@ PENALTIES = np.logspace(-7, 1, 17)
 LANDMARKS = 160
 #: Rows on which kernels compete, at most; the winner is fitted to all rows.
 ROWS_TO_CHOOSE = 1000
-#: Rows at which gradients are taken, and that a median distance is taken from.
-ROWS_FOR_GRADIENTS, ROWS_FOR_WIDTH = 500, 300
+#: Rows at which gradients are taken.
+ROWS_FOR_GRADIENTS = 500
 #: Times that directions are refined.
 REFINEMENTS = 3
 #: Waves that a regression may add, the p-value that a wave needs, and the width of its Gaussian.
 MOST_WAVES, WAVE_LEVEL, WAVE_WIDTH = 3, 1e-3, 1.0
+#: Outputs that a kernel and its penalty are chosen by, at most: those that vary most.
+OUTPUTS_TO_CHOOSE = 8
 #: Eigenvalues below this share of the largest are rounding.
 NEGLIGIBLE = 1e-10
 #: 1 - h is not taken for less.
@@ -42,91 +50,12 @@ LEAST_FREEDOM = 1e-6
 #: Parameters of a regression, at most, as a share of the rows: the law of random signs is corrected
 #: for so many; with as many as rows nothing but rounding is left, and any law of that is wrong.
 MOST_PARAMETERS = 0.5
-
-#: Kernel values of rows against others.
-Similarity = Callable[[np.ndarray, np.ndarray], np.ndarray]
-
-
-# --- kernels of confounders -----------------------------------------------------------------------
-@dataclass(frozen=True)
-class Joint:
-    """exp(-‖(z - z')T‖²/2w²): all confounders at once, in the directions T."""
-
-    width: float
-    metric: np.ndarray | None = None  # T, or None for the identity
-
-    def __call__(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        """Kernel values of shape (len(A), len(B))."""
-        if self.metric is not None:
-            A, B = A @ self.metric, B @ self.metric
-        return _gaussian(A, B, self.width)
-
-    def steep_directions(self, rows: np.ndarray, L: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """T' with T'T'ᵀ ∝ Σ ∇f∇fᵀ, over rows and outputs, of f = Σ_l k(·, l) weights_l."""
-        T = np.eye(rows.shape[1]) if self.metric is None else self.metric
-        K = self(rows, L)
-        values = K @ weights
-        tilted = L @ T
-        slopes = [
-            (K @ (weights * tilted[:, [j]]) - (rows @ T)[:, [j]] * values).ravel()
-            for j in range(T.shape[1])
-        ]
-        gradients = T @ np.array(slopes)  # up to the factor 1/w², shape (n_columns, rows · outputs)
-        spectrum, directions = linalg.eigh(gradients @ gradients.T)
-        spectrum = np.maximum(spectrum, 0.0)
-        if not spectrum.sum() > 0.0:
-            return T
-        roots = np.sqrt(spectrum * (len(spectrum) / spectrum.sum()))
-        kept = roots > 1e-6 * roots[-1]
-        return directions[:, kept] * roots[kept]
-
-
-@dataclass(frozen=True)
-class Additive:
-    """The mean over confounders of Gaussians of each; with ``pairs`` also over pairs of them."""
-
-    width: float
-    parts: tuple[np.ndarray, ...]
-    pairs: bool = False
-
-    def __call__(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        """Kernel values of shape (len(A), len(B))."""
-        total = np.zeros((len(A), len(B)))
-        squares = np.zeros_like(total)
-        for part in self.parts:
-            values = _gaussian(A[:, part], B[:, part], self.width)
-            total += values
-            if self.pairs:
-                squares += values * values
-        count = len(self.parts)
-        if not self.pairs:
-            return total / count
-        return total / count + (total * total - squares) / (count * (count - 1))
-
-
-@dataclass(frozen=True)
-class Together:
-    """The mean of several kernels: functions that are sums of one of each."""
-
-    kernels: tuple[Joint, ...]
-
-    def __call__(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
-        """Kernel values of shape (len(A), len(B))."""
-        return np.asarray(sum(kernel(A, B) for kernel in self.kernels) / len(self.kernels))
-
-
-def _gaussian(A: np.ndarray, B: np.ndarray, width: float) -> np.ndarray:
-    values = squared_distances(A, B)
-    values *= -0.5 / width**2
-    return np.exp(values, out=values)
-
-
-def median_distance(rows: np.ndarray) -> float:
-    """Median distance of distinct rows, among the first few."""
-    few = rows[:ROWS_FOR_WIDTH]
-    squares = squared_distances(few, few)[np.triu_indices(len(few), 1)]
-    squares = squares[squares > 1e-12]
-    return float(np.sqrt(np.median(squares))) if len(squares) else 1.0
+#: Columns with at most so many values are not numbers with noise, and keep their values.
+FEW_VALUES = 20
+#: Features ζ of the confounders beside the constant, and their squared norm against its 1.
+WEIGHTS, WEIGHT = 8, 0.25
+#: An error below this share of the variance is rounding: confounders explain all.
+ROUNDING = 1e-8
 
 
 # --- one regression -------------------------------------------------------------------------------
@@ -144,17 +73,20 @@ class Basis:
     @classmethod
     def of(cls, similarity: Similarity, Z: np.ndarray, landmarks: np.ndarray) -> Basis:
         """Eigenvectors of the centred kernel matrix, restricted to the landmarks' span."""
-        spectrum, vectors = _eigenvectors(similarity(landmarks, landmarks))
-        kept = spectrum > NEGLIGIBLE * spectrum[-1]
-        root = vectors[:, kept] / np.sqrt(spectrum[kept])
+        own = similarity(landmarks, landmarks)
+        own[np.diag_indices_from(own)] += NEGLIGIBLE * np.trace(own)
+        factor = linalg.cholesky(own, lower=True, overwrite_a=True, check_finite=False)
         C = similarity(Z, landmarks)
         means = C.mean(axis=0)
-        features = (C - means) @ root
-        spectrum, vectors = _eigenvectors(features.T @ features)
+        features = _solved(factor, (C - means).T).T
+        spectrum, vectors = linalg.eigh(
+            features.T @ features, driver="evd", check_finite=False, overwrite_a=True
+        )
         kept = spectrum > NEGLIGIBLE * spectrum[-1]
         spectrum, vectors = spectrum[kept], vectors[:, kept] / np.sqrt(spectrum[kept])
         values = spectrum * (len(Z) / spectrum.sum())
-        return cls(similarity, landmarks, features @ vectors, values, means, root @ vectors)
+        mapping = _solved(factor, vectors, trans="T")
+        return cls(similarity, landmarks, features @ vectors, values, means, mapping)
 
     @cached_property
     def shrinkages(self) -> np.ndarray:
@@ -178,22 +110,33 @@ class Basis:
 
     def errors_of_each(self, images: np.ndarray) -> np.ndarray:
         """The same for every image by itself, of shape (n_penalties, n_outputs)."""
-        inner = self.U.T @ images
-        weights = self.freedoms**-2.0
+        m = len(images)
+        allowed = self.shrinkages.sum(axis=0) <= MOST_PARAMETERS * m
+        allowed[np.argmax(PENALTIES)] = True
+        shrinkages, weights = self.shrinkages[:, allowed], self.freedoms[:, allowed] ** -2.0 / m
         found = np.full((len(PENALTIES), images.shape[1]), np.inf)
-        largest = int(np.argmax(PENALTIES))
-        for place, shrinkage in enumerate(self.shrinkages.T):
-            if shrinkage.sum() > MOST_PARAMETERS * len(images) and place != largest:
-                continue
-            left = images - self.U @ (shrinkage[:, np.newaxis] * inner)
-            found[place] = weights[:, place] @ (left * left) / len(images)
+        for start in range(0, images.shape[1], OUTPUTS_TO_CHOOSE):
+            part = images[:, start : start + OUTPUTS_TO_CHOOSE]
+            inner = self.U.T @ part
+            shrunken = shrinkages[:, :, np.newaxis] * inner[:, np.newaxis, :]
+            fitted = self.U @ shrunken.reshape(len(inner), -1)
+            left = part[:, np.newaxis, :] - fitted.reshape(m, weights.shape[1], -1)
+            errors = np.einsum("ij,ijk,ijk->jk", weights, left, left)
+            found[allowed, start : start + OUTPUTS_TO_CHOOSE] = errors
         return found
 
 
-def _eigenvectors(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Eigenvalues, the smallest first, and eigenvectors, by the faster driver for all of them."""
-    values, vectors = linalg.eigh(matrix, driver="evd", check_finite=False, overwrite_a=True)
-    return values, vectors
+#: L⁻¹ values of a triangular factor L, with ``trans="T"`` L⁻ᵀ values.
+_solved = partial(linalg.solve_triangular, lower=True, check_finite=False)
+
+
+def _most_varied(images: np.ndarray) -> np.ndarray:
+    """The centred outputs that vary most, so many as a choice is made by."""
+    centred = images - images.mean(axis=0)
+    if centred.shape[1] <= OUTPUTS_TO_CHOOSE:
+        return np.asarray(centred)
+    order = np.argsort(np.sum(centred * centred, axis=0), kind="stable")
+    return np.asarray(centred[:, order[-OUTPUTS_TO_CHOOSE:]])
 
 
 @dataclass(frozen=True)
@@ -205,9 +148,14 @@ class Smoother:
     error: float  # mean squared leave-one-out error, as a share of the images' variance
 
     @property
-    def freedom(self) -> np.ndarray:
-        """1 - h of every row, of shape (n_samples, 1)."""
-        return self.basis.freedoms[:, [self.place]]
+    def variances(self) -> np.ndarray:
+        """Var of each residual where the noise has variance 1: the diagonal of (I - H)(I - H)ᵀ.
+
+        Of shape (n_samples, 1). It is 1 - h for a projection and less for a penalised regression.
+        """
+        U, shrinkage = self.basis.U, self.basis.shrinkages[:, [self.place]]
+        variances = 1.0 - 1.0 / len(U) - (U * U) @ (shrinkage * (2.0 - shrinkage))
+        return np.asarray(np.maximum(variances, LEAST_FREEDOM))
 
     @property
     def dof(self) -> float:
@@ -221,12 +169,12 @@ class Smoother:
         return images - self.basis.U @ (shrinkage * (self.basis.U.T @ images))
 
     def studentised(self, images: np.ndarray) -> np.ndarray:
-        """Residuals over √(1 - h), of the variance of the noise in every row.
+        """Residuals over the root of ``variances``: of the variance of the noise in every row.
 
         Leave-one-out residuals would be larger where rows are few, on both sides of a test at the
         same rows, which is a dependence.
         """
-        return self.residual(images) / np.sqrt(self.freedom)
+        return self.residual(images) / np.sqrt(self.variances)
 
     def curve(self, images: np.ndarray) -> Curve:
         """The regression of these images as a function of confounders."""
@@ -296,6 +244,16 @@ class Regressions:
         """Waves of the rows to choose on."""
         return Waves.of(self.few)
 
+    @cached_property
+    def weights(self) -> np.ndarray:
+        """ζ: a constant and the leading features of a wide Gaussian, of all rows."""
+        Z = self.given.values
+        basis = Basis.of(Joint(2.0 * median_distance(Z)), Z, self.landmarks)
+        count = min(WEIGHTS, len(basis.values))
+        features = basis.U[:, -count:] * np.sqrt(basis.values[-count:])
+        features *= np.sqrt(WEIGHT / np.mean(np.sum(features**2, axis=1)))
+        return np.column_stack([np.ones(len(Z)), features])
+
     def missed(self, residuals: np.ndarray) -> float:
         """p-value of what is still a wave of the confounders in residuals of a regression."""
         return self.waves.strongest(residuals[self.chosen_rows]).pvalue
@@ -312,8 +270,7 @@ class Regressions:
         images : ndarray of shape (n_samples, n_outputs)
         also : features of kernels that compete beside the shared ones
         """
-        part = images[self.chosen_rows]
-        part = part - part.mean(axis=0)
+        part = _most_varied(images[self.chosen_rows])
         winner = min((*self.shared, *also), key=lambda basis: basis.errors(part).min())
         return self._smoother(self._on_all_rows(winner), images), winner
 
@@ -340,7 +297,7 @@ class Regressions:
 
     def _smoother(self, basis: Basis, images: np.ndarray) -> Smoother:
         """The penalty of least leave-one-out error."""
-        centred = images - images.mean(axis=0)
+        centred = _most_varied(images)
         errors = basis.errors(centred)
         place = int(np.argmin(errors))
         variance = max(float(np.mean(np.sum(centred**2, axis=1))), np.finfo(float).tiny)
@@ -381,3 +338,47 @@ class Regressions:
             basis = self.basis(Together(tuple(kernels)))
             found.append(basis)
         return found
+
+
+# --- columns --------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Left:
+    """Columns without what confounders explain of them."""
+
+    values: np.ndarray  # shape (n_samples, n_columns)
+    explained: tuple[float, ...]  # share of the variance of each column that was regressed
+    dofs: tuple[float, ...]  # parameters of each of these regressions
+    winners: tuple[Basis, ...]  # features of the kernels that were best for each
+    positions: tuple[int, ...] = ()  # of the columns that were regressed
+
+
+NOTHING = Left(np.empty((0, 0)), (), (), ())
+
+
+def left_of_columns(
+    values: np.ndarray,
+    numeric: Sequence[int],
+    regressions: Regressions,
+    also: Sequence[Basis] = (),
+    directions: bool = True,
+) -> Left:
+    """Residuals of the columns that are numbers with noise, in place of them.
+
+    Kernels compete beside ``also`` and those of directions found for the columns, if looked for.
+    """
+    values = np.array(values, dtype=np.float64)
+    noisy = [j for j in numeric if len(np.unique(values[:, j])) > FEW_VALUES]
+    if not noisy:
+        return Left(values, (), (), ())
+    columns = values[:, noisy]
+    columns = (columns - columns.mean(axis=0)) / columns.std(axis=0)
+    also = [*also, *regressions.directions(columns)] if directions else also
+    explained, dofs, winners = [], [], []
+    for place, (smoother, winner) in enumerate(regressions.best_of_each(columns, also)):
+        position, column = noisy[place], columns[:, [place]]
+        left = smoother.studentised(column)[:, 0] if smoother.error > ROUNDING else 0.0
+        values[:, position] = left * values[:, position].std()
+        explained.append(1.0 - smoother.error)
+        dofs.append(smoother.dof)
+        winners.append(winner)
+    return Left(values, tuple(explained), tuple(dofs), tuple(winners), tuple(noisy))

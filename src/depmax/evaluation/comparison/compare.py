@@ -15,6 +15,7 @@ from depmax.evaluation.comparison.catalogue import Methods, read_methods, with_e
 from depmax.evaluation.comparison.comparison import Comparison
 from depmax.evaluation.comparison.methods import Method
 from depmax.evaluation.comparison.metrics import Metric, Scoring, read_metrics, require_suitable
+from depmax.evaluation.comparison.predictor import default_predictor
 from depmax.evaluation.comparison.race import (
     FINALISTS,
     Race,
@@ -37,65 +38,11 @@ from depmax.evaluation.comparison.setting import (
 )
 from depmax.evaluation.comparison.trial import Trial, in_parallel, require_possible, run_trial
 from depmax.evaluation.gaps import WAYS, has_gaps, without_gaps
-from depmax.evaluation.multilabel import MLkNN
-from depmax.kernels import Gaussian
-from depmax.maps import NystroemMap
 
-#: Up to so many training rows a kernel machine is fast enough to be fitted thousands of times.
-KERNEL_MACHINE_ROWS = 1000
-#: Up to so many rows neighbours are found quickly; beyond, trees are grown.
-NEIGHBOUR_ROWS = 20_000
 #: More columns than these are screened before a search, unless the comparison is thorough.
 SEARCHED_COLUMNS = 500
 #: Rows of the rarest class that a sample of the rows holds, if there are as many.
 RARE_ROWS = 10
-
-
-def default_predictor(problem: Problem, *, balanced: bool) -> Any:
-    """A nonlinear predictor without parameters to tune: the features are on trial, not it.
-
-    A support vector machine with a Gaussian kernel up to 1,000 training rows; up to 20,000 ridge
-    regression on Nyström features, or ten nearest neighbours; boosted trees beyond. Targets with
-    several columns have neighbours of any number of rows (ML-kNN for labels).
-
-    Parameters
-    ----------
-    problem : Problem
-    balanced : bool
-        Whether a rare class counts as much as a frequent one in the score that decides. It then
-        does so in the predictor too, which would otherwise do best to ignore it.
-    """
-    from sklearn.compose import TransformedTargetRegressor
-    from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
-    from sklearn.linear_model import RidgeClassifier
-    from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import MaxAbsScaler, StandardScaler
-    from sklearn.svm import SVC, SVR
-
-    classify = problem.kind == "classes"
-    weight = "balanced" if balanced else None
-    scaler = MaxAbsScaler() if problem.sparse else StandardScaler()
-    neighbours = min(10, max(1, problem.n_samples // 4))
-    if problem.kind == "multilabel":
-        return make_pipeline(scaler, MLkNN(neighbours))
-    if problem.kind == "multioutput":
-        return make_pipeline(scaler, KNeighborsRegressor(neighbours))
-    if problem.n_samples <= KERNEL_MACHINE_ROWS:
-        if classify:
-            return make_pipeline(scaler, SVC(class_weight=weight))
-        machine = TransformedTargetRegressor(SVR(), transformer=StandardScaler())
-        return make_pipeline(scaler, machine)
-    if problem.n_samples <= NEIGHBOUR_ROWS or problem.sparse:
-        if not classify:
-            return make_pipeline(scaler, KNeighborsRegressor(neighbours))
-        if not balanced:  # neighbours vote with equal weights, and give probabilities
-            return make_pipeline(scaler, KNeighborsClassifier(neighbours))
-        images = NystroemMap(200, kernel=Gaussian("dimension"))
-        return make_pipeline(scaler, images, RidgeClassifier(alpha=0.01, class_weight="balanced"))
-    if classify:
-        return HistGradientBoostingClassifier(class_weight=weight)
-    return HistGradientBoostingRegressor()
 
 
 def run_trials(
@@ -158,7 +105,7 @@ def compare(
     n_jobs: int | None = None,
     progress: bool | Listener = False,
 ) -> Comparison:
-    """Compare ways to select or extract few features, by how well these predict the target.
+    """Compare methods that select or extract a few features, by how well these predict.
 
     On every outer split each method is fitted on the training part alone: scaling, selection or
     extraction, and the number of features, which inner splits of the training part decide. The
@@ -172,7 +119,7 @@ def compare(
     methods : None, names, estimators, or dictionary from name to either
         By default the methods of depmax and scikit-learn that suit the type of the target and the
         size of the data. A transformer with ``n_components``, ``n_features_to_select`` or ``k``
-        has this number chosen; a predictor stands by itself; a
+        has this number chosen; a predictor is used as a whole; a
         :class:`~depmax.evaluation.Method` declares more.
     estimator : predictor, optional
         Predicts the target from the features. By default a support vector machine with a Gaussian
@@ -197,7 +144,7 @@ def compare(
         errors of the best; 0 takes the best.
     prepare : bool, default=True
         Standardise numeric columns, and turn categories into indicators for methods that do not
-        take them. False passes rows as they are, which may then be any objects that the methods
+        take them. False passes rows unchanged, which may then be any objects that the methods
         understand.
     impute : {"median", "mean", "frequent"} or None, default="median"
         Fill missing values of X by what the training rows hold; categories by their most frequent
@@ -219,7 +166,7 @@ def compare(
         each depend most on the target
         (:class:`~depmax.evaluation.ScreenFirst`).
     max_rows : int or None, default=5_000
-        Of more rows so many are drawn at random, and everything is found from these; None uses
+        With more rows, this many are drawn at random and only they are used; None uses
         all. Splits that name rows (``cv``) always use all.
     random_state : int, RandomState instance or None, default=None
         Seed of the splits and of every method that has none.

@@ -81,8 +81,8 @@ class Comparison:
     Notes
     -----
     Both estimators can be saved by :func:`depmax.save_model`, and every method of depmax's own
-    catalogue loads again as it is. A class of yours loads where it can be imported, named in
-    ``trusted``. The comparison itself can be pickled, unless a :class:`Method` of yours
+    catalogue loads again as it is. Your own class loads where it can be imported, named in
+    ``trusted``. The comparison itself can be pickled, unless your own :class:`Method`
     holds a lambda.
     """
 
@@ -338,7 +338,7 @@ class Comparison:
         command : str
             That repeats the comparison; by default a call of ``compare``.
         use : str
-            Command that puts the recommended method to work, shown beside the lines of Python.
+            Command that applies the recommended method, shown next to the lines of Python.
         notes : tuple of str
             What else the reader should know about the data.
         progress : bool or callable, default=False

@@ -38,7 +38,7 @@ def any_problem(problem: Problem) -> bool:
 class Sized:
     """Copies of an estimator with a number of features, as ``make`` of a :class:`Method`.
 
-    Unlike a function written on the spot it can be pickled, and tells what it makes.
+    Unlike a lambda it can be pickled, and its repr shows what it makes.
 
     Parameters
     ----------
@@ -58,12 +58,12 @@ class Sized:
     parameter: str | None = None
 
     def make(self) -> Any:
-        """An unfitted copy with the number of features that the estimator has by itself."""
+        """An unfitted copy with the estimator's own number of features."""
         made = self.estimator
         return made() if isinstance(made, type | partial) else clone(made)
 
     def __call__(self, count: int) -> Any:
-        """An unfitted copy with so many features."""
+        """An unfitted copy with this number of features."""
         copy = self.make()
         return copy if self.parameter is None else copy.set_params(**{self.parameter: count})
 
@@ -87,9 +87,9 @@ class Method:
         their number.
     has_dimension : bool, default=True
     selects : bool, default=False
-        Whether it keeps columns as they are (``get_support``).
+        Whether it keeps original columns (``get_support``).
     predicts : bool, default=False
-        Whether it is a predictor of its own and needs none after it.
+        Whether it predicts itself and needs no predictor after it.
     takes_categories, takes_sparse : bool, default=False
         Other methods are given categories as indicators, and no sparse data.
     largest : callable, optional
@@ -208,7 +208,7 @@ def method_of(estimator: Any) -> Method:
     """A scikit-learn estimator as a method.
 
     A transformer whose parameters (or those of the last step of a pipeline) hold ``n_components``,
-    ``n_features_to_select`` or ``k`` has its dimension chosen; a predictor stands by itself.
+    ``n_features_to_select`` or ``k`` has its dimension chosen; a predictor is used as a whole.
     """
     if isinstance(estimator, type) or not hasattr(estimator, "get_params"):
         raise TypeError(

@@ -164,7 +164,7 @@ def _streamed_moments(sample: Sample) -> tuple[np.ndarray, np.ndarray]:
 
 
 class NumericTarget(TransformerMixin, BaseEstimator):
-    """A transformer that wants numbers as target, such as PLS, on classes as indicators.
+    """A transformer that needs numbers as target, such as PLS, for classes: as indicators.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ class NumericTarget(TransformerMixin, BaseEstimator):
         self.transformer = transformer
 
     def fit(self, X: Any, y: Any) -> NumericTarget:
-        """Fit on indicators of the classes of y; numbers stay as they are.
+        """Fit on indicators of the classes of y; numbers stay unchanged.
 
         Parameters
         ----------
