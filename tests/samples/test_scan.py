@@ -304,8 +304,9 @@ def test_maps_of_files_with_several_row_groups(tmp_path: Path, target: str | Non
     rows = scan(tmp_path, target=target)
     assert list(rows.pieces.lengths or ()) == [130, 130, 130, 110]
     found = NystroemMap(20, random_state=0).fit(rows)
-    expected = NystroemMap(20, random_state=0).fit(X[:, :2])
-    assert_allclose(found.transform(X[:, :2]), expected.transform(X[:, :2]), atol=1e-10)
+    frame = pd.DataFrame(X[:, :2], columns=["a", "b"])
+    expected = NystroemMap(20, random_state=0).fit(frame)
+    assert_allclose(found.transform(frame), expected.transform(frame), atol=1e-10)
 
 
 # dask 2026.8 calls reset_index in a way that pandas 3 warns of
