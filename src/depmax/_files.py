@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, and archives sealed with a checksum."""
+"""Files written whole or not at all, archives sealed with a checksum, cells checked before use."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 from zipfile import ZipFile
 
 from depmax._limits import require_memory
@@ -220,3 +221,47 @@ def require_sizes(archive: ZipFile, path: Path, limit: int) -> None:
     damaged = archive.testzip()
     if damaged is not None:
         raise DamagedArchiveError(f"{path} is damaged: its part {damaged} has changed.")
+
+
+class DamagedFileError(ValueError):
+    """A file whose contents contradict themselves."""
+
+
+def validated(table: Any, name: object) -> Any:
+    """The table or record batch of Arrow, if all of its buffers are sound.
+
+    Arrow takes offsets, indices and lengths in a file at their word. A changed byte then lets later
+    code read beyond a buffer. Validation looks at every one of them; it must come first.
+
+    Parameters
+    ----------
+    table : pyarrow.Table or pyarrow.RecordBatch
+        As it was read, before anything else has looked at its cells.
+    name : what messages call the file
+
+    Raises
+    ------
+    DamagedFileError
+        If lengths, offsets or indices point outside their buffers, or text is not UTF-8.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> validated(pa.table({"x": [1, 2]}), "a.parquet").num_rows
+    2
+    """
+    import pyarrow as pa
+
+    try:
+        table.validate(full=True)
+    except (pa.ArrowException, ValueError) as error:
+        raise DamagedFileError(
+            f"{name} is damaged: its cells contradict themselves ({first_line(error)})."
+        ) from None
+    return table
+
+
+def first_line(error: BaseException) -> str:
+    """What an error says, on one line that is not too long."""
+    lines = str(error).strip().splitlines()
+    return lines[0].rstrip(".")[:160] if lines else type(error).__name__

@@ -360,6 +360,10 @@ def test_ctrl_c_is_clean(
     assert [path.name for path in tmp_path.iterdir()] == ["patients.csv"]
 
 
+def test_an_empty_name_is_not_the_current_folder(fails: Fails) -> None:
+    assert "The name of the data file is empty" in fails(3, "screen", "", "-t", "y")
+
+
 def test_a_home_folder_of_nobody(fails: Fails, patients: Path) -> None:
     line = "~nobody_by_this_name is not the home folder of a user"
     assert line in fails(3, "screen", "~nobody_by_this_name/x.csv", "-t", "y")

@@ -9,7 +9,11 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
+
+import depmax
 
 Run = Callable[..., Any]
 
@@ -83,3 +87,61 @@ def test_what_is_wrong_with_a_file_is_named(fails: Callable[..., str], folder: P
     frame = frame.with_columns(kind=pl.lit("u"), y=pl.lit(1.0))
     frame.write_parquet(folder / "part-1.parquet")
     assert "Column 'a' holds double values" in fails(3, "select", folder, "-t", "y")
+
+
+def test_the_output_is_not_written_among_the_files_that_are_read(
+    run: Run, fails: Callable[..., str], folder: Path, tmp_path: Path
+) -> None:
+    run("fit", folder, "-t", "y", "-m", "hsca", "-o", tmp_path / "m.skops")
+    before = (folder / "part-0.parquet").read_bytes()
+    (tmp_path / "link").symlink_to(folder)
+    for place in (folder / "part-0.parquet", folder / "new.csv", tmp_path / "link" / "new.csv"):
+        line = fails(5, "transform", tmp_path / "m.skops", folder, "-o", place)
+        assert "it is in the folder that is read" in line
+    assert (folder / "part-0.parquet").read_bytes() == before
+    assert len(list(folder.iterdir())) == 3
+
+
+def test_files_without_rows_and_files_that_are_not_read_are_named(
+    run: Run, fails: Callable[..., str], folder: Path, tmp_path: Path
+) -> None:
+    (folder / "part-2.parquet").rename(folder / "PART-2.PARQUET")
+    (folder / "notes.csv").write_text("a,y\n1,2\n")
+    told = run("screen", folder, "-t", "y").output
+    assert "900 rows" in told
+    assert "Only Parquet and Arrow files of" in told
+    assert "not notes.csv" in told
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    pl.read_parquet(tmp_path / "whole.parquet").head(0).write_parquet(empty / "a.parquet")
+    assert "have no rows" in fails(3, "screen", empty, "-t", "y")
+
+
+def test_cells_of_every_file_are_validated(fails: Callable[..., str], tmp_path: Path) -> None:
+    """An index beyond its dictionary: read without looking, it ends the process or shows memory."""
+    beyond = pa.DictionaryArray.from_arrays(
+        pa.array([0, 1, 900_000, 0] * 20, pa.int32()), pa.array(["a", "b"]), safe=False
+    )
+    table = pa.table({"kind": beyond, "x": np.arange(80.0), "y": np.arange(80) % 7})
+    (tmp_path / "table").mkdir()
+    with pa.ipc.new_file(tmp_path / "table" / "part.arrow", table.schema) as writer:
+        writer.write_table(table)
+    line = fails(3, "screen", tmp_path / "table", "-t", "y")
+    assert "part.arrow is damaged: its cells contradict themselves" in line
+    with pytest.raises(ValueError, match=r"part\.arrow is damaged"):
+        list(depmax.scan(tmp_path / "table").chunks())
+
+
+def test_a_long_text_that_is_repeated_does_not_fill_the_memory(
+    fails: Callable[..., str], tmp_path: Path
+) -> None:
+    long = pa.DictionaryArray.from_arrays(
+        pa.array(np.zeros(60_000, dtype=np.int32)), pa.array(["x" * 20_000])
+    )
+    table = pa.table({"text": long, "x": np.arange(60_000.0), "y": np.arange(60_000) % 2})
+    (tmp_path / "table").mkdir()
+    parquet.write_table(table, tmp_path / "table" / "part.parquet", store_schema=False)
+    line = fails(3, "screen", tmp_path / "table", "-t", "y", "--max-memory", "500MB")
+    assert "part.parquet would take at least" in line
+    chunk = next(depmax.scan(tmp_path / "table", columns=["text"]).chunks())
+    assert chunk.nbytes < 2**27

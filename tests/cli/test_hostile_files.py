@@ -20,9 +20,10 @@ import pytest
 from pyarrow import parquet
 
 import depmax
+from depmax._files import DamagedFileError, validated
 from depmax.cli.errors import DataError
 from depmax.cli.reading import open_source
-from depmax.cli.reading.source import DamagedFileError, ReadOptions, validated
+from depmax.cli.reading.source import ReadOptions
 
 LIMIT = 1 << 26
 

@@ -10,12 +10,15 @@ import random
 import traceback
 import warnings
 from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from scipy import sparse
 
@@ -97,6 +100,11 @@ TARGETS: dict[str, Any] = {
     "offset": NUMBERS + 1e12,
     "denormal": NUMBERS * 1e-310,
     "ends of int64": np.where(TWO, 2**63 - 1, -(2**63)),
+    "beyond 2**53": np.arange(N, dtype=np.uint64) + np.uint64(2**63),
+    "beyond 64 bits": [2**70 + i for i in range(N)],
+    "decimals": [Decimal(repr(number)) for number in NUMBERS.tolist()],
+    "text and numbers": np.array(["a", 1] * (N // 2), dtype=object),
+    "ragged": [[1.0], [2.0, 3.0]] * (N // 2),
     "NaN": np.r_[np.nan, NUMBERS[1:]],
     "None": np.array([None, *["a", "b"] * (N // 2 - 1), "a"], dtype=object),
     "labels": np.column_stack([TWO, 1 - TWO, np.zeros(N, dtype=int)]),
@@ -136,6 +144,22 @@ GROUPS: dict[str, Any] = {
     "shifts": depmax.Shifts(),
 }
 
+WEIGHTS: dict[str, Any] = {
+    "ones": np.ones(N),
+    "zeros": np.zeros(N),
+    "two rows": np.r_[1.0, 1.0, np.zeros(N - 2)],
+    "some rows": TWO == 1,
+    "negative": np.r_[-1.0, np.ones(N - 1)],
+    "infinite": np.r_[np.inf, np.ones(N - 1)],
+    "huge": np.full(N, 1e300),
+    "one huge": np.r_[1e9, np.ones(N - 1)],
+    "tiny": np.full(N, 1e-300),
+    "text": np.array(["a"] * N),
+    "too long": np.ones(N + 1),
+    "whole": np.full(N, 2**63, dtype=np.uint64),
+    **{name: GROUPS[name] for name in ("NaN", "None", "masked", "table")},
+}
+
 Ask = Callable[..., Any]
 QUICK = {"n_permutations": 49, "random_state": 0}
 
@@ -151,7 +175,11 @@ def _tests() -> dict[str, Ask]:
 
 def _screen(X: Any, y: Any, **options: Any) -> list[np.ndarray]:
     found = depmax.screen(X, y, **options)
-    effects = () if "given" in options else ("effects", "effects_low", "effects_high")
+    effects = (
+        ()
+        if options.keys() & {"given", "sample_weight"}
+        else ("effects", "effects_low", "effects_high")
+    )
     return _numbers_of(found, "scores", "pvalues", "pvalues_adjusted", *effects)
 
 
@@ -207,9 +235,19 @@ ASKED: list[tuple[str, Ask, str]] = [
         (name, _methods()[name], "groups")
         for name in ("BAHSIC", "FOHSIC", "DependenceFilter", "KernelRidgeElimination")
     ),
+    *(
+        (name, ask, "sample_weight")
+        for name, ask in {**_tests(), "screen": _screen, "hsic": depmax.hsic}.items()
+    ),
+    *((name, _methods()[name], "sample_weight") for name in ("BAHSIC", "FOHSIC")),
+    (
+        "HSCA",
+        lambda X, y, **options: depmax.HSCA(1).fit(X, y, **options).components_,
+        "sample_weight",
+    ),
 ]
 #: Chosen once and for all: the combinations of a number never change.
-OPTIONS = {"given": GIVEN, "groups": GROUPS}
+OPTIONS = {"given": GIVEN, "groups": GROUPS, "sample_weight": WEIGHTS}
 
 
 def _case(number: int) -> tuple[str, Callable[[], Any]]:
@@ -292,3 +330,34 @@ def test_numbers_whose_products_vanish_are_refused(scale: float) -> None:
         depmax.hsic(PLAIN, NUMBERS * scale)
     fitted = depmax.HSCA(1).fit(PLAIN, NUMBERS)
     assert np.isfinite(fitted.transform(PLAIN * scale)).all()  # rows near zero are rows
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("beyond 2**53", "differences are lost"),
+        ("beyond 64 bits", "more than 64 bits"),
+        ("text and numbers", "mixes text with other values, such as 1"),
+        ("ragged", "different numbers of values"),
+    ],
+)
+def test_targets_that_cannot_be_read_say_why(name: str, message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
+        depmax.hsic(PLAIN, TARGETS[name])
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        list,
+        pd.Series,
+        pl.Series,
+        lambda y: pd.Series(y, dtype=pd.ArrowDtype(pa.decimal128(38, 20))),
+        lambda y: [Fraction(number) for number in y],
+    ],
+)
+def test_decimals_are_numbers(make: Callable[[Any], Any]) -> None:
+    """They were taken for as many classes as there are rows, on which nothing depends."""
+    decimals = [number.quantize(Decimal("1e-20")) for number in TARGETS["decimals"]]
+    expected = depmax.hsic(PLAIN, NUMBERS)
+    assert depmax.hsic(PLAIN, make(decimals)) == pytest.approx(expected, rel=1e-9)

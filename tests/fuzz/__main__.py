@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tests.fuzz.harness import Tally, run
+from tests.fuzz.record import Record
 
 
 def main() -> int:
@@ -22,12 +23,31 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=2, help="processes at a time")
     parser.add_argument("--case", type=int, help="run one case here, with its traceback")
     parser.add_argument("--keep", action="store_true", help="and keep its file")
+    parser.add_argument(
+        "--record", type=Path, help="a file that keeps outcomes; cases that it has are not repeated"
+    )
+    parser.add_argument("--table", action="store_true", help="print what the record holds")
     options = parser.parse_args()
+    record = Record(options.record) if options.record else None
+    if options.table and record:
+        print(*record.rows(), sep="\n")
+        return 0
     names = options.targets or list(TARGETS)
     if options.case is not None:
         return _one(TARGETS[names[0]](), names[0], options.case, options.keep)
+    first, end = options.first, options.first + options.cases
+    ranges = [
+        (name, *part)
+        for name in names
+        for part in (record.missing(name, first, end) if record else [(first, end)])
+    ]
+
+    def ran(part: tuple[str, int, int]) -> Tally:
+        name, start, stop = part
+        return _told(run(name, start, stop - start, record.add if record else None))
+
     with ThreadPoolExecutor(options.jobs) as pool:
-        tallies = list(pool.map(lambda name: _told(run(name, options.first, options.cases)), names))
+        tallies = list(pool.map(ran, ranges))
     return 1 if any(tally.bad for tally in tallies) else 0
 
 

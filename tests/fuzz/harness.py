@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,6 +23,8 @@ ROOT = Path(__file__).parents[2]
 HANG, MEMORY = 20.0, 1 << 30
 #: Seconds without an answer after which a process waits for something that does not come.
 SILENCE = 1800.0
+#: Cases after which a long run tells what it has found.
+PART = 1000
 #: What a reader may do with a damaged file: refuse it in words, or read what is there.
 GOOD = ("clean", "accepted")
 OUTCOMES = (*GOOD, "uncaught", "died", "hang", "memory")
@@ -47,15 +49,24 @@ class Tally:
         return f"{self.target:<14}{counts}"
 
 
-def run(target: str, first: int, count: int) -> Tally:
-    """Cases of a target from a number on; of several, named with commas, in turn."""
-    tally = Tally(target)
-    case, end = first, first + count
+def run(
+    target: str, first: int, count: int, tell: Callable[[int, int, Tally], None] | None = None
+) -> Tally:
+    """Cases of a target from a number on; of several, named with commas, in turn.
+
+    ``tell(first, end, tally)`` gets the outcomes of each thousand as soon as they are known.
+    """
+    whole, part = Tally(target), Tally(target)
+    case, end, begun = first, first + count, first
     while case < end:
         for done, outcome, detail in _answers(target, case, end):
-            tally.add(done, outcome, detail)
+            whole.add(done, outcome, detail)
+            part.add(done, outcome, detail)
             case = done + 1
-    return tally
+            if tell and (case % PART == 0 or case == end):
+                tell(begun, case, part)
+                begun, part = case, Tally(target)
+    return whole
 
 
 def environment() -> dict[str, str]:
@@ -63,6 +74,7 @@ def environment() -> dict[str, str]:
     return os.environ | {
         "PYTHONPATH": os.pathsep.join([str(Path(depmax.__file__).parents[1]), str(ROOT)]),
         "RUST_BACKTRACE": "0",
+        "POLARS_MAX_THREADS": "1",  # threads that wait for tiny tables take half of the time
     }
 
 
@@ -106,7 +118,8 @@ def work(targets: str, first: int, end: int) -> None:
     chosen = [TARGETS[name]() for name in names]
     virtual = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (virtual + 3 * MEMORY,) * 2)
-    with tempfile.TemporaryDirectory() as folder:
+    memory = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder:
         for case in range(first, end):
             number, place = divmod(case, len(names))
             target = chosen[place]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import io
+import os
 import random
 import tempfile
 import warnings
@@ -26,6 +27,7 @@ from depmax.cli.errors import DataError
 from depmax.cli.reading import open_source
 from depmax.cli.reading.source import ReadOptions, kind_of
 from depmax.cli.table import as_features
+from depmax.samples import scan
 from tests.fuzz.mutations import (
     Mutate,
     damage_archive,
@@ -99,6 +101,21 @@ class Data(Target):
             assert pl.concat(batches).select(plain).write_csv() == frame.select(plain).write_csv()
             frame.write_csv()
             as_features(frame).select(pl.col(pl.Categorical).to_physical())
+
+
+class Folder(Data):
+    """A folder of files, of which one is damaged: a table that is read a part at a time."""
+
+    def read(self, path: Path) -> None:
+        """As a table of the command line, which is a scan, and as the rows of a fit."""
+        with tempfile.TemporaryDirectory(prefix=path.name, dir=path.parent) as folder:
+            os.link(path, Path(folder) / path.name)
+            super().read(Path(folder))
+            try:
+                for chunk in scan(folder, target="y", columns=["size", "gap"]).chunks():
+                    chunk.column("gap").to_numpy()
+            except (RuntimeError, TypeError, ValueError) as error:
+                raise DataError(str(error)) from None
 
 
 def _delimited() -> list[bytes]:
@@ -311,6 +328,8 @@ TARGETS: dict[str, Callable[[], Any]] = {
     "csv.gz": lambda: Data(".csv.gz", _gzip, damage_gzip),
     "parquet": lambda: Data(".parquet", _parquet, damage_bytes),
     "arrow": lambda: Data(".arrow", _arrow, damage_bytes),
+    "folder.parquet": lambda: Folder(".parquet", _parquet, damage_bytes),
+    "folder.arrow": lambda: Folder(".arrow", _arrow, damage_bytes),
     "arff": lambda: Data(".arff", _arff, damage_text),
     "svmlight": lambda: Data(".svmlight", _svmlight, damage_text),
     "npz": lambda: Data(".npz", _npz, partial(damage_archive, text=())),

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.fuzz import harness
-from tests.fuzz.harness import GOOD, run
+from tests.fuzz.harness import GOOD, Tally, run
+from tests.fuzz.record import Record
 from tests.fuzz.targets import TARGETS
 
 CASES = 60
@@ -46,3 +47,22 @@ def test_a_hang_is_counted_in_cpu_time() -> None:
         [sys.executable, "-c", SPINNING], cwd=harness.ROOT, env=harness.environment(), check=False
     )
     assert ended.returncode == -signal.SIGPROF
+
+
+def test_a_long_run_is_continued(tmp_path: Path) -> None:
+    """Ranges that were run are kept with their outcomes and left out the next time."""
+    path = tmp_path / "fuzz.json"
+    record = Record(path)
+    for first, end, outcome in ((0, 3, "clean"), (5, 6, "died"), (3, 5, "accepted")):
+        tally = Tally("csv")
+        for case in range(first, end):
+            tally.add(case, outcome)
+        record.add(first, end, tally)
+    again = Record(path)
+    assert list(again.missing("csv", 0, 9)) == [(6, 9)]
+    assert list(again.missing("csv", 2, 4)) == []
+    assert list(again.missing("arff", 2, 4)) == [(2, 4)]
+    (row,) = again.rows()
+    assert row == "| csv | 6 (0 to 5) | 3 | 2 | 0 | 1 | 0 | 0 |"
+    again.add(8, 9, Tally("csv"))
+    assert list(again.missing("csv", 0, 12)) == [(6, 8), (9, 12)]

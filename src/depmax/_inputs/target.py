@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from numbers import Real
 from typing import Any, ClassVar, Literal
 
@@ -61,6 +63,11 @@ class Target:
     def classes(self) -> np.ndarray:
         """Distinct labels of the labelled rows, sorted."""
         return np.unique(self.values[self.labelled])
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether all rows have one value, of every output."""
+        return bool((self.values == self.values[0]).all())
 
     @property
     def labels(self) -> np.ndarray:
@@ -143,11 +150,13 @@ def read_target(
             "rows, or use an estimator with a beta parameter, which learns from unlabelled rows."
         )
     present = settle(array[~missing])
+    _refuse_mixed(present)
     guess: TargetKind = "classes" if categorical else _kind(present, whole_classes)
     kind = _kind_for(task, present, guess)
     if array.ndim == 2 or present.dtype.kind == "f" or kind == "numbers":
         numbers = _numbers(array)
         require_finite(numbers[~missing], None, "y")
+        _require_distinct(array, numbers)
         array = numbers if array.ndim == 2 or kind == "numbers" else numbers[:, 0]
     elif array.dtype.kind == "O" and present.dtype.kind in "iu":
         array = _numbers(array)[:, 0]  # missing whole numbers are NaN
@@ -228,7 +237,12 @@ def target_array(y: Any) -> np.ndarray:
     if isinstance(native, nw.DataFrame):
         columns = [_of_series(series) for series in native.iter_columns()]
         return columns[0] if len(columns) == 1 else np.column_stack(columns)
-    array = np.asarray(y)  # not a subclass such as np.matrix
+    try:
+        array = np.asarray(y)  # not a subclass such as np.matrix
+    except ValueError as error:
+        raise ValueError(
+            f"y is not a table: its rows hold different numbers of values ({error})."
+        ) from None
     if array.dtype.kind == "O" and array.ndim == 1:
         return settle(array)
     return array
@@ -263,6 +277,26 @@ def _refuse_dates_and_complex(array: np.ndarray) -> None:
         raise ValueError("Complex data not supported: y holds complex numbers.")
 
 
+def _refuse_mixed(labels: np.ndarray) -> None:
+    """Refuse text among other values, which cannot be put in order."""
+    texts = [isinstance(label, str) for label in labels] if labels.dtype.kind == "O" else []
+    if any(texts) and not all(texts):
+        other = labels[texts.index(False)]
+        raise TypeError(
+            f"y mixes text with other values, such as {other!r}: make all labels text, e.g. with "
+            "[str(label) for label in y]."
+        )
+
+
+def _require_distinct(array: np.ndarray, numbers: np.ndarray) -> None:
+    """Refuse whole numbers so large that as floats they are all the same."""
+    if array.dtype.kind in "iu" and np.ptp(numbers) == 0 and array.min() < array.max():
+        raise ValueError(
+            f"y holds whole numbers around {numbers.flat[0]:.3g}, whose differences are lost in "
+            "double precision: pass y - y.min()."
+        )
+
+
 def settle(array: np.ndarray) -> np.ndarray:
     """Objects of one type as an array of that type; whole numbers with gaps stay objects."""
     if array.dtype.kind != "O" or array.ndim != 1:
@@ -273,13 +307,23 @@ def settle(array: np.ndarray) -> np.ndarray:
     if types <= {int, float} and float in types:
         return np.array([np.nan if is_missing(item) else item for item in array], dtype=np.float64)
     if complete and len(types) == 1 and types <= {bool, int, str}:
-        return array.astype(types.pop())
+        try:
+            return array.astype(types.pop())
+        except OverflowError:
+            raise ValueError(
+                f"The whole number {max(present, key=abs)} takes more than 64 bits: pass labels as "
+                "text, and numbers as floats."
+            ) from None
     return array
 
 
 def _type_of(item: Any) -> type:
     """The built-in type that numpy's and Python's own objects share."""
-    families = ((bool, bool | np.bool_), (int, int | np.integer), (float, float | np.floating))
+    families = (
+        (bool, bool | np.bool_),
+        (int, int | np.integer),
+        (float, float | np.floating | Decimal | Fraction),
+    )
     return next((kind for kind, family in families if isinstance(item, family)), type(item))
 
 

@@ -186,12 +186,11 @@ def _usable(
     for name in targets:
         if kind_of(schema[name]) in ("date", "other", "empty"):
             raise DataError(_why_not(name, schema[name], "The target"))
-    ignored = [name for name, dtype in schema.items() if kind_of(dtype) in ("date", "other")]
-    for name in ignored:
+    dates = [name for name, dtype in schema.items() if kind_of(dtype) == "date"]
+    nested = [name for name, dtype in schema.items() if kind_of(dtype) == "other"]
+    for name in [*dates, *nested]:
         if name in keep:
             raise DataError(_why_not(name, schema[name], "Column"))
-    dates = [name for name in ignored if kind_of(schema[name]) == "date"]
-    nested = [name for name in ignored if name not in dates]
     if dates:
         notes.append(
             f"{_ignored('date', dates)}; to use dates, turn them into numbers such as days since "
@@ -199,7 +198,7 @@ def _usable(
         )
     if nested:
         notes.append(f"{_ignored('nested', nested)}: neither numbers nor categories.")
-    return [name for name in schema if name not in ignored]
+    return [name for name in schema if name not in (*dates, *nested)]
 
 
 def _split_target(
@@ -264,15 +263,13 @@ def _features(frame: pl.DataFrame, keep: Sequence[str], notes: list[str]) -> pl.
             role_of_text(levels, count, frame.height) == "free text"
         ):
             texts.append(name)
-    hint = "override with --keep"
-    if empty:
-        notes.append(f"{_ignored('empty', empty)}.")
-    if constant:
-        notes.append(f"{_ignored('constant', constant)}.")
-    if identifiers:
-        notes.append(f"{_ignored('identifier', identifiers)} ({hint}).")
-    if texts:
-        notes.append(f"{_ignored('free-text', texts)} ({hint}).")
+    for kind, names, hint in (
+        ("empty", empty, ""),
+        ("constant", constant, ""),
+        ("identifier", identifiers, " (override with --keep)"),
+        ("free-text", texts, " (override with --keep)"),
+    ):
+        notes.extend([f"{_ignored(kind, names)}{hint}."] if names else [])
     return as_features(frame.drop([*empty, *constant, *identifiers, *texts]))
 
 
@@ -325,9 +322,8 @@ def _report_missing(
     missing = missing_counts(X)
     if not missing:
         return
-    rows = X.height
-    shown = shortened([f"{name} ({count} of {rows})" for name, count in missing.items()])
-    empty = [name for name, count in missing.items() if count == rows]
+    shown = shortened([f"{name} ({count} of {X.height})" for name, count in missing.items()])
+    empty = [name for name, count in missing.items() if count == X.height]
     if empty:
         raise DataError(f"Columns without any value: {shortened(empty)}. Drop them with --drop.")
     if impute is None and not uses_missing:
@@ -335,8 +331,7 @@ def _report_missing(
             f"Missing values in {len(missing)} column{'' if len(missing) == 1 else 's'}: {shown}. "
             "Fill them with --impute median, or drop columns with --drop."
         )
-    how = f"filled ({impute})" if impute else "not filled"
-    notes.append(f"Missing values {how}: {shown}.")
+    notes.append(f"Missing values {f'filled ({impute})' if impute else 'not filled'}: {shown}.")
 
 
 def _require_useful(target: Target, names: Sequence[str], y: Any) -> None:

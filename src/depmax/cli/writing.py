@@ -175,7 +175,12 @@ def require_place(path: str, *, reads: Sequence[str] = ()) -> Path:
             if place.exists() and _is_file(name) and place.samefile(expand_home(name)):
                 raise OutputError(
                     f"Cannot write {path}: it is the file that is read ({name}), which would be "
-                    "lost. Name another file with --output."
+                    "lost. Name another file."
+                )
+            if _is_folder(name) and place.resolve().is_relative_to(expand_home(name).resolve()):
+                raise OutputError(
+                    f"Cannot write {path}: it is in the folder that is read ({name}), whose files "
+                    "are one table. Name a file elsewhere."
                 )
     except OSError as error:
         raise OutputError(str(error)) from None
@@ -186,6 +191,14 @@ def _is_file(name: str) -> bool:
     """Whether an input is a file, not a data set by name or a file that is not there."""
     try:
         return expand_home(name).is_file()
+    except OSError:
+        return False
+
+
+def _is_folder(name: str) -> bool:
+    """Whether an input is a folder of files."""
+    try:
+        return expand_home(name).is_dir()
     except OSError:
         return False
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike, fspath
@@ -10,12 +10,23 @@ from pathlib import Path
 from typing import Any
 
 from depmax._extras import require
+from depmax._files import validated
+from depmax._limits import max_memory, require_memory, table_bytes
 from depmax.samples.pieces import Chunk, LocalPieces, rows_of_piece, split_target
 
 #: Bytes of each column that are read from a Parquet file at a time.
 PAGE_BYTES = 2**16
 #: Endings of the files that are read, and pyarrow's names of their formats.
-FORMATS = {".parquet": "parquet", ".pq": "parquet", ".arrow": "ipc", ".feather": "ipc"}
+FORMATS = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "ipc",
+    ".ipc": "ipc",
+    ".feather": "ipc",
+}
+#: Rows that are read at a time where cells are of Arrow's types of text: a file of two kilobytes
+#: can repeat one long text a million times.
+TEXT_ROWS, TEXT = 4096, ("string", "large_string", "string_view")
 
 
 class ChangedFileError(RuntimeError):
@@ -93,9 +104,11 @@ class _Table:
         chosen = list(self.names if columns is None else columns)
         targets = _as_list(self.target)
         size = self.rows_per_chunk or rows_of_piece(len(chosen))
+        if any(str(self.schema.field(name).type) in TEXT for name in (*chosen, *targets)):
+            size = min(size, TEXT_ROWS)
         with _Naming(file.path):
             for batch in self._batches(file, group, [*chosen, *targets], size):
-                table = pa.Table.from_batches([batch])
+                table = pa.Table.from_batches([validated(batch, file.path)])
                 chunk = split_target(table, self.target)
                 yield chunk if chosen else Chunk(None, chunk.y)
         file.require_unchanged()
@@ -113,7 +126,11 @@ class _Table:
                 for batch in rows.iter_batches(size, numbers, columns, use_threads=False):
                     yield batch.select(columns)  # in this order
             return
-        # other formats, and columns that the names of folders hold
+        # other formats, and columns that the names of folders hold: all of a row group at a time
+        n_rows = int(group.count_rows())
+        require_memory(
+            table_bytes(n_rows, len(columns)), max_memory(), str(file.path), f"{n_rows} rows"
+        )
         yield from group.scanner(
             schema=self.schema,
             columns=columns,
@@ -164,30 +181,36 @@ def _fragments(path: Path) -> list[tuple[Path, Any]]:
         names = sorted(
             file
             for file in path.rglob("*")
-            if file.suffix in FORMATS
+            if file.suffix.lower() in FORMATS
+            and not file.is_dir()
             and not any(part.startswith(("_", ".")) for part in file.relative_to(path).parts)
         )
     found = []
     for name in names:
-        if name.suffix not in FORMATS:
+        if name.suffix.lower() not in FORMATS:
             raise ValueError(
                 f"{name} is not a file that can be read a part at a time: its name should end in "
                 f"{', '.join(FORMATS)}. depmax.cli reads other formats as a whole."
             )
         with _Naming(name):
-            options: dict[str, Any] = {"format": FORMATS[name.suffix]}
+            options: dict[str, Any] = {"format": FORMATS[name.suffix.lower()]}
             if path.is_dir():
                 options |= {"partitioning": "hive", "partition_base_dir": str(path)}
             dataset = ds.dataset([str(name)], **options)
-            found += [(name, _Fragment(part, dataset.schema)) for part in dataset.get_fragments()]
+            found += [
+                (name, _Fragment(part, dataset.schema, ds.get_partition_keys))
+                for part in dataset.get_fragments()
+            ]
     return found
 
 
 class _Fragment:
     """A fragment of a dataset, with the columns that the names of folders add."""
 
-    def __init__(self, fragment: Any, schema: Any) -> None:
+    def __init__(self, fragment: Any, schema: Any, keys_of: Callable[[Any], Any]) -> None:
         self.fragment, self.schema = fragment, schema
+        self.keys = dict(keys_of(fragment.partition_expression))
+        self.names = list(schema.names)  # fails here where one is not text
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.fragment, name)
@@ -203,7 +226,7 @@ def _common_schema(
     target: str | Sequence[str] | None,
 ) -> tuple[Any, list[str]]:
     """One type per column; a column that has another type, or is missing, in a file is named."""
-    first, names = files[0], list(files[0].fragment.schema.names)
+    first, names = files[0], files[0].fragment.names
     chosen = set(names if columns is None else columns) | set(_as_list(target))
     for file in files[1:]:
         schema = file.fragment.schema
@@ -221,8 +244,8 @@ def _common_schema(
         more = [name for name in schema.names if name not in names]
         if more and columns is None:
             raise ValueError(
-                f"{file.path} has a column {more[0]!r} that {first.path} lacks: pass columns= with "
-                "the columns that all files have."
+                f"{file.path} has a column {more[0]!r} that {first.path} lacks: write the same "
+                "columns to all files, or pass columns= of depmax.scan with those that all have."
             )
     return first.fragment.schema, names
 
@@ -255,6 +278,8 @@ class _Naming:
 
         if isinstance(error, FileNotFoundError):
             raise FileNotFoundError(f"{self.path} is missing: {error}") from error
+        if isinstance(error, UnicodeDecodeError):
+            raise ValueError(f"{self.path} holds text that is not valid UTF-8.") from error
         if isinstance(error, OSError | pa.ArrowException):
             raise ValueError(
                 f"{self.path} cannot be read: {error}. It is damaged or incomplete; write it "

@@ -10,12 +10,12 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_sample_weight, _num_samples
 
-from depmax._inputs.table import has_missing
+from depmax._inputs.table import has_missing, refuse_unreadable
 from depmax.samples.reading import reads_chunks
 from depmax.samples.sample import Sample
 
-#: What all rows together must at least stand for.
-FEWEST = 2.0
+#: What all rows together must at least stand for, and at most: sums of squares of more are rounded.
+FEWEST, MOST = 2.0, 1e12
 
 
 def read_weights(sample_weight: Any, n_rows: int) -> np.ndarray:
@@ -28,6 +28,7 @@ def read_weights(sample_weight: Any, n_rows: int) -> np.ndarray:
     """
     if hasattr(sample_weight, "to_numpy"):  # series of any library
         sample_weight = sample_weight.to_numpy()
+    refuse_unreadable(sample_weight, "sample_weight")
     rows = np.empty(n_rows)
     weights: np.ndarray = _check_sample_weight(
         sample_weight, rows, dtype=np.float64, ensure_non_negative=True
@@ -35,11 +36,16 @@ def read_weights(sample_weight: Any, n_rows: int) -> np.ndarray:
     total = float(weights.sum())
     if total == 0:
         raise ValueError("sample_weight is zero for every row: at least two rows must count.")
-    if total < FEWEST:
+    if not FEWEST <= total <= MOST:
+        wrong = (
+            f"fewer than {FEWEST:.0f} show no dependence"
+            if total < FEWEST
+            else f"depmax counts up to {MOST:.0e}"
+        )
         raise ValueError(
             f"sample_weight adds up to {total:.3g}, but a weight says how many rows a row stands "
-            f"for, and fewer than {FEWEST:.0f} show no dependence. Weights whose scale means "
-            "nothing should add up to the number of rows: pass w * len(w) / w.sum()."
+            f"for, and {wrong}. Weights whose scale means nothing should add up to the number of "
+            "rows: pass w * len(w) / w.sum()."
         )
     return weights
 
@@ -53,6 +59,29 @@ def refuse_missing(rows: Any, owner: str, names: Sequence[Any] | None = None) ->
             f"column {column if names is None else repr(str(names[column]))}: impute first, e.g. "
             "with sklearn.impute.SimpleImputer."
         )
+
+
+def repeated_rows(mass: np.ndarray, most: int = 20_000) -> np.ndarray:
+    """Each row as often as its mass says if all masses are whole numbers, else once.
+
+    Masses that stand for more than ``most`` rows (and more than there are) become so many in the
+    same proportions.
+
+    Examples
+    --------
+    >>> repeated_rows(np.array([1.0, 0.0, 3.0]))
+    array([0, 2, 2, 2])
+    >>> repeated_rows(np.array([1.0, 0.5]))
+    array([0, 1])
+    >>> repeated_rows(np.array([3e6, 1e6]), most=4)
+    array([0, 0, 0, 1])
+    """
+    if (mass != np.rint(mass)).any():
+        return np.arange(len(mass))
+    total = float(mass.sum())
+    count = int(min(total, max(most, len(mass))))
+    places = (np.arange(count) + 0.5) * (total / count)  # the middles of equal parts
+    return np.searchsorted(np.cumsum(mass), places)
 
 
 @dataclass(frozen=True)

@@ -56,6 +56,8 @@ def suffix_of(path: str | Path) -> str:
 
 def open_source(path: str, options: ReadOptions | None = None) -> Source:
     """The file, ready to be read, if there is one and its format is known."""
+    if not path:
+        raise DataError("The name of the data file is empty.")
     options = options or ReadOptions()
     if options.sheet is not None and not suffix_of(path).startswith(".xls"):
         raise DataError(f"--sheet is for Excel files, and {path} is not one.")

@@ -10,16 +10,10 @@ from typing import Any, ClassVar
 import polars as pl
 import pyarrow as pa
 
+from depmax._files import first_line, validated
 from depmax._limits import COLUMN_BYTES, require_memory
 from depmax.cli.errors import DataError
-from depmax.cli.reading.source import (
-    Source,
-    bytes_written_out,
-    first_line,
-    is_plain,
-    require_distinct,
-    validated,
-)
+from depmax.cli.reading.source import Source, bytes_written_out, is_plain, require_distinct
 
 
 class Columnar(Source):

@@ -12,6 +12,7 @@ import polars as pl
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
+from depmax._files import first_line
 from depmax.cli.errors import DataError
 from depmax.cli.reading.cells import Evidence, Types, settle
 from depmax.cli.reading.dialect import (
@@ -22,7 +23,7 @@ from depmax.cli.reading.dialect import (
     find_dialect,
     open_text,
 )
-from depmax.cli.reading.source import Source, first_line, require_distinct
+from depmax.cli.reading.source import Source, require_distinct
 
 
 class Delimited(Source):

@@ -10,10 +10,11 @@ import polars as pl
 import pyarrow as pa
 from pyarrow import parquet
 
-from depmax.cli.errors import DataError
-from depmax.cli.reading.arrow import Budget, Columnar, to_polars
+from depmax.cli.errors import DataError, shortened
+from depmax.cli.reading.arrow import Arrow, Budget, Columnar, to_polars
 from depmax.cli.reading.source import Source, is_text, require_distinct
 from depmax.samples import Scan, scan
+from depmax.samples.files import FORMATS, FilePieces, TableFile
 
 #: Rows that are unpacked at a time; few where a text may share its beginning with the one before
 #: it, since such texts can be much longer than what the file holds of them.
@@ -155,33 +156,64 @@ class Folder(Source):
         except (FileNotFoundError, TypeError, ValueError) as error:
             raise DataError(str(error)) from None
 
+    @cached_property
+    def _files(self) -> list[tuple[TableFile, Source]]:
+        """The files, each with the reader of its format."""
+        assert isinstance(self.table.pieces, FilePieces)
+        readers = {"parquet": Parquet, "ipc": Arrow}
+        return [
+            (file, readers[FORMATS[file.path.suffix.lower()]](file.path, self.options))
+            for file in self.table.pieces.files
+        ]
+
+    def assumptions(self) -> list[str]:
+        """Tables in the folder that are not read."""
+        others = [
+            str(file.relative_to(self.path))
+            for file in sorted(self.path.rglob("*"))
+            if file.suffix.lower() in (".csv", ".tsv", ".xlsx")
+        ]
+        if not others:
+            return []
+        return [f"Only Parquet and Arrow files of {self.name} are read, not {shortened(others)}."]
+
     def _find_types(self) -> Mapping[str, pl.DataType]:
         """Types of the columns, from the files' footers."""
-        empty = _polars(self.table.pieces.empty.x)
+        empty = to_polars(self.table.pieces.empty.x)
         require_distinct(empty.columns, self.name)
         return dict(empty.schema)
 
     def _read(self, columns: list[str]) -> pl.DataFrame:
         """All rows."""
         self.require_room(self.n_rows() or 0, len(columns))
-        return pl.concat(self._batches(columns, 2**20))
+        frames: list[pl.DataFrame] = []
+        n_rows = n_bytes = 0
+        for frame in self._batches(columns, 2**20):
+            n_rows += frame.height
+            n_bytes += int(frame.estimated_size())
+            self.require_room(n_rows, frame.width, n_bytes)
+            frames.append(frame)
+        if not frames:
+            raise DataError(f"The files in {self.name} have no rows.")
+        return pl.concat(frames)
 
     def _batches(self, columns: list[str], size: int) -> Iterator[pl.DataFrame]:
-        """Batches of at most ``size`` rows, one row group in memory at a time."""
-        chosen = scan(self.path, columns=list(columns), rows_per_chunk=size)
-        try:
-            for chunk in chosen.chunks():
-                yield _polars(chunk)
-        except (FileNotFoundError, RuntimeError, ValueError) as error:
-            raise DataError(str(error)) from None
+        """Batches of at most ``size`` rows, each file read with all checks of its format."""
+        for file, source in self._files:
+            try:
+                file.require_unchanged()
+            except (FileNotFoundError, RuntimeError) as error:
+                raise DataError(str(error)) from None
+            keys = [
+                pl.lit(value).cast(self.schema()[name]).alias(name)
+                for name, value in file.fragment.keys.items()
+                if name in columns
+            ]
+            own = [name for name in columns if name in source.schema()]
+            for frame in source.batches(own or list(source.schema())[:1], size):
+                yield frame.with_columns(keys).select(columns)
 
     def n_rows(self) -> int | None:
         """Number of rows, from the files' footers."""
         lengths = self.table.pieces.lengths
         return None if lengths is None else int(sum(lengths))
-
-
-def _polars(table: Any) -> pl.DataFrame:
-    frame = pl.from_arrow(table)
-    assert isinstance(frame, pl.DataFrame)
-    return frame

@@ -16,6 +16,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from depmax._files import DamagedFileError, first_line
 from depmax._limits import FileTooLargeError, max_memory, require_memory, table_bytes
 from depmax.cli.errors import DataError, shortened
 
@@ -202,45 +203,6 @@ def require_distinct(names: Sequence[str], where: str) -> None:
             f"{where} has several columns with the same name: {shortened(map(repr, twice))}. "
             "Rename them."
         )
-
-
-class DamagedFileError(ValueError):
-    """A file whose contents contradict themselves."""
-
-
-def validated(table: Any, name: object) -> Any:
-    """The table or record batch, if all of its buffers are sound.
-
-    Parameters
-    ----------
-    table : pyarrow.Table or pyarrow.RecordBatch
-        As it was read, before anything else has looked at its cells.
-    name : what messages call the file
-
-    Raises
-    ------
-    DamagedFileError
-        If lengths, offsets or indices point outside their buffers, or text is not UTF-8.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> validated(pa.table({"x": [1, 2]}), "a.parquet").num_rows
-    2
-    """
-    try:
-        table.validate(full=True)
-    except (pa.ArrowException, ValueError) as error:
-        raise DamagedFileError(
-            f"{name} is damaged: its cells contradict themselves ({first_line(error)})."
-        ) from None
-    return table
-
-
-def first_line(error: BaseException) -> str:
-    """What an error says, on one line that is not too long."""
-    lines = str(error).strip().splitlines()
-    return lines[0].rstrip(".")[:160] if lines else type(error).__name__
 
 
 def is_plain(kind: Any) -> bool:

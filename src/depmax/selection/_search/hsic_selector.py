@@ -24,6 +24,7 @@ from depmax.samples import (
     MINIMUM,
     Sample,
     read_target_sample,
+    repeated_rows,
     require_equal_length,
     require_samples,
 )
@@ -74,8 +75,7 @@ class Observed:
 
         By these BAHSIC tells which columns and pairs to protect; nothing else is read off them.
         """
-        whole = bool((mass == np.rint(mass)).all())
-        rows = np.repeat(np.arange(len(mass)), mass.astype(np.intp) if whole else 1)
+        rows = repeated_rows(mass)
         if self.y is None:
             return replace(self, X=self.X[rows], target=replace(self.target.take(rows), mass=None))
         y = _safe_indexing(self.y, rows)
