@@ -19,6 +19,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import depmax
 from depmax import scan
+from depmax.maps import NystroemMap
 from depmax.samples import aligned
 from depmax.samples.files import ChangedFileError
 
@@ -293,6 +294,20 @@ def test_iterators_that_end_or_do_not_fit() -> None:
         scan(lambda: used_up)
     with pytest.raises(ValueError, match="inconsistent numbers of samples: 5 rows against 4"):
         scan(lambda: iter([(X, y[:4])]))
+
+
+@pytest.mark.parametrize("target", [None, "y"])
+def test_maps_of_files_with_several_row_groups(tmp_path: Path, target: str | None) -> None:
+    """Where nobody looks at a target, the lengths of pieces are those that files declare."""
+    X = np.random.default_rng(0).normal(size=(500, 3))
+    table = pa.table({name: X[:, j] for j, name in enumerate("ab" if target is None else "aby")})
+    pq.write_table(table, tmp_path / "rows.parquet", row_group_size=130)
+    rows = scan(tmp_path, target=target)
+    assert list(rows.pieces.lengths or ()) == [130, 130, 130, 110]
+    found = NystroemMap(20, random_state=0).fit(rows)
+    frame = pd.DataFrame(X[:, :2], columns=["a", "b"])
+    expected = NystroemMap(20, random_state=0).fit(frame)
+    assert_allclose(found.transform(frame), expected.transform(frame), atol=1e-10)
 
 
 # dask 2026.8 calls reset_index in a way that pandas 3 warns of

@@ -88,8 +88,11 @@ class _Table:
         for file in self.files:
             with _Naming(file.path):
                 groups = file.fragment.split_by_row_group() if _has_groups(file) else None
-                for group in [file.fragment] if groups is None else groups:
-                    found.append((file, group, int(group.count_rows())))
+                if groups is None:
+                    found.append((file, file.fragment, int(file.fragment.count_rows())))
+                    continue
+                for group in groups:  # count_rows would count those of the whole file
+                    found.append((file, group, sum(one.num_rows for one in group.row_groups)))
         return found
 
     def read(self, number: int, columns: Sequence[str] | None) -> Iterator[Chunk]:
