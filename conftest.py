@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,25 +15,31 @@ SOURCE = ROOT / "src"
 # Their doctests need torch; tests/neural says so when it is skipped.
 collect_ignore_glob = [] if find_spec("torch") else ["src/depmax/neural/*"]
 
-#: Tests of whole runs and of products of many options, which ``--quick`` leaves out.
+#: Whole runs, faults, limits and products of many options, which ``--quick`` leaves out.
 LONG = (
     "tests/browser",
     "tests/cli/test_bad_input.py",
     "tests/cli/test_commands.py",
     "tests/cli/test_compare.py",
     "tests/cli/test_excel.py",
+    "tests/cli/test_folders.py",
     "tests/cli/test_hostile_files.py",
     "tests/cli/test_next.py",
     "tests/cli/test_process.py",
     "tests/cli/test_streaming.py",
+    "tests/contracts/test_collection.py",
     "tests/contracts/test_deflation_invariance.py",
+    "tests/contracts/test_degenerate.py",
+    "tests/contracts/test_faults.py",
     "tests/contracts/test_frames.py",
     "tests/contracts/test_labels.py",
+    "tests/contracts/test_limits.py",
     "tests/contracts/test_mixed_tables.py",
     "tests/contracts/test_n_components.py",
     "tests/contracts/test_optimum.py",
     "tests/contracts/test_scales.py",
     "tests/contracts/test_searches.py",
+    "tests/contracts/test_streamed_selection.py",
     "tests/docs",
     "tests/evaluation/compare",
     "tests/examples",
@@ -41,13 +48,16 @@ LONG = (
     "tests/reproduction",
 )
 
+#: Cases of one test that ``--quick`` runs at most.
+MOST_CASES = 30
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add ``--quick``."""
     parser.addoption(
         "--quick",
         action="store_true",
-        help="some minutes' worth: no whole runs, no simulations, no scikit-learn checks",
+        help="few cases of every test; no whole runs, no simulations, no scikit-learn checks",
     )
 
 
@@ -70,15 +80,38 @@ def pytest_collect_file(file_path: Path) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out scikit-learn's checks and what is marked as slow."""
+    """Leave out what is slow, scikit-learn's checks, and most of the products of parameters."""
     if not config.getoption("quick"):
         return
-    slow = [
+    fast = [
         item
         for item in items
-        if item.get_closest_marker("slow")
-        or item.get_closest_marker("cluster")
-        or item.name.startswith("test_scikit_learn")
+        if not item.get_closest_marker("slow")
+        and not item.get_closest_marker("cluster")
+        and not item.name.startswith("test_scikit_learn")
     ]
-    config.hook.pytest_deselected(items=slow)
-    items[:] = [item for item in items if item not in set(slow)]
+    kept = set(thin_diagonal(fast))
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
+    items[:] = [item for item in items if item in kept]
+
+
+def thin_diagonal(items: list[pytest.Item]) -> Iterator[pytest.Item]:
+    """Of every test, few cases, in which each value of each parameter occurs.
+
+    A test over 20 kernels, 6 targets and 3 options has 360 cases; 20 or a few more of them have
+    every kernel, every target and every option. Of long lists of cases some are taken.
+    """
+    tests: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        tests.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for cases in tests.values():
+        seen: set[tuple[str, int]] = set()
+        fresh = []
+        for case in cases:
+            callspec = getattr(case, "callspec", None)
+            params = {} if callspec is None else callspec.params
+            values = {(name, id(value)) for name, value in params.items()}
+            if values - seen or not values:
+                fresh.append(case)
+            seen |= values
+        yield from fresh[:: -(-len(fresh) // MOST_CASES)]

@@ -76,30 +76,33 @@ NULLS: dict[str, Null] = {
 }
 
 
-def group_rates(n_draws: int, n_jobs: int) -> list[dict[str, Any]]:
+def group_rates(n_draws: int, cells: common.Cells) -> list[dict[str, Any]]:
     """Rejections of independent sides at 0.05, with groups and with rows as they are."""
-    found = []
-    for number, (name, null) in enumerate(NULLS.items()):
-        seeds = np.random.SeedSequence([11, number]).spawn(n_draws)
-        draws = Parallel(n_jobs=n_jobs)(delayed(_rejects)(null, seed) for seed in seeds)
-        grouped, plain = np.array(draws, dtype=float).mean(axis=0)
-        error = float(np.sqrt(LEVEL * (1 - LEVEL) / n_draws))
-        found.append(
-            {
-                "rows": name,
-                "n_draws": n_draws,
-                "grouped": float(grouped),
-                "plain": float(plain),
-                "passed": bool(grouped <= (SERIES if "AR" in name else LEVEL) + 3 * error),
-            }
-        )
-    return found
+    return [cells.of(_group_rate, number, name, n_draws) for number, name in enumerate(NULLS)]
 
 
-def _rejects(null: Null, seed: np.random.SeedSequence) -> tuple[bool, bool]:
+def _group_rate(number: int, name: str, n_draws: int, n_jobs: int) -> dict[str, Any]:
+    seeds = np.random.SeedSequence([11, number]).spawn(n_draws)
+    draws = Parallel(n_jobs=n_jobs)(delayed(_rejects)(name, seed) for seed in seeds)
+    grouped, plain = np.array(draws, dtype=float).mean(axis=0)
+    return {
+        "rows": name,
+        "n_draws": n_draws,
+        "grouped": float(grouped),
+        "plain": float(plain),
+        "passed": bool(grouped <= highest_share(n_draws, SERIES if "AR" in name else LEVEL)),
+    }
+
+
+def highest_share(n_draws: int, level: float = LEVEL) -> float:
+    """Share of rejections that chance may lead to at this level: three standard errors more."""
+    return level + 3 * float(np.sqrt(LEVEL * (1 - LEVEL) / n_draws))
+
+
+def _rejects(name: str, seed: np.random.SeedSequence) -> tuple[bool, bool]:
     warnings.simplefilter("ignore")  # of rows left out
     rng = np.random.default_rng(seed)
-    x, y, groups = null(rng)
+    x, y, groups = NULLS[name](rng)
     options: dict[str, Any] = {"n_permutations": 199, "random_state": 0}
     grouped = hsic_test(x, y, groups=groups, **options).pvalue
     return grouped <= LEVEL, hsic_test(x, y, **options).pvalue <= LEVEL
@@ -130,28 +133,33 @@ PAIR_SETTINGS = [
 ]
 
 
-def pair_rates(n_draws: int, n_jobs: int) -> list[dict[str, Any]]:
+def pair_rates(n_draws: int, cells: common.Cells) -> list[dict[str, Any]]:
     """Share of draws with a false pair: effects u + u²/2 of five columns, no interaction."""
-    found = []
-    for kind in ("number", "class"):
-        for number, (rows, columns, rho) in enumerate(PAIR_SETTINGS):
-            seeds = np.random.SeedSequence([12, number]).spawn(n_draws)
-            draws = Parallel(n_jobs=n_jobs)(
-                delayed(_false_pairs)(rows, columns, rho, kind, seed) for seed in seeds
-            )
-            share = float(np.mean(np.array(draws) > 0))
-            found.append(
-                {
-                    "target": kind,
-                    "n_rows": rows,
-                    "n_columns": columns,
-                    "rho": rho,
-                    "n_draws": n_draws,
-                    "false": share,
-                    "passed": bool(share <= LEVEL + 3 * np.sqrt(LEVEL * (1 - LEVEL) / n_draws)),
-                }
-            )
-    return found
+    return [
+        cells.of(_pair_rate, kind, *setting, n_draws)
+        for kind in ("number", "class")
+        for setting in sorted(PAIR_SETTINGS, key=lambda each: each[1])  # few columns first
+    ]
+
+
+def _pair_rate(
+    kind: str, rows: int, columns: int, rho: float, n_draws: int, n_jobs: int
+) -> dict[str, Any]:
+    number = PAIR_SETTINGS.index((rows, columns, rho))
+    seeds = np.random.SeedSequence([12, number]).spawn(n_draws)
+    draws = Parallel(n_jobs=n_jobs)(
+        delayed(_false_pairs)(rows, columns, rho, kind, seed) for seed in seeds
+    )
+    share = float(np.mean(np.array(draws) > 0))
+    return {
+        "target": kind,
+        "n_rows": rows,
+        "n_columns": columns,
+        "rho": rho,
+        "n_draws": n_draws,
+        "false": share,
+        "passed": share <= highest_share(n_draws),
+    }
 
 
 def _false_pairs(rows: int, columns: int, rho: float, kind: str, seed: Any) -> int:
@@ -187,30 +195,34 @@ def show_pairs(found: list[dict[str, Any]]) -> None:
     )
 
 
-SELECTORS = (BAHSIC, FOHSIC, KernelRidgeElimination, DependenceFilter)
+SELECTORS = {
+    each.__name__: each for each in (BAHSIC, FOHSIC, KernelRidgeElimination, DependenceFilter)
+}
 
 
-def noise_rates(n_draws: int, n_jobs: int) -> list[dict[str, Any]]:
+def noise_rates(n_draws: int, cells: common.Cells) -> list[dict[str, Any]]:
     """Share of draws of noise in which "auto" finds a column, by selector and target."""
-    found = []
-    for kind in ("number", "class"):
-        for selector in SELECTORS:
-            seeds = np.random.SeedSequence([13]).spawn(n_draws)
-            draws = Parallel(n_jobs=n_jobs)(
-                delayed(_n_found)(selector, kind, seed) for seed in seeds
-            )
-            share = float(np.mean(np.array(draws) > 0))
-            found.append(
-                {
-                    "selector": selector.__name__,
-                    "target": kind,
-                    "n_draws": n_draws,
-                    "share": share,
-                    "columns": float(np.mean(draws)),
-                    "passed": bool(share <= LEVEL + 3 * np.sqrt(LEVEL * (1 - LEVEL) / n_draws)),
-                }
-            )
-    return found
+    return [
+        cells.of(_noise_rate, kind, selector, n_draws)
+        for kind in ("number", "class")
+        for selector in SELECTORS
+    ]
+
+
+def _noise_rate(kind: str, selector: str, n_draws: int, n_jobs: int) -> dict[str, Any]:
+    seeds = np.random.SeedSequence([13]).spawn(n_draws)
+    draws = Parallel(n_jobs=n_jobs)(
+        delayed(_n_found)(SELECTORS[selector], kind, seed) for seed in seeds
+    )
+    share = float(np.mean(np.array(draws) > 0))
+    return {
+        "selector": selector,
+        "target": kind,
+        "n_draws": n_draws,
+        "share": share,
+        "columns": float(np.mean(draws)),
+        "passed": share <= highest_share(n_draws),
+    }
 
 
 def _n_found(selector: Any, kind: str, seed: Any) -> int:

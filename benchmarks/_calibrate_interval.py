@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import common
@@ -91,36 +92,47 @@ CASES: dict[str, tuple[Draw, Any]] = {
 UNBOUNDED = ("skewed, linear kernels",)
 
 
-def coverage(n_draws: int, n_jobs: int) -> list[dict[str, Any]]:
+def coverage(n_draws: int, cells: common.Cells) -> list[dict[str, Any]]:
     """Share of draws whose interval covers the truth, per case and number of rows."""
-    parts = Parallel(n_jobs=n_jobs)(
-        delayed(_covered)(number, name, n_draws) for number, name in enumerate(CASES)
-    )
-    return [each for part in parts for each in part]
+    return [
+        cells.of(_covered, number, name, m, n_draws)
+        for number, name in enumerate(CASES)
+        for m in ROWS
+    ]
 
 
-def _covered(number: int, name: str, n_draws: int) -> list[dict[str, Any]]:
+def _covered(number: int, name: str, m: int, n_draws: int, n_jobs: int) -> dict[str, Any]:
+    truth = 0.0 if name == "independent" else _truth(number, name)
+    seeds = np.random.SeedSequence([11, number, m]).spawn(n_draws)
+    intervals = Parallel(n_jobs=n_jobs)(delayed(_interval)(name, m, seed) for seed in seeds)
+    low, high = np.array(intervals).T
+    share = float(np.mean((low <= truth) & (truth <= high)))
+    return {
+        "case": name,
+        "m": m,
+        "n_draws": n_draws,
+        "coverage": share,
+        "truth_below": float(np.mean(truth < low)),
+        "passed": name in UNBOUNDED or share >= BARS[m],
+    }
+
+
+@cache
+def _truth(number: int, name: str) -> float:
+    """Mean of unbiased estimates from many rows."""
     draw, kernel = CASES[name]
-    kernels = {"kernel": kernel, "target_kernel": kernel}
     rng = np.random.default_rng([11, number])
     large, repeats = TRUTH
-    truth = float(np.mean([hsic(*draw(rng, large), **kernels) for _ in range(repeats)]))
-    truth = 0.0 if name == "independent" else truth
-    found = []
-    for m in ROWS:
-        intervals = [hsic_interval(*draw(rng, m), **kernels) for _ in range(n_draws)]
-        share = float(np.mean([each.low <= truth <= each.high for each in intervals]))
-        found.append(
-            {
-                "case": name,
-                "m": m,
-                "n_draws": n_draws,
-                "coverage": share,
-                "truth_below": float(np.mean([truth < each.low for each in intervals])),
-                "passed": name in UNBOUNDED or share >= BARS[m],
-            }
-        )
-    return found
+    kernels = {"kernel": kernel, "target_kernel": kernel}
+    return float(np.mean([hsic(*draw(rng, large), **kernels) for _ in range(repeats)]))
+
+
+def _interval(name: str, m: int, seed: np.random.SeedSequence) -> tuple[float, float]:
+    draw, kernel = CASES[name]
+    found = hsic_interval(
+        *draw(np.random.default_rng(seed), m), kernel=kernel, target_kernel=kernel
+    )
+    return found.low, found.high
 
 
 def show(found: list[dict[str, Any]]) -> None:

@@ -1,7 +1,8 @@
 """Do the tests keep what they promise? p-values, false discoveries, ties and power, by simulation.
 
-Writes benchmarks/results/calibration.json and docs/images/power.png. It takes about ten minutes on
-two cores; with ``--only`` the other parts keep their earlier results.
+Writes benchmarks/results/calibration.json and docs/images/power.png; with ``--only`` the other
+parts keep their earlier results. Settings are written to calibration.cells.jsonl as they come, and
+``--resume`` goes on after the last of them.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import argparse
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import _calibrate_compare as comparing
@@ -24,31 +26,56 @@ import _calibrate_simulations as simulated
 import common
 
 Found = list[dict[str, Any]]
-#: What each part computes, from a divisor of the draws and a number of processes, and its table.
-PARTS: dict[str, tuple[Callable[[int, int], Found], Callable[[Found], None]]] = {
+
+
+@dataclass(frozen=True)
+class Run:
+    """How much of a part is computed, and with what."""
+
+    cells: common.Cells
+    shrink: int = 1  # divisor of the number of draws
+
+    @property
+    def jobs(self) -> int:
+        """Processes."""
+        return self.cells.n_jobs
+
+    def draws(self, count: int) -> int:
+        """So many draws in a whole run."""
+        return max(2, count // self.shrink)
+
+
+#: What each part computes, and its table.
+PARTS: dict[str, tuple[Callable[[Run], Found], Callable[[Found], None]]] = {
     "permutation": (
-        lambda shrink, jobs: pvalues.permutation_pvalues(2000 // shrink, jobs),
+        lambda run: pvalues.permutation_pvalues(run.draws(2000), run.jobs),
         pvalues.show_permutation,
     ),
-    "analytic": (pvalues.analytic_rates, pvalues.show_analytic),
+    "analytic": (lambda run: pvalues.analytic_rates(run.shrink, run.jobs), pvalues.show_analytic),
     "discoveries": (
-        lambda shrink, jobs: screening.discovery_rates(200 // shrink, jobs),
+        lambda run: screening.discovery_rates(run.draws(200), run.jobs),
         screening.show,
     ),
-    "groups": (lambda shrink, jobs: groups.group_rates(400 // shrink, jobs), groups.show_groups),
-    "pairs": (lambda shrink, jobs: groups.pair_rates(50 // shrink, jobs), groups.show_pairs),
-    "noise": (lambda shrink, jobs: groups.noise_rates(100 // shrink, jobs), groups.show_noise),
-    "ties": (lambda shrink, jobs: comparing.tie_rates(2000 // shrink, jobs), comparing.show),
-    "given": (lambda shrink, jobs: given.levels(60 // shrink, jobs), given.show),
-    "knockoffs": (lambda shrink, jobs: knockoffs.rates(100 // shrink, jobs), knockoffs.show),
-    "power": (lambda shrink, jobs: shapes.power(200 // shrink, jobs), shapes.show),
+    "rare": (lambda run: screening.rare_rates(run.draws(40), run.cells), screening.show_rare),
+    "maximize": (
+        lambda run: screening.maximize_rates(run.draws(200), run.cells),
+        screening.show_maximize,
+    ),
+    "joint": (lambda run: screening.joint_rates(run.draws(1000), run.cells), screening.show_joint),
+    "groups": (lambda run: groups.group_rates(run.draws(200), run.cells), groups.show_groups),
+    "pairs": (lambda run: groups.pair_rates(run.draws(100), run.cells), groups.show_pairs),
+    "noise": (lambda run: groups.noise_rates(run.draws(200), run.cells), groups.show_noise),
+    "ties": (lambda run: comparing.tie_rates(run.draws(2000), run.jobs), comparing.show),
+    "given": (lambda run: given.levels(run.draws(60), run.jobs), given.show),
+    "knockoffs": (lambda run: knockoffs.rates(run.draws(100), run.cells), knockoffs.show),
+    "power": (lambda run: shapes.power(run.draws(200), run.jobs), shapes.show),
     "simulations": (
-        lambda shrink, jobs: simulated.simulations(200 // shrink, jobs),
+        lambda run: simulated.simulations(run.draws(200), run.cells),
         simulated.show_simulations,
     ),
-    "interval": (lambda shrink, jobs: intervals.coverage(500 // shrink, jobs), intervals.show),
+    "interval": (lambda run: intervals.coverage(run.draws(500), run.cells), intervals.show),
     "aggregate": (
-        lambda shrink, jobs: simulated.aggregate_levels(2000 // shrink, jobs),
+        lambda run: simulated.aggregate_levels(run.draws(2000), run.jobs),
         simulated.show_levels,
     ),
 }
@@ -59,15 +86,21 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="a tenth of the draws, nothing saved")
     parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS), metavar="PART")
     parser.add_argument("--jobs", type=int, default=min(2, common.N_CORES), help="processes")
+    parser.add_argument("--resume", action="store_true", help="keep settings of an earlier run")
     options = parser.parse_args()
+    name = None if options.quick else "calibration"
+    cells = common.Cells(name, options.jobs)
+    if options.resume:
+        cells = common.Cells.resumed("calibration", options.jobs)
+    run = Run(cells, 10 if options.quick else 1)
     results = {}
-    for name in options.only:
-        compute, show = PARTS[name]
+    for part in options.only:
+        compute, show = PARTS[part]
         start = time.perf_counter()
-        results[name] = compute(10 if options.quick else 1, options.jobs)
-        show(results[name])
+        results[part] = compute(run)
+        show(results[part])
         print(f"({common.duration(time.perf_counter() - start)})", flush=True)
-    judged = [each for part in results.values() for each in part if "passed" in each]
+    judged = [each for found in results.values() for each in found if "passed" in each]
     n_failed = sum(not each["passed"] for each in judged)
     if judged:
         print(f"\n{n_failed} of {len(judged)} settings miss their bar")

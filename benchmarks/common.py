@@ -12,6 +12,7 @@ import textwrap
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -220,6 +221,34 @@ def load(name: str) -> dict[str, Any] | None:
     """Results of an earlier run, if there are any."""
     path = RESULTS / f"{name}.json"
     return json.loads(path.read_text()) if path.exists() else None
+
+
+@dataclass
+class Cells:
+    """Results of single settings, written as they come, so that a long run can be stopped."""
+
+    name: str | None  # of the file beside the results; None writes nothing
+    n_jobs: int
+    known: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def resumed(cls, name: str, n_jobs: int) -> Cells:
+        """What an earlier run has found, to go on from there."""
+        path = RESULTS / f"{name}.cells.jsonl"
+        lines = path.read_text().splitlines() if path.exists() else []
+        return cls(name, n_jobs, {each["cell"]: each["found"] for each in map(json.loads, lines)})
+
+    def of(self, compute: Callable[..., Any], *setting: Any) -> Any:
+        """``compute(*setting, n_jobs)``, unless an earlier run has found it."""
+        key = json.dumps([compute.__module__, compute.__name__, *setting])
+        if key not in self.known:
+            found = json.loads(json.dumps(compute(*setting, self.n_jobs), default=_plain))
+            self.known[key] = found
+            print(f"  {key}: {json.dumps(found)}", file=sys.stderr, flush=True)
+            if self.name is not None:
+                with (RESULTS / f"{self.name}.cells.jsonl").open("a") as file:
+                    file.write(json.dumps({"cell": key, "found": found}) + "\n")
+        return self.known[key]
 
 
 def facts(*others: str) -> dict[str, Any]:

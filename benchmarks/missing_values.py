@@ -8,6 +8,8 @@ complete tables: 30 % of the cells at random, or by the class (40 % of one, 10 %
 
     python benchmarks/missing_values.py --folder FOLDER   # of ARFF files of the UCI sets
     python benchmarks/missing_values.py --level           # levels of p-values under independence
+    python benchmarks/missing_values.py --sets wine sonar wdbc --gaps random --repeats 1 2 3 \\
+        --selectors BAHSIC --ways neutral iterative       # other gaps and folds, fewer ways
     python benchmarks/missing_values.py --table
 
 Without a folder the sets come from OpenML. Lines are appended to ``results/missing_values.csv``.
@@ -18,7 +20,7 @@ from __future__ import annotations
 import argparse
 import csv
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -84,9 +86,9 @@ def read(name: str, folder: Path | None) -> Table:
     return frame[varying], y
 
 
-def with_gaps(name: str, how: str) -> Table:
-    """A complete set in which cells were removed, with a fixed seed."""
-    data, rng = load(name), np.random.default_rng(0)
+def with_gaps(name: str, how: str, repeat: int = 0) -> Table:
+    """A complete set in which cells were removed, other ones in every repeat."""
+    data, rng = load(name), np.random.default_rng(repeat)
     X, y = np.array(data.X, dtype=np.float64), np.asarray(data.y)
     often = np.full(len(y), 0.3) if how == "random" else np.where(y == y[0], 0.4, 0.1)
     X[rng.random(X.shape) < often[:, np.newaxis]] = np.nan
@@ -123,20 +125,27 @@ def judge() -> object:
     )
 
 
-def trials(name: str, gaps: str, table: Table) -> list[dict[str, object]]:
-    """Accuracies of every selector and way on every fold."""
+def trials(
+    name: str,
+    gaps: str,
+    table: Table,
+    repeat: int = 0,
+    ways: Sequence[str] = WAYS,
+    selectors: Sequence[str] = tuple(SELECTORS),
+) -> list[dict[str, object]]:
+    """Accuracies of selectors and ways on every fold; folds of later repeats are counted on."""
     X, y = table
     if len(y) > ROWS:
         rows = np.sort(np.random.default_rng(0).permutation(len(y))[:ROWS])
         X, y = X.iloc[rows].reset_index(drop=True), y[rows]
     count, found = max(2, X.shape[1] // 4), []
-    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(X, y)
-    for fold, (train, test) in enumerate(folds):
-        for way in WAYS:
+    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=repeat).split(X, y)
+    for fold, (train, test) in enumerate(folds, FOLDS * repeat):
+        for way in ways:
             rows = filled(way, X.iloc[train])
             missing = way if way in ("neutral", "level") else "refuse"
-            for selector, make in SELECTORS.items():
-                chosen = make(count, missing=missing).fit(rows, y[train])
+            for selector in selectors:
+                chosen = SELECTORS[selector](count, missing=missing).fit(rows, y[train])
                 kept = X.columns[chosen.support_]
                 model = judge().fit(X.iloc[train][kept], y[train])
                 accuracy = round(float(model.score(X.iloc[test][kept], y[test])), 4)
@@ -158,10 +167,24 @@ def write(lines: list[dict[str, object]]) -> None:
 def table() -> str:
     """Mean accuracies in percent by gaps, selector and way."""
     frame = pd.read_csv(FILE)
+    frame = frame[frame["fold"] < FOLDS]  # other repeats are of some ways only
     means = frame.pivot_table(
         index=["selector", "gaps", "set"], columns="way", values="accuracy", sort=False
     )
     return (100 * means.groupby(level=[0, 1], sort=False).mean())[list(WAYS)].round(1).to_string()
+
+
+def difference(gaps: str, selector: str, way: str = "iterative") -> str:
+    """How far "neutral" lies behind another way: repeats with other gaps and folds, paired."""
+    frame = pd.read_csv(FILE)
+    frame = frame[(frame["gaps"] == gaps) & (frame["selector"] == selector)]
+    frame["repeat"] = frame["fold"] // FOLDS
+    both = frame.pivot_table(index=["set", "repeat"], columns="way", values="accuracy")
+    behind = 100 * (both[way] - both["neutral"]).dropna()
+    of_sets = behind.groupby("set").agg(["mean", "sem", "count"]).round(2)
+    error = np.sqrt(np.sum(of_sets["sem"] ** 2)) / len(of_sets)
+    mean = of_sets["mean"].mean()
+    return f"{selector}, {gaps}: {way} less neutral\n{of_sets}\nmean {mean:.2f}, s.e. {error:.2f}"
 
 
 def levels(n_columns: int = 600, n_rows: int = 120) -> str:
@@ -188,6 +211,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--folder", type=Path, help="folder of ARFF files")
     parser.add_argument("--sets", nargs="*", default=[*REAL, *COMPLETE], help="all by default")
+    parser.add_argument("--gaps", nargs="*", default=["real", "random", "by class"])
+    parser.add_argument("--repeats", nargs="*", type=int, default=[0], help="seeds of gaps, folds")
+    parser.add_argument("--ways", nargs="*", default=WAYS, choices=WAYS)
+    parser.add_argument("--selectors", nargs="*", default=list(SELECTORS), choices=SELECTORS)
     parser.add_argument("--level", action="store_true", help="levels of p-values instead")
     parser.add_argument("--table", action="store_true", help="only show the results")
     options = parser.parse_args()
@@ -196,12 +223,16 @@ def main() -> None:
         print(levels())
         return
     if not options.table:
-        for name in [name for name in REAL if name in options.sets]:
-            write(trials(name, "real", read(name, options.folder)))
-        for name in [name for name in COMPLETE if name in options.sets]:
-            for how in ("random", "by class"):
-                write(trials(name, how, with_gaps(name, how)))
+        about = {"ways": options.ways, "selectors": options.selectors}
+        for repeat in options.repeats:
+            for name in [name for name in REAL if name in options.sets]:
+                if "real" in options.gaps:
+                    write(trials(name, "real", read(name, options.folder), repeat, **about))
+            for name in [name for name in COMPLETE if name in options.sets]:
+                for how in [how for how in ("random", "by class") if how in options.gaps]:
+                    write(trials(name, how, with_gaps(name, how, repeat), repeat, **about))
     print(table())
+    print(difference("random", "BAHSIC"))
 
 
 if __name__ == "__main__":

@@ -5,8 +5,9 @@
 True
 """
 
+from reproduction.csv_rows import read_csv, save_csv
 from reproduction.registry import Table, register, tables, whole
-from reproduction.report import Results, merge, print_table, read_csv, save_csv
+from reproduction.report import Results, merge, print_table
 
 __all__ = [
     "Results",

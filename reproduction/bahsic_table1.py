@@ -40,12 +40,14 @@ def stream(quick: bool, n_jobs: int | None, datasets: Sequence[str] | None) -> I
     """One row per data set and method; sets of the paper that are not at hand come last."""
     figures = published(NAME)["figures"]
     wanted = datasets or (QUICK if quick else tuple(figures))
-    unknown = sorted(set(wanted) - set(figures))
+    variants = {problem.name for problem in PROBLEMS} - set(figures)
+    wanted = wanted if datasets or quick else (*wanted, *sorted(variants))
+    unknown = sorted(set(wanted) - set(figures) - variants)
     if unknown:
         raise ValueError(f"Table 1 has no data set named {unknown[0]!r}: one of {sorted(figures)}.")
     for problem in PROBLEMS:
         if problem.name in wanted:
-            yield from whole(_rows(problem, figures[problem.name], quick, n_jobs))
+            yield from whole(_rows(problem, figures[problem.published_name], quick, n_jobs))
     for name in sorted(set(wanted) - {problem.name for problem in PROBLEMS}):
         yield from whole(
             compared(name, method, None, figure, note="data not at hand")

@@ -81,8 +81,8 @@ class Outcome:
 
     accuracy: float
     n_features: int
-    space: Setting
-    setting: Setting
+    space: Setting = field(default_factory=dict)
+    setting: Setting = field(default_factory=dict)
 
 
 def judge(

@@ -39,7 +39,12 @@ class HalfSplit:
 
 
 def half_splits(
-    y: np.ndarray, n_splits: int = 50, *, labelled: float = 1.0, first_seed: int = 0
+    y: np.ndarray,
+    n_splits: int = 50,
+    *,
+    labelled: float = 1.0,
+    by_class: bool = True,
+    first_seed: int = 0,
 ) -> Iterator[HalfSplit]:
     """Random partitions of the rows into two halves, seeds counted from ``first_seed``.
 
@@ -49,8 +54,10 @@ def half_splits(
         Classes, or labels. It matters only if ``labelled`` is below 1.
     n_splits : int, default=50
     labelled : float, default=1.0
-        Share of the training half whose label is known; each class has this share, and two rows
-        at least.
+        Share of the training half whose label is known.
+    by_class : bool, default=True
+        Whether each class has this share; otherwise rows are drawn whatever their class. Either
+        way two rows of each class at least are labelled.
     first_seed : int, default=0
 
     Yields
@@ -71,7 +78,8 @@ def half_splits(
     for seed in range(first_seed, first_seed + n_splits):
         order = np.random.default_rng(seed).permutation(len(y))
         train, test = order[: len(y) // 2], order[len(y) // 2 :]
-        known = np.ones(len(train), dtype=bool) if labelled == 1 else _share(y[train], labelled)
+        share = _share if by_class else _share_of_all
+        known = np.ones(len(train), dtype=bool) if labelled == 1 else share(y[train], labelled)
         yield HalfSplit(train[known], train[~known], test, seed)
 
 
@@ -81,4 +89,12 @@ def _share(classes: np.ndarray, share: float) -> np.ndarray:
     for label in np.unique(classes):
         places = np.flatnonzero(classes == label)
         known[places[: max(2, round(share * len(places)))]] = True
+    return known
+
+
+def _share_of_all(classes: np.ndarray, share: float) -> np.ndarray:
+    """Marks the first rows, and the first two of every class; the rows are in random order."""
+    known = np.arange(len(classes)) < round(share * len(classes))
+    for label in np.unique(classes):
+        known[np.flatnonzero(classes == label)[:2]] = True
     return known

@@ -5,10 +5,10 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold, ShuffleSplit
@@ -18,7 +18,8 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from depmax.datasets import Problem, load_external, make_linear_direction, make_sine_direction
 from depmax.extraction import ICAFX, PHD, SIR, LinearRegressionFeature
 from reproduction.figures import compared, published
-from reproduction.ica_regressors import errors
+from reproduction.ica_regressors import REGRESSORS, errors
+from reproduction.kept_splits import KeptSplits, Key
 from reproduction.registry import COLUMNS, Row, Table, register
 
 METHODS: dict[str, Callable[[int], Any]] = {
@@ -30,8 +31,12 @@ METHODS: dict[str, Callable[[int], Any]] = {
     "ICA-FX": ICAFX,
     "ICA-FX, published rule": lambda count: ICAFX(count, solver="natural-gradient"),
 }
-SEED, N_SPLITS, QUICK_SPLITS = 0, 10, 2
+#: Splits of one draw, and draws: the paper has one, and single draws differ more than methods.
+PER_DRAW, DRAWS, QUICK_SPLITS = 10, 5, 2
 Split = tuple[np.ndarray, np.ndarray]
+Data = tuple[np.ndarray, np.ndarray]
+#: Of the file with the errors of every split.
+PAIRED = ("dataset", "n_features", "method", *REGRESSORS)
 
 
 @dataclass(frozen=True)
@@ -40,36 +45,41 @@ class Experiment:
 
     name: str
     title: str
-    read: Callable[[], tuple[np.ndarray, np.ndarray]]
-    splits: Callable[[int], list[Split]]  # from the number of splits
+    read: Callable[[int], Data]  # from the number of the draw
+    splits: Callable[[int], list[Split]]  # of a draw
     sphered: bool = False  # whether all methods but PCA get the sphered inputs
-    repeated: bool = True  # whether there are several splits
+    n_splits: int = DRAWS * PER_DRAW
+
+    def split(self, number: int) -> tuple[Data, Split]:
+        """The data of a draw and one of its splits, counted over all draws."""
+        draw, place = divmod(number, PER_DRAW)
+        return self.read(draw), self.splits(draw)[place]
 
 
-def external(name: str) -> Callable[[], tuple[np.ndarray, np.ndarray]]:
-    """Reader of a data set of the folder that DEPMAX_DATA names."""
+def external(name: str) -> Callable[[int], Data]:
+    """Reader of a data set of the folder that DEPMAX_DATA names, the same for all draws."""
 
-    def read() -> tuple[np.ndarray, np.ndarray]:
+    def read(draw: int) -> Data:
         data = load_external(name)
         return np.asarray(data.X, dtype=np.float64), np.asarray(data.y, dtype=np.float64)
 
     return read
 
 
-def artificial(make: Callable[..., Problem]) -> Callable[[], tuple[np.ndarray, np.ndarray]]:
-    """Reader of an artificial problem of 1,000 rows."""
+def artificial(make: Callable[..., Problem]) -> Callable[[int], Data]:
+    """Reader of an artificial problem of 1,000 rows, the draw being its seed."""
 
-    def read() -> tuple[np.ndarray, np.ndarray]:
-        problem = make(1000, random_state=SEED)
+    def read(draw: int) -> Data:
+        problem = make(1000, random_state=draw)
         return problem.X, problem.y
 
     return read
 
 
 def folds(n_rows: int) -> Callable[[int], list[Split]]:
-    """Ten folds, or the first of them."""
+    """Ten folds."""
     rows = np.arange(n_rows)
-    return lambda count: [*KFold(N_SPLITS, shuffle=True, random_state=SEED).split(rows)][:count]
+    return lambda draw: [*KFold(PER_DRAW, shuffle=True, random_state=draw).split(rows)]
 
 
 EXPERIMENTS = (
@@ -89,17 +99,17 @@ EXPERIMENTS = (
         "ica_housing",
         "ICA-FX paper, Table 3: Boston housing",
         external("boston_housing"),
-        lambda count: [
-            *ShuffleSplit(N_SPLITS, test_size=0.1, random_state=SEED).split(np.arange(506))
-        ][:count],
+        lambda draw: [
+            *ShuffleSplit(PER_DRAW, test_size=0.1, random_state=draw).split(np.arange(506))
+        ],
     ),
     Experiment(
         "ica_orange_juice",
         "ICA-FX paper, Table 4: orange juice, its own split",
         external("orange_juice_nir"),
-        lambda count: [(np.arange(150), np.arange(150, 218))],
+        lambda draw: [(np.arange(150), np.arange(150, 218))],
         sphered=True,
-        repeated=False,
+        n_splits=1,
     ),
 )
 
@@ -112,38 +122,42 @@ def stream_of(experiment: Experiment) -> Any:
         n_jobs: int | None,
         datasets: Sequence[str] | None,
         n_splits: int | None = None,
+        *,
+        kept: KeptSplits,
     ) -> Iterator[Row]:
         figures = published(experiment.name)["figures"]
         unknown = sorted(set(datasets or ()) - {experiment.name})
         if unknown:
             raise ValueError(f"The table has no data set {unknown[0]!r}: only {experiment.name!r}.")
         try:
-            X, y = experiment.read()
+            experiment.read(0)
         except FileNotFoundError as error:
             for method, row in figures.items():
                 for count, figure in row.items():
                     yield _row(experiment, method, int(count), None, figure, str(error))
             return
-        splits = experiment.splits(n_splits or (QUICK_SPLITS if quick else N_SPLITS))
+        most = experiment.n_splits
+        wanted = n_splits or (min(QUICK_SPLITS, most) if quick else most)
         for method in METHODS:
             row = figures[method.partition(",")[0]]
             counts = list(row)[:1] if quick else list(row)
             for count in counts:
-                jobs = (
-                    delayed(_split)(experiment, method, int(count), X, y, split) for split in splits
-                )
-                results = list(Parallel(n_jobs=n_jobs)(jobs))
-                figure = row[count] if method in figures else None
-                yield _row(experiment, method, int(count), results, figure, "")
+                key = (experiment.name, int(count), method)
+                kept.complete([key], wanted, partial(_split, experiment), n_jobs)
+                if kept.count(key):
+                    values = kept.values(key, wanted)
+                    figure = row[count] if method in figures else None
+                    yield _row(experiment, method, int(count), values, figure, "")
 
     return stream
 
 
 def _split(
-    experiment: Experiment, method: str, count: int, X: np.ndarray, y: np.ndarray, split: Split
-) -> dict[str, float]:
+    experiment: Experiment, number: int, keys: Sequence[Key]
+) -> dict[Key, tuple[float, ...]]:
     """Errors of all regressors with the features of one split."""
-    train, test = split
+    [(_, count, method)] = keys
+    (X, y), (train, test) = experiment.split(number)
     steps = [StandardScaler()]
     if experiment.sphered and method not in ("Original", "PCA"):
         steps = [PCA(len(train) - 1, whiten=True)]
@@ -151,21 +165,22 @@ def _split(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the published rule stops early
         rows = np.asarray(model.fit_transform(X[train], y[train]))
-    return errors(rows, y[train], np.asarray(model.transform(X[test])), y[test])
+    found = errors(rows, y[train], np.asarray(model.transform(X[test])), y[test])
+    return {keys[0]: tuple(found[name] for name in REGRESSORS)}
 
 
 def _row(
     experiment: Experiment,
     method: str,
     count: int,
-    results: list[dict[str, float]] | None,
+    results: list[list[float]] | None,  # a list of errors per regressor
     figure: dict[str, Any] | None,
     note: str,
 ) -> Row:
     scores = best = regressor = None
     if results is not None:
-        scores = [float(np.mean(list(split.values()))) for split in results]
-        means = {name: float(np.mean([split[name] for split in results])) for name in results[0]}
+        scores = [float(score) for score in np.mean(results, axis=0)]
+        means = {name: float(np.mean(e)) for name, e in zip(REGRESSORS, results, strict=True)}
         regressor = min(means, key=lambda name: means[name])
         best = means[regressor]
     return compared(
@@ -200,6 +215,8 @@ for _experiment in EXPERIMENTS:
                 "n_splits",
                 "note",
             ),
-            n_splits=N_SPLITS if _experiment.repeated else None,
+            PAIRED,
+            n_splits=_experiment.n_splits if _experiment.n_splits > 1 else None,
+            continued=True,
         )
     )

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from reproduction.kept_splits import KeptSplits
+
 #: One figure of a table: ``dataset``, ``method``, ``published``, ``published_error``, ``ours``,
 #: ``standard_error``, ``difference`` and what else the table's columns name; None is no figure.
 Row = dict[str, Any]
@@ -38,15 +40,18 @@ class Table:
     ----------
     name, title, source : str
         The short name, the full one, and where it was published.
-    stream : callable of (quick, n_jobs, datasets), and of n_splits if there are repeated splits
+    stream : callable of (quick, n_jobs, datasets), of n_splits if there are repeated splits, and
+        of kept if the table keeps them
         Yields one row per figure; ``quick`` means fewer folds or sets, ``datasets`` those wanted.
     columns : tuple of str
         What the rows hold, in the order in which they are shown.
     paired : tuple of str
         Columns of a second file that keeps one value per split, so that methods can be compared
-        in pairs; it starts with what tells its rows apart.
+        in pairs; it starts with what tells its rows apart, the last of which is the method.
     n_splits : int or None
         Number of repeated splits of a full run, or None if the table has no such splits.
+    continued : bool
+        Whether splits are kept one by one in the second file, so that a run goes on from them.
     """
 
     name: str
@@ -56,6 +61,7 @@ class Table:
     columns: tuple[str, ...] = COLUMNS
     paired: tuple[str, ...] = ()
     n_splits: int | None = None
+    continued: bool = False
 
     def run(
         self,
@@ -64,21 +70,26 @@ class Table:
         datasets: Sequence[str] | None = None,
         report: Callable[[Row], None] | None = None,
         n_splits: int | None = None,
+        kept: KeptSplits | None = None,
     ) -> list[Row]:
         """All rows; ``report`` is called with each once it is known.
 
         What ``report`` gets has the paired columns as well, and ``last``: whether the rows of its
-        data set are complete. ``n_splits`` asks for the first of the repeated splits only.
+        data set are complete. ``n_splits`` asks for the first of the repeated splits only;
+        ``kept`` are those of earlier runs, if the table goes on from them.
         """
         rows = []
-        for row in self.stream(quick, n_jobs, datasets, **self._fewer(n_splits)):
+        more = self._fewer(n_splits)
+        if self.continued:
+            more["kept"] = kept or KeptSplits(self.paired)
+        for row in self.stream(quick, n_jobs, datasets, **more):
             rows.append({column: row.get(column) for column in self.columns})
             if report is not None:
                 paired = {column: row.get(column) for column in self.paired}
                 report(rows[-1] | paired | {LAST: row.get(LAST, False)})
         return rows
 
-    def _fewer(self, n_splits: int | None) -> dict[str, int]:
+    def _fewer(self, n_splits: int | None) -> dict[str, Any]:
         """What the stream is given for a number of splits."""
         if n_splits is None:
             return {}

@@ -9,11 +9,13 @@ import numpy as np
 
 from depmax.datasets import available, load, load_external
 from reproduction.figures import compared, published
+from reproduction.kept_splits import KeptSplits
 from reproduction.registry import COLUMNS, Row, Table, register, whole
 from reproduction.sparse_pls_learners import Learner, Machine, Neighbours
-from reproduction.sparse_pls_methods import CLASSES
+from reproduction.sparse_pls_methods import CLASSES, CLASSES_VARIANTS
 from reproduction.sparse_pls_protocol import (
     FOLDS,
+    PAIRED,
     Plan,
     chosen_methods,
     normalised,
@@ -37,6 +39,8 @@ def stream(
     n_jobs: int | None,
     datasets: Sequence[str] | None,
     n_splits: int | None = None,
+    *,
+    kept: KeptSplits,
 ) -> Iterator[Row]:
     """One row per data set and method."""
     figures = published(name)["figures"]
@@ -44,7 +48,8 @@ def stream(
         data = load(dataset) if dataset in available() else load_external(dataset)
         X = normalised(np.asarray(data.X, dtype=np.float64))
         y = np.where(np.asarray(data.y).astype(str) == POSITIVE[dataset], 1.0, -1.0)
-        yield from whole(_rows(dataset, X, y, learner, figures[dataset], quick, n_jobs, n_splits))
+        known = figures[dataset]
+        yield from whole(_rows(dataset, X, y, learner, known, quick, n_jobs, n_splits, kept))
 
 
 def _rows(
@@ -56,14 +61,16 @@ def _rows(
     quick: bool,
     n_jobs: int | None,
     n_splits: int | None,
+    kept: KeptSplits,
 ) -> Iterator[Row]:
-    for method in chosen_methods(CLASSES, quick):
+    for method in chosen_methods((*CLASSES, *CLASSES_VARIANTS), quick):
         slow = method.gaussian or method.name in SLOW
         plan = Plan(repeats=2, inner_folds=3) if slow else Plan(repeats=REPEATS)
         plan = Plan(inner_folds=3) if quick else plan
-        errors = outer_errors(X, y, method, learner, plan, n_jobs, n_splits)
-        figure = figures.get(method.name)
-        yield compared(dataset, method.name, errors, figure, n_splits=len(errors))
+        errors = outer_errors(X, y, method, learner, plan, kept, dataset, n_jobs, n_splits)
+        if errors:
+            figure = figures.get(method.name.partition(",")[0])
+            yield compared(dataset, method.name, errors, figure, n_splits=len(errors))
 
 
 for _name, _title, _learner in (
@@ -77,6 +84,8 @@ for _name, _title, _learner in (
             published(_name)["source"],
             partial(stream, _name, _learner),
             (*COLUMNS, "n_splits"),
+            PAIRED,
             n_splits=REPEATS * FOLDS,
+            continued=True,
         )
     )

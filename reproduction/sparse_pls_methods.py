@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, Literal
 
@@ -69,6 +69,7 @@ class Method:
     make: Make
     gaussian: bool = False
     all_features: bool = False  # no features are chosen: all of them are used
+    unit_variance: bool = False  # columns of unit variance instead of unit norm
 
     def candidates(self, n_rows: int, n_columns: int) -> Iterator[Candidate]:
         """Extractors of as many features as may be wanted, one per setting."""
@@ -95,6 +96,10 @@ def _sma(kernel: Any, count: int) -> Iterator[Any]:
 
 def _smc(kernel: Any, count: int) -> Iterator[Any]:
     yield SMC(count, kernel=kernel, random_state=0)
+
+
+def _uncentred_smc(kernel: Any, count: int) -> Iterator[Any]:
+    yield SMC(count, kernel=kernel, center=False, random_state=0)
 
 
 def _sparse_pls(kernel: Any, count: int) -> Iterator[Any]:
@@ -141,6 +146,13 @@ REGRESSION = (
     *_GAUSSIAN,
     Method("RBF rKOPLS", _reduced, gaussian=True),
 )
+#: Readings other than the paper's words, with a comma in their names; shown beside the rows.
+REGRESSION_VARIANTS = tuple(
+    replace(method, name=f"{method.name}, unit variance", unit_variance=True)
+    for method in _GAUSSIAN
+    if method.name != "Sp. RBF PLS"
+)
+CLASSES_VARIANTS = (Method("RBF SMC, no constant removed", _uncentred_smc, gaussian=True),)
 CLASSES = (
     *_LINEAR,
     Method("Exp BLF", _boosted("exponential")),

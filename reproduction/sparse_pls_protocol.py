@@ -8,17 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.model_selection import KFold, StratifiedKFold
 
+from reproduction.kept_splits import KeptSplits, Key
 from reproduction.sparse_pls_learners import Learner, Split
 from reproduction.sparse_pls_methods import Candidate, Method
 
 FOLDS = 5
+#: Of the file with one value per fold.
+PAIRED = ("dataset", "method", "errors")
 #: Stands for all features, however many there are.
 ALL = 0
 
@@ -31,6 +34,11 @@ class Plan:
     folds: int = FOLDS
     inner_folds: int = FOLDS
 
+    @property
+    def n_splits(self) -> int:
+        """Number of outer folds."""
+        return self.repeats * self.folds
+
 
 def outer_errors(
     X: np.ndarray,
@@ -38,19 +46,20 @@ def outer_errors(
     method: Method,
     learner: Learner,
     plan: Plan,
+    kept: KeptSplits,
+    dataset: str,
     n_jobs: int | None = None,
     n_splits: int | None = None,
 ) -> list[float]:
     """Error on every outer fold, all settings chosen inside its training part.
 
-    ``n_splits`` asks for the first of the folds only.
+    ``n_splits`` asks for the first of the folds only; those that are kept are not run again.
     """
-    splits = (split for repeat in range(plan.repeats) for split in folds_of(y, plan.folds, repeat))
-    jobs = (
-        delayed(_outer_fold)(X, y, method, learner, plan.inner_folds, train, test)
-        for train, test in islice(splits, n_splits)
-    )
-    return [float(error) for error in Parallel(n_jobs=n_jobs)(jobs)]
+    key = (dataset, method.name)
+    rows = X * np.sqrt(len(X)) if method.unit_variance else X
+    job = partial(_outer_fold, rows, y, method, learner, plan)
+    kept.complete([key], min(plan.n_splits, n_splits or plan.n_splits), job, n_jobs)
+    return kept.values(key, n_splits)[0] if kept.count(key) else []
 
 
 def numbers_of_features(most: int) -> list[int]:
@@ -67,11 +76,14 @@ def _outer_fold(
     y: np.ndarray,
     method: Method,
     learner: Learner,
-    inner_folds: int,
-    train: np.ndarray,
-    test: np.ndarray,
-) -> float:
+    plan: Plan,
+    split_number: int,
+    keys: Sequence[Key],
+) -> dict[Key, tuple[float]]:
+    repeat, place = divmod(split_number, plan.folds)
+    train, test = next(islice(folds_of(y, plan.folds, repeat), place, None))
     rows, target = X[train], y[train]
+    inner_folds = plan.inner_folds
     smallest = len(rows) - -(-len(rows) // inner_folds)  # rows of the smallest inner training part
     best: tuple[float, Any, Any, int] = (np.inf, None, None, 0)
     for candidate in method.candidates(smallest, X.shape[1]):
@@ -92,7 +104,8 @@ def _outer_fold(
     split = _featured(method, candidate, X, y, train, test)
     available = split.train.shape[1]
     count = available if count == ALL else min(count, available)
-    return float(learner.errors(split, [count], [setting])[0, 0])
+    error = float(learner.errors(split, [count], [setting])[0, 0])
+    return dict.fromkeys(keys, (error,))
 
 
 def _counts(method: Method, split: Split) -> list[int]:

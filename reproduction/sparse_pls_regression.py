@@ -8,11 +8,13 @@ import numpy as np
 
 from depmax.datasets import load_external
 from reproduction.figures import compared, published
+from reproduction.kept_splits import KeptSplits
 from reproduction.registry import COLUMNS, Row, Table, register, whole
 from reproduction.sparse_pls_learners import LeastSquares
-from reproduction.sparse_pls_methods import REGRESSION
+from reproduction.sparse_pls_methods import REGRESSION, REGRESSION_VARIANTS
 from reproduction.sparse_pls_protocol import (
     FOLDS,
+    PAIRED,
     Plan,
     chosen_methods,
     normalised,
@@ -36,6 +38,8 @@ def stream(
     n_jobs: int | None,
     datasets: Sequence[str] | None,
     n_splits: int | None = None,
+    *,
+    kept: KeptSplits,
 ) -> Iterator[Row]:
     """One row per data set and method."""
     figures = published(NAME)["figures"]
@@ -44,18 +48,22 @@ def stream(
         data = load_external(name)
         X = normalised(np.asarray(data.X, dtype=np.float64)[:MOST_ROWS])
         y = normalised(np.asarray(data.y, dtype=np.float64)[:MOST_ROWS, np.newaxis])[:, 0]
-        methods = chosen_methods(REGRESSION, quick)
-        found = (outer_errors(X, y, m, LeastSquares(), plan, n_jobs, n_splits) for m in methods)
+        methods = chosen_methods((*REGRESSION, *REGRESSION_VARIANTS), quick)
+        found = (
+            outer_errors(X, y, m, LeastSquares(), plan, kept, name, n_jobs, n_splits)
+            for m in methods
+        )
         yield from whole(
             compared(
                 name,
                 method.name,
                 errors,
-                figures[name].get(method.name),
+                figures[name].get(method.name.partition(",")[0]),
                 n_splits=len(errors),
                 note=NOTES[name],
             )
             for method, errors in zip(methods, found, strict=True)
+            if errors
         )
 
 
@@ -66,6 +74,8 @@ register(
         published(NAME)["source"],
         stream,
         (*COLUMNS, "n_splits", "note"),
+        PAIRED,
         n_splits=FOLDS,
+        continued=True,
     )
 )

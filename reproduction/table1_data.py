@@ -61,16 +61,26 @@ class Problem:
     positive: str | None = None  # one class against the rest
     encode: Encode = _floats
     rows: int | None = None  # a sample of so many rows that keeps the shares of the classes
+    negative: str | None = None  # the class that ``positive`` is told from, instead of the rest
+    first: int | None = None  # only so many rows from the beginning
+
+    @property
+    def published_name(self) -> str:
+        """The name in the table; what follows a comma says how a variant differs."""
+        return self.name.partition(",")[0]
 
     def read(self) -> tuple[np.ndarray, np.ndarray]:
         """Rows as floats, and classes 0, 1, … or numbers as floats."""
         data = load(self.file) if self.file in available() else load_external(self.file)
-        y = np.asarray(data.y)
+        X, y = self.encode(data.X)[: self.first], np.asarray(data.y)[: self.first]
+        if self.negative is not None:
+            pair = np.isin(y.astype(str), [str(self.positive), self.negative])
+            X, y = X[pair], y[pair]
         if self.positive is not None:
             y = y.astype(str) == self.positive
         y = y.astype(float) if self.task == "regression" else LabelEncoder().fit_transform(y)
         rows = self._sample(y)
-        return self.encode(data.X)[rows], y[rows]
+        return X[rows], y[rows]
 
     def _sample(self, y: np.ndarray) -> np.ndarray:
         """Row numbers, in order: all, or a balanced sample with a fixed seed."""
@@ -113,7 +123,17 @@ PROBLEMS = (
     Problem("segment", "segment", "multiclass", _SAMPLED),
     Problem("covertype", "covertype", note=_TWO_CLASSES.format("class 2"), positive="2"),
     Problem("optdigits", "optdigits", note=_TWO_CLASSES.format("digit 0"), positive="0"),
+    Problem(
+        "optdigits, 0 against 8",
+        "optdigits",
+        note="variant: two digits instead of one against the rest",
+        positive="0",
+        negative="8",
+    ),
     Problem("arcene", "arcene"),
+    Problem(
+        "arcene, 100 rows", "arcene", note="variant: one half of the rows, as released", first=100
+    ),
     Problem(
         "adult",
         "adult",

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 
 from reproduction.dimension_choice import Method, Outcome, Space, judge
 from reproduction.figures import compared
-from reproduction.half_splits import HalfSplit, half_splits
+from reproduction.half_splits import half_splits
+from reproduction.kept_splits import KeptSplits, Key
 from reproduction.registry import Row
 from reproduction.thesis_marks import method_marks, set_marks
 from reproduction.thesis_methods import FULL
@@ -47,33 +49,69 @@ class Stage:
     space: Space
     methods: tuple[Method, ...]
     most_features: int
+    labelled_by_class: bool = True  # whether each class has the same share of known labels
+    variant: bool = False  # not the thesis's words: shown beside, and a row may wait for it
 
 
 def run_splits(
     stages: Sequence[Stage],
     y: np.ndarray,
+    dataset: str,
+    kept: KeptSplits,
     *,
     n_splits: int,
     n_jobs: int | None,
     labelled: float = 1.0,
 ) -> list[Outcomes]:
-    """Every method on every split, the splits spread over processes."""
-    splits = half_splits(y, n_splits, labelled=labelled)
-    return list(Parallel(n_jobs=n_jobs)(delayed(_run)(stages, y, split) for split in splits))
+    """Every method on every split, as far as all methods have them; kept ones are not run again.
 
-
-def _run(stages: Sequence[Stage], y: np.ndarray, split: HalfSplit) -> Outcomes:
-    outcomes: Outcomes = {}
+    Variants come after the methods, and are left out as long as they have fewer splits.
+    """
+    keys: dict[bool, dict[tuple[str, int], Key]] = {False: {}, True: {}}
     for stage in stages:
-        outcomes |= judge(
+        for name, k in product((method.name for method in stage.methods), NEIGHBORS):
+            keys[stage.variant][name, k] = (dataset, k, name)
+    job = partial(_run, stages, y, labelled)
+    count = kept.complete(list(keys[False].values()), n_splits, job, n_jobs)
+    kept.complete(list(keys[True].values()), n_splits, job, n_jobs)
+    values = {
+        pair: kept.values(key, count)
+        for pair, key in (keys[False] | keys[True]).items()
+        if 0 < count <= kept.count(key)
+    }
+    return [
+        {
+            pair: Outcome(accuracies[split], int(numbers[split]))
+            for pair, (accuracies, numbers) in values.items()
+        }
+        for split in range(count)
+    ]
+
+
+def _run(
+    stages: Sequence[Stage], y: np.ndarray, labelled: float, seed: int, keys: Sequence[Key]
+) -> dict[Key, tuple[float, float]]:
+    """Accuracy and number of features of the methods that the keys name, on one split."""
+    dataset = keys[0][0]
+    wanted = {name for _, _, name in keys}
+    found: dict[Key, tuple[float, float]] = {}
+    for stage in stages:
+        methods = [method for method in stage.methods if method.name in wanted]
+        if not methods:
+            continue
+        [split] = half_splits(
+            y, 1, labelled=labelled, by_class=stage.labelled_by_class, first_seed=seed
+        )
+        for (name, k), outcome in judge(
             stage.space,
             y,
             split,
-            stage.methods,
+            methods,
             n_neighbors=NEIGHBORS,
             most_features=stage.most_features,
-        )
-    return outcomes
+        ).items():
+            found[dataset, k, name] = (outcome.accuracy, float(outcome.n_features))
+    return found
 
 
 def accuracy_rows(

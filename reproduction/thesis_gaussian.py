@@ -9,11 +9,18 @@ from reproduction.thesis_accuracy import Stage
 from reproduction.thesis_methods import FULL, KERNEL
 from reproduction.thesis_spaces import GaussianSpace
 from reproduction.thesis_table import SplitTable
+from reproduction.thesis_variants import DUAL_METHODS, LARGEST_GAUSSIAN, KernelColumns
 
 
 def stages(X: np.ndarray) -> list[Stage]:
-    """All columns, then features of the kernel."""
-    return [Stage(Inputs(X), (FULL,), 1), Stage(GaussianSpace(X), KERNEL, X.shape[1])]
+    """All columns, then features of the kernel, then other readings of the text."""
+    most = X.shape[1]
+    return [
+        Stage(Inputs(X), (FULL,), 1),
+        Stage(GaussianSpace(X), KERNEL, most),
+        Stage(KernelColumns(X), DUAL_METHODS, most, variant=True),
+        Stage(GaussianSpace(X), (LARGEST_GAUSSIAN,), most, variant=True),
+    ]
 
 
 TABLE = SplitTable(

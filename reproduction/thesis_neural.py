@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from reproduction.dimension_choice import Inputs, Method
 from reproduction.figures import published
+from reproduction.kept_splits import KeptSplits
 from reproduction.registry import Row, Table, register, whole
 from reproduction.thesis_accuracy import (
     NEIGHBORS,
@@ -83,6 +84,8 @@ def stream(
     n_jobs: int | None,
     datasets: Sequence[str] | None,
     n_splits: int | None = None,
+    *,
+    kept: KeptSplits,
 ) -> Iterator[Row]:
     """One row per data set, number of neighbours and method."""
     import depmax.neural  # noqa: F401  (without torch it says which extra to install)
@@ -99,10 +102,13 @@ def stream(
                 Stage(GaussianSpace(data.X), GAUSSIAN, MOST),
             ],
             data.y,
+            data.name,
+            kept,
             n_splits=n_splits or (QUICK_SPLITS if quick else N_SPLITS),
             n_jobs=n_jobs,
         )
-        yield from whole(rows_of(data.name, results, data.note))
+        if results:
+            yield from whole(rows_of(data.name, results, data.note))
 
 
 def rows_of(dataset: str, results: Sequence[Outcomes], note: str) -> Iterator[Row]:
@@ -132,5 +138,6 @@ register(
         COLUMNS,
         PAIRED,
         N_SPLITS,
+        continued=True,
     )
 )

@@ -9,6 +9,7 @@ import numpy as np
 from depmax.datasets import load
 from reproduction.dimension_choice import Inputs
 from reproduction.figures import published
+from reproduction.kept_splits import KeptSplits
 from reproduction.registry import Row, Table, register, whole
 from reproduction.thesis_accuracy import (
     COLUMNS,
@@ -22,6 +23,7 @@ from reproduction.thesis_accuracy import (
 from reproduction.thesis_data import standardised
 from reproduction.thesis_methods import FULL, LINEAR
 from reproduction.thesis_spaces import GaussianSpace, StringSpace
+from reproduction.thesis_variants import renamed
 
 NAME = "thesis_promoters"
 #: The thesis's numbers for the nucleotides.
@@ -29,6 +31,9 @@ CODES = {"a": 1.0, "g": 2.0, "c": 3.0, "t": 4.0}
 #: The feature kernel of HSCA is linear here, also with the other kernels.
 METHODS = tuple(m for m in LINEAR if m is not FULL and "," not in m.name)
 MOST_FEATURES = 30
+#: A variant without a choice of the kernel: one length and decay for all splits.
+FIXED = (7, 0.3)
+FIXED_METHODS = renamed(METHODS, f", length {FIXED[0]} and decay {FIXED[1]}")
 NOTE = "same data"
 
 
@@ -37,6 +42,8 @@ def stream(
     n_jobs: int | None,
     datasets: Sequence[str] | None,
     n_splits: int | None = None,
+    *,
+    kept: KeptSplits,
 ) -> Iterator[Row]:
     """One row per kernel, number of neighbours and method."""
     contents = published(NAME)
@@ -52,17 +59,24 @@ def stream(
         results = run_splits(
             stages_of(kernel, strings),
             y,
+            kernel,
+            kept,
             n_splits=n_splits or (QUICK_SPLITS if quick else N_SPLITS),
             n_jobs=n_jobs,
         )
-        marks = contents["marks"][kernel]
-        yield from whole(accuracy_rows(kernel, results, figures[kernel], marks, NOTE))
+        if results:
+            marks = contents["marks"][kernel]
+            yield from whole(accuracy_rows(kernel, results, figures[kernel], marks, NOTE))
 
 
 def stages_of(kernel: str, strings: Sequence[str]) -> list[Stage]:
     """Methods and coordinates of one part of the table; the columns as they are go with one."""
     if kernel == "string":
-        return [Stage(StringSpace.of(strings), METHODS, MOST_FEATURES)]
+        fixed = StringSpace.of(strings, lengths=(FIXED[0],), decays=(FIXED[1],))
+        return [
+            Stage(StringSpace.of(strings), METHODS, MOST_FEATURES),
+            Stage(fixed, FIXED_METHODS, MOST_FEATURES, variant=True),
+        ]
     X = standardised(np.array([[CODES[letter] for letter in text] for text in strings]))
     if kernel == "linear":
         return [Stage(Inputs(X), METHODS, MOST_FEATURES)]
@@ -78,5 +92,6 @@ register(
         COLUMNS,
         PAIRED,
         N_SPLITS,
+        continued=True,
     )
 )

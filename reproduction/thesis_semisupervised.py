@@ -28,6 +28,7 @@ from reproduction.thesis_methods import (
 )
 from reproduction.thesis_spaces import SCALES, median_distance
 from reproduction.thesis_table import SplitTable
+from reproduction.thesis_variants import LARGEST, largest_eigenvalue_hsca, renamed
 
 BETAS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
 COLUMNS = (
@@ -92,6 +93,11 @@ METHODS = (
     Method("LDA", partial(supervised, fit=discriminant), most=1),
     Method("LDA" + GRAPH, partial(with_graph, fit=discriminant), SETTINGS, most=1),
 )
+#: The eigenvector of the largest real eigenvalue, without a graph.
+LARGEST_METHOD = Method(LARGEST, partial(supervised, fit=largest_eigenvalue_hsca))
+#: "30 percent of training instances" drawn whatever their class.
+RANDOM = ", labels drawn from all rows"
+RANDOM_METHODS = renamed(METHODS, RANDOM)
 
 
 def rows_of(
@@ -105,27 +111,32 @@ def rows_of(
     for k in NEIGHBORS:
         known, known_changes = figures.get(str(k), {}), changes.get(str(k), {})
         scores = {
-            method.name: np.array([outcome[method.name, k].accuracy for outcome in results])
-            for method in METHODS
+            name: np.array([outcome[name, k].accuracy for outcome in results])
+            for name in dict.fromkeys(name for name, _ in results[0])
         }
         for name, accuracies in scores.items():
-            plain = name.removesuffix(GRAPH)
+            plain = name.replace(GRAPH, "")
             more: dict[str, Any] = {}
-            if plain != name:
+            if plain != name and plain in scores:
                 pvalue = signed_rank_pvalue(accuracies, scores[plain])
                 more["change"] = float(100 * (accuracies - scores[plain]).mean())
                 more["significant"] = "yes" if pvalue < 0.05 else ""
                 more["published_change"] = known_changes.get(plain)
             counts = [outcome[name, k].n_features for outcome in results]
-            figure = known.get(name)
+            figure = known.get(name.removesuffix(RANDOM))
             yield accuracy_row(
                 dataset, k, name, accuracies, figure, numbers_of_features=counts, note=note, **more
             )
 
 
 def stages(X: np.ndarray) -> list[Stage]:
-    """Features without and with the graph."""
-    return [Stage(Inputs(X), METHODS, X.shape[1])]
+    """Features without and with the graph, then other readings of the text."""
+    space, most = Inputs(X), X.shape[1]
+    return [
+        Stage(space, METHODS, most),
+        Stage(space, (LARGEST_METHOD,), most, variant=True),
+        Stage(space, RANDOM_METHODS, most, labelled_by_class=False, variant=True),
+    ]
 
 
 TABLE = SplitTable(

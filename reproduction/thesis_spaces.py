@@ -51,9 +51,14 @@ class StringSpace:
     settings: tuple[Setting, ...]
 
     @classmethod
-    def of(cls, strings: Sequence[str]) -> StringSpace:
+    def of(
+        cls,
+        strings: Sequence[str],
+        lengths: Sequence[int] = LENGTHS,
+        decays: Sequence[float] = DECAYS,
+    ) -> StringSpace:
         """All kernel matrices of the grid at once; folds then take parts of them."""
-        grid = [(length, decay) for length in LENGTHS for decay in DECAYS]
+        grid = [(length, decay) for length in lengths for decay in decays]
         matrices = tuple(Subsequence(length, decay)(strings) for length, decay in grid)
         settings = tuple(
             {"matrix": place, "length": length, "decay": decay}

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from reproduction.figures import published
+from reproduction.kept_splits import KeptSplits
 from reproduction.registry import Row, Table, register, whole
 from reproduction.thesis_accuracy import (
     COLUMNS,
@@ -48,6 +49,8 @@ class SplitTable:
         n_jobs: int | None,
         datasets: Sequence[str] | None,
         n_splits: int | None = None,
+        *,
+        kept: KeptSplits,
     ) -> Iterator[Row]:
         """The rows of one data set after the other."""
         contents = published(self.name)
@@ -57,17 +60,32 @@ class SplitTable:
             if data.X is None or data.y is None:
                 yield from whole(absent_rows(data.name, known, data.note))
                 continue
+            stages = [stage for stage in self.stages(data.X) if not (quick and stage.variant)]
             results = run_splits(
-                self.stages(data.X),
+                stages,
                 data.y,
+                data.name,
+                kept,
                 n_splits=n_splits or (QUICK_SPLITS if quick else N_SPLITS),
                 n_jobs=n_jobs,
                 labelled=self.labelled,
             )
-            beside = contents[self.beside][data.name]
-            yield from whole(self.rows(data.name, results, known, beside, data.note))
+            if results:
+                beside = contents[self.beside][data.name]
+                yield from whole(self.rows(data.name, results, known, beside, data.note))
 
     def register(self) -> None:
         """Add the table to those that can be run by name."""
         source = published(self.name)["source"]
-        register(Table(self.name, self.title, source, self.stream, self.columns, PAIRED, N_SPLITS))
+        register(
+            Table(
+                self.name,
+                self.title,
+                source,
+                self.stream,
+                self.columns,
+                PAIRED,
+                N_SPLITS,
+                continued=True,
+            )
+        )

@@ -1,4 +1,4 @@
-"""Fill the tables of docs/reproduction.md from benchmarks/results/*.csv.
+"""Fill the tables of docs/reproduction.md from reproduction/results/*.csv.
 
 A table stands between the lines ``<!-- NAME -->`` and ``<!-- end of NAME -->``, NAME being that of
 its file of results; what lies between is replaced, the text around it is written by hand.
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from reproduction import read_csv
+from reproduction.pages.agreement import agreement
 from reproduction.pages.ica import regressions
 from reproduction.pages.markdown import DASH, markdown_head, markdown_line
 from reproduction.pages.sparse_pls import areas, errors, precisions
@@ -31,7 +32,7 @@ def fill_page(page: Path, results: Path) -> None:
         rows = read_csv(results / f"{name}.csv")
         if not rows:  # not run
             continue
-        lines = make(rows)
+        lines = [*make(rows), *agreement(name, rows)]
         table = "\n".join([f"<!-- {name} -->", *lines, f"<!-- end of {name} -->"])
         marked = re.compile(f"<!-- {name} -->\n.*?<!-- end of {name} -->", re.DOTALL)
         if len(marked.findall(text)) != 1:
@@ -55,6 +56,7 @@ def artificial(rows: Sequence[Row]) -> list[str]:
 
 def side_by_side(rows: Sequence[Row]) -> list[str]:
     """A line per data set, a column per method: published → ours."""
+    rows = [row for row in rows if "," not in row["dataset"]]  # variants have a table below
     methods = list(dict.fromkeys(row["method"] for row in rows))
     lines = markdown_head(["data", *methods])
     for data in dict.fromkeys(row["dataset"] for row in rows):

@@ -11,9 +11,10 @@ Row = dict[str, Any]
 
 
 def errors(places: int) -> Callable[[Sequence[Row]], list[str]]:
-    """A line per method, a column per data set with its number of splits: published → ours."""
+    """A line per method, a column per data set: published → ours, and how many folds if fewer."""
 
     def lines_of(rows: Sequence[Row]) -> list[str]:
+        rows = [row for row in rows if "," not in row["method"]]  # variants have a table below
         splits: dict[str, float] = {}
         for row in rows:
             splits[row["dataset"]] = max(row["n_splits"], splits.get(row["dataset"], 0))
@@ -21,7 +22,10 @@ def errors(places: int) -> Callable[[Sequence[Row]], list[str]]:
         lines = markdown_head(["method", *heads])
         for method in dict.fromkeys(row["method"] for row in rows):
             found = {row["dataset"]: row for row in rows if row["method"] == method}
-            cells = [_cell(found[name], places) if name in found else DASH for name in splits]
+            cells = [
+                _cell(found[name], places, splits[name]) if name in found else DASH
+                for name in splits
+            ]
             lines.append(markdown_line([method, *cells]))
         return lines
 
@@ -50,6 +54,8 @@ def areas(rows: Sequence[Row]) -> list[str]:
     return lines
 
 
-def _cell(row: Row, places: int) -> str:
+def _cell(row: Row, places: int, n_splits: float) -> str:
     ours = f"{row['ours']:.{places}f} ± {row['standard_error']:.{places}f}"
+    if row["n_splits"] < n_splits:
+        ours += f" ({row['n_splits']:.0f} folds)"
     return ours if row["published"] is None else f"{row['published']:.{places}f} → {ours}"

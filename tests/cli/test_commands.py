@@ -195,6 +195,16 @@ def test_select_decides_how_many(run: Run, patients: Path) -> None:
     assert len(share["selected"]) == 2
 
 
+def test_select_says_that_nothing_was_found(run: Run, tmp_path: Path) -> None:
+    noise = np.random.default_rng(0).normal(size=(80, 4))
+    pl.DataFrame(noise, schema=["a", "b", "c", "y"]).write_csv(tmp_path / "noise.csv")
+    arguments = ("select", tmp_path / "noise.csv", "-t", "y", "-m", "BAHSIC", "-n", "auto")
+    assert "BAHSIC found no column of 3 that depends on the target; " in run(*arguments).stderr
+    found = _json(run(*arguments, "--json"))
+    assert found["significant"] == 0
+    assert len(found["selected"]) == 1
+
+
 @pytest.mark.parametrize("name", sorted(methods("selector")))
 def test_every_selector_selects(run: Run, name: str) -> None:
     result = run("select", "bundled:wine", "-n", 3, "--method", name, "--json", "-q")

@@ -167,6 +167,15 @@ def test_a_few_words_among_numbers_are_mentioned(tmp_path: Path) -> None:
     assert "'x' is read as text, although 3 of 4 cells are numbers: it also holds 'error'" in line
 
 
+def test_columns_with_the_same_odd_cell_are_mentioned_together(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("a,b,c,d,e,f\n1,2,3,4,5,6\nn/m,n/m,u,v,w,w2\n3,4,5,6,7,8\n")
+    lines = open_source(str(tmp_path / "a.csv")).assumptions()
+    assert "Columns 'a', 'b' are read as text" in lines[0]
+    assert "they also hold 'n/m'" in lines[0]
+    assert len(lines) == 4
+    assert lines[-1] == "2 more columns are read as text, although most cells are numbers."
+
+
 @pytest.mark.parametrize(
     "text",
     [

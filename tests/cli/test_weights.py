@@ -58,8 +58,11 @@ def test_a_model_is_fitted_by_weight(run: Run, counted: tuple[Path, Path], tmp_p
     np.testing.assert_allclose(features[0].to_numpy(), features[1].to_numpy(), rtol=1e-8)
 
 
-def test_columns_are_selected_by_weight(run: Run, counted: tuple[Path, Path]) -> None:
-    found = run("select", counted[0], "-t", "y", "-n", 1, "--weight", "n", "-m", "BAHSIC", "--json")
+@pytest.mark.parametrize("method", [(), ("-m", "BAHSIC"), ("-m", "HSICLasso")])
+def test_columns_are_selected_by_weight(
+    method: tuple[str, ...], run: Run, counted: tuple[Path, Path]
+) -> None:
+    found = run("select", counted[0], "-t", "y", "-n", 1, "--weight", "n", *method, "--json")
     assert json.loads(found.stdout)["selected"] == ["a"]
 
 

@@ -21,7 +21,7 @@ FOUND = {
     for name, cls in classes(room, DeflationExtractor).items()
     if not name.endswith("Extractor")
 }
-CRITERIA = ("pls", "pca", "sma", "smc", "blf")
+CRITERIA = ("pls", "pca", "sma", "smc", "skfa", "blf", "sparse_blf")
 VARIANTS: dict[str, tuple[type, dict[str, Any]]] = {
     **{name: (cls, {}) for name, cls in FOUND.items() if name != "DeflationFeatures"},
     **{f"Deflation {name}": (DeflationFeatures, {"criterion": name}) for name in CRITERIA},

@@ -256,6 +256,7 @@ def test_gaps_that_tell_the_class_are_a_level_and_nothing_else() -> None:
     assert screen(texts, labels, missing="level").pvalues[0] < 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("groups", "count"), [(None, 400), (np.repeat(np.arange(40), 3), 40)])
 def test_levels_hold_whatever_is_missing(groups: Any, count: int) -> None:
     """P-values of noise whose cells lack by chance, by the class, or by their size."""

@@ -86,6 +86,7 @@ def noise(seed: int) -> tuple[np.ndarray, np.ndarray]:
     return local.normal(size=(120, 6)), local.normal(size=120)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", sorted(TARGETS))
 @pytest.mark.parametrize("name", DECIDING)
 def test_auto_can_say_none(name: str, target: str) -> None:

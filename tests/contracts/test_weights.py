@@ -77,6 +77,7 @@ MEASURES: dict[str, Callable[..., float]] = {
     "distance correlation": depmax.distance_correlation,
     "distance correlation unbiased": partial(depmax.distance_correlation, unbiased=True),
     "gaussian information": depmax.gaussian_mutual_information,
+    "hsic variance": depmax.hsic_variance,
     "quadratic information": depmax.quadratic_mutual_information,
 }
 
@@ -125,9 +126,33 @@ def test_every_measure_with_weights_is_in_the_table() -> None:
         and not isinstance(getattr(room, name), type)
         and "sample_weight" in signature(getattr(room, name)).parameters
     }
-    own_tests = {"total_correlation", "screen", "hsic_test"}
+    own_tests = {"total_correlation", "screen", "hsic_test", "mmd", "hsic_interval"}
     tested = {getattr(each, "func", each).__name__ for each in MEASURES.values()}
     assert takes <= tested | own_tests
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("unbiased", [True, False])
+def test_discrepancies_of_weights_are_those_of_repeated_rows(kernel: str, unbiased: bool) -> None:
+    other, counts = X[:9] ** 2, np.array([2, 0, 1, 3, 1, 1, 0, 2, 1])
+    measure = partial(depmax.mmd, kernel=KERNELS[kernel], unbiased=unbiased)
+    expected = measure(repeated(X), np.repeat(other, counts, axis=0))
+    found = measure(X, other, sample_weight=WEIGHTS, sample_weight_z=counts)
+    tolerance = 1e-7 if kernel in ("laplace of the norm", "distance") else 1e-10
+    assert_allclose(found, expected, rtol=tolerance, atol=tolerance)
+    expected = measure(repeated(X), other)
+    assert_allclose(measure(X, other, sample_weight=WEIGHTS), expected, rtol=tolerance)
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "linear", "laplace"])
+@pytest.mark.parametrize("target", TARGETS)
+def test_intervals_of_counts_are_those_of_repeated_rows(kernel: str, target: str) -> None:
+    y = TARGETS[target]
+    interval = partial(depmax.hsic_interval, kernel=kernel)
+    found, expected = interval(X, y, sample_weight=WEIGHTS), interval(repeated(X), repeated(y))
+    assert_allclose((found.low, found.high), (expected.low, expected.high), rtol=1e-8, atol=1e-12)
+    with pytest.raises(ValueError, match="whole numbers"):
+        interval(X, y, sample_weight=WEIGHTS + 0.5)
 
 
 def test_total_correlation_counts_rows_by_weight() -> None:
@@ -341,7 +366,64 @@ def test_searches_of_weights_are_those_of_repeated_rows(
     assert found.pvalues_adjusted_ is None
 
 
-@pytest.mark.parametrize("search", [depmax.BAHSIC, depmax.FOHSIC, depmax.DependenceFilter])
+@pytest.mark.parametrize("n_landmarks", ["auto", None])
+@pytest.mark.parametrize("alpha", ["auto", 0.01])
+@pytest.mark.parametrize("target", TARGETS)
+def test_elimination_of_weights_is_that_of_repeated_rows(
+    target: str, alpha: Any, n_landmarks: Any
+) -> None:
+    y = TARGETS[target]
+    model = partial(depmax.KernelRidgeElimination, 2, alpha=alpha, n_landmarks=n_landmarks)
+    found = model().fit(WIDE, y, sample_weight=WEIGHTS)
+    expected = model(pvalues=False).fit(repeated(WIDE), repeated(y))
+    assert_allclose(found.ranking_, expected.ranking_)
+    assert_allclose(found.scores_, expected.scores_, rtol=1e-7, atol=1e-10)
+    assert_allclose(found.path_, expected.path_, rtol=1e-7)
+    assert (found.alpha_, found.error_) == pytest.approx((expected.alpha_, expected.error_))
+    assert found.pvalues_adjusted_ is None
+    assert found.effects_ is None
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "laplace", Gaussian("median"), Polynomial(2)])
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_lasso_of_weights_is_that_of_repeated_rows(target: str, kernel: Any) -> None:
+    y = TARGETS[target]
+    model = partial(depmax.HSICLasso, 3, kernel=kernel)
+    found = model().fit(WIDE, y, sample_weight=WEIGHTS)
+    expected = model().fit(repeated(WIDE), repeated(y))
+    assert_allclose(found.scores_, expected.scores_, rtol=1e-5, atol=1e-6)
+    assert_allclose(found.coef_, expected.coef_, rtol=1e-4, atol=1e-5)
+    assert_allclose(found.ranking_, expected.ranking_)
+
+
+def test_a_lasso_of_many_rows_and_categories_counts_by_weight() -> None:
+    rng = np.random.default_rng(6)
+    table = pd.DataFrame(rng.normal(size=(90, 3)), columns=list("abc"))
+    table["d"] = pd.Categorical(rng.choice(list("uvw"), 90))
+    weights = rng.integers(0, 3, size=90)
+    y, rows = table["a"] ** 2 + (table["d"] == "u"), np.repeat(np.arange(90), weights)
+    for kernel in ("gaussian", "laplace"):  # by factors and by tiles
+        model = depmax.HSICLasso(2, kernel=kernel)
+        found = model.fit(table, y, sample_weight=weights).scores_
+        expected = model.fit(table.iloc[rows], y.iloc[rows]).scores_
+        assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+    with pytest.raises(ValueError, match="block_size=None"):
+        depmax.HSICLasso(2, block_size=20).fit(table, y, sample_weight=weights)
+
+
+def test_elimination_of_many_columns_counts_pairs_by_weight() -> None:
+    rng = np.random.default_rng(4)
+    table, weights = rng.normal(size=(60, 40)), rng.integers(0, 3, size=60)
+    y, rows = np.sign(table[:, 5] * table[:, 20]), np.repeat(np.arange(60), weights)
+    found = depmax.KernelRidgeElimination(2).fit(table, y, sample_weight=weights)
+    expected = depmax.KernelRidgeElimination(2, pvalues=False).fit(table[rows], y[rows])
+    assert_allclose(found.ranking_, expected.ranking_)
+
+
+@pytest.mark.parametrize(
+    "search",
+    [depmax.BAHSIC, depmax.FOHSIC, depmax.DependenceFilter, depmax.KernelRidgeElimination],
+)
 def test_selectors_of_frames_with_weights(search: Any) -> None:
     found = search(1).fit(MIXED, THREE, sample_weight=WEIGHTS)
     expected = search(1).fit(repeated(MIXED), repeated(THREE))
@@ -374,6 +456,9 @@ WITH_GAPS: dict[str, Callable[..., Any]] = {
     "DependenceFilter": lambda X, **weights: depmax.DependenceFilter(1).fit(X, SIGNAL, **weights),
     "BAHSIC": lambda X, **weights: depmax.BAHSIC(1).fit(X, SIGNAL, **weights),
     "FOHSIC": lambda X, **weights: depmax.FOHSIC(1).fit(X, SIGNAL, **weights),
+    "KernelRidgeElimination": lambda X, **weights: depmax.KernelRidgeElimination(1).fit(
+        X, SIGNAL, **weights
+    ),
     "Neutral": lambda X, **weights: depmax.hsic(X, SIGNAL, kernel=Neutral(), **weights),
 }
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import sparse
+from scipy import linalg, sparse
 
 from depmax import AggregateTest, hsic_test
 from depmax.dependence._nulls import permutation
@@ -91,8 +91,8 @@ def test_the_kernel_that_sees_it_speaks(rng: np.random.Generator) -> None:
     )
 
 
-def test_statistic_is_the_largest_over_all_combinations(rng: np.random.Generator) -> None:
-    """No combination of kernels has a larger standardised HSIC, and the best one reaches it."""
+def test_statistic_is_a_soft_maximum_over_all_combinations(rng: np.random.Generator) -> None:
+    """No combination of kernels has a larger standardised HSIC; by singular values it is Σσ⁴."""
     x, y = rng.normal(size=(2, 40, 1))
     families = Family.of_table(TableRows(x)), Family.of_table(TableRows(y + x))
     found = combine(*families, 9, np.random.default_rng(0), 1)
@@ -107,6 +107,9 @@ def test_statistic_is_the_largest_over_all_combinations(rng: np.random.Generator
         length = np.sqrt(a @ grams[0] @ a) * np.sqrt(b @ grams[1] @ b)
         assert a @ found.z @ b / length <= found.observed + 1e-9
     assert found.observed >= found.z.max() - 1e-9  # each kernel alone is a combination
+    roots = [linalg.inv(linalg.sqrtm(gram)) for gram in grams]
+    sigmas = np.linalg.svd(roots[0] @ found.z @ roots[1], compute_uv=False)
+    assert found.observed == pytest.approx(np.sum(sigmas**4) ** 0.25, rel=1e-6)
 
 
 def test_orders_of_a_plan_are_measured_like_any_others(rng: np.random.Generator) -> None:
@@ -114,12 +117,13 @@ def test_orders_of_a_plan_are_measured_like_any_others(rng: np.random.Generator)
     sides = [Family.of_table(TableRows(rows)).sides for rows in (x, y)]
     orders = np.array([rng.permutation(30) for _ in range(5)])
     of_plan = permutation._table_of_plan(*sides, orders)
-    plain = permutation._table_of_orders(*sides, [np.arange(30), *orders])
+    plain = permutation._table_of_orders(*sides, orders)
     np.testing.assert_allclose(of_plan.values, plain.values, rtol=1e-8, atol=1e-10)
     for each in of_plan.gram_y:
         np.testing.assert_allclose(each, plain.gram_y[0], rtol=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("one_value", [False, True])
 def test_groups_keep_the_level(one_value: bool, rng: np.random.Generator) -> None:
     """Rows of 24 groups of 4 or 5 rows, alike within groups: rejected in few of 40 draws."""

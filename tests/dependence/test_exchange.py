@@ -128,6 +128,7 @@ def nulls(kind: str, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, 
 KINDS = ["equal", "unequal", "equal class", "unequal class", "within", "shifts"]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*take no part")
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_level_is_kept_and_rows_as_they_are_would_break_it(kind: str) -> None:
@@ -157,6 +158,7 @@ def test_screen_exchanges_rows_too(kind: str, kernel: str) -> None:
     assert np.mean(np.array(plain) <= 0.05) > np.mean(np.array(grouped) <= 0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*take no part")
 @pytest.mark.parametrize("kind", KINDS)
 def test_dependence_is_found(kind: str, rng: np.random.Generator) -> None:

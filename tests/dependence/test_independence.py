@@ -115,6 +115,7 @@ def test_streamed_route_equals_the_orbit_route(
     assert np.std(orbits) == pytest.approx(np.std(streamed), rel=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["numbers", "classes"])
 def test_memory_is_linear_in_the_rows(
     target: str, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator

@@ -179,6 +179,7 @@ def test_the_table_that_had_no_root() -> None:
     assert 0.0 < pvalue <= 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("m", [6, 12, 30])
 def test_tiny_discrete_tables_have_pvalues(m: int) -> None:
     local = np.random.default_rng(m)

@@ -39,6 +39,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("m", "kind", "n_rare", "target", "n_target"), CASES)
 def test_independent_rare_values_are_not_found(
     m: int, kind: str, n_rare: int, target: str, n_target: int
@@ -52,6 +53,7 @@ def test_independent_rare_values_are_not_found(
     assert np.sum(result.pvalues_adjusted <= 0.05) <= 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", [Gaussian(), Delta(), Linear(), Laplace()], ids=repr)
 def test_analytic_tests_of_rare_values_hold_their_level(kernel: Kernel) -> None:
     rng = np.random.default_rng(0)
@@ -165,6 +167,7 @@ def test_a_kernel_chosen_by_the_dependence_is_refused(kernel: Kernel, method: st
     assert 0.0 < hsic_test(x[30:], y[30:], kernel=chosen, method=method).pvalue <= 1.0
 
 
+@pytest.mark.slow
 def test_screening_pays_for_the_choice_of_a_bandwidth() -> None:
     rng = np.random.default_rng(0)
     columns, y = rng.normal(size=(60, 200)), rng.normal(size=60)

@@ -190,7 +190,7 @@ def test_shares_of_a_sorted_column_equal_those_of_matrices(rng: np.random.Genera
     column, psi = rng.normal(size=40), rng.normal(size=(40, 2))
     target = TargetCoordinates.of(psi)
     prepared = LaplaceColumn.of(column, 0.7)
-    cross, own = prepared.shares(target)
+    cross, own = prepared.shares(target.take(prepared.order))
     a = u_centred(Laplace(0.7)(column[:, np.newaxis]))
     b = u_centred(target.psi @ target.psi.T)
     np.testing.assert_allclose(cross, (a * b).sum(axis=1)[prepared.order], atol=1e-10)

@@ -40,6 +40,7 @@ def test_unbiased_hsic_is_the_average_over_distinct_copies(
     assert_allclose(found, expected, rtol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", [Linear(), Gaussian(1.0)])
 def test_counts_of_independent_rows_give_an_unbiased_estimate(
     kernel: Any, rng: np.random.Generator
@@ -101,6 +102,7 @@ def weights_of(x: np.ndarray) -> np.ndarray:
     return np.exp(1.5 * x)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["aggregate", "permutation"])
 def test_weights_that_belong_to_x_keep_the_level(method: Any, rng: np.random.Generator) -> None:
     pvalues = []
@@ -120,6 +122,7 @@ def test_weights_that_belong_to_x_keep_the_level(method: Any, rng: np.random.Gen
     assert rejected <= 13  # binomial(100, 0.05): more with probability 0.0005
 
 
+@pytest.mark.slow
 def test_screening_with_weights_keeps_the_level(rng: np.random.Generator) -> None:
     X, y = rng.normal(size=(60, 80)), rng.integers(0, 2, 60)
     found = screen(X, y, sample_weight=weights_of(rng.normal(size=60)))

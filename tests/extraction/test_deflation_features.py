@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import sparse
+from scipy import optimize, sparse
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.decomposition import PCA, KernelPCA
 from sklearn.exceptions import ConvergenceWarning
 
-from depmax import SMA, SMC, BoostedLatentFeatures, DeflationFeatures
+from depmax import SMA, SMC, BoostedLatentFeatures, DeflationFeatures, KernelPLS
 from depmax.kernels import Gaussian
 from depmax.samples import ArrayRows
 from tests.extraction.deflation_oracles import deflated, gaussian_gram, up_to_sign
@@ -19,7 +19,7 @@ X = rng.normal(size=(50, 7)) @ rng.normal(size=(7, 7)) + 3.0
 y = X[:, 0] + X[:, 3] ** 2 + 0.3 * rng.normal(size=50)
 Y = np.column_stack([y, np.sin(X[:, 1]), rng.normal(size=50)])
 NEW = rng.normal(size=(9, 7)) + 3.0
-CRITERIA = ["pca", "pls", "sma", "smc", "blf"]
+CRITERIA = ["pca", "pls", "sma", "smc", "skfa", "blf", "sparse_blf"]
 
 
 class TestSpecialisations:
@@ -71,6 +71,36 @@ class TestSpecialisations:
         model = DeflationFeatures(3, criterion="blf", kernel=kernel).fit(X, target)
         direct = BoostedLatentFeatures(3, loss=loss, kernel=kernel).fit(X, target)
         np.testing.assert_allclose(model.transform(NEW), direct.transform(NEW), atol=1e-10)
+
+    def test_sample_of_largest_variance(self):
+        """Sparse kernel feature analysis, every sample tried in every step."""
+        K = gaussian_gram(X, 4.0)
+        model = DeflationFeatures(3, criterion="skfa", kernel=Gaussian(4.0)).fit(X)
+        left, expected = deflated(K, np.ones(50)), []
+        for _ in range(3):
+            best = int(np.argmax(np.square(left).sum(axis=0) / K.diagonal()))
+            expected.append(left[:, best])
+            left = deflated(left, expected[-1])
+        up_to_sign(model.transform(X), np.array(expected).T, atol=1e-8)
+
+    def test_sample_of_largest_covariance_with_the_gradient(self):
+        """Sparse boosted features, the loss minimised by a general optimiser in every step."""
+        K = gaussian_gram(X, 4.0)
+        signs = np.where(y > np.median(y), 1.0, -1.0)
+        model = DeflationFeatures(3, criterion="sparse_blf", kernel=Gaussian(4.0)).fit(X, signs > 0)
+        basis, left, expected = np.ones((50, 1)), deflated(K, np.ones(50)), []
+        for _ in range(3):
+
+            def loss(c, basis=basis):
+                return np.logaddexp(0, -signs * (basis @ c)).sum()
+
+            c = optimize.minimize(loss, np.zeros(basis.shape[1]), tol=1e-12).x
+            gradient = signs / (1 + np.exp(signs * (basis @ c)))
+            best = int(np.argmax(np.square(gradient @ left) / K.diagonal()))
+            expected.append(left[:, best] / np.linalg.norm(left[:, best]))
+            left = deflated(left, expected[-1])
+            basis = np.column_stack([basis, expected[-1]])
+        up_to_sign(model.transform(X), np.array(expected).T, atol=1e-7)
 
 
 class TestAlgorithm:
@@ -234,3 +264,60 @@ class TestInputs:
             DeflationFeatures(criterion=lambda r: r.pull(r.left_target)[:, 0]).fit(X)
         with pytest.raises(ValueError, match="y is None"):
             DeflationFeatures(criterion="pls").fit(X)
+
+
+class TestBoostedPredictions:
+    """The function of the features that has the least loss on the training rows."""
+
+    rows = np.random.default_rng(21).normal(size=(60, 4))
+    numbers = rows[:, 0] + 0.3 * np.random.default_rng(22).standard_t(2, size=60)
+
+    @pytest.mark.parametrize("loss", ["least_squares", "absolute"])
+    def test_numbers_have_the_least_loss(self, loss):
+        model = BoostedLatentFeatures(2, loss=loss).fit(self.rows, self.numbers)
+        T = model.transform(self.rows)
+
+        def value(c):
+            rest = self.numbers - c[0] - T @ c[1:]
+            return np.sum(rest**2 if loss == "least_squares" else np.abs(rest))
+
+        own = np.concatenate([model.intercept_, model.target_loadings_[:, 0]])
+        np.testing.assert_allclose(model.predict(self.rows), own[0] + T @ own[1:], atol=1e-9)
+        for seed in range(20):
+            step = np.random.default_rng(seed).normal(size=3) * 1e-2
+            assert value(own) <= value(own + step) + 1e-9
+
+    @pytest.mark.parametrize("loss", ["exponential", "logistic"])
+    def test_margins_have_the_least_loss(self, loss):
+        y = np.where(self.numbers > 0.2, "yes", "no")
+        model = BoostedLatentFeatures(2, loss=loss).fit(self.rows, y)
+        T = model.transform(self.rows)
+        signs = np.where(y == "yes", 1.0, -1.0)
+
+        def value(c):
+            margin = signs * (c[0] + T @ c[1:])
+            losses = np.exp(-margin) if loss == "exponential" else np.logaddexp(0, -margin)
+            return losses.sum()
+
+        own = np.concatenate([model.intercept_, model.target_loadings_[:, 0]])
+        best = optimize.minimize(value, np.zeros(3), tol=1e-10).fun
+        assert value(own) == pytest.approx(best, rel=1e-5)
+        assert (
+            model.predict(self.rows).tolist()
+            == np.where(T @ own[1:] > -own[0], "yes", "no").tolist()
+        )
+
+    def test_classes_labels_and_outputs(self):
+        three = np.digitize(self.rows[:, 0], [-0.5, 0.5])
+        for loss in ("least_squares", "logistic"):
+            model = BoostedLatentFeatures(2, loss=loss).fit(self.rows, three.astype(str))
+            assert np.mean(model.predict(self.rows) == three.astype(str)) > 0.6
+            labels = np.column_stack([self.rows[:, 0] > 0, self.rows[:, 1] > 0.5]).astype(int)
+            model = BoostedLatentFeatures(3, loss=loss).fit(self.rows, labels)
+            predicted = model.predict(self.rows)
+            assert predicted.shape == labels.shape
+            assert np.mean(predicted == labels) > 0.8
+        both = np.column_stack([self.numbers, self.rows[:, 2]])
+        model = BoostedLatentFeatures(2).fit(self.rows, both)
+        expected = KernelPLS(2).fit(self.rows, both).predict(self.rows)
+        np.testing.assert_allclose(model.predict(self.rows), expected, atol=1e-8)

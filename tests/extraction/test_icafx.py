@@ -41,6 +41,7 @@ class TestModelData:
         assert found[0].argmax() == 1
         assert self.fitted.sources_[0] == "super-gaussian"
 
+    @pytest.mark.slow
     def test_sources_are_independent_of_the_target_and_of_each_other(self):
         u = self.fitted.sources(self.X, self.t)
         assert hsic_test(u, self.t, random_state=0).pvalue > 0.05

@@ -8,7 +8,7 @@ from scipy import integrate, optimize
 
 from depmax.extraction import NaturalGradient, QuasiNewton
 from depmax.extraction._unmixing import Likelihood, one_more, sphere, starts, the_most_moved
-from depmax.extraction._unmixing import likelihood as module
+from depmax.extraction._unmixing import sphering as sphering_module
 from depmax.extraction._unmixing.likelihood import (
     GAUSSIAN,
     LOG_NORMALISERS,
@@ -35,7 +35,9 @@ def make_likelihood(n_components=2, alpha=1e-3, codes=T, n_jobs=None):
     space = Space.of_array(X)
     sphering = sphere(space, codes)
     inputs, targets = space.features(sphering.inputs), codes @ sphering.targets
-    model = Likelihood(inputs, targets, sphering.correlations, n_components, alpha, n_jobs)
+    model = Likelihood.of_arrays(
+        inputs, targets, sphering.correlations, n_components, alpha, n_jobs
+    )
     return model, inputs, targets, sphering
 
 
@@ -134,14 +136,14 @@ class TestLikelihood:
         np.testing.assert_allclose(model.pack(again), weights)
 
     def test_threads_and_single_precision(self, monkeypatch, rng):
-        monkeypatch.setattr(module, "BLOCK", 16)
+        monkeypatch.setattr(sphering_module, "BLOCK", 16)
         one, *_ = make_likelihood()
         two, *_ = make_likelihood(n_jobs=2)
         weights = rng.normal(size=one.n_weights)
         value, slope = one.loss(weights, STATES)
         assert two.loss(weights, STATES)[0] == value
         np.testing.assert_array_equal(two.loss(weights, STATES)[1], slope)
-        monkeypatch.setattr(module, "MANY", 0)
+        monkeypatch.setattr(sphering_module, "MANY", 0)
         single, *_ = make_likelihood()
         assert single.dtype == np.float32
         assert single.loss(weights, STATES)[0] == pytest.approx(value, rel=1e-6)
@@ -270,7 +272,7 @@ class TestSolvers:
         codes = t - t.mean()
         sphering = sphere(space, codes)
         inputs, targets = space.features(sphering.inputs), codes @ sphering.targets
-        model = Likelihood(inputs, targets, sphering.correlations, 1, 1e-6, None)
+        model = Likelihood.of_arrays(inputs, targets, sphering.correlations, 1, 1e-6, None)
         start = next(starts(model, 1, np.random.RandomState(0)))
         newton = QuasiNewton().maximize(model, start)
         slow = NaturalGradient(0.3, 0.3, max_iter=1000, tol=1e-8).maximize(model, start)

@@ -201,6 +201,7 @@ def test_every_kernel_is_on_the_list() -> None:
     assert kernels <= TRUSTED_TYPES, kernels - TRUSTED_TYPES
 
 
+@pytest.mark.slow
 def test_saving_imports_neither_torch_nor_dask(tmp_path: Path) -> None:
     code = (
         "import sys; from depmax import save_model, load_model;"

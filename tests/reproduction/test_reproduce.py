@@ -64,7 +64,7 @@ def test_a_second_table_of_the_same_name_is_refused():
 def test_table1_has_every_set_and_method_with_plausible_figures():
     figures = published("bahsic_table1")["figures"]
     assert len(figures) == 30
-    assert {problem.name for problem in PROBLEMS} <= set(figures)
+    assert {problem.published_name for problem in PROBLEMS} <= set(figures)
     for row in figures.values():
         assert list(row) == list(bahsic_table1.METHODS)
         for figure in filter(None, row.values()):
@@ -133,6 +133,8 @@ def test_saved_rows_come_back_and_are_replaced_by_set(tmp_path):
     }
     merged = merge(back, [compared("a", "m", [9.0]), compared("c", "m", [1.0])])
     assert [(row["dataset"], row["ours"]) for row in merged] == [("a", 9), ("b", None), ("c", 1)]
+    kept = merge([*back, compared("a", "n", [2.0])], [compared("a", "m", [9.0])], keep_methods=True)
+    assert [(row["method"], row["ours"]) for row in kept] == [("m", 9), ("m", None), ("n", 2)]
     assert [file.name for file in path.parent.iterdir()] == ["table.csv"]
 
 

@@ -15,6 +15,7 @@ from reproduction import (
     tables,
 )
 from reproduction.figures import published
+from reproduction.kept_splits import KeptSplits
 from reproduction.sparse_pls_learners import (
     LeastSquares,
     Machine,
@@ -23,6 +24,7 @@ from reproduction.sparse_pls_learners import (
 )
 from reproduction.sparse_pls_methods import CLASSES, REGRESSION
 from reproduction.sparse_pls_protocol import (
+    PAIRED,
     Plan,
     chosen_methods,
     normalised,
@@ -78,7 +80,8 @@ def test_regression(method, monkeypatch):
     monkeypatch.setattr(sparse_pls_methods, "SHARES", (0.5,))
     monkeypatch.setattr(sparse_pls_methods, "BASES", (20,))
     monkeypatch.setattr(sparse_pls_methods, "MOST_FEATURES", 6)
-    errors = outer_errors(X, y, method, LeastSquares(), Plan(folds=2, inner_folds=2))
+    plan = Plan(folds=2, inner_folds=2)
+    errors = outer_errors(X, y, method, LeastSquares(), plan, KeptSplits(PAIRED), "toy")
     assert len(errors) == 2
     assert np.isfinite(errors).all()
     if not method.name.endswith("rKOPLS"):
@@ -90,7 +93,8 @@ def test_classes(method, monkeypatch):
     monkeypatch.setattr(sparse_pls_methods, "WIDTHS", (0.5,))
     monkeypatch.setattr(sparse_pls_methods, "SHARES", (0.5,))
     monkeypatch.setattr(sparse_pls_methods, "MOST_FEATURES", 6)
-    errors = outer_errors(X, CLASS, method, Neighbours(), Plan(folds=2, inner_folds=2))
+    plan = Plan(folds=2, inner_folds=2)
+    errors = outer_errors(X, CLASS, method, Neighbours(), plan, KeptSplits(PAIRED), "toy")
     assert max(errors) < 0.4
 
 

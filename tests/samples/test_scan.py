@@ -231,6 +231,7 @@ print("same")
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads Linux's /proc")
 def test_a_table_ten_times_as_large_as_the_memory_it_may_use(tmp_path: Path) -> None:
     done = subprocess.run(

@@ -321,6 +321,7 @@ def test_stand_ins_name_the_kept_column_that_replaces_each(rng: np.random.Genera
     assert (selector.stand_ins_[selector.support_] == -1).all()
 
 
+@pytest.mark.slow
 def test_sparse_columns_stay_sparse_with_a_linear_kernel() -> None:
     counts = sparse.random(200, 500, density=0.02, random_state=0, format="csr")
     y = (counts[:, 7].toarray().ravel() > 0).astype(int)
@@ -402,6 +403,7 @@ def test_what_a_wide_kernel_cannot_see_is_kept() -> None:
     assert not set(problem.relevant) <= set(np.flatnonzero(published.support_))
 
 
+@pytest.mark.slow
 def test_pairs_of_many_rows_are_found_in_bounded_memory() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(100_000, 4))

@@ -50,6 +50,7 @@ def test_columns_that_matter_only_together_are_found() -> None:
     assert KernelRidgeElimination(2).fit(X, y).get_support(indices=True).tolist() == [3, 11]
 
 
+@pytest.mark.slow
 def test_a_pair_among_a_thousand_columns_comes_back() -> None:
     X = data(200, 1000)
     y = (X[:, 3] * X[:, 700] > 0).astype(int)
@@ -143,6 +144,7 @@ def test_categorical_columns_enter_whole(library: str) -> None:
     assert "colour" in list(selector.to_frame()["column"])[:2]
 
 
+@pytest.mark.slow
 def test_landmarks_give_about_the_same_set() -> None:
     X = data(600, 20)
     y = np.sign(X[:, 0] + X[:, 5] * X[:, 9]) + 0.5 * X[:, 14]
@@ -153,6 +155,7 @@ def test_landmarks_give_about_the_same_set() -> None:
     assert through.error_ == pytest.approx(exact.error_, rel=0.1)
 
 
+@pytest.mark.slow
 def test_many_rows_need_no_square_matrix() -> None:
     import tracemalloc
 
@@ -166,6 +169,7 @@ def test_many_rows_need_no_square_matrix() -> None:
     assert peak < 150e6  # 3.2 GB would be one matrix of all pairs of rows
 
 
+@pytest.mark.slow
 def test_many_rows_are_sampled_unless_asked() -> None:
     X = data(1000, 6)
     y = np.where(X[:, 2] + X[:, 4] > 0, "a", "b")
@@ -177,6 +181,7 @@ def test_many_rows_are_sampled_unless_asked() -> None:
     assert KernelRidgeElimination(2, subsample=900).fit(X, numbers).n_features_ == 2
 
 
+@pytest.mark.slow
 def test_a_class_may_be_rare(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("depmax.selection.bahsic.ROWS", 50)
     X = data(300, 30)

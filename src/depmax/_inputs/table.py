@@ -91,9 +91,9 @@ def refuse_unreadable(X: Any, name: str, owner: str | None = None) -> None:
         raise TypeError(
             f"{name} is a {what}, and {owner or 'this method'} needs all rows in memory: pass "
             f"{name}.compute() if it fits, or a random part of its rows. HBFE, HSCA, KernelPLS, "
-            "KernelLDA, SIR, PHD, LinearRegressionFeature, NystroemMap, RandomFourier, hsic, "
-            "hsic_test, screen, DependenceFilter, BAHSIC, FOHSIC and KernelRidgeElimination read a "
-            "table a chunk at a time."
+            "KernelLDA, SIR, PHD, SMA, SMC, ICAFX, LinearRegressionFeature, NystroemMap, hsic, "
+            "RandomFourier, hsic_test, screen, DependenceFilter, BAHSIC, FOHSIC and "
+            "KernelRidgeElimination read a table a chunk at a time."
         )
     try:
         frame = nw.from_native(X, pass_through=True)

@@ -65,6 +65,11 @@ class Target:
         return np.unique(self.values[self.labelled])
 
     @property
+    def is_constant(self) -> bool:
+        """Whether all rows have one value, of every output."""
+        return bool((self.values == self.values[0]).all())
+
+    @property
     def labels(self) -> np.ndarray:
         """One label per row, for kernels of labels."""
         if self.values.ndim == 1:

@@ -12,9 +12,9 @@ import numpy as np
 from scipy import sparse
 
 from depmax._threads import map_threads
-from depmax.pencils.form import Form, target_factor
+from depmax.pencils.form import CentredValues, Form, target_factor
 from depmax.pencils.row_sums import Aligned, RowSums, chunks_of, sum_rows
-from depmax.pencils.streamed import BlockImages, CentredValues, SumBlocks
+from depmax.pencils.streamed import BlockImages, SumBlocks
 from depmax.samples import Sample, require_finite_values, slices
 
 

@@ -87,7 +87,7 @@ def hsic_test(
         is used alone, several together. ``bandwidth="maximize"`` is refused, which would choose a
         kernel by the very dependence that is tested.
     method : {"aggregate", "permutation", "gamma"}, default="aggregate"
-        ``"aggregate"`` looks for the combination of kernels of X and of y with the largest
+        ``"aggregate"`` looks for the combinations of kernels of X and of y with the largest
         HSIC in standard deviations of its law under permutations, and does the same after every
         permutation, so that the p-value (1 + b)/(1 + B) is exact for any sample size.
         With one kernel on each side it is ``"permutation"``.
@@ -133,9 +133,10 @@ def hsic_test(
     IndependenceTest
         With ``statistic`` (unbiased HSIC), ``pvalue``, ``method`` (the one that gave the p-value)
         and ``n_samples``. For ``"aggregate"`` an :class:`AggregateTest`: ``statistic`` is the
-        largest standardised HSIC, and ``kernels``, ``target_kernels``, ``standardized`` and
-        ``contributions`` tell which kernels detected it. With confounders also ``given``
-        (``explained_x``, ``explained_y``, ``doubt``, ``missed``) and ``reliable``.
+        standardised HSIC of the best combinations of kernels (a soft maximum), and ``kernels``,
+        ``target_kernels``, ``standardized`` and ``contributions`` tell which kernels detected it.
+        With confounders also ``given`` (``explained_x``, ``explained_y``, ``doubt``, ``missed``)
+        and ``reliable``.
 
     Notes
     -----

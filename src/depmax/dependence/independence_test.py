@@ -68,7 +68,7 @@ def refuse_with_given(groups: Any) -> None:
 class IndependenceTest:
     """Outcome of a test of independence."""
 
-    statistic: float  # HSIC₁ as observed; of many kernels, the largest standardised one
+    statistic: float  # HSIC₁ as observed; of many kernels, over all combinations, standardised
     pvalue: float
     method: str
     n_samples: int
@@ -141,7 +141,7 @@ class AggregateTest(IndependenceTest):
     kernels: tuple[str, ...]
     target_kernels: tuple[str, ...]
     standardized: np.ndarray = field(repr=False, compare=False)
-    statistic_name: ClassVar[str] = "largest standardized HSIC"
+    statistic_name: ClassVar[str] = "standardized HSIC"
 
     @property
     def contributions(self) -> np.ndarray:

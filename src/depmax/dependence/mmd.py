@@ -14,6 +14,7 @@ from depmax.dependence import _terms
 from depmax.dependence.resolve import most_dependent
 from depmax.kernels import KernelLike, as_kernel
 from depmax.kernels.bandwidth import warn_of_scales
+from depmax.kernels.kernel import resolved_on
 from depmax.kernels.mixed import join_categories
 from depmax.samples import (
     Sample,
@@ -21,10 +22,19 @@ from depmax.samples import (
     read_target_sample,
     require_finite_values,
     slices,
+    weigh,
 )
 
 
-def mmd(X: Any, Z: Any, *, kernel: KernelLike = "gaussian", unbiased: bool = True) -> float:
+def mmd(
+    X: Any,
+    Z: Any,
+    *,
+    kernel: KernelLike = "gaussian",
+    unbiased: bool = True,
+    sample_weight: Any = None,
+    sample_weight_z: Any = None,
+) -> float:
     """Squared maximum mean discrepancy between the samples X and Z.
 
     The squared distance ‖E φ(x) - E φ(z)‖² between the mean images of two distributions: zero, for
@@ -42,6 +52,12 @@ def mmd(X: Any, Z: Any, *, kernel: KernelLike = "gaussian", unbiased: bool = Tru
     unbiased : bool, default=True
         The U-statistic, which leaves out k(x, x) and may be negative, or the V-statistic, the
         squared distance between the mean images of the two samples, which is never negative.
+    sample_weight : array-like with a number per row of X, optional
+        How many rows each row stands for: a weight of 3 is the row three times, a weight of 0 the
+        row left out. The V-statistic is then the distance between weighted means; the
+        U-statistic leaves out pairs of a row with itself, not those of two of its copies.
+    sample_weight_z : array-like with a number per row of Z, optional
+        The same of Z.
 
     Returns
     -------
@@ -68,55 +84,72 @@ def mmd(X: Any, Z: Any, *, kernel: KernelLike = "gaussian", unbiased: bool = Tru
     >>> round(mmd(x, z + 1), 3)
     0.127
     """
-    side, n_x = _stack(X, Z, kernel)
-    n_z = side.n_samples - n_x
+    side, n_x = _stack(X, Z, kernel, sample_weight, sample_weight_z)
+    mass = np.ones(side.n_samples) if side.mass is None else side.mass
     if side.is_narrow:
-        return _from_coordinates(side, n_x, unbiased)
-    within_x, within_z, between = _block_sums(side, n_x, unbiased)
-    pairs_x = n_x * (n_x - 1) if unbiased else n_x**2
-    pairs_z = n_z * (n_z - 1) if unbiased else n_z**2
-    value = within_x / pairs_x + within_z / pairs_z - 2.0 * between / (n_x * n_z)
+        return _from_coordinates(side, n_x, mass, unbiased)
+    within_x, within_z, between = _block_sums(side, n_x, mass, unbiased)
+    of_x, of_z = float(mass[:n_x].sum()), float(mass[n_x:].sum())
+    pairs_x, pairs_z = (total * (total - 1.0 if unbiased else total) for total in (of_x, of_z))
+    value = within_x / pairs_x + within_z / pairs_z - 2.0 * between / (of_x * of_z)
     require_finite_values(value)
     return value if unbiased else max(0.0, value)
 
 
-def _from_coordinates(side: Sample, n_x: int, unbiased: bool) -> float:
+def _from_coordinates(side: Sample, n_x: int, mass: np.ndarray, unbiased: bool) -> float:
     """‖μ_x - μ_z‖², less the variances of the two means if unbiased."""
     samples = slice(0, n_x), slice(n_x, side.n_samples)
-    (mean_x, spread_x), (mean_z, spread_z) = (_mean_and_spread(side, rows) for rows in samples)
+    (mean_x, spread_x), (mean_z, spread_z) = (
+        _mean_and_spread(side, rows, mass) for rows in samples
+    )
     value = float(np.sum((mean_x - mean_z) ** 2))
     return value - spread_x - spread_z if unbiased else value
 
 
-def _mean_and_spread(side: Sample, rows: slice) -> tuple[np.ndarray, float]:
+def _mean_and_spread(side: Sample, rows: slice, mass: np.ndarray) -> tuple[np.ndarray, float]:
     """Mean μ of the coordinates and the estimated E‖φ - μ‖²/n, the variance of that mean."""
     n_rows = rows.stop - rows.start
     blocks = [
         slice(rows.start + block.start, rows.start + block.stop)
         for block in slices(n_rows, chunk_rows(side.n_coordinates or 1))
     ]
-    mean = sum(_dense(side.coordinates(block)).sum(axis=0) for block in blocks) / n_rows
-    squares = sum(float(np.sum((_dense(side.coordinates(block)) - mean) ** 2)) for block in blocks)
-    return mean, squares / (n_rows * (n_rows - 1))
+    total = float(mass[rows].sum())
+    mean = sum(mass[block] @ _dense(side.coordinates(block)) for block in blocks) / total
+    squares = sum(
+        float(np.sum(mass[block] @ (_dense(side.coordinates(block)) - mean) ** 2))
+        for block in blocks
+    )
+    return mean, squares / (total * (total - 1.0))
 
 
-def _block_sums(side: Sample, n_x: int, unbiased: bool) -> tuple[float, float, float]:
+def _block_sums(
+    side: Sample, n_x: int, mass: np.ndarray, unbiased: bool
+) -> tuple[float, float, float]:
     """Sum the kernel within X, within Z and between them, over tiles."""
     member = np.zeros((side.n_samples, 2))
-    member[:n_x, 0] = 1.0
-    member[n_x:, 1] = 1.0
+    member[:n_x, 0] = mass[:n_x]
+    member[n_x:, 1] = mass[n_x:]
     total = np.zeros((2, 2))
     for rows, columns in _terms.tile_pairs(side.n_samples):
         values = side.tile(rows, columns)
         if rows is columns and unbiased:
-            np.fill_diagonal(values, 0.0)
+            values[np.diag_indices_from(values)] *= 1.0 - 1.0 / mass[rows]  # w(w - 1) pairs
         part = member[rows].T @ values @ member[columns]
         total += part if rows is columns else part + part.T
     return float(total[0, 0]), float(total[1, 1]), float(total[0, 1])
 
 
-def _stack(X: Any, Z: Any, kernel: KernelLike) -> tuple[Sample, int]:
+def _stack(
+    X: Any, Z: Any, kernel: KernelLike, weights_x: Any, weights_z: Any
+) -> tuple[Sample, int]:
     """Both samples as one side, the kernel resolved on all of their rows; and the length of X."""
+    weighed = [
+        None if weights is None else weigh(weights, rows)
+        for weights, rows in ((weights_x, X), (weights_z, Z))
+    ]
+    X, Z = (
+        rows if each is None else each.of(rows) for each, rows in zip(weighed, (X, Z), strict=True)
+    )
     if isinstance(kernel, str) and kernel == "precomputed":
         raise ValueError(
             'mmd does not accept kernel="precomputed": pass depmax.kernels.Precomputed(matrix) as '
@@ -133,7 +166,11 @@ def _stack(X: Any, Z: Any, kernel: KernelLike) -> tuple[Sample, int]:
     else:
         values = [read_objects(X, "X"), read_objects(Z, "Z")]
     n_x, n_z = (part.shape[0] for part in values)
-    if min(n_x, n_z) < 2:
+    masses = [
+        np.ones(count) if each is None else each.mass
+        for each, count in zip(weighed, (n_x, n_z), strict=True)
+    ]
+    if min(masses[0].sum(), masses[1].sum()) < 2:
         raise ValueError(
             f"mmd needs at least 2 rows in each sample, got {n_x} in X and {n_z} in Z."
         )
@@ -141,8 +178,11 @@ def _stack(X: Any, Z: Any, kernel: KernelLike) -> tuple[Sample, int]:
     if recipe.requires_vector_input:
         warn_of_scales(recipe, rows, tables[0].names, tables[0].categories)
         recipe = join_categories(recipe, tables[0].categories, n_features, names)
-    membership = read_target_sample(np.repeat([0, 1], [n_x, n_z]), "class_balanced")
-    return Sample(recipe.resolve(rows, partial(most_dependent, membership)), rows), n_x
+    mass = None if weights_x is None and weights_z is None else np.concatenate(masses)
+    labels = np.repeat([0, 1], [n_x, n_z])
+    membership = read_target_sample(labels, "class_balanced", mass=mass)
+    resolved = resolved_on(recipe, rows, partial(most_dependent, membership), mass)
+    return Sample(resolved, rows, mass=mass), n_x
 
 
 def _read_alike(X: Any, Z: Any) -> tuple[Table, Table]:

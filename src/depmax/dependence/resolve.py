@@ -74,12 +74,12 @@ def _centred(matrix: np.ndarray, mass: np.ndarray | None) -> np.ndarray:
     return centred if mass is None else centred * np.sqrt(np.outer(mass, mass))
 
 
-def refuse_to_choose(asked: str, candidates: Sequence[Kernel], X: Any) -> Kernel:
+def refuse_to_choose(caller: str, candidates: Sequence[Kernel], X: Any) -> Kernel:
     """What ``bandwidth="maximize"`` comes to: a choice that the null law knows nothing of."""
     learns = candidates[0].capabilities.learns_weights
     what = "learned weights" if learns else 'bandwidth="maximize"'
     raise ValueError(
-        f"{asked} does not take {what} of {type(candidates[0]).__name__}: a kernel "
+        f"{caller} does not take {what} of {type(candidates[0]).__name__}: a kernel "
         "chosen for its dependence on the rows that are tested rejects too often. Choose it on "
         "other rows, kernel=depmax.resolve(kernel, X[:half], y[:half]), and test on X[half:], "
         "y[half:]; or use bandwidth='median'. Without a kernel, hsic_test compares many bandwidths "

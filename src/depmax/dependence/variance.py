@@ -111,6 +111,7 @@ def hsic_variance(
     *,
     kernel: KernelLike = "gaussian",
     target_kernel: KernelLike | Literal["auto"] = "auto",
+    sample_weight: Any = None,
 ) -> float:
     """Variance of the unbiased HSIC estimate, to first order (Song et al., 2012, Theorem 5).
 
@@ -125,6 +126,10 @@ def hsic_variance(
         As in :func:`depmax.hsic`.
     target_kernel : kernel, name or "auto", default="auto"
         As in :func:`depmax.hsic`.
+    sample_weight : array-like of shape (n_samples,), optional
+        How many observations each row stands for, in whole numbers: the result is that of the rows
+        repeated. Weights that correct for how rows were drawn are refused: what they add up to
+        is not a number of observations, and the variance would be too small.
 
     Returns
     -------
@@ -138,7 +143,7 @@ def hsic_variance(
     >>> hsic_variance(x, x) > 0
     True
     """
-    return _variance(*_read(X, y, kernel, target_kernel))
+    return _variance(*_read(X, y, kernel, target_kernel, sample_weight))
 
 
 def hsic_interval(
@@ -148,14 +153,15 @@ def hsic_interval(
     confidence_level: float = 0.95,
     kernel: KernelLike = "gaussian",
     target_kernel: KernelLike | Literal["auto"] = "auto",
+    sample_weight: Any = None,
 ) -> Interval:
     """Confidence interval for HSIC, symmetric in its square root.
 
     HSIC is a squared distance; its root is nearly normal where HSIC itself is skewed. The variance
     is that of :func:`depmax.hsic_variance` plus the part that is left under independence. In
-    simulations with bounded kernels the interval of 95 % covered the truth in 92 to 99 % of the
-    draws, with 50 rows and with 200. With unbounded kernels (linear) of skewed data it is too
-    short: it covered 84 %. Whether there is dependence at all is the question of
+    simulations with bounded kernels the interval of 95 % covered the truth in 94 to 100 % of the
+    draws, with 20, 50 and 200 rows. With unbounded kernels (linear) of skewed data it is too
+    short: it covered 82, 86 and 91 %. Whether there is dependence at all is the question of
     :func:`depmax.hsic_test`.
 
     Parameters
@@ -168,6 +174,10 @@ def hsic_interval(
         As in :func:`depmax.hsic`.
     target_kernel : kernel, name or "auto", default="auto"
         As in :func:`depmax.hsic`.
+    sample_weight : array-like of shape (n_samples,), optional
+        How many observations each row stands for, in whole numbers: the result is that of the rows
+        repeated. Weights that correct for how rows were drawn are refused: what they add up to
+        is not a number of observations, and the interval would be too short.
 
     Returns
     -------
@@ -183,8 +193,8 @@ def hsic_interval(
     True
     """
     _require_share(confidence_level, "confidence_level")
-    x_sample, y_sample = _read(X, y, kernel, target_kernel)
-    m = x_sample.n_samples
+    x_sample, y_sample = _read(X, y, kernel, target_kernel, sample_weight)
+    m = _n_counted(x_sample)
     of_x, of_y, cross = (each.hsic() for each in self_and_cross_terms(x_sample, y_sample))
     # the variance under independence, 2 ΣÃ² ΣB̃² / (m (m - 3)), in units of HSIC₁
     left = 2.0 * max(of_x, 0.0) * max(of_y, 0.0) / (m * (m - 3))
@@ -253,10 +263,24 @@ def samples_needed(
     return max(4, math.ceil(root**2))
 
 
-def _read(X: Any, y: Any, kernel: KernelLike, target_kernel: KernelLike) -> tuple[Sample, Sample]:
-    x_sample, y_sample = read_pair(X, y, kernel, target_kernel)
-    require_samples(x_sample.n_samples, unbiased=True)
+def _read(
+    X: Any, y: Any, kernel: KernelLike, target_kernel: KernelLike, sample_weight: Any = None
+) -> tuple[Sample, Sample]:
+    x_sample, y_sample = read_pair(X, y, kernel, target_kernel, sample_weight)
+    mass = x_sample.mass
+    if mass is not None and (mass != np.rint(mass)).any():
+        raise ValueError(
+            "sample_weight must hold whole numbers here: an interval needs to know how many "
+            "independent observations there are. Leave weights of another kind out, or resample "
+            "the rows (bootstrap) and take quantiles of depmax.hsic(..., sample_weight=...)."
+        )
+    require_samples(_n_counted(x_sample), unbiased=True)
     return x_sample, y_sample
+
+
+def _n_counted(x: Sample) -> int:
+    """Rows, or what they stand for."""
+    return x.n_samples if x.mass is None else int(x.mass.sum())
 
 
 def _require_share(value: float, name: str) -> None:
@@ -266,39 +290,46 @@ def _require_share(value: float, name: str) -> None:
 
 def _variance(x: Sample, y: Sample) -> float:
     """(16/m)(R - HSIC₁²) with R the mean square of the first projections of the U-statistic."""
-    m = x.n_samples
+    m = _n_counted(x)
     shares = shares_of_rows(x, y)
-    total = float(shares.sum())
+    total = m * float(np.average(shares, weights=x.mass))
     # ½h of the paper for U-centred matrices: (m-2)/2 ((m-2) g_i + Σg), over (m-1)(m-2)(m-3)
     projections = 0.5 * ((m - 2) * shares + total) / ((m - 1) * (m - 3))
     estimate = total / (m * (m - 3))
-    spread = require_finite_values(np.mean(projections**2) - estimate**2)
+    spread = require_finite_values(np.average(projections**2, weights=x.mass) - estimate**2)
     return max(0.0, 16.0 / m * float(spread))
 
 
 def shares_of_rows(x: Sample, y: Sample) -> np.ndarray:
-    """(Ã ∘ B̃)1 of the U-centred kernel matrices: what each row contributes to m(m-3) HSIC₁."""
-    return _coordinate_shares(x, y) if x.is_narrow and y.is_narrow else _tile_shares(x, y)
+    """(Ã ∘ B̃)1 of the U-centred kernel matrices: what each row contributes to m(m-3) HSIC₁.
+
+    Of a row that stands for several: what each of them contributes.
+    """
+    if x.mass is None and x.is_narrow and y.is_narrow:
+        return _coordinate_shares(x, y)
+    return _tile_shares(x, y)
 
 
 def _tile_shares(x: Sample, y: Sample) -> np.ndarray:
     """(Ã ∘ B̃)1 in two visits to the tiles: row sums first, then the centred products."""
-    m = x.n_samples
+    n_rows, m = x.n_samples, _n_counted(x)
+    mass = np.ones(n_rows) if x.mass is None else x.mass
     x, y = x.near_origin(), y.near_origin()
     sums = TileSums.of(x, y, zero_diagonal=True).row_sums
     means = sums / (m - 2)  # u with Ã_ij = K_ij - u_i - u_j + c
-    constants = sums.sum(axis=1) / ((m - 1) * (m - 2))
-    shares = np.zeros(m)
-    for rows in slices(m, TILE):
-        product = np.ones((rows.stop - rows.start, m))
+    constants = sums @ mass / ((m - 1) * (m - 2))
+    shares = np.zeros(n_rows)
+    for rows in slices(n_rows, TILE):
+        product = np.ones((rows.stop - rows.start, n_rows))
         for side, mean, constant in zip((x, y), means, constants, strict=True):
             block = side.tile(rows, slice(None))
             block -= mean[rows, np.newaxis]
             block -= mean[np.newaxis, :]
             block += constant
             product *= block
-        product[np.arange(len(product)), np.arange(rows.start, rows.stop)] = 0.0
-        shares[rows] = product.sum(axis=1)
+        # a row does not meet itself, but its copies
+        product[np.arange(len(product)), np.arange(rows.start, rows.stop)] *= 1.0 - 1.0 / mass[rows]
+        shares[rows] = product @ mass
     return shares
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from depmax._inputs.parameters import one_of
 from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted
@@ -39,6 +42,13 @@ class BoostedLatentFeatures(DeflationExtractor):
         Weights of the columns; with ``kernel="linear"`` only.
     dependence_ : ndarray of shape (n_components,)
         HSIC₀ of each feature and the target with linear kernels, ‖Yᵀτ_j‖²/(m - 1)².
+    target_loadings_ : ndarray of shape (n_components, n_targets)
+        Coefficients of the features in the best fit of the target by the loss: one target for two
+        classes, else one per class, label or output.
+    intercept_ : ndarray of shape (n_targets,)
+        Its constant.
+    classes_ : ndarray of shape (n_classes,)
+        The classes, sorted; only where the target has classes.
     loadings_, mean_, coordinate_names_
         See :class:`depmax.extraction.DependenceExtractor`; linear only.
     kernel_ : Kernel
@@ -69,6 +79,13 @@ class BoostedLatentFeatures(DeflationExtractor):
     >>> model = BoostedLatentFeatures(1, loss="logistic").fit(X, X[:, 2] > 0.5)
     >>> abs(model.components_).argmax(axis=1)
     array([2])
+
+    Medians are predicted with the absolute loss, which outliers do not move:
+
+    >>> y = X[:, 0] + np.where(np.arange(100) < 5, 1000.0, 0.0)
+    >>> model = BoostedLatentFeatures(4, loss="absolute").fit(X, y)
+    >>> bool(np.abs(model.predict(X) - X[:, 0]).max() < 1e-6)
+    True
     """
 
     _declared: ClassVar = {"loss": one_of(*LOSSES)}
@@ -83,6 +100,57 @@ class BoostedLatentFeatures(DeflationExtractor):
         self.n_components = n_components
         self.loss = loss
         self.kernel = kernel
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Targets of new rows: the function of the features that has the least loss in training.
+
+        Parameters
+        ----------
+        X : as in ``fit``
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_targets)
+            Classes where y had classes, 0 and 1 where it had several labels, else numbers. A class
+            is the one with the largest value, for two classes the second where it is positive.
+        """
+        check_is_fitted(self)
+        values: np.ndarray = self._apply(X) @ self.target_loadings_ + self.intercept_
+        if hasattr(self, "classes_"):
+            places = values[:, 0] > 0 if values.shape[1] == 1 else values.argmax(axis=1)
+            labels: np.ndarray = self.classes_[places.astype(np.intp)]
+            return labels
+        if self._labels:
+            return (values > self._threshold()).astype(np.intp)
+        return values[:, 0] if self._flat else values
+
+    def _threshold(self) -> float:
+        """Between a label that is absent and one that is there, as the loss sees them."""
+        return 0.0 if LOSSES[self.loss].margins else 0.5
+
+    def _read_coded(self, y: Any, mass: np.ndarray | None = None) -> CodedTarget:
+        target = super()._read_coded(y, mass)
+        shape = y.shape if hasattr(y, "shape") else np.asarray(y).shape
+        self._flat = len(shape) == 1
+        return target
+
+    def _keep_more(self, found: Extracted, target: CodedTarget | None) -> None:
+        """The best fit of the loss on the features and a constant."""
+        assert target is not None
+        loss, roots = LOSSES[self.loss], np.sqrt(found.squares)
+        scale = np.ones(target.values.shape[1])
+        if target.classes is not None and len(scale) > 1:  # back to indicators 0 and 1
+            scale = np.sqrt(target.counts)
+        values = target.signs if loss.margins else target.values * scale
+        m = len(found.features)
+        basis = np.column_stack([np.full(m, 1.0 / np.sqrt(m)), found.features / roots])
+        fits = np.column_stack([loss.fit(column, basis) for column in values.T])
+        self.intercept_ = fits[0] / np.sqrt(m)
+        self.target_loadings_ = fits[1:] / roots[:, np.newaxis]
+        self._labels = target.kind == "multilabel"
+        self.__dict__.pop("classes_", None)  # of an earlier fit
+        if target.classes is not None:
+            self.classes_ = target.classes
 
     def _features(self, side: Sample, target: CodedTarget | None, n_components: int) -> Extracted:
         assert target is not None

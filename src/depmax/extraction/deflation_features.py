@@ -10,7 +10,16 @@ from depmax._inputs.parameters import one_of
 from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted, gram_values
 from depmax.extraction._fitting.targets import CodedTarget
 from depmax.kernels import KernelLike
-from depmax.pencils.deflation.criteria import LOSSES, boosted, pca, pls, sma, smc
+from depmax.pencils.deflation.criteria import (
+    LOSSES,
+    boosted,
+    pca,
+    pls,
+    skfa,
+    sma,
+    smc,
+    sparse_boosted,
+)
 from depmax.pencils.deflation.steps import Criterion, Scale, deflate
 from depmax.pencils.images import images_of
 from depmax.samples import Sample
@@ -20,7 +29,12 @@ _NAMED: dict[str, tuple[Criterion, Scale]] = {
     "pls": (pls, "direction"),
     "sma": (sma, "feature"),
     "smc": (smc, "direction"),
+    "skfa": (skfa, "direction"),
 }
+#: Those that fit a loss: logistic for classes, absolute for numbers.
+_BOOSTED = {"blf": boosted, "sparse_blf": sparse_boosted}
+#: Those that need no target.
+_BLIND = ("pca", "skfa")
 
 
 class DeflationFeatures(DeflationExtractor):
@@ -34,17 +48,18 @@ class DeflationFeatures(DeflationExtractor):
     ----------
     n_components : int, float or "auto", default=2
         Number of features, at most the number of rows and of columns. A float is a share of the
-        variance of the target (of the inputs for ``"pca"`` and callables): the fewest features are
-        kept that explain it on the training rows. ``"auto"`` keeps the fewest whose prediction of
-        held-out rows, by five nearest neighbours, is within one standard error of the best; for
-        ``"pca"`` and callables it is the intrinsic dimension of X.
-    criterion : {"pls", "pca", "sma", "smc", "blf"} or callable, default="pls"
+        variance of the target (of the inputs for ``"pca"``, ``"skfa"`` and callables): the fewest
+        features are kept that explain it on the training rows. ``"auto"`` keeps the fewest whose
+        prediction of held-out rows, by five nearest neighbours, is within one standard error of the
+        best; for ``"pca"``, ``"skfa"`` and callables it is the intrinsic dimension of X.
+    criterion : {"pls", "pca", "sma", "smc", "skfa", "blf", "sparse_blf"} or callable, default="pls"
         How a direction is chosen: by covariance with the target; by variance; the one sample of
-        largest alignment or covariance (:class:`SMA` and :class:`SMC` with all candidates); by the
+        largest alignment or covariance (:class:`SMA` and :class:`SMC` with all candidates), or of
+        largest variance (sparse kernel feature analysis, without a target); by the
         gradient of a loss (:class:`BoostedLatentFeatures`: logistic for classes, absolute for
-        numbers).
+        numbers), or the one sample of largest covariance with it.
 
-        A callable takes a :class:`depmax.extraction.deflation.Residual` and returns u_j of shape
+        A callable takes a :class:`depmax.pencils.deflation.steps.Residual` and returns u_j of shape
         (n_features,), in the dual β_j of shape (n_samples,), or None where there is nothing left.
         Its features have the length that it gives them.
     kernel : kernel, name, callable, transformer or "precomputed", default="linear"
@@ -75,7 +90,8 @@ class DeflationFeatures(DeflationExtractor):
     References
     ----------
     C. Dhanjal, S. Gunn, J. Shawe-Taylor (2009), Efficient sparse kernel feature extraction based on
-    partial least squares, section 3.
+    partial least squares, section 3. A. Smola, O. Mangasarian, B. Schölkopf (1999), Sparse kernel
+    feature analysis.
 
     Examples
     --------
@@ -103,7 +119,8 @@ class DeflationFeatures(DeflationExtractor):
         self,
         n_components: int | float | Literal["auto"] = 2,
         *,
-        criterion: Literal["pls", "pca", "sma", "smc", "blf"] | Criterion = "pls",
+        criterion: Literal["pls", "pca", "sma", "smc", "skfa", "blf", "sparse_blf"]
+        | Criterion = "pls",
         kernel: KernelLike = "linear",
         center: bool = True,
         dual: bool | None = None,
@@ -117,7 +134,7 @@ class DeflationFeatures(DeflationExtractor):
     @property
     def _supervised(self) -> bool:  # type: ignore[override]  # depends on parameters here
         """Variance needs no target; a callable decides by itself whether it needs one."""
-        return isinstance(self.criterion, str) and self.criterion != "pca"
+        return isinstance(self.criterion, str) and self.criterion not in _BLIND
 
     def _pairs_held(self, side: Sample) -> float:
         return gram_values(side, dual=self.dual)
@@ -145,10 +162,17 @@ class DeflationFeatures(DeflationExtractor):
         assert target is not None
         numbers = target.kind in ("numbers", "multioutput")
         loss = LOSSES["absolute" if numbers else "logistic"]
-        return boosted(loss), "feature", target.values if numbers else target.signs
+        criterion = _BOOSTED[self.criterion](loss)
+        return criterion, "feature", target.values if numbers else target.signs
+
+    def _signs(self, found: Extracted, target: CodedTarget | None) -> np.ndarray:
+        """A sample, chosen without a target, points to itself."""
+        if self.criterion == "skfa":
+            return np.ones(found.count)
+        return super()._signs(found, target)
 
     def _check_parameters(self) -> None:
-        names = [*_NAMED, "blf"]
+        names = [*_NAMED, *_BOOSTED]
         if isinstance(self.criterion, str):
             if self.criterion not in names:
                 raise ValueError(

@@ -22,8 +22,9 @@ from depmax.extraction._fitting.number_of_components import (
     predicted_count,
     read_component_count,
 )
+from depmax.extraction._fitting.reconstruction import FeatureSpaceViews
 from depmax.kernels import KernelLike
-from depmax.maps.feature_map import LinearViews, coordinate_names, is_linear, loadings_of, signs
+from depmax.maps.feature_map import coordinate_names, is_linear, loadings_of, signs
 from depmax.pencils import Basis, Directions, Gram, Space
 from depmax.pencils.coordinates import (
     Coordinates,
@@ -52,7 +53,7 @@ from depmax.samples import (
 FEW = 256
 
 
-class DependenceExtractor(LinearViews):
+class DependenceExtractor(FeatureSpaceViews):
     """Base of the extractors: a subclass implements ``_extract``.
 
     A subclass stores ``n_components`` and, where it has the choice, ``kernel``,
@@ -269,7 +270,8 @@ class DependenceExtractor(LinearViews):
         if not self._streams:
             return (
                 "it needs all rows in memory. Pass rows that fit, such as a random part of them, "
-                "or use HBFE, HSCA, KernelPLS, KernelLDA, SIR, PHD or LinearRegressionFeature"
+                "or use HBFE, HSCA, KernelPLS, KernelLDA, SIR, PHD, LinearRegressionFeature, SMA, "
+                "SMC or ICAFX"
             )
         if isinstance(self.n_components, str):
             return (
@@ -326,6 +328,10 @@ class DependenceExtractor(LinearViews):
             self.coordinate_names_ = coordinate_names(self)
         return directions
 
+    def _keep_kernel(self, sample: Sample) -> None:
+        super()._keep_kernel(sample)
+        self._n_training, self._mass = sample.n_samples, sample.mass
+
     def _map(self, rows: Any) -> np.ndarray:
         return self._projection(rows)
 
@@ -381,6 +387,7 @@ class WeightedExtractor(DependenceExtractor):
 
         A kernel matrix keeps its rows, since new rows will be compared with all of them.
         """
+        self.__dict__.pop("_batches", None)  # of earlier calls of partial_fit
         if sample_weight is None:
             return X, y, None, None
         if isinstance(self.n_components, str):

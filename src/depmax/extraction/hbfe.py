@@ -5,7 +5,11 @@ from __future__ import annotations
 from typing import Any, ClassVar, Literal
 
 from depmax._inputs.parameters import one_of
-from depmax.extraction._fitting.quotients import Criterion, SemiSupervisedExtractor
+from depmax.extraction._fitting.quotients import (
+    Criterion,
+    SemiSupervisedExtractor,
+    why_not_in_sums,
+)
 from depmax.kernels import KernelLike
 from depmax.pencils import (
     Basis,
@@ -145,6 +149,9 @@ class HBFE(SemiSupervisedExtractor):
 
     def _leaves_the_span(self) -> bool:
         return self.completion == "eigenvectors"
+
+    def _why_numbers_do_not_add(self) -> str | None:
+        return why_not_in_sums(self.target_kernel, unbiased=self.unbiased)
 
     def _carriers(self, side: Sample, target: Criterion) -> int:
         return int(target.form.factor.shape[1])

@@ -9,7 +9,11 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from depmax._inputs.parameters import number
-from depmax.extraction._fitting.quotients import Criterion, SemiSupervisedExtractor
+from depmax.extraction._fitting.quotients import (
+    Criterion,
+    SemiSupervisedExtractor,
+    why_not_in_sums,
+)
 from depmax.kernels import KernelLike, as_kernel
 from depmax.pencils import (
     Basis,
@@ -189,7 +193,7 @@ class HSCA(SemiSupervisedExtractor):
         if not form.is_low_rank or form.factor.shape[1] > gram.n_samples // 4:
             return None
         basis = Basis(gram)
-        basis.append(form.factor)
+        basis.append(form.held().factor)
         vectors = np.empty((basis.size, 0))
         for count in range(1, n_components):
             space = basis.space
@@ -202,6 +206,17 @@ class HSCA(SemiSupervisedExtractor):
             else:
                 basis.append(self._feature_factor(space.features(vectors)))
         return basis
+
+    def _why_rows_do_not_add(self) -> str | None:
+        if not self.unbiased and self._has_linear_features():
+            return None
+        return (
+            "what features share is measured by moments of the fourth order. Use unbiased=False "
+            "and feature_kernel='linear'"
+        )
+
+    def _why_numbers_do_not_add(self) -> str | None:
+        return why_not_in_sums(self.target_kernel, unbiased=self.unbiased)
 
     def _carriers(self, side: Sample, target: Criterion) -> int:
         return int(target.form.factor.shape[1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,26 +13,32 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from depmax._inputs import Target, read_target
+from depmax._inputs import read_target
 from depmax._inputs.parameters import integer, number, one_of
 from depmax._threads import one_blas_thread
 from depmax.extraction._fitting.number_of_components import AtMost, ComponentCount
 from depmax.extraction._unmixing import (
+    HeldRows,
     Likelihood,
     NaturalGradient,
     QuasiNewton,
+    Residuals,
     Solution,
     Sphering,
+    StreamedRows,
+    WhiteRows,
     one_more,
     sphere,
     starts,
     the_most_moved,
+    warn_if_long,
 )
 from depmax.extraction._unmixing.likelihood import NAMES
 from depmax.extraction.extractor import DependenceExtractor
 from depmax.kernels import Delta, Linear
 from depmax.pencils import Directions, Space
 from depmax.pencils.coordinates import Coordinates
+from depmax.pencils.form import CentredValues, centred_target
 from depmax.samples import Sample, precision, read_rows, require_equal_length
 
 _SOLVERS = {"quasi-newton": QuasiNewton, "natural-gradient": NaturalGradient}
@@ -93,7 +100,8 @@ class ICAFX(DependenceExtractor):
         -2 m ``log_likelihood_`` + k q log m for k = 1, 2, … features, with m rows and targets of
         rank q; with ``n_components="bic"`` only. Numbers that cannot be the best are not tried.
     n_iter_, n_passes_ : int
-        Steps of the solver, and how often it visited all rows.
+        Steps of the solver, and how often it visited all rows. So often a table that is read a
+        chunk at a time is read, and a few times more.
     classes_ : ndarray
         Labels of the indicators; for classes only.
     loadings_, mean_, coordinate_names_
@@ -134,6 +142,7 @@ class ICAFX(DependenceExtractor):
 
     classes_: np.ndarray
     _nested: ClassVar[bool] = False
+    _streams: ClassVar[bool] = True
 
     _declared: ClassVar = {
         "n_components": integer(
@@ -171,7 +180,11 @@ class ICAFX(DependenceExtractor):
     def _read_target(self, y: Any, mass: np.ndarray | None = None) -> Sample:
         """Numbers as they are, classes as indicators."""
         target = read_target(y)
-        _require_two_values(target)
+        if target.is_constant:
+            raise ValueError(
+                "y has one class only or is constant: nothing can depend on a constant. At least "
+                "two values are needed."
+            )
         for earlier in ("classes_", "bic_"):
             if hasattr(self, earlier):
                 delattr(self, earlier)
@@ -183,9 +196,12 @@ class ICAFX(DependenceExtractor):
 
     def _extract(self, space: Space, target: Sample | None, n_components: int) -> Directions:
         assert target is not None
-        codes = target.centred_coordinates()
+        codes = centred_target(target)
         with one_blas_thread(self.n_jobs):
+            start = time.perf_counter()
             sphering = sphere(space, codes)
+            if target.is_streamed:
+                warn_if_long(space.n_samples, time.perf_counter() - start)
             most = self._attainable(sphering, n_components)
             likelihood = self._likelihood(space, codes, sphering, most)
             if self.n_components == "bic":
@@ -199,7 +215,7 @@ class ICAFX(DependenceExtractor):
         self.log_likelihood_ = solution.log_likelihood
         self.n_iter_, self.n_passes_ = solution.n_iter, solution.n_passes
         self.sources_ = np.array([NAMES[int(state)] for state in solution.states[order]])
-        self._target_mean = target.coordinates(slice(None)).mean(axis=0)
+        self._target_mean = codes.make.mean  # type: ignore[attr-defined]  # a TargetOfPart
         return Unmixed(
             sphering.inputs @ W[order].T,
             dependence[order],
@@ -274,18 +290,26 @@ class ICAFX(DependenceExtractor):
         return min(sphering.n_inputs, n_components)
 
     def _likelihood(
-        self, space: Space, codes: np.ndarray, sphering: Sphering, n_components: int
+        self, space: Space, codes: CentredValues, sphering: Sphering, n_components: int
     ) -> Likelihood:
         if self.alpha == 0 and sphering.correlations[0] > 1.0 - 1e-10:
             raise ValueError(
                 "y is a linear function of X, for which the likelihood has no maximum: alpha of "
                 "ICAFX must be positive."
             )
-        inputs = space.features(sphering.inputs)
-        targets = codes @ sphering.targets
-        return Likelihood(
-            inputs, targets, sphering.correlations, n_components, float(self.alpha), self.n_jobs
-        )
+        alpha = float(self.alpha)
+        residuals = Residuals.of(sphering.correlations, sphering.n_targets, alpha)
+        rows: WhiteRows
+        if space.is_streamed:
+            rows = StreamedRows(space, codes, sphering, residuals)
+        else:
+            inputs = space.features(sphering.inputs)
+            rows = HeldRows(residuals.beside(inputs, codes.array() @ sphering.targets), self.n_jobs)
+        return Likelihood(rows, residuals, n_components, alpha)
+
+    def _why_not_streamed(self) -> str | None:
+        """The likelihood decides by itself, unlike prediction of parts of the rows."""
+        return None if self.n_components == "bic" else super()._why_not_streamed()
 
     def _maximize(self, likelihood: Likelihood) -> Solution:
         """The best of all starts."""
@@ -371,11 +395,3 @@ def _information(sphering: Sphering, W: np.ndarray) -> np.ndarray:
     share = explained / np.sum(W**2, axis=1)
     information: np.ndarray = -0.5 * np.log(np.maximum(1.0 - share, np.finfo(np.float64).eps))
     return information
-
-
-def _require_two_values(target: Target) -> None:
-    if (target.values == target.values[0]).all():
-        raise ValueError(
-            f"y has one class only or is constant ({target.values[0]!r}): nothing can depend on a "
-            "constant. At least two values are needed."
-        )

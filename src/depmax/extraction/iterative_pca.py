@@ -5,17 +5,11 @@ from __future__ import annotations
 import warnings
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.extmath import row_norms
-from sklearn.utils.validation import check_is_fitted
 
-from depmax._threads import chunk_rows, slices
 from depmax.extraction.extractor import WeightedExtractor
 from depmax.kernels import KernelLike
 from depmax.pencils import Basis, Directions, Gram, Space, completed, principal
-from depmax.samples import Sample, is_precomputed, read_rows
 
 
 class IterativePCA(WeightedExtractor):
@@ -66,8 +60,6 @@ class IterativePCA(WeightedExtractor):
     """
 
     _supervised: ClassVar[bool] = False
-    _mean_image: np.ndarray | None  # μ in the kernel's coordinates; None without any
-    _mass: np.ndarray | None  # how many rows each training row stands for; None: one
 
     def __init__(
         self, n_components: int | float | Literal["auto"] = 2, *, kernel: KernelLike = "linear"
@@ -91,77 +83,6 @@ class IterativePCA(WeightedExtractor):
                 stacklevel=5,  # where fit is called
             )
         return Directions(found.vectors, found.dependence / max(space.total - 1, 1))
-
-    def reconstruction_error(self, X: Any) -> np.ndarray:
-        """Squared distance of rows, in the kernel's feature space, to the span of the directions.
-
-        How little a row is like the training rows: novelty. What ``score_samples`` of outlier
-        detectors gives is its negative.
-
-        Parameters
-        ----------
-        X : as in ``transform``
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            ‖φ(x) - μ‖² - ‖f(x)‖² with the mean μ of the training rows and the features f, not
-            negative.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from depmax import IterativePCA
-        >>> from depmax.kernels import Gaussian
-        >>> angle = np.linspace(0, 6.28, 100)
-        >>> ring = np.column_stack([np.cos(angle), np.sin(angle)])
-        >>> model = IterativePCA(5, kernel=Gaussian(0.7)).fit(ring)
-        >>> on_ring, centre = model.reconstruction_error([[0.6, 0.8], [0.0, 0.0]])
-        >>> bool(centre > 10 * on_ring)
-        True
-        """
-        check_is_fitted(self)
-        if is_precomputed(self.kernel):
-            raise ValueError(
-                'reconstruction_error needs k(x, x) of new rows, which kernel="precomputed" does '
-                "not have: fit with the kernel itself, or with Precomputed(matrix) and row numbers."
-            )
-        rows = read_rows(self, X, self._abilities())
-        errors = np.empty(rows.shape[0])
-        for block in slices(rows.shape[0], chunk_rows(self._width())):
-            some = rows[block]
-            lengths = np.square(self._projection(some)).sum(axis=1)
-            errors[block] = self._from_mean(some) - lengths
-        return np.maximum(errors, 0.0)
-
-    def _from_mean(self, rows: Any) -> np.ndarray:
-        """‖φ(x) - μ‖² of some rows."""
-        if self._mean_image is None:
-            values = self._projection.reference.against(rows)  # type: ignore[union-attr]  # all training rows are the reference of a kernel without features
-            products = np.average(values, axis=1, weights=self._mass)
-            distances: np.ndarray = self.kernel_.diag(rows) - 2.0 * products
-            return distances + self._mean_square
-        phi = self.kernel_.features(rows)
-        if sparse.issparse(phi):
-            products = np.asarray(phi @ self._mean_image).ravel()
-            squares: np.ndarray = row_norms(phi, squared=True) - 2.0 * products
-            return squares + float(self._mean_image @ self._mean_image)
-        return row_norms(np.asarray(phi, dtype=np.float64) - self._mean_image, squared=True)
-
-    def _prepare(self, side: Sample, labels: Any) -> None:
-        """Remember the mean image of the rows, where the kernel has coordinates."""
-        self._mean_image = None
-        if side.has_features:
-            mass = np.ones(side.n_samples) if side.mass is None else side.mass
-            parts = ((side.coordinates(rows), mass[rows]) for rows in side.chunks())
-            self._mean_image = np.sum([part.T @ each for part, each in parts], axis=0) / side.total
-
-    def _keep(self, coordinates: Any, found: Directions) -> np.ndarray:
-        if self._mean_image is None:
-            self._mass = coordinates.space.mass
-            means = coordinates.mean  # of the columns of K
-            self._mean_square = float(np.average(means, weights=self._mass))  # ‖μ‖²
-        return super()._keep(coordinates, found)
 
     def _grows(self) -> bool:
         return True

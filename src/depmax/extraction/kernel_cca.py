@@ -148,8 +148,8 @@ class KernelCCA(SpheringExtractor):
         found = self._sphere(space, 1).most_correlated(cross, n_components)
         images = cross.T @ found.vectors  # of each direction, along its partner
         lengths = np.linalg.norm(images, axis=0)
-        told = lengths > 1e-10 * lengths.max(initial=0.0)
-        count = min(int(told.sum()), sphere.rank)  # the first ones
+        correlated = lengths > 1e-10 * lengths.max(initial=0.0)
+        count = min(int(correlated.sum()), sphere.rank)  # the first ones
         partners = sphere.whiten @ (images[:, :count] / lengths[:count])
         spreads = other.features(partners).std(axis=0)
         partners = partners / spreads

@@ -121,6 +121,9 @@ class KernelLDA(ExplainingExtractor):
     def _read_answers(self, y: Any) -> Target:
         return read_classes(y, minus_one=self._minus_one())
 
+    def _batch_labels(self, y: Any) -> np.ndarray:
+        return self._read_answers(y).values
+
     def _extract(self, space: Space, target: Explained, n_components: int) -> Directions:
         return self._explaining(space, target, n_components, self._n_groups(target))
 

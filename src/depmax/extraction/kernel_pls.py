@@ -16,16 +16,16 @@ from sklearn.utils.validation import check_is_fitted
 from depmax._inputs import read_target, require_finite_rows
 from depmax._inputs.table import LARGEST
 from depmax._threads import small_problems
+from depmax.extraction._fitting.batches import BatchExtractor
 from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted
 from depmax.extraction._fitting.targets import CodedTarget
-from depmax.extraction.extractor import WeightedExtractor
 from depmax.kernels import KernelLike
 from depmax.pencils import Form, Space, leading
 from depmax.pencils.deflation.criteria import pls
 from depmax.pencils.deflation.steps import deflate
 from depmax.pencils.images import CountedImages, FeatureImages, images_of
 from depmax.pencils.projection import FeatureProjection
-from depmax.samples import Sample
+from depmax.samples import Sample, is_scanned
 
 #: Features per component up to which one product XᵀX costs less than visits for each component.
 FEATURES_PER_COMPONENT = 64
@@ -41,7 +41,7 @@ SMALL = 1000
 LARGEST_RATIO = 1e6
 
 
-class PLSExtractor(DeflationExtractor, WeightedExtractor):
+class PLSExtractor(DeflationExtractor, BatchExtractor):
     """Features of largest covariance with the target, and its regression on them."""
 
     _streams: ClassVar[bool] = True
@@ -203,9 +203,11 @@ class KernelPLS(RegressorMixin, PLSExtractor):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_targets)
-            One column where y had one dimension; classes where y had classes.
+            One column where y had one dimension; classes where y had classes. A scan where X is.
         """
         check_is_fitted(self)
+        if is_scanned(X):
+            return X.map(self.predict)
         if hasattr(self, "classes_"):
             return self._nearest_class(X)
         values = self._codes(X) + self.intercept_

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from depmax._inputs import read_target
 from depmax.extraction._fitting.targets import CodedTarget, coded_classes, streamed_classes
 from depmax.extraction.kernel_pls import PLSExtractor
-from depmax.samples import Sample
+from depmax.samples import Sample, is_scanned
 
 
 class KernelPLSClassifier(ClassifierMixin, PLSExtractor):
@@ -25,10 +25,8 @@ class KernelPLSClassifier(ClassifierMixin, PLSExtractor):
     Parameters
     ----------
     n_components : int, float or "auto", default=2
-        Number of features, at most the number of rows and of columns. A float is a share of the
-        variance of the target: the fewest features are kept that explain it on the training rows.
-        ``"auto"`` keeps the fewest whose prediction of held-out rows, by five nearest neighbours,
-        is within one standard error of the best.
+        Number of features, a share of the variance of the coded target, or the choice by held-out
+        rows, as in :class:`KernelPLS`.
     kernel : kernel, name, callable, transformer or "precomputed", default="linear"
         A transformer (a map) stands for the inner product of its output.
 
@@ -36,22 +34,11 @@ class KernelPLSClassifier(ClassifierMixin, PLSExtractor):
     ----------
     classes_ : ndarray of shape (n_classes,)
         The classes, sorted.
-    components_ : ndarray of shape (n_components, n_features)
-        Weights of the columns; with ``kernel="linear"`` only.
-    coef_ : ndarray of shape (n_targets, n_features)
-        Regression coefficients of the columns; linear only.
-    intercept_ : ndarray of shape (n_targets,)
-        Mean of the coded target.
-    target_loadings_ : ndarray of shape (n_components, n_targets)
-        Regression coefficients of the features: one target for two classes, else one per class.
-    dependence_ : ndarray of shape (n_components,)
-        HSIC₀ of each feature and the target with linear kernels, ‖Yᵀτ_j‖²/(m - 1)².
-    n_components_ : int
-        Number of features.
+    components_, coef_, intercept_, target_loadings_, dependence_, n_components_, kernel_
+        As in :class:`KernelPLS`, of the coded target: one column for two classes, else one per
+        class.
     loadings_, mean_, coordinate_names_
         See :class:`depmax.extraction.DependenceExtractor`; linear only.
-    kernel_ : Kernel
-        With every recipe replaced by numbers.
 
     Warns
     -----
@@ -95,7 +82,7 @@ class KernelPLSClassifier(ClassifierMixin, PLSExtractor):
         ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
-        return self._nearest_class(X)
+        return X.map(self.predict) if is_scanned(X) else self._nearest_class(X)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """How near new rows are to the mean prediction of each class.
@@ -109,6 +96,8 @@ class KernelPLSClassifier(ClassifierMixin, PLSExtractor):
         ndarray of shape (n_samples,) or (n_samples, n_classes)
             For two classes positive where the second is nearer; else largest for the nearest.
         """
+        if is_scanned(X):
+            return X.map(self.decision_function)
         nearness = self._nearness(X)
         return nearness[:, 1] - nearness[:, 0] if nearness.shape[1] == 2 else nearness
 
@@ -127,6 +116,9 @@ class KernelPLSClassifier(ClassifierMixin, PLSExtractor):
 
     def _choose_count(self, X: Any, y: Any, side: Sample) -> int:
         return super()._choose_count(X, self._labels(y).astype(str), side)
+
+    def _batch_labels(self, y: Any) -> np.ndarray:
+        return self._labels(y)
 
     def _labels(self, y: Any) -> np.ndarray:
         """One label per row, of any type."""

@@ -10,7 +10,7 @@ from depmax.extraction._fitting.quotients import Alpha, Explained, ExplainingExt
 from depmax.extraction._fitting.targets import output_labels
 from depmax.kernels import KernelLike
 from depmax.pencils import Directions, Space
-from depmax.pencils.form import squared_lengths
+from depmax.pencils.form import square_of
 from depmax.pencils.graphs import GraphLike
 from depmax.samples import Labels, Sample
 
@@ -126,7 +126,7 @@ class LinearRegressionFeature(ExplainingExtractor):
 
     def _extract(self, space: Space, target: Explained, n_components: int) -> Directions:
         found = self._explaining(space, target, n_components, 1)
-        total = squared_lengths(target.factor, target.mass)[1] / target.total  # their variance
+        total = square_of(target.factor, target.mass) / target.total  # their variance
         return Directions(found.vectors, found.dependence / total)
 
     def _carriers(self, side: Sample, target: Explained) -> int:

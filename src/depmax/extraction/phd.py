@@ -8,16 +8,16 @@ import numpy as np
 
 from depmax._inputs import read_target
 from depmax._inputs.parameters import FLAG
+from depmax.extraction._fitting.batches import BatchExtractor
 from depmax.extraction._fitting.quotients import Alpha, SpheringExtractor
 from depmax.extraction._fitting.targets import side_of_outputs
-from depmax.extraction.extractor import WeightedExtractor
 from depmax.kernels import KernelLike
 from depmax.pencils import Directions, Form, Space, Sphere
 from depmax.pencils.form import columns_of, target_factor
 from depmax.samples import Sample
 
 
-class PHD(SpheringExtractor, WeightedExtractor):
+class PHD(SpheringExtractor, BatchExtractor):
     """Directions along which the target curves most.
 
     With the rows sphered (z of unit covariance) and the target y of mean zero and variance 1, the
@@ -104,6 +104,9 @@ class PHD(SpheringExtractor, WeightedExtractor):
         hessians = [sphere.image(space.weighted_scatter(y)) / m for y in columns_of(outputs)]
         return sphere.most_curved(hessians, n_components)
 
+    def _why_numbers_do_not_add(self) -> str | None:
+        return "mean(y zzᵀ) is not kept. Cut y into classes, e.g. with numpy.digitize"
+
     def _ignores_units(self, side: Sample, target: Sample, n_components: int) -> bool:
         return self._units_cancel(side, 1)
 
@@ -111,4 +114,4 @@ class PHD(SpheringExtractor, WeightedExtractor):
 def _predicted(space: Space, sphere: Sphere, outputs: Any) -> Any:
     """Linear regression of the outputs on the coordinates, of shape (m, q)."""
     cross = space.moments(Form(outputs / space.total)).cross
-    return space.features(sphere.whiten @ (sphere.whiten.T @ cross))
+    return space.values(sphere.whiten @ (sphere.whiten.T @ cross))

@@ -8,16 +8,16 @@ import numpy as np
 
 from depmax._inputs import read_target
 from depmax._inputs.parameters import integer
-from depmax.extraction._fitting.quotients import Alpha, SpheringExtractor, told_directions
+from depmax.extraction._fitting.batches import BatchExtractor
+from depmax.extraction._fitting.quotients import Alpha, SpheringExtractor
 from depmax.extraction._fitting.targets import groups_of, require_groups, side_of_groups
-from depmax.extraction.extractor import WeightedExtractor
 from depmax.kernels import KernelLike
 from depmax.pencils import Directions, Form, Space
-from depmax.pencils.form import target_factor
+from depmax.pencils.form import rank_of_factor, target_factor
 from depmax.samples import Sample
 
 
-class SIR(SpheringExtractor, WeightedExtractor):
+class SIR(SpheringExtractor, BatchExtractor):
     """Directions along which the mean of X moves as the target does.
 
     The rows are cut into slices of similar targets; among directions of unit variance those are
@@ -104,9 +104,12 @@ class SIR(SpheringExtractor, WeightedExtractor):
         cross = space.moments(Form(factor / space.total)).cross
         return self._sphere(space, factor.shape[1]).most_correlated(cross, n_components)
 
+    def _why_numbers_do_not_add(self) -> str | None:
+        return "slices are cut at quantiles of all rows. Cut y yourself, e.g. with numpy.digitize"
+
     def _carriers(self, side: Sample, target: Sample) -> int:
         return int(target.n_coordinates or 1)
 
     def _ignores_units(self, side: Sample, target: Sample, n_components: int) -> bool:
         factor = target_factor(target)
-        return self._units_cancel(side, factor.shape[1]) and n_components <= told_directions(factor)
+        return self._units_cancel(side, factor.shape[1]) and n_components <= rank_of_factor(factor)

@@ -25,7 +25,8 @@ class SMC(SparseExtractor):
     kernel : kernel, name, callable, transformer or "precomputed", default="gaussian"
     n_candidates : int or None, default=500
         Rows that are redrawn for every feature and compared; all, if there are fewer, or with
-        None.
+        None. Of a table that is read a chunk at a time they are drawn once, with a
+        ``SampledRowsWarning``; None is then 2000.
     sparsity : int, default=1
         Rows per direction, at most three: the best combination of this many candidates is searched
         among all subsets.

@@ -283,11 +283,13 @@ def warn_of_scales(
     if not groups:
         return
     sample = _sample(rows)
-    if np.isnan(np.sum(sample)):  # the rows may have missing cells
+    low, high = _ends(sample)
+    if np.isnan(low).any():  # the rows may have missing cells
         from depmax.kernels.neutral import drawn
 
         sample = drawn(sample)
-    ranges = _ranges(sample)
+        low, high = _ends(sample)
+    ranges = _ranges(low, high)
     groups = [group for group in groups if _are_far_apart(ranges[group])]
     if not groups:
         return
@@ -301,13 +303,20 @@ def warn_of_scales(
             return
 
 
-def _ranges(sample: np.ndarray) -> np.ndarray:
+def _ends(sample: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Least and largest value of every column; NaN where a cell is missing."""
+    with np.errstate(invalid="ignore"):
+        return sample.min(axis=0), sample.max(axis=0)
+
+
+def _ranges(low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """Range of every column; zero for one that is constant or not finite."""
-    low, high = (find(sample, axis=0).astype(np.float64) for find in (np.min, np.max))
+    eps = np.finfo(low.dtype).eps
+    low, high = low.astype(np.float64), high.astype(np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         reach = high - low
         # What rounding leaves of a constant column is not a spread.
-        rounding = 10 * np.finfo(sample.dtype).eps * np.maximum(np.abs(low), np.abs(high))
+        rounding = 10 * eps * np.maximum(np.abs(low), np.abs(high))
         return np.where((reach > rounding) & np.isfinite(reach), reach, 0.0)
 
 

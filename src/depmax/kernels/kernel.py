@@ -363,7 +363,16 @@ def shares_of(rows: Any, kernel: Kernel) -> dict[Hashable, float]:
     return dict(zip(values.tolist(), (counts / counts.sum()).tolist(), strict=True))
 
 
+#: Numbers of labels up to which comparing with each costs less than sorting the rows.
+FEW_LABELS = 4
+
+
 def lookup(labels: np.ndarray, weights: ClassWeights) -> np.ndarray:
     """Weight of each label; a label without a weight gets zero."""
+    if len(weights) <= FEW_LABELS and labels.dtype.kind in "biuf":
+        found = np.zeros(labels.shape)
+        for label, weight in weights.items():
+            found[labels == label] = weight
+        return found
     values, positions = np.unique(labels, return_inverse=True)
     return np.array([weights.get(value, 0.0) for value in values.tolist()])[positions]

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from depmax._extras import make_frame
 from depmax._inputs.parameters import check_parameters, integer
+from depmax._inputs.table import refuse_unreadable
 from depmax._limits import map_instead, require_pairs
 from depmax._threads import small_problems
 from depmax.kernels import Capabilities, KernelLike, Precomputed
@@ -151,14 +152,20 @@ class LinearViews(KernelTransformer):
             In the columns that ``coordinate_names_`` names.
         """
         check_is_fitted(self)
-        features = check_array(X, dtype=[np.float64, np.float32])
+        features = self._read_features(X)
+        rows: np.ndarray = features @ self.loadings_ + self.mean_
+        return rows.astype(features.dtype, copy=False)
+
+    def _read_features(self, X: Any) -> np.ndarray:
+        """Features, one column per component."""
+        refuse_unreadable(X, "X", type(self).__name__)
+        features: np.ndarray = check_array(X, dtype=[np.float64, np.float32])
         if features.shape[1] != self._n_features_out:
             raise ValueError(
                 f"X has {features.shape[1]} columns, but {type(self).__name__} has "
                 f"{self._n_features_out} components."
             )
-        rows: np.ndarray = features @ self.loadings_ + self.mean_
-        return rows.astype(features.dtype, copy=False)
+        return features
 
     @available_if(is_linear)
     def to_frame(self, library: str | None = None) -> Any:

@@ -70,7 +70,7 @@ class GreedyLandmarks:
     Parameters
     ----------
     max_rows : int, default=2000
-        Of more rows so many random ones are searched, and the norm is that of their matrix.
+        Of more rows so many random ones are candidates, and the norm is that of their matrix.
 
     References
     ----------
@@ -95,12 +95,12 @@ class GreedyLandmarks:
 
     def choose(self, sample: Sample, count: int, random: np.random.RandomState) -> np.ndarray:
         """Positions in the order in which they were chosen."""
-        searched = np.arange(sample.n_samples)
+        candidates = np.arange(sample.n_samples)
         if sample.n_samples > self.max_rows:
             count = min(count, self.max_rows)
-            searched = np.sort(random.permutation(sample.n_samples)[: self.max_rows])
-            sample = sample.take(searched)
-        return searched[greedy_pivots(sample.gram(), count, sample.eps)]
+            candidates = np.sort(random.permutation(sample.n_samples)[: self.max_rows])
+            sample = sample.take(candidates)
+        return candidates[greedy_pivots(sample.gram(), count, sample.eps)]
 
 
 def greedy_pivots(gram: np.ndarray, count: int, eps: float) -> np.ndarray:

@@ -198,7 +198,7 @@ def span_of_dependence(gram: Gram, form: Form, n_wanted: int) -> Basis:
         M of the criterion A = ΦᵀMΦ.
     n_wanted : int
     """
-    basis = Basis(gram)
+    basis, form = Basis(gram), form.held()
     basis.append(form.factor)  # all of the range of CCᵀ
     rank = min(n_wanted, rank_of(basis.values.T @ form.factor))
     if not form.is_low_rank and rank:

@@ -9,10 +9,17 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from depmax.pencils.form import Form, Operator
+from depmax.pencils.form import (
+    CentredValues,
+    Factor,
+    FeaturesOfPart,
+    Form,
+    Operator,
+    values_at,
+)
 from depmax.pencils.row_sums import Aligned, RowSums, chunks_of, dense, sum_rows
-from depmax.pencils.streamed import BlockImages, CentredValues, FeaturesOfBlock, SumBlocks
-from depmax.samples import Block, Sample, Stream, slices
+from depmax.pencils.streamed import BlockImages, SumBlocks
+from depmax.samples import Sample, Stream, add_up, slices
 
 #: A coordinate whose standard deviation is below so many roundings of its mean is constant.
 CONSTANT = 64.0
@@ -44,8 +51,19 @@ class Moments:
         return product if self.weighted is None else product - self.weighted
 
 
-def _no_values(phi: Any, block: Block) -> np.ndarray:
+def _no_values(phi: Any, part: Any) -> np.ndarray:
     return np.zeros((phi.shape[0], 0))
+
+
+@dataclass(frozen=True)
+class _OfParts:
+    """Work on the coordinates of parts of the samples, added up."""
+
+    images: Callable[[Any], Any]
+    work: Callable[[Any, Any], Any]
+
+    def __call__(self, parts: Iterator[Any]) -> Any:
+        return add_up(self.work(self.images(part), part) for part in parts)
 
 
 class Space:
@@ -155,7 +173,7 @@ class Space:
 
     @classmethod
     def of_blocks(
-        cls, images: BlockImages, sample: Sample, width: int, *, center: bool = True
+        cls, images: Callable[[Any], Any], sample: Sample, width: int, *, center: bool = True
     ) -> Space:
         """Space of the coordinates of rows that are read a block at a time."""
         return cls(images, sample.n_samples, width, center=center, stream=sample.rows.stream)
@@ -188,6 +206,11 @@ class Space:
             concurrent=True,
             mass=sample.mass,
         )
+
+    @property
+    def is_streamed(self) -> bool:
+        """Whether samples are read a block at a time."""
+        return self._stream is not None
 
     @property
     def mean(self) -> np.ndarray:
@@ -242,15 +265,16 @@ class Space:
             weighted = penalty if weighted is None else weighted + penalty
         return Moments(sums.cross, sums.scatter, weighted, self.eps)
 
-    def cross(self, factor: np.ndarray) -> np.ndarray:
+    def cross(self, factor: Factor) -> np.ndarray:
         """ΦᵀΨ of shape (s, r) for another factor."""
         from_samples, from_sums = self._subtracted()
-        if self.mass is not None:
-            factor = factor * self.mass[:, np.newaxis]
-        cross = np.zeros((self.dimension, factor.shape[1]))
+        cross, total = np.zeros((self.dimension, factor.shape[1])), np.zeros(factor.shape[1])
         for rows, phi in self._chunks(from_samples):
-            cross += phi.T @ factor[rows]
-        cross -= np.outer(from_sums, factor.sum(axis=0))
+            psi = values_at(factor, phi, rows)
+            psi = psi if self.mass is None else psi * self.mass[rows, np.newaxis]
+            cross += phi.T @ psi
+            total += psi.sum(axis=0)
+        cross -= np.outer(from_sums, total)
         return cross
 
     def weighted_scatter(self, weights: Any) -> np.ndarray:
@@ -271,7 +295,7 @@ class Space:
     def features(self, directions: np.ndarray) -> np.ndarray:
         """Features ΦP of all samples, of shape (m, k), for directions P of shape (s, k)."""
         if self._stream is not None:
-            return self._features_of_blocks(directions)  # type: ignore[return-value]  # blocks have the array's interface
+            return self.values(directions)  # type: ignore[return-value]  # they have the array's interface
         from_samples, from_sums = self._subtracted()
         values = np.empty((self.n_samples, directions.shape[1]))
         offset = from_sums @ directions
@@ -279,13 +303,24 @@ class Space:
             values[rows] = phi @ directions - offset
         return values
 
-    def _features_of_blocks(self, directions: np.ndarray) -> CentredValues:
-        """Features of the samples of a stream, which are made block by block."""
+    def values(self, directions: np.ndarray) -> CentredValues:
+        """The same, but made a part of the samples at a time."""
         return CentredValues(
-            FeaturesOfBlock(self.mean, directions),
+            FeaturesOfPart(self.mean, directions),
             (self.n_samples, directions.shape[1]),
             gram=directions.T @ self.scatter @ directions,
         )
+
+    def summed(self, work: Callable[[Any, Any], Any]) -> Any:
+        """Sum of what ``work`` makes of the coordinates of every part of the samples, and it."""
+        visit = _OfParts(self._block, work)
+        return visit(iter(self._slices)) if self._stream is None else self._stream.total(visit)
+
+    def taken(self, indices: np.ndarray) -> tuple[Any, Any]:
+        """Coordinates of the samples of a stream at some positions, and the block of these."""
+        assert self._stream is not None
+        block = self._stream.take(indices)
+        return self._block(block), block
 
     def centred(self) -> np.ndarray:
         """Φ itself, dense, of shape (m, s): for methods that are not sums over samples."""
@@ -297,9 +332,7 @@ class Space:
     @property
     def _no_form(self) -> Form:
         """The form for sums over the samples alone."""
-        if self._stream is not None:
-            return Form(CentredValues(_no_values, (self.n_samples, 0), gram=np.zeros((0, 0))))
-        return Form(np.zeros((self.n_samples, 0)))
+        return Form(CentredValues(_no_values, (self.n_samples, 0), gram=np.zeros((0, 0))))
 
     def _visited(self) -> RowSums:
         return self._visit(self._no_form, scatter=False) if self._sums is None else self._sums

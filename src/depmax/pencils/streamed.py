@@ -1,4 +1,4 @@
-"""Sums over rows that are read a block at a time, and values at rows that are made block by block.
+"""Sums over rows that are read a block at a time, and pivots of a target's kernel.
 
 What travels to a block (in a thread, or on a worker of a cluster) is a small object that can be
 pickled: a kernel, a view of the block, a form. What comes back are ``RowSums``.
@@ -6,17 +6,34 @@ pickled: a kernel, a view of the block, a form. What comes back are ``RowSums``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy import linalg
 
+from depmax._threads import blas_threads_for_parts, map_threads, slices
 from depmax.kernels.kernel import Kernel
 from depmax.maps.incomplete_cholesky import factor_to
-from depmax.pencils.row_sums import Aligned, RowSums, Summation, chunks_of, dense, origin_of
-from depmax.samples import Block, Sample, View
+from depmax.pencils.row_sums import (
+    PARTS,
+    Aligned,
+    RowSums,
+    Summation,
+    chunks_of,
+    dense,
+    origin_of,
+)
+from depmax.samples import (
+    Block,
+    Sample,
+    View,
+    add_up,
+    require_positive,
+    require_semidefinite,
+    sample_rows,
+)
 
 #: Trace of L - ΨΨᵀ, relative to that of L, at which pivots suffice: full precision for HSIC.
 PRECISION = 1e-12
@@ -24,6 +41,14 @@ PRECISION = 1e-12
 MOST_PIVOTS = 1000
 #: Rows that a visit adds to the candidates for pivots.
 WORST_ROWS = 64
+#: Columns of a target up to which the extremes of each are candidates too.
+FEW_COLUMNS = 4
+#: Rows in memory up to which a target without coordinates is factored as a whole, which takes less
+#: time: about 100 MB for the Gaussian kernel of numbers.
+FEW_ROWS = 2**18
+
+#: Some of the rows: a slice of those in memory, or a block of those that are read.
+Part = slice | Block
 
 
 @dataclass(frozen=True)
@@ -38,6 +63,20 @@ class BlockImages:
         """Of shape (n, D), dense or sparse."""
         rows = self.view(block)
         return self.kernel.unmixed(rows) if self.unmixed else self.kernel.features(rows)
+
+
+@dataclass(frozen=True)
+class KernelColumns:
+    """Kernel values of the rows of a block with some rows in memory."""
+
+    kernel: Kernel
+    view: View
+    landmarks: Any
+
+    def __call__(self, block: Block) -> np.ndarray:
+        """Of shape (n, n_landmarks), in float64."""
+        values = self.kernel(self.view(block), self.landmarks)
+        return values.astype(np.float64, copy=False)
 
 
 @dataclass(frozen=True)
@@ -67,148 +106,10 @@ class SumBlocks:
         return None if summation is None else summation.result()
 
 
-# --- values at the rows ---------------------------------------------------------------------------
-@dataclass(frozen=True)
-class RowValues:
-    """Values at the rows of a stream, a function of a block and its coordinates.
-
-    Stands where an array of the values at all rows would: it can be scaled, shifted, subtracted and
-    split into columns, and ``beside`` gives the values of a block.
-    """
-
-    make: Callable[[Any, Block], np.ndarray]  # from φ and the block
-    shape: tuple[int, ...]
-    slope: float = 1.0
-    shift: float = 0.0
-    #: Ask numpy's numbers to leave products with them to this class.
-    __array_ufunc__ = None
-
-    def beside(self, phi: Any, block: Block) -> np.ndarray:
-        """Values at the rows of a block."""
-        values = self.slope * self.make(phi, block)
-        return values if self.shift == 0.0 else values + self.shift
-
-    def column(self, number: int) -> RowValues:
-        """One column, of shape (m,)."""
-        return RowValues(_Column(self, number), self.shape[:1])
-
-    def squares(self) -> RowValues:
-        """‖ψ‖² of every row, of shape (m,)."""
-        return RowValues(_Squares(self), self.shape[:1])
-
-    def __mul__(self, factor: float) -> RowValues:
-        return replace(self, slope=self.slope * float(factor), shift=self.shift * float(factor))
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, divisor: float) -> RowValues:
-        return self * (1.0 / float(divisor))
-
-    def __sub__(self, other: Any) -> RowValues:
-        if isinstance(other, RowValues):
-            return RowValues(_Difference(self, other), self.shape)
-        return replace(self, shift=self.shift - float(other))
-
-
-@dataclass(frozen=True)
-class _Column:
-    values: RowValues
-    number: int
-
-    def __call__(self, phi: Any, block: Block) -> np.ndarray:
-        return self.values.beside(phi, block)[:, self.number]
-
-
-@dataclass(frozen=True)
-class _Squares:
-    values: RowValues
-
-    def __call__(self, phi: Any, block: Block) -> np.ndarray:
-        values = self.values.beside(phi, block)
-        return np.einsum("ij,ij->i", values, values)
-
-
-@dataclass(frozen=True)
-class _Difference:
-    left: RowValues
-    right: RowValues
-
-    def __call__(self, phi: Any, block: Block) -> np.ndarray:
-        return self.left.beside(phi, block) - self.right.beside(phi, block)
-
-
-@dataclass(frozen=True)
-class CentredValues(RowValues):
-    """Values with columns of mean zero, and their inner products."""
-
-    gram: np.ndarray | None = None  # ΨᵀΨ, shape (r, r)
-
-    @property
-    def total(self) -> float:
-        """Σ‖ψ‖²."""
-        assert self.gram is not None
-        return float(np.trace(self.gram))
-
-    def __mul__(self, factor: float) -> CentredValues:
-        assert self.gram is not None
-        return replace(self, slope=self.slope * float(factor), gram=self.gram * float(factor) ** 2)
-
-    __rmul__ = __mul__
-
-
-@dataclass(frozen=True)
-class FeaturesOfBlock:
-    """(φ - mean)P of the rows of a block."""
-
-    mean: np.ndarray
-    directions: np.ndarray
-
-    def __call__(self, phi: Any, block: Block) -> np.ndarray:
-        """Of shape (n, k)."""
-        values: np.ndarray = phi @ self.directions - self.mean @ self.directions
-        return values
-
-
-@dataclass(frozen=True)
-class TargetOfBlock:
-    """ψ - mean of the rows of a block."""
-
-    view: View
-    images: Callable[[Any], Any]  # from rows of the target to ψ
-    mean: np.ndarray
-
-    def __call__(self, phi: Any, block: Block) -> np.ndarray:
-        """Of shape (n, r)."""
-        return np.asarray(dense(self.images(self.view(block))), dtype=np.float64) - self.mean
-
-
-def centred_target(side: Sample) -> CentredValues:
-    """Ψ with ΨΨᵀ = HLH of a streamed target, up to rounding, from visits to the target alone."""
-    if side.has_features:
-        return _of_images(side, side.kernel.features)
-    return _of_images(side, _pivots(side))
-
-
-def _of_images(side: Sample, images: Callable[[Any], Any]) -> CentredValues:
-    """Centred coordinates, and their inner products."""
-    rows, m = side.rows, side.n_samples
-    if rows.distinct is not None and rows.distinct[1] is not None:
-        values, counts = rows.distinct
-        psi = np.asarray(dense(images(values)), dtype=np.float64)
-        mean = counts @ psi / m
-        gram = (psi - mean).T @ ((psi - mean) * counts[:, np.newaxis])
-    else:
-        sums = target_sums(rows, images)
-        mean = sums.mean_x
-        scatter = sums.about(mean, sums.origin_y).scatter
-        assert scatter is not None
-        gram = scatter
-    return CentredValues(TargetOfBlock(rows.view, images, mean), (m, len(mean)), gram=gram)
-
-
+# --- sums over the target alone -------------------------------------------------------------------
 def target_sums(rows: Any, images: Callable[[Any], Any]) -> RowSums:
-    """Sums over the target alone, ψ in the place of φ."""
-    work = SumBlocks(_OfTarget(rows.view, images), _alone, scatter=True)
+    """Sums over rows of the target that are read a block at a time, ψ in the place of φ."""
+    work = SumBlocks(_OfTarget(rows.view, images), alone, scatter=True)
     sums: RowSums = rows.stream.total(work, inputs=rows.of_inputs)
     return sums
 
@@ -222,7 +123,8 @@ class _OfTarget:
         return dense(self.images(self.view(block)))
 
 
-def _alone(phi: Any, block: Block) -> Aligned:
+def alone(phi: Any, part: Part) -> Aligned:
+    """A part of rows with nothing beside them."""
     return Aligned(phi, np.zeros((phi.shape[0], 0)))
 
 
@@ -238,7 +140,7 @@ class PivotImages:
     def __call__(self, rows: np.ndarray) -> np.ndarray:
         """ψ of rows of the target, of shape (n, r)."""
         values = self.kernel(rows, self.pivots)
-        solved: np.ndarray = linalg.solve_triangular(self.triangle, values.T, lower=True).T
+        solved: np.ndarray = linalg.blas.dtrsm(1.0, self.triangle, values.T, lower=1).T
         return solved
 
 
@@ -250,59 +152,106 @@ class Residual:
     total: float  # Σ k(y, y)
     sizes: np.ndarray  # of the worst rows
     rows: np.ndarray
+    sums: RowSums  # of ψ alone
 
     def __add__(self, other: Residual) -> Residual:
         sizes = np.concatenate([self.sizes, other.sizes])
         rows = np.concatenate([self.rows, other.rows])
         worst = np.argsort(-sizes, kind="stable")[:WORST_ROWS]
-        return Residual(self.left + other.left, self.total + other.total, sizes[worst], rows[worst])
+        left, total = self.left + other.left, self.total + other.total
+        return Residual(left, total, sizes[worst], rows[worst], self.sums + other.sums)
 
 
 @dataclass(frozen=True)
 class MeasureResidual:
-    """Visit the target and look for rows that the pivots explain badly."""
+    """Visit the target, sum its coordinates and look for rows that the pivots explain badly."""
 
-    view: View
+    view: Callable[[Any], Any]
     images: PivotImages
+    mass: np.ndarray | None = None  # of rows in memory
 
-    def __call__(self, blocks: Iterator[Block]) -> Residual | None:
-        """The residual of one piece."""
-        found = None
-        for block in blocks:
-            rows = self.view(block)
+    def __call__(self, parts: Iterable[Any]) -> Residual | None:
+        """The residual of some parts."""
+        found, origin = None, np.zeros(len(self.images.pivots))
+        summation = Summation(origin, np.zeros(0), scatter=True)
+        for part in parts:
+            rows = self.view(part)
             diagonal = self.images.kernel.diag(rows)
             psi = self.images(rows)
+            mass = None if self.mass is None else self.mass[part]
+            summation.add(replace(alone(psi, part), mass=mass))
             left = np.maximum(diagonal - np.einsum("ij,ij->i", psi, psi), 0.0)
-            worst = np.unique(np.argsort(-left, kind="stable")[:WORST_ROWS])
-            more = Residual(float(left.sum()), float(diagonal.sum()), left[worst], rows[worst])
+            size = min(WORST_ROWS, len(left))
+            worst = np.argpartition(-left, size - 1)[:size]
+            more = Residual(
+                float(left.sum()), float(diagonal.sum()), left[worst], rows[worst], _NOTHING
+            )
             found = more if found is None else found + more
+        return None if found is None else replace(found, sums=summation.result())
+
+
+#: Sums that are taken apart from a residual.
+_NOTHING = Summation(np.zeros(0), np.zeros(0), scatter=False).result()
+
+
+def _measured(side: Sample, images: PivotImages) -> Residual:
+    """The residual of all rows, from one visit."""
+    if side.is_streamed:
+        work = MeasureResidual(side.rows.view, images)
+        found: Residual = side.rows.stream.total(work, inputs=False)
         return found
+    measure = MeasureResidual(side.rows.__getitem__, images, side.mass)
+    chunks = chunks_of(side.n_samples, len(images.pivots))
+    parts = [chunks[part] for part in slices(len(chunks), -(-len(chunks) // PARTS))]
+    with blas_threads_for_parts() as threads:
+        whole = add_up(map_threads(measure, parts, threads))
+        assert whole is not None
+        return whole
 
 
-def _pivots(side: Sample) -> PivotImages:
-    """Pivots among a sample of the target and its worst rows, until nothing is left but rounding.
+def _candidates(rows: Any) -> np.ndarray:
+    """A sample of the rows; of those in memory also the extremes, which it may not reach."""
+    some: np.ndarray = sample_rows(rows)
+    if hasattr(rows, "stream") or rows.shape[1] > FEW_COLUMNS:
+        return some
+    order = np.argpartition(rows, [WORST_ROWS, -WORST_ROWS], axis=0)
+    extremes = np.vstack([order[:WORST_ROWS], order[-WORST_ROWS:]])
+    return np.vstack([some, rows[extremes.ravel()]])
 
-    The pivots that all rows in memory would give are others, but span the same up to 1e-12 of the
-    trace, so that HSIC and all directions agree.
+
+def few_pivots(side: Sample) -> tuple[PivotImages, RowSums | None] | None:
+    """Pivots among a sample of the target and its worst rows; None if they are too many.
+
+    There are as many as it takes until nothing is left but rounding. The pivots that all rows at
+    once would give are others, but span the same up to 1e-12 of the trace, so that HSIC and all
+    directions agree. With them come the sums of ψ, where rows were visited.
     """
     kernel, rows = side.kernel, side.rows
-    candidates = np.unique(rows.sample() if rows.distinct is None else rows.distinct[0], axis=0)
+    distinct = rows.distinct if side.is_streamed else None
+    candidates = np.unique(_candidates(rows) if distinct is None else distinct[0], axis=0)
     while True:
         partial = factor_to(Sample(kernel, candidates), 0.1 * PRECISION, MOST_PIVOTS + 1)
         if partial.rank > MOST_PIVOTS:
-            raise ValueError(
-                f"The target kernel {kernel!r} needs more than {MOST_PIVOTS} coordinates, too many "
-                "for a table that is read a chunk at a time: use target_kernel='linear' or a map, "
-                "target_kernel=NystroemMap(…)."
-            )
+            return None
         triangle = partial.triangle.astype(np.float64)
         images = PivotImages(kernel, candidates[partial.pivots], triangle)
-        if rows.distinct is not None:
-            return images  # of all values there are
-        residual = rows.stream.total(MeasureResidual(rows.view, images), inputs=False)
-        if residual.left <= PRECISION * residual.total:
-            return images
+        if distinct is not None:
+            return images, None  # of all values there are
+        residual = _measured(side, images)
         more = np.unique(np.vstack([candidates, residual.rows]), axis=0)
-        if len(more) == len(candidates):
-            return images
+        if residual.left <= PRECISION * residual.total or len(more) == len(candidates):
+            return images, residual.sums
         candidates = more
+
+
+def factor_of_matrix(matrix: np.ndarray) -> np.ndarray:
+    """The factor of a kernel matrix that is at hand, by LAPACK."""
+    diagonal = matrix.diagonal()
+    total, largest = float(diagonal.sum()), float(diagonal.max())
+    require_positive(largest)
+    lower, order, rank, _ = linalg.lapack.dpstrf(matrix, lower=1)
+    factor = np.empty((len(matrix), rank))
+    factor[order - 1] = np.tril(lower)[:, :rank]
+    require_semidefinite((diagonal - np.square(factor).sum(axis=1)).min(), largest)
+    left = total - np.cumsum(np.square(factor).sum(axis=0))
+    return factor[:, : 1 + int(np.argmax(np.append(left, 0.0) <= PRECISION * total))]

@@ -2,6 +2,7 @@
 
 from depmax._inputs.table import is_streamed
 from depmax._threads import chunk_rows, slices
+from depmax.samples.pieces import add_up
 from depmax.samples.reading import (
     Labels,
     abilities_of,
@@ -37,7 +38,7 @@ from depmax.samples.sample import (
     require_semidefinite,
     sample_of_matrix,
 )
-from depmax.samples.scan import Scan, scan, transformed
+from depmax.samples.scan import Scan, is_scanned, scan, transformed
 from depmax.samples.sources import (
     ArrayRows,
     RowSource,
@@ -45,9 +46,17 @@ from depmax.samples.sources import (
     SparseRows,
     as_rows,
 )
-from depmax.samples.stream import Stream, StreamRows, View, refuse_with_streams, some_rows
+from depmax.samples.stream import (
+    SampledRowsWarning,
+    Stream,
+    StreamRows,
+    View,
+    refuse_with_streams,
+    sample_rows,
+    some_rows,
+)
 from depmax.samples.survey import Block
-from depmax.samples.weights import Weighed, refuse_missing, weigh
+from depmax.samples.weights import Weighed, refuse_missing, repeated_rows, weigh
 
 __all__ = [
     "FREE_ROWS",
@@ -59,6 +68,7 @@ __all__ = [
     "Reference",
     "RowSource",
     "Sample",
+    "SampledRowsWarning",
     "Scan",
     "SourceRows",
     "SparseRows",
@@ -68,10 +78,12 @@ __all__ = [
     "View",
     "Weighed",
     "abilities_of",
+    "add_up",
     "aligned",
     "as_rows",
     "chunk_rows",
     "is_precomputed",
+    "is_scanned",
     "is_streamed",
     "kernel_of_target",
     "precision",
@@ -86,6 +98,7 @@ __all__ = [
     "refuse_missing",
     "refuse_streamed_target",
     "refuse_with_streams",
+    "repeated_rows",
     "require_coordinates",
     "require_equal_length",
     "require_finite_values",
@@ -94,6 +107,7 @@ __all__ = [
     "require_semidefinite",
     "sample_of_matrix",
     "sample_of_table",
+    "sample_rows",
     "scan",
     "slices",
     "some_rows",

@@ -154,6 +154,11 @@ or callable
     return Scan(_in_memory(data, target, columns, rows_per_chunk))
 
 
+def is_scanned(X: Any) -> bool:
+    """Whether X is a scan, of which a function of its rows is another scan."""
+    return isinstance(X, Scan)
+
+
 def transformed(estimator: Any, X: Any) -> Any:
     """Features of a table that is read a chunk at a time: lazy as the table is."""
     if is_dask(X):

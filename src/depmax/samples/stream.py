@@ -24,6 +24,13 @@ from depmax.samples.survey import Block, Decoder, Survey, SurveyWork, categories
 SAMPLE_ROWS = 1000
 
 
+class SampledRowsWarning(UserWarning):
+    """A search that needs rows in memory took some of those of a larger table, with a fixed seed.
+
+    Silence it with ``warnings.simplefilter("ignore", depmax.SampledRowsWarning)``.
+    """
+
+
 class Stream:
     """A surveyed table: how many rows it has, how they are read, and visits to them.
 
@@ -72,9 +79,18 @@ class Stream:
     @cached_property
     def sample_indices(self) -> np.ndarray:
         """Positions of the rows from which numbers of kernels are read."""
-        if self.n_rows <= SAMPLE_ROWS:
-            return np.arange(self.n_rows)
-        return np.random.default_rng(0).choice(self.n_rows, SAMPLE_ROWS, replace=False)
+        return _sample_positions(self.n_rows)
+
+
+def _sample_positions(n_rows: int) -> np.ndarray:
+    if n_rows <= SAMPLE_ROWS:
+        return np.arange(n_rows)
+    return np.random.default_rng(0).choice(n_rows, SAMPLE_ROWS, replace=False)
+
+
+def sample_rows(rows: Any) -> Any:
+    """All rows, or 1000 drawn with a fixed seed, of an array or a stream."""
+    return rows.sample() if hasattr(rows, "stream") else rows[_sample_positions(len(rows))]
 
 
 @dataclass(frozen=True)

@@ -61,6 +61,29 @@ def refuse_missing(rows: Any, owner: str, names: Sequence[Any] | None = None) ->
         )
 
 
+def repeated_rows(mass: np.ndarray, most: int = 20_000) -> np.ndarray:
+    """Each row as often as its mass says if all masses are whole numbers, else once.
+
+    Masses that stand for more than ``most`` rows (and more than there are) become so many in the
+    same proportions.
+
+    Examples
+    --------
+    >>> repeated_rows(np.array([1.0, 0.0, 3.0]))
+    array([0, 2, 2, 2])
+    >>> repeated_rows(np.array([1.0, 0.5]))
+    array([0, 1])
+    >>> repeated_rows(np.array([3e6, 1e6]), most=4)
+    array([0, 0, 0, 1])
+    """
+    if (mass != np.rint(mass)).any():
+        return np.arange(len(mass))
+    total = float(mass.sum())
+    count = int(min(total, max(most, len(mass))))
+    places = (np.arange(count) + 0.5) * (total / count)  # the middles of equal parts
+    return np.searchsorted(np.cumsum(mass), places)
+
+
 @dataclass(frozen=True)
 class Weighed:
     """The rows of some tables that have a positive weight."""

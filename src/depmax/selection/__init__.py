@@ -1,5 +1,6 @@
 """Selectors: one search over columns per file."""
 
+from depmax.samples import SampledRowsWarning
 from depmax.selection._search.changes import FastForm, Outcome, register_fast_form
 from depmax.selection.bahsic import BAHSIC
 from depmax.selection.dependence_filter import DependenceFilter
@@ -9,12 +10,7 @@ from depmax.selection.kernel_ridge_elimination import KernelRidgeElimination
 from depmax.selection.knockoffs import Knockoffs
 from depmax.selection.r2w2 import R2W2
 from depmax.selection.relief import Relief
-from depmax.selection.selector import (
-    DependenceSelector,
-    NoDependenceWarning,
-    Ranking,
-    SampledRowsWarning,
-)
+from depmax.selection.selector import DependenceSelector, NoDependenceWarning, Ranking
 from depmax.selection.unconfounded import Unconfounded
 from depmax.selection.zero_norm_svm import ZeroNormSVM
 

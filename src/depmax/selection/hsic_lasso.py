@@ -20,6 +20,7 @@ from depmax.samples import (
     read_target_sample,
     require_equal_length,
     require_samples,
+    weigh,
 )
 from depmax.selection._lasso.column_kernels import ColumnKernels, column_kernels, factor_design
 from depmax.selection._lasso.column_tiles import TileDesign
@@ -129,16 +130,45 @@ class HSICLasso(DependenceSelector):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> HSICLasso:
+        """Rank the columns of X by their dependence on y and keep the best.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+        y : target of any type
+        sample_weight : array-like of shape (n_samples,), optional
+            How many rows each row stands for: a weight of 3 is the row three times, a weight of 0
+            the row left out. Not with ``block_size``, which divides rows.
+
+        Returns
+        -------
+        self
+        """
+        if sample_weight is None:
+            self._fit(X, y, self._rank)
+            return self
+        if self.block_size is not None:
+            raise ValueError(
+                "HSICLasso takes sample_weight with block_size=None only: blocks hold whole rows, "
+                "and copies of one row would belong to several."
+            )
+        weighed = weigh(sample_weight, X, y)
+        self._fit(weighed.of(X), weighed.of(y), partial(self._rank, mass=weighed.mass))
+        return self
+
     def _compared_by(self) -> None:
         """Columns are put on one scale first."""
 
-    def _rank(self, X: Any, y: Any, categories: Categories) -> Ranking:
+    def _rank(
+        self, X: Any, y: Any, categories: Categories, mass: np.ndarray | None = None
+    ) -> Ranking:
         m, d = X.shape
         recipe = self._recipe()
-        target = read_target_sample(y, self.target_kernel)
+        target = read_target_sample(y, self.target_kernel, mass=mass)
         require_equal_length(m, target.n_samples)
         require_samples(m, unbiased=True)
-        columns = column_kernels(X, categories, recipe, partial(most_dependent, target))
+        columns = column_kernels(X, categories, recipe, partial(most_dependent, target), mass)
         with threadpool_limits(limits=1, user_api="blas"):  # many small products, in n_jobs threads
             design = self._design(columns, target)
             path = nonnegative_path(design, self._n_requested(d) or d)

@@ -19,6 +19,7 @@ from depmax.kernels import Gaussian, Kernel
 from depmax.samples import (
     is_streamed,
     read_target_sample,
+    repeated_rows,
     require_equal_length,
     require_samples,
     some_rows,
@@ -37,7 +38,7 @@ from depmax.selection._search.significance import (
     units_of_rows,
 )
 from depmax.selection.bahsic import interacting_pairs
-from depmax.selection.selector import DependenceSelector, GroupsOfRows, Ranking
+from depmax.selection.selector import DependenceSelector, Ranking, WeightedRows
 
 #: Folds on which n_features_to_select="auto" compares numbers of columns,
 FOLDS = 5
@@ -45,7 +46,7 @@ FOLDS = 5
 ROWS_FOR_NUMBER = 2000
 
 
-class KernelRidgeElimination(GroupsOfRows, DependenceSelector):
+class KernelRidgeElimination(WeightedRows, DependenceSelector):
     """Backward elimination: drop the columns that kernel ridge regression can do without.
 
     HSIC rewards five copies of one good column; a regression does not. Each round asks what the
@@ -208,7 +209,14 @@ class KernelRidgeElimination(GroupsOfRows, DependenceSelector):
         rows: tuple[Any, Any] = inputs.some(most)  # as many as of an array: no warning
         return rows
 
-    def _rank(self, X: Any, y: Any, categories: Categories, groups: Any = None) -> Ranking:
+    def _rank(
+        self,
+        X: Any,
+        y: Any,
+        categories: Categories,
+        groups: Any = None,
+        mass: np.ndarray | None = None,
+    ) -> Ranking:
         target = read_target(y)
         require_equal_length(X.shape[0], target.n_samples)
         require_samples(X.shape[0], unbiased=True)
@@ -219,9 +227,10 @@ class KernelRidgeElimination(GroupsOfRows, DependenceSelector):
             X, y = X[rows], _safe_indexing(y, rows)
             target = target.take(rows)
             exchange = None if exchange is None else exchange.take(rows)
-        units = make_units(X, self.groups, categories, Gaussian(), self.missing)
-        columns = _columns(units, self.scale)
-        problem = self._problem(columns, target_images(target), units.cells)
+            mass = None if mass is None else mass[rows]
+        units = make_units(X, self.groups, categories, Gaussian(), self.missing, mass)
+        columns = _columns(units, self.scale, mass)
+        problem = self._problem(columns, target_images(target, mass), units.cells, mass)
         with one_blas_thread(self.n_jobs):
             searched = self._search(problem, units, X, y, exchange)
             n_sufficient = None
@@ -230,7 +239,7 @@ class KernelRidgeElimination(GroupsOfRows, DependenceSelector):
                 n_sufficient = int(sum(len(units.members[unit]) for unit in searched.order[:kept]))
             self._describe(problem, units, searched.order, n_sufficient)
         self.pvalues_adjusted_ = self.effects_ = None
-        if self.pvalues:
+        if self.pvalues and mass is None:
             side = read_target_sample(y, "auto")
             _, pvalues = column_scores(
                 X,
@@ -251,7 +260,11 @@ class KernelRidgeElimination(GroupsOfRows, DependenceSelector):
         return Ranking(order, scores, searched.path, n_sufficient)
 
     def _problem(
-        self, X: np.ndarray, images: np.ndarray, cells: Sequence[np.ndarray]
+        self,
+        X: np.ndarray,
+        images: np.ndarray,
+        cells: Sequence[np.ndarray],
+        mass: np.ndarray | None,
     ) -> RidgeProblem:
         penalty = None if isinstance(self.alpha, str) else float(self.alpha)
         landmarks = self.n_landmarks
@@ -259,7 +272,7 @@ class KernelRidgeElimination(GroupsOfRows, DependenceSelector):
             landmarks = len(X)
         n_landmarks = None if isinstance(landmarks, str) else landmarks
         if not len(cells):
-            return RidgeProblem(X, images, penalty, n_landmarks)
+            return RidgeProblem(X, images, penalty, n_landmarks, mass)
         from depmax.selection._ridge.gapped import GappedRidgeProblem
 
         return GappedRidgeProblem(X, images, penalty, n_landmarks, cells=cells)
@@ -274,7 +287,8 @@ class KernelRidgeElimination(GroupsOfRows, DependenceSelector):
             return SearchResult(np.arange(len(idle)), np.zeros(len(idle)), ())
         pairs: list[tuple[int, int]] = []
         if self.interactions == "auto" and len(busy) > EXACT_FROM:
-            pairs = self._pairs(units, X, y, exchange)
+            rows = slice(None) if problem.mass is None else repeated_rows(problem.mass)
+            pairs = self._pairs(units, X[rows], _safe_indexing(y, rows), exchange)
         search = Elimination(problem, units.columns, self.step, pairs, self.n_jobs, self._report)
         searched = search.run(busy.tolist())
         order = np.concatenate([searched.order, np.flatnonzero(idle)])
@@ -328,17 +342,17 @@ class KernelRidgeElimination(GroupsOfRows, DependenceSelector):
             print(f"[{name}] {count} columns, leave-one-out error {error:.6g}", flush=True)
 
 
-def target_images(target: Target) -> np.ndarray:
-    """What is predicted: centred columns of total variance 1.
+def target_images(target: Target, mass: np.ndarray | None = None) -> np.ndarray:
+    """What is predicted: centred columns of total variance 1; a row counts by its mass.
 
     Examples
     --------
     >>> target_images(read_target([1.0, 2.0, 3.0, 6.0]))[:, 0].round(2)
     array([-1.07, -0.53,  0.  ,  1.6 ])
     """
-    outputs = target.values if target.kind == "multioutput" else centred_outputs(target)
-    images = standardized(outputs) if target.kind == "multioutput" else outputs
-    scale = float(np.sqrt(np.mean(np.sum(images**2, axis=1))))
+    several = target.kind == "multioutput"
+    images = standardized(target.values, mass) if several else centred_outputs(target, mass)
+    scale = float(np.sqrt(np.average(np.sum(images**2, axis=1), weights=mass)))
     if not scale > 0.0:
         raise ValueError(
             "y has one class only, or one value in all rows that are searched: there is nothing to "
@@ -347,10 +361,10 @@ def target_images(target: Target) -> np.ndarray:
     return images / scale
 
 
-def _columns(units: Units, scale: bool) -> np.ndarray:
+def _columns(units: Units, scale: bool, mass: np.ndarray | None = None) -> np.ndarray:
     """Columns of the search, centred; scaled to total variance 1 for each input column."""
     X = np.asarray(units.X, dtype=np.float64)
-    X = X - _means(X, units)
+    X = X - _means(X, units, mass)
     if not scale:
         return X
     largest = np.fmax.reduce(np.abs(X), axis=0)  # squares of very large numbers would overflow
@@ -358,13 +372,13 @@ def _columns(units: Units, scale: bool) -> np.ndarray:
     starts = np.cumsum(widths) - widths
     largest = np.repeat(np.fmax.reduceat(largest, starts), widths)
     X /= np.where(largest > 0.0, largest, 1.0)
-    variances = np.add.reduceat(_means(X**2, units), starts)
+    variances = np.add.reduceat(_means(X**2, units, mass), starts)
     return X / np.repeat(np.sqrt(np.where(variances > 0.0, variances, 1.0)), widths)
 
 
-def _means(X: np.ndarray, units: Units) -> np.ndarray:
+def _means(X: np.ndarray, units: Units, mass: np.ndarray | None) -> np.ndarray:
     """Of the columns, over the rows that have a value; 0 for those without any."""
-    means = X.mean(axis=0)
+    means = np.average(X, axis=0, weights=mass)
     for column in np.concatenate(units.cells) if len(units.cells) else ():
         known = X[~np.isnan(X[:, column]), column]
         means[column] = known.mean() if len(known) else 0.0

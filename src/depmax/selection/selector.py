@@ -25,6 +25,7 @@ from depmax.kernels import Kernel, Linear
 from depmax.kernels.bandwidth import warn_of_scales
 from depmax.kernels.names import KernelParameters
 from depmax.samples import (
+    SampledRowsWarning,
     aligned,
     is_streamed,
     refuse_missing,
@@ -64,13 +65,6 @@ class NoDependenceWarning(UserWarning):
     ...     noise = DependenceFilter("auto").fit(rng.normal(size=(100, 5)), rng.normal(size=100))
     >>> noise.n_significant_, noise.n_features_
     (0, 1)
-    """
-
-
-class SampledRowsWarning(UserWarning):
-    """A search that needs rows in memory took some of those of a larger table, with a fixed seed.
-
-    Silence it with ``warnings.simplefilter("ignore", depmax.SampledRowsWarning)``.
     """
 
 

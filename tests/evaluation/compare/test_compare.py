@@ -242,6 +242,9 @@ class TestTargets:
         assert not found.failures
         assert set(found.table["dimension"]) <= {2, 5}
         assert (found.table["balanced_accuracy"] > 0.9).all()
+        found = compare(wine.X, y, ["LLE"], cv=2, dimensions=[2, 4], random_state=0)
+        assert not found.failures
+        assert (found.table["balanced_accuracy"] > 0.6).all()  # three classes
 
     @pytest.mark.parametrize("kind", ["multilabel", "multioutput"])
     def test_several_columns(self, data, kind):
@@ -362,19 +365,20 @@ class TestMethods:
             problem = Problem(**sizes | options)
             return {method.name for method in default_methods(problem, thorough=thorough)}
 
-        quick, slow = {"all columns", "BAHSIC", "LDA", "PLS", "PCA"}, {"NCA", "FastICA", "ICAFX"}
+        quick = {"all columns", "BAHSIC", "LDA", "PLS", "PCA"}
+        slow = {"NCA", "FastICA", "ICAFX", "LLE"}
         assert quick <= names()
         assert not slow & names()
         assert quick | slow <= names(thorough=True)
         assert "LDA" not in names(kind="numbers")
-        assert not {"NCA", "FastICA", "FOHSIC"} & names(n_samples=10_000, thorough=True)
+        assert not {"NCA", "FastICA", "FOHSIC", "LLE"} & names(n_samples=10_000, thorough=True)
         assert "BAHSIC" in names(n_samples=10_000)
         assert "PCA" not in names(sparse=True)
 
     def test_levels_of_categories_count_as_columns_for_extractors(self):
         few = Problem("classes", 150, 8, 2, categorical=True, n_indicators=10)
         many = replace(few, n_indicators=200)
-        costly = {"ICAFX", "NCA", "FastICA"}
+        costly = {"ICAFX", "NCA", "FastICA", "LLE"}
         assert costly <= {method.name for method in default_methods(few, thorough=True)}
         assert not costly & {method.name for method in default_methods(many, thorough=True)}
 

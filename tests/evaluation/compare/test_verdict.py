@@ -231,5 +231,5 @@ def test_slow_methods_are_for_thorough_comparisons():
     problem = Problem("classes", 100, 5, 2)
     names = {method.name for method in default_methods(problem)}
     more = {method.name for method in default_methods(problem, thorough=True)}
-    assert more - names == {"ICAFX", "FastICA", "NCA"}
+    assert more - names == {"ICAFX", "FastICA", "LLE", "NCA"}
     assert find_method("NCA").slow

@@ -61,9 +61,9 @@ def fit(
     """Fit a method and save the model, for depmax transform or depmax.load_model in Python.
 
     The file holds no code, and loading it runs none. To a table with more than 100 million cells
-    (Parquet or Arrow files, or a folder of them) HBFE, HSCA, KernelPLS, KernelLDA, SIR, PHD and
-    LinearRegressionFeature are fitted a part at a time; other methods to 100,000 random rows, and
-    a note says so.
+    (Parquet or Arrow files, or a folder of them) HBFE, HSCA, KernelPLS, KernelLDA, SIR, PHD, SMA,
+    SMC, ICAFX and LinearRegressionFeature are fitted a part at a time; other methods to 100,000
+    random rows, and a note says so.
 
     For programs other than depmax, a FILE that ends in .onnx is written as an ONNX graph. It takes
     a table of numbers, so other columns must be dropped.

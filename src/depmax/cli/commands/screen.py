@@ -72,7 +72,8 @@ def screen(
     The score (HSIC) is about 0 without dependence; the effect is the same as a share between 0
     and 1, with an interval of 95 %, comparable between columns of any unit and type. If no column
     depends on the target by itself, all columns are tested together: columns may matter only
-    jointly.
+    jointly. Each of the two questions is asked at --level, so that on noise one of them says
+    "dependence" in up to twice as many tables (7 to 10 % at 0.05 in simulations).
 
     [bold]Examples[/]
 

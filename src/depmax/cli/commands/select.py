@@ -105,9 +105,12 @@ def select(
     if out.on_terminal:
         rows = [_for_people(row) for row in rows if row["kept"]]
     out.table("columns", rows)
-    out.result(
-        "selected", kept, f"{len(kept)} of {table.X.width} columns selected by {known.name}."
-    )
+    sentence = f"{len(kept)} of {table.X.width} columns selected by {known.name}."
+    if getattr(selector, "n_significant_", None) == 0:  # of -n auto
+        sentence = f"{known.name} found no column of {table.X.width} that depends on the target"
+        sentence += f"; {kept[0]} is kept as the best of them." if kept else "."
+        out.result("significant", 0)
+    out.result("selected", kept, sentence)
     _tell_redundant(out, selector.redundant_columns(), table.X.width)
     if place is not None:
         source = open_source(data, reading)

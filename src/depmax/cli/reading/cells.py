@@ -208,15 +208,47 @@ def settle(evidence: Mapping[str, Evidence], options: ReadOptions, separator: st
         for name, seen in evidence.items()
     }
     dates = {name: evidence[name].dates[0] for name in columns if columns[name].is_temporal()}
-    notes = [
-        f"Column {name!r} is read as text, although {seen.numbers[decimal]} of {seen.cells} cells "
-        f"are numbers: it also holds {seen.odd or seen.marked!r}. If that stands for a missing "
-        "value, pass it with --missing, beside others that do (such as NA)."
+    nearly = [
+        name
         for name, seen in evidence.items()
         if columns[name] == pl.String and name not in options.text
         if seen.numbers[decimal] > seen.cells / 2
     ]
-    return Types(columns, dates, decimal, tuple(assumed), tuple(notes[:3]))
+    notes = _about_odd_cells({name: evidence[name] for name in nearly}, decimal)
+    return Types(columns, dates, decimal, tuple(assumed), notes)
+
+
+#: Different cells that notes name; columns with others are counted.
+NAMED_CELLS = 3
+
+
+def _about_odd_cells(nearly: Mapping[str, Evidence], decimal: str) -> tuple[str, ...]:
+    """Say which columns would be numbers but for some cells, those with the same cells together."""
+    together: dict[str, list[str]] = {}
+    for name, seen in nearly.items():
+        together.setdefault(repr(seen.odd or seen.marked), []).append(name)
+    remedy = (
+        "If that stands for a missing value, pass it with --missing, beside others that do "
+        "(such as NA)."
+    )
+    notes = []
+    for held, names in list(together.items())[:NAMED_CELLS]:
+        seen = nearly[names[0]]
+        found = (
+            f"Column {names[0]!r} is read as text, although {seen.numbers[decimal]} of "
+            f"{seen.cells} cells are numbers: it also holds {held}."
+            if len(names) == 1
+            else f"Columns {shortened(map(repr, names))} are read as text, although most of their "
+            f"cells are numbers: they also hold {held}."
+        )
+        notes.append(f"{found} {remedy}")
+    others = sum(map(len, list(together.values())[NAMED_CELLS:]))
+    if others:
+        notes.append(
+            f"{others} more column{'s are' if others > 1 else ' is'} read as text, although most "
+            "cells are numbers."
+        )
+    return tuple(notes)
 
 
 def _find_decimal(

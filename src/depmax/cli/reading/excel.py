@@ -130,19 +130,19 @@ class Excel(Delimited):
         return pl.DataFrame({name: pl.Series(cells, dtype=pl.String) for name, cells in columns})
 
     def _choose(self, titles: Sequence[str]) -> tuple[str, list[str]]:
-        """The sheet that was asked for, by name or number, or the first; and what to say of it."""
+        """The sheet that was requested, by name or number, or the first; and what to say of it."""
         if not titles:
             raise DataError(f"{self.name} has no sheet with cells.")
-        asked = self.options.sheet
-        if asked is None:
+        requested = self.options.sheet
+        if requested is None:
             said = f"sheet {titles[0]!r} of {len(titles)} (choose another with --sheet)"
             return titles[0], [said] if len(titles) > 1 else []
-        if asked in titles:
-            return asked, []
-        if asked.isdecimal() and 1 <= int(asked) <= len(titles):
-            return titles[int(asked) - 1], []
+        if requested in titles:
+            return requested, []
+        if requested.isdecimal() and 1 <= int(requested) <= len(titles):
+            return titles[int(requested) - 1], []
         raise DataError(
-            f"--sheet: {self.name} has no sheet {asked!r}. It has "
+            f"--sheet: {self.name} has no sheet {requested!r}. It has "
             f"{shortened(map(repr, titles), 12)}."
         )
 

@@ -20,7 +20,7 @@ from scipy import sparse
 
 from depmax.dependence._terms import Terms
 from depmax.kernels.kernel import Kernel
-from depmax.pencils.streamed import CentredValues
+from depmax.pencils.form import CentredValues
 from depmax.samples import Block
 
 #: Different values of a column up to which it is counted as it is.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from depmax.dependence._nulls.counted_columns import Grid, LevelGram, dense_columns
-from depmax.pencils.streamed import CentredValues
+from depmax.pencils.form import CentredValues
 from depmax.samples import Block
 
 if TYPE_CHECKING:

@@ -51,7 +51,7 @@ from depmax.dependence._nulls.rare import (
 from depmax.dependence._terms import Terms
 from depmax.dependence.variance import NO_EFFECT, Effect, effect_with
 from depmax.kernels.kernel import Kernel
-from depmax.pencils.streamed import CentredValues, centred_target
+from depmax.pencils.form import CentredValues, centred_target
 from depmax.samples import Block, Sample, Stream, StreamRows
 
 #: Rows of a target of many values that stand for all of them where rows are permuted.
@@ -118,7 +118,7 @@ class CountedTarget:
         if rows.distinct is not None and rows.distinct[1] is not None:
             seen, counts = rows.distinct
             if len(seen) <= SKEWNESS_ROWS:
-                images = full.make.images(seen) - full.make.mean  # type: ignore[attr-defined]  # a TargetOfBlock
+                images = full.make.images(seen) - full.make.mean  # type: ignore[attr-defined]  # a TargetOfPart
                 levels = TargetLevels(full.slope * np.asarray(images) @ axes, counts)
         return cls(rows.stream, psi, levels, lost)
 
@@ -250,8 +250,8 @@ class CountedScreening:
                 # Σψ over the rows of a level tells how many of them have each value of y
                 step = target.psi[1] - target.psi[0]
                 left = column.psi[1] - ones_x * target.psi[0]
-                together = round(float(left @ step / (step @ step)))
-                return pvalue_of_counts(column.n_samples, ones_x, ones_y, together), "counts"
+                n_both = round(float(left @ step / (step @ step)))
+                return pvalue_of_counts(column.n_samples, ones_x, ones_y, n_both), "counts"
         if is_out_of_range(law, None if target is None else column, target):
             permuted = self._permuted(levels)
             return sequential_pvalue(statistic, permuted, SLACK * law.scale), "permutation"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -47,7 +48,7 @@ class TargetCoordinates:
 
     def take(self, order: np.ndarray) -> TargetCoordinates:
         """The same rows in another order."""
-        return TargetCoordinates(self.psi[order], self.squares[order])
+        return TargetCoordinates(np.ascontiguousarray(self.psi[order]), self.squares[order])
 
     def repeat(self, order: np.ndarray) -> TargetCoordinates:
         """Rows in an order that may repeat some and leave out others, centred anew."""
@@ -88,13 +89,29 @@ class LaplaceColumn:
         """Whether all values are equal, so that nothing can depend on them."""
         return bool((self.decays[1:] == 1.0).all())
 
-    def terms(self, target: TargetCoordinates, row_sums_total: float, unbiased: bool) -> Terms:
-        """Terms with a target, of K̃ and L̃ or of K and L."""
+    @cached_property
+    def _own_sums(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """K̃1, (K̃∘K̃)1 and K̃(K̃1), each of shape (m,); 1ᵀ(K̃∘K̃∘K̃)1 and tr K̃³."""
+        from depmax.dependence._nulls._laplace_loop import own_sums
+
+        m = len(self.order)
+        found = np.empty(m), np.empty(m), np.empty(m), np.empty(2)
+        own_sums(self.decays, *found)
+        return found
+
+    def terms(
+        self,
+        target: TargetCoordinates,
+        row_sums_total: float,
+        unbiased: bool,
+        sorted_target: TargetCoordinates | None = None,
+    ) -> Terms:
+        """Terms with a target, of K̃ and L̃ or of K and L; faster if it is sorted already."""
         from depmax.dependence._nulls._laplace_loop import target_sums
 
         sums = np.empty(2)
-        psi = np.ascontiguousarray(target.psi[self.order])
-        target_sums(self.decays, psi, target.squares[self.order], sums)
+        rows = sorted_target or target.take(self.order)
+        target_sums(self.decays, rows.psi, rows.squares, sums)
         inner, weighted = float(sums[0]), float(sums[1])  # Σ ψᵀK̃ψ and Σ (K̃1)_i ‖ψ_i‖²
         total = float(target.squares.sum())
         m = len(self.order)
@@ -135,15 +152,13 @@ class LaplaceColumn:
                 found = [self.terms(target.take(order), row_sums_total, True) for order in orders]
             yield np.array([terms.hsic() for terms in found])
 
-    def shares(self, target: TargetCoordinates) -> tuple[np.ndarray, np.ndarray]:
+    def shares(self, sorted_target: TargetCoordinates) -> tuple[np.ndarray, np.ndarray]:
         """(Ã ∘ B̃)1 with a target and (Ã ∘ Ã)1, what every row contributes, in sorted order."""
-        from depmax.dependence._nulls._laplace_loop import own_sums, target_rows
+        from depmax.dependence._nulls._laplace_loop import target_rows
 
         m = len(self.order)
-        r, q, image = np.empty(m), np.empty(m), np.empty(m)  # K̃1, (K̃∘K̃)1, K̃(K̃1)
-        own_sums(self.decays, r, q, image, np.empty(2))
-        psi = np.ascontiguousarray(target.psi[self.order])
-        squares = target.squares[self.order]
+        r, q, image, _ = self._own_sums
+        psi, squares = sorted_target.psi, sorted_target.squares
         u, v = r / (m - 2), -squares / (m - 2)  # Ã_ij = K_ij - u_i - u_j + c, B̃_ij with v and e
         a, b = u - u.sum() / (m - 1), v - v.sum() / (m - 1)
         products, k_v = np.empty(m), np.empty(m)  # (K̃ ∘ L)1 and K̃v
@@ -174,15 +189,10 @@ class LaplaceColumn:
 
     def spread(self) -> tuple[Spread, float]:
         """Spread of the U-centred kernel matrix, and 1ᵀK̃1, all exact in O(m)."""
-        from depmax.dependence._nulls._laplace_loop import own_sums
-
         m = len(self.order)
         if self.is_constant:
             return NOTHING, float(m * (m - 1))
-        r, q, image = np.empty(m), np.empty(m), np.empty(m)  # K̃1, (K̃∘K̃)1, K̃(K̃1)
-        sums = np.empty(2)
-        own_sums(self.decays, r, q, image, sums)
-        cubes, triangles = sums
+        r, q, image, (cubes, triangles) = self._own_sums
         # Ã_ij = K_ij - u_i - u_j + c off the diagonal; B is the same on it too, with diagonal δ
         u, n_u = r / (m - 2), image / (m - 2)  # n_u = K̃u
         total = float(r.sum())

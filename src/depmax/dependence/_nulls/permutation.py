@@ -167,7 +167,9 @@ def permuted_table(
     xs, ys = [_measured(x) for x in xs], [_measured(y) for y in ys]
     m = xs[0].n_samples
     if plan is not None:
-        return _table_of_plan(xs, ys, plan.orders(n_permutations, rng))
+        orders = np.concatenate([np.arange(m)[np.newaxis], plan.orders(n_permutations, rng)])
+        repeats_rows = (np.sort(orders, axis=1) != np.arange(m)).any()
+        return (_table_of_plan if repeats_rows else _table_of_orders)(xs, ys, orders)
     if m <= FEW_ROWS and with_grams:
         return _table_of_orders(xs, ys, random_orders(m, n_permutations, rng))
     n_orbits = -(-(n_permutations + 1) // m)
@@ -212,7 +214,7 @@ def _table_of_plan(xs: Sequence[Sample], ys: Sequence[Sample], orders: np.ndarra
     of_x = np.stack([u_centred(x.gram())[first, second] for x in xs])  # (n_x, pairs)
     grams = [y.gram() for y in ys]
     values, grams_y = [], []
-    for order in (np.arange(xs[0].n_samples), *orders):
+    for order in orders:
         of_y = np.stack([u_centred(gram[order][:, order])[first, second] for gram in grams])
         values.append(2.0 * of_x @ of_y.T)
         grams_y.append(2.0 * of_y @ of_y.T)
@@ -298,14 +300,13 @@ class _OwnSums:
 
     def add(self, bands: list[Diagonals], weights: np.ndarray | None) -> None:
         """Add one band of diagonals of every kernel; without weights to the row sums only."""
-        for k, (left, sums) in enumerate(bands):
-            self.rows[k] += sums
-            for l, (right, _) in enumerate(bands[: k + 1]):  # noqa: E741  (kernel l of y, as in the formulas)
-                if weights is not None:
-                    products = [left[part] * right[part] for part in slices(len(left), BATCH)]
-                    squares = np.concatenate([each.sum(axis=1) for each in products])
-                    self.inner[k, l] += weights @ squares
-                    self.inner[l, k] = self.inner[k, l]
+        self.rows += [sums for _, sums in bands]
+        if weights is None:
+            return
+        for part in slices(len(weights), BATCH):
+            stacked = np.stack([diagonals[part] for diagonals, _ in bands], axis=1)
+            products = np.matmul(stacked, stacked.mT)  # of every diagonal: (n_kernels, n_kernels)
+            self.inner += np.tensordot(weights[part], products, axes=1)
 
     def gram(self) -> np.ndarray:
         """⟨Ã_k, Ã_l⟩ of the U-centred kernel matrices."""
@@ -321,14 +322,21 @@ def _correlate(
     weights: np.ndarray,
     n_jobs: int,
 ) -> None:
-    """Add Σ_{i≠j} K_ij L_{i+s,j+s} over one band to its spectrum, for every pair of kernels."""
+    """Add Σ_{i≠j} K_ij L_{i+s,j+s} over one band to its spectrum, for every pair of kernels.
+
+    At every frequency it is one product of the kernels of x with those of y, over the diagonals.
+    """
     for batch in slices(len(weights), BATCH):
-        of_y = [fft.rfft(diagonals[batch], axis=1, workers=n_jobs) for diagonals, _ in right]
-        for k, (diagonals, _) in enumerate(left):
-            of_x = fft.rfft(diagonals[batch], axis=1, workers=n_jobs)
-            np.conj(of_x, out=of_x)
-            for l, spectrum in enumerate(of_y):  # noqa: E741  (kernel l of y, as in the formulas)
-                spectra[k, l] += weights[batch] @ (of_x * spectrum)
+        of_x = _spectra(left, batch, n_jobs).conj()  # shape (n_frequencies, n_x, n_diagonals)
+        of_x *= weights[batch].astype(of_x.real.dtype)
+        products = np.matmul(of_x, _spectra(right, batch, n_jobs).mT)
+        spectra += np.moveaxis(products, 0, -1)
+
+
+def _spectra(bands: list[Diagonals], batch: slice, n_jobs: int) -> np.ndarray:
+    """Fourier transforms of some diagonals of every kernel: (frequencies, kernels, diagonals)."""
+    found = [fft.rfft(diagonals[batch], axis=1, workers=n_jobs).T for diagonals, _ in bands]
+    return np.ascontiguousarray(np.stack(found, axis=1))
 
 
 def _statistics(spectra: np.ndarray, of_x: _OwnSums, of_y: _OwnSums) -> np.ndarray:
@@ -363,7 +371,10 @@ def circular_diagonals(side: Sample, n_jobs: int = 1, band: slice | None = None)
         )
         diagonals[:, rows] = view.T
         sums = view.sum(axis=1)
-        block[_outside(count, width)] = 0.0
+        # entries of the block that belong to no diagonal 1..width of its rows: two corners
+        before = np.tri(count, count - 1, -1, dtype=bool)
+        block[:, : count - 1][before] = 0.0
+        block[:, width:][~before] = 0.0
         if m % 2 == 0 and band.stop == half:  # pairs of the diagonal m/2 come up from both ends
             block[np.arange(count), np.arange(count) + width - 1] = 0.0
         return rows, sums, block.sum(axis=0)
@@ -374,12 +385,6 @@ def circular_diagonals(side: Sample, n_jobs: int = 1, band: slice | None = None)
         sums[rows.start + first + 1 : rows.stop + band.stop] += of_columns
     sums[: half + BLOCK] += sums[m:]
     return diagonals, sums[:m]
-
-
-def _outside(count: int, width: int) -> np.ndarray:
-    """Entries of a block that belong to no diagonal 1..width of its rows."""
-    place = np.arange(count + width - 1) - np.arange(count)[:, np.newaxis]
-    return (place < 0) | (place >= width)
 
 
 def slack_of(x: Sample, y: Sample) -> float:

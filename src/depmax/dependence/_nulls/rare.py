@@ -112,18 +112,18 @@ def counted_pvalue(x: Levels | None, y: Levels | None) -> float | None:
     """
     if x is None or y is None or len(x.counts) != 2 or len(y.counts) != 2:
         return None
-    together = int(np.sum((x.codes == 1) & (y.codes == 1)))
-    return pvalue_of_counts(len(x.codes), int(x.counts[1]), int(y.counts[1]), together)
+    n_both = int(np.sum((x.codes == 1) & (y.codes == 1)))
+    return pvalue_of_counts(len(x.codes), int(x.counts[1]), int(y.counts[1]), n_both)
 
 
-def pvalue_of_counts(m: int, k: int, l: int, together: int) -> float:  # noqa: E741  (l ones of y)
+def pvalue_of_counts(m: int, k: int, l: int, n_both: int) -> float:  # noqa: E741  (l ones of y)
     """Exact p-value of two levels on both sides: k and l ones among m rows, some together."""
     counts = np.arange(max(0, k + l - m), min(k, l) + 1)
 
     def distance(count: np.ndarray | int) -> np.ndarray:
         return np.abs((m - 2) * (m - 2 * k - 2 * l + 4 * count) - (m - 2 * k) * (m - 2 * l))
 
-    reaching = counts[distance(counts) >= distance(together)]
+    reaching = counts[distance(counts) >= distance(n_both)]
     return float(min(1.0, stats.hypergeom.pmf(reaching, m, k, l).sum()))
 
 

@@ -83,7 +83,7 @@ class ScreeningTarget:
     ) -> tuple[float, float, float]:
         """HSIC of one column, its p-value and the bandwidth used."""
         if recipe.capabilities.telescopes:
-            return self._score_sorted(recipe, column, unbiased)
+            return self._score_sorted(self._sorted(recipe, column), column, unbiased)
         rows = column[:, np.newaxis]
         choice = Choice(self.side)
         kernel = recipe.resolve(rows, choice)
@@ -104,18 +104,18 @@ class ScreeningTarget:
         self, recipe: Kernel, column: np.ndarray, unbiased: bool
     ) -> tuple[float, ...]:
         """Score, p-value and bandwidth, then the effect with the ends of its interval."""
-        score, pvalue, width = self.score(recipe, column, unbiased)
-        found = self.effect(recipe, column, width)
-        return score, pvalue, width, found.share, found.low, found.high
+        if recipe.capabilities.telescopes:
+            ordered = self._sorted(recipe, column)
+            score = self._score_sorted(ordered, column, unbiased)
+            found = self._effect_sorted(ordered)
+        else:
+            score, found = self.score(recipe, column, unbiased), self.effect(recipe, column)
+        return (*score, found.share, found.low, found.high)
 
     def effect(self, recipe: Any, column: np.ndarray, bandwidth: float | None = None) -> Effect:
         """Normalised HSIC of a column; a Laplace kernel has this bandwidth, or the median."""
         if recipe.capabilities.telescopes:
-            prepared = LaplaceColumn.of(column, bandwidth)
-            if prepared.is_constant:
-                return NO_EFFECT
-            cross, own = prepared.shares(self.coordinates)
-            return effect_of(cross, own, self.own_shares[prepared.order])
+            return self._effect_sorted(_Sorted.of(column, bandwidth, self.coordinates))
         rows = column[:, np.newaxis]
         side = Sample(recipe.resolve(rows, Choice(self.side)), rows)
         cross, own = shares_of_rows(side, self.side), shares_of_rows(side, side)
@@ -142,26 +142,35 @@ class ScreeningTarget:
             return sequential_pvalue(statistic, permuted, slack * law.scale)
         return law.sf(statistic)
 
-    def _score_sorted(
-        self, recipe: Any, column: np.ndarray, unbiased: bool
-    ) -> tuple[float, float, float]:
-        choice = Choice(self.side)
+    def _sorted(self, recipe: Any, column: np.ndarray) -> _Sorted:
+        """A column with the bandwidth of its Laplace kernel, and the target in its order."""
         if recipe.bandwidth == "median":
-            width = None
-        else:
-            width = recipe.resolve(column[:, np.newaxis], choice).bandwidth
-        prepared = LaplaceColumn.of(column, width)
+            return _Sorted.of(column, None, self.coordinates)
+        choice = Choice(self.side)
+        width = recipe.resolve(column[:, np.newaxis], choice).bandwidth
+        return _Sorted.of(column, width, self.coordinates, choice.n_candidates)
+
+    def _effect_sorted(self, ordered: _Sorted) -> Effect:
+        if ordered.column.is_constant:
+            return NO_EFFECT
+        cross, own = ordered.column.shares(ordered.target)
+        return effect_of(cross, own, self.own_shares[ordered.column.order])
+
+    def _score_sorted(
+        self, ordered: _Sorted, column: np.ndarray, unbiased: bool
+    ) -> tuple[float, float, float]:
+        prepared, y = ordered.column, self.coordinates
         if prepared.is_constant:
             return 0.0, 1.0, prepared.bandwidth
         of_column, total = prepared.spread()
-        statistic = prepared.terms(self.coordinates, total, unbiased=True).hsic()
+        statistic = prepared.terms(y, total, True, ordered.target).hsic()
         law = permutation_law(of_column, self.spread, len(column))
         if statistic > law.scale:  # only a tail needs the spectrum
             of_column = replace(of_column, leading=prepared.leading())
             law = permutation_law(of_column, self.spread, len(column))
         value = statistic
         if not unbiased:
-            value = prepared.terms(self.coordinates, total, unbiased=False).hsic()
+            value = prepared.terms(y, total, False, ordered.target).hsic()
         if self.exchanged is not None:
             pvalue = self.exchanged.pvalue_sorted(column, prepared.bandwidth, law.scale)
         else:
@@ -169,9 +178,29 @@ class ScreeningTarget:
                 statistic,
                 law,
                 None if self.levels is None else prepared.levels(),
-                prepared.permuted(self.coordinates, total),
+                prepared.permuted(y, total),
             )
-        return value, min(1.0, choice.n_candidates * pvalue), prepared.bandwidth
+        return value, min(1.0, ordered.n_candidates * pvalue), prepared.bandwidth
+
+
+@dataclass(frozen=True)
+class _Sorted:
+    """A column with the Laplace kernel and a target, both in the order of the column."""
+
+    column: LaplaceColumn
+    target: TargetCoordinates
+    n_candidates: int = 1  # kernels that this one was chosen from
+
+    @classmethod
+    def of(
+        cls,
+        column: np.ndarray,
+        bandwidth: float | None,
+        target: TargetCoordinates,
+        n_candidates: int = 1,
+    ) -> _Sorted:
+        prepared = LaplaceColumn.of(column, bandwidth)
+        return cls(prepared, target.take(prepared.order), n_candidates)
 
 
 @dataclass(frozen=True)
@@ -244,6 +273,8 @@ class GappedTarget:
         self, recipe: Kernel, column: np.ndarray, unbiased: bool
     ) -> tuple[float, ...]:
         """Score, p-value and bandwidth, then the effect with the ends of its interval."""
+        if not np.isnan(column).any():
+            return self.whole.score_and_effect(recipe, column, unbiased)
         score, pvalue, width = self.score(recipe, column, unbiased)
         found = self.effect(recipe, column, None if np.isnan(width) else width)
         return score, pvalue, width, found.share, found.low, found.high

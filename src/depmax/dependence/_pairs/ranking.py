@@ -290,15 +290,15 @@ def flipped_pvalues(
     ndarray of shape (n_pairs,)
         At least 1 / (n_draws + 1).
     """
-    together = np.concatenate(units)
+    rows_by_unit = np.concatenate(units)
     starts = np.append(0, np.cumsum([len(rows) for rows in units])[:-1])
     reached = np.zeros(len(pairs), dtype=np.int64)
-    for part in slices(len(pairs), max(1, min(PAIRS, HELD // len(together)))):
+    for part in slices(len(pairs), max(1, min(PAIRS, HELD // len(rows_by_unit)))):
         left = interactions(pairs[part], effects)
         observed, flipped = np.zeros(len(left)), np.zeros((len(left), signs.shape[1]))
         for t in directions:
             products = left * t
-            sums = np.add.reduceat(products[:, together], starts, axis=1)  # of pairs and units
+            sums = np.add.reduceat(products[:, rows_by_unit], starts, axis=1)  # of pairs and units
             variance = np.maximum((sums**2).sum(axis=1), (products**2).sum(axis=1))
             variance = np.maximum(variance, (left**2).sum(axis=1) * np.mean(t**2))
             variance = np.maximum(variance, np.finfo(float).tiny)

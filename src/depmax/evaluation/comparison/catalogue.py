@@ -203,6 +203,7 @@ def _scikit_learn() -> tuple[Method, ...]:
     from sklearn.cross_decomposition import PLSRegression
     from sklearn.decomposition import PCA, FastICA
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+    from sklearn.manifold import LocallyLinearEmbedding
     from sklearn.neighbors import NeighborhoodComponentsAnalysis
 
     return (
@@ -240,6 +241,19 @@ def _scikit_learn() -> tuple[Method, ...]:
             suits=_has_classes_and_is_small,
             slow=True,
             description="A projection for nearest neighbours, learnt by gradient.",
+        ),
+        Method(
+            "LLE",
+            Sized(
+                LocallyLinearEmbedding(
+                    n_neighbors=10, eigen_solver="dense", neighbors_algorithm="brute"
+                ),
+                "n_components",
+            ),
+            largest=_five_at_most,
+            suits=_is_small,
+            slow=True,
+            description="Locally linear embedding: keeps what neighbours are, ignoring the target.",
         ),
     )
 

@@ -161,9 +161,9 @@ def compare(
         all columns. By default a first round on a quarter of the rows (at most 400) decides which
         methods go on: all columns, KernelRidgeElimination, the best two searches over columns, and
         the best filter, linear and nonlinear features. It is skipped below 200 rows, where methods
-        are named, and where ``cv`` is more than a number. ICA-FX, NCA and FastICA, which take long
-        and seldom win, are skipped. Searches among more than 500 columns start from the 500 that
-        each depend most on the target
+        are named, and where ``cv`` is more than a number. ICA-FX, NCA, FastICA and LLE, which
+        take long and seldom win, are skipped. Searches among more than 500 columns start from the
+        500 that each depend most on the target
         (:class:`~depmax.evaluation.ScreenFirst`).
     max_rows : int or None, default=5_000
         With more rows, this many are drawn at random and only they are used; None uses

@@ -169,17 +169,6 @@ def leading(extractor: Any, rows: Any) -> Callable[[int], Any]:
     return lambda count: features[:, :count]
 
 
-def support_of(transformer: Any, count: int | None, n_features: int) -> np.ndarray | None:
-    """Which input columns a fitted selector keeps; None for anything else."""
-    if count is not None and hasattr(transformer, "ranking_"):
-        mask = np.asarray(transformer.ranking_) <= count
-    elif hasattr(transformer, "get_support"):
-        mask = np.asarray(transformer.get_support())
-    else:
-        return None
-    return mask if len(mask) == n_features else None
-
-
 def kernel_evaluations(transformer: Any, n_train: int) -> float:
     """Kernel values that one new row needs: none, those of a basis, or all training rows.
 

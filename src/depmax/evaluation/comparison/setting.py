@@ -246,7 +246,7 @@ def outer_splits(
             raise ValueError(f"cv must be at least 2 folds, a splitter or None, got {cv!r}.")
         repeats = 2 if cv is None and thorough and len(y) < MANY_ROWS else 1
         if problem.kind == "classes":
-            rarest = _enough(y)
+            rarest = _size_of_rarest_class(y)
             if cv is not None and folds > rarest:
                 raise ValueError(
                     f"cv={folds} folds are more than the {rarest} rows of the rarest class: pass "
@@ -281,7 +281,7 @@ def least_class(y: np.ndarray) -> int:
     return int(np.unique(y, return_counts=True)[1].min())
 
 
-def _enough(y: np.ndarray) -> int:
+def _size_of_rarest_class(y: np.ndarray) -> int:
     """Number of rows of the rarest class, refused if a training part could miss it."""
     classes, counts = np.unique(y, return_counts=True)
     if counts.min() < 2:

@@ -25,7 +25,6 @@ from depmax.evaluation.comparison.methods import (
     ScreenFirst,
     by_ranking,
     kernel_evaluations,
-    support_of,
 )
 from depmax.evaluation.comparison.preparing import PrepareColumns
 from depmax.evaluation.comparison.setting import Setting, next_size
@@ -377,3 +376,14 @@ def seeded(estimator: Any, seed: int) -> Any:
         if (name == "random_state" or name.endswith("__random_state")) and value is None
     ]
     return estimator.set_params(**dict.fromkeys(free, seed)) if free else estimator
+
+
+def support_of(transformer: Any, count: int | None, n_features: int) -> np.ndarray | None:
+    """Which input columns a fitted selector keeps; None for anything else."""
+    if count is not None and hasattr(transformer, "ranking_"):
+        mask = np.asarray(transformer.ranking_) <= count
+    elif hasattr(transformer, "get_support"):
+        mask = np.asarray(transformer.get_support())
+    else:
+        return None
+    return mask if len(mask) == n_features else None

@@ -20,6 +20,7 @@ from depmax.kernels import as_kernel
 from depmax.maps.feature_map import coordinate_names, signs
 from depmax.pencils.deflation.steps import OrthogonalFeatures
 from depmax.pencils.examples import Examples
+from depmax.pencils.form import square_of
 from depmax.pencils.images import FeatureImages, Images, images_of
 from depmax.pencils.projection import Fitted, Projection
 from depmax.samples import (
@@ -157,6 +158,8 @@ class DeflationExtractor(DependenceExtractor):
     center: bool = True
     #: Whether labels that are whole numbers are numbers.
     _regresses: ClassVar[bool] = False
+    #: Whether rows that are read a chunk at a time need a kernel with coordinates.
+    _needs_coordinates: ClassVar[bool] = True
     #: Whether features are orthogonal, so that there are no more than rows and columns.
     _orthogonal: ClassVar[bool] = True
 
@@ -198,7 +201,8 @@ class DeflationExtractor(DependenceExtractor):
             require_equal_length(training.n_samples, target.n_samples)
             choose = partial(most_dependent, Sample(as_kernel("linear"), target.values, mass=mass))
         side = training.resolved(choose)
-        require_coordinates(side, type(self).__name__)
+        if self._needs_coordinates:
+            require_coordinates(side, type(self).__name__)
         self._keep_kernel(side)
         self._require_memory(side)
         possible = Possible(
@@ -263,8 +267,8 @@ class DeflationExtractor(DependenceExtractor):
             explained = self._own_dependence(side, found.features) / found.squares
             images = images_of(side, center=center)
             return explained / images.variance
-        values = target.centred if center else target.values
-        total = target.square if center else float(np.vdot(values, values))
+        values = target.centred if center else target.about_zero
+        total = square_of(values, target.mass)
         shares: np.ndarray = self._explained_of(found, values) / total
         return shares
 

@@ -10,7 +10,8 @@ import numpy as np
 from depmax._inputs import Target, read_target
 from depmax._inputs.parameters import number
 from depmax._inputs.target import marks_unlabeled
-from depmax.extraction.extractor import DependenceExtractor, WeightedExtractor
+from depmax.extraction._fitting.batches import BatchExtractor
+from depmax.extraction.extractor import DependenceExtractor
 from depmax.pencils import Directions, Form, Space, Sphere, hsic_form
 from depmax.pencils.form import rank_of_factor, target_factor
 from depmax.pencils.graphs import Graph, Laplacian, as_graph
@@ -75,8 +76,7 @@ def smooth_criterion(
     all columns together, which by chance may be zero or negative.
     """
     form = hsic_criterion(labels.side, unbiased=unbiased).form
-    if labels.labelled is not None:
-        form = form.spread(labels.labelled)
+    form = form.held() if labels.labelled is None else form.spread(labels.labelled)
     points = points_of(side)
     laplacian = graph.laplacian(points)
     rate = _share(1.0 - beta, points.size(form.factor))
@@ -90,11 +90,20 @@ def smooth_criterion(
     return Criterion(mixed, form, labels.labelled)
 
 
+def why_not_in_sums(target_kernel: Any, *, unbiased: bool) -> str | None:
+    """Why HSIC with numbers does not follow from second moments; None if it does."""
+    if isinstance(target_kernel, str) and target_kernel == "auto":
+        return "the bandwidth of their kernel is read off all rows. Use target_kernel='linear'"
+    if unbiased:
+        return "unbiased HSIC takes moments of the fourth order. Use unbiased=False"
+    return None
+
+
 def _share(part: float, trace: float) -> float:
     return part / trace if trace > 0 else 0.0
 
 
-class SemiSupervisedExtractor(WeightedExtractor):
+class SemiSupervisedExtractor(BatchExtractor):
     """Base of HBFE and HSCA: unlabelled rows, and the criterion with a graph of all rows.
 
     With ``beta`` = 0 unlabelled rows are left out, with a warning; otherwise features that change
@@ -214,7 +223,7 @@ class Explained:
     @property
     def form(self) -> Form:
         """ΨΨᵀ of what is explained and the weights of the variance, both per labelled sample."""
-        count = len(self.factor)
+        count = self.factor.shape[0]
         labelled = np.ones(count, dtype=bool) if self.labelled is None else self.labelled
         return Form(self.factor / count, np.full(count, 1.0 / count)).spread(labelled)
 
@@ -254,7 +263,7 @@ class ExplainingExtractor(SpheringExtractor, SemiSupervisedExtractor):
 
     def _ignores_units(self, side: Sample, target: Explained, n_components: int) -> bool:
         known = target.laplacian is None and self._units_cancel(side, self._n_groups(target))
-        return known and n_components <= told_directions(target.factor)
+        return known and n_components <= rank_of_factor(target.factor)
 
     def _n_groups(self, target: Explained) -> int:
         """Number of parameters that the means of the samples take."""
@@ -264,11 +273,6 @@ class ExplainingExtractor(SpheringExtractor, SemiSupervisedExtractor):
 def _of_trace(part: float, matrix: np.ndarray) -> np.ndarray:
     """Matrix with a given trace."""
     return matrix * _share(part, float(np.trace(matrix)))
-
-
-def told_directions(factor: Any) -> int:
-    """Directions that a target tells apart; those that complete them go by their variance."""
-    return rank_of_factor(factor)
 
 
 def unit_variance(space: Space, vectors: np.ndarray) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,8 +11,8 @@ import numpy as np
 from depmax._inputs import Target, TargetKind, read_target
 from depmax._inputs.target import MAX_INTEGER_CLASSES, columns_of_classes
 from depmax.kernels import Columns, Delta, Linear
-from depmax.pencils.form import squared_lengths
-from depmax.pencils.streamed import centred_target, target_sums
+from depmax.pencils.form import centred_target, square_of
+from depmax.pencils.streamed import target_sums
 from depmax.samples import Labels, Sample, StreamRows, is_streamed
 from depmax.samples.streamed_target import Indicators, as_columns, beside
 
@@ -233,6 +233,15 @@ class CodedTarget:
         return self.values - self.mean
 
     @property
+    def about_zero(self) -> Any:
+        """Y as it is: an array, or what gives the values of a block."""
+        if not is_streamed(self.values):
+            return self.values
+        mean, gram = self.mean, self.centred.gram
+        whole = replace(self.centred.make, mean=np.zeros_like(mean))
+        return replace(self.centred, make=whole, gram=gram + self.n_samples * np.outer(mean, mean))
+
+    @property
     def mean(self) -> np.ndarray:
         """Mean of every column, of shape (r,)."""
         if is_streamed(self.values):
@@ -243,7 +252,7 @@ class CodedTarget:
     @property
     def square(self) -> float:
         """‖Y‖², measured from the mean."""
-        return squared_lengths(self.centred, self.mass)[1]
+        return square_of(self.centred, self.mass)
 
     @property
     def counts(self) -> np.ndarray:

@@ -8,16 +8,29 @@ from depmax.extraction._unmixing.likelihood import (
     the_most_moved,
 )
 from depmax.extraction._unmixing.solvers import NaturalGradient, QuasiNewton
-from depmax.extraction._unmixing.sphering import Sphering, sphere
+from depmax.extraction._unmixing.sphering import (
+    HeldRows,
+    Residuals,
+    Sphering,
+    StreamedRows,
+    WhiteRows,
+    sphere,
+    warn_if_long,
+)
 
 __all__ = [
+    "HeldRows",
     "Likelihood",
     "NaturalGradient",
     "QuasiNewton",
+    "Residuals",
     "Solution",
     "Sphering",
+    "StreamedRows",
+    "WhiteRows",
     "one_more",
     "sphere",
     "starts",
     "the_most_moved",
+    "warn_if_long",
 ]

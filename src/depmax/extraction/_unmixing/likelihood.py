@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import linalg
 
-from depmax._threads import map_threads
+from depmax.extraction._unmixing.sphering import HeldRows, Residuals, Totals, WhiteRows
 
 SUPER, GAUSSIAN, SUB = 1, 0, -1
 #: What a user calls them.
@@ -85,17 +85,6 @@ def turned_states(states: np.ndarray, evidence: Evidence) -> np.ndarray:
     return np.where(against, -states, states)
 
 
-#: Samples of a block: with fifty columns in float32 a block and its sources fit in the cache.
-BLOCK = 2048
-#: Parts that threads may take; their sums are added in order, so threads change no digit.
-PARTS = 8
-#: Numbers in memory from which a pass runs in single precision. Its rounding errors, 1e-7 each,
-#: average out over the rows, and second moments are always in double precision.
-MANY = 1_000_000
-#: Blocks, evenly spread, from which the tails of sources are estimated: 65,536 rows.
-TAIL_BLOCKS = 32
-
-
 @dataclass(frozen=True)
 class Unmixing:
     """u = Cx + Dr: weights of the white inputs and of the white residuals of the targets."""
@@ -114,54 +103,46 @@ class Likelihood:
 
     Parameters
     ----------
-    inputs : ndarray of shape (m, N)
-    targets : ndarray of shape (m, q)
-    correlations : ndarray of shape (min(N, q),)
-        ρ, see ``Sphering``.
+    rows : WhiteRows
+        (x, r), in memory or read a block at a time.
+    residuals : Residuals
+        How r follows from x and t.
     n_components : int
         Rows of W that belong to V.
     alpha : float
         Variance of a noise that every white input is taken to carry. Without it the likelihood of
         a target that is a linear function of the inputs is unbounded.
-    n_jobs : int or None
     """
 
     def __init__(
-        self,
+        self, rows: WhiteRows, residuals: Residuals, n_components: int, alpha: float
+    ) -> None:
+        self.rows = rows
+        self.n_samples = rows.n_samples
+        self.n_targets = len(residuals.slope)
+        self.n_inputs = len(rows.second_moments) - self.n_targets
+        self.n_components = n_components
+        self.alpha = alpha
+        self.scale, self.slope = residuals.scale, residuals.slope  # shape (q,)
+        #: W = C - D·back, shape (q, N)
+        self.back = np.zeros((self.n_targets, self.n_inputs))
+        np.fill_diagonal(self.back, self.slope / self.scale)
+        self.second_moments, self.dtype = rows.second_moments, rows.dtype
+
+    @classmethod
+    def of_arrays(
+        cls,
         inputs: np.ndarray,
         targets: np.ndarray,
         correlations: np.ndarray,
         n_components: int,
         alpha: float,
         n_jobs: int | None,
-    ) -> None:
-        self.n_samples, self.n_inputs = inputs.shape
-        self.n_targets = targets.shape[1]
-        self.n_components = n_components
-        self.alpha = alpha
-        self._n_jobs = n_jobs
-        paired = np.zeros(self.n_targets)
-        paired[: len(correlations)] = correlations
-        self.scale = np.sqrt(1.0 - paired**2 / (1.0 + alpha))  # σ, shape (q,)
-        self.slope = paired / (1.0 + alpha)  # shape (q,)
-        #: W = C - D·back, shape (q, N)
-        self.back = np.zeros((self.n_targets, self.n_inputs))
-        np.fill_diagonal(self.back, self.slope / self.scale)
-        residuals = targets.copy()
-        width = min(self.n_targets, self.n_inputs)
-        residuals[:, :width] -= self.slope[:width] * inputs[:, :width]
-        self._hold(np.hstack([inputs, residuals / self.scale]))
-
-    def _hold(self, samples: np.ndarray) -> None:
-        self.second_moments = samples.T @ samples / self.n_samples
-        self.dtype = np.dtype(np.float32 if samples.size >= MANY else np.float64)
-        starts = range(0, self.n_samples, BLOCK)
-        blocks = [
-            np.ascontiguousarray(samples[start : start + BLOCK].T, dtype=self.dtype)
-            for start in starts
-        ]
-        size = -(-len(blocks) // PARTS)
-        self._parts = [blocks[first : first + size] for first in range(0, len(blocks), size)]
+    ) -> Likelihood:
+        """Of white inputs (m, N) and white targets (m, q) with their correlations ρ."""
+        residuals = Residuals.of(correlations, targets.shape[1], alpha)
+        rows = HeldRows(residuals.beside(inputs, targets), n_jobs)
+        return cls(rows, residuals, n_components, alpha)
 
     def with_components(self, n_components: int) -> Likelihood:
         """The same samples, with another number of rows of W that belong to V."""
@@ -229,91 +210,99 @@ class Likelihood:
         order = np.concatenate([np.flatnonzero(states == kind) for kind in (SUPER, SUB)])
         if len(order):
             n_super = int((states == SUPER).sum())
-            rows = both[order].astype(self.dtype)
-            results = map_threads(
-                lambda blocks: _pass(rows, n_super, blocks), self._parts, self._n_jobs
-            )
-            value += sum(result[0] for result in results) / self.n_samples
-            curved = np.sum([result[1] for result in results], axis=0) / self.n_samples
-            slopes[order] += curved * states[order, np.newaxis]
+            curves, curved = self.rows.total(Curves(both[order].astype(self.dtype), n_super))
+            value += curves / self.n_samples
+            slopes[order] += curved / self.n_samples * states[order, np.newaxis]
         return value, slopes
 
     def bends(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """E[tanh(u)(x, r)ᵀ] of shape (n_rows, N + q) and E[sech²u], for u = rows·(x, r)."""
-        single = rows.astype(self.dtype)
-        results = map_threads(lambda blocks: _bends(single, blocks), self._parts, self._n_jobs)
-        pull = np.sum([result[0] for result in results], axis=0) / self.n_samples
-        squares = np.sum([result[1] for result in results], axis=0) / self.n_samples
-        return pull, 1.0 - squares
+        pull, squares = self.rows.total(Bends(rows.astype(self.dtype)))
+        return pull / self.n_samples, 1.0 - squares / self.n_samples
 
     def evidence(self, unmixing: Unmixing) -> Evidence:
         """What the samples say about the tails of every source."""
         rows = np.hstack([unmixing.inputs, unmixing.targets]).astype(self.dtype)
-        blocks = [block for part in self._parts for block in part]
-        chosen = np.unique(np.linspace(0, len(blocks) - 1, TAIL_BLOCKS).astype(int))
-        parts = [[blocks[number]] for number in chosen]
-        results = map_threads(lambda part: _tails(rows, part), parts, self._n_jobs)
-        sums = np.sum([result[0] for result in results], axis=0)
-        products = np.sum([result[1] for result in results], axis=0)
-        return Evidence.of_moments(sums, products, sum(part[0].shape[1] for part in parts))
+        (sums, products), count = self.rows.some(Tails(rows))
+        return Evidence.of_moments(sums, products, count)
 
 
-def _pass(rows: np.ndarray, n_super: int, blocks: list[np.ndarray]) -> tuple[float, np.ndarray]:
+@dataclass(frozen=True)
+class Curves:
     """Σ ±log cosh u over sources and samples, and Σ tanh(u)sᵀ of shape (n_rows, N + q).
 
     log cosh u = |u| - log(1 + tanh|u|): one hyperbolic tangent per number, and one logarithm per
     sample, of a product of factors between 1 and 2.
     """
-    count = len(rows)
-    group = 100 if rows.dtype == np.float32 else 1000  # 2^group must not overflow
-    signs = [(slice(0, n_super), 1.0), (slice(n_super, count), -1.0)]
-    value = 0.0
-    slopes = np.zeros((count, blocks[0].shape[0]))
-    sources = np.empty((count, blocks[0].shape[1]), dtype=rows.dtype)
-    scratch = np.empty_like(sources)
-    for block in blocks:
-        n_columns = block.shape[1]
-        u, bend = sources[:, :n_columns], scratch[:, :n_columns]
-        np.matmul(rows, block, out=u)
-        np.tanh(u, out=bend)
-        slopes += bend @ block.T
-        np.abs(u, out=u)
-        np.abs(bend, out=bend)
-        bend += 1.0
-        for part, sign in signs:
-            value += sign * float(u[part].sum(dtype=np.float64))
-            for first in range(part.start, part.stop, group):
-                factors = bend[first : min(first + group, part.stop)]
-                product = np.multiply.reduce(factors, axis=0)
-                value -= sign * float(np.log(product).sum(dtype=np.float64))
-    return value, slopes
+
+    rows: np.ndarray  # weights of the sources, those with heavy tails first
+    n_super: int
+
+    def __call__(self, blocks: list[np.ndarray]) -> Totals:
+        """Of the samples of some blocks."""
+        rows, count = self.rows, len(self.rows)
+        group = 100 if rows.dtype == np.float32 else 1000  # 2^group must not overflow
+        signs = [(slice(0, self.n_super), 1.0), (slice(self.n_super, count), -1.0)]
+        value = 0.0
+        slopes = np.zeros((count, blocks[0].shape[0]))
+        sources = np.empty((count, blocks[0].shape[1]), dtype=rows.dtype)
+        scratch = np.empty_like(sources)
+        for block in blocks:
+            n_columns = block.shape[1]
+            u, bend = sources[:, :n_columns], scratch[:, :n_columns]
+            np.matmul(rows, block, out=u)
+            np.tanh(u, out=bend)
+            slopes += bend @ block.T
+            np.abs(u, out=u)
+            np.abs(bend, out=bend)
+            bend += 1.0
+            for part, sign in signs:
+                value += sign * float(u[part].sum(dtype=np.float64))
+                for first in range(part.start, part.stop, group):
+                    factors = bend[first : min(first + group, part.stop)]
+                    product = np.multiply.reduce(factors, axis=0)
+                    value -= sign * float(np.log(product).sum(dtype=np.float64))
+        return Totals((value, slopes))
 
 
-def _bends(rows: np.ndarray, blocks: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Σ tanh(u)sᵀ and Σ tanh²u of every row."""
-    pull = np.zeros((len(rows), blocks[0].shape[0]))
-    squares = np.zeros(len(rows))
-    sources = np.empty((len(rows), blocks[0].shape[1]), dtype=rows.dtype)
-    for block in blocks:
-        u = sources[:, : block.shape[1]]
-        np.matmul(rows, block, out=u)
-        np.tanh(u, out=u)
-        pull += u @ block.T
-        squares += np.einsum("ij,ij->i", u, u)
-    return pull, squares
+@dataclass(frozen=True)
+class Bends:
+    """Σ tanh(u)sᵀ and Σ tanh²u of every row of weights."""
+
+    rows: np.ndarray
+
+    def __call__(self, blocks: list[np.ndarray]) -> Totals:
+        """Of the samples of some blocks."""
+        rows = self.rows
+        pull = np.zeros((len(rows), blocks[0].shape[0]))
+        squares = np.zeros(len(rows))
+        sources = np.empty((len(rows), blocks[0].shape[1]), dtype=rows.dtype)
+        for block in blocks:
+            u = sources[:, : block.shape[1]]
+            np.matmul(rows, block, out=u)
+            np.tanh(u, out=u)
+            pull += u @ block.T
+            squares += np.einsum("ij,ij->i", u, u)
+        return Totals((pull, squares))
 
 
-def _tails(rows: np.ndarray, blocks: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+@dataclass(frozen=True)
+class Tails:
     """Sums (3, N) and sums of products (3, 3, N) of sech²u, u² and u tanh u."""
-    sums = np.zeros((3, len(rows)))
-    products = np.zeros((3, 3, len(rows)))
-    for block in blocks:
-        u = rows @ block
-        bend = np.tanh(u)
-        parts = np.stack([1.0 - bend**2, u**2, u * bend])
-        sums += parts.sum(axis=2, dtype=np.float64)
-        products += np.einsum("ain,bin->abi", parts, parts)
-    return sums, products
+
+    rows: np.ndarray
+
+    def __call__(self, blocks: list[np.ndarray]) -> Totals:
+        """Of the samples of some blocks."""
+        sums = np.zeros((3, len(self.rows)))
+        products = np.zeros((3, 3, len(self.rows)))
+        for block in blocks:
+            u = self.rows @ block
+            bend = np.tanh(u)
+            parts = np.stack([1.0 - bend**2, u**2, u * bend])
+            sums += parts.sum(axis=2, dtype=np.float64)
+            products += np.einsum("ain,bin->abi", parts, parts)
+        return Totals((sums, products))
 
 
 @dataclass(frozen=True)

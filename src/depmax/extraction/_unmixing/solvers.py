@@ -99,7 +99,8 @@ class NaturalGradient:
                 f"{self.learning_rate}: take solver='quasi-newton', or raise max_iter"
             )
         value, unmixing, states = best
-        return Solution(unmixing, states, value, step, 2 * step, problem)
+        n_passes = step if likelihood.rows.is_streamed else 2 * step
+        return Solution(unmixing, states, value, step, n_passes, problem)
 
 
 #: Steps at most, and the cosine between rows before and after a step at which they are found.
@@ -292,6 +293,7 @@ class QuasiNewton:
         double = likelihood.dtype == np.float64
         tol = self.tol if double else max(self.tol, SINGLE)
         n_iter, n_passes, problem = 0, 1, None
+        most = (2 if likelihood.rows.is_streamed else 20) * self.max_iter  # evaluations
         for attempt in count():
             scaled = Preconditioner(likelihood, unmixing, states, evidence)
             found = optimize.minimize(
@@ -302,7 +304,7 @@ class QuasiNewton:
                 method="L-BFGS-B",
                 options={
                     "maxiter": min(self.max_iter - n_iter, FIRST_ROUND * 2**attempt),
-                    "maxfun": 20 * self.max_iter,
+                    "maxfun": most - n_passes,
                     "maxcor": 20,
                     "gtol": tol,
                     "ftol": 0.0 if double else SINGLE_CHANGE,
@@ -316,14 +318,15 @@ class QuasiNewton:
                 print(f"ICA-FX: {n_iter} iterations, loss {found.fun:.8f}, slope {steepest:.1e}")
             # Without further progress, or with a line search that rounding errors end, it is found.
             converged = found.status != 1
-            if attempt < ROUNDS and n_iter < self.max_iter:
+            is_spent = n_iter >= self.max_iter or n_passes >= most
+            if attempt < ROUNDS and not is_spent:
                 seen = next_states(states, evidence)
                 if (seen != states).any():
                     states = seen
                     continue
             if converged:
                 break
-            if n_iter >= self.max_iter:
+            if is_spent:
                 problem = (
                     f"it stopped after max_iter={self.max_iter} iterations with a gradient of "
                     f"{steepest:.1e}: raise max_iter or tol of QuasiNewton"

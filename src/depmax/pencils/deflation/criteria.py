@@ -31,6 +31,9 @@ class Loss(Protocol):
         It is orthogonal to the basis.
         """
 
+    def fit(self, target: np.ndarray, basis: np.ndarray) -> np.ndarray:
+        """Coefficients of that fit, of shape (n_basis,)."""
+
 
 class LeastSquares:
     """(y - f)²/2; the negative gradient is the residual."""
@@ -39,8 +42,12 @@ class LeastSquares:
 
     def descent(self, target: np.ndarray, basis: np.ndarray) -> np.ndarray:
         """Y - Πy."""
-        rest: np.ndarray = target - basis @ (basis.T @ target)
+        rest: np.ndarray = target - basis @ self.fit(target, basis)
         return rest
+
+    def fit(self, target: np.ndarray, basis: np.ndarray) -> np.ndarray:
+        """Qᵀy."""
+        return basis.T @ target
 
 
 class LeastAbsolute:
@@ -53,9 +60,20 @@ class LeastAbsolute:
     margins: ClassVar[bool] = False
 
     def descent(self, target: np.ndarray, basis: np.ndarray) -> np.ndarray:
-        """Signs of the residuals, from the dual linear programme max yᵀd, Qᵀd = 0, |d| ≤ 1."""
+        """Signs of the residuals, and what makes them orthogonal to the basis."""
         if basis.shape[1] == 0:
             return np.sign(target)
+        size = float(np.abs(target).max()) or 1.0
+        rest = (target - basis @ self.fit(target, basis)) / size
+        signs = np.where(np.abs(rest) <= 1e-8, 0.0, np.sign(rest))
+        zero = signs == 0
+        if zero.any():
+            missing = basis.T @ signs
+            signs[zero] = -linalg.lstsq(basis[zero].T, missing)[0]
+        return signs
+
+    def fit(self, target: np.ndarray, basis: np.ndarray) -> np.ndarray:
+        """From the dual linear programme max yᵀd, Qᵀd = 0, |d| ≤ 1."""
         size = float(np.abs(target).max()) or 1.0
         solved = optimize.linprog(
             -target / size,
@@ -64,14 +82,8 @@ class LeastAbsolute:
             bounds=(-1.0, 1.0),
             method="highs",
         )
-        coefficients = -solved.eqlin.marginals * np.sqrt(len(target))
-        rest = target / size - basis @ coefficients
-        signs = np.where(np.abs(rest) <= 1e-8, 0.0, np.sign(rest))
-        zero = signs == 0
-        if zero.any():
-            missing = basis.T @ signs
-            signs[zero] = -linalg.lstsq(basis[zero].T, missing)[0]
-        return signs
+        coefficients: np.ndarray = -solved.eqlin.marginals * np.sqrt(len(target)) * size
+        return coefficients
 
 
 class _Margin:
@@ -81,6 +93,12 @@ class _Margin:
 
     def descent(self, target: np.ndarray, basis: np.ndarray) -> np.ndarray:
         """Negative gradient y w(yf) with w = -l'."""
+        margin = target * (basis @ self.fit(target, basis))
+        descent: np.ndarray = target * self._derivatives(margin)[0]
+        return descent
+
+    def fit(self, target: np.ndarray, basis: np.ndarray) -> np.ndarray:
+        """By Newton's method."""
         m = len(target)
         signed = basis * (target * np.sqrt(m))[:, np.newaxis]  # yq, scaled to length √m
         coefficients = np.zeros(basis.shape[1])
@@ -97,8 +115,7 @@ class _Margin:
             margin = signed @ coefficients
             if length * np.abs(step).max() <= CONVERGED * (1 + np.abs(coefficients).max()):
                 break
-        descent: np.ndarray = target * self._derivatives(margin)[0]
-        return descent
+        return coefficients * np.sqrt(m)
 
     def _search(
         self,
@@ -212,37 +229,69 @@ def pca(residual: Residual) -> np.ndarray | None:
 
 def smc(residual: Residual) -> np.ndarray | None:
     """One sample: the largest covariance, Σ(k_iᵀY_j)²/k_ii."""
-    return _best_example(residual, lambda diagonal, rest: diagonal)
+    return _best_example(residual, _left(residual), lambda diagonal, rest: diagonal)
 
 
 def sma(residual: Residual) -> np.ndarray | None:
     """One sample: the largest alignment, Σ(k_iᵀY_j)²/‖(I - Π)k_i‖²."""
-    return _best_example(residual, lambda diagonal, rest: rest)
+    return _best_example(residual, _left(residual), lambda diagonal, rest: rest)
+
+
+def skfa(residual: Residual) -> np.ndarray | None:
+    """One sample: the largest variance, ‖(I - Π)k_i‖²/k_ii, without a target."""
+    return _best_example(residual, None, lambda diagonal, rest: diagonal)
 
 
 def boosted(loss: Loss) -> Criterion:
     """Largest covariance with the negative gradient of a loss at its best fit on the features."""
 
     def criterion(residual: Residual) -> np.ndarray | None:
-        assert residual.target is not None
-        basis = residual.found.basis
-        gradients = [loss.descent(column, basis) for column in residual.target.T]
-        values = residual.found.residual(np.column_stack(gradients))
-        start = loss.descent(residual.target[:, 0], basis[:, :0])
-        if linalg.norm(values) <= EXHAUSTED * linalg.norm(start):
-            return None
-        return most_covariant(residual, values)
+        values = _gradients(residual, loss)
+        return most_covariant(residual, values) if values.any() else None
 
     return criterion
 
 
-def _best_example(
-    residual: Residual, sizes: Callable[[np.ndarray, np.ndarray], np.ndarray]
-) -> np.ndarray | None:
-    """Sample with the largest score among those outside the span of earlier features."""
+def sparse_boosted(loss: Loss) -> Criterion:
+    """One sample: the largest covariance with the negative gradient of a loss."""
+
+    def criterion(residual: Residual) -> np.ndarray | None:
+        values = _gradients(residual, loss)
+        return _best_example(residual, values, lambda diagonal, rest: diagonal)
+
+    return criterion
+
+
+def _gradients(residual: Residual, loss: Loss) -> np.ndarray:
+    """Negative gradients at the best fit on the features, of shape (m, r); zero at the optimum."""
+    assert residual.target is not None
+    basis = residual.found.basis
+    gradients = [loss.descent(column, basis) for column in residual.target.T]
+    values = residual.found.residual(np.column_stack(gradients))
+    start = loss.descent(residual.target[:, 0], basis[:, :0])
+    exhausted = linalg.norm(values) <= EXHAUSTED * linalg.norm(start)
+    return np.zeros_like(values) if exhausted else values
+
+
+def _left(residual: Residual) -> np.ndarray:
+    """What is left of the target, of shape (m, r); zero where that is nothing but rounding."""
     left = residual.left_target
     assert residual.target is not None
-    if linalg.norm(left) <= EXHAUSTED * linalg.norm(residual.target):
+    exhausted = linalg.norm(left) <= EXHAUSTED * linalg.norm(residual.target)
+    return np.zeros_like(left) if exhausted else left
+
+
+def _best_example(
+    residual: Residual,
+    values: np.ndarray | None,
+    sizes: Callable[[np.ndarray, np.ndarray], np.ndarray],
+) -> np.ndarray | None:
+    """Sample with the largest score among those outside the span of earlier features.
+
+    The score is the squared covariance of its kernel column with values of shape (m, r), without
+    values its squared length, over a size of the column.
+    """
+    if values is not None and not values.any():
         return None
     scores = np.full(residual.n_samples, -np.inf)
     everything = np.arange(residual.n_samples)
@@ -252,7 +301,7 @@ def _best_example(
         outside = residual.found.residual(columns)  # (I - Π)k_i
         rest = np.square(outside).sum(axis=0)
         fresh = rest > SPANNED * np.square(columns).sum(axis=0)
-        covariances = np.square(left.T @ outside).sum(axis=0)
+        covariances = rest if values is None else np.square(values.T @ outside).sum(axis=0)
         size = sizes(diagonal, rest)
         np.divide(covariances, size, out=scores[block], where=fresh & (size > 0))
     best = int(scores.argmax())

@@ -105,7 +105,9 @@ def sparse_deflate(
         if linalg.norm(left) <= EXHAUSTED * start:
             break
         candidates = draw(~(is_spanned | is_tried))
-        for members, weights in _ranked(side, candidates, left, found, measure, sparsity):
+        visit = _visit(side, candidates, left, found, measure, pairs=sparsity > 1)
+        noise = visit.noise * float(linalg.norm(left))
+        for members, weights in _ranked(side, candidates, visit, noise, measure, sparsity):
             image = side.tile(slice(None), members) @ weights
             if found.add(image):
                 size = found.lengths[-1] if measure.of_features else _length(side, members, weights)
@@ -124,15 +126,17 @@ def sparse_deflate(
 def _ranked(
     side: Sample,
     candidates: np.ndarray,
-    left: np.ndarray,
-    found: OrthogonalFeatures,
+    visit: Visit,
+    noise: np.ndarray,
     measure: Measure,
     sparsity: int,
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Samples and weights of the best direction, then of the next best should it be spanned."""
-    visit = _visit(side, candidates, left, found, measure, pairs=sparsity > 1)
+    """Samples and weights of the best direction, then of the next best should it be spanned.
+
+    ``noise`` is the size of the covariances that are rounding errors, of shape (c,).
+    """
     covariances = np.square(visit.covariances).sum(axis=1)
-    alive = covariances > np.square(visit.noise * float(linalg.norm(left)))
+    alive = covariances > np.square(noise)
     if sparsity == 1:
         sizes = measure.sizes(side, candidates, visit)
         scores = np.full(len(candidates), -np.inf)
@@ -244,3 +248,87 @@ def _collected(
     for column, (members, values) in enumerate(chosen):
         weights[[indices[int(index)] for index in members], column] = values
     return SparseDirections(np.array(list(indices), dtype=np.intp), weights, found)
+
+
+# --- from sums over all samples -------------------------------------------------------------------
+#: What sums leave of a square, relative to where it began, below which it is rounding errors.
+LOST = 1e-12
+
+
+@dataclass(frozen=True)
+class LandmarkSums:
+    """Sums over all samples of the kernel columns of c landmarks and of the target.
+
+    All of them about the mean, if features are.
+    """
+
+    scatter: np.ndarray  # S = KᵀK, shape (c, c)
+    cross: np.ndarray  # C = KᵀY, shape (c, r)
+    squares: np.ndarray  # ‖k_i‖² about zero, shape (c,)
+    target: float  # ‖Y‖²
+
+
+@dataclass(frozen=True)
+class ConjugateDirections:
+    """Orthogonal features τ_j = Ka_j of the kernel columns of landmarks."""
+
+    weights: np.ndarray  # a, shape (c, k)
+    squares: np.ndarray  # ‖τ_j‖², shape (k,)
+    with_target: np.ndarray  # YᵀT, shape (r, k)
+
+
+def sparse_deflate_sums(
+    landmarks: Sample, sums: LandmarkSums, measure: Measure, n_features: int, *, sparsity: int
+) -> ConjugateDirections:
+    """What ``sparse_deflate`` finds among the landmarks, without another visit to the samples.
+
+    Products of columns with (I - Π) follow from sums: with a feature τ = Ka of unit length,
+    S - (Sa)(Sa)ᵀ and C - (Sa)(τᵀY) are those of what it leaves. A column of which no more than
+    ``SPANNED`` is left counts as spanned, since sums have lost its digits.
+    """
+    rest, cross, left = sums.scatter.copy(), sums.cross.copy(), sums.target
+    own = sums.scatter.diagonal()
+    is_spanned = own <= LOST * sums.squares
+    size = len(rest)
+    unit, scaled = np.empty((size, 0)), np.empty((size, 0))
+    squares: list[float] = []
+    covariances: list[np.ndarray] = []
+    while len(squares) < n_features and not is_spanned.all() and left > LOST * sums.target:
+        candidates = np.flatnonzero(~is_spanned)
+        visit = Visit(
+            cross[candidates],
+            sums.squares[candidates],
+            np.maximum(rest.diagonal()[candidates], 0.0),
+            rest[np.ix_(candidates, candidates)],
+        )
+        noise = np.maximum(
+            EXHAUSTED * np.sqrt(rest.diagonal().clip(0.0)[candidates] * left),
+            ROUNDING * np.sqrt(visit.squares * sums.target),
+        )
+        for members, weights in _ranked(landmarks, candidates, visit, noise, measure, sparsity):
+            image = rest[:, members] @ weights  # products of what is left of Kβ with all columns
+            square = float(weights @ image[members])
+            start = float(weights @ sums.scatter[np.ix_(members, members)] @ weights)
+            if not square > SPANNED * start:
+                is_spanned[members] = True
+                continue
+            root = np.sqrt(square)
+            inside = unit.T @ (sums.scatter[:, members] @ weights)
+            direction = -unit @ inside
+            direction[members] += weights
+            length = root if measure.of_features else _length(landmarks, members, weights)
+            image /= root
+            along = weights @ cross[members] / root  # τᵀY of the feature of unit length
+            unit = np.column_stack([unit, direction / root])
+            scaled = np.column_stack([scaled, direction / length])
+            squares.append(square / length**2)
+            covariances.append(along * (root / length))
+            rest -= np.outer(image, image)
+            cross -= np.outer(image, along)
+            left -= float(along @ along)
+            is_spanned[members] |= sparsity == 1
+            break
+        else:
+            break
+    pulled = np.array(covariances).reshape(len(squares), cross.shape[1]).T
+    return ConjugateDirections(scaled, np.array(squares), pulled)

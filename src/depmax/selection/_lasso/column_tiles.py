@@ -7,7 +7,7 @@ multiplies them at once with those of the columns that are asked for: memory is 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -31,6 +31,17 @@ class Template:
     to_left: sparse.csr_array  # sums of the pairs of each left row
     to_right: sparse.csr_array  # and of each right row, the diagonal not again
 
+    def counted(self, left: np.ndarray, right: np.ndarray) -> Template:
+        """The same where rows of both sides stand for so many."""
+        of_left, of_right = left[self.first], right[self.second]
+        return Template(
+            self.first,
+            self.second,
+            self.weights * of_left * of_right,
+            self.to_left @ sparse.diags_array(of_right),
+            self.to_right @ sparse.diags_array(of_left),
+        )
+
 
 @dataclass(frozen=True)
 class Tile:
@@ -45,21 +56,27 @@ class Tile:
         sums[self.left] += self.template.to_left @ values
         sums[self.right] += self.template.to_right @ values
 
-    def centre(self, values: np.ndarray, means: np.ndarray) -> np.ndarray:
-        """Entries of HKH from those of K and its row means."""
+    def centre(self, values: np.ndarray, means: np.ndarray, mean: np.ndarray) -> np.ndarray:
+        """Entries of HKH from those of K, its row means and their mean."""
         first = means[self.left][self.template.first]
         second = means[self.right][self.template.second]
-        return values - first - second + means.mean(axis=0)
+        return values - first - second + mean
 
 
-def tiles(size: int) -> list[Tile]:
-    """All pairs i ≤ j of a block of this size, each once.
+def tiles(size: int, mass: np.ndarray | None = None) -> list[Tile]:
+    """All pairs i ≤ j of a block of this size, each once; rows may stand for several.
 
     Examples
     --------
     >>> [int(tile.template.weights.sum()) for tile in tiles(40)]  # 40² in all
     [1600]
     """
+    if mass is not None:
+        plain = tiles(size)
+        return [
+            replace(each, template=each.template.counted(mass[each.left], mass[each.right]))
+            for each in plain
+        ]
     if size <= 2 * SIDE:
         return [Tile(triangle(size), slice(0, size), slice(0, size))]
     runs = [slice(start, min(start + SIDE, size)) for start in range(0, size, SIDE)]
@@ -126,6 +143,7 @@ class TileDesign:
     ) -> None:
         self._columns = columns
         self._blocks = blocks
+        self._mass = columns.mass  # of all samples, in one block
         self._n_jobs = n_jobs
         n_pairs = max(len(tiles(len(block))[0].template.first) for block in blocks)
         size = max(1, CACHE // n_pairs)
@@ -139,7 +157,9 @@ class TileDesign:
             )
         self.correlations = np.empty(columns.n_features)
         self._scales = np.empty((len(blocks), columns.n_features))  # 1/‖HKH‖, 0 for constants
-        found = map_threads(lambda chunk: _norms(chunk, blocks, entries), self._chunks, n_jobs)
+        found = map_threads(
+            lambda chunk: _norms(chunk, blocks, entries, columns.mass), self._chunks, n_jobs
+        )
         for chunk, (scales, correlations) in zip(self._chunks, found, strict=True):
             self._scales[:, chunk.columns] = scales
             self.correlations[chunk.columns] = correlations
@@ -157,7 +177,7 @@ class TileDesign:
             total = np.zeros((len(columns), len(chunk.columns)))
             for block, scales in zip(self._blocks, self._scales, strict=True):
                 cross = np.zeros_like(total)
-                for tile, left in _centred(requested, len(columns), block):
+                for tile, left in _centred(requested, len(columns), block, self._mass):
                     cross += left.T @ _values(chunk, tile, block)
                 total += cross * scales[columns, np.newaxis] * scales[chunk.columns]
             return total / len(self._blocks)
@@ -172,36 +192,42 @@ class TileDesign:
 def _target_entries(target: Sample) -> list[np.ndarray]:
     """Centred, normalised target matrix of one block, by tiles, times the weights of the pairs."""
     gram = target.gram()
-    size = len(gram)
-    raw = np.linalg.norm(gram)
-    gram = gram - gram.mean(axis=0)
-    gram -= gram.mean(axis=1)[:, np.newaxis]
-    norm = np.linalg.norm(gram)
+    size, mass = len(gram), target.mass
+    root = np.ones(size) if mass is None else np.sqrt(mass)
+    raw = np.linalg.norm(gram * np.outer(root, root))
+    gram = gram - np.average(gram, axis=0, weights=mass)
+    gram -= np.average(gram, axis=1, weights=mass)[:, np.newaxis]
+    norm = np.linalg.norm(gram * np.outer(root, root))
     gram = gram / norm if norm > CONSTANT * raw else np.zeros_like(gram)
     return [
         gram[tile.left, tile.right][tile.template.first, tile.template.second]
         * tile.template.weights
-        for tile in tiles(size)
+        for tile in tiles(size, mass)
     ]
 
 
 def _norms(
-    chunk: Part, blocks: Sequence[np.ndarray], entries: list[list[np.ndarray]]
+    chunk: Part,
+    blocks: Sequence[np.ndarray],
+    entries: list[list[np.ndarray]],
+    mass: np.ndarray | None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """1/‖HKH‖ of each column in each block, and the mean inner products with the target."""
     count = len(chunk.columns)
     scales, correlations = np.empty((len(blocks), count)), np.zeros(count)
     for number, block in enumerate(blocks):
         size = len(block)
+        counts = np.ones(size) if mass is None else mass
+        total = float(counts.sum())
         sums, squares, cross = np.zeros((size, count)), np.zeros(count), np.zeros(count)
-        for tile, target in zip(tiles(size), entries[number], strict=True):
+        for tile, target in zip(tiles(size, mass), entries[number], strict=True):
             values = _values(chunk, tile, block)
             tile.add_sums(values, sums)
             cross += target @ values
             squares += np.einsum("i,ij,ij->j", tile.template.weights, values, values)
         # ‖HKH‖² from ‖K‖², the row sums and their total
-        norms = squares - 2.0 / size * np.sum(sums**2, axis=0) + (sums.sum(axis=0) / size) ** 2
-        least = (CONSTANT * size * chunk.diag(block[0])) ** 2
+        norms = squares - 2.0 / total * (counts @ sums**2) + (counts @ sums / total) ** 2
+        least = (CONSTANT * total * chunk.diag(block[0])) ** 2
         varies = norms > np.maximum(least, CONSTANT * squares)
         scales[number] = np.where(varies, 1.0 / np.sqrt(np.where(varies, norms, 1.0)), 0.0)
         correlations += cross * scales[number]
@@ -209,7 +235,7 @@ def _norms(
 
 
 def _centred(
-    parts: Sequence[Part], count: int, block: np.ndarray
+    parts: Sequence[Part], count: int, block: np.ndarray, mass: np.ndarray | None
 ) -> Iterator[tuple[Tile, np.ndarray]]:
     """Entries of HKH of these columns times the weights of the pairs, tile by tile."""
 
@@ -219,15 +245,16 @@ def _centred(
             values[:, part.columns] = _values(part, tile, block)
         return values
 
-    pieces = tiles(len(block))
+    pieces = tiles(len(block), mass)
     sums = np.zeros((len(block), count))
     for tile in pieces:
         values = values_of(tile)
         tile.add_sums(values, sums)
-    means = sums / len(block)
+    means = sums / (len(block) if mass is None else mass.sum())
+    mean = np.average(means, axis=0, weights=mass)
     for tile in pieces:
         values = values if len(pieces) == 1 else values_of(tile)
-        yield tile, tile.centre(values, means) * tile.template.weights[:, np.newaxis]
+        yield tile, tile.centre(values, means, mean) * tile.template.weights[:, np.newaxis]
 
 
 def _values(part: Part, tile: Tile, block: np.ndarray) -> np.ndarray:

@@ -60,21 +60,34 @@ class RidgeProblem:
     images: np.ndarray  # Ψ, shape (n_samples, n_outputs), centred, Σψ² = n_samples
     penalty: float | None = None  # ε, or None to choose
     n_landmarks: int | None = None  # or None to choose by the number of rows and columns
+    mass: np.ndarray | None = None  # w, how many rows each stands for: then Ψ is such that Σwψ² = W
     variances: np.ndarray = field(init=False)  # of the columns
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "variances", self.X.var(axis=0))
+        centred = self.X - np.average(self.X, axis=0, weights=self.mass)
+        object.__setattr__(self, "variances", np.average(centred**2, axis=0, weights=self.mass))
 
     @property
     def n_samples(self) -> int:
         """Number of rows."""
         return len(self.X)
 
+    @property
+    def n_counted(self) -> float:
+        """W, the rows that all stand for."""
+        return self.n_samples if self.mass is None else float(self.mass.sum())
+
+    def counted(self, values: np.ndarray, rows: Rows = ALL, power: float = 1.0) -> np.ndarray:
+        """Values of some rows, of shape (n_rows, …), times powers of what each row stands for."""
+        return values if self.mass is None else values * self.mass[rows, np.newaxis] ** power
+
     def take(self, rows: np.ndarray) -> RidgeProblem:
         """The same on some of the rows."""
-        images = self.images[rows] - self.images[rows].mean(axis=0)
-        scale = np.sqrt(len(rows) / max(float(np.sum(images**2)), np.finfo(float).tiny))
-        return replace(self, X=self.X[rows], images=images * scale)
+        mass = None if self.mass is None else self.mass[rows]
+        images = self.images[rows] - np.average(self.images[rows], axis=0, weights=mass)
+        spread = float(np.average(np.sum(images**2, axis=1), weights=mass))
+        images /= np.sqrt(max(spread, np.finfo(float).tiny))
+        return replace(self, X=self.X[rows], images=images, mass=mass)
 
     def fit(self, columns: np.ndarray) -> Fit:
         """Leave-one-out error and predictions from these columns."""
@@ -153,7 +166,11 @@ class RidgeProblem:
 
 @dataclass(frozen=True)
 class AllRows:
-    """The regression carried by all rows: eigenvalues and eigenvectors of K̄ = HKH."""
+    """The regression carried by all rows: eigenvalues and eigenvectors of K̄ = HKH.
+
+    Where rows stand for several, K̄ = D^½HKHᵀD^½ with D = diag(w), H = I - 1wᵀ/W and D^½Ψ for Ψ are
+    what the repeated rows come to (docs/mathematics/weights.md).
+    """
 
     problem: RidgeProblem
     columns: np.ndarray
@@ -162,30 +179,34 @@ class AllRows:
         """Of the best penalty."""
         problem = self.problem
         gram = self._gram()
-        values, vectors = np.linalg.eigh(_centred(gram))
+        values, vectors = np.linalg.eigh(_centred(gram, problem.mass))
         values = np.maximum(values, 0.0)
-        errors = leave_one_out(
-            vectors, values, vectors.T @ problem.images, problem.images, problem.penalties
-        )
+        cross = vectors.T @ self._images()
+        errors = leave_one_out(vectors, values, cross, problem.mass, problem.penalties)
         best = int(np.argmin(errors))
         penalty = float(problem.penalties[best])
-        weights = _ridge_weights(values, vectors, problem.images, penalty)
+        W = problem.n_counted
+        weights = problem.counted(
+            vectors @ (cross / (values + W * penalty)[:, np.newaxis]), ALL, 0.5
+        )
+        weights -= problem.counted(np.full_like(weights, 1.0 / W)) * weights.sum(axis=0)
+        means = np.average(gram, axis=0, weights=problem.mass)
         return Fit(
-            float(errors[best]) / problem.n_samples,
+            float(errors[best]) / W,
             penalty,
-            _predictor(problem, self.columns, ALL, weights, -gram.mean(axis=0) @ weights),
+            _predictor(problem, self.columns, ALL, weights, -means @ weights),
         )
 
     def penalised_error(self) -> float:
         """Averaged over the penalties: ε Ψᵀ(K̄ + mεI)⁻¹Ψ."""
-        images = self.problem.images
+        images = self._images()
         return float(np.mean([e * np.vdot(images, A) for e, A in self._solved(self._gram())]))
 
     def slopes(self) -> np.ndarray:
         """From W = Σ ε (AAᵀ)∘K with A = (K̄ + mεI)⁻¹Ψ: (x_jᵀWx_j - (x_j²)ᵀW1)/v."""
         gram = self._gram()
         solved = list(self._solved(gram))
-        A = np.hstack([np.sqrt(e) * weights for e, weights in solved])
+        A = self.problem.counted(np.hstack([np.sqrt(e) * each for e, each in solved]), ALL, 0.5)
         W = (A @ A.T) * gram
         scale = len(solved) * self.problem.total(self.columns)
         return -self.problem.moved_together(W, self.columns) / scale
@@ -195,12 +216,15 @@ class AllRows:
 
     def _solved(self, gram: np.ndarray) -> Iterator[tuple[float, np.ndarray]]:
         """Penalties ε and weights A."""
-        centred = _centred(gram)
+        centred = _centred(gram, self.problem.mass)
         for penalty in self.problem.averaged_penalties:
             system = centred.copy()
-            system[np.diag_indices_from(system)] += self.problem.n_samples * penalty
+            system[np.diag_indices_from(system)] += self.problem.n_counted * penalty
             factor = linalg.cho_factor(system, overwrite_a=True, check_finite=False)
-            yield penalty, linalg.cho_solve(factor, self.problem.images, check_finite=False)
+            yield penalty, linalg.cho_solve(factor, self._images(), check_finite=False)
+
+    def _images(self) -> np.ndarray:
+        return self.problem.counted(self.problem.images, ALL, 0.5)
 
 
 @dataclass(frozen=True)
@@ -214,7 +238,7 @@ class Landmarks:
     def fit(self) -> Fit:
         """Of the best penalty."""
         problem = self.problem
-        m, q = problem.images.shape
+        m, q = problem.n_counted, problem.images.shape[1]
         basis = self._basis()
         penalties = problem.penalties
         shrunk = 1.0 / (basis.values[:, np.newaxis] + m * penalties)  # per direction and penalty
@@ -225,7 +249,7 @@ class Landmarks:
             freedom = np.maximum(1.0 - 1.0 / m - (E * E) @ shrunk, LEAST_FREEDOM)
             fitted = (E @ weights.reshape(len(weights), -1)).reshape(len(E), -1, q)
             left = problem.images[rows][:, np.newaxis, :] - fitted
-            errors += np.einsum("ikq,ik->k", left**2, freedom**-2)
+            errors += np.einsum("ikq,ik->k", left**2, problem.counted(freedom**-2, rows))
         best = int(np.argmin(errors))
         beta = basis.directions @ weights[:, best]
         return Fit(
@@ -237,19 +261,21 @@ class Landmarks:
     def penalised_error(self) -> float:
         """Averaged over the penalties: (‖Ψ‖² - ΨᵀC(CᵀHC + mεK_zz)⁻¹CᵀΨ)/m."""
         problem = self.problem
-        m = problem.n_samples
+        m = problem.n_counted
         products, cross, _ = self._sums()
         own = self._own()
         explained = []
         for penalty in problem.averaged_penalties:
             factor = linalg.cho_factor(products + m * penalty * own, check_finite=False)
             explained.append(np.vdot(cross, linalg.cho_solve(factor, cross, check_finite=False)))
-        return float((np.sum(problem.images**2) - np.mean(explained)) / m)
+        return float(
+            (np.vdot(problem.images, problem.counted(problem.images)) - np.mean(explained)) / m
+        )
 
     def slopes(self) -> np.ndarray:
         """By the envelope theorem: the optimal β held, only the kernel moves."""
         problem = self.problem
-        m = problem.n_samples
+        m = problem.n_counted
         basis = self._basis()
         betas = [
             basis.directions @ (basis.cross / (basis.values + m * penalty)[:, np.newaxis])
@@ -263,7 +289,7 @@ class Landmarks:
         beta = np.hstack(betas)
         for rows, C in self._blocks():
             left = [problem.images[rows] - (C - basis.means) @ each for each in betas]
-            M = (np.hstack(left) @ beta.T) * C
+            M = (problem.counted(np.hstack(left), rows) @ beta.T) * C
             result -= 2.0 * problem.moved(M, rows, self.places, self.columns)
         return result / (2.0 * m * len(betas) * problem.total(self.columns))
 
@@ -278,13 +304,14 @@ class Landmarks:
     def _sums(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """CᵀHC, CᵀΨ and the means of the columns of C."""
         problem = self.problem
-        m, r = problem.n_samples, len(self.places)
+        m, r = problem.n_counted, len(self.places)
         products, sums = np.zeros((r, r)), np.zeros(r)
         cross = np.zeros((r, problem.images.shape[1]))
         for rows, C in self._blocks():
-            products += C.T @ C
-            sums += C.sum(axis=0)
-            cross += C.T @ problem.images[rows]
+            counted = problem.counted(C, rows)
+            products += counted.T @ C
+            sums += counted.sum(axis=0)
+            cross += counted.T @ problem.images[rows]
         products -= np.outer(sums, sums) / m
         return products, cross, sums / m
 
@@ -313,24 +340,22 @@ def leave_one_out(
     vectors: np.ndarray,
     values: np.ndarray,
     cross: np.ndarray,
-    images: np.ndarray,
+    mass: np.ndarray | None,
     penalties: np.ndarray,
 ) -> np.ndarray:
-    """Sum of squared leave-one-out errors for each penalty, from K̄ = U diag(values) Uᵀ."""
-    m, q = images.shape
-    shrunk = values[:, np.newaxis] / (values[:, np.newaxis] + m * penalties)
-    freedom = np.maximum(1.0 - 1.0 / m - (vectors * vectors) @ shrunk, LEAST_FREEDOM)
+    """Sum of squared leave-one-out errors for each penalty, from K̄ = U diag(values) Uᵀ and UᵀΨ.
+
+    Of a row that stands for several, one of them is left out at a time.
+    """
+    m, q = len(vectors), cross.shape[1]
+    total = m if mass is None else float(mass.sum())
+    shrunk = values[:, np.newaxis] / (values[:, np.newaxis] + total * penalties)
+    leverages = (vectors * vectors) @ shrunk
+    leverages = leverages if mass is None else leverages / mass[:, np.newaxis]
+    freedom = np.maximum(1.0 - 1.0 / total - leverages, LEAST_FREEDOM)
     weights = (1.0 - shrunk)[:, :, np.newaxis] * cross[:, np.newaxis, :]
     left = (vectors @ weights.reshape(len(weights), -1)).reshape(m, -1, q)
     return np.einsum("ikq,ik->k", left**2, freedom**-2)
-
-
-def _ridge_weights(
-    values: np.ndarray, vectors: np.ndarray, images: np.ndarray, penalty: float
-) -> np.ndarray:
-    """A = (K̄ + mεI)⁻¹Ψ, whose columns sum to zero."""
-    weights = vectors @ ((vectors.T @ images) / (values + len(images) * penalty)[:, np.newaxis])
-    return weights - weights.mean(axis=0)
 
 
 def _predictor(
@@ -354,7 +379,8 @@ def moved(M: np.ndarray, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
     return M.sum(axis=1) @ (X * X) - 2.0 * crossed + M.sum(axis=0) @ (Z * Z)
 
 
-def _centred(gram: np.ndarray) -> np.ndarray:
-    """HKH."""
-    means = gram.mean(axis=0)
-    return gram - means - means[:, np.newaxis] + means.mean()
+def _centred(gram: np.ndarray, mass: np.ndarray | None) -> np.ndarray:
+    """HKH, with masses D^½HKHᵀD^½."""
+    means = np.average(gram, axis=0, weights=mass)
+    centred = gram - means - means[:, np.newaxis] + np.average(means, weights=mass)
+    return centred if mass is None else centred * np.sqrt(np.outer(mass, mass))

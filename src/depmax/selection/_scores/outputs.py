@@ -35,8 +35,8 @@ def one_dimensional(target: Target) -> np.ndarray:
     return values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
 
 
-def standardized(values: np.ndarray) -> np.ndarray:
-    """Columns with mean 0 and variance 1, constant ones 0.
+def standardized(values: np.ndarray, mass: np.ndarray | None = None) -> np.ndarray:
+    """Columns with mean 0 and variance 1, constant ones 0; a row counts by its mass.
 
     Examples
     --------
@@ -44,8 +44,8 @@ def standardized(values: np.ndarray) -> np.ndarray:
     array([[-1.,  0.],
            [ 1.,  0.]])
     """
-    centred = values - values.mean(axis=0, dtype=np.float64)
-    spread = np.sqrt(np.mean(centred**2, axis=0))
+    centred = values - np.average(np.asarray(values, dtype=np.float64), axis=0, weights=mass)
+    spread = np.sqrt(np.average(centred**2, axis=0, weights=mass))
     spread[constant_columns(values)] = np.inf
     return centred / spread
 

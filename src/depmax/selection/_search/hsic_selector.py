@@ -24,6 +24,7 @@ from depmax.samples import (
     MINIMUM,
     Sample,
     read_target_sample,
+    repeated_rows,
     require_equal_length,
     require_samples,
 )
@@ -49,10 +50,6 @@ STEP = Rule(
 )
 
 
-#: Rows that weights are written out as at most, if the table itself has no more.
-MOST_REPEATED = 20_000
-
-
 @dataclass(frozen=True)
 class Observed:
     """What a search may look at besides HSIC: the columns and the target of its rows."""
@@ -76,17 +73,9 @@ class Observed:
     def repeated(self, mass: np.ndarray, target_kernel: Any) -> Observed:
         """Each row as often as its mass says if all masses are whole numbers, else once.
 
-        Masses that stand for very many rows become ``MOST_REPEATED`` in the same proportions. By
-        these BAHSIC tells which columns and pairs to protect; nothing else is read off them.
+        By these BAHSIC tells which columns and pairs to protect; nothing else is read off them.
         """
-        total, most = mass.sum(), max(MOST_REPEATED, len(mass))
-        if (mass != np.rint(mass)).any():
-            rows = np.arange(len(mass))
-        elif total <= most:
-            rows = np.repeat(np.arange(len(mass)), mass.astype(np.intp))
-        else:
-            places = (np.arange(most) + 0.5) * total / most
-            rows = np.searchsorted(np.cumsum(mass), places)
+        rows = repeated_rows(mass)
         if self.y is None:
             return replace(self, X=self.X[rows], target=replace(self.target.take(rows), mass=None))
         y = _safe_indexing(self.y, rows)

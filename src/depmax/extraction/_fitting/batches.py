@@ -1,0 +1,282 @@
+"""``partial_fit``: rows that arrive in batches, of which only sums are kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+
+from depmax._inputs import read_target
+from depmax._inputs.parameters import check_parameters
+from depmax._inputs.table import is_streamed, read_fit, read_new
+from depmax.extraction.extractor import WeightedExtractor
+from depmax.kernels import as_kernel
+from depmax.maps.feature_map import coordinate_names
+from depmax.pencils.row_sums import Aligned, RowSums, Summation, dense, origin_of
+from depmax.samples import Weighed, require_equal_length
+
+
+@dataclass(frozen=True)
+class Batches:
+    """Sums over the rows of all batches so far: those of each class, or of X beside numbers."""
+
+    classes: np.ndarray | None  # labels, sorted; None: the target is numbers
+    sums: tuple[RowSums | None, ...]  # of one class each, or one of (x, y); None: no rows yet
+    flat: bool  # whether y has one dimension
+
+    def __add__(self, other: Batches) -> Batches:
+        pairs = zip(self.sums, other.sums, strict=True)
+        return replace(self, sums=tuple(_joined(left, right) for left, right in pairs))
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether something can depend on the target so far."""
+        if self.classes is not None:
+            return sum(found is not None for found in self.sums) > 1
+        return self.sums[0] is not None and self.sums[0].weight > 1
+
+    def rows(self, n_features: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """A few rows X, their target and masses, with the sums of all."""
+        found = [matched_rows(sums) for sums in self.sums if sums is not None]
+        X = np.vstack([points for points, _ in found])
+        mass = np.concatenate([masses for _, masses in found])
+        if self.classes is None:
+            y = X[:, n_features:]
+            return X[:, :n_features], y[:, 0] if self.flat else y, mass
+        present = [sums is not None for sums in self.sums]
+        return X, np.repeat(self.classes[present], [len(points) for points, _ in found]), mass
+
+
+def _joined(left: RowSums | None, right: RowSums | None) -> RowSums | None:
+    if left is None or right is None:
+        return right if left is None else left
+    return left + right
+
+
+def matched_rows(sums: RowSums) -> tuple[np.ndarray, np.ndarray]:
+    """Points and their masses with the number, the mean and the scatter of all rows.
+
+    With the covariance LLᵀ of rank r about the mean μ these are μ ± √r·l_k, k = 1, …, r, all of
+    one mass.
+
+    Examples
+    --------
+    >>> rows = np.array([[1.0], [2.0], [6.0]])
+    >>> points, masses = matched_rows(RowSums.of(rows, rows, scatter=True))
+    >>> (masses @ points).round(6), (masses @ points**2).round(6)
+    (array([9.]), array([41.]))
+    """
+    sums = sums.centred()
+    assert sums.scatter is not None
+    covariance = sums.scatter / sums.weight
+    spread = np.sqrt(np.maximum(covariance.diagonal(), 0.0))
+    units = np.where(spread > 0, spread, 1.0)  # so that no column is lost beside a larger one
+    values, vectors = np.linalg.eigh(covariance / np.outer(units, units))
+    kept = values > len(values) * np.finfo(np.float64).eps * max(values.max(initial=0.0), 1.0)
+    rank = int(kept.sum())
+    if rank == 0:
+        return sums.mean_x[np.newaxis], np.array([sums.weight])
+    steps = (np.sqrt(rank * values[kept]) * vectors[:, kept] * units[:, np.newaxis]).T
+    points = np.vstack([sums.mean_x + steps, sums.mean_x - steps])
+    return points, np.full(2 * rank, sums.weight / (2 * rank))
+
+
+class BatchExtractor(WeightedExtractor):
+    """Base of the extractors that are functions of sums over the rows, or over those of a class."""
+
+    _batches: Batches
+
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Learn from one more batch of rows; the features are those of all batches so far.
+
+        Any split of the rows into batches gives the features of one ``fit`` to all of them. Only
+        sums over the rows are kept: of every class, as many numbers as columns squared.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of numbers, of shape (n_samples, n_features)
+        y : target of the batch
+            Its type is that of the first batch.
+        classes : array-like, optional
+            All classes, for the first call, where its batch does not have rows of each.
+        sample_weight : array-like of shape (n_samples,), optional
+            How many rows each row stands for.
+
+        Returns
+        -------
+        self
+        """
+        check_parameters(self)
+        self._check_parameters()
+        self._require_sums()
+        earlier = self._batches if hasattr(self, "_batches") else None
+        if earlier is None and hasattr(self, "n_features_in_"):
+            raise ValueError(
+                f"{type(self).__name__} was fitted by fit, which keeps no sums to go on with: pass "
+                "all batches to partial_fit of a clone."
+            )
+        rows = self._batch_rows(X, earlier)
+        more = self._batch(rows, y, classes, sample_weight, earlier)
+        batches = more if earlier is None else earlier + more
+        if batches.is_enough:
+            self._learn_batches(batches)
+        self._batches = batches
+        return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether there are features: not as long as all rows of all batches have one class."""
+        return hasattr(self, "_projection")
+
+    # --- what a subclass may say -----------------------------------------------------------------
+    def _batch_labels(self, y: Any) -> np.ndarray | None:
+        """One label per row where the target has classes; None for numbers."""
+        target = read_target(y)
+        if target.kind != "classes":
+            return None
+        values = target.values
+        is_number = getattr(self, "_regresses", False) and values.dtype.kind in "iuf"
+        is_number |= values.dtype.kind == "f" and (values != np.rint(values)).any()
+        return None if is_number else values
+
+    def _why_rows_do_not_add(self) -> str | None:
+        """Why features are not a function of sums over the rows of a class; None: they are."""
+        return None
+
+    def _why_numbers_do_not_add(self) -> str | None:
+        """Why features are not a function of sums over X and numbers; None: they are."""
+        return None
+
+    # --- parts of partial_fit --------------------------------------------------------------------
+    def _require_sums(self) -> None:
+        """Refuse parameters with which features are not a function of sums over the rows."""
+        why = self._why_rows_do_not_add()
+        if not self._abilities().is_linear:
+            why = (
+                "a kernel or map that is not linear is fitted to all rows. Use kernel='linear' on "
+                "batches that a map fitted before has transformed"
+            )
+        elif isinstance(self.n_components, str):
+            why = (
+                "n_components='auto' compares fits to parts of the rows. Give a number, or a share"
+            )
+        elif getattr(self, "beta", 0.0) > 0:
+            why = "beta > 0 compares every row with its neighbours among all others. Use beta=0"
+        elif not _reads_classes(self.target_kernel):
+            why = (
+                f"target_kernel={self.target_kernel!r} has numbers that are read off all rows. Use "
+                "'auto' for classes, or 'linear'"
+            )
+        if why is not None:
+            raise ValueError(
+                f"{type(self).__name__} has no partial_fit with these parameters: {why}."
+            )
+
+    def _batch_rows(self, X: Any, earlier: Batches | None) -> Any:
+        """X as numbers."""
+        name = type(self).__name__
+        if is_streamed(X):
+            raise TypeError(
+                f"partial_fit of {name} takes batches in memory: fit reads a Dask collection or a "
+                "scan a chunk at a time by itself."
+            )
+        if earlier is not None and hasattr(self, "_projection"):
+            return read_new(self, X, categories={}, accept_sparse=True)
+        known = getattr(self, "n_features_in_", None)
+        rows, categories = read_fit(self, X, accept_sparse=True)
+        if known is not None and known != rows.shape[1]:
+            raise ValueError(f"X has {rows.shape[1]} features, but {name} expects {known}.")
+        if categories:
+            names = [str(self.feature_names_in_[column]) for column in categories]
+            self.__dict__.pop("n_features_in_")
+            raise TypeError(
+                f"partial_fit of {name} takes numbers, but X has categorical columns "
+                f"({', '.join(names)}): encode them, e.g. with sklearn.preprocessing.OneHotEncoder."
+            )
+        return rows
+
+    def _batch(
+        self, rows: Any, y: Any, classes: Any, sample_weight: Any, earlier: Batches | None
+    ) -> Batches:
+        """The sums of one batch."""
+        name, n_rows = type(self).__name__, rows.shape[0]
+        mass = None if sample_weight is None else _read_mass(sample_weight, n_rows)
+        if earlier is None:
+            labels = self._batch_labels(y)
+            if labels is not None:
+                classes = np.unique(labels if classes is None else np.asarray(classes))
+        else:
+            classes = earlier.classes
+            labels = None if classes is None else read_target(y).values
+        if labels is None:
+            return self._batch_of_numbers(rows, y, mass, earlier)
+        labels = np.ravel(labels)
+        require_equal_length(n_rows, len(labels))
+        unseen = np.setdiff1d(labels, classes)
+        if len(unseen):
+            raise ValueError(
+                f"y of {name} has the class {unseen.tolist()[0]!r}, which the first batch did not "
+                "have: pass all classes to the first call of partial_fit, classes=…."
+            )
+        parts = (_sums(rows, labels == label, mass) for label in classes.tolist())
+        return Batches(classes, tuple(parts), flat=True)
+
+    def _batch_of_numbers(
+        self, rows: Any, y: Any, mass: np.ndarray | None, earlier: Batches | None
+    ) -> Batches:
+        why = self._why_numbers_do_not_add()
+        if why is not None:
+            raise ValueError(f"{type(self).__name__} has no partial_fit for numbers: {why}.")
+        target = read_target(y)
+        values = np.asarray(target.vectors, dtype=np.float64)
+        require_equal_length(rows.shape[0], len(values))
+        both = np.hstack([dense(rows), values])
+        flat = np.ndim(y) == 1 if earlier is None else earlier.flat
+        known = None if earlier is None else earlier.sums[0]
+        if known is not None and len(known.sum_x) != both.shape[1]:
+            raise ValueError("y has another number of columns than in the first batch.")
+        return Batches(None, (_sums(both, np.ones(len(both), dtype=bool), mass),), flat)
+
+    def _learn_batches(self, batches: Batches) -> None:
+        """Fit to a few rows with the sums of all."""
+        names = getattr(self, "feature_names_in_", None)
+        X, y, mass = batches.rows(self.n_features_in_)
+        self._learn(X, y, None, Weighed(mass, None))
+        if names is not None:
+            self.feature_names_in_ = names
+            self.coordinate_names_ = coordinate_names(self)
+
+
+def _sums(rows: Any, chosen: np.ndarray, mass: np.ndarray | None) -> RowSums | None:
+    """Sums over some rows, those of no mass left out."""
+    chosen = chosen if mass is None else chosen & (mass > 0)
+    if not chosen.any():
+        return None
+    phi = rows[chosen]
+    own = None if mass is None else mass[chosen]
+    nothing = np.zeros((phi.shape[0], 0))
+    summation = Summation(origin_of(phi), np.zeros(0), scatter=True)
+    phi = phi if sparse.issparse(phi) else np.asarray(phi, dtype=np.float64)
+    summation.add(Aligned(phi, nothing, mass=own))
+    return summation.result()
+
+
+def _read_mass(sample_weight: Any, n_rows: int) -> np.ndarray:
+    """Weights of the rows of a batch; all of them may be zero."""
+    mass = np.asarray(sample_weight, dtype=np.float64)
+    if mass.shape != (n_rows,) or not (np.isfinite(mass).all() and (mass >= 0).all()):
+        raise ValueError(f"sample_weight must hold {n_rows} numbers of at least 0.")
+    return mass
+
+
+def _reads_classes(target_kernel: Any) -> bool:
+    """Whether the kernel of the target has coordinates that follow from the rows of each class."""
+    if isinstance(target_kernel, str) and target_kernel == "auto":
+        return True
+    if isinstance(target_kernel, str) and target_kernel == "precomputed":
+        return False
+    abilities = as_kernel(target_kernel).capabilities
+    return bool(abilities.labels or abilities.is_linear)
