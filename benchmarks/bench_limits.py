@@ -261,6 +261,7 @@ def _keep(results: dict[str, Any], options: argparse.Namespace) -> None:
         **common.facts(),
         "gigabytes": options.gigabytes,
         "columns": COLUMNS,
+        "load": os.getloadavg()[1],  # what else ran: times are of the processor, not the clock
         "results": results,
     }
     path = common.RESULTS / "limits.json"
