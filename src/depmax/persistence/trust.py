@@ -99,7 +99,9 @@ _TRUSTED = {
     "sklearn.linear_model._base": ("LinearRegression",),
     "sklearn.linear_model._logistic": ("LogisticRegression", "LogisticRegressionCV"),
     "sklearn.linear_model._ridge": ("Ridge", "RidgeCV", "RidgeClassifier", "RidgeClassifierCV"),
+    "sklearn.manifold._locally_linear": ("LocallyLinearEmbedding",),
     "sklearn.neighbors._nca": ("NeighborhoodComponentsAnalysis",),
+    "sklearn.neighbors._unsupervised": ("NearestNeighbors",),
     "sklearn.pipeline": ("FeatureUnion", "Pipeline"),
     "sklearn.preprocessing._data": (
         "KernelCenterer",

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils.metaestimators import available_if
 
 from depmax._inputs import read_target
 from depmax._inputs.parameters import check_parameters
@@ -83,11 +84,22 @@ def matched_rows(sums: RowSums) -> tuple[np.ndarray, np.ndarray]:
     return points, np.full(2 * rank, sums.weight / (2 * rank))
 
 
+def _has_sums(extractor: Any) -> bool:
+    """Refuse to go on from ``fit``, which does not keep what further batches are added to."""
+    if hasattr(extractor, "n_features_in_") and not hasattr(extractor, "_batches"):
+        raise AttributeError(
+            f"{type(extractor).__name__} was fitted by fit, which keeps no sums to go on with: "
+            "pass all batches to partial_fit of a clone."
+        )
+    return True
+
+
 class BatchExtractor(WeightedExtractor):
     """Base of the extractors that are functions of sums over the rows, or over those of a class."""
 
     _batches: Batches
 
+    @available_if(_has_sums)
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Self:
@@ -114,11 +126,6 @@ class BatchExtractor(WeightedExtractor):
         self._check_parameters()
         self._require_sums()
         earlier = self._batches if hasattr(self, "_batches") else None
-        if earlier is None and hasattr(self, "n_features_in_"):
-            raise ValueError(
-                f"{type(self).__name__} was fitted by fit, which keeps no sums to go on with: pass "
-                "all batches to partial_fit of a clone."
-            )
         rows = self._batch_rows(X, earlier)
         more = self._batch(rows, y, classes, sample_weight, earlier)
         batches = more if earlier is None else earlier + more
