@@ -49,7 +49,7 @@ LONG = (
 )
 
 #: Cases of one test that ``--quick`` runs at most.
-MOST_CASES = 30
+MOST_CASES = 8
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -96,10 +96,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def thin_diagonal(items: list[pytest.Item]) -> Iterator[pytest.Item]:
-    """Of every test, few cases, in which each value of each parameter occurs.
+    """Of every test, few cases, spread over the values of its parameters.
 
     A test over 20 kernels, 6 targets and 3 options has 360 cases; 20 or a few more of them have
-    every kernel, every target and every option. Of long lists of cases some are taken.
+    every kernel, every target and every option, and ``MOST_CASES`` of these are taken.
     """
     tests: dict[str, list[pytest.Item]] = {}
     for item in items:
