@@ -119,10 +119,8 @@ def test_the_first_round_too(client: Any, here: Comparison) -> None:
     pilot = np.arange(0, 240, 4)
 
     def race() -> Race:
-        listener: Any = lambda state: None  # noqa: E731
-        return run_race(
-            here.methods, here.X, here.y, pilot, here.setting, n_jobs=1, listener=listener
-        )
+        parts = (here.methods, here.X, here.y, pilot, here.setting)
+        return run_race(*parts, n_jobs=1, listener=lambda state: None)
 
     expected = race()
     with parallel_config("dask"):
@@ -247,14 +245,14 @@ def _pretend(package: str, version: str | None) -> None:
             raise metadata.PackageNotFoundError(name)
         return version if name == package and version else real(name)
 
-    told.real = real  # type: ignore[attr-defined]
-    metadata.version = told  # type: ignore[assignment]
+    told.real = real  # type: ignore[attr-defined]  # kept with its stand-in
+    metadata.version = told  # type: ignore[assignment]  # on the worker, until _no_more
 
 
 def _no_more() -> None:
     from importlib import metadata
 
-    metadata.version = metadata.version.real  # type: ignore[attr-defined]
+    metadata.version = metadata.version.real  # type: ignore[attr-defined]  # set above
 
 
 INTERRUPTED = """

@@ -595,13 +595,11 @@ def test_missing_values_are_filled_by_default_and_only_where_there_are_any() -> 
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 3))
     y = np.where(X[:, 0] > 0, "a", "b")
-    options = {"dimensions": [1], "cv": 2, "inner_cv": 2, "random_state": 0}
-    whole = compare(X, y, ["PCA"], **options)  # type: ignore[arg-type]  # options of several types
-    assert whole.setting.impute is None
+    assert compare(X, y, **QUICK).setting.impute is None
     X[::7, 1] = np.nan
-    assert compare(X, y, ["PCA"], **options).setting.impute == "median"  # type: ignore[arg-type]
+    assert compare(X, y, **QUICK).setting.impute == "median"
     with pytest.raises(ValueError, match="NaN"):
-        compare(X, y, ["PCA"], impute=None, **options)  # type: ignore[arg-type]
+        compare(X, y, impute=None, **QUICK)
 
 
 @pytest.mark.parametrize("n_rows", [300, 1400])
