@@ -109,7 +109,7 @@ class _Table:
         with _Naming(file.path):
             for batch in self._batches(file, group, [*chosen, *targets], size):
                 table = pa.Table.from_batches([validated(batch, file.path)])
-                chunk = split_target(table, self.target)
+                chunk = split_target(_with_types(table, self.schema), self.target)
                 yield chunk if chosen else Chunk(None, chunk.y)
         file.require_unchanged()
 
@@ -225,8 +225,15 @@ def _common_schema(
     columns: Sequence[str] | None,
     target: str | Sequence[str] | None,
 ) -> tuple[Any, list[str]]:
-    """One type per column; a column that has another type, or is missing, in a file is named."""
+    """One type per column; a column that has another type, or is missing, in a file is named.
+
+    A column without a value in some files, which writers give the type "null", has that of the
+    others.
+    """
+    import pyarrow as pa
+
     first, names = files[0], files[0].fragment.names
+    typed = dict.fromkeys(names, first)  # the first file in which the column has a type
     chosen = set(names if columns is None else columns) | set(_as_list(target))
     for file in files[1:]:
         schema = file.fragment.schema
@@ -235,11 +242,13 @@ def _common_schema(
                 continue
             if name not in schema.names:
                 raise ValueError(f"{file.path} lacks the column {name!r} that {first.path} has.")
-            here, there = schema.field(name).type, first.fragment.schema.field(name).type
-            if here != there:
+            here, there = schema.field(name).type, typed[name].fragment.schema.field(name).type
+            if pa.types.is_null(there):
+                typed[name] = file
+            elif here != there and not pa.types.is_null(here):
                 raise TypeError(
-                    f"Column {name!r} holds {there} values in {first.path} but {here} values in "
-                    f"{file.path}: write it with one type in all files."
+                    f"Column {name!r} holds {there} values in {typed[name].path} but {here} values "
+                    f"in {file.path}: write it with one type in all files."
                 )
         more = [name for name in schema.names if name not in names]
         if more and columns is None:
@@ -247,7 +256,19 @@ def _common_schema(
                 f"{file.path} has a column {more[0]!r} that {first.path} lacks: write the same "
                 "columns to all files, or pass columns= of depmax.scan with those that all have."
             )
-    return first.fragment.schema, names
+    return pa.schema([file.fragment.schema.field(name) for name, file in typed.items()]), names
+
+
+def _with_types(table: Any, schema: Any) -> Any:
+    """The same with columns of the type "null" in that of the other files."""
+    import pyarrow as pa
+
+    for place, column in enumerate(table.schema):
+        kind = schema.field(column.name).type
+        if pa.types.is_null(column.type) and not pa.types.is_null(kind):
+            cells = pa.nulls(table.num_rows, kind)
+            table = table.set_column(place, column.name, cells)
+    return table
 
 
 def _require_known(wanted: Sequence[str], known: Sequence[str], path: Path) -> None:
@@ -282,6 +303,6 @@ class _Naming:
             raise ValueError(f"{self.path} holds text that is not valid UTF-8.") from error
         if isinstance(error, OSError | pa.ArrowException):
             raise ValueError(
-                f"{self.path} cannot be read: {error}. It is damaged or incomplete; write it "
-                "again, or leave it out."
+                f"{self.path} cannot be read: {str(error).rstrip('.')}. It is damaged or "
+                "incomplete; write it again, or leave it out."
             ) from error
