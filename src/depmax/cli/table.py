@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from depmax._inputs import Target, Task, read_target, role_of_text
+from depmax._text import counted
 from depmax.cli.errors import DataError, UserError, nearest, shortened
 from depmax.cli.options import Impute, TaskName
 from depmax.cli.output import Output
@@ -69,7 +70,7 @@ class Table:
     def about(self) -> str:
         """Rows, columns and the type of the target in words."""
         return (
-            f"{self.X.height} rows, {self.X.width} columns; target: "
+            f"{counted(self.X.height, 'row')}, {counted(self.X.width, 'column')}; target: "
             f"{shortened(self.target_names, 4)} ({self.about_target})"
         )
 
@@ -210,7 +211,8 @@ def _split_target(
     known = known.filter(pl.all_horizontal(pl.col(numeric).is_not_nan())) if numeric else known
     lost = frame.height - known.height
     if lost:
-        notes.append(f"{lost} of {frame.height} rows have no target and are ignored.")
+        verbs = "has no target and is" if lost == 1 else "have no target and are"
+        notes.append(f"{lost} of {frame.height} rows {verbs} ignored.")
     y = known.select(names)
     if task == "classification" and len(names) == 1:
         y = y.with_columns(_labels(y.to_series()))

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from depmax._limits import warn_if_long
 from depmax._threads import map_threads
 from depmax.pencils.form import CentredValues, Form, target_factor
 from depmax.pencils.row_sums import Aligned, RowSums, chunks_of, sum_rows
@@ -62,6 +63,8 @@ def _dense(phi: Any) -> np.ndarray:
     return np.asarray(phi.toarray() if sparse.issparse(phi) else phi, dtype=np.float64)
 
 
+#: Of one core, for two Gaussian kernels.
+SECONDS_PER_PAIR = 7e-9
 #: Rows and columns of a tile: two tiles of float64 stay in the second-level cache.
 TILE = 256
 
@@ -217,6 +220,7 @@ class TileSums:
 
 def tile_pairs(n_samples: int, size: int | None = None) -> Iterator[tuple[slice, slice]]:
     """Tiles on and above the diagonal; on the diagonal both slices are the same object."""
+    warn_if_long(f"Visiting all pairs of {n_samples:,} rows", SECONDS_PER_PAIR * n_samples**2)
     parts = list(slices(n_samples, size or TILE))
     for position, rows in enumerate(parts):
         for columns in parts[position:]:

@@ -11,7 +11,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
 
-from depmax._inputs.levels import warn_caller
+from depmax._limits import warn_if_long
 from depmax.dependence._given.conditional import Conditional, read_conditional
 from depmax.dependence._nulls.aggregate import (
     Family,
@@ -54,9 +54,9 @@ from depmax.samples import (
 
 #: Rows up to which many kernels are compared under ``groups=``, where whole matrices are held.
 GROUPED_ROWS = 2000
-#: Rows beyond which a test of many kernels says beforehand how long it takes, and the seconds for a
-#: pair of rows with eight kernels on either side, on one core, as measured with 10,000 rows.
-MANY_ROWS, SECONDS_PER_PAIR = 20_000, 2.5e-7
+#: Seconds for a pair of rows with eight kernels on either side, on one core, as measured with
+#: 10,000 rows.
+SECONDS_PER_PAIR = 2.5e-7
 
 
 def hsic_test(
@@ -313,16 +313,13 @@ def _aggregate_test(
 
 def _warn_of_time(x: Family, y: Family) -> None:
     """Say how long many kernels of many rows take, before they do."""
-    if x.n_samples <= MANY_ROWS or all(side.is_narrow for side in (*x.sides, *y.sides)):
+    if all(side.is_narrow for side in (*x.sides, *y.sides)):
         return
     share = (len(x.sides) + len(y.sides)) / 16
-    minutes = share * SECONDS_PER_PAIR * x.n_samples**2 / 60
-    warn_caller(
-        f"method='aggregate' visits all pairs of {x.n_samples:,} rows for {len(x.sides)} kernels "
-        f"of X and {len(y.sides)} of y: about {max(minutes, 1):,.0f} minutes of one core. Pass "
-        "kernel=NystroemMap() and, for numbers, target_kernel=NystroemMap(), whose time is linear "
-        "in the rows, or test a random part of the rows.",
-        UserWarning,
+    warn_if_long(
+        f"method='aggregate' on all pairs of {x.n_samples:,} rows, with {len(x.sides)} kernels "
+        f"of X and {len(y.sides)} of y,",
+        share * SECONDS_PER_PAIR * x.n_samples**2,
     )
 
 

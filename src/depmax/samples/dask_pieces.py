@@ -16,6 +16,7 @@ import dask
 import numpy as np
 from dask import array as da
 
+from depmax._text import counted
 from depmax.samples.pieces import Chunk, Work, add_up, changed_empty, n_rows, split_target
 
 #: Results that one task of the tree adds.
@@ -101,7 +102,7 @@ def _visit(visit: _Visit, number: int, x: Any, y: Any) -> Any:
     chunk = split_target(x, visit.target) if in_table else Chunk(x, y)
     if chunk.x is not None and chunk.y is not None and n_rows(chunk.x) != n_rows(chunk.y):
         raise ValueError(
-            f"Partition {number} of X has {n_rows(chunk.x)} rows, but that of y has "
+            f"Partition {number} of X has {counted(n_rows(chunk.x), 'row')}, but that of y has "
             f"{n_rows(chunk.y)}: make both from one collection, or rechunk y like X."
         )
     if visit.change is not None and chunk.x is not None:
