@@ -150,6 +150,7 @@ class TileSums:
     @classmethod
     def of(cls, x: Sample, y: Sample, *, zero_diagonal: bool, n_jobs: int = 1) -> TileSums:
         """Visit the tiles on and above the diagonal, each once."""
+        tell_pairs(x.n_samples)
         by_rows = groupby(tile_pairs(x.n_samples), key=lambda tile: tile[0].start)
         parts = [list(tiles) for _, tiles in by_rows]
         shares = map_threads(lambda tiles: cls._of_rows(x, y, tiles, zero_diagonal), parts, n_jobs)
@@ -218,9 +219,14 @@ class TileSums:
         )
 
 
+def tell_pairs(n_samples: int, visits: int = 1) -> None:
+    """Say how long visits to all pairs of rows take, where that is long."""
+    seconds = SECONDS_PER_PAIR * visits * n_samples**2
+    warn_if_long(f"Visiting all pairs of {n_samples:,} rows", seconds)
+
+
 def tile_pairs(n_samples: int, size: int | None = None) -> Iterator[tuple[slice, slice]]:
     """Tiles on and above the diagonal; on the diagonal both slices are the same object."""
-    warn_if_long(f"Visiting all pairs of {n_samples:,} rows", SECONDS_PER_PAIR * n_samples**2)
     parts = list(slices(n_samples, size or TILE))
     for position, rows in enumerate(parts):
         for columns in parts[position:]:

@@ -131,6 +131,7 @@ def _block_sums(
     member[:n_x, 0] = mass[:n_x]
     member[n_x:, 1] = mass[n_x:]
     total = np.zeros((2, 2))
+    _terms.tell_pairs(side.n_samples)
     for rows, columns in _terms.tile_pairs(side.n_samples):
         values = side.tile(rows, columns)
         if rows is columns and unbiased:

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import linalg
 
 from depmax._inputs.parameters import number, one_of
+from depmax._limits import warn_if_long
 from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted
 from depmax.extraction._fitting.targets import CodedTarget
 from depmax.kernels import KernelLike
@@ -16,6 +17,12 @@ from depmax.pencils.deflation.steps import EXHAUSTED, OrthogonalFeatures
 from depmax.pencils.examples import Examples
 from depmax.samples import Sample, chunk_rows, slices
 
+#: Time of one core for a Gaussian kernel value.
+SECONDS_PER_VALUE = 3.6e-9
+INSTEAD = (
+    "A smaller nu takes less; KernelPLS(kernel=NystroemMap(200)) takes time that is linear in the "
+    "rows."
+)
 #: Residuals that differ by less, relative to themselves, are equal.
 TIE = 1e-9
 
@@ -104,6 +111,8 @@ class SparseKernelPLS(DeflationExtractor):
     def _features(self, side: Sample, target: CodedTarget | None, n_components: int) -> Extracted:
         assert target is not None
         m = side.n_samples
+        seconds = SECONDS_PER_VALUE * float(self.nu) * n_components * m**2
+        warn_if_long(f"SparseKernelPLS of {m:,} rows", seconds, INSTEAD)
         examples = Examples.of(side, center=True)
         side = examples.side
         count = max(1, round(float(self.nu) * m))
