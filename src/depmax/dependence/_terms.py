@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from depmax._limits import warn_if_long
+from depmax import _limits
 from depmax._threads import map_threads
 from depmax.pencils.form import CentredValues, Form, target_factor
 from depmax.pencils.row_sums import Aligned, RowSums, chunks_of, sum_rows
@@ -222,7 +222,8 @@ class TileSums:
 def tell_pairs(n_samples: int, visits: int = 1) -> None:
     """Say how long visits to all pairs of rows take, where that is long."""
     seconds = SECONDS_PER_PAIR * visits * n_samples**2
-    warn_if_long(f"Visiting all pairs of {n_samples:,} rows", seconds)
+    if seconds > _limits.LONG:
+        _limits.warn_if_long(f"Visiting all pairs of {n_samples:,} rows", seconds)
 
 
 def tile_pairs(n_samples: int, size: int | None = None) -> Iterator[tuple[slice, slice]]:

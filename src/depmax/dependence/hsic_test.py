@@ -11,7 +11,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
 
-from depmax._limits import warn_if_long
+from depmax import _limits
 from depmax.dependence._given.conditional import Conditional, read_conditional
 from depmax.dependence._nulls.aggregate import (
     Family,
@@ -315,14 +315,14 @@ def _aggregate_test(
 
 def _warn_of_time(x: Family, y: Family) -> None:
     """Say how long many kernels of many rows take, before they do."""
-    if all(side.is_narrow for side in (*x.sides, *y.sides)):
-        return
     share = (len(x.sides) + len(y.sides)) / 16
-    warn_if_long(
-        f"method='aggregate' on all pairs of {x.n_samples:,} rows, with {len(x.sides)} kernels "
-        f"of X and {len(y.sides)} of y,",
-        share * SECONDS_PER_PAIR * x.n_samples**2,
-    )
+    seconds = share * SECONDS_PER_PAIR * x.n_samples**2
+    if seconds > _limits.LONG and not all(side.is_narrow for side in (*x.sides, *y.sides)):
+        _limits.warn_if_long(
+            f"method='aggregate' on all pairs of {x.n_samples:,} rows, with {len(x.sides)} kernels "
+            f"of X and {len(y.sides)} of y,",
+            seconds,
+        )
 
 
 def _permutation_test(
@@ -336,11 +336,10 @@ def _permutation_test(
     if plan is not None and not plan.is_whole:
         x, y = x.take(plan.rows), y.take(plan.rows)
     rng = _random(n_permutations, random_state)
-    if not (x.is_narrow and y.is_narrow):
-        warn_if_long(
-            f"Permuting kernel values of all pairs of {x.n_samples:,} rows",
-            SECONDS_PER_PERMUTED_PAIR * x.n_samples**2,
-        )
+    seconds = SECONDS_PER_PERMUTED_PAIR * x.n_samples**2
+    if seconds > _limits.LONG and not (x.is_narrow and y.is_narrow):
+        what = f"Permuting kernel values of all pairs of {x.n_samples:,} rows"
+        _limits.warn_if_long(what, seconds)
     observed, permuted = permuted_statistics(
         x, y, n_permutations, rng, effective_n_jobs(n_jobs), plan
     )

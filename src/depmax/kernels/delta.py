@@ -99,10 +99,10 @@ class Delta(Kernel):
         assert self.weights is not None
         assert not isinstance(self.weights, str)
         labels, roots = self._read(X), np.sqrt(list(self.weights.values()))
-        require_indicators(len(labels), len(roots))
         if len(roots) <= MANY_LABELS:
             known = np.array([label == labels for label in self.weights], dtype=np.float64)
             return known.T * roots
+        require_indicators(len(labels), len(roots))
         values, codes = np.unique(labels, return_inverse=True)
         places = {label: place for place, label in enumerate(self.weights)}
         columns = np.array([places.get(value, -1) for value in values.tolist()])[codes]
