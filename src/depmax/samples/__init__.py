@@ -38,7 +38,7 @@ from depmax.samples.sample import (
     require_semidefinite,
     sample_of_matrix,
 )
-from depmax.samples.scan import Scan, is_scanned, scan, transformed
+from depmax.samples.scan import Scan, by_chunks, scan
 from depmax.samples.sources import (
     ArrayRows,
     RowSource,
@@ -81,9 +81,9 @@ __all__ = [
     "add_up",
     "aligned",
     "as_rows",
+    "by_chunks",
     "chunk_rows",
     "is_precomputed",
-    "is_scanned",
     "is_streamed",
     "kernel_of_target",
     "precision",
@@ -112,7 +112,6 @@ __all__ = [
     "slices",
     "some_rows",
     "target_sample",
-    "transformed",
     "warn_of_units",
     "weigh",
 ]

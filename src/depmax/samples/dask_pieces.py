@@ -97,16 +97,17 @@ class _Visit:
 
 
 def _visit(visit: _Visit, number: int, x: Any, y: Any) -> Any:
-    in_table = visit.target is not None and x is not None
-    chunk = split_target(x, visit.target) if in_table else Chunk(x, y)
-    if chunk.x is not None and chunk.y is not None and n_rows(chunk.x) != n_rows(chunk.y):
+    if x is not None and y is not None and n_rows(x) != n_rows(y):
         raise ValueError(
-            f"Partition {number} of X has {n_rows(chunk.x)} rows, but that of y has "
-            f"{n_rows(chunk.y)}: make both from one collection, or rechunk y like X."
+            f"Partition {number} of X has {n_rows(x)} rows, but that of y has "
+            f"{n_rows(y)}: make both from one collection, or rechunk y like X."
         )
-    if visit.change is not None and chunk.x is not None:
-        chunk = visit.change(chunk)
-    return visit.work(number, chunk.parts())
+    chunks = Chunk(x, y).parts()
+    if visit.target is not None and x is not None:  # a part at a time: a copy that caches hold
+        chunks = (split_target(chunk.x, visit.target) for chunk in chunks)
+    if visit.change is not None and x is not None:
+        chunks = map(visit.change, chunks)
+    return visit.work(number, chunks)
 
 
 def _collect(number: int, chunks: Iterator[Chunk]) -> list[Chunk]:
@@ -149,15 +150,19 @@ def is_dask_array(x: Any) -> bool:
     return isinstance(x, da.Array)
 
 
-def transformed(x: Any, transform: Callable[[Any], np.ndarray], width: int, dtype: Any) -> Any:
-    """A lazy array of the features of a collection, partition by partition."""
+def applied(x: Any, function: Callable[[Any], np.ndarray], width: int | None, dtype: Any) -> Any:
+    """A lazy array of a function of the rows of a collection, partition by partition."""
+    columns = () if width is None else (width,)
+    meta = np.empty((0, *columns), dtype)
     if is_dask_array(x):
         x = x.rechunk({1: -1}) if x.ndim == 2 and len(x.chunks[1]) > 1 else x
-        return x.map_blocks(
-            transform, dtype=dtype, chunks=(x.chunks[0], (width,)), meta=np.empty((0, width), dtype)
-        )
-    lazy = x.map_partitions(transform, meta=np.empty((0, width), dtype))
-    return da.Array(lazy.dask, lazy.name, (lazy.chunks[0], (width,)), dtype=dtype)
+        dropped = [1] if x.ndim == 2 and width is None else None
+        chunks = (x.chunks[0], *((size,) for size in columns))
+        return x.map_blocks(function, dtype=dtype, chunks=chunks, drop_axis=dropped, meta=meta)
+    lazy = x.map_partitions(function, meta=meta)
+    return da.Array(
+        lazy.dask, lazy.name, (lazy.chunks[0], *((size,) for size in columns)), dtype=dtype
+    )
 
 
 def _partitions(x: Any, name: str) -> tuple[list[Any], Any, Sequence[int] | None]:

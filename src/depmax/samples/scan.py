@@ -154,19 +154,28 @@ or callable
     return Scan(_in_memory(data, target, columns, rows_per_chunk))
 
 
-def is_scanned(X: Any) -> bool:
-    """Whether X is a scan, of which a function of its rows is another scan."""
-    return isinstance(X, Scan)
+def by_chunks(
+    function: Callable[[Any], Any], X: Any, width: int | None = None, dtype: Any = None
+) -> Any:
+    """A function of rows in memory, of a table that is read a chunk at a time: lazy as it is.
 
+    Parameters
+    ----------
+    function : callable
+        From rows to an array with as many.
+    X : Scan or Dask collection
+    width : int, optional
+        Columns of what it gives; None for one dimension.
+    dtype : dtype, optional
+        Of what it gives: by default float64, or float32 for such an array.
+    """
+    if not is_dask(X):
+        return X.map(function)
+    from depmax.samples.dask_pieces import applied
 
-def transformed(estimator: Any, X: Any) -> Any:
-    """Features of a table that is read a chunk at a time: lazy as the table is."""
-    if is_dask(X):
-        from depmax.samples.dask_pieces import transformed as lazily
-
+    if dtype is None:
         dtype = np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
-        return lazily(X, estimator.transform, estimator._n_features_out, np.dtype(dtype))
-    return X.map(estimator.transform)
+    return applied(X, function, width, np.dtype(dtype))
 
 
 def _paths(data: Any) -> list[Paths] | None:

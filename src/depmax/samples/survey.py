@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -22,7 +21,7 @@ from depmax._inputs.table import (
     why_not_numeric,
 )
 from depmax._inputs.target import is_categorical, missing_rows, settle, target_array
-from depmax.samples.pieces import Chunk
+from depmax.samples.pieces import Chunk, add_up, column_major, numbers_of
 
 #: Different values of a target that are counted; with more it can only be numbers.
 MOST_CLASSES = 1000
@@ -36,7 +35,6 @@ class PresentTarget:
 
     values: np.ndarray
     missing: np.ndarray | None  # which rows have none; None: all have one
-    categorical: bool
 
 
 def present_target(y: Any) -> PresentTarget:
@@ -46,8 +44,8 @@ def present_target(y: Any) -> PresentTarget:
         array = array[:, 0]
     missing = missing_rows(array)
     if not missing.any():
-        return PresentTarget(array, None, is_categorical(y))
-    return PresentTarget(settle(array[~missing]), missing, is_categorical(y))
+        return PresentTarget(array, None)
+    return PresentTarget(settle(array[~missing]), missing)
 
 
 @dataclass(frozen=True)
@@ -89,7 +87,7 @@ class TargetFacts:
             tuple(dict.fromkeys(some)),
             binary,
             largest,
-            known.categorical,
+            is_categorical(y),
         )
 
     def __add__(self, other: TargetFacts) -> TargetFacts:
@@ -249,33 +247,6 @@ def categories_of(survey: Survey, names: tuple[str, ...] | None, empty: Any) -> 
     return categories
 
 
-def _numbers(frame: Any) -> np.ndarray | None:
-    """The matrix of a frame without a look at every column, where its library can do that.
-
-    A hundred columns of some thousand rows are copied in less time than it takes to ask each of
-    them for its type.
-    """
-    table = frame.to_native()
-    if frame.implementation.is_pyarrow() and _has_numbers(table.schema):
-        values = np.empty((table.num_columns, table.num_rows))
-        for position, column in enumerate(table.columns):
-            whole = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
-            values[position] = whole.to_numpy(zero_copy_only=False)
-        return values.T
-    if frame.implementation.is_pandas() and len({*table.dtypes}) == 1:
-        values = table.to_numpy()  # a view where one array holds all columns
-        return values if values.dtype.kind == "f" else None
-    return None
-
-
-@lru_cache(maxsize=16)
-def _has_numbers(schema: Any) -> bool:
-    """Whether all columns of an Arrow table are numbers, not all of them of single precision."""
-    frame = nw.from_native(schema.empty_table(), eager_only=True)
-    types = set(frame.schema.values())
-    return all(dtype.is_numeric() for dtype in types) and types != {nw.Float32()}
-
-
 @dataclass(frozen=True)
 class Block:
     """Some consecutive rows, read and checked."""
@@ -305,6 +276,7 @@ class Decoder:
     categories: Categories
     dtype: np.dtype
     drop_unlabelled: bool = False
+    doubles: Any = None  # the schema of chunks that are Arrow tables of float64 alone
 
     def block(self, chunk: Chunk, start: int, *, inputs: bool) -> Block:
         """A chunk as numbers, without the rows that have no target."""
@@ -316,7 +288,9 @@ class Decoder:
 
     def matrix(self, x: Any) -> Any:
         """Inputs as an array of floats or a CSR matrix; categories as codes."""
-        if is_frame(x):
+        if self._is_doubles(x):  # told without a look at every column
+            values = column_major(x)
+        elif is_frame(x):
             values = self._of_frame(nw.from_native(x, eager_only=True))
         elif sparse.issparse(x):
             values = x.tocsr()
@@ -332,13 +306,18 @@ class Decoder:
             values = values.astype(np.float64)
         return require_finite(values, self.names, "X", is_part=True)
 
+    def _is_doubles(self, x: Any) -> bool:
+        if self.doubles is None or not hasattr(x, "num_rows"):
+            return False
+        return bool(x.num_rows and x.schema.equals(self.doubles))
+
     def _of_frame(self, frame: Any) -> np.ndarray:
         if tuple(map(str, frame.columns)) != self.names:
             raise ValueError(
                 f"A chunk of X has the columns {list(frame.columns)}, but others have "
                 f"{list(self.names or ())}."
             )
-        numbers = None if self.categories else _numbers(frame)
+        numbers = None if self.categories else numbers_of(frame)
         if numbers is not None:
             return numbers
         # column after column, as frames hold them
@@ -357,3 +336,57 @@ class Decoder:
             else:
                 values[position] = series.to_numpy()
         return values.T
+
+
+# --- some rows ------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Gathered:
+    """Rows at some positions, all different."""
+
+    positions: np.ndarray  # shape (n,)
+    x: Any  # their inputs; None where only the target was asked for
+    y: Any  # their target; None without one
+
+    def __add__(self, other: Gathered) -> Gathered:
+        both = (self, other)
+        positions = np.concatenate([part.positions for part in both])
+        x = y = None
+        if self.x is not None and other.x is not None:
+            xs = [part.x for part in both]
+            x = sparse.vstack(xs, format="csr") if sparse.issparse(xs[0]) else np.concatenate(xs)
+        if self.y is not None:
+            y = np.concatenate([part.y for part in both])
+        return Gathered(positions, x, y)
+
+    def block(self, indices: np.ndarray, *, inputs: bool) -> Block:
+        """Some of them, in the order that is asked for."""
+        order = np.argsort(self.positions)
+        rows = order[np.searchsorted(self.positions, indices, sorter=order)]
+        return Block(self.x[rows] if inputs else None, None if self.y is None else self.y[rows], 0)
+
+
+@dataclass(frozen=True)
+class Gather:
+    """Take the rows at some positions out of blocks."""
+
+    indices: np.ndarray  # sorted
+    ends: frozenset[int]  # the last of them in each piece
+
+    def __call__(self, blocks: Iterator[Block]) -> Gathered | None:
+        """Those of one piece; rows behind the last of them are not read."""
+        found = None
+        for block in blocks:
+            more = self._of_block(block)
+            found = add_up([found, more])
+            if more is not None and int(more.positions[-1]) in self.ends:
+                break
+        return found
+
+    def _of_block(self, block: Block) -> Gathered | None:
+        first, last = np.searchsorted(self.indices, [block.start, block.start + block.n_rows])
+        positions = self.indices[first:last]
+        if not len(positions):
+            return None
+        rows = positions - block.start
+        x = None if block.x is None else block.x[rows]
+        return Gathered(positions, x, None if block.y is None else block.y[rows])
