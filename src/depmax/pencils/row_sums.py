@@ -273,7 +273,7 @@ class Summation:
 
     def _buffer(self, phi: np.ndarray) -> np.ndarray:
         """Room for φ and what stands beside it, column after column if φ is: no transposition."""
-        order: Any = "F" if phi.flags.f_contiguous and not phi.flags.c_contiguous else "C"
+        order: Any = "F" if phi.strides[0] < phi.strides[1] else "C"
         known = self._buffers[order]
         if len(known) < len(phi):
             make = np.empty if self._scatter is None else np.ones

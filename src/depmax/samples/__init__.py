@@ -2,7 +2,7 @@
 
 from depmax._inputs.table import is_streamed
 from depmax._threads import chunk_rows, slices
-from depmax.samples.pieces import add_up
+from depmax.samples.pieces import Block, add_up
 from depmax.samples.reading import (
     Labels,
     abilities_of,
@@ -55,7 +55,6 @@ from depmax.samples.stream import (
     sample_rows,
     some_rows,
 )
-from depmax.samples.survey import Block
 from depmax.samples.weights import Weighed, refuse_missing, repeated_rows, weigh
 
 __all__ = [

@@ -16,6 +16,7 @@ import dask
 import numpy as np
 from dask import array as da
 
+from depmax._inputs.table import column_names
 from depmax.samples.pieces import Chunk, Work, add_up, changed_empty, n_rows, split_target
 
 #: Results that one task of the tree adds.
@@ -50,7 +51,8 @@ class DaskPieces:
         only: frozenset[int] | None = None,
     ) -> Any:
         """Sum over the partitions, by a tree of additions."""
-        shared = dask.delayed(_Visit(work, self.target, self.change), pure=False)
+        visited = _Visit(work, self.target, self.change, column_names(self.empty.x))
+        shared = dask.delayed(visited, pure=False)
         visit, results = dask.delayed(_visit, pure=False), []
         for number, (x, y) in enumerate(self.parts):
             if only is None or number in only:
@@ -94,6 +96,7 @@ class _Visit:
     work: Work
     target: Any
     change: Callable[[Chunk], Chunk] | None
+    names: tuple[str, ...]  # of the columns of X, if they have any
 
 
 def _visit(visit: _Visit, number: int, x: Any, y: Any) -> Any:
@@ -103,11 +106,36 @@ def _visit(visit: _Visit, number: int, x: Any, y: Any) -> Any:
             f"{n_rows(y)}: make both from one collection, or rechunk y like X."
         )
     chunks = Chunk(x, y).parts()
-    if visit.target is not None and x is not None:  # a part at a time: a copy that caches hold
-        chunks = (split_target(chunk.x, visit.target) for chunk in chunks)
+    if visit.target is not None and x is not None:
+        chunks = _split(x, visit)
     if visit.change is not None and x is not None:
         chunks = map(visit.change, chunks)
     return visit.work(number, chunks)
+
+
+def _split(table: Any, visit: _Visit) -> Iterator[Chunk]:
+    """Parts of a partition that has the target among its columns.
+
+    One matrix of float64, as a partition of numbers is, is not copied: a frame without the target
+    would be, and frames of a few thousand rows take longer to make than their sums.
+    """
+    names = [visit.target] if isinstance(visit.target, str) else list(visit.target)
+    columns = [str(name) for name in table.columns]
+    inputs = [place for place, name in enumerate(columns) if name not in names]
+    is_matrix = visit.change is None and set(table.dtypes) == {np.dtype(np.float64)}
+    if not is_matrix or tuple(columns[place] for place in inputs) != visit.names:
+        for part in Chunk(table).parts():
+            yield split_target(part.x, visit.target)
+        return
+    values = table.to_numpy()
+    outputs: Any = [columns.index(name) for name in names]
+    chosen: Any = inputs
+    if inputs == list(range(inputs[0], inputs[0] + len(inputs))):
+        chosen = slice(inputs[0], inputs[0] + len(inputs))  # a view
+    if isinstance(visit.target, str):
+        outputs = outputs[0]
+    for part in Chunk(values).parts():
+        yield Chunk(part.x[:, chosen], part.x[:, outputs])
 
 
 def _collect(number: int, chunks: Iterator[Chunk]) -> list[Chunk]:

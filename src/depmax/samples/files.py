@@ -131,7 +131,9 @@ class _Table:
             )
             numbers = [one.id for one in group.row_groups]
             with rows:
-                for batch in rows.iter_batches(size, numbers, columns, use_threads=False):
+                # row groups are decoded in threads of ours, columns of the only one in Arrow's
+                alone = len(self.pieces) == 1
+                for batch in rows.iter_batches(size, numbers, columns, use_threads=alone):
                     yield batch.select(columns)  # in this order
             return
         # other formats, and columns that the names of folders hold: all of a row group at a time

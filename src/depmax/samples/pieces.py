@@ -252,8 +252,88 @@ def split_target(frame: Any, target: str | Sequence[str] | None) -> Chunk:
         return Chunk(frame)
     names = [target] if isinstance(target, str) else list(target)
     table = nw.from_native(frame, eager_only=True)
+    unknown = [name for name in names if name not in table.columns]
+    if unknown:
+        raise ValueError(
+            f"A chunk has no column named {unknown[0]!r}: its columns are "
+            f"{', '.join(map(str, table.columns))}."
+        )
     y = table.get_column(names[0]) if isinstance(target, str) else table.select(names)
     return Chunk(table.drop(names).to_native(), y.to_native())
+
+
+# --- blocks ---------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Block:
+    """Some consecutive rows, read and checked."""
+
+    x: Any  # array or CSR matrix of shape (n, d); None where only the target was asked for
+    y: Any  # array of shape (n,) or (n, q); None without a target
+    start: int  # position of the first row among those with a target
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int((self.y if self.x is None else self.x).shape[0])
+
+    def part(self, rows: slice) -> Block:
+        """Some of the rows."""
+        x = None if self.x is None else self.x[rows]
+        y = None if self.y is None else self.y[rows]
+        return Block(x, y, self.start + rows.start)
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """Rows at some positions, all different."""
+
+    positions: np.ndarray  # shape (n,)
+    x: Any  # their inputs; None where only the target was asked for
+    y: Any  # their target; None without one
+
+    def __add__(self, other: Gathered) -> Gathered:
+        both = (self, other)
+        positions = np.concatenate([part.positions for part in both])
+        x = y = None
+        if self.x is not None and other.x is not None:
+            xs = [part.x for part in both]
+            x = sparse.vstack(xs, format="csr") if sparse.issparse(xs[0]) else np.concatenate(xs)
+        if self.y is not None:
+            y = np.concatenate([part.y for part in both])
+        return Gathered(positions, x, y)
+
+    def block(self, indices: np.ndarray, *, inputs: bool) -> Block:
+        """Some of them, in the order that is asked for."""
+        order = np.argsort(self.positions)
+        rows = order[np.searchsorted(self.positions, indices, sorter=order)]
+        return Block(self.x[rows] if inputs else None, None if self.y is None else self.y[rows], 0)
+
+
+@dataclass(frozen=True)
+class Gather:
+    """Take the rows at some positions out of blocks."""
+
+    indices: np.ndarray  # sorted
+    ends: frozenset[int]  # the last of them in each piece
+
+    def __call__(self, blocks: Iterator[Block]) -> Gathered | None:
+        """Those of one piece; rows behind the last of them are not read."""
+        found = None
+        for block in blocks:
+            more = self._of_block(block)
+            found = add_up([found, more])
+            if more is not None and int(more.positions[-1]) in self.ends:
+                break
+        return found
+
+    def _of_block(self, block: Block) -> Gathered | None:
+        first, last = np.searchsorted(self.indices, [block.start, block.start + block.n_rows])
+        positions = self.indices[first:last]
+        if not len(positions):
+            return None
+        rows = positions - block.start
+        x = None if block.x is None else block.x[rows]
+        return Gathered(positions, x, None if block.y is None else block.y[rows])
 
 
 # --- chunks as matrices --------------------------------------------------------------------------

@@ -16,18 +16,17 @@ import numpy as np
 from scipy import sparse
 
 from depmax.kernels.kernel import Choose, Kernel
-from depmax.samples.pieces import Chunk, Pieces, add_up, arrow_doubles
-from depmax.samples.scan import Scan, scan
-from depmax.samples.survey import (
+from depmax.samples.pieces import (
     Block,
-    Decoder,
+    Chunk,
     Gather,
     Gathered,
-    Survey,
-    SurveyWork,
-    categories_of,
-    columns_of,
+    Pieces,
+    add_up,
+    arrow_doubles,
 )
+from depmax.samples.scan import Scan, scan
+from depmax.samples.survey import Decoder, Survey, SurveyWork, categories_of, columns_of
 
 #: Rows of the sample from which bandwidths are read, the same that kernels draw from an array.
 SAMPLE_ROWS = 1000
@@ -191,6 +190,8 @@ class StreamRows:
     example: Any
     #: Different values and how often each occurs, where that is known.
     distinct: tuple[np.ndarray, np.ndarray | None] | None = field(default=None)
+    #: Mean and scatter about it, where they are known.
+    moments: tuple[np.ndarray, np.ndarray] | None = field(default=None)
     is_streamed = True
 
     @property
@@ -229,10 +230,10 @@ class StreamRows:
         return self[self.stream.sample_indices]
 
     def glance(self, size: int) -> Any:
-        """Rows from three places that cost little to read: beginnings of pieces."""
+        """Rows from two places that cost little to read: beginnings of pieces."""
         n_rows, starts = self.stream.n_rows, self.stream.starts
-        length = min(n_rows, size // 3)
-        places = np.array([0, n_rows // 2, n_rows - 1])
+        length = min(n_rows, size // 2)
+        places = np.array([0, n_rows // 2])
         firsts = starts[np.searchsorted(starts, places, side="right") - 1]
         firsts = np.unique(np.minimum(firsts, n_rows - length))
         return self[np.unique(np.add.outer(firsts, np.arange(length)))]

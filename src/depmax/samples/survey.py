@@ -21,10 +21,12 @@ from depmax._inputs.table import (
     why_not_numeric,
 )
 from depmax._inputs.target import is_categorical, missing_rows, settle, target_array
-from depmax.samples.pieces import Chunk, add_up, column_major, numbers_of
+from depmax.samples.pieces import Block, Chunk, column_major, numbers_of
 
 #: Different values of a target that are counted; with more it can only be numbers.
 MOST_CLASSES = 1000
+#: Outputs up to which the first visit takes their mean and scatter.
+FEW_OUTPUTS = 16
 #: Rows that are looked at first.
 GLANCE = 2000
 
@@ -61,6 +63,8 @@ class TargetFacts:
     is_binary: bool  # only zeros and ones
     largest: np.ndarray | None  # largest size of each column of numbers
     categorical: bool
+    mean: np.ndarray | None  # of few columns of numbers, shape (q,)
+    scatter: np.ndarray | None  # about it, shape (q, q)
 
     @classmethod
     def of(cls, y: Any) -> TargetFacts:
@@ -70,8 +74,9 @@ class TargetFacts:
         n_missing = 0 if known.missing is None else int(known.missing.sum())
         width = None if values.ndim == 1 else int(values.shape[1])
         numeric = values.dtype.kind in "biuf"
-        largest, binary = None, False
+        largest, binary, mean, scatter = None, False, None, None
         if numeric and len(values):
+            mean, scatter = _moments(values)
             sizes = np.abs(values.astype(np.float64, copy=False))
             largest = np.atleast_1d(sizes.max(axis=0))
             binary = bool(np.isin(values, (0, 1)).all())
@@ -88,6 +93,8 @@ class TargetFacts:
             binary,
             largest,
             is_categorical(y),
+            mean,
+            scatter,
         )
 
     def __add__(self, other: TargetFacts) -> TargetFacts:
@@ -116,7 +123,18 @@ class TargetFacts:
             self.is_binary and other.is_binary,
             largest,
             self.categorical or other.categorical,
+            *self._moments_of_both(other),
         )
+
+    def _moments_of_both(self, other: TargetFacts) -> tuple[np.ndarray | None, np.ndarray | None]:
+        """Mean and scatter about it, each part measured from its own mean."""
+        if self.mean is None or other.mean is None:
+            return None, None
+        assert self.scatter is not None
+        assert other.scatter is not None
+        share, apart = other.n_rows / (self.n_rows + other.n_rows), other.mean - self.mean
+        between = self.n_rows * share * np.outer(apart, apart)
+        return self.mean + share * apart, self.scatter + other.scatter + between
 
     def representative(self) -> np.ndarray:
         """A small target of the same type: its different values, or many of them."""
@@ -129,6 +147,17 @@ class TargetFacts:
         if numeric and "f" in self.kinds:
             return np.array(some, dtype=np.float64)
         return settle(np.array(some, dtype=None if numeric or self.kinds == {"U"} else object))
+
+
+def _moments(values: np.ndarray) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Mean and scatter of columns of finite numbers, if they are few."""
+    columns = values.reshape(len(values), -1).astype(np.float64)
+    if columns.shape[1] > FEW_OUTPUTS:
+        return None, None
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = columns.mean(axis=0)
+        centred = columns - mean
+        return mean, centred.T @ centred
 
 
 def _with_missing(facts: TargetFacts, n_missing: int) -> TargetFacts:
@@ -248,26 +277,6 @@ def categories_of(survey: Survey, names: tuple[str, ...] | None, empty: Any) -> 
 
 
 @dataclass(frozen=True)
-class Block:
-    """Some consecutive rows, read and checked."""
-
-    x: Any  # array or CSR matrix of shape (n, d); None where only the target was asked for
-    y: Any  # array of shape (n,) or (n, q); None without a target
-    start: int  # position of the first row among those with a target
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return int((self.y if self.x is None else self.x).shape[0])
-
-    def part(self, rows: slice) -> Block:
-        """Some of the rows."""
-        x = None if self.x is None else self.x[rows]
-        y = None if self.y is None else self.y[rows]
-        return Block(x, y, self.start + rows.start)
-
-
-@dataclass(frozen=True)
 class Decoder:
     """From chunks as they are stored to blocks of numbers."""
 
@@ -336,57 +345,3 @@ class Decoder:
             else:
                 values[position] = series.to_numpy()
         return values.T
-
-
-# --- some rows ------------------------------------------------------------------------------------
-@dataclass(frozen=True)
-class Gathered:
-    """Rows at some positions, all different."""
-
-    positions: np.ndarray  # shape (n,)
-    x: Any  # their inputs; None where only the target was asked for
-    y: Any  # their target; None without one
-
-    def __add__(self, other: Gathered) -> Gathered:
-        both = (self, other)
-        positions = np.concatenate([part.positions for part in both])
-        x = y = None
-        if self.x is not None and other.x is not None:
-            xs = [part.x for part in both]
-            x = sparse.vstack(xs, format="csr") if sparse.issparse(xs[0]) else np.concatenate(xs)
-        if self.y is not None:
-            y = np.concatenate([part.y for part in both])
-        return Gathered(positions, x, y)
-
-    def block(self, indices: np.ndarray, *, inputs: bool) -> Block:
-        """Some of them, in the order that is asked for."""
-        order = np.argsort(self.positions)
-        rows = order[np.searchsorted(self.positions, indices, sorter=order)]
-        return Block(self.x[rows] if inputs else None, None if self.y is None else self.y[rows], 0)
-
-
-@dataclass(frozen=True)
-class Gather:
-    """Take the rows at some positions out of blocks."""
-
-    indices: np.ndarray  # sorted
-    ends: frozenset[int]  # the last of them in each piece
-
-    def __call__(self, blocks: Iterator[Block]) -> Gathered | None:
-        """Those of one piece; rows behind the last of them are not read."""
-        found = None
-        for block in blocks:
-            more = self._of_block(block)
-            found = add_up([found, more])
-            if more is not None and int(more.positions[-1]) in self.ends:
-                break
-        return found
-
-    def _of_block(self, block: Block) -> Gathered | None:
-        first, last = np.searchsorted(self.indices, [block.start, block.start + block.n_rows])
-        positions = self.indices[first:last]
-        if not len(positions):
-            return None
-        rows = positions - block.start
-        x = None if block.x is None else block.x[rows]
-        return Gathered(positions, x, None if block.y is None else block.y[rows])

@@ -128,10 +128,10 @@ def _streamed_outputs(target: AnyTarget, name: str) -> StreamRows:
         if len(target.classes) == 2:
             change = Shares(change, slice(1, None))
         return target.view(change, 1 if len(target.classes) == 2 else len(target.classes))
-    sums = target_sums(target.vectors, as_columns)
-    squares = sums.centred().scatter
+    known = target.vectors.moments
+    squares = target_sums(target.vectors, as_columns).centred().scatter if known is None else known[1]
     assert squares is not None
-    spread = np.sqrt(np.diagonal(squares) / sums.weight)
+    spread = np.sqrt(np.diagonal(squares) / target.n_samples)
     spread[spread <= 1e-12 * target.largest] = np.inf
     if np.isinf(spread).all():
         raise ValueError(
