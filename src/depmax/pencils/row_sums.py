@@ -214,7 +214,7 @@ class Summation:
             self._sum_x = self._joint[:size, size]
             if self._joined:
                 self._cross = self._joint[:size, size + 1 :]
-        self._buffers = {order: np.ones((0, columns), dtype, order) for order in "CF"}
+        self._buffers = {"C": np.ones((0, columns), dtype), "F": np.ones((0, columns), dtype)}
 
     def add(self, rows: Aligned) -> None:
         """One more chunk of rows."""
