@@ -390,7 +390,7 @@ def test_the_output_does_not_replace_an_input(
     before = read.read_bytes()
     inputs = (model, patients) if command in ("transform", "model") else (patients, "-t", "outcome")
     name = "transform" if command == "model" else command
-    assert "it is the file that is read" in fails(5, name, *inputs, "-o", place)
+    assert "it is the input file" in fails(5, name, *inputs, "-o", place)
     assert read.read_bytes() == before
 
 

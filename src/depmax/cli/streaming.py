@@ -92,7 +92,7 @@ def conform(
         name, count = next(iter(missing.items()))
         raise DataError(
             f"{where} has missing values in {shortened([repr(n) for n in missing])} ({count} in "
-            f"{name!r}): fit the model with --impute, which then fills them here too."
+            f"{name!r}): fit the model with --impute, which also fills them in new rows."
         )
     return rows
 

@@ -104,8 +104,8 @@ def _rows_of(source: Source, columns: list[str], request: Request, notes: list[s
     if not (request.draws_rows and is_large(source)):
         return source.read(columns)
     notes.append(
-        f"{source.name} has {source.n_rows():,} rows: what follows is from {DRAWN_ROWS:,} of "
-        f"them, drawn at random (seed {request.seed})."
+        f"{source.name} has {source.n_rows():,} rows: the results below come from {DRAWN_ROWS:,} "
+        f"of them, drawn at random (seed {request.seed})."
     )
     return source.sample(columns, DRAWN_ROWS, request.seed)
 
@@ -146,7 +146,7 @@ def make_table(source: Source, request: Request) -> Table:
     if frame.height < FEWEST_ROWS:
         raise DataError(
             f"{source.name} has {frame.height} row{'' if frame.height == 1 else 's'} with a "
-            f"target: at least {FEWEST_ROWS} are needed to see any dependence."
+            f"target: at least {FEWEST_ROWS} are needed to detect any dependence."
         )
     groups = None if request.groups is None else groups_of_rows(frame, request.groups, notes)
     weights = None if request.weight is None else weights_of_rows(frame, request.weight, notes)
@@ -193,8 +193,8 @@ def _usable(
             raise DataError(_why_not(name, schema[name], "Column"))
     if dates:
         notes.append(
-            f"{_ignored('date', dates)}; to use dates, turn them into numbers such as days since "
-            "an event, or the month."
+            f"{_ignored('date', dates)}; to use dates, turn them into numbers such as the month or "
+            "the days since an event."
         )
     if nested:
         notes.append(f"{_ignored('nested', nested)}: neither numbers nor categories.")
@@ -239,8 +239,8 @@ def _mention_doubt(target: Target, names: Sequence[str], task: Task, notes: list
     distinct = np.unique(values)
     if (distinct == np.floor(distinct)).all() and len(distinct) <= target.n_samples / 5:
         notes.append(
-            f"The target {names[0]!r} has {len(distinct)} distinct whole values and is read as "
-            "numbers; if they are classes, pass --task classification."
+            f"The target {names[0]!r} has {len(distinct)} distinct whole numbers and is treated as "
+            "numeric; if they are classes, pass --task classification."
         )
 
 
@@ -350,8 +350,8 @@ def _require_useful(target: Target, names: Sequence[str], y: Any) -> None:
 def _why_not(name: str, dtype: pl.DataType, what: str) -> str:
     if dtype.is_temporal():
         return (
-            f"{what} {name!r} holds dates: turn them into numbers that mean something, such as "
-            "days since an event or the month."
+            f"{what} {name!r} holds dates: turn them into meaningful numbers, such as the month or "
+            "the days since an event."
         )
     if dtype == pl.Null:
         return f"{what} {name!r} has no value in any row."

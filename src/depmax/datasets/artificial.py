@@ -326,7 +326,8 @@ def _noise(
         raise ValueError(f"n_samples must be at least 1, got {n_samples}.")
     if n_features < n_relevant:
         raise ValueError(
-            f"n_features must be at least {n_relevant}, the columns that matter, got {n_features}."
+            f"n_features must be at least {n_relevant}, the number of relevant columns, got "
+            f"{n_features}."
         )
     rng = np.random.default_rng(random_state)
     return rng, rng.normal(size=(n_samples, n_features))

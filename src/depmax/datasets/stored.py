@@ -245,8 +245,8 @@ def load(name: str) -> Dataset:
     if name not in names:
         near = difflib.get_close_matches(str(name), names) or names
         raise ValueError(
-            f"No data set named {name!r} comes with depmax. Did you mean {' or '.join(near)}? "
-            "A set in a folder of your own is read by load_external."
+            f"No data set named {name!r} comes with depmax. Did you mean {' or '.join(near)}? To "
+            "read a data set from your own folder, use load_external."
         )
     table = read_table(_folder() / f"{name}{_SUFFIX}")
     origin = _read_licence(_folder() / f"{name}.licence.txt")

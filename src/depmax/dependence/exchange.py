@@ -295,8 +295,8 @@ def plan_of(groups: Any, n_samples: int, target: Any = None) -> Plan | None:
         return None
     plan = exchange.plan(n_samples, target)
     if not plan.is_whole:
-        left = f"{n_samples - len(plan.rows)} of {n_samples} rows take no part in p-values"
-        why = "groups of similar size are exchanged, and cut to the smallest of them"
+        left = f"{n_samples - len(plan.rows)} of {n_samples} rows are not used for p-values"
+        why = "groups of similar size are exchanged after being cut to the smallest of them"
         warnings.warn(f"{left}: {why}.", stacklevel=3)
     return plan
 
@@ -313,7 +313,7 @@ def _codes(labels: Any, n_samples: int) -> np.ndarray:
     if missing.any():
         raise ValueError(
             f"groups has no label in {missing.sum()} of {n_samples} rows, the first of them row "
-            f"{int(np.argmax(missing))}: drop these rows, or give each a group of its own."
+            f"{int(np.argmax(missing))}: drop these rows, or give each its own group."
         )
     if values.dtype == object:  # of several types: 1 and "1" are two labels
         values = np.array([f"{type(value).__name__} {value}" for value in values.tolist()])

@@ -118,8 +118,8 @@ def total_correlation(X: Any, *, sample_weight: Any = None) -> float:
         column = min(table.categories)
         name = table.names[column] if table.names else column
         raise TypeError(
-            f"total_correlation compares numbers, but column {name!r} of X is categorical: leave "
-            "it out, or encode it as numbers."
+            f"total_correlation compares numbers, but column {name!r} of X is categorical: drop "
+            "it, or encode it as numbers."
         )
     values = table.values.toarray() if hasattr(table.values, "toarray") else table.values
     n_samples = len(values) if mass is None else float(mass.sum())

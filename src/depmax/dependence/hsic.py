@@ -77,15 +77,17 @@ def hsic(
         raise ValueError(f"hsic takes sample_weight or {other}, not both.")
     if given is not None:
         if block_size is not None:
-            raise ValueError("hsic takes block_size or given, not both: with given it is linear.")
+            raise ValueError(
+                "hsic takes block_size or given, not both: with given, the cost is already linear."
+            )
         choose = partial(refuse_to_choose, "hsic with given")
         return read_conditional(X, y, given, kernel, target_kernel, choose)[0].hsic(unbiased)
     x_sample, y_sample = read_pair(X, y, kernel, target_kernel, sample_weight)
     require_samples(x_sample.total, unbiased)
     if block_size is not None and x_sample.is_streamed:
         raise TypeError(
-            "block_size= draws random blocks of rows, which a table that is read a chunk at a time "
-            "does not give: leave it out; with a map as kernel the cost is linear anyway."
+            "block_size= draws random blocks of rows, which is not possible for a table that is "
+            "read a chunk at a time: omit it; with a map as the kernel, the cost is linear anyway."
         )
     if block_size is None:
         return terms(x_sample, y_sample, unbiased=unbiased).hsic()

@@ -219,8 +219,8 @@ def hsic_test(
         return _permutation_test(x_sample, y_sample, n_permutations, random_state, n_jobs, plan)
     if method == "gamma" and plan is not None:
         raise ValueError(
-            "method='gamma' takes rows as independent: leave method out, or pass "
-            "method='permutation', with groups."
+            "method='gamma' assumes that rows are independent: with groups, omit method or pass "
+            "method='permutation'."
         )
     if method == "gamma":
         return _gamma_test(x_sample, y_sample, n_permutations, random_state, n_jobs)
@@ -262,8 +262,8 @@ def _weighed_families(
     _require_rows(x.n_samples, of_y.n_samples)
     if len(x.sides) > 1 and x.n_samples > GROUPED_ROWS:
         raise ValueError(
-            f"method='aggregate' with sample_weight holds whole matrices of many kernels: up to "
-            f"{GROUPED_ROWS} rows, got {x.n_samples}. Pass method='permutation'."
+            "method='aggregate' with sample_weight holds whole matrices of many kernels and takes "
+            f"up to {GROUPED_ROWS} rows, got {x.n_samples}. Pass method='permutation'."
         )
     counted = (with_weights(replace(side, mass=weighed.mass)) for side in x.sides)
     return replace(x, sides=tuple(counted)), of_y
@@ -291,8 +291,8 @@ def _aggregate_test(
     if plan is not None:
         if len(plan.rows) > GROUPED_ROWS:
             raise ValueError(
-                f"method='aggregate' with groups holds whole matrices of many kernels: up to "
-                f"{GROUPED_ROWS} rows, got {len(plan.rows)}. Pass method='permutation'."
+                "method='aggregate' with groups holds whole matrices of many kernels and takes up "
+                f"to {GROUPED_ROWS} rows, got {len(plan.rows)}. Pass method='permutation'."
             )
         x, y = x.take(plan.rows), y.take(plan.rows)
     _warn_of_time(x, y)
@@ -319,9 +319,9 @@ def _warn_of_time(x: Family, y: Family) -> None:
     minutes = share * SECONDS_PER_PAIR * x.n_samples**2 / 60
     warn_caller(
         f"method='aggregate' visits all pairs of {x.n_samples:,} rows for {len(x.sides)} kernels "
-        f"of X and {len(y.sides)} of y: about {max(minutes, 1):,.0f} minutes of one core. Pass "
-        "kernel=NystroemMap() and, for numbers, target_kernel=NystroemMap(), whose time is linear "
-        "in the rows, or test a random part of the rows.",
+        f"of X and {len(y.sides)} of y: about {max(minutes, 1):,.0f} minutes on one core. Pass "
+        "kernel=NystroemMap() and, for numbers, target_kernel=NystroemMap(), which make the time "
+        "linear in the rows, or test a random part of the rows.",
         UserWarning,
     )
 

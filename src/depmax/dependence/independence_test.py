@@ -38,17 +38,17 @@ class GivenFit:
         """Say where the regressions missed too much for the level to hold."""
         if self.missed:
             warn_caller(
-                "The residuals of X and of y still depend on given: no regression found all of "
-                "what it explains, the level of the test cannot be held, and the p-value may be "
-                "too small. More rows, or confounders in which the relation is simpler, help.",
+                "The residuals of X and of y still depend on given: no regression captured all "
+                "that it explains, so the test may reject too often and the p-value may be too "
+                "small. More rows, or confounders with a simpler relation to X and y, help.",
                 UserWarning,
             )
         elif self.doubt > DOUBTFUL:
             warn_caller(
                 "The regressions on given need many parameters for so few rows (doubt = "
-                f"{self.doubt:.1f}, above {DOUBTFUL:g}): what they miss may be the same for X and "
-                "y, and the p-value too small. More rows, fewer confounders or simpler ones "
-                "(logarithms, merged levels) help.",
+                f"{self.doubt:.1f}, above {DOUBTFUL:g}): they may miss the same thing in X and in "
+                "y, and the p-value may then be too small. More rows, fewer confounders or "
+                "simpler ones (logarithms, merged levels) help.",
                 UserWarning,
             )
 
@@ -58,9 +58,9 @@ def refuse_with_given(groups: Any) -> None:
     if groups is not None:
         raise ValueError(
             "groups and given cannot be combined: regressions on given are chosen by leaving out "
-            "single rows, and rows of the same group would predict each other, so that neither the "
-            "residuals nor their signs could be trusted. Test without given, or on one row (or the "
-            "means) of each group."
+            "single rows, and rows of the same group would predict each other, so neither the "
+            "residuals nor their signs could be trusted. Test without given, or on one row (or "
+            "the means) of each group."
         )
 
 
@@ -107,7 +107,7 @@ class IndependenceTest:
 
         if self.permuted is None:
             raise ValueError(
-                f"The p-value came from method={self.method!r}, without permutations to draw: use "
+                f"The p-value came from method={self.method!r}, which draws no permutations: use "
                 'hsic_test(..., method="permutation").'
             )
         display = NullDisplay(self.statistic, self.permuted, self.pvalue, self.statistic_name)

@@ -164,7 +164,7 @@ def _distinct_rows(X: Any) -> np.ndarray:
         name = table.names[column] if table.names else column
         raise TypeError(
             f"The intrinsic dimension is defined for numbers, but column {name!r} of X is "
-            "categorical: leave it out."
+            "categorical: drop it."
         )
     if sparse.issparse(table.values):
         raise TypeError(

@@ -254,8 +254,8 @@ def _independent_units(exchange: Exchange, n_samples: int) -> list[np.ndarray]:
         return []
     if len(counts) < FEWEST_UNITS:
         raise TooFewWays(
-            f"screen_pairs with groups needs at least {FEWEST_UNITS} of them to show anything, "
-            f"got {len(counts)}."
+            f"screen_pairs with groups needs at least {FEWEST_UNITS} groups to show anything, got "
+            f"{len(counts)}."
         )
     return np.split(np.argsort(codes, kind="stable"), np.cumsum(counts)[:-1])
 

@@ -270,9 +270,9 @@ def _read(
     mass = x_sample.mass
     if mass is not None and (mass != np.rint(mass)).any():
         raise ValueError(
-            "sample_weight must hold whole numbers here: an interval needs to know how many "
-            "independent observations there are. Leave weights of another kind out, or resample "
-            "the rows (bootstrap) and take quantiles of depmax.hsic(..., sample_weight=...)."
+            "sample_weight must hold whole numbers here: an interval depends on how many "
+            "independent observations there are. Omit weights of another kind, or resample the "
+            "rows (bootstrap) and take quantiles of depmax.hsic(..., sample_weight=...)."
         )
     require_samples(_n_counted(x_sample), unbiased=True)
     return x_sample, y_sample

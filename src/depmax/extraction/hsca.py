@@ -211,8 +211,8 @@ class HSCA(SemiSupervisedExtractor):
         if not self.unbiased and self._has_linear_features():
             return None
         return (
-            "what features share is measured by moments of the fourth order. Use unbiased=False "
-            "and feature_kernel='linear'"
+            "the dependence between features needs moments of the fourth order. Use "
+            "unbiased=False and feature_kernel='linear'"
         )
 
     def _why_numbers_do_not_add(self) -> str | None:
@@ -231,8 +231,8 @@ class HSCA(SemiSupervisedExtractor):
         count = found.vectors.shape[1]
         if count == 0 and self.beta > 0:
             raise ValueError(
-                f"No direction gains more from the target than beta={self.beta} takes off for the "
-                "graph: lower beta."
+                "No direction gains more from the target than it loses to the graph with "
+                f"beta={self.beta}: lower beta."
             )
         if count == 0:
             raise ValueError(
@@ -241,7 +241,7 @@ class HSCA(SemiSupervisedExtractor):
             )
         if count < n_components:
             warnings.warn(
-                f"HSCA found {count} of n_components={n_components} features: every further "
+                f"HSCA found {count} of n_components={n_components} features: every other "
                 "direction that depends on the target repeats these.",
                 ConvergenceWarning,
                 stacklevel=6,  # where fit is called

@@ -282,8 +282,8 @@ class ICAFX(DependenceExtractor):
             raise ValueError("X is constant: no feature of it can depend on y.")
         if sphering.n_inputs < n_components:
             warnings.warn(
-                f"ICAFX found {sphering.n_inputs} of n_components={n_components} features: X has "
-                "no larger rank.",
+                f"ICAFX found {sphering.n_inputs} of n_components={n_components} features: the "
+                "rank of X is no larger.",
                 ConvergenceWarning,
                 stacklevel=5,
             )

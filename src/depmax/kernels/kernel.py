@@ -166,9 +166,9 @@ class Kernel(BaseEstimator):
             return self.resolve(rows.example)
         if self.capabilities.fits_columns:
             raise TypeError(
-                f"{type(self).__name__} keeps all rows it is resolved on, which a table that is "
-                "read a chunk at a time does not allow: resolve it on some rows in memory first, "
-                "with depmax.resolve(kernel, X)."
+                f"{type(self).__name__} keeps all rows it is resolved on, which is not possible "
+                "for a table that is read a chunk at a time: resolve it on some rows in memory "
+                "first, with depmax.resolve(kernel, X)."
             )
         return self.with_parts(
             lambda part: (
@@ -261,7 +261,7 @@ class Kernel(BaseEstimator):
 
         if np.isscalar(other) and not isinstance(other, str):
             raise TypeError(
-                "A constant added to a kernel changes no dependence measure: leave it out. "
+                "A constant added to a kernel changes no dependence measure: omit it. "
                 "Polynomial(offset=...) has an offset that matters."
             )
         return Sum(self, as_kernel(other))
@@ -350,14 +350,14 @@ def shares_of(rows: Any, kernel: Kernel) -> dict[Hashable, float]:
     if rows.distinct is None:
         raise TypeError(
             f"{type(kernel).__name__} compares labels, but there are too many different ones to "
-            "count in a table that is read a chunk at a time: join rare ones."
+            "count in a table that is read a chunk at a time: merge rare ones."
         )
     values, counts = rows.distinct
     if counts is None:
         if not kernel.capabilities.labels or getattr(kernel, "weights", None) is not None:
             raise TypeError(
-                f"{kernel!r} weighs the levels of a column by how often they occur, which a table "
-                "that is read a chunk at a time does not count: use Delta()."
+                f"{kernel!r} weights the levels of a column by how often they occur, which are not "
+                "counted in a table that is read a chunk at a time: use Delta()."
             )
         counts = np.ones(len(values))
     return dict(zip(values.tolist(), (counts / counts.sum()).tolist(), strict=True))

@@ -118,9 +118,9 @@ class Mixed(Kernel):
         if self.is_resolved:
             return self
         raise TypeError(
-            "Distances between rows with categorical columns are scaled by all rows, which a table "
-            "that is read a chunk at a time does not allow: use kernel='linear', or leave "
-            "the categorical columns out with depmax.scan(…, columns=…)."
+            "Distances between rows with categorical columns are scaled by all rows, which is not "
+            "possible for a table that is read a chunk at a time: use kernel='linear', or omit "
+            "the categorical columns with depmax.scan(…, columns=…)."
         )
 
     @property

@@ -147,7 +147,7 @@ class FromMap(Kernel):
         if not getattr(self.transformer, "_streams", False):
             raise TypeError(
                 f"{type(self.transformer).__name__} cannot be fitted on a table that is read a "
-                "chunk at a time: use NystroemMap or RandomFourier, whose numbers come from a "
+                "chunk at a time: use NystroemMap or RandomFourier, whose parameters come from a "
                 "sample of the rows."
             )
         return self._copy_with(transformer=clone(self.transformer).fit(rows), fitted=True)

@@ -231,9 +231,9 @@ def require_embedding(kernel: Kernel, owner: str, where: str) -> None:
     if not kernel.capabilities.embeds_missing:
         raise ValueError(
             f"X has missing values (NaN) in {where}, which {owner} cannot use with "
-            f"{type(kernel).__name__}: a missing cell is left out where kernels of columns "
-            "multiply (Gaussian, Laplace with norm=1) or add (Linear). Use one of these, or impute "
-            "first, e.g. with sklearn.impute.SimpleImputer."
+            f"{type(kernel).__name__}: missing cells can only be ignored in kernels that are "
+            "products over columns (Gaussian, Laplace with norm=1) or sums (Linear). Use one of "
+            "these, or impute first, e.g. with sklearn.impute.SimpleImputer."
         )
 
 
@@ -286,9 +286,9 @@ class Neutral(Kernel):
         rows = self._read(X)
         if mass is not None and np.isnan(rows).any():
             raise ValueError(
-                "Neutral averages over the observed values of a column, every row once, and does "
-                "not take sample_weight where X has missing values (NaN): impute first, e.g. with "
-                "sklearn.impute.SimpleImputer."
+                "Neutral averages over the observed values of a column, counting every row once, "
+                "and does not take sample_weight where X has missing values (NaN): impute first, "
+                "e.g. with sklearn.impute.SimpleImputer."
             )
         gaps = self.gaps
         if gaps is None:
@@ -323,8 +323,8 @@ class Neutral(Kernel):
         kernel = as_kernel(self.kernel)
         if not kernel.capabilities.embeds_missing:
             raise TypeError(
-                "Neutral needs a kernel that multiplies over columns (Gaussian, Laplace with "
-                f"norm=1) or adds over them (Linear), not {type(kernel).__name__}."
+                "Neutral needs a kernel that is a product over columns (Gaussian, Laplace with "
+                f"norm=1) or a sum over them (Linear), not {type(kernel).__name__}."
             )
         return kernel
 

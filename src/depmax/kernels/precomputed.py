@@ -60,8 +60,8 @@ class Precomputed(Kernel):
             numbers = None
         if rows.ndim != 1 or numbers is None or (numbers != rows).any():
             raise ValueError(
-                "X for Precomputed is a list of row numbers of its matrix, "
-                "e.g. np.arange(len(matrix)), not the matrix itself."
+                "X for Precomputed must be a list of row numbers of its matrix, e.g. "
+                "np.arange(len(matrix)), not the matrix itself."
             )
         if numbers.size and (numbers.min() < 0 or numbers.max() >= size):
             raise ValueError(

@@ -29,7 +29,7 @@ class Sequences:
 def read_rows(X: Any, owner: str) -> np.ndarray:
     """One-dimensional array of the sequences in a list, an array or a one-column frame."""
     if isinstance(X, str | bytes):
-        raise TypeError(f"X is a single {type(X).__name__}: {owner} compares several, pass [X].")
+        raise TypeError(f"X is a single {type(X).__name__}: {owner} compares several; pass [X].")
     ready = isinstance(X, np.ndarray) or hasattr(X, "to_numpy")
     rows = as_objects(X) if ready else object_array(list(X))
     if rows.ndim != 1:

@@ -287,12 +287,12 @@ class Autoencoder(NeuralExtractor):
         if self.tied_weights and self.supervised:
             raise ValueError(
                 "tied_weights=True of Autoencoder has no effect with supervised=True, where no "
-                "decoder mirrors the encoder: leave one of them out."
+                "decoder mirrors the encoder: omit one of them."
             )
         if shallow and self.pretraining is True and not self.supervised:
             raise ValueError(
                 "pretraining=True of Autoencoder has no effect without hidden_layers: the only "
-                "layer is trained as a whole. Leave it out, or give hidden_layers."
+                "layer is trained as a whole. Omit it, or pass hidden_layers."
             )
 
 

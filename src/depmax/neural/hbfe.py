@@ -168,7 +168,7 @@ class DependenceNetwork(NeuralExtractor):
                 if getattr(self, option) != defaults[option].default:
                     raise ValueError(
                         f"{option}={getattr(self, option)!r} of {name} has no effect with module=, "
-                        "which is the whole network: leave one of them out."
+                        "which is the whole network: omit one of them."
                     )
         elif len(self.hidden_layers) == 0 and self.activation != "linear":
             raise ValueError(
@@ -177,8 +177,8 @@ class DependenceNetwork(NeuralExtractor):
             )
         if self.beta == 0 and self.graph != defaults["graph"].default:
             raise ValueError(
-                f"graph={self.graph!r} of {name} has no effect with beta=0: give beta > 0, or "
-                "leave it out."
+                f"graph={self.graph!r} of {name} has no effect with beta=0: pass beta > 0, or omit "
+                "it."
             )
 
 

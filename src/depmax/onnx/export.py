@@ -265,7 +265,7 @@ def _(model: FillGaps, g: Operations, x: Any) -> Any:
     if any(isinstance(fill, str) for fill in fills):
         raise TypeError(
             "FillGaps fills columns of text, which a graph with one table of numbers as input "
-            "cannot take: leave them out, or encode them first."
+            "cannot take: drop them, or encode them first."
         )
     return g.Where(g.IsNaN(x), np.array(fills, dtype=np.float64), x)
 

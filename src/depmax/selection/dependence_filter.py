@@ -169,8 +169,8 @@ class DependenceFilter(WeightedRows, DependenceSelector):
             )
         if groups is not None and score.name != "hsic":
             raise ValueError(
-                f"groups of rows change p-values, which score_func={score.name!r} does not take "
-                "from depmax: use score_func='hsic', or fit without groups."
+                "groups of rows only affect p-values, which depmax does not compute for "
+                f"score_func={score.name!r}: use score_func='hsic', or fit without groups."
             )
         question = Question(
             X,

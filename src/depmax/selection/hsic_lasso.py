@@ -150,8 +150,8 @@ class HSICLasso(DependenceSelector):
             return self
         if self.block_size is not None:
             raise ValueError(
-                "HSICLasso takes sample_weight with block_size=None only: blocks hold whole rows, "
-                "and copies of one row would belong to several."
+                "HSICLasso takes sample_weight only with block_size=None: blocks hold whole rows, "
+                "and the copies of one row would fall into several."
             )
         weighed = weigh(sample_weight, X, y)
         self._fit(weighed.of(X), weighed.of(y), partial(self._rank, mass=weighed.mass))

@@ -106,7 +106,7 @@ class Knockoffs(DependenceSelector):
     array([0, 1, 2, 3, 4, 5, 6])
     """
 
-    path_quantity = "score above the knockoff's"
+    path_quantity = "score minus that of the knockoff"
     _decides_how_many = True
     _declared: ClassVar = {"fdr": number(0, 1, ends="()"), "normal_scores": FLAG}
 

@@ -171,8 +171,8 @@ class DependenceSelector(RankedColumns, KernelParameters, SelectorMixin, BaseEst
             name = f"x{best}" if names is None else names[best]
             warnings.warn(
                 f"{type(self).__name__} with n_features_to_select='auto' found no column that "
-                f"depends on the target. The best one, {name!r}, is kept so that a pipeline goes "
-                "on: do not read anything into it.",
+                f"depends on the target. The best one, {name!r}, is kept only so that a pipeline "
+                "can continue: do not read anything into it.",
                 NoDependenceWarning,
                 stacklevel=4,
             )
@@ -364,7 +364,7 @@ class WeightedRows(GroupsOfRows):
         if isinstance(self.n_features_to_select, str):
             raise ValueError(
                 f"n_features_to_select={self.n_features_to_select!r} of {name} needs p-values, "
-                "which rows with sample_weight do not give: pass a number or a share."
+                "which are not available with sample_weight: pass a number or a share."
             )
         weighed = weigh(sample_weight, X, y)
         return self._fit(

@@ -28,7 +28,9 @@ def screen(
     data: o.Data,
     target: o.Target = None,
     *,
-    top: Annotated[int, typer.Option(min=0, help="Columns to show on a terminal; 0 is all.")] = 20,
+    top: Annotated[
+        int, typer.Option(min=0, help="Columns to show on a terminal; 0 shows all.")
+    ] = 20,
     level: Annotated[
         float,
         typer.Option(
@@ -45,8 +47,10 @@ def screen(
         typer.Option(
             "--given",
             metavar="COLUMN",
-            help="Confounder: ask what columns share with the target beyond what it explains; "
-            "may be repeated.",
+            help=(
+                "A confounder: find columns that depend on the target beyond what it explains; "
+                "may be repeated."
+            ),
         ),
     ] = None,
     task: o.Task = o.TaskName.auto,
@@ -185,7 +189,7 @@ def _split(X: Any, given: list[str] | None) -> tuple[Any, Any]:
     require_columns(given, X.columns, "--given", "the table without its target")
     left = X.drop(list(dict.fromkeys(given)))
     if not left.width:
-        raise DataError("--given names every column, so that none is left to screen.")
+        raise DataError("--given names every column, so none is left to screen.")
     return left, X.select(list(dict.fromkeys(given)))
 
 
@@ -209,14 +213,15 @@ def _verdict(
         return Verdict(significant, simes, columns)
     joint = joint_test()
     sentence = (
-        "they depend on the target together, though no single one shows it"
+        "together they depend on the target, although no single column shows it"
         if joint["pvalue"] <= level
-        else "no dependence was shown"
+        else "no dependence was found"
     )
     return Verdict(
         0,
         joint,
-        f"No single column of {n_columns:,} was shown to depend on the target{condition} ({rate}).",
+        f"None of {n_columns:,} columns was shown to depend on the target by itself{condition} "
+        f"({rate}).",
         f"All columns together: {_pvalue(joint['pvalue'])} ({joint['method']}, "
         f"{joint['rows']:,} rows): {sentence}.",
     )

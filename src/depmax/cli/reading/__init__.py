@@ -79,7 +79,7 @@ def open_source(path: str, options: ReadOptions | None = None) -> Source:
         if ending in OTHERS:
             raise DataError(f"{path}: {ending} files cannot be read. Save it as .xlsx or .csv.")
         raise DataError(
-            f"{path} has an unknown extension ({ending}): known are "
+            f"{path} has an unknown extension ({ending}): known extensions are "
             f"{', '.join(FORMATS)}; .csv.gz and .tsv.gz too."
         )
     if file.stat().st_size == 0:

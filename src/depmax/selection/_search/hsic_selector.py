@@ -309,8 +309,8 @@ class HSICSelector(WeightedRows, DependenceSelector):
                 f"{type(self).__name__} compares sets of columns of any size, which this "
                 f"{_name_of(self.kernel)} cannot do: it fails on {len(smallest)} of the "
                 f"{setting.X.shape[1]} columns ({error}). Pass a kernel of any number of columns, "
-                "such as Gaussian. A RidgeKernel without reference rows and a map that can be "
-                "fitted to a single column serve too."
+                "such as Gaussian. A RidgeKernel without reference rows, or a map that can be "
+                "fitted to a single column, also works."
             ) from error
 
     def _report(self, count: int, value: float) -> None:
