@@ -150,7 +150,7 @@ def test_classes_of_later_batches() -> None:
         (depmax.HSCA(2, unbiased=True), "two", r"HSCA .*unbiased=False"),
         (depmax.HBFE(2, beta=0.1), "two", r"HBFE .*Use beta=0"),
         (depmax.KernelPLS("auto"), "two", r"KernelPLS .*Give a number"),
-        (depmax.HBFE(2, target_kernel="gaussian"), "two", r"HBFE .*read off all rows"),
+        (depmax.HBFE(2, target_kernel="gaussian"), "two", r"HBFE .*estimated from all rows"),
         (depmax.HBFE(2), "numbers", r"HBFE .*target_kernel='linear'"),
         (depmax.HBFE(2, target_kernel="linear"), "numbers", r"HBFE .*unbiased=False"),
         (depmax.SIR(2), "numbers", r"SIR .*quantiles.*numpy\.digitize"),

@@ -34,7 +34,7 @@ class Known:
 
     @property
     def takes_categories(self) -> bool:
-        """Whether categories reach it as they are; other methods are given indicators."""
+        """Whether it takes categories directly; other methods receive indicators."""
         return self.role == "selector"
 
 
@@ -112,7 +112,7 @@ def build(
 ) -> Any:
     """An unfitted estimator with its size and settings of the form NAME=VALUE.
 
-    With ``screen`` a selector searches only so many columns.
+    With ``screen`` a selector searches only that many columns.
     """
     if screen is not None and method.role != "selector":
         raise UserError(

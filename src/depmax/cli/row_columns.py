@@ -1,4 +1,4 @@
-"""Columns that are no features but say something of the rows: their groups and weights."""
+"""Columns that are not features but describe the rows: their groups and weights."""
 
 from __future__ import annotations
 

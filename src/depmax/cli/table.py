@@ -1,4 +1,4 @@
-"""A table and its target, made ready for a method, with everything worth mentioning."""
+"""A table and its target, prepared for a method, with everything worth mentioning."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FEWEST_ROWS = 4
 
 @dataclass(frozen=True)
 class Request:
-    """Which columns are the target, which are left out, and how gaps are filled."""
+    """Which columns are the target, which are ignored, and how gaps are filled."""
 
     targets: tuple[str, ...]
     drop: tuple[str, ...] = ()
@@ -43,7 +43,7 @@ class Request:
 
     @property
     def beside(self) -> list[tuple[str, str]]:
-        """Columns that say something of the rows and are no features, each with its option."""
+        """Columns that describe the rows and are not features, each with its option."""
         named = (("--groups", self.groups), ("--weight", self.weight))
         return [(option, name) for option, name in named if name is not None]
 
@@ -111,7 +111,7 @@ def _rows_of(source: Source, columns: list[str], request: Request, notes: list[s
 
 
 def make_table(source: Source, request: Request) -> Table:
-    """Read a file and split it into features and target; of a large one, random rows."""
+    """Read a file, or random rows of a large one, and split it into features and target."""
     schema = source.schema()
     notes = source.assumptions()
     targets = request.targets or source.default_targets()
@@ -165,13 +165,13 @@ def make_table(source: Source, request: Request) -> Table:
 
 
 def as_features(frame: pl.DataFrame) -> pl.DataFrame:
-    """Text as categories, all else as it is."""
+    """Text as categories, everything else as it is."""
     text = [name for name, dtype in frame.schema.items() if dtype == pl.String]
     return frame.with_columns(pl.col(text).cast(pl.Categorical)) if text else frame
 
 
 def require_columns(names: Sequence[str], known: Sequence[str], option: str, where: str) -> None:
-    """Refuse names that no column has, with the nearest that one has."""
+    """Refuse names of columns that do not exist, and suggest the nearest."""
     for name in names:
         if name not in known:
             raise DataError(
@@ -374,7 +374,7 @@ def ask(
     seed: int | None = None,
     uses_missing: bool = False,
 ) -> Table:
-    """The table and its target, with a line about each and notes on what was left out."""
+    """The table and its target, with a line about each and notes on what was ignored."""
     source = open_source(data, reading)
     with out.working(f"reading {source.name}"):
         table = make_table(

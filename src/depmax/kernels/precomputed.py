@@ -12,12 +12,12 @@ from depmax.kernels.kernel import Capabilities, Choose, Kernel, as_objects
 class Precomputed(Kernel):
     """Kernel values from a matrix; the rows X are row numbers of that matrix.
 
-    Row numbers, not the matrix, travel through splits, so cross-validation stays correct.
+    Cross-validation splits the row numbers, not the matrix, so it stays correct.
 
     Parameters
     ----------
     matrix : array of shape (n_objects, n_objects), optional
-        Symmetric. Without it there is nothing to look up and a call raises.
+        Symmetric. Without it there is nothing to look up, and a call raises an error.
 
     Examples
     --------

@@ -100,9 +100,9 @@ def compare(
 ) -> None:
     """Which few columns predict the target? A verdict here, and a report to send to a colleague.
 
-    Methods are judged on held-out rows, their number of features chosen on the training rows. After
-    a first round only the best go on, unless --thorough is given. Ctrl-C stops and reports what is
-    finished.
+    Methods are judged on held-out rows, with the number of features chosen on the training rows.
+    After a first round only the best go on, unless --thorough is given. Ctrl-C stops and reports
+    what is finished.
 
     [bold]Examples[/]
 

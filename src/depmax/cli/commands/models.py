@@ -1,4 +1,4 @@
-"""``depmax fit`` and ``depmax transform``: a model in a file, and features of new rows by it."""
+"""``depmax fit`` and ``depmax transform``: save a model to a file, and apply it to new rows."""
 
 from __future__ import annotations
 
@@ -60,10 +60,10 @@ def fit(
 ) -> None:
     """Fit a method and save the model, for depmax transform or depmax.load_model in Python.
 
-    The file holds no code, and loading it runs none. To a table with more than 100 million cells
-    (Parquet or Arrow files, or a folder of them) HBFE, HSCA, KernelPLS, KernelLDA, SIR, PHD, SMA,
-    SMC, ICAFX and LinearRegressionFeature are fitted a part at a time; other methods to 100,000
-    random rows, and a note says so.
+    The file holds no code, and loading it runs none. If a table has more than 100 million cells
+    (Parquet or Arrow files, or a folder of them), HBFE, HSCA, KernelPLS, KernelLDA, SIR, PHD, SMA,
+    SMC, ICAFX and LinearRegressionFeature are fitted to all rows in parts, other methods to 100,000
+    random rows; a note says so.
 
     For programs other than depmax, a FILE that ends in .onnx is written as an ONNX graph. It takes
     a table of numbers, so other columns must be dropped.

@@ -1,4 +1,4 @@
-"""``depmax screen``: which columns depend on the target, if any."""
+"""``depmax screen``: which columns, if any, depend on the target."""
 
 from __future__ import annotations
 
@@ -73,11 +73,11 @@ def screen(
 ) -> None:
     """Score every column by its dependence on the target, linear or not, with p-values.
 
-    The score (HSIC) is about 0 without dependence; the effect is the same as a share between 0
-    and 1, with an interval of 95 %, comparable between columns of any unit and type. If no column
-    depends on the target by itself, all columns are tested together: columns may matter only
-    jointly. Each of the two questions is asked at --level, so that on noise one of them says
-    "dependence" in up to twice as many tables (7 to 10 % at 0.05 in simulations).
+    The score (HSIC) is about 0 without dependence; the effect is the same on a scale from 0 to 1,
+    with a 95 % interval, comparable between columns of any unit and type. If no column depends on
+    the target by itself, all columns are tested together: columns may matter only jointly. Each of
+    the two questions is asked at --level, so on noise one of them says "dependence" in up to twice
+    as many tables (7 to 10 % at 0.05 in simulations).
 
     [bold]Examples[/]
 
@@ -172,7 +172,7 @@ def _for_people(row: dict[str, Any], best: float) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the table amounts to."""
+    """The conclusion from the table."""
 
     significant: int  # columns that pass
     all_columns: dict[str, Any]  # the test of any dependence at all
