@@ -27,34 +27,34 @@ def hsic(
 ) -> float:
     """Hilbert-Schmidt independence criterion between X and y.
 
-    Zero (up to noise) for independent samples, larger the more they depend on each other; with
-    characteristic kernels such as the Gaussian every kind of dependence counts.
+    It is zero (up to noise) for independent samples, and larger the more they depend on each other;
+    with characteristic kernels such as the Gaussian, every kind of dependence counts.
 
     Parameters
     ----------
     X : array-like, sparse matrix, data frame, or objects the kernel compares
-        With the linear kernel or a map also a Dask collection, or what :func:`depmax.scan` makes
-        of files, which brings its target.
+        With the linear kernel or a map also a Dask collection, or the result of
+        :func:`depmax.scan`, which includes the target.
     y : target: labels, numbers, several columns, or objects
     kernel : kernel, name, function or transformer, default="gaussian"
         A transformer (a map) stands for the inner product of its output; with it the cost is
         linear in the number of samples. ``"precomputed"``: X is the kernel matrix.
     target_kernel : kernel, name or "auto", default="auto"
-        ``"auto"`` reads the type of y: class-balanced for two classes, balanced delta for many,
-        Gaussian for numbers, linear for multi-labels.
+        ``"auto"`` depends on the type of y: class-balanced for two classes, balanced delta for
+        many, Gaussian for numbers, linear for multi-labels.
     unbiased : bool, default=True
         HSIC₁ (unbiased, may be negative) or HSIC₀ (biased, never negative).
     block_size : int, optional
         Average over random disjoint blocks of about this many rows (fixed seed): linear in the
         number of samples, still unbiased, with a larger variance.
     given : array-like, series or data frame, optional
-        Confounders Z, numbers and categories: the dependence of X and y that is left when what Z
-        explains of both is removed (``docs/mathematics/given.md``). Zero, up to noise, where X and
-        y are independent given Z.
+        Confounders Z, numbers and categories: the dependence of X and y that remains after removing
+        what Z explains of both (``docs/mathematics/given.md``). Zero, up to noise, if X and y are
+        independent given Z.
     sample_weight : array-like of shape (n_samples,), optional
-        How many rows each row stands for: a weight of 3 is the row three times, a weight of 0 the
-        row left out. Any nonnegative numbers will do; see ``docs/mathematics/weights.md`` for what
-        that means without bias.
+        How many rows each row stands for: a weight of 3 counts the row three times, a weight of 0
+        ignores it. Any nonnegative numbers are allowed; ``docs/mathematics/weights.md`` explains
+        what they mean for the unbiased estimate.
 
     Returns
     -------
