@@ -189,7 +189,7 @@ class Basis:
 
 
 def span_of_dependence(gram: Gram, form: Form, n_wanted: int) -> Basis:
-    """Basis of the directions of most dependence, those with λ > 0, at most so many.
+    """Basis of the directions of most dependence, those with λ > 0, at most this many.
 
     Parameters
     ----------
@@ -197,6 +197,10 @@ def span_of_dependence(gram: Gram, form: Form, n_wanted: int) -> Basis:
     form : Form
         M of the criterion A = ΦᵀMΦ.
     n_wanted : int
+
+    Returns
+    -------
+    Basis
     """
     basis, form = Basis(gram), form.held()
     basis.append(form.factor)  # all of the range of CCᵀ
@@ -207,7 +211,12 @@ def span_of_dependence(gram: Gram, form: Form, n_wanted: int) -> Basis:
 
 
 def completed(basis: Basis, n_wanted: int) -> Basis:
-    """Basis that also holds the directions of most variance orthogonal to it, so many in all."""
+    """Basis extended to this many vectors by the directions of most variance orthogonal to it.
+
+    Returns
+    -------
+    Basis
+    """
     missing = n_wanted - basis.size
     if missing <= 0:
         return basis

@@ -286,7 +286,12 @@ class TableRows:
 
 
 def sample_of_matrix(matrix: np.ndarray, name: str = "X", mass: np.ndarray | None = None) -> Sample:
-    """The training rows of a given kernel matrix, not resolved yet."""
+    """The training rows of a given kernel matrix, not resolved yet.
+
+    Returns
+    -------
+    Sample
+    """
     if matrix.shape[0] != matrix.shape[1]:
         raise ValueError(
             f"With a precomputed kernel {name} is the square kernel matrix of the training rows in "
@@ -296,7 +301,12 @@ def sample_of_matrix(matrix: np.ndarray, name: str = "X", mass: np.ndarray | Non
 
 
 def precision(rows: Any) -> np.dtype:
-    """Type to compute in: float32 for rows in float32, float64 for all others."""
+    """Type to compute in: float32 for rows in float32, float64 for all others.
+
+    Returns
+    -------
+    numpy.dtype
+    """
     return np.dtype(np.float32 if rows.dtype == np.float32 else np.float64)
 
 
@@ -340,7 +350,12 @@ def require_semidefinite(smallest: float, largest: float) -> None:
 
 
 def require_finite_values(values: Any) -> Any:
-    """Refuse kernel values, or what was made of them, that overflowed."""
+    """Refuse kernel values, or results made of them, that overflowed.
+
+    Returns
+    -------
+    the values
+    """
     if not np.isfinite(values).all():
         raise ValueError(
             "The kernel gives NaN or infinity on these rows: scale the columns of X, e.g. with "

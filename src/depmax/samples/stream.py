@@ -89,7 +89,12 @@ def _sample_positions(n_rows: int) -> np.ndarray:
 
 
 def sample_rows(rows: Any) -> Any:
-    """All rows, or 1000 drawn with a fixed seed, of an array or a stream."""
+    """All rows of an array or a stream, or 1000 drawn with a fixed seed.
+
+    Returns
+    -------
+    array, sparse matrix or frame of rows
+    """
     return rows.sample() if hasattr(rows, "stream") else rows[_sample_positions(len(rows))]
 
 
@@ -340,6 +345,10 @@ class StreamedY:
 
 def some_rows(n_rows: int, size: int) -> np.ndarray:
     """Positions of all rows, or of some drawn with a fixed seed, in order.
+
+    Returns
+    -------
+    ndarray of int
 
     Examples
     --------
