@@ -202,7 +202,7 @@ def test_pairs_of_rows_that_are_not_independent(exchange: type, kind: str) -> No
 
 
 def test_too_few_groups_for_pairs_are_refused(rng: np.random.Generator) -> None:
-    with pytest.raises(ValueError, match="at least 6 of them to show anything, got 5"):
+    with pytest.raises(ValueError, match="at least 6 groups to show anything, got 5"):
         screen_pairs(rng.normal(size=(40, 3)), rng.normal(size=40), groups=np.arange(40) % 5)
 
 

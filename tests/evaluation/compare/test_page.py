@@ -211,7 +211,7 @@ def test_an_interrupted_report_speaks_of_what_is_finished(data, last):
     assert f"on {done} of 3 test parts" in words
     assert "on 3 test parts" not in words
     assert f"columns, {done} of 3 splits," in repr(found)
-    assert "3 outer splits, of which the interruption left a part unfinished." in words
+    assert "3 outer splits, some of which the interruption left unfinished." in words
     assert ("Splits that some method did not finish are not counted." in words) == (last in (3, 5))
     assert (", before PCA." in words) == (last == 1)
 
