@@ -15,7 +15,13 @@ import numpy as np
 
 #: Types whose objects only compute with what they hold, by the module that defines them.
 _TRUSTED = {
-    "depmax.dependence._given.confounders": ("Additive", "Bend", "Joint", "Scaling", "Together"),
+    "depmax.dependence._given.confounders": (
+        "Additive",
+        "Bend",
+        "Joint",
+        "Scaling",
+        "MeanOfKernels",
+    ),
     "depmax.dependence._given.regression": ("Curve",),
     "depmax.evaluation.comparison.preparing": ("NumericTarget", "PrepareColumns"),
     "depmax.evaluation.comparison.methods": ("ScreenFirst",),

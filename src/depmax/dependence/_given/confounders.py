@@ -197,7 +197,7 @@ class Additive:
 
 
 @dataclass(frozen=True)
-class Together:
+class MeanOfKernels:
     """The mean of several kernels: functions that are sums of one of each."""
 
     kernels: tuple[Joint, ...]
