@@ -27,8 +27,9 @@ _HELP = """Which few features predict this, how sure can we be, and which method
 
   depmax transform model.skops new.csv -o features.csv
 
-No data of your own? Every command also takes a data set that comes with depmax: depmax screen
-bundled:sonar
+No data of your own? Every command also takes a data set that comes with depmax:
+
+  depmax screen bundled:sonar
 """
 
 _EPILOG = (

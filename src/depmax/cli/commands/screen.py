@@ -29,13 +29,14 @@ def screen(
     target: o.Target = None,
     *,
     top: Annotated[
-        int, typer.Option(min=0, help="Columns to show on a terminal; 0 shows all.")
+        int, typer.Option(min=0, metavar="N", help="Columns to show on a terminal; 0 shows all.")
     ] = 20,
     level: Annotated[
         float,
         typer.Option(
             min=0.0,
             max=1.0,
+            metavar="SHARE",
             help="False discovery rate over the columns, and significance level of the joint test.",
         ),
     ] = 0.05,

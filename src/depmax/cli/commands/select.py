@@ -53,7 +53,7 @@ def select(
     as_json: o.Json = False,
     quiet: o.Quiet = False,
 ) -> None:
-    """Select the few columns that depend most on the target, judged together.
+    """Select the few columns that predict the target best together.
 
     [bold]Examples[/]
 
