@@ -335,14 +335,19 @@ def _tile_shares(x: Sample, y: Sample) -> np.ndarray:
 
 def _coordinate_shares(x: Sample, y: Sample) -> np.ndarray:
     """(Ã ∘ B̃)1 from centred coordinates, for which K̃1 = -diag K."""
-    phi, psi = x.centred_coordinates(), y.centred_coordinates()
+    phi = x.centred_coordinates()
+    k = np.einsum("ij,ij->i", phi, phi)
     m = len(phi)
-    k, l = np.einsum("ij,ij->i", phi, phi), np.einsum("ij,ij->i", psi, psi)  # noqa: E741  (kernel l of y, as in the formulas)
+    if y is x:
+        psi, l = phi, k  # noqa: E741  (kernel l of y, as in the formulas)
+    else:
+        psi = y.centred_coordinates()
+        l = np.einsum("ij,ij->i", psi, psi)  # noqa: E741
     u, v = -k / (m - 2), -l / (m - 2)
     c, e = u.sum() / (m - 1), v.sum() / (m - 1)
     products = np.einsum("ij,ij->i", phi @ (phi.T @ psi), psi)  # (K ∘ L)1 with diagonals
     k_v = phi @ (phi.T @ v) - k * v  # K̃v
-    l_u = psi @ (psi.T @ u) - l * u
+    l_u = k_v if y is x else psi @ (psi.T @ u) - l * u
     # Σ_{j≠i} (K_ij - a_i - u_j)(L_ij - b_i - v_j) with a = u - c, b = v - e, and K̃1 = -k, L̃1 = -l
     a, b = u - c, v - e
     return (

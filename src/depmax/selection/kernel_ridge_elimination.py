@@ -26,7 +26,6 @@ from depmax.samples import (
 )
 from depmax.selection._ridge.elimination import EXACT_FROM, Elimination
 from depmax.selection._ridge.problem import RidgeProblem
-from depmax.selection._scores.kernel import effects as column_effects
 from depmax.selection._scores.kernel import hsic as column_scores
 from depmax.selection._scores.outputs import target_images
 from depmax.selection._search.hsic_selector import STEP
@@ -240,19 +239,16 @@ class KernelRidgeElimination(WeightedRows, DependenceSelector):
             self._describe(problem, units, searched.order, n_sufficient)
         self.pvalues_adjusted_ = self.effects_ = None
         if self.pvalues and mass is None:
-            side = read_target_sample(y, "auto")
-            _, pvalues = column_scores(
+            _, pvalues, self.effects_ = column_scores(
                 X,
-                side,
+                read_target_sample(y, "auto"),
                 categories=categories,
                 groups=exchange,
                 n_jobs=self.n_jobs,
                 missing=self.missing,
+                with_effects=True,
             )
             self.pvalues_adjusted_ = false_discovery_control(pvalues)
-            self.effects_ = column_effects(
-                X, side, categories=categories, n_jobs=self.n_jobs, missing=self.missing
-            )
         order = np.concatenate([units.members[unit] for unit in searched.order])
         scores = np.empty(len(order))
         for unit, members in enumerate(units.members):
