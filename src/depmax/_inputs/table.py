@@ -75,12 +75,7 @@ def is_dask(X: Any) -> bool:
 
 
 def is_streamed(X: Any) -> bool:
-    """Whether rows are read a chunk at a time: a scan, a Dask collection, or rows of one.
-
-    Returns
-    -------
-    bool
-    """
+    """Whether rows are read a chunk at a time: a scan, a Dask collection, or rows of one."""
     return bool(getattr(X, "is_streamed", False)) or is_dask(X)
 
 

@@ -47,15 +47,10 @@ class Directions:
 
 
 def leading(matrix: np.ndarray, n_vectors: int) -> tuple[np.ndarray, np.ndarray]:
-    """Largest eigenvalues of a symmetric matrix, in decreasing order, and their eigenvectors.
+    """Largest eigenvalues of a symmetric matrix, in falling order, and their eigenvectors.
 
     Equal eigenvalues have no eigenvectors of their own, only a common space; its basis is chosen
     by the order of the coordinates, so that rounding errors do not choose it.
-
-    Returns
-    -------
-    values : ndarray of shape (n_vectors,)
-    vectors : ndarray of shape (s, n_vectors)
 
     Examples
     --------
@@ -108,10 +103,6 @@ def settle_ties(values: np.ndarray, vectors: np.ndarray, tolerance: float) -> np
 
 def complete_axes(vectors: np.ndarray, n_vectors: int) -> np.ndarray:
     """Orthonormal columns continued to ``n_vectors`` along the coordinate axes they miss most.
-
-    Returns
-    -------
-    ndarray of shape (s, n_vectors)
 
     Examples
     --------
@@ -286,11 +277,6 @@ def least_redundant_weighted(
 def positive_part(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Positive eigenvalues of a symmetric matrix and their eigenvectors.
 
-    Returns
-    -------
-    values : ndarray of shape (r,)
-    vectors : ndarray of shape (s, r)
-
     Examples
     --------
     >>> positive_part(np.diag([-1.0, 2.0]))[0]
@@ -302,11 +288,6 @@ def positive_part(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def squared_part(factor: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Positive eigenvalues of GGᵀ and their eigenvectors, for G with few columns.
-
-    Returns
-    -------
-    values : ndarray of shape (r,)
-    vectors : ndarray of shape (s, r)
 
     Examples
     --------

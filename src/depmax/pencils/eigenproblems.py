@@ -32,10 +32,6 @@ def most_dependent(moments: Moments, n_directions: int, *, by_variance: bool) ->
         What follows the directions with λ > 0. True: those of largest variance pᵀSp orthogonal to
         them, since λ ≤ 0 carries no dependence. False: the next eigenvectors of A whatever their
         eigenvalues.
-
-    Returns
-    -------
-    Directions
     """
     if not by_variance:
         vectors = leading(moments.criterion, n_directions)[1]
@@ -46,12 +42,7 @@ def most_dependent(moments: Moments, n_directions: int, *, by_variance: bool) ->
 
 
 def attained(moments: Moments, vectors: np.ndarray) -> np.ndarray:
-    """Criterion pᵀAp of each direction, of shape (k,).
-
-    Returns
-    -------
-    ndarray of shape (k,)
-    """
+    """Criterion pᵀAp of each direction, of shape (k,)."""
     values = np.sum((moments.cross.T @ vectors) ** 2, axis=0)
     if moments.weighted is not None:
         values = values - np.einsum("ij,ij->j", vectors, moments.weighted @ vectors)
@@ -79,10 +70,6 @@ def complete(
     """Orthonormal columns continued by the directions of largest variance orthogonal to them.
 
     Where no variance is left, by coordinate axes.
-
-    Returns
-    -------
-    ndarray of shape (s, n_vectors)
     """
     missing = n_vectors - vectors.shape[1]
     if missing <= 0:

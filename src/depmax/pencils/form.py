@@ -355,10 +355,6 @@ def hsic_form(factor: Factor, *, unbiased: bool, mass: np.ndarray | None = None)
     mass : ndarray of shape (m,), optional
         How many samples each stands for; the space of Φ must have the same.
 
-    Returns
-    -------
-    Form
-
     Examples
     --------
     >>> hsic_form(np.array([[1.0], [-1.0]]), unbiased=False).factor.ravel()

@@ -197,10 +197,6 @@ def span_of_dependence(gram: Gram, form: Form, n_vectors: int) -> Basis:
     form : Form
         M of the criterion A = ΦᵀMΦ.
     n_vectors : int
-
-    Returns
-    -------
-    Basis
     """
     basis, form = Basis(gram), form.held()
     basis.append(form.factor)  # all of the range of CCᵀ
@@ -211,12 +207,7 @@ def span_of_dependence(gram: Gram, form: Form, n_vectors: int) -> Basis:
 
 
 def completed(basis: Basis, n_vectors: int) -> Basis:
-    """Basis extended to this many vectors by the directions of most variance orthogonal to it.
-
-    Returns
-    -------
-    Basis
-    """
+    """Basis extended to this many vectors by the directions of most variance orthogonal to it."""
     missing = n_vectors - basis.size
     if missing <= 0:
         return basis

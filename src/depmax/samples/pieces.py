@@ -184,12 +184,7 @@ class IteratedPieces:
 
 
 def add_up(results: Iterable[Any]) -> Any:
-    """Sum of results, some of which may be None; None if all are.
-
-    Returns
-    -------
-    sum of the results, or None
-    """
+    """Sum of results of which some may be None; None if all are."""
     present = (result for result in results if result is not None)
     first = next(present, None)
     return None if first is None else reduce(add, present, first)

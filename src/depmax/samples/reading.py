@@ -47,14 +47,10 @@ def read_sample(
     scale_free: bool = False,
     mass: np.ndarray | None = None,
 ) -> Sample:
-    """Rows X as the kernel reads them, with the kernel resolved on them.
+    """Rows X as the kernel reads them, and the kernel resolved on them.
 
     ``scale_free`` says that the columns' units do not matter to what is made of the sample;
     ``mass`` how many rows each row stands for.
-
-    Returns
-    -------
-    Sample
     """
     if is_precomputed(kernel):
         return sample_of_matrix(read_table(X, name=name).values, name, mass).resolved()
@@ -85,12 +81,7 @@ def sample_of_table(
     scale_free: bool = False,
     mass: np.ndarray | None = None,
 ) -> Sample:
-    """Sample of a table that has been read, for a kernel of vectors.
-
-    Returns
-    -------
-    Sample
-    """
+    """Sample of a table that is read already, for a kernel of vectors."""
     names = [str(name) for name in table.names or range(table.values.shape[1])]
     bound = recipe.bind(names)
     if not scale_free:
@@ -100,12 +91,7 @@ def sample_of_table(
 
 
 def read_table_rows(X: Any, *, name: str = "X") -> TableRows:
-    """Rows X for kernels of vectors; warns of columns on very different scales.
-
-    Returns
-    -------
-    TableRows
-    """
+    """Rows X for kernels of vectors; warns of columns in units too far apart for distances."""
     table = read_table(X, name=name)
     names = [str(name) for name in table.names or range(table.values.shape[1])]
     warn_of_scales(Gaussian(), table.values, table.names, table.categories)
@@ -115,12 +101,7 @@ def read_table_rows(X: Any, *, name: str = "X") -> TableRows:
 def read_training(
     estimator: Any, X: Any, kernel: KernelLike, *, check_finite: bool = True
 ) -> Sample:
-    """Rows X for ``fit``, not resolved yet; sets ``categories_`` and ``n_features_in_``.
-
-    Returns
-    -------
-    Sample
-    """
+    """Rows X for ``fit``, not resolved yet; sets ``categories_`` and ``n_features_in_``."""
     if is_precomputed(kernel):
         matrix, estimator.categories_ = read_fit(estimator, X)
         return sample_of_matrix(matrix)
@@ -153,23 +134,14 @@ def warn_of_units(estimator: Any, training: Sample) -> None:
 
 
 def reads_chunks(X: Any) -> bool:
-    """Whether X is streamed, or a user's own source of rows.
-
-    Returns
-    -------
-    bool
-    """
+    """Whether X is streamed, or a source of rows of the user's own."""
     return is_streamed(X) or isinstance(X, RowSource)
 
 
 def aligned(X: Any, y: Any = None, *, supervised: bool = True) -> tuple[Any, Any]:
-    """X and y unchanged, or parts of one surveyed table if X is read a chunk at a time.
+    """X and y as they are, or where X is read a chunk at a time both of one surveyed table.
 
     ``supervised`` says whether a target is looked at, if there is one.
-
-    Returns
-    -------
-    X, y : as passed, or rows and labels of the surveyed table
     """
     if reads_chunks(X):
         return surveyed_pair(X, y, supervised=supervised)
@@ -187,12 +159,7 @@ def refuse_streamed_target(X: Any, y: Any) -> None:
 
 
 def read_rows(estimator: Any, X: Any, abilities: Capabilities) -> Any:
-    """New rows, checked against those of ``fit``.
-
-    Returns
-    -------
-    rows as the kernel reads them
-    """
+    """New rows, checked against those of ``fit``."""
     if isinstance(X, RowSource):
         if X.shape[1] != estimator.n_features_in_:
             raise ValueError(
@@ -210,22 +177,12 @@ def read_rows(estimator: Any, X: Any, abilities: Capabilities) -> Any:
 
 
 def is_precomputed(kernel: Any) -> bool:
-    """Whether X is the kernel matrix itself.
-
-    Returns
-    -------
-    bool
-    """
+    """Whether X is the kernel matrix itself."""
     return isinstance(kernel, str) and kernel == "precomputed"
 
 
 def abilities_of(kernel: KernelLike) -> Capabilities:
-    """What the kernel declares; a wrong kernel is refused in ``fit``.
-
-    Returns
-    -------
-    Capabilities
-    """
+    """What the kernel declares; ``fit`` is where a wrong one is refused."""
     if is_precomputed(kernel):
         return Capabilities()
     try:
@@ -292,12 +249,7 @@ def read_target_sample(
     choose: Choose | None = None,
     mass: np.ndarray | None = None,
 ) -> Sample:
-    """Target y read by its type, with the given kernel or the one that suits it.
-
-    Returns
-    -------
-    Sample
-    """
+    """Target y read by its type, with the kernel that suits it or the one given."""
     if is_precomputed(target_kernel):
         return sample_of_matrix(read_table(y, name="y").values, "y", mass).resolved()
     if not _is_auto(target_kernel):
@@ -314,34 +266,19 @@ def target_sample(
     choose: Choose | None = None,
     mass: np.ndarray | None = None,
 ) -> Sample:
-    """Sample of a target that has been read, for a kernel of labels or of vectors.
-
-    Returns
-    -------
-    Sample
-    """
+    """Sample of a target that is read already, for a kernel of labels or of vectors."""
     recipe = kernel_of_target(target) if _is_auto(target_kernel) else as_kernel(target_kernel)
     rows = target.labels if recipe.capabilities.labels else target.vectors
     return Sample(recipe, rows, mass=mass).resolved(choose)
 
 
 def reads_objects(kernel: Kernel) -> bool:
-    """Whether a kernel of targets reads neither labels nor vectors, but strings or row numbers.
-
-    Returns
-    -------
-    bool
-    """
+    """Whether a kernel of targets reads neither labels nor vectors, but strings or row numbers."""
     return not kernel.requires_vector_input and not kernel.capabilities.labels
 
 
 def kernel_of_target(target: Target) -> Kernel:
-    """The kernel that ``target_kernel="auto"`` chooses for the type of a target.
-
-    Returns
-    -------
-    Kernel
-    """
+    """The kernel that ``target_kernel="auto"`` chooses for the type of a target."""
     if target.kind == "classes":
         n_classes = len(target.classes)
         if n_classes < 2:
@@ -384,12 +321,7 @@ def read_labels(
     minus_one: bool,
     mass: np.ndarray | None = None,
 ) -> Labels:
-    """Target in which NaN and None mark unlabelled rows, and -1 among classes if ``minus_one``.
-
-    Returns
-    -------
-    Labels
-    """
+    """Target in which NaN and None mark unlabelled rows, and -1 among classes if ``minus_one``."""
     if is_precomputed(target_kernel):
         return Labels(read_target_sample(y, target_kernel, mass=mass))
     if not isinstance(target_kernel, str) and reads_objects(as_kernel(target_kernel)):

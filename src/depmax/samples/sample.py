@@ -286,12 +286,7 @@ class TableRows:
 
 
 def sample_of_matrix(matrix: np.ndarray, name: str = "X", mass: np.ndarray | None = None) -> Sample:
-    """The training rows of a given kernel matrix, not resolved yet.
-
-    Returns
-    -------
-    Sample
-    """
+    """The training rows of a given kernel matrix, not resolved yet."""
     if matrix.shape[0] != matrix.shape[1]:
         raise ValueError(
             f"With a precomputed kernel {name} is the square kernel matrix of the training rows in "
@@ -301,12 +296,7 @@ def sample_of_matrix(matrix: np.ndarray, name: str = "X", mass: np.ndarray | Non
 
 
 def precision(rows: Any) -> np.dtype:
-    """Type to compute in: float32 for rows in float32, float64 for all others.
-
-    Returns
-    -------
-    numpy.dtype
-    """
+    """Type to compute in: float32 for rows in float32, float64 for all others."""
     return np.dtype(np.float32 if rows.dtype == np.float32 else np.float64)
 
 
@@ -350,12 +340,7 @@ def require_semidefinite(smallest: float, largest: float) -> None:
 
 
 def require_finite_values(values: Any) -> Any:
-    """Refuse kernel values, or results made of them, that overflowed.
-
-    Returns
-    -------
-    the values
-    """
+    """Refuse kernel values, or what was made of them, that overflowed."""
     if not np.isfinite(values).all():
         raise ValueError(
             "The kernel gives NaN or infinity on these rows: scale the columns of X, e.g. with "

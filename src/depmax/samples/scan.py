@@ -155,22 +155,12 @@ or callable
 
 
 def is_scanned(X: Any) -> bool:
-    """Whether X is a scan; a function of its rows is then another scan.
-
-    Returns
-    -------
-    bool
-    """
+    """Whether X is a scan, of which a function of its rows is another scan."""
     return isinstance(X, Scan)
 
 
 def transformed(estimator: Any, X: Any) -> Any:
-    """Features of a table that is read a chunk at a time, as lazy as the table.
-
-    Returns
-    -------
-    Dask array or scan
-    """
+    """Features of a table that is read a chunk at a time: lazy as the table is."""
     if is_dask(X):
         from depmax.samples.dask_pieces import transformed as lazily
 

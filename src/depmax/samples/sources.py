@@ -88,11 +88,7 @@ class SourceRows:
 
 
 def as_rows(X: Any) -> RowSource:
-    """Row source of an array, a memory map or a sparse matrix; a row source is returned as it is.
-
-    Returns
-    -------
-    RowSource
+    """Row source of an array, a memory map, a sparse matrix, or of something that is one already.
 
     Examples
     --------

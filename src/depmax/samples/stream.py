@@ -89,12 +89,7 @@ def _sample_positions(n_rows: int) -> np.ndarray:
 
 
 def sample_rows(rows: Any) -> Any:
-    """All rows of an array or a stream, or 1000 drawn with a fixed seed.
-
-    Returns
-    -------
-    array, sparse matrix or frame of rows
-    """
+    """All rows, or 1000 drawn with a fixed seed, of an array or a stream."""
     return rows.sample() if hasattr(rows, "stream") else rows[_sample_positions(len(rows))]
 
 
@@ -345,10 +340,6 @@ class StreamedY:
 
 def some_rows(n_rows: int, size: int) -> np.ndarray:
     """Positions of all rows, or of some drawn with a fixed seed, in order.
-
-    Returns
-    -------
-    ndarray of int
 
     Examples
     --------

@@ -62,15 +62,10 @@ def refuse_missing(rows: Any, owner: str, names: Sequence[Any] | None = None) ->
 
 
 def repeated_rows(mass: np.ndarray, most: int = 20_000) -> np.ndarray:
-    """Each row as often as its mass says if all masses are whole numbers, otherwise once.
+    """Each row as often as its mass says if all masses are whole numbers, else once.
 
     Masses that stand for more than ``most`` rows (and more than there are) become so many in the
     same proportions.
-
-    Returns
-    -------
-    ndarray of int
-        Positions of the rows.
 
     Examples
     --------
@@ -114,12 +109,7 @@ class Weighed:
 
 
 def weigh(sample_weight: Any, *tables: Any) -> Weighed:
-    """Weights of the rows of tables, which must all have the same length; None is no table.
-
-    Returns
-    -------
-    Weighed
-    """
+    """Weights of the rows of tables, which must have as many rows each; None is no table."""
     known = [table for table in tables if table is not None]
     for table in known:
         if reads_chunks(table):
