@@ -11,7 +11,7 @@ def keeps_sums(estimator: Any) -> bool:
     """Refuse to go on from ``fit``, which does not keep what further batches are added to."""
     if hasattr(estimator, "n_features_in_") and not hasattr(estimator, "_batches"):
         raise AttributeError(
-            f"{type(estimator).__name__} was fitted by fit, which keeps no sums to go on with: "
+            f"{type(estimator).__name__} was fitted by fit, which keeps no sums to continue from: "
             "pass all batches to partial_fit of a clone."
         )
     return True
