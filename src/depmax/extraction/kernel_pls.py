@@ -105,7 +105,6 @@ class PLSExtractor(DeflationExtractor, BatchExtractor):
 
     def _codes(self, X: Any) -> np.ndarray:
         """Predicted target as it was coded, minus its mean, of shape (n_samples, r)."""
-        check_is_fitted(self)
         return self._apply(X) @ self.target_loadings_
 
     def _nearness(self, X: Any) -> np.ndarray:
