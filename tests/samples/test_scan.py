@@ -356,3 +356,17 @@ def test_columns_of_a_dask_table_of_files_keep_their_partitions(tmp_path: Path) 
         depmax.HSCA(2).fit(depmax.scan(rows, target="y")),
     ):
         assert_allclose(found.components_, expected.components_, atol=1e-9)
+
+
+@pytest.mark.parametrize("names", [list("yabc"), list("aybc"), list("abcy")])
+@pytest.mark.parametrize("target", ["y", ["y", "c"]])
+def test_the_target_stands_anywhere_in_a_dask_table(
+    frame: pd.DataFrame, names: list[str], target: Any
+) -> None:
+    dd = pytest.importorskip("dask.dataframe", reason="needs depmax[distributed]")
+    inputs = [name for name in names if name not in target]
+    expected = depmax.HSCA(1, target_kernel="linear").fit(frame[inputs], frame[target])
+    table = dd.from_pandas(frame[names], npartitions=3)
+    found = depmax.HSCA(1, target_kernel="linear").fit(scan(table, target=target))
+    assert_allclose(found.components_, expected.components_, atol=1e-12)
+    assert list(found.feature_names_in_) == inputs
