@@ -84,7 +84,7 @@ class DependenceFilter(WeightedRows, DependenceSelector):
     pvalues_adjusted_ : ndarray or None
         For scores with p-values, adjusted over all columns (Benjamini-Hochberg).
     effects_ : ndarray of shape (n_features, 3) or None
-        For "hsic": normalised HSIC between 0 and 1 and the ends of its 95 % interval, as in
+        For "hsic": normalised HSIC between 0 and 1 and the ends of its 95% interval, as in
         :func:`depmax.screen`.
     support_ : ndarray of bool
     stand_ins_ : ndarray of int
