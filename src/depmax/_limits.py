@@ -128,17 +128,17 @@ def require_pairs(who: str, n_rows: int, n_values: float, instead: str) -> None:
     >>> require_pairs("KernelPLS", 40_000, 40_000**2, "Use a map.")
     Traceback (most recent call last):
     ...
-    depmax._limits.TooManyRowsError: KernelPLS holds values of all pairs of 40,000 rows, which would
-    take 11.9 GB of memory, and the limit is 4 GB. Use a map. If you have the memory, allow more:
-    --max-memory 16GB on the command line, or DEPMAX_MAX_MEMORY=16GB in the environment.
+    depmax._limits.TooManyRowsError: KernelPLS needs a value for every pair of 40,000 rows, which
+    would take 11.9 GB of memory, and the limit is 4 GB. Use a map. If you have the memory, allow
+    more: --max-memory 16GB on the command line, or DEPMAX_MAX_MEMORY=16GB in the environment.
     """
     n_bytes, limit = int(8 * n_values), max_memory()
     if n_bytes <= limit:
         return
     raise TooManyRowsError(
-        f"{who} holds values of all pairs of {n_rows:,} rows, which would take {_shown(n_bytes)} "
-        f"of memory, and the limit is {_shown(limit)}. {instead} If you have the memory, allow "
-        f"more: {_how_to_allow(n_bytes)}"
+        f"{who} needs a value for every pair of {n_rows:,} rows, which would take "
+        f"{_shown(n_bytes)} of memory, and the limit is {_shown(limit)}. {instead} If you have "
+        f"the memory, allow more: {_how_to_allow(n_bytes)}"
     )
 
 
@@ -197,7 +197,7 @@ def warn_if_long(what: str, seconds: float, instead: str = MAPS_INSTEAD) -> None
     ...     warnings.simplefilter("always")
     ...     warn_if_long("Visiting all pairs of 200,000 rows", 1e-8 * 200_000**2, "Use a map.")
     >>> print(said[0].message)
-    Visiting all pairs of 200,000 rows takes about 7 minutes of one core. Use a map.
+    Visiting all pairs of 200,000 rows takes about 7 minutes on one core. Use a map.
     """
     if seconds < LONG:
         return
@@ -207,7 +207,7 @@ def warn_if_long(what: str, seconds: float, instead: str = MAPS_INSTEAD) -> None
     long = f"{minutes:,} minute{'s' if minutes > 1 else ''}"
     if minutes > 180:
         long = f"{round(minutes / 60):,} hours"
-    warn_caller(f"{what} takes about {long} of one core. {instead}", UserWarning)
+    warn_caller(f"{what} takes about {long} on one core. {instead}", UserWarning)
 
 
 def map_instead(kernel: object, name: str = "kernel") -> str:

@@ -103,7 +103,7 @@ def test_an_estimator_keeps_to_the_limit_or_refuses_at_once(name: str, estimator
     if message is None:
         return
     assert seconds < AT_ONCE
-    assert message.startswith(f"{name} holds values of all pairs of 3,000 rows")
+    assert message.startswith(f"{name} needs a value for every pair of 3,000 rows")
     assert "the limit is 24 MB" in message
     assert f"{VARIABLE}=1GB" in message
     if name in EXTRACTORS:  # what the message names does it
@@ -193,7 +193,7 @@ def test_what_takes_long_says_so_before_it_starts(
     call, instead = SLOW[name]
     call()  # of few rows, without a word
     monkeypatch.setattr("depmax._limits.LONG", 0.0)
-    with pytest.warns(UserWarning, match=f"takes about 1 minute of one core.*{instead}"):
+    with pytest.warns(UserWarning, match=f"takes about 1 minute on one core.*{instead}"):
         call()
 
 

@@ -21,9 +21,10 @@ from sklearn.utils.validation import (
 
 from depmax._inputs.levels import (
     Missing,
-    as_nan,
+    as_numbers,
     encode_levels,
     find_levels,
+    is_moderate,
     is_nominal,
     object_array,
     refuse_gaps,
@@ -125,7 +126,7 @@ def read_table(
     name : str
         What messages call the input.
     missing : {"neutral", "level", "refuse"}
-        Whether cells without a value are NaN ("neutral"), also in categorical columns, NaN among
+        Whether cells without a value are NaN "neutral", also in categorical columns, NaN among
         numbers and a level of their own among categories, or refused.
     """
     refuse_unreadable(X, name)
@@ -138,15 +139,11 @@ def read_table(
     elif not sparse.issparse(X):
         series = nw.from_native(X, series_only=True, pass_through=True)
         X = np.asarray(series.to_numpy() if isinstance(series, nw.Series) else X)
-        X = _numbers(X[:, np.newaxis] if X.ndim == 1 else X, name)
+        X = as_numbers(X[:, np.newaxis] if X.ndim == 1 else X, name)
     values = check_array(
         X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False
     )
     return Table(require_finite(values, names, name, missing), names, found)
-
-
-def _numbers(X: np.ndarray, name: str) -> np.ndarray:
-    return X if X.dtype.kind in "fiu" else as_nan(require_numbers(X, name))
 
 
 def read_objects(X: Any, name: str = "X") -> np.ndarray:
@@ -226,6 +223,8 @@ def require_finite(
     NaN stays where cells may be missing, but in sparse matrices.
     """
     data = values.data if sparse.issparse(values) else values
+    if is_moderate(data, SMALLEST, LARGEST_SINGLE if data.dtype == np.float32 else LARGEST):
+        return values
     size = max(float(data.max()), -float(data.min())) if data.size else 0.0  # NaN if one is
     if 0 < size < SMALLEST and not is_part:
         raise ValueError(
@@ -273,7 +272,7 @@ def _refuse_gaps_in_numbers(
 def _warn_of_empty(absent: np.ndarray, names: tuple[str, ...] | None, name: str) -> None:
     empty = np.flatnonzero(absent.all(axis=0))
     if len(empty) and len(absent):
-        more = f" (so have {len(empty) - 1} others)" if len(empty) > 1 else ""
+        more = f" (nor do {len(empty) - 1} others)" if len(empty) > 1 else ""
         where = f"C{_called(int(empty[0]), names)[1:]} of {name}"
         warn_caller(
             f"{where} has no value in any row{more}: nothing can depend on it.", UserWarning
@@ -354,7 +353,7 @@ def _read(
             "a frame with the same columns, since the numbers of an array do not name categories."
         )
     elif isinstance(X, np.ndarray):
-        X = _numbers(X, "X")
+        X = as_numbers(X, "X")
     elif isinstance(X, list | tuple):
         require_numbers(np.asarray(X[:1]), "X")  # the first row tells
     if sparse.issparse(X) and not accept_sparse:
