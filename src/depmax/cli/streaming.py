@@ -43,7 +43,7 @@ def model_columns(model: Any, notes: Mapping[str, Any], source: Source) -> dict[
     columns = list(source.schema())
     if width is None or width != len(columns):
         raise ModelError(
-            f"The model takes {counted(width, 'column')} without names, but {source.name} has "
+            f"The model takes {counted(width or 0, 'column')} without names, but {source.name} has "
             f"{len(columns)}."
         )
     return dict.fromkeys(columns)

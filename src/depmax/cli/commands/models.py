@@ -100,7 +100,7 @@ def fit(
     streams = (
         weight is None and is_large(source) and can_stream(source, estimator, task.value, impute)
     )
-    rows = source.n_rows() if streams else table.X.height
+    rows = (source.n_rows() or 0) if streams else table.X.height
     with out.working(
         f"{known.name} on {counted(rows, 'row')} and {counted(table.X.width, 'column')}"
     ):
