@@ -52,6 +52,8 @@ class Exchange(ABC):
     labels: Any
     #: Whether rows are independent once what their group has in common is taken off.
     is_free_within_groups = False
+    #: Whether ``units`` are groups that the user calls independent of each other.
+    has_independent_groups = False
 
     def __len__(self) -> int:
         """Number of labels, 0 if there are none."""
@@ -119,6 +121,8 @@ class WholeGroups(Exchange):
     >>> hsic_test(x, y, groups=WholeGroups(patient), random_state=0).pvalue > 0.05
     True
     """
+
+    has_independent_groups = True
 
     def __init__(self, labels: Any) -> None:
         self.labels = labels
