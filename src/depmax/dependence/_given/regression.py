@@ -24,8 +24,8 @@ from depmax.dependence._given.confounders import (
     Additive,
     Confounders,
     Joint,
+    MeanOfKernels,
     Similarity,
-    Together,
     median_distance,
 )
 from depmax.dependence._given.units import Units
@@ -379,6 +379,6 @@ class Regressions:
             if wave.pvalue > WAVE_LEVEL:
                 break
             kernels.append(Joint(WAVE_WIDTH, wave.frequency[:, np.newaxis]))
-            basis = self.basis(Together(tuple(kernels)))
+            basis = self.basis(MeanOfKernels(tuple(kernels)))
             found.append(basis)
         return found
