@@ -58,7 +58,7 @@ def test_screen(run: Run, patients: Path, table: pl.DataFrame) -> None:
     assert len(lines) == 6
     assert "80 rows, 5 columns; target: cost (numbers from" in result.stderr
     assert "note: Ignored identifier columns 'id', 'name'" in result.stderr
-    assert "3 of 5 columns depend on the target (false discovery rate 5 %)." in result.stderr
+    assert "3 of 5 columns depend on the target (false discovery rate 5%)." in result.stderr
     assert "together" not in result.stderr  # the table says it already
     expected = depmax.screen(table.select("age"), table["cost"])
     assert float(lines[1][2]) == pytest.approx(expected.scores[0], rel=1e-4)
