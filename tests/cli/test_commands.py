@@ -415,7 +415,7 @@ def test_minus_one_is_a_class_and_rows_without_a_target_are_said(run: Run, tmp_p
     gaps = pl.Series([None if row < 5 else int(label) for row, label in enumerate(classes)])
     pl.DataFrame({"p": X[:, 0], "q": X[:, 1], "t": gaps}).write_csv(tmp_path / "gaps.csv")
     result = run("fit", tmp_path / "gaps.csv", "-t", "t", "-m", "HBFE", "-o", tmp_path / "g.skops")
-    assert "5 of 60 rows have no target and are ignored" in result.output
+    assert "Rows without a target are ignored: 5 of 60" in result.output
 
 
 @pytest.fixture

@@ -32,7 +32,6 @@ from depmax._inputs.levels import (
     warn_caller,
     why_not_numeric,
 )
-from depmax._text import counted
 
 #: Levels of each categorical column, by position of the column.
 Categories = Mapping[int, tuple[Any, ...]]
@@ -85,9 +84,8 @@ def refuse_unreadable(X: Any, name: str, owner: str | None = None) -> None:
     """Refuse collections that would be loaded quietly, masks, and frames that repeat a name."""
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         raise ValueError(
-            f"{name} is a masked array with {counted(int(np.ma.count_masked(X)), 'masked value')}, "
-            f"which depmax would read as numbers: pass {name}.filled(np.nan) and impute it, or "
-            "drop these rows."
+            f"{name} is a masked array with {np.ma.count_masked(X)} of {X.size} values masked, which depmax "
+            f"would read as numbers: pass {name}.filled(np.nan) and impute it, or drop these rows."
         )
     if is_streamed(X):
         what = "Dask collection" if is_dask(X) else "scan of a table"

@@ -69,10 +69,8 @@ class Table:
     @property
     def about(self) -> str:
         """Rows, columns and the type of the target in words."""
-        return (
-            f"{counted(self.X.height, 'row')}, {counted(self.X.width, 'column')}; target: "
-            f"{shortened(self.target_names, 4)} ({self.about_target})"
-        )
+        size = f"{counted(self.X.height, 'row')}, {counted(self.X.width, 'column')}"
+        return f"{size}; target: {shortened(self.target_names, 4)} ({self.about_target})"
 
     @property
     def about_target(self) -> str:
@@ -211,8 +209,7 @@ def _split_target(
     known = known.filter(pl.all_horizontal(pl.col(numeric).is_not_nan())) if numeric else known
     lost = frame.height - known.height
     if lost:
-        verbs = "has no target and is" if lost == 1 else "have no target and are"
-        notes.append(f"{lost} of {frame.height} rows {verbs} ignored.")
+        notes.append(f"Rows without a target are ignored: {lost} of {frame.height}.")
     y = known.select(names)
     if task == "classification" and len(names) == 1:
         y = y.with_columns(_labels(y.to_series()))

@@ -14,7 +14,6 @@ from scipy import special
 from depmax._inputs.levels import is_missing
 from depmax._inputs.table import refuse_unreadable
 from depmax._inputs.target import settle
-from depmax._text import counted
 
 #: Fewest groups of similar size that are exchanged with each other.
 FEWEST_ALIKE = 5
@@ -142,7 +141,7 @@ class WholeGroups(Exchange):
         values = _comparable(target, n_samples)
         if values is not None and (values == values[first[codes]]).all():
             ways = _ways_of_values(values[first])
-            _require_ways(ways, counted(len(sizes), "group") + " of rows", "groups")
+            _require_ways(ways, f"{len(sizes)} groups of rows", "groups")
             return Plan(
                 np.arange(n_samples),
                 codes,
@@ -366,7 +365,7 @@ def _exchange_alike(codes: np.ndarray, sizes: np.ndarray) -> Plan:
         drawn = [rng.choice(np.flatnonzero(codes == g), smallest, replace=False) for g in members]
         tables.append(np.sort(drawn, axis=1))
     ways = _number(np.sum(special.gammaln([len(members) + 1.0 for members in strata])))
-    _require_ways(ways, counted(len(sizes), "group") + " of rows", "groups")
+    _require_ways(ways, f"{len(sizes)} groups of rows", "groups")
     rows = np.sort(np.concatenate([table.ravel() for table in tables]))
     tables = [np.searchsorted(rows, table) for table in tables]  # places among these rows
 
