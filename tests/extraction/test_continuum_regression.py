@@ -49,7 +49,7 @@ def test_no_direction_has_a_larger_value(alpha: float, target: np.ndarray) -> No
     assert value(u, alpha, target) >= searched(alpha, target) - 1e-7
 
 
-def test_an_axis_without_covariance_is_leant_on_where_its_variance_pays() -> None:
+def test_an_axis_without_covariance_is_leant_on_where_its_variance_pays(rng) -> None:
     axes = np.linalg.qr(np.column_stack([np.ones(60), rng.normal(size=(60, 3))]))[0][:, 1:]
     rows, target = axes * [10.0, 1.0, 0.5], axes[:, 1] + axes[:, 2]
     u = first(0.9, target, rows)
@@ -93,7 +93,7 @@ def test_dual_is_primal(alpha: float) -> None:
     np.testing.assert_allclose(models[0].transform(X), models[1].transform(X), atol=1e-6)
 
 
-def test_more_columns_than_rows_kernels_and_files(tmp_path) -> None:
+def test_more_columns_than_rows_kernels_and_files(tmp_path, rng) -> None:
     wide = rng.normal(size=(20, 60))
     u = first(0.0, wide[:, 0], wide)  # the shortest of those that explain all
     expected = LinearRegression().fit(wide, wide[:, 0]).coef_

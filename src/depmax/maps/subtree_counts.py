@@ -197,7 +197,9 @@ class _LabelledGraph:
     def read(cls, item: Any, number: int) -> _LabelledGraph:
         """From any of the forms that a graph may have."""
         if hasattr(item, "nodes") and hasattr(item, "adj"):  # of networkx
-            labels = {node: data.get("label", item) for node, data in item.nodes(data=True)}
+            labels: Mapping[Any, Any] = {
+                node: data.get("label", item) for node, data in item.nodes(data=True)
+            }
             pairs = {(a, b): data for a, others in item.adj.items() for b, data in others.items()}
             edge_labels = {pair: data["label"] for pair, data in pairs.items() if "label" in data}
             missing = [node for node, label in labels.items() if label is item]
