@@ -146,11 +146,11 @@ def test_classes_of_later_batches() -> None:
 @pytest.mark.parametrize(
     ("model", "target", "message"),
     [
-        (depmax.HSCA(2, kernel="gaussian"), "two", r"HSCA .*kernel='linear' on batches"),
+        (depmax.HSCA(2, kernel="gaussian"), "two", r"HSCA .*use kernel='linear'"),
         (depmax.HSCA(2, unbiased=True), "two", r"HSCA .*unbiased=False"),
         (depmax.HBFE(2, beta=0.1), "two", r"HBFE .*Use beta=0"),
         (depmax.KernelPLS("auto"), "two", r"KernelPLS .*Give a number"),
-        (depmax.HBFE(2, target_kernel="gaussian"), "two", r"HBFE .*read off all rows"),
+        (depmax.HBFE(2, target_kernel="gaussian"), "two", r"HBFE .*estimated from all rows"),
         (depmax.HBFE(2), "numbers", r"HBFE .*target_kernel='linear'"),
         (depmax.HBFE(2, target_kernel="linear"), "numbers", r"HBFE .*unbiased=False"),
         (depmax.SIR(2), "numbers", r"SIR .*quantiles.*numpy\.digitize"),
@@ -170,5 +170,5 @@ def test_other_rows_are_refused() -> None:
     with pytest.raises(TypeError, match="takes batches in memory"):
         depmax.KernelLDA(1).partial_fit(scan(X), TARGETS["two"])
     model = depmax.KernelPLS(1).partial_fit(X, X[:, 0] * 2.0)
-    with pytest.raises(ValueError, match="another number of columns"):
+    with pytest.raises(ValueError, match="a different number of columns"):
         model.partial_fit(X, TARGETS["outputs"])

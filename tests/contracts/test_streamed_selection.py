@@ -316,7 +316,7 @@ def test_permutations_take_the_rows_that_they_say(
 
 
 def test_a_test_with_an_exact_kernel_says_what_to_use() -> None:
-    with pytest.raises(TypeError, match="leave the categorical columns out"):
+    with pytest.raises(TypeError, match="omit the categorical columns"):
         hsic_test(scan(TABLE[["f"]], TABLE["two"]), method="gamma")
     with pytest.raises(TypeError, match="NystroemMap"):
         hsic_test(scan(TABLE[NAMES[:5]], TABLE["two"]), method="gamma")

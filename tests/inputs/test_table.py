@@ -180,7 +180,9 @@ class TestFrames:
         X = frame({"size": [1.0], "day": [value]})
         if isinstance(X, pd.DataFrame) and value is DAY:  # pandas keeps plain dates as objects
             X["day"] = pd.to_datetime(X["day"])
-        with pytest.raises(TypeError, match="Column 'day' of X holds dates: turn it into numbers"):
+        with pytest.raises(
+            TypeError, match="Column 'day' of X holds dates: turn it into meaningful numbers"
+        ):
             read_table(X)
 
     def test_missing_categories_are_refused_by_name(self, frame: Any) -> None:

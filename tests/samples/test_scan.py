@@ -156,7 +156,7 @@ class TestRefusals:
             size = next(sizes)
             yield rng.normal(size=(size, 2)), rng.normal(size=size)
 
-        with pytest.raises(RuntimeError, match="has changed between two visits"):
+        with pytest.raises(RuntimeError, match="has changed while it was read"):
             depmax.HBFE(1).fit(scan(chunks))
 
     def test_a_column_of_another_type_is_named(self, folder: Path, frame: pd.DataFrame) -> None:

@@ -175,7 +175,7 @@ def encode_levels(series: Any, levels: Sequence[Any], name: str) -> np.ndarray:
         warn_caller(
             f"Column {series.name!r} of {name} has levels that fit did not see, in "
             f"{unseen.total()} of {len(values)} rows: {', '.join(examples)}{more} (known: "
-            f"{len(levels)} levels). They equal no training row in this column.",
+            f"{len(levels)} levels). They match no training row in this column.",
             UnseenCategoryWarning,
         )
     return encoded
@@ -209,8 +209,8 @@ def why_not_numeric(column: str, dtype: Any, name: str) -> str:
     """Message about a column that holds neither numbers nor categories."""
     if isinstance(dtype, DATES):
         return (
-            f"Column {column!r} of {name} holds dates: turn it into numbers that mean something, "
-            "such as days since an event or the month."
+            f"Column {column!r} of {name} holds dates: turn it into meaningful numbers, such as "
+            "the month or the days since an event."
         )
     return (
         f"Column {column!r} of {name} holds {dtype} values, neither numbers nor categories: turn "

@@ -123,7 +123,7 @@ def read_table(
     name : str
         What messages call the input.
     missing : {"neutral", "level", "refuse"}
-        Whether cells without a value are NaN ("neutral"), also in categorical columns, NaN among
+        Whether cells without a value are NaN "neutral", also in categorical columns, NaN among
         numbers and a level of their own among categories, or refused.
     """
     refuse_unreadable(X, name)
@@ -271,7 +271,7 @@ def _refuse_gaps_in_numbers(
 def _warn_of_empty(absent: np.ndarray, names: tuple[str, ...] | None, name: str) -> None:
     empty = np.flatnonzero(absent.all(axis=0))
     if len(empty) and len(absent):
-        more = f" (so have {len(empty) - 1} others)" if len(empty) > 1 else ""
+        more = f" (nor do {len(empty) - 1} others)" if len(empty) > 1 else ""
         where = f"C{_called(int(empty[0]), names)[1:]} of {name}"
         warn_caller(
             f"{where} has no value in any row{more}: nothing can depend on it.", UserWarning

@@ -25,8 +25,8 @@ class KernelPLSClassifier(ClassifierMixin, PLSExtractor):
     Parameters
     ----------
     n_components : int, float or "auto", default=2
-        Number of features, a share of the variance of the coded target, or the choice by held-out
-        rows, as in :class:`KernelPLS`.
+        Number of features, a share of the variance of the coded target, or ``"auto"``, as in
+        :class:`KernelPLS`.
     kernel : kernel, name, callable, transformer or "precomputed", default="linear"
         A transformer (a map) stands for the inner product of its output.
 
@@ -35,15 +35,15 @@ class KernelPLSClassifier(ClassifierMixin, PLSExtractor):
     classes_ : ndarray of shape (n_classes,)
         The classes, sorted.
     components_, coef_, intercept_, target_loadings_, dependence_, n_components_, kernel_
-        As in :class:`KernelPLS`, of the coded target: one column for two classes, else one per
-        class.
+        As in :class:`KernelPLS`, for the coded target: one column for two classes, otherwise one
+        per class.
     loadings_, mean_, coordinate_names_
         See :class:`depmax.extraction.DependenceExtractor`; linear only.
 
     Warns
     -----
     ConvergenceWarning
-        Where there are fewer features than requested: the rest of X does not covary with y.
+        If there are fewer features than requested: the rest of X does not covary with y.
 
     See Also
     --------
@@ -51,9 +51,9 @@ class KernelPLSClassifier(ClassifierMixin, PLSExtractor):
 
     Notes
     -----
-    It is a class of its own since an estimator tells scikit-learn whether it classifies before it
-    has seen a target: by this, searches stratify their splits and choose scorers. Every target is
-    one of classes here, whole numbers of any number of values too.
+    It is a separate class because an estimator must tell scikit-learn whether it is a classifier
+    before it has seen a target: searches stratify their splits and choose scorers accordingly. Here
+    every target is treated as classes, including whole numbers with any number of values.
 
     References
     ----------
@@ -94,7 +94,8 @@ class KernelPLSClassifier(ClassifierMixin, PLSExtractor):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
-            For two classes positive where the second is nearer; else largest for the nearest.
+            For two classes, positive if the second is nearer; otherwise largest for the nearest
+            class.
         """
         if is_scanned(X):
             return X.map(self.decision_function)

@@ -36,7 +36,7 @@ class SparseKernelPLS(DeflationExtractor):
     ----------
     n_components : int, float or "auto", default=2
         Number of features, at most the number of rows. A float is a share of the variance of the
-        target: the fewest features are kept that explain it on the training rows. ``"auto"`` keeps
+        target: the fewest features that explain it on the training rows are kept. ``"auto"`` keeps
         the fewest whose prediction of held-out rows, by five nearest neighbours, is within one
         standard error of the best.
     kernel : kernel, name, callable, transformer or "precomputed", default="gaussian"
@@ -60,7 +60,7 @@ class SparseKernelPLS(DeflationExtractor):
     basis_indices_ : ndarray of shape (n_basis,)
         Training rows with a weight in some direction, sorted: new rows are compared with these.
     components_ : ndarray of shape (n_components, n_features)
-        Weights of the columns; with ``kernel="linear"`` only.
+        Weights of the columns; only with ``kernel="linear"``.
     dependence_ : ndarray of shape (n_components,)
         HSIC₀ of each feature and the target with linear kernels, ‖Yᵀτ_j‖²/(m - 1)².
     kernel_ : Kernel
@@ -69,7 +69,7 @@ class SparseKernelPLS(DeflationExtractor):
     Warns
     -----
     ConvergenceWarning
-        Where there are fewer features than requested.
+        If there are fewer features than requested.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""Coordinates: transformers whose output has a kernel as inner product, exactly or nearly."""
+"""Feature maps: transformers whose output has a kernel as its inner product, at least nearly."""
 
 from depmax.maps.basis_selection import BasisSelection
 from depmax.maps.feature_map import FeatureMap

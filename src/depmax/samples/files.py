@@ -55,12 +55,12 @@ class TableFile:
         except FileNotFoundError:
             raise FileNotFoundError(
                 f"{self.path} has been removed since the table was opened: put it back, or call "
-                "depmax.scan again on the files that are left."
+                "depmax.scan again on the remaining files."
             ) from None
         if (status.st_size, status.st_mtime_ns) != (self.size, self.changed_at):
             raise ChangedFileError(
                 f"{self.path} has changed since the table was opened. Sums over several visits "
-                "would mix old and new rows: call depmax.scan again when nothing writes to it."
+                "would mix old and new rows: call depmax.scan again once nothing is writing to it."
             )
 
 
@@ -283,5 +283,5 @@ class _Naming:
         if isinstance(error, OSError | pa.ArrowException):
             raise ValueError(
                 f"{self.path} cannot be read: {error}. It is damaged or incomplete; write it "
-                "again, or leave it out."
+                "again, or remove it."
             ) from error

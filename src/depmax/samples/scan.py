@@ -136,9 +136,9 @@ or callable
             f"rows_per_chunk must be a whole number of at least 1, got {rows_per_chunk!r}."
         )
     if columns is not None and len(columns) == 0:
-        raise ValueError("columns is empty: name a column, or leave it out for all.")
+        raise ValueError("columns is empty: name a column, or omit it to use all.")
     if hasattr(data, "pieces"):
-        raise TypeError("This is a scan already: pass it as X.")
+        raise TypeError("data is already a scan: pass it as X.")
     paths = _paths(data)
     if paths is not None:
         return Scan(open_files(paths, _names(target), columns, rows_per_chunk))
@@ -200,8 +200,8 @@ def _is_names(target: Any) -> bool:
 def _names(target: Any) -> Any:
     if target is not None and not _is_names(target):
         raise TypeError(
-            "target must be the name of a column, or several: the rows of files and iterators hold "
-            "their target."
+            "target must be the name of a column, or several names: files and iterators hold the "
+            "target in their rows."
         )
     if isinstance(target, list | tuple) and len(set(target)) < len(target):
         raise ValueError(f"target names a column twice: {', '.join(target)}.")
@@ -256,7 +256,7 @@ def _iterated(make: Callable[[], Iterable[Any]], target: Any, columns: Any) -> I
     is_used_up = iter(make()) is iter(make())  # the same iterator twice
     first = next(chunks(), None)
     if first is None:
-        raise ValueError("The iterator of chunks is empty: it gives no rows.")
+        raise ValueError("The iterator of chunks is empty: it has no rows.")
     if is_used_up or next(chunks(), None) is None:
         raise TypeError(
             "The chunks can be read only once, and methods read them several times: pass a "

@@ -121,7 +121,7 @@ class _Decode:
 
 
 _CHANGED = (
-    "The table has changed between two visits: a part of it has another number of rows than "
+    "The table has changed while it was read: a part of it has a different number of rows than "
     "before. Make sure that nothing writes to it, and fit again."
 )
 

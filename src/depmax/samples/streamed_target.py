@@ -52,7 +52,7 @@ class StreamedTarget:
         if self.distinct is None:
             raise ValueError(
                 f"y has more than {MOST_CLASSES} classes, too many for a table that is read a "
-                "chunk at a time: join rare ones."
+                "chunk at a time: merge rare ones."
             )
         return self.distinct
 

@@ -98,7 +98,7 @@ class TargetFacts:
             full, rest = (self, other) if self.n_rows else (other, self)
             return _with_missing(full, full.n_missing + rest.n_missing)
         if self.width != other.width:
-            raise ValueError("y has another number of columns in one part of the table.")
+            raise ValueError("y has a different number of columns in one part of the table.")
         counts = None
         if self.counts is not None and other.counts is not None:
             counts = dict(self.counts)
@@ -243,7 +243,7 @@ def categories_of(survey: Survey, names: tuple[str, ...] | None, empty: Any) -> 
             size = f"more than {MOST_LEVELS}" if found is None else str(len(found))
             raise TypeError(
                 f"Column {name!r} of X holds text with {size} different values in {count} rows: "
-                f"free text or an identifier. Leave it out with columns=, or encode it."
+                "free text or an identifier. Omit it from columns=, or encode it."
             )
         categories[position] = tuple(sorted(found, key=str))
     return categories

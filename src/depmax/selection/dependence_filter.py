@@ -1,4 +1,4 @@
-"""Columns ranked by a score of each."""
+"""Columns ranked by a score of each column alone."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from depmax.selection.selector import DependenceSelector, Ranking, WeightedRows,
 class DependenceFilter(WeightedRows, DependenceSelector):
     """Keep the columns with the largest scores, each column scored by itself.
 
-    The fastest way to a ranking, and blind to what columns say only together: two columns whose
-    product decides the class (XOR) each score nothing. ``BAHSIC`` sees them.
+    This is the fastest way to a ranking, but it cannot detect what columns say only together: two
+    columns whose product decides the class (XOR) each score nothing. ``BAHSIC`` finds them.
 
     Parameters
     ----------
@@ -50,8 +50,8 @@ class DependenceFilter(WeightedRows, DependenceSelector):
         ==================== ============= ========================================================
 
         "moderated_t", "lods", "centroid", "pam" and "ridge" depend on the scale of the columns, and
-        say so with a :class:`depmax.ScaleWarning` where scales differ. Classes that "pearson"
-        and "ridge" need as numbers are -1 and +1 if they are two, else an indicator each.
+        warn with a :class:`depmax.ScaleWarning` if scales differ. For "pearson" and "ridge", two
+        classes become -1 and +1, more become an indicator each.
 
         "mutual_information" is the mean over the probabilities that the counts of rows leave
         possible (Dirichlet prior of one row), in nats, summed over the outputs; numbers are cut
@@ -61,7 +61,7 @@ class DependenceFilter(WeightedRows, DependenceSelector):
         scikit-learn's ``f_classif`` does. Larger is better; NaN ranks last, as minus infinity.
     kernel : kernel or name, default="laplace"
         Kernel of a single column, for "hsic", "mmd" and "alignment". With the Laplace kernel a
-        column costs O(m log m), with others O(m²).
+        column takes O(m log m) time, with others O(m²).
     target_kernel : kernel, name or "auto", default="auto"
         Kernel of y, for "hsic" and "alignment".
     alpha : float, default=1.0
@@ -69,11 +69,11 @@ class DependenceFilter(WeightedRows, DependenceSelector):
     fdr : float, default=0.05
         False discovery rate of ``n_features_to_select="auto"``.
     missing : {"neutral", "level", "refuse"}, default="neutral"
-        What a missing cell of X says, for "hsic", "mmd" and "alignment": nothing, that it is
-        missing (a value of its own), or it is an error. See :func:`depmax.screen`; a function of
-        your own gets X only if no cell is missing.
+        What a missing cell of X means for "hsic", "mmd" and "alignment": nothing, that it is
+        missing (a value of its own), or an error. See :func:`depmax.screen`; your own function is
+        called only if no cell is missing.
     n_jobs : int, optional
-        Threads over columns, for "hsic", "mmd", "alignment", "qmi" and "mutual_information".
+        Number of threads, for "hsic", "mmd", "alignment", "qmi" and "mutual_information".
 
     Attributes
     ----------
@@ -81,12 +81,12 @@ class DependenceFilter(WeightedRows, DependenceSelector):
         Rank of each column, 1 for the best, all distinct: equal scores rank in the order of the
         columns, constant columns last.
     scores_ : ndarray of shape (n_features,)
-        Larger is better; constant columns score 0 ("lods": the odds of no difference). Infinite
-        for "t" and "snr" where a column differs between classes and not within them.
+        Larger is better; constant columns score 0 ("lods": the odds of no difference). Infinite for
+        "t" and "snr" if a column differs between classes but not within them.
     pvalues_adjusted_ : ndarray or None
         For scores with p-values, adjusted over all columns (Benjamini-Hochberg).
     effects_ : ndarray of shape (n_features, 3) or None
-        For "hsic": normalised HSIC between 0 and 1 and the ends of its interval of 95 %, as in
+        For "hsic": normalised HSIC between 0 and 1 and the ends of its 95 % interval, as in
         :func:`depmax.screen`.
     support_ : ndarray of bool
     stand_ins_ : ndarray of int
@@ -100,9 +100,9 @@ class DependenceFilter(WeightedRows, DependenceSelector):
 
     Notes
     -----
-    A scan or a Dask collection is read a chunk at a time for all named scores but "qmi" and
-    "mutual_information": from means and variances in one visit, "hsic", "mmd" and "alignment" by
-    the counted values of each column, as in :func:`depmax.screen`.
+    A scan or a Dask collection is read a chunk at a time for all named scores except "qmi" and
+    "mutual_information": most need means and variances from one pass, while "hsic", "mmd" and
+    "alignment" count the values of each column, as in :func:`depmax.screen`.
 
     References
     ----------
@@ -176,8 +176,8 @@ class DependenceFilter(WeightedRows, DependenceSelector):
             )
         if groups is not None and score.name != "hsic":
             raise ValueError(
-                f"groups of rows change p-values, which score_func={score.name!r} does not take "
-                "from depmax: use score_func='hsic', or fit without groups."
+                "groups of rows only affect p-values, which depmax does not compute for "
+                f"score_func={score.name!r}: use score_func='hsic', or fit without groups."
             )
         question = Question(
             X,

@@ -24,44 +24,44 @@ BLOCK = 4_000_000
 class Relief(DependenceSelector):
     """ReliefF for classes, RReliefF for numbers.
 
-    A column is good if it differs between a row and its near neighbours of other classes, and is
-    alike between the row and its near neighbours of the same class. Neighbours are near in all
-    columns, so interactions of columns are seen (XOR), as long as irrelevant columns are not so
-    many that they decide who is near.
+    A column is good if it differs between a row and its nearest neighbours of other classes, and is
+    similar between the row and its nearest neighbours of the same class. Neighbours are near in all
+    columns, so interactions of columns (XOR) are found, unless there are so many irrelevant columns
+    that they determine which rows are near.
 
     Parameters
     ----------
     n_features_to_select : int, float or None, default=None
         How many columns to keep; a float below 1 is a share, None is half.
     n_neighbors : int, default=10
-        Neighbours of each row: of its own and of every other class, or in all for numbers. A
-        class with fewer rows lends those it has.
+        Number of neighbours of each row: in its own and in every other class, or in total for
+        numbers. A smaller class provides all its rows.
     squared : bool, default=False
-        Square differences, in scores and in distances (Euclidean), as Relief first did, for classes
+        Square differences, in scores and in distances (Euclidean), as Relief first did; for classes
         only. With two classes, ``n_neighbors=1`` and ``squared=True`` this is Relief of 1992.
     n_samples : int, optional
         Number of rows, drawn at random, whose neighbours are compared; by default all.
     random_state : int, RandomState instance or None, default=None
-        Which rows are drawn; without ``n_samples`` nothing is random.
+        Seed for drawing rows; without ``n_samples`` nothing is random.
 
     Attributes
     ----------
     ranking_ : ndarray of shape (n_features,)
         Rank of each column, 1 for the best, all distinct; constant columns rank last.
     scores_ : ndarray of shape (n_features,)
-        Between -1 and 1: for classes the probability that the column differs between near rows
-        of different classes less that for near rows of one class.
+        Between -1 and 1: for classes the probability that the column differs between near rows of
+        different classes minus that for near rows of the same class.
     support_, stand_ins_, n_features_
         As in every selector.
 
     Notes
     -----
-    Differences are divided by the range of the column, distances are sums of them (Manhattan, or
+    Differences are divided by the range of the column, distances are sums of them (Manhattan;
     Euclidean with ``squared``);
-    categorical columns differ by 0 or 1. Misses of a class weigh by its share among the other
-    classes. The neighbours of a row weigh alike. The difference of two targets with several
-    columns is the mean over these. Equally near rows are taken in their order. Time is quadratic
-    in the number of rows (n_samples times all), memory linear.
+    categorical columns differ by 0 or 1. Neighbours of another class are weighted by its share
+    among the other classes; all neighbours within a class have the same weight. The difference of
+    two targets with several columns is the mean over these. Equally near rows are taken in their
+    order. Time is quadratic in the number of rows (n_samples times all), memory is linear.
 
     References
     ----------
@@ -224,7 +224,7 @@ def _weights_of_numbers(
 def nearest(
     scaled: ScaledRows, rows: np.ndarray, candidates: np.ndarray, k: int, own: np.ndarray
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """The k nearest candidates of each row, itself left out; ties go to the first.
+    """The k nearest candidates of each row, excluding itself; ties go to the first.
 
     ``own`` marks rows that are candidates themselves. They have one candidate less, so they may
     come with fewer neighbours than the others and are yielded apart; rows without any are left

@@ -1,4 +1,4 @@
-"""What every selector shares: reading, choosing how many, and what it tells afterwards."""
+"""What all selectors share: reading data, choosing how many columns to keep, and reporting."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ class Ranking:
 class NoDependenceWarning(UserWarning):
     """No column is worth keeping: ``n_features_to_select="auto"`` found no dependence on y.
 
-    The best column is kept all the same, since most estimators of a pipeline need one, and
+    The best column is kept all the same, since most estimators in a pipeline need one, and
     ``n_significant_`` is 0. Do not read anything into that column. (:class:`depmax.Knockoffs`,
-    which promises a share of false discoveries, keeps none.) To stop a script there, make it an
-    error: ``warnings.simplefilter("error", depmax.NoDependenceWarning)``.
+    which bounds the share of false discoveries, keeps none.) To stop a script in this case, turn
+    the warning into an error: ``warnings.simplefilter("error", depmax.NoDependenceWarning)``.
 
     Examples
     --------
@@ -171,8 +171,8 @@ class DependenceSelector(RankedColumns, KernelParameters, SelectorMixin, BaseEst
             name = f"x{best}" if names is None else names[best]
             warnings.warn(
                 f"{type(self).__name__} with n_features_to_select='auto' found no column that "
-                f"depends on the target. The best one, {name!r}, is kept so that a pipeline goes "
-                "on: do not read anything into it.",
+                f"depends on the target. The best one, {name!r}, is kept only so that a pipeline "
+                "can continue: do not read anything into it.",
                 NoDependenceWarning,
                 stacklevel=4,
             )
@@ -212,9 +212,9 @@ class DependenceSelector(RankedColumns, KernelParameters, SelectorMixin, BaseEst
         Returns
         -------
         array, sparse matrix or data frame
-            A frame where ``set_output`` asks for one, and where ``fit`` found categorical columns,
-            which no array of numbers holds: one of the library of X. The columns of a frame keep
-            their names and dtypes.
+            A data frame if ``set_output`` asks for one or if ``fit`` found categorical columns,
+            which an array of numbers cannot hold; in that case it is from the same library as X.
+            The columns of a frame keep their names and dtypes.
         """
         check_is_fitted(self)
         if is_streamed(X):
@@ -303,7 +303,7 @@ class DependenceSelector(RankedColumns, KernelParameters, SelectorMixin, BaseEst
 
 
 class GroupsOfRows:
-    """``fit`` of the selectors with p-values, which must know of rows that are not independent."""
+    """``fit`` of the selectors with p-values, which depend on whether rows are independent."""
 
     _fit: Callable[..., Any]
     _rank: Callable[..., Ranking]
@@ -331,7 +331,7 @@ class GroupsOfRows:
 
 
 class WeightedRows(GroupsOfRows):
-    """``fit`` of the selectors by HSIC, to whose sums a row may contribute many times."""
+    """``fit`` of the selectors with sums over rows, to which a row may contribute many times."""
 
     n_features_to_select: Any
 
@@ -364,7 +364,7 @@ class WeightedRows(GroupsOfRows):
         if isinstance(self.n_features_to_select, str):
             raise ValueError(
                 f"n_features_to_select={self.n_features_to_select!r} of {name} needs p-values, "
-                "which rows with sample_weight do not give: pass a number or a share."
+                "which are not available with sample_weight: pass a number or a share."
             )
         weighed = weigh(sample_weight, X, y)
         return self._fit(
@@ -378,7 +378,7 @@ class WeightedRows(GroupsOfRows):
 
 
 def best_first(scores: np.ndarray, constant: np.ndarray) -> np.ndarray:
-    """Columns by falling score; constant ones last, equal ones in the order they came.
+    """Columns by decreasing score; constant ones last, equal ones in their original order.
 
     Examples
     --------

@@ -22,8 +22,8 @@ from depmax.dependence._given.confounders import (
     Additive,
     Confounders,
     Joint,
+    MeanOfKernels,
     Similarity,
-    Together,
     median_distance,
 )
 from depmax.dependence._given.waves import Waves
@@ -335,7 +335,7 @@ class Regressions:
             if wave.pvalue > WAVE_LEVEL:
                 break
             kernels.append(Joint(WAVE_WIDTH, wave.frequency[:, np.newaxis]))
-            basis = self.basis(Together(tuple(kernels)))
+            basis = self.basis(MeanOfKernels(tuple(kernels)))
             found.append(basis)
         return found
 

@@ -88,7 +88,7 @@ def _has_sums(extractor: Any) -> bool:
     """Refuse to go on from ``fit``, which does not keep what further batches are added to."""
     if hasattr(extractor, "n_features_in_") and not hasattr(extractor, "_batches"):
         raise AttributeError(
-            f"{type(extractor).__name__} was fitted by fit, which keeps no sums to go on with: "
+            f"{type(extractor).__name__} was fitted by fit, which keeps no sums to continue from: "
             "pass all batches to partial_fit of a clone."
         )
     return True
@@ -163,8 +163,8 @@ class BatchExtractor(WeightedExtractor):
         why = self._why_rows_do_not_add()
         if not self._abilities().is_linear:
             why = (
-                "a kernel or map that is not linear is fitted to all rows. Use kernel='linear' on "
-                "batches that a map fitted before has transformed"
+                "a nonlinear kernel or map is fitted to all rows. Fit a map first, transform the "
+                "batches with it, and use kernel='linear'"
             )
         elif isinstance(self.n_components, str):
             why = (
@@ -174,8 +174,8 @@ class BatchExtractor(WeightedExtractor):
             why = "beta > 0 compares every row with its neighbours among all others. Use beta=0"
         elif not _reads_classes(self.target_kernel):
             why = (
-                f"target_kernel={self.target_kernel!r} has numbers that are read off all rows. Use "
-                "'auto' for classes, or 'linear'"
+                f"target_kernel={self.target_kernel!r} has parameters that are estimated from all "
+                "rows. Use 'auto' for classes, or 'linear'"
             )
         if why is not None:
             raise ValueError(
@@ -244,7 +244,7 @@ class BatchExtractor(WeightedExtractor):
         flat = np.ndim(y) == 1 if earlier is None else earlier.flat
         known = None if earlier is None else earlier.sums[0]
         if known is not None and len(known.sum_x) != both.shape[1]:
-            raise ValueError("y has another number of columns than in the first batch.")
+            raise ValueError("y has a different number of columns than in the first batch.")
         return Batches(None, (_sums(both, np.ones(len(both), dtype=bool), mass),), flat)
 
     def _learn_batches(self, batches: Batches) -> None:
@@ -275,7 +275,7 @@ def _read_mass(sample_weight: Any, n_rows: int) -> np.ndarray:
     """Weights of the rows of a batch; all of them may be zero."""
     mass = np.asarray(sample_weight, dtype=np.float64)
     if mass.shape != (n_rows,) or not (np.isfinite(mass).all() and (mass >= 0).all()):
-        raise ValueError(f"sample_weight must hold {n_rows} numbers of at least 0.")
+        raise ValueError(f"sample_weight must hold {n_rows} numbers, each at least 0.")
     return mass
 
 

@@ -55,7 +55,7 @@ class Span:
         if reference.n_rows < model._n_training and centred:
             raise ValueError(
                 f"{type(model).__name__} keeps {reference.n_rows} of its {model._n_training} "
-                "training rows, without which the mean in feature space is not known: pass "
+                "training rows, but the mean in feature space needs all of them: pass "
                 "center=False, or use a method that keeps all, such as KernelPLS or IterativePCA."
             )
         mass = np.ones(reference.n_rows) if model._mass is None else model._mass

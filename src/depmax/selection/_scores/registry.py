@@ -325,7 +325,7 @@ def require(score: Score, question: Question) -> None:
         others = [name for name, other in SCORES.items() if other.missing]
         column = question.label(int(np.flatnonzero(np.isnan(question.X).any(axis=0))[0]))
         raise ValueError(
-            f"score_func={score.name!r} has no place for missing values, but X has NaN in column "
+            f"score_func={score.name!r} does not accept missing values, but X has NaN in column "
             f"{column}: use one of {', '.join(map(repr, others))}, or impute first, e.g. with "
             "sklearn.impute.SimpleImputer."
         )
