@@ -25,7 +25,7 @@ class ICA(DependenceExtractor):
 
     The model is x = As with independent sources s, inverted by u = Wx. W maximises the likelihood;
     a source has heavier tails than a Gaussian, lighter ones, or those of a Gaussian, whichever
-    fits, and may change its mind on the way. :class:`ICAFX` is the same with a target.
+    fits. :class:`ICAFX` is the same with a target.
 
     Parameters
     ----------
