@@ -13,7 +13,7 @@ PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n au
 
 help:
 	@echo "make demo        which 20 of 500 columns matter? depmax compare, as its users install it"
-	@echo "make quick       ruff and few cases of the fast tests, in about 70 seconds: while you work"
+	@echo "make quick       ruff and few cases of the fast tests, in about a minute: while you work"
 	@echo "make test        lint, types, layering, then all tests with coverage: what CI runs"
 	@echo "make test-neural install torch into .venv and test depmax.neural: what CI runs next"
 	@echo "make lint        ruff check and ruff format --check"

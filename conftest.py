@@ -49,7 +49,7 @@ LONG = (
 )
 
 #: Cases of one test that ``--quick`` runs at most.
-MOST_CASES = 8
+MOST_CASES = 5
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -1,7 +1,7 @@
 """Dependence-maximising feature selection and extraction.
 
-Every name that the rooms ``dependence``, ``selection`` and ``extraction`` export is a name of
-depmax too, beside a few of other rooms.
+Every name exported by ``depmax.dependence``, ``depmax.selection`` and ``depmax.extraction`` can
+also be imported from ``depmax``, as can a few others.
 """
 
 from importlib import import_module

@@ -202,8 +202,8 @@ def require_sealed(path: Path) -> None:
             left -= len(part)
     if digest.hexdigest().encode() != digits:
         raise DamagedArchiveError(
-            f"{path} is damaged: its contents do not have the checksum that was written with them. "
-            "Take a copy that is whole, or fit the model again."
+            f"{path} is damaged: its contents do not match the checksum that was written with "
+            "them. Use an intact copy, or fit the model again."
         )
 
 

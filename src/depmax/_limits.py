@@ -128,17 +128,17 @@ def require_pairs(who: str, n_rows: int, n_values: float, instead: str) -> None:
     >>> require_pairs("KernelPLS", 40_000, 40_000**2, "Use a map.")
     Traceback (most recent call last):
     ...
-    depmax._limits.TooManyRowsError: KernelPLS holds values of all pairs of 40,000 rows, which would
-    take 11.9 GB of memory, and the limit is 4 GB. Use a map. If you have the memory, allow more:
-    --max-memory 16GB on the command line, or DEPMAX_MAX_MEMORY=16GB in the environment.
+    depmax._limits.TooManyRowsError: KernelPLS needs a value for every pair of 40,000 rows, which
+    would take 11.9 GB of memory, and the limit is 4 GB. Use a map. If you have the memory, allow
+    more: --max-memory 16GB on the command line, or DEPMAX_MAX_MEMORY=16GB in the environment.
     """
     n_bytes, limit = int(8 * n_values), max_memory()
     if n_bytes <= limit:
         return
     raise TooManyRowsError(
-        f"{who} holds values of all pairs of {n_rows:,} rows, which would take {_shown(n_bytes)} "
-        f"of memory, and the limit is {_shown(limit)}. {instead} If you have the memory, allow "
-        f"more: {_how_to_allow(n_bytes)}"
+        f"{who} needs a value for every pair of {n_rows:,} rows, which would take "
+        f"{_shown(n_bytes)} of memory, and the limit is {_shown(limit)}. {instead} If you have "
+        f"the memory, allow more: {_how_to_allow(n_bytes)}"
     )
 
 

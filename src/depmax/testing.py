@@ -1,4 +1,4 @@
-"""The contracts of depmax's parts, as checks that anybody can run on parts of their own."""
+"""The contracts of depmax's parts, as checks that anyone can run on their own parts."""
 
 from __future__ import annotations
 

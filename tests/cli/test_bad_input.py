@@ -23,7 +23,9 @@ def test_a_missing_file_with_the_nearest_name(fails: Fails, patients: Path) -> N
 def test_a_folder_and_an_unknown_format(fails: Fails, tmp_path: Path) -> None:
     (tmp_path / "data.docx").write_text("x")
     assert "no Parquet or Arrow files" in fails(3, "screen", tmp_path)
-    assert "has an unknown extension (.docx): known are .csv" in fails(3, "screen", "data.docx")
+    assert "has an unknown extension (.docx): known extensions are .csv" in fails(
+        3, "screen", "data.docx"
+    )
 
 
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet", "arrow", "arff", "svmlight", "npz"])
@@ -91,7 +93,10 @@ def test_options_that_make_no_sense(fails: Fails, run: Any, patients: Path) -> N
     )
     compared = ("compare", *asked, "-m", "BAHSIC", "-m", "PCA")
     line = fails(3, *compared, "--dimensions", "1,99")
-    assert "dimensions holds 99, but on a training part of these data no method gives more" in line
+    assert (
+        "dimensions holds 99, but on a training part of these data no method can produce more"
+        in line
+    )
     assert "folds are more than the" in fails(3, *compared, "--folds", 99)
     assert "cannot judge a target of classes" in fails(3, *compared, "--scoring", "r2")
     line = fails(3, "compare", patients, "-t", "cost", "-m", "PCA", "--scoring", "roc_auc")
@@ -161,7 +166,7 @@ def test_dates_and_nested_values(fails: Fails, table: pl.DataFrame, tmp_path: Pa
     dated = table.with_columns(day=pl.lit("2024-03-01"))
     dated.write_csv(tmp_path / "dates.csv")
     kept = fails(3, "screen", "dates.csv", "-t", "outcome", "--keep", "day")
-    assert "Column 'day' holds dates: turn them into numbers" in kept
+    assert "Column 'day' holds dates: turn them into meaningful numbers" in kept
     assert "The target 'day' holds dates" in fails(3, "screen", "dates.csv", "-t", "day")
     table.with_columns(parts=pl.lit([1, 2])).write_parquet(tmp_path / "lists.parquet")
     kept = fails(3, "screen", "lists.parquet", "-t", "outcome", "--keep", "parts")
@@ -390,7 +395,7 @@ def test_the_output_does_not_replace_an_input(
     before = read.read_bytes()
     inputs = (model, patients) if command in ("transform", "model") else (patients, "-t", "outcome")
     name = "transform" if command == "model" else command
-    assert "it is the file that is read" in fails(5, name, *inputs, "-o", place)
+    assert "it is the input file" in fails(5, name, *inputs, "-o", place)
     assert read.read_bytes() == before
 
 

@@ -97,7 +97,7 @@ def test_the_output_is_not_written_among_the_files_that_are_read(
     (tmp_path / "link").symlink_to(folder)
     for place in (folder / "part-0.parquet", folder / "new.csv", tmp_path / "link" / "new.csv"):
         line = fails(5, "transform", tmp_path / "m.skops", folder, "-o", place)
-        assert "it is in the folder that is read" in line
+        assert "it is in the input folder" in line
     assert (folder / "part-0.parquet").read_bytes() == before
     assert len(list(folder.iterdir())) == 3
 

@@ -285,7 +285,7 @@ def test_the_option_is_the_limit_of_models_and_of_pairs_of_rows_too(
     method = ("-m", "KernelPLS", "--set", "kernel=gaussian", "-n", "1")
     asked = ("fit", "a.csv", "-t", "y", *method, "-o", "m.skops")
     told = fails(3, *asked, "--max-memory", "10MB")
-    assert "KernelPLS holds values of all pairs of 2,000 rows" in told
+    assert "KernelPLS needs a value for every pair of 2,000 rows" in told
     assert "the limit is 10 MB" in told
     assert "--max-memory 1GB on the command line" in told
     assert run(*asked, "--max-memory", "1GB").exit_code == 0

@@ -259,7 +259,7 @@ def test_npz_by_rows(save: Any, order: Any, dtype: str, tmp_path: Path) -> None:
 def test_npz_that_cannot_be_read(tmp_path: Path) -> None:
     path = tmp_path / "a.npz"
     sparse.save_npz(path, sparse.eye(3, format="csr"))
-    with pytest.raises(DataError, match="holds a sparse matrix of scipy"):
+    with pytest.raises(DataError, match="holds a scipy sparse matrix"):
         open_source(str(path)).read()
     np.savez(path, X=np.arange(4000.0))
     content = bytearray(path.read_bytes())

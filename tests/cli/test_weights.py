@@ -79,7 +79,7 @@ def test_bad_weights_are_refused_by_name(
         "screen", table, "-t", "y", "--weight", "y"
     )
     assert "Negative values" in message("screen", table, "-t", "y", "--weight", "a")
-    assert "--groups and --weight do not go together" in message(
+    assert "--groups and --weight cannot be combined" in message(
         "screen", table, "-t", "y", "--weight", "n", "--groups", "a"
     )
     assert "PCA counts every row once" in message(

@@ -103,7 +103,7 @@ def test_an_estimator_keeps_to_the_limit_or_refuses_at_once(name: str, estimator
     if message is None:
         return
     assert seconds < AT_ONCE
-    assert message.startswith(f"{name} holds values of all pairs of 3,000 rows")
+    assert message.startswith(f"{name} needs a value for every pair of 3,000 rows")
     assert "the limit is 24 MB" in message
     assert f"{VARIABLE}=1GB" in message
     if name in EXTRACTORS:  # what the message names does it

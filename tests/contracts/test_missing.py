@@ -402,7 +402,7 @@ def test_scores_without_a_place_for_gaps_are_refused_by_name() -> None:
     for score in set(depmax.selection._scores.registry.SCORES) - {"hsic", "mmd", "alignment"}:
         selector = DependenceFilter(2, score_func=score)
         assert not get_tags(selector).input_tags.allow_nan
-        with pytest.raises(ValueError, match=f"score_func='{score}' has no place for missing"):
+        with pytest.raises(ValueError, match=f"score_func='{score}' does not accept missing"):
             selector.fit(X, labels)
 
 

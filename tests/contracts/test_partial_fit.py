@@ -146,11 +146,11 @@ def test_classes_of_later_batches() -> None:
 @pytest.mark.parametrize(
     ("model", "target", "message"),
     [
-        (depmax.HSCA(2, kernel="gaussian"), "two", r"HSCA .*kernel='linear' on batches"),
+        (depmax.HSCA(2, kernel="gaussian"), "two", r"HSCA .*use kernel='linear'"),
         (depmax.HSCA(2, unbiased=True), "two", r"HSCA .*unbiased=False"),
         (depmax.HBFE(2, beta=0.1), "two", r"HBFE .*Use beta=0"),
         (depmax.KernelPLS("auto"), "two", r"KernelPLS .*Give a number"),
-        (depmax.HBFE(2, target_kernel="gaussian"), "two", r"HBFE .*read off all rows"),
+        (depmax.HBFE(2, target_kernel="gaussian"), "two", r"HBFE .*estimated from all rows"),
         (depmax.HBFE(2), "numbers", r"HBFE .*target_kernel='linear'"),
         (depmax.HBFE(2, target_kernel="linear"), "numbers", r"HBFE .*unbiased=False"),
         (depmax.SIR(2), "numbers", r"SIR .*quantiles.*numpy\.digitize"),
@@ -170,5 +170,46 @@ def test_other_rows_are_refused() -> None:
     with pytest.raises(TypeError, match="takes batches in memory"):
         depmax.KernelLDA(1).partial_fit(scan(X), TARGETS["two"])
     model = depmax.KernelPLS(1).partial_fit(X, X[:, 0] * 2.0)
-    with pytest.raises(ValueError, match="another number of columns"):
+    with pytest.raises(ValueError, match="a different number of columns"):
         model.partial_fit(X, TARGETS["outputs"])
+
+
+# --- columns --------------------------------------------------------------------------------------
+def _filter_cases() -> list[tuple[str, str]]:
+    of_two = [(score, "two") for score in ("centroid", "t", "snr", "moderated_t", "lods")]
+    of_all = [(score, target) for score in ("pearson", "ridge") for target in TARGETS]
+    return [*of_two, *of_all, ("pam", "many"), ("pam", "text")]
+
+
+@pytest.mark.filterwarnings("ignore::depmax.ScaleWarning")
+@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize(("score", "target"), _filter_cases())
+def test_any_split_gives_the_scores_of_one_fit(score: str, target: str, split: str) -> None:
+    y = TARGETS[target]
+    model = _fitted(depmax.DependenceFilter(2, score_func=score), y, split)
+    expected = depmax.DependenceFilter(2, score_func=score).fit(X, y)
+    assert_allclose(model.scores_, expected.scores_, rtol=1e-10)
+    assert model.ranking_.tolist() == expected.ranking_.tolist()
+    assert_allclose(model.transform(X), expected.transform(X))
+
+
+def test_scores_that_are_no_sums_are_refused_with_the_remedy() -> None:
+    for score in ("hsic", "mmd", "alignment", "qmi"):
+        with pytest.raises(ValueError, match=rf"{score}.*'pearson'.*depmax\.scan\(lambda"):
+            depmax.DependenceFilter(2, score_func=score).partial_fit(X, TARGETS["two"])
+
+
+def test_a_filter_goes_on_where_it_was_saved_and_starts_anew_with_fit(tmp_path: Path) -> None:
+    y, frame = np.sort(TARGETS["two"]), pd.DataFrame(X, columns=list("abcde"))
+    model = depmax.DependenceFilter(2, score_func="t")
+    model.partial_fit(frame[:9], y[:9], classes=[False, True])
+    with pytest.raises(NotFittedError):
+        model.transform(frame)
+    depmax.save_model(model, tmp_path / "model.skops")
+    again = depmax.load_model(tmp_path / "model.skops").partial_fit(frame[9:], y[9:])
+    expected = depmax.DependenceFilter(2, score_func="t").fit(frame, y)
+    assert_allclose(again.scores_, expected.scores_, rtol=1e-10)
+    assert list(again.get_feature_names_out()) == list(expected.get_feature_names_out())
+    assert not hasattr(again.fit(frame, y), "partial_fit")
+    with pytest.raises(ValueError, match="has the class True, which the first batch did not have"):
+        clone(again).partial_fit(frame[:9], y[:9]).partial_fit(frame[9:], y[9:])

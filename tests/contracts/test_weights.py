@@ -315,7 +315,7 @@ def test_weights_are_refused_where_they_mean_nothing(name: str) -> None:
     with pytest.raises(ValueError, match="n_components='auto'"):
         EXTRACTORS[name]("auto").fit(X, y, sample_weight=WEIGHTS)
     if hasattr(EXTRACTORS[name](), "beta"):
-        with pytest.raises(ValueError, match="beta=0 with sample_weight"):
+        with pytest.raises(ValueError, match="with sample_weight, use beta=0"):
             EXTRACTORS[name](1, beta=0.5).fit(X, y, sample_weight=WEIGHTS)
 
 

@@ -49,7 +49,7 @@ def test_a_target_per_group_moves_between_groups_of_any_size(rng: np.random.Gene
 def test_groups_of_similar_size_are_cut_and_the_rows_left_out_are_counted(
     rng: np.random.Generator,
 ) -> None:
-    with pytest.warns(UserWarning, match=r"\d+ of 54 rows take no part"):
+    with pytest.warns(UserWarning, match=r"\d+ of 54 rows are not used"):
         plan = plan_of(UNEQUAL, len(UNEQUAL), rng.normal(size=len(UNEQUAL)))
     assert plan is not None
     kept = plan.units[plan.rows]
@@ -129,7 +129,7 @@ KINDS = ["equal", "unequal", "equal class", "unequal class", "within", "shifts"]
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:.*take no part")
+@pytest.mark.filterwarnings("ignore:.*are not used")
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_level_is_kept_and_rows_as_they_are_would_break_it(kind: str) -> None:
     rng = np.random.default_rng(7)
@@ -143,7 +143,7 @@ def test_the_level_is_kept_and_rows_as_they_are_would_break_it(kind: str) -> Non
     assert np.mean(plain) > np.mean(grouped) + 0.05
 
 
-@pytest.mark.filterwarnings("ignore:.*take no part")
+@pytest.mark.filterwarnings("ignore:.*are not used")
 @pytest.mark.parametrize("kernel", ["laplace", "gaussian"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_screen_exchanges_rows_too(kind: str, kernel: str) -> None:
@@ -159,7 +159,7 @@ def test_screen_exchanges_rows_too(kind: str, kernel: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:.*take no part")
+@pytest.mark.filterwarnings("ignore:.*are not used")
 @pytest.mark.parametrize("kind", KINDS)
 def test_dependence_is_found(kind: str, rng: np.random.Generator) -> None:
     x, y, groups = nulls(kind, rng)
@@ -202,7 +202,7 @@ def test_pairs_of_rows_that_are_not_independent(exchange: type, kind: str) -> No
 
 
 def test_too_few_groups_for_pairs_are_refused(rng: np.random.Generator) -> None:
-    with pytest.raises(ValueError, match="at least 6 of them to show anything, got 5"):
+    with pytest.raises(ValueError, match="at least 6 groups to show anything, got 5"):
         screen_pairs(rng.normal(size=(40, 3)), rng.normal(size=40), groups=np.arange(40) % 5)
 
 

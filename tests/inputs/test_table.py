@@ -20,7 +20,8 @@ from depmax._inputs import (
     read_table,
     read_target,
 )
-from depmax._inputs.table import encode_frame, is_frame
+from depmax._inputs.levels import encode_frame
+from depmax._inputs.table import is_frame
 
 DAY = datetime.date(2020, 1, 1)
 
@@ -180,7 +181,9 @@ class TestFrames:
         X = frame({"size": [1.0], "day": [value]})
         if isinstance(X, pd.DataFrame) and value is DAY:  # pandas keeps plain dates as objects
             X["day"] = pd.to_datetime(X["day"])
-        with pytest.raises(TypeError, match="Column 'day' of X holds dates: turn it into numbers"):
+        with pytest.raises(
+            TypeError, match="Column 'day' of X holds dates: turn it into meaningful numbers"
+        ):
             read_table(X)
 
     def test_missing_categories_are_refused_by_name(self, frame: Any) -> None:

@@ -96,7 +96,7 @@ def test_a_clone_and_a_sum_look_up_the_same_values() -> None:
 class TestRefusals:
     @pytest.mark.parametrize("rows", [K, [0.5], [np.nan], ["a"], [None], [[0, 1], [1, 0]]])
     def test_what_is_no_row_number(self, rows: Any) -> None:
-        with pytest.raises(ValueError, match="X for Precomputed is a list of row numbers"):
+        with pytest.raises(ValueError, match="X for Precomputed must be a list of row numbers"):
             Precomputed(K)(rows)
 
     @pytest.mark.parametrize("rows", [[20], [-1], [0, 5, 99]])

@@ -224,7 +224,7 @@ class TestRefusals:
 
     def test_too_few_labels(self):
         labels = np.full(60, np.nan)
-        with pytest.raises(ValueError, match="labels no row"):
+        with pytest.raises(ValueError, match="has no labelled row"):
             NeuroHBFE(1, beta=0.1, **SMALL).fit(X, labels)
         labels[:3] = [0.0, 1.0, 2.0]
         with pytest.raises(ValueError, match="at least 4 samples"):

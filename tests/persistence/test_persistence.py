@@ -68,7 +68,7 @@ def _same_parameters(first: Any, second: Any) -> bool:
 
 
 # two classes leave some methods of deflation with one feature, which they say
-@pytest.mark.filterwarnings("ignore:.*nothing that the criterion seeks is left")
+@pytest.mark.filterwarnings("ignore:.*none of the rest depends")
 # knockoffs may keep no column
 @pytest.mark.filterwarnings("ignore:Knockoffs kept no column", "ignore:No features were selected")
 @pytest.mark.parametrize("name", sorted(ESTIMATORS))

@@ -28,8 +28,8 @@ MAX_INTEGER_CLASSES = 20
 GLANCE = 1000
 
 _NO_DATES = (
-    "y holds dates or durations: turn them into numbers that mean something, such as days since an "
-    "event, or into classes, such as the month as text."
+    "y holds dates or durations: turn them into meaningful numbers, such as days since an event, "
+    "or into classes, such as the month as text."
 )
 
 

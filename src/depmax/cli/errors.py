@@ -1,4 +1,4 @@
-"""Errors that a user can mend: one clear line and an exit code, instead of a traceback."""
+"""Errors that a user can fix: one clear line and an exit code instead of a traceback."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ class Code(IntEnum):
 
 
 class UserError(Exception):
-    """One line that says what is wrong and what would do instead."""
+    """One line that says what is wrong and what to do instead."""
 
     code = Code.USAGE
 
 
 class DataError(UserError):
-    """The data cannot be read, or do not answer the question."""
+    """The data cannot be read, or cannot answer the question."""
 
     code = Code.DATA
 

@@ -34,7 +34,7 @@ class Known:
 
     @property
     def takes_categories(self) -> bool:
-        """Whether categories reach it as they are; other methods are given indicators."""
+        """Whether it takes categories directly; other methods receive indicators."""
         return self.role == "selector"
 
 
@@ -112,10 +112,12 @@ def build(
 ) -> Any:
     """An unfitted estimator with its size and settings of the form NAME=VALUE.
 
-    With ``screen`` a selector searches only so many columns.
+    With ``screen`` a selector searches only that many columns.
     """
     if screen is not None and method.role != "selector":
-        raise UserError(f"--screen: {method.name} makes new features from all columns; omit it.")
+        raise UserError(
+            f"--screen: {method.name} makes new features from all columns; omit --screen."
+        )
     model = clone(method.estimator)
     parameters = model.get_params()
     given = _common(parameters, seed, n_jobs)
@@ -237,7 +239,7 @@ def fit_model(
     if table.weights is not None:
         if "sample_weight" not in signature(estimator.fit).parameters:
             raise UserError(
-                f"--weight: {method.name} counts every row once. Leave --weight out and ignore the "
+                f"--weight: {method.name} counts every row once. Omit --weight and ignore the "
                 "column with --drop, or use another method, such as BAHSIC or HBFE."
             )
         estimator.fit(X, table.y, sample_weight=table.weights)
@@ -247,9 +249,8 @@ def fit_model(
         estimator.fit(X, table.y, groups=table.groups)
     else:
         raise UserError(
-            f"--groups: {method.name} has no p-values that groups of rows could change. Leave "
-            "--groups out and ignore the column with --drop, or use another method, such as "
-            "BAHSIC."
+            f"--groups: {method.name} has no p-values that groups of rows could change. Omit "
+            "--groups and ignore the column with --drop, or use another method, such as BAHSIC."
         )
     estimator.set_output(transform="polars")
     return Pipeline([*steps, ("method", estimator)])

@@ -59,9 +59,11 @@ Data = Annotated[
     str,
     typer.Argument(
         metavar="DATA",
-        help="CSV, TSV, Excel, Parquet, Arrow/Feather, ARFF, svmlight or NPZ file, by its "
-        "extension; or a data set that comes with depmax, such as bundled:sonar, or is fetched, "
-        "such as openml:adult.",
+        help=(
+            "CSV, TSV, Excel, Parquet, Arrow/Feather, ARFF, svmlight or NPZ file, recognised by "
+            "its extension; a data set that comes with depmax, such as bundled:sonar; or one "
+            "that is fetched, such as openml:adult."
+        ),
         show_default=False,
     ),
 ]
@@ -75,7 +77,7 @@ Task = Annotated[
     TaskName,
     typer.Option(
         "--task",
-        help="Whether the target is classes or numbers; auto guesses, and says what it guessed.",
+        help="Whether the target holds classes or numbers; auto guesses, and says what it guessed.",
     ),
 ]
 Drop = Annotated[
@@ -87,8 +89,11 @@ Groups = Annotated[
     typer.Option(
         "--groups",
         metavar="COLUMN",
-        help="Column that says which rows belong together, such as the patient: p-values and "
-        "splits then take whole groups as independent, not rows. It is not used as a feature.",
+        help=(
+            "Column that says which rows belong together, such as the patient: p-values and "
+            "splits then treat whole groups, not rows, as independent. It is not used as a "
+            "feature."
+        ),
     ),
 ]
 Weight = Annotated[
@@ -96,8 +101,10 @@ Weight = Annotated[
     typer.Option(
         "--weight",
         metavar="COLUMN",
-        help="Column that says how many rows each row stands for; 0 leaves the row out. It is not "
-        "used as a feature.",
+        help=(
+            "Column that says how many rows each row stands for; 0 ignores the row. It is not "
+            "used as a feature."
+        ),
     ),
 ]
 Keep = Annotated[
@@ -194,12 +201,17 @@ def _some(jobs: int | None) -> int | None:
 Seed = Annotated[int | None, SEED]
 Jobs = Annotated[
     int | None,
-    typer.Option("--n-jobs", metavar="N", help="Processors to use; -1 is all.", callback=_some),
+    typer.Option(
+        "--n-jobs", metavar="N", help="Number of processors to use; -1 uses all.", callback=_some
+    ),
 ]
 AllJobs = Annotated[
     int,
     typer.Option(
-        "--n-jobs", metavar="N", help="Processors to use; by default all (-1).", callback=_some
+        "--n-jobs",
+        metavar="N",
+        help="Number of processors to use; all by default (-1).",
+        callback=_some,
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -219,8 +231,10 @@ Screen = Annotated[
         "--screen",
         min=1,
         metavar="N",
-        help="Let a selector search only the N columns that depend most on the target by "
-        "themselves: for tables with thousands of columns.",
+        help=(
+            "Let a selector search only the N columns that each depend most on the target: for "
+            "tables with thousands of columns."
+        ),
     ),
 ]
 Scale = Annotated[
@@ -291,7 +305,7 @@ def read_options(
 def require_one(option: str, value: object, other: str, its_value: object) -> None:
     """Refuse two options that do not go together."""
     if value and its_value:
-        raise UserError(f"{option} and {other} do not go together: leave one of them out.")
+        raise UserError(f"{option} and {other} cannot be combined: omit one of them.")
 
 
 def _known_encoding(name: str) -> str:

@@ -35,12 +35,12 @@ class Output:
 
     # --- for people, on standard error
     def say(self, line: str) -> None:
-        """A line about what happens, unless the user wants quiet."""
+        """A line about what is happening, unless the user asked for quiet."""
         if not self.quiet:
             self._err.print(Text(printable(line)), soft_wrap=not sys.stderr.isatty())
 
     def note(self, lines: Iterable[str]) -> None:
-        """Lines that a user should know of."""
+        """Lines that a user should know about."""
         for line in lines:
             if not self.quiet:
                 text = Text.assemble(("note: ", "yellow"), printable(line))
@@ -48,7 +48,7 @@ class Output:
 
     @contextmanager
     def working(self, what: str) -> Iterator[None]:
-        """A spinner with the time gone, on a terminal only."""
+        """A spinner with the elapsed time, on a terminal only."""
         if self.quiet or not sys.stderr.isatty():
             yield
             return
@@ -142,7 +142,7 @@ class Output:
         shown: int = 0,
         emphasised: int | None = None,
     ) -> None:
-        """Rows: all in JSON and in a pipe, the first ``shown`` on a terminal (0 is all).
+        """Rows: all in JSON and in a pipe, the first ``shown`` on a terminal (0 shows all).
 
         On a terminal numbers are aligned, and the last columns give way where it is narrow.
         """
@@ -214,7 +214,7 @@ def effect_for_people(row: Mapping[str, Any]) -> dict[str, str]:
 
 
 def aligned(name: str, values: Sequence[Any]) -> list[str]:
-    """Cells of a column: numbers with equally many decimals, three digits of the largest.
+    """Cells of a column: numbers with the same number of decimals, three digits of the largest.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Columns that are no features but say something of the rows: their groups and weights."""
+"""Columns that are not features but describe the rows: their groups and weights."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def groups_of_rows(frame: pl.DataFrame, name: str, notes: list[str]) -> np.ndarr
     if missing:
         raise DataError(
             f"--groups: column {name!r} has no value in {missing} of {column.len()} rows. Drop "
-            "these rows, or give each a group of its own."
+            "these rows, or give each its own group."
         )
     codes = np.unique(np.asarray(column.cast(pl.String).to_list()), return_inverse=True)[1]
     n_groups = int(codes.max()) + 1
@@ -43,6 +43,6 @@ def weights_of_rows(frame: pl.DataFrame, name: str, notes: list[str]) -> np.ndar
     except ValueError as error:
         raise DataError(f"--weight: column {name!r}: {error}") from error
     left_out = int((weights == 0).sum())
-    without = f"; {left_out} have a weight of 0 and are left out" if left_out else ""
+    without = f"; {left_out} have a weight of 0 and are ignored" if left_out else ""
     notes.append(f"Rows are weighted by {name!r}, which is not used as a column{without}.")
     return weights

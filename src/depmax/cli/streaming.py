@@ -48,7 +48,7 @@ def model_columns(model: Any, notes: Mapping[str, Any], source: Source) -> dict[
 
 
 def check_columns(source: Source, columns: Mapping[str, ColumnType | None]) -> None:
-    """Refuse a file that lacks a column of the model or has it of another type."""
+    """Refuse a file in which a column of the model is missing or has another type."""
     schema = source.schema()
     absent = [name for name in columns if name not in schema and not source.has_column(name)]
     if absent:
@@ -92,7 +92,7 @@ def conform(
         name, count = next(iter(missing.items()))
         raise DataError(
             f"{where} has missing values in {shortened([repr(n) for n in missing])} ({count} in "
-            f"{name!r}): fit the model with --impute, which then fills them here too."
+            f"{name!r}): fit the model with --impute, which also fills them in new rows."
         )
     return rows
 
@@ -108,7 +108,7 @@ def apply(model: Any, rows: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
 
 
 def can_stream(source: Source, estimator: Any, task: str, impute: Any) -> bool:
-    """Whether a method can be fitted to all rows of a large table, a part at a time."""
+    """Whether a method can be fitted to all rows of a large table in parts."""
     is_table = source.path.is_dir() or source.path.suffix.lower() in FORMATS
     return is_table and task == "auto" and impute is None and getattr(estimator, "_streams", False)
 
@@ -136,7 +136,7 @@ def fit_streamed(source: Source, table: Table, estimator: Any, *, scale: bool) -
 
 
 def batch_rows(n_columns: int) -> int:
-    """Rows of a batch with so many columns."""
+    """Number of rows in a batch with that many columns."""
     return max(256, BATCH_CELLS // max(1, n_columns))
 
 

@@ -1,4 +1,4 @@
-"""A table and its target, made ready for a method, with everything worth mentioning."""
+"""A table and its target, prepared for a method, with everything worth mentioning."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FEWEST_ROWS = 4
 
 @dataclass(frozen=True)
 class Request:
-    """Which columns are the target, which are left out, and how gaps are filled."""
+    """Which columns are the target, which are ignored, and how gaps are filled."""
 
     targets: tuple[str, ...]
     drop: tuple[str, ...] = ()
@@ -43,7 +43,7 @@ class Request:
 
     @property
     def beside(self) -> list[tuple[str, str]]:
-        """Columns that say something of the rows and are no features, each with its option."""
+        """Columns that describe the rows and are not features, each with its option."""
         named = (("--groups", self.groups), ("--weight", self.weight))
         return [(option, name) for option, name in named if name is not None]
 
@@ -104,14 +104,14 @@ def _rows_of(source: Source, columns: list[str], request: Request, notes: list[s
     if not (request.draws_rows and is_large(source)):
         return source.read(columns)
     notes.append(
-        f"{source.name} has {source.n_rows():,} rows: what follows is from {DRAWN_ROWS:,} of "
-        f"them, drawn at random (seed {request.seed})."
+        f"{source.name} has {source.n_rows():,} rows: the results below come from {DRAWN_ROWS:,} "
+        f"of them, drawn at random (seed {request.seed})."
     )
     return source.sample(columns, DRAWN_ROWS, request.seed)
 
 
 def make_table(source: Source, request: Request) -> Table:
-    """Read a file and split it into features and target; of a large one, random rows."""
+    """Read a file, or random rows of a large one, and split it into features and target."""
     schema = source.schema()
     notes = source.assumptions()
     targets = request.targets or source.default_targets()
@@ -146,7 +146,7 @@ def make_table(source: Source, request: Request) -> Table:
     if frame.height < FEWEST_ROWS:
         raise DataError(
             f"{source.name} has {frame.height} row{'' if frame.height == 1 else 's'} with a "
-            f"target: at least {FEWEST_ROWS} are needed to see any dependence."
+            f"target: at least {FEWEST_ROWS} are needed to detect any dependence."
         )
     groups = None if request.groups is None else groups_of_rows(frame, request.groups, notes)
     weights = None if request.weight is None else weights_of_rows(frame, request.weight, notes)
@@ -165,13 +165,13 @@ def make_table(source: Source, request: Request) -> Table:
 
 
 def as_features(frame: pl.DataFrame) -> pl.DataFrame:
-    """Text as categories, all else as it is."""
+    """Text as categories, everything else as it is."""
     text = [name for name, dtype in frame.schema.items() if dtype == pl.String]
     return frame.with_columns(pl.col(text).cast(pl.Categorical)) if text else frame
 
 
 def require_columns(names: Sequence[str], known: Sequence[str], option: str, where: str) -> None:
-    """Refuse names that no column has, with the nearest that one has."""
+    """Refuse names of columns that do not exist, and suggest the nearest."""
     for name in names:
         if name not in known:
             raise DataError(
@@ -193,8 +193,8 @@ def _usable(
             raise DataError(_why_not(name, schema[name], "Column"))
     if dates:
         notes.append(
-            f"{_ignored('date', dates)}; to use dates, turn them into numbers such as days since "
-            "an event, or the month."
+            f"{_ignored('date', dates)}; to use dates, turn them into numbers such as the month or "
+            "the days since an event."
         )
     if nested:
         notes.append(f"{_ignored('nested', nested)}: neither numbers nor categories.")
@@ -239,8 +239,8 @@ def _mention_doubt(target: Target, names: Sequence[str], task: Task, notes: list
     distinct = np.unique(values)
     if (distinct == np.floor(distinct)).all() and len(distinct) <= target.n_samples / 5:
         notes.append(
-            f"The target {names[0]!r} has {len(distinct)} distinct whole values and is read as "
-            "numbers; if they are classes, pass --task classification."
+            f"The target {names[0]!r} has {len(distinct)} distinct whole numbers and is treated as "
+            "numeric; if they are classes, pass --task classification."
         )
 
 
@@ -350,8 +350,8 @@ def _require_useful(target: Target, names: Sequence[str], y: Any) -> None:
 def _why_not(name: str, dtype: pl.DataType, what: str) -> str:
     if dtype.is_temporal():
         return (
-            f"{what} {name!r} holds dates: turn them into numbers that mean something, such as "
-            "days since an event or the month."
+            f"{what} {name!r} holds dates: turn them into meaningful numbers, such as the month or "
+            "the days since an event."
         )
     if dtype == pl.Null:
         return f"{what} {name!r} has no value in any row."
@@ -374,7 +374,7 @@ def ask(
     seed: int | None = None,
     uses_missing: bool = False,
 ) -> Table:
-    """The table and its target, with a line about each and notes on what was left out."""
+    """The table and its target, with a line about each and notes on what was ignored."""
     source = open_source(data, reading)
     with out.working(f"reading {source.name}"):
         table = make_table(

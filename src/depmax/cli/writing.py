@@ -174,13 +174,13 @@ def require_place(path: str, *, reads: Sequence[str] = ()) -> Path:
         for name in reads:
             if place.exists() and _is_file(name) and place.samefile(expand_home(name)):
                 raise OutputError(
-                    f"Cannot write {path}: it is the file that is read ({name}), which would be "
-                    "lost. Name another file."
+                    f"Cannot write {path}: it is the input file ({name}), which would be lost. "
+                    "Name another file."
                 )
             if _is_folder(name) and place.resolve().is_relative_to(expand_home(name).resolve()):
                 raise OutputError(
-                    f"Cannot write {path}: it is in the folder that is read ({name}), whose files "
-                    "are one table. Name a file elsewhere."
+                    f"Cannot write {path}: it is in the input folder ({name}), whose files form "
+                    "one table. Name a file elsewhere."
                 )
     except OSError as error:
         raise OutputError(str(error)) from None

@@ -1,4 +1,4 @@
-"""Real data sets, some of which come with the package or are fetched, and artificial problems.
+"""Real data sets, bundled or fetched, and artificial problems.
 
 >>> from depmax.datasets import load
 >>> load("sonar")

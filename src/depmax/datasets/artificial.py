@@ -22,7 +22,7 @@ class Problem:
     relevant : tuple of int
         Positions of the columns that y depends on, in increasing order.
     interactions : tuple of pairs of int
-        Positions of columns that matter together and not alone, the smaller first.
+        Positions of columns that matter together but not alone, the smaller first.
     name : str
     """
 
@@ -45,10 +45,10 @@ class Problem:
 def make_xor(
     n_samples: int, n_features: int = 22, random_state: Seed = None, *, spread: float = 0.3
 ) -> Problem:
-    """Two classes as exclusive or of two columns, the first problem of the BAHSIC paper.
+    """Two classes: the exclusive or of two columns, the first problem of the BAHSIC paper.
 
-    The first two columns are around (1, 1) and (-1, -1) in one class and around (1, -1) and
-    (-1, 1) in the other, so that neither says anything alone. The others are Gaussian noise.
+    The first two columns are around (1, 1) and (-1, -1) in one class and around (1, -1) and (-1, 1)
+    in the other, so neither says anything alone. The others are Gaussian noise.
 
     Parameters
     ----------
@@ -99,8 +99,8 @@ def make_collinear_classes(
     n_features : int, default=22
     random_state : int, Generator or None, default=None
     spread : float, default=0.2
-        Standard deviation around the centres (``COLLINEAR_CENTRES``), which are ours: the paper
-        (section 7.1) shows a picture and no numbers.
+        Standard deviation around the centres (``COLLINEAR_CENTRES``), which are our choice: the
+        paper (section 7.1) shows a picture without numbers.
 
     Returns
     -------
@@ -133,7 +133,7 @@ def make_nonlinear_regression(
     random_state : int, Generator or None, default=None
     noise : float, default=0.05
         Standard deviation of the noise in y, whose signal lies within ±0.43. The paper (section
-        7.1) gives neither it nor the law of the two columns: both are ours.
+        7.1) gives neither this nor the distribution of the two columns: both are our choice.
 
     Returns
     -------
@@ -153,17 +153,17 @@ def make_nonlinear_regression(
 
 
 def make_mixed(n_samples: int, n_features: int, random_state: Seed = None) -> Problem:
-    """Two classes with linear, quadratic and exclusive-or effects among much noise.
+    """Two classes with linear, quadratic and exclusive-or effects, and much noise.
 
     All columns are standard normal and independent. The class is whether
 
         x_a - x_b + x_c + (x_d² - 1)/√2 - (x_e² - 1)/√2 + 1.5 sign(x_f x_g) + noise
 
-    is positive, with standard normal noise and seven columns at random positions. Of the
-    variance of this sum each main effect is 12 per cent, the exclusive or 27 and the noise 12. The
+    is positive, with standard normal noise and seven columns at random positions. Of the variance
+    of this sum, each main effect is 12 per cent, the exclusive or 27 and the noise 12. The
     correlation of the class with a linear column is 0.28, with the square of a quadratic one 0.23
-    (at 500 rows: six and five standard errors). The two columns of the pair are each independent
-    of the class; with their product it has a correlation of 0.30, which must stand out among
+    (at 500 rows: six and five standard errors). The two columns of the pair are each independent of
+    the class; their product has a correlation of 0.30 with it, which must stand out among
     n_features²/2 products.
 
     Parameters
@@ -208,7 +208,7 @@ def make_linear_direction(
     random_state : int, Generator or None, default=None
     noise : float, default=0.1
         Standard deviation of the noise. The paper (section 4.1.1) says a variance of 0.1, but its
-        errors of 0.09 lie below the 0.32 that no prediction can then undercut: they fit a standard
+        errors of 0.09 lie below 0.32, the smallest possible with that variance: they fit a standard
         deviation just below 0.1.
 
     Returns
@@ -232,7 +232,7 @@ def make_sine_direction(
 ) -> Problem:
     """A number y = sin(x₂ + 2x₄) + noise of standard normal columns, from the ICA-FX paper.
 
-    The correlation of y with the direction [0, 1, 0, 2, 0] is 0.26 only.
+    The correlation of y with the direction [0, 1, 0, 2, 0] is only 0.26.
 
     Parameters
     ----------
@@ -240,7 +240,7 @@ def make_sine_direction(
     n_features : int, default=5
     random_state : int, Generator or None, default=None
     noise : float, default=0.1
-        Standard deviation of the noise, see ``make_linear_direction``.
+        Standard deviation of the noise; see ``make_linear_direction``.
 
     Returns
     -------
@@ -260,7 +260,7 @@ def make_sine_direction(
 def make_rings(
     n_samples: int, n_features: int = 4, random_state: Seed = None, *, spread: float = 0.1
 ) -> Problem:
-    """Two classes on concentric rings in the plane of the first two columns, others noise.
+    """Two classes on concentric rings in the plane of the first two columns; the others are noise.
 
     No direction separates the classes: both have mean zero and are round.
 
@@ -326,7 +326,8 @@ def _noise(
         raise ValueError(f"n_samples must be at least 1, got {n_samples}.")
     if n_features < n_relevant:
         raise ValueError(
-            f"n_features must be at least {n_relevant}, the columns that matter, got {n_features}."
+            f"n_features must be at least {n_relevant}, the number of relevant columns, got "
+            f"{n_features}."
         )
     rng = np.random.default_rng(random_state)
     return rng, rng.normal(size=(n_samples, n_features))

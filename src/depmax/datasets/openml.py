@@ -15,7 +15,7 @@ from depmax.datasets.stored import Dataset
 
 @dataclass(frozen=True)
 class Record:
-    """What a set on OpenML must be: an identifier there is one version, which never changes."""
+    """Facts about a set on OpenML, where an identifier is one version, which never changes."""
 
     data_id: int
     openml_name: str
@@ -94,9 +94,9 @@ def fetchable() -> list[str]:
 def fetch(name: str, *, data_home: str | None = None) -> Dataset:
     """Fetch a larger data set from OpenML, or take it from scikit-learn's cache.
 
-    scikit-learn verifies the download by the checksum that OpenML states. Here the identifier,
-    the name, the number of rows and features and, where it is recorded, the checksum itself must
-    be those that this version of depmax knows. Needs pandas.
+    scikit-learn verifies the download against the checksum that OpenML states. In addition, the
+    identifier, the name, the number of rows and features and, where recorded, the checksum itself
+    must match what this version of depmax expects. Needs pandas.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def fetch(name: str, *, data_home: str | None = None) -> Dataset:
     Raises
     ------
     FetchError
-        Without a network, or if the data are not the expected ones.
+        If there is no network, or the data are not the expected ones.
     """
     if name not in RECORDS:
         near = difflib.get_close_matches(str(name), fetchable()) or fetchable()

@@ -1,4 +1,4 @@
-"""One data set, and sets kept as compressed CSV tables, in the package or in DEPMAX_DATA."""
+"""A data set, and sets stored as compressed CSV files in the package or in DEPMAX_DATA."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Dataset:
     target_name : str or tuple of str
         A tuple when the target has several columns.
     name, title, source, citation, licence, notes : str
-        The short name, the full name, and what the licence file beside the data says.
+        The short name, the full name, and the contents of the licence file next to the data.
     """
 
     X: np.ndarray
@@ -69,7 +69,7 @@ class Dataset:
         return f"Dataset({self.name}: {len(self.y)} rows, {features} feature{plural}, {target})"
 
     def to_frame(self, library: Literal["pandas", "polars"] = "pandas") -> Any:
-        """Features, then the target, as a data frame of pandas or polars."""
+        """Features, then the target, as a pandas or polars data frame."""
         if library not in ("pandas", "polars"):
             raise ValueError(f"library must be 'pandas' or 'polars', not {library!r}.")
         targets = (self.target_name,) if isinstance(self.target_name, str) else self.target_name
@@ -97,7 +97,7 @@ _SUFFIX = ".csv.gz"
 
 @dataclass(frozen=True)
 class Table:
-    """What a file holds, before anything is known about its origin."""
+    """The contents of a file, before anything is known about its origin."""
 
     X: np.ndarray
     y: np.ndarray
@@ -245,8 +245,8 @@ def load(name: str) -> Dataset:
     if name not in names:
         near = difflib.get_close_matches(str(name), names) or names
         raise ValueError(
-            f"No data set named {name!r} comes with depmax. Did you mean {' or '.join(near)}? "
-            "A set in a folder of your own is read by load_external."
+            f"No data set named {name!r} comes with depmax. Did you mean {' or '.join(near)}? To "
+            "read a data set from your own folder, use load_external."
         )
     table = read_table(_folder() / f"{name}{_SUFFIX}")
     origin = _read_licence(_folder() / f"{name}.licence.txt")
@@ -310,15 +310,15 @@ def data_folder() -> Path:
 def load_external(name: str, *, sha256: str | None = None) -> Dataset:
     """Load NAME.csv.gz from the folder that the environment variable DEPMAX_DATA names.
 
-    The file has a header row and the features first. The last column is the target; if the last
-    columns are all named ``label_...``, they are together a two-dimensional target.
+    The file has a header row, and the features come first. The last column is the target; if
+    several columns at the end are named ``label_...``, together they are a two-dimensional target.
 
     Parameters
     ----------
     name : str
         File name without ``.csv.gz``.
     sha256 : str, optional
-        Checksum that the unpacked file must have; by default any file will do.
+        Checksum that the unpacked file must have; by default it is not checked.
 
     Returns
     -------

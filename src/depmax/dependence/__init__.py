@@ -1,4 +1,4 @@
-"""Terms → numbers: measures of dependence and their significance."""
+"""Measures of dependence, and tests of their significance."""
 
 from depmax.dependence.alignment import alignment
 from depmax.dependence.coco import coco

@@ -23,8 +23,8 @@ def alignment(
 ) -> float:
     """Kernel target alignment between X and y: the cosine of their kernel matrices.
 
-    tr(KL) / (‖K‖ ‖L‖) with Frobenius norms. Centred, K and L are replaced by HKH and HLH, which is
-    HSIC₀(X, y) / √(HSIC₀(X, X) HSIC₀(y, y)), also called centred kernel alignment (CKA).
+    It is tr(KL) / (‖K‖ ‖L‖) with Frobenius norms. With centring, HKH and HLH replace K and L, which
+    gives HSIC₀(X, y) / √(HSIC₀(X, X) HSIC₀(y, y)), also called centred kernel alignment (CKA).
 
     Parameters
     ----------
@@ -35,8 +35,8 @@ def alignment(
     target_kernel : kernel, name or "auto", default="auto"
         As in :func:`depmax.hsic`.
     centered : bool, default=True
-        Without centring a large common part of all kernel values hides the dependence: independent
-        samples then have an alignment far above zero.
+        Whether to centre both matrices. Without centring, a large common part of all kernel values
+        hides the dependence: independent samples then have an alignment far above zero.
     sample_weight : array-like of shape (n_samples,), optional
         How many rows each row stands for, as in :func:`depmax.hsic`.
 
@@ -49,7 +49,8 @@ def alignment(
     Notes
     -----
     Memory is linear in the number of samples. The alignment does not change when a kernel is
-    multiplied by a number; centred, it does not change either when a number is added to it.
+    multiplied by a number; if centred, it does not change when a number is added to a kernel
+    either.
 
     References
     ----------

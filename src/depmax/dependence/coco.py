@@ -59,9 +59,9 @@ def coco(
     Some papers print the spectral norm of K̄L̄ instead of its largest eigenvalue. The norm is
     larger in general, since K̄L̄ is not symmetric, and is not the singular value.
 
-    From exact coordinates where both kernels have few of them; otherwise by Lanczos iteration from
-    a fixed start, with memory linear in the number of samples: each step costs one product with
-    either kernel matrix.
+    It is computed from exact coordinates if both kernels have few of them, otherwise by Lanczos
+    iteration from a fixed start, with memory linear in the number of samples: each step costs one
+    product with each kernel matrix.
 
     References
     ----------

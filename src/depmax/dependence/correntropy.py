@@ -19,7 +19,7 @@ def correntropy(
     """Centred correntropy of two scalar samples, or the correntropy coefficient.
 
     U(X, y) = E k(x, y) over pairs that belong together, minus E E k(x, y) over all pairs. With the
-    linear kernel it is the covariance (divided by m), and the coefficient Pearson's correlation.
+    linear kernel it is the covariance (divided by m), and the coefficient is Pearson's correlation.
 
     Parameters
     ----------
@@ -37,8 +37,8 @@ def correntropy(
 
     Notes
     -----
-    Correntropy sees how far y agrees with X on their common scale. Unlike HSIC it can be zero
-    for dependent variables. Time is quadratic and memory linear in the number of samples.
+    Correntropy measures how closely y agrees with X on their common scale. Unlike HSIC it can be
+    zero for dependent variables. Time is quadratic and memory linear in the number of samples.
 
     References
     ----------

@@ -32,15 +32,15 @@ def distance_correlation(
     ----------
     X : array-like, sparse matrix or data frame of numbers
     y : numbers in one or several columns, or labels
-        Two text classes count as -1 and +1, more as indicators; numbers, also whole ones, stay as
-        they are. Pass classes coded as whole numbers as text to have them treated as classes.
+        Two text classes count as -1 and +1, more as indicators; numbers, including whole ones, stay
+        as they are. To have classes coded as whole numbers treated as classes, pass them as text.
     unbiased : bool, default=False
         If False, the distance correlation of Székely, Rizzo and Bakirov (2007), between 0 and 1. If
         True, the bias-corrected *squared* distance correlation of Székely and Rizzo (2013): around
         zero under independence, so possibly negative, and no square root is taken.
     exponent : float, default=1.0
-        Power of the Euclidean distance, above 0. Below 2 the statement about independence holds;
-        at 2 two scalars have the absolute value of Pearson's correlation.
+        Power of the Euclidean distance, above 0. The statement about independence holds below 2; at
+        2, the result for two scalars is the absolute value of Pearson's correlation.
     sample_weight : array-like of shape (n_samples,), optional
         How many rows each row stands for, as in :func:`depmax.hsic`.
 
@@ -52,7 +52,7 @@ def distance_correlation(
     Notes
     -----
     Memory is linear in the number of samples, time quadratic. Distances between dense rows are
-    taken from differences, so that equal and close rows are as exact as far ones.
+    computed from differences, so they are as exact for equal and close rows as for distant ones.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""What may be exchanged where rows are not independent: whole groups, rows of a group, time."""
+"""What may be exchanged if rows are not independent: whole groups, rows of a group, time."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SHORTEST_SHIFT = 0.05
 
 @dataclass(frozen=True)
 class Plan:
-    """The exchange of one data set: which rows take part, and how the target's are reordered."""
+    """The exchange of one data set: which rows are used, and how the target is reordered."""
 
     rows: np.ndarray  # positions of the rows that take part
     units: np.ndarray  # of every row of the data: the number of the independent unit it is in
@@ -34,7 +34,7 @@ class Plan:
 
     @property
     def is_whole(self) -> bool:
-        """Whether all rows take part."""
+        """Whether all rows are used."""
         return len(self.rows) == len(self.units)
 
     def orders(self, count: int, rng: np.random.Generator) -> np.ndarray:
@@ -46,12 +46,14 @@ class Exchange(ABC):
     """Which rows of a target may change places if it is independent of the inputs.
 
     Wherever depmax takes ``groups=``, plain labels mean :class:`WholeGroups`; the others are passed
-    as objects. An object is as long as its labels and is cut to the rows of a fold like them.
+    as objects. An object has the length of its labels and is cut to the rows of a fold as they are.
     """
 
     labels: Any
     #: Whether rows are independent once what their group has in common is taken off.
     is_free_within_groups = False
+    #: Whether ``units`` are groups that the user calls independent of each other.
+    has_independent_groups = False
 
     def __len__(self) -> int:
         """Number of labels, 0 if there are none."""
@@ -59,7 +61,7 @@ class Exchange(ABC):
 
     @property
     def shape(self) -> tuple[int]:
-        """The same as arrays have it."""
+        """Shape, as for arrays."""
         return (len(self),)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
@@ -76,7 +78,7 @@ class Exchange(ABC):
         """The exchange of the rows at these positions."""
 
     def units(self, n_samples: int) -> np.ndarray:
-        """The number of the independent unit that every row is in: of its group."""
+        """The number of the independent unit, such as the group, that each row belongs to."""
         return _codes(self.labels, n_samples)
 
     @abstractmethod
@@ -92,7 +94,7 @@ class WholeGroups(Exchange):
     """Rows of a group stay together, and whole groups change places: ``groups=labels``.
 
     For rows that come in independent groups (patients with several samples each, animals of a
-    litter, pupils of a class), where a column or the target may be alike within a group.
+    litter, pupils of a class), if a column or the target may be similar within a group.
 
     Parameters
     ----------
@@ -103,8 +105,8 @@ class WholeGroups(Exchange):
     -----
     A target that has one value per group is exchanged between all groups, whatever their sizes.
     Otherwise groups of equal size change places, row by row. If fewer than five have the same size,
-    groups of similar size are put together and cut, at random with a fixed seed, to the smallest of
-    them; a warning says how many rows that leaves out. All of this is exact: given their sizes,
+    groups of similar size are combined and cut, at random with a fixed seed, to the smallest of
+    them; a warning says how many rows this drops. All of this is exact: given their sizes,
     independent groups are exchangeable.
 
     Examples
@@ -119,6 +121,8 @@ class WholeGroups(Exchange):
     >>> hsic_test(x, y, groups=WholeGroups(patient), random_state=0).pvalue > 0.05
     True
     """
+
+    has_independent_groups = True
 
     def __init__(self, labels: Any) -> None:
         self.labels = labels
@@ -148,9 +152,9 @@ class WholeGroups(Exchange):
 
 
 class WithinGroups(Exchange):
-    """Rows change places within their group only: ``groups=WithinGroups(labels)``.
+    """Rows change places only within their group: ``groups=WithinGroups(labels)``.
 
-    For a factor that varies inside groups (treatments of the same patient, plots of a block):
+    For a factor that varies within groups (treatments of the same patient, plots of a block):
     differences between groups are kept and do not count as dependence.
 
     Parameters
@@ -196,18 +200,18 @@ class WithinGroups(Exchange):
 
 
 class Shifts(Exchange):
-    """Rows in the order of time are shifted in a circle: ``groups=Shifts()``.
+    """Rows in order of time are shifted in a circle: ``groups=Shifts()``.
 
-    For time series, whose neighbouring rows are alike. A shift keeps the course of both sides and
-    breaks what happens at the same time.
+    For time series, whose neighbouring rows are similar. A shift preserves both series and breaks
+    only what happens at the same time.
 
     Parameters
     ----------
     labels : array-like of shape (n_samples,), optional
         The series of every row, each shifted by itself; by default all rows are one series.
     shortest : int, optional
-        Rows that a shift moves at least, so that what lasts does not count as chance; by default
-        a twentieth of the series.
+        Smallest number of rows that a shift moves, so that lasting effects are broken as well; by
+        default a twentieth of the series.
 
     Notes
     -----
@@ -282,21 +286,21 @@ class Shifts(Exchange):
 
 
 def as_exchange(groups: Any) -> Exchange | None:
-    """What ``groups=`` says: nothing, labels of whole groups, or an exchange of its own."""
+    """The meaning of ``groups=``: nothing, labels of whole groups, or an exchange object."""
     if groups is None or hasattr(groups, "plan"):
         return groups
     return WholeGroups(groups)
 
 
 def plan_of(groups: Any, n_samples: int, target: Any = None) -> Plan | None:
-    """The plan of ``groups=``, None where rows are independent; rows left out are reported."""
+    """The plan of ``groups=``, None if rows are independent; unused rows are reported."""
     exchange = as_exchange(groups)
     if exchange is None:
         return None
     plan = exchange.plan(n_samples, target)
     if not plan.is_whole:
-        left = f"{n_samples - len(plan.rows)} of {n_samples} rows take no part in p-values"
-        why = "groups of similar size are exchanged, and cut to the smallest of them"
+        left = f"{n_samples - len(plan.rows)} of {n_samples} rows are not used for p-values"
+        why = "groups of similar size are exchanged after being cut to the smallest of them"
         warnings.warn(f"{left}: {why}.", stacklevel=3)
     return plan
 
@@ -313,7 +317,7 @@ def _codes(labels: Any, n_samples: int) -> np.ndarray:
     if missing.any():
         raise ValueError(
             f"groups has no label in {missing.sum()} of {n_samples} rows, the first of them row "
-            f"{int(np.argmax(missing))}: drop these rows, or give each a group of its own."
+            f"{int(np.argmax(missing))}: drop these rows, or give each its own group."
         )
     if values.dtype == object:  # of several types: 1 and "1" are two labels
         values = np.array([f"{type(value).__name__} {value}" for value in values.tolist()])
@@ -338,7 +342,7 @@ def _ways_of_values(values: np.ndarray) -> float:
 
 
 def _number(logarithm: float) -> float:
-    """A number from its logarithm, without overflow where it is beyond all bounds."""
+    """A number from its logarithm, without overflow."""
     return float(np.exp(min(float(logarithm), 700.0)))
 
 
@@ -358,16 +362,12 @@ def _exchange_alike(codes: np.ndarray, sizes: np.ndarray) -> Plan:
     tables = []  # of every stratum: the rows of its groups, of shape (n_groups, smallest size)
     for members in strata:
         smallest = int(sizes[members].min())
-        chosen = [np.flatnonzero(codes == group) for group in members]
-        tables.append(
-            np.array([np.sort(rng.choice(rows, smallest, replace=False)) for rows in chosen])
-        )
+        drawn = [rng.choice(np.flatnonzero(codes == g), smallest, replace=False) for g in members]
+        tables.append(np.sort(drawn, axis=1))
     ways = _number(np.sum(special.gammaln([len(members) + 1.0 for members in strata])))
     _require_ways(ways, f"{len(sizes)} groups of rows", "groups")
     rows = np.sort(np.concatenate([table.ravel() for table in tables]))
-    place = np.empty(len(codes), dtype=np.intp)
-    place[rows] = np.arange(len(rows))
-    tables = [place[table] for table in tables]
+    tables = [np.searchsorted(rows, table) for table in tables]  # places among these rows
 
     def draw(rng: np.random.Generator) -> np.ndarray:
         order = np.empty(len(rows), dtype=np.intp)

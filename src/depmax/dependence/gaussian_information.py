@@ -1,4 +1,4 @@
-"""Mutual information and total correlation under the Gaussian law."""
+"""Mutual information and total correlation of Gaussian variables."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ def gaussian_mutual_information(X: Any, y: Any, *, sample_weight: Any = None) ->
     """Mutual information between X and y if they are jointly Gaussian, in nats.
 
     ``½ log(|C_xx| |C_yy| / |C|)`` with the sample covariances, computed as -½ Σ log(1 - ρ²) from
-    the canonical correlations ρ, so that no determinant over- or underflows. For other
-    distributions it is the information in linear relations only.
+    the canonical correlations ρ, so no determinant overflows or underflows. For other distributions
+    it is only the information in linear relations.
 
     Parameters
     ----------
     X : array-like, sparse matrix or data frame
         Categorical columns of a frame count as indicators.
     y : numbers in one or several columns, or labels
-        Two text classes count as -1 and +1, more as indicators; numbers, also whole ones, stay as
-        they are.
+        Two text classes count as -1 and +1, more as indicators; numbers, including whole ones, stay
+        as they are.
     sample_weight : array-like of shape (n_samples,), optional
         How many rows each row stands for, as in :func:`depmax.hsic`.
 
     Returns
     -------
     float
-        Zero if X or y is constant; infinite if a linear combination of y is one of X. Columns that
-        are linear combinations of others, as the indicators of all classes are, change nothing:
-        the rank counts.
+        Zero if X or y is constant; infinite if a linear combination of y is also one of X. Columns
+        that are linear combinations of others, such as the last of the indicators of all classes,
+        change nothing.
 
     Raises
     ------
     ValueError
         If the ranks of X and y together reach the number of samples. Some combinations of X and y
-        then agree by necessity, and the value would be infinite whatever the dependence.
+        then necessarily agree, and the value would be infinite whatever the dependence.
 
     Examples
     --------
@@ -96,8 +96,8 @@ def total_correlation(X: Any, *, sample_weight: Any = None) -> float:
     -------
     float
         Infinite if the correlation matrix is singular: a column is a linear combination of others,
-        which is always so with no more samples than columns. Constant columns share nothing and
-        are left out.
+        which is always the case with no more samples than columns. Constant columns share nothing
+        and are ignored.
 
     Examples
     --------
@@ -118,8 +118,8 @@ def total_correlation(X: Any, *, sample_weight: Any = None) -> float:
         column = min(table.categories)
         name = table.names[column] if table.names else column
         raise TypeError(
-            f"total_correlation compares numbers, but column {name!r} of X is categorical: leave "
-            "it out, or encode it as numbers."
+            f"total_correlation compares numbers, but column {name!r} of X is categorical: drop "
+            "it, or encode it as numbers."
         )
     values = table.values.toarray() if hasattr(table.values, "toarray") else table.values
     n_samples = len(values) if mass is None else float(mass.sum())

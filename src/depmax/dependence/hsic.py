@@ -27,34 +27,34 @@ def hsic(
 ) -> float:
     """Hilbert-Schmidt independence criterion between X and y.
 
-    Zero (up to noise) for independent samples, larger the more they depend on each other; with
-    characteristic kernels such as the Gaussian every kind of dependence counts.
+    It is zero (up to noise) for independent samples, and larger the more they depend on each other;
+    with characteristic kernels such as the Gaussian, every kind of dependence counts.
 
     Parameters
     ----------
     X : array-like, sparse matrix, data frame, or objects the kernel compares
-        With the linear kernel or a map also a Dask collection, or what :func:`depmax.scan` makes
-        of files, which brings its target.
+        With the linear kernel or a map also a Dask collection, or the result of
+        :func:`depmax.scan`, which includes the target.
     y : target: labels, numbers, several columns, or objects
     kernel : kernel, name, function or transformer, default="gaussian"
         A transformer (a map) stands for the inner product of its output; with it the cost is
         linear in the number of samples. ``"precomputed"``: X is the kernel matrix.
     target_kernel : kernel, name or "auto", default="auto"
-        ``"auto"`` reads the type of y: class-balanced for two classes, balanced delta for many,
-        Gaussian for numbers, linear for multi-labels.
+        ``"auto"`` depends on the type of y: class-balanced for two classes, balanced delta for
+        many, Gaussian for numbers, linear for multi-labels.
     unbiased : bool, default=True
         HSIC₁ (unbiased, may be negative) or HSIC₀ (biased, never negative).
     block_size : int, optional
         Average over random disjoint blocks of about this many rows (fixed seed): linear in the
         number of samples, still unbiased, with a larger variance.
     given : array-like, series or data frame, optional
-        Confounders Z, numbers and categories: the dependence of X and y that is left when what Z
-        explains of both is removed (``docs/mathematics/given.md``). Zero, up to noise, where X and
-        y are independent given Z.
+        Confounders Z, numbers and categories: the dependence of X and y that remains after removing
+        what Z explains of both (``docs/mathematics/given.md``). Zero, up to noise, if X and y are
+        independent given Z.
     sample_weight : array-like of shape (n_samples,), optional
-        How many rows each row stands for: a weight of 3 is the row three times, a weight of 0 the
-        row left out. Any nonnegative numbers will do; see ``docs/mathematics/weights.md`` for what
-        that means without bias.
+        How many rows each row stands for: a weight of 3 counts the row three times, a weight of 0
+        ignores it. Any nonnegative numbers are allowed; ``docs/mathematics/weights.md`` explains
+        what they mean for the unbiased estimate.
 
     Returns
     -------
@@ -77,15 +77,17 @@ def hsic(
         raise ValueError(f"hsic takes sample_weight or {other}, not both.")
     if given is not None:
         if block_size is not None:
-            raise ValueError("hsic takes block_size or given, not both: with given it is linear.")
+            raise ValueError(
+                "hsic takes block_size or given, not both: with given, the cost is already linear."
+            )
         choose = partial(refuse_to_choose, "hsic with given")
         return read_conditional(X, y, given, kernel, target_kernel, choose)[0].hsic(unbiased)
     x_sample, y_sample = read_pair(X, y, kernel, target_kernel, sample_weight)
     require_samples(x_sample.total, unbiased)
     if block_size is not None and x_sample.is_streamed:
         raise TypeError(
-            "block_size= draws random blocks of rows, which a table that is read a chunk at a time "
-            "does not give: leave it out; with a map as kernel the cost is linear anyway."
+            "block_size= draws random blocks of rows, which is not possible for a table that is "
+            "read a chunk at a time: omit it; with a map as the kernel, the cost is linear anyway."
         )
     if block_size is None:
         return terms(x_sample, y_sample, unbiased=unbiased).hsic()

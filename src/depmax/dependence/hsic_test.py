@@ -36,7 +36,6 @@ from depmax.dependence.independence_test import (
     AggregateTest,
     GivenFit,
     IndependenceTest,
-    refuse_with_given,
 )
 from depmax.dependence.resolve import refuse_to_choose
 from depmax.kernels import KernelLike
@@ -78,77 +77,78 @@ def hsic_test(
     Parameters
     ----------
     X : array-like, sparse matrix, data frame, objects the kernel compares, or a scan
-        For a scan or a Dask collection see the notes.
+        For a scan or a Dask collection, see the notes.
     y : target: labels, numbers, several columns, or objects
     kernel, target_kernel : kernel, name, sequence of these, or "auto", default="auto"
         ``"auto"`` for numbers: with ``method="aggregate"`` eight kernels (linear, Gaussian with
-        1/32 to 2 times the median distance as bandwidth, Laplace, Gaussian of ranks), otherwise
-        the Gaussian one; classes and labels have one kernel of their own. A kernel that is given
-        is used alone, several together. ``bandwidth="maximize"`` is refused, which would choose a
-        kernel by the very dependence that is tested.
+        1/32 to 2 times the median distance as bandwidth, Laplace, Gaussian of ranks), otherwise the
+        Gaussian one; classes and labels have their own kernel. A kernel that you pass is used
+        alone, several are used together. ``bandwidth="maximize"`` is refused, because it would
+        choose a kernel by the very dependence that is tested.
     method : {"aggregate", "permutation", "gamma"}, default="aggregate"
-        ``"aggregate"`` looks for the combinations of kernels of X and of y with the largest
-        HSIC in standard deviations of its law under permutations, and does the same after every
-        permutation, so that the p-value (1 + b)/(1 + B) is exact for any sample size.
-        With one kernel on each side it is ``"permutation"``.
-        ``"permutation"`` compares unbiased HSIC of one kernel each with its values after random
-        permutations of y: exact as well, for any kernel that was not chosen by the pairing of X
-        and y, and several times as fast.
-        ``"gamma"`` takes the gamma law (Pearson's type III) with the exact mean, variance and
-        skewness of all permutations, and beyond one standard deviation a chi-square mixture with
-        the same moments: no repetition, any number of digits. Beyond 768 samples with as many
-        values skewness and mixture come from a random subset of rows. Where the law is out of its
-        range the outcome's ``method`` says what was done instead: ``"counts"`` (X and y have two
-        values each: exact, hypergeometric) or ``"permutation"`` (rare values on both sides, or a
-        skewness above 3).
+        ``"aggregate"`` looks for the combinations of kernels of X and of y with the largest HSIC,
+        in standard deviations of its distribution under permutations, and does the same after every
+        permutation, so the p-value (1 + b)/(1 + B) is exact for any sample size. With one kernel on
+        each side it is the same as ``"permutation"``. ``"permutation"`` compares unbiased HSIC of
+        one kernel each with its values after random permutations of y: exact as well, for any
+        kernel that was not chosen by the pairing of X and y, and several times as fast. ``"gamma"``
+        uses the gamma distribution (Pearson's type III) with the exact mean, variance and skewness
+        over all permutations, and beyond one standard deviation a chi-square mixture with the same
+        moments: it needs no permutations, and p-values can be arbitrarily small. With more than 768
+        distinct values, skewness and mixture come from a random subset of rows. If this
+        approximation is not reliable, the ``method`` of the result says what was done instead:
+        ``"counts"`` (X and y have two values each: exact, hypergeometric) or ``"permutation"``
+        (rare values on both sides, or a skewness above 3).
     n_permutations : int, default=1000
     groups : array-like of shape (n_samples,), WholeGroups, WithinGroups or Shifts, optional
-        For rows that are not independent. Labels (of patients, litters, …) keep the rows of a
-        group together and exchange whole groups; :class:`depmax.WithinGroups` exchanges the rows
-        of each group, :class:`depmax.Shifts` shifts a time series. Not with
-        ``method="gamma"``; many kernels are compared up to 2,000 rows, one on each side beyond.
+        For rows that are not independent. Labels (of patients, litters, …) keep the rows of a group
+        together and exchange whole groups; :class:`depmax.WithinGroups` exchanges the rows of each
+        group, and :class:`depmax.Shifts` shifts a time series. Not with ``method="gamma"``; many
+        kernels are compared for up to 2,000 rows, beyond that one on each side.
     random_state : int, RandomState or None
     n_jobs : int, optional
         Threads; the p-value does not depend on it.
     given : array-like, series or data frame, optional
-        Confounders Z, numbers and categories: test whether X and y are independent *given* Z.
-        What Z explains of X and of y is removed by regressions, chosen by leave-one-out error;
-        the p-value comes from random signs of the residuals of X (reported as
-        ``"wild bootstrap"``) or, for ``"gamma"``, from the law of these. One kernel on each side
-        (``"auto"`` is Gaussian) gives the ``statistic``; with ``"aggregate"`` and kernels left at
-        ``"auto"`` the p-value is that of the largest of three standardised statistics: of these
-        kernels, of products of the residuals themselves, and of such products that turn with Z.
-        It is as good as the regressions: the outcome's ``given`` says what they explain; where
-        they need more rows, or their residuals still depend on Z, a warning says so and the
-        outcome's ``reliable`` is False. Time is linear in the rows. Not with ``groups``.
+        Confounders Z, numbers and categories: test whether X and y are independent *given* Z. What
+        Z explains of X and of y is removed by regressions, chosen by leave-one-out error; the
+        p-value comes from random signs of the residuals of X (reported as ``"wild bootstrap"``) or,
+        for ``"gamma"``, from the distribution of the statistic over these signs. One kernel on each
+        side (``"auto"`` is Gaussian) gives the ``statistic``; with ``"aggregate"`` and kernels left
+        at ``"auto"``, the p-value is that of the largest of three standardised statistics: of these
+        kernels, of products of the residuals themselves, and of such products that vary with Z. It
+        is only as good as the regressions: ``given`` of the result says what they explain; if they
+        need more rows, or if their residuals still depend on Z, a warning appears and ``reliable``
+        of the result is False. Time is linear in the rows. With labels of ``groups``, at least 20
+        of them, regressions are chosen by leaving out whole groups, and the rows of a group have
+        one sign; :class:`depmax.WithinGroups` and :class:`depmax.Shifts` are refused.
     sample_weight : array-like of shape (n_samples,), optional
         Weights that belong to the rows of X, such as those of a survey or of a shift in X. The
-        statistic is unbiased HSIC of the images of X, weighted and about their weighted mean, and
-        y is permuted against rows and weights together: exact if y is independent of both. So it
-        does not hold for weights made from y, nor for weights that count equal rows: repeat these
-        (``np.repeat``) instead. Not with ``groups``, ``given`` or ``method="gamma"``.
+        statistic is unbiased HSIC of the images of X, weighted and about their weighted mean, and y
+        is permuted against rows and weights together, which is exact if y is independent of both.
+        It is not valid for weights derived from y, nor for weights that count equal rows: repeat
+        these (``np.repeat``) instead. Not with ``groups``, ``given`` or ``method="gamma"``.
 
     Returns
     -------
     IndependenceTest
-        With ``statistic`` (unbiased HSIC), ``pvalue``, ``method`` (the one that gave the p-value)
-        and ``n_samples``. For ``"aggregate"`` an :class:`AggregateTest`: ``statistic`` is the
+        With ``statistic`` (unbiased HSIC), ``pvalue``, ``method`` (the one behind the p-value) and
+        ``n_samples``. For ``"aggregate"`` an :class:`AggregateTest`: ``statistic`` is the
         standardised HSIC of the best combinations of kernels (a soft maximum), and ``kernels``,
-        ``target_kernels``, ``standardized`` and ``contributions`` tell which kernels detected it.
-        With confounders also ``given`` (``explained_x``, ``explained_y``, ``doubt``, ``missed``)
-        and ``reliable``.
+        ``target_kernels``, ``standardized`` and ``contributions`` say which kernels detected the
+        dependence. With confounders also ``given`` (``explained_x``, ``explained_y``, ``doubt``,
+        ``missed``) and ``reliable``.
 
     Notes
     -----
-    Memory is linear in the rows, time quadratic: numbers with numbers took 0.2 s for 500 rows,
-    1.3 s for 2,000 and 3.5 s for 4,000 on one core with ``"aggregate"``, a tenth of it with
-    ``"permutation"``. For hundreds of thousands of rows take kernels with coordinates, such as
-    ``kernel=NystroemMap()`` on both sides, whose permutations cost time linear in the rows.
+    Memory is linear in the rows, time quadratic: numbers with numbers took 0.2 s for 500 rows, 1.3
+    s for 2,000 and 3.5 s for 4,000 on one core with ``"aggregate"``, a tenth of it with
+    ``"permutation"``. For hundreds of thousands of rows, use kernels with coordinates, such as
+    ``kernel=NystroemMap()`` on both sides, whose permutations take time linear in the rows.
 
     All rows of a table that is read a chunk at a time (:func:`depmax.scan`, Dask) are tested by
-    ``method="gamma"``, for a map or the linear kernel on X, or any kernel if X has one column. Its
-    permutations need rows in memory: ``"aggregate"`` takes 4,000 rows, drawn with a fixed seed,
-    ``"permutation"`` 20,000, and the outcome's ``method`` and ``n_samples`` say so.
+    ``method="gamma"``, with a map or the linear kernel on X, or any kernel if X has one column.
+    Permutations need rows in memory: ``"aggregate"`` uses 4,000 rows, drawn with a fixed seed, and
+    ``"permutation"`` 20,000; ``method`` and ``n_samples`` of the result say so.
 
     Examples
     --------
@@ -186,7 +186,6 @@ def hsic_test(
         return streamed_test(hsic_test, X, y, kernel, target_kernel, method, options)
     refuse_streamed_target(X, y)
     if given is not None:
-        refuse_with_given(groups)
         one, of_y = (
             _one_kernel(each, name, "given")
             for each, name in (
@@ -195,7 +194,9 @@ def hsic_test(
             )
         )
         linear = method == "aggregate" and is_auto(kernel) and is_auto(target_kernel)
-        conditional, fit = read_conditional(X, y, given, one, of_y, _refuse_to_choose, linear)
+        conditional, fit = read_conditional(
+            X, y, given, one, of_y, _refuse_to_choose, linear, groups
+        )
         return _conditional_test(conditional, fit, method, n_permutations, random_state)
     if method == "aggregate":
         x, y_family = family_of(X, kernel), family_of_target(y, target_kernel)
@@ -219,8 +220,8 @@ def hsic_test(
         return _permutation_test(x_sample, y_sample, n_permutations, random_state, n_jobs, plan)
     if method == "gamma" and plan is not None:
         raise ValueError(
-            "method='gamma' takes rows as independent: leave method out, or pass "
-            "method='permutation', with groups."
+            "method='gamma' assumes that rows are independent: with groups, omit method or pass "
+            "method='permutation'."
         )
     if method == "gamma":
         return _gamma_test(x_sample, y_sample, n_permutations, random_state, n_jobs)
@@ -262,8 +263,8 @@ def _weighed_families(
     _require_rows(x.n_samples, of_y.n_samples)
     if len(x.sides) > 1 and x.n_samples > GROUPED_ROWS:
         raise ValueError(
-            f"method='aggregate' with sample_weight holds whole matrices of many kernels: up to "
-            f"{GROUPED_ROWS} rows, got {x.n_samples}. Pass method='permutation'."
+            "method='aggregate' with sample_weight holds whole matrices of many kernels and takes "
+            f"up to {GROUPED_ROWS} rows, got {x.n_samples}. Pass method='permutation'."
         )
     counted = (with_weights(replace(side, mass=weighed.mass)) for side in x.sides)
     return replace(x, sides=tuple(counted)), of_y
@@ -291,8 +292,8 @@ def _aggregate_test(
     if plan is not None:
         if len(plan.rows) > GROUPED_ROWS:
             raise ValueError(
-                f"method='aggregate' with groups holds whole matrices of many kernels: up to "
-                f"{GROUPED_ROWS} rows, got {len(plan.rows)}. Pass method='permutation'."
+                "method='aggregate' with groups holds whole matrices of many kernels and takes up "
+                f"to {GROUPED_ROWS} rows, got {len(plan.rows)}. Pass method='permutation'."
             )
         x, y = x.take(plan.rows), y.take(plan.rows)
     _warn_of_time(x, y)
@@ -319,9 +320,9 @@ def _warn_of_time(x: Family, y: Family) -> None:
     minutes = share * SECONDS_PER_PAIR * x.n_samples**2 / 60
     warn_caller(
         f"method='aggregate' visits all pairs of {x.n_samples:,} rows for {len(x.sides)} kernels "
-        f"of X and {len(y.sides)} of y: about {max(minutes, 1):,.0f} minutes of one core. Pass "
-        "kernel=NystroemMap() and, for numbers, target_kernel=NystroemMap(), whose time is linear "
-        "in the rows, or test a random part of the rows.",
+        f"of X and {len(y.sides)} of y: about {max(minutes, 1):,.0f} minutes on one core. Pass "
+        "kernel=NystroemMap() and, for numbers, target_kernel=NystroemMap(), which make the time "
+        "linear in the rows, or test a random part of the rows.",
         UserWarning,
     )
 

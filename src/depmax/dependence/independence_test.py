@@ -17,7 +17,7 @@ DOUBTFUL = 1.5
 
 @dataclass(frozen=True)
 class GivenFit:
-    """What the confounders explain, as shares of the variance of rows left out."""
+    """What the confounders explain, as shares of the variance of left-out rows."""
 
     explained_x: Any  # a number; for a screening an array, one per column
     explained_y: float
@@ -31,37 +31,26 @@ class GivenFit:
 
     @property
     def reliable(self) -> bool:
-        """Whether nothing speaks against the level of the test."""
+        """Whether there is no sign that the test rejects too often."""
         return self.doubt <= DOUBTFUL and not self.missed
 
     def warn(self) -> None:
-        """Say where the regressions missed too much for the level to hold."""
+        """Warn if the regressions missed so much that the test may reject too often."""
         if self.missed:
             warn_caller(
-                "The residuals of X and of y still depend on given: no regression found all of "
-                "what it explains, the level of the test cannot be held, and the p-value may be "
-                "too small. More rows, or confounders in which the relation is simpler, help.",
+                "The residuals of X and of y still depend on given: no regression captured all "
+                "that it explains, so the test may reject too often and the p-value may be too "
+                "small. More rows, or confounders with a simpler relation to X and y, help.",
                 UserWarning,
             )
         elif self.doubt > DOUBTFUL:
             warn_caller(
                 "The regressions on given need many parameters for so few rows (doubt = "
-                f"{self.doubt:.1f}, above {DOUBTFUL:g}): what they miss may be the same for X and "
-                "y, and the p-value too small. More rows, fewer confounders or simpler ones "
-                "(logarithms, merged levels) help.",
+                f"{self.doubt:.1f}, above {DOUBTFUL:g}): they may miss the same thing in X and in "
+                "y, and the p-value may then be too small. More rows, fewer confounders or "
+                "simpler ones (logarithms, merged levels) help.",
                 UserWarning,
             )
-
-
-def refuse_with_given(groups: Any) -> None:
-    """Refuse groups beside confounders."""
-    if groups is not None:
-        raise ValueError(
-            "groups and given cannot be combined: regressions on given are chosen by leaving out "
-            "single rows, and rows of the same group would predict each other, so that neither the "
-            "residuals nor their signs could be trusted. Test without given, or on one row (or the "
-            "means) of each group."
-        )
 
 
 @dataclass(frozen=True)
@@ -80,15 +69,16 @@ class IndependenceTest:
 
     @property
     def reliable(self) -> bool:
-        """Whether the level can be relied on; only a test given confounders can say no.
+        """Whether the level can be relied on; it is False only for some tests given confounders.
 
-        False where the regressions on the confounders need too many parameters for the rows, or
-        their residuals still depend on the confounders: the p-value may be too small then.
+        It is False if the regressions on the confounders need too many parameters for the number of
+        rows, or if their residuals still depend on the confounders: the p-value may then be too
+        small.
         """
         return self.given is None or self.given.reliable
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the statistic beside its values under permutations; needs matplotlib.
+        """Draw the statistic against its values under permutations; needs matplotlib.
 
         Parameters
         ----------
@@ -107,7 +97,7 @@ class IndependenceTest:
 
         if self.permuted is None:
             raise ValueError(
-                f"The p-value came from method={self.method!r}, without permutations to draw: use "
+                f"The p-value came from method={self.method!r}, which draws no permutations: use "
                 'hsic_test(..., method="permutation").'
             )
         display = NullDisplay(self.statistic, self.permuted, self.pvalue, self.statistic_name)
@@ -135,7 +125,7 @@ class AggregateTest(IndependenceTest):
     kernels, target_kernels : tuple of str
         The kernels of X and of y.
     standardized : ndarray of shape (n_kernels, n_target_kernels)
-        HSIC of every pair of kernels alone, in standard deviations of its law over permutations.
+        HSIC of every pair of kernels alone, in standard deviations over permutations.
     """
 
     kernels: tuple[str, ...]
@@ -145,9 +135,9 @@ class AggregateTest(IndependenceTest):
 
     @property
     def contributions(self) -> np.ndarray:
-        """Share of each pair of kernels in what was seen: the squares of positive ``standardized``.
+        """Share of each pair of kernels in the result: the squares of positive ``standardized``.
 
-        They add up to 1, or are 0 where no pair saw anything.
+        They add up to 1, or are all 0 if no pair detected anything.
         """
         squares = np.maximum(self.standardized, 0.0) ** 2
         total = float(squares.sum())
@@ -169,7 +159,7 @@ class Screening:
     bandwidths: np.ndarray  # NaN where the column's kernel has none
     target_error: float  # part of the target kernel's trace that its coordinates leave out
     effects: np.ndarray  # unbiased HSIC over the root of both sides' own, from 0 to 1, or NaN
-    effects_low: np.ndarray  # interval of 95 %
+    effects_low: np.ndarray  # interval of 95%
     effects_high: np.ndarray
     given: GivenFit | None = None  # what the confounders explain, of every column and of y
     missing: np.ndarray | None = None  # rows without a value of each column; None if there are none
@@ -248,6 +238,6 @@ class Screening:
         found = int((self.pvalues_adjusted <= 0.05).sum())
         caption = (
             f"{found:,} of {len(self.names):,} columns depend on the target (false discovery rate "
-            f"5 %); the best {len(rows)} are shown"
+            f"5%); the best {len(rows)} are shown"
         )
         return html_table(("rank", "column", "score", "effect", "p (adjusted)"), rows, caption)

@@ -1,4 +1,4 @@
-"""How many dimensions data have locally, whatever the number of columns."""
+"""The local dimension of data, whatever the number of columns."""
 
 from __future__ import annotations
 
@@ -37,25 +37,25 @@ def intrinsic_dimension(
     X : array-like or data frame of numbers
         Distances are Euclidean: put the columns on a common scale first.
     method : {"mle", "correlation"}, default="mle"
-        ``"mle"``: the maximum likelihood of Levina and Bickel (2004) for the distances
-        T_1 <= ... <= T_k to the k nearest rows, averaged over the rows as MacKay and Ghahramani
-        (2005) corrected it: the *inverse* estimates, mean_j log(T_k / T_j), are averaged, then
-        inverted. The result is averaged over k. Beyond 20 000 rows the average is over a random
-        subset with a fixed seed, whose neighbours are still searched among all rows.
+        ``"mle"``: the maximum likelihood of Levina and Bickel (2004) for the distances T_1 <= ...
+        <= T_k to the k nearest rows, averaged over the rows as MacKay and Ghahramani (2005)
+        corrected it: the *inverse* estimates, mean_j log(T_k / T_j), are averaged, then inverted.
+        The result is averaged over k. With more than 20,000 rows the average is over a random
+        subset with a fixed seed, whose neighbours are still searched for among all rows.
         ``"correlation"``: the slope of log C(r) against log r (Grassberger and Procaccia, 1983),
         where C(r) is the share of pairs closer than r, by least squares over 20 radii between the
-        0.1 % and the 1 % quantile of all distances. With fewer than about 320 rows this range moves
-        up so that its lower end has 50 pairs. Beyond 3000 rows a random subset with a fixed seed
-        is used.
+        0.1% and the 1% quantile of all distances. With fewer than about 320 rows this range moves
+        up so that its lower end has 50 pairs. With more than 3,000 rows, a random subset with a
+        fixed seed is used.
     n_neighbors : int or (int, int), default=(10, 20)
-        Numbers k of neighbours, from and up to, at least 2. For ``"mle"`` only.
+        Number of neighbours k, or the smallest and the largest, at least 2. Only for ``"mle"``.
 
     Returns
     -------
     float
-        Not a whole number in general. Both methods fall below the truth by an amount that
-        grows with the dimension, since near the boundary of the data neighbours are missing:
-        3000 points in a cube of 5 dimensions give about 4.5.
+        Not a whole number in general. Both methods underestimate the dimension by an amount that
+        grows with it, since neighbours are missing near the boundary of the data: 3,000 points in a
+        cube of 5 dimensions give about 4.5.
 
     Notes
     -----
@@ -98,12 +98,12 @@ def _likelihood_dimension(rows: np.ndarray, fewest: int, most: int) -> float:
 
 
 def dimension_of_distances(distances: np.ndarray, fewest: int) -> float | None:
-    """Likeliest dimension given distances to nearest neighbours; None if they are all equal.
+    """Most likely dimension given distances to nearest neighbours; None if they are all equal.
 
     Parameters
     ----------
     distances : ndarray of shape (n_rows, most)
-        Positive, each row in rising order.
+        Positive, each row in increasing order.
     fewest : int
         The estimates from ``fewest`` to ``most`` neighbours are averaged.
     """
@@ -164,7 +164,7 @@ def _distinct_rows(X: Any) -> np.ndarray:
         name = table.names[column] if table.names else column
         raise TypeError(
             f"The intrinsic dimension is defined for numbers, but column {name!r} of X is "
-            "categorical: leave it out."
+            "categorical: drop it."
         )
     if sparse.issparse(table.values):
         raise TypeError(

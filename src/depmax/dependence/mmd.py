@@ -47,17 +47,18 @@ def mmd(
     Z : the same kind of rows
         The second sample, of any length. Frames need the same columns, in any order.
     kernel : kernel, name, function or transformer, default="gaussian"
-        Its recipe is resolved on both samples together; ``bandwidth="maximize"`` takes the largest
-        unbiased HSIC with the membership in the samples.
+        Its parameters are estimated from both samples together; ``bandwidth="maximize"`` takes the
+        largest unbiased HSIC with the membership in the samples.
     unbiased : bool, default=True
-        The U-statistic, which leaves out k(x, x) and may be negative, or the V-statistic, the
-        squared distance between the mean images of the two samples, which is never negative.
+        Whether to return the U-statistic, which omits k(x, x) and may be negative, or the
+        V-statistic, the squared distance between the mean images of the two samples, which is never
+        negative.
     sample_weight : array-like with a number per row of X, optional
-        How many rows each row stands for: a weight of 3 is the row three times, a weight of 0 the
-        row left out. The V-statistic is then the distance between weighted means; the
-        U-statistic leaves out pairs of a row with itself, not those of two of its copies.
+        How many rows each row stands for: a weight of 3 counts the row three times, a weight of 0
+        ignores it. The V-statistic is then the distance between weighted means; the U-statistic
+        omits pairs of a row with itself, but not pairs of two of its copies.
     sample_weight_z : array-like with a number per row of Z, optional
-        The same of Z.
+        The same for Z.
 
     Returns
     -------

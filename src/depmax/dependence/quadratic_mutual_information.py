@@ -36,25 +36,24 @@ def quadratic_mutual_information(
     Parameters
     ----------
     X : array-like, sparse matrix or data frame
-        Put columns on one scale first: all share one window. Categorical columns of a frame are
-        summed over, as classes are.
+        Put columns on one scale first: all share one window. Sums over categorical columns of a
+        frame replace integrals, as for classes.
     y : numbers in one or several columns, or labels
         Every combination of multi-labels is a class.
     bandwidth : float, optional
         Width h of the windows of X. By default Silverman's rule, (4 / ((d + 2) m))^(1/(d + 4))
         times the root of the average variance of the columns.
     target_bandwidth : float, optional
-        The same for Y. Given, it makes numbers of a target that looks like classes.
+        The same for y. If it is given, a target that looks like classes is treated as numbers.
     sample_weight : array-like of shape (n_samples,), optional
         How many rows each row stands for, as in :func:`depmax.hsic`.
 
     Returns
     -------
     float
-        Never negative, and zero if X or y is constant. Its unit is one over the units of
-        X and y, as that of a density: scaling X by c divides it by c^d if the bandwidth is
-        Silverman's. With hundreds of columns it may be too small or too large for a float, and is
-        then 0 or infinite.
+        Never negative, and zero if X or y is constant. Its unit is one over the units of X and y,
+        like that of a density: with Silverman's bandwidth, scaling X by c divides it by c^d. With
+        hundreds of columns it may be too small or too large for a float, and is then 0 or infinite.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Recipes of kernels become numbers, with the target's help where a policy asks for it."""
+"""Parameters of kernels are estimated from data, from the target too if a policy needs it."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MAXIMIZE_ROWS = 1000
 def most_dependent(
     target: Sample, candidates: Sequence[Kernel], X: Any, known: np.ndarray | None = None
 ) -> Kernel:
-    """The candidate whose unbiased HSIC with the target is largest; its weights, if it learns them.
+    """The candidate with the largest unbiased HSIC with the target; its weights, if it learns them.
 
     With the target filled in by ``partial`` it is what ``bandwidth="maximize"`` chooses by.
 

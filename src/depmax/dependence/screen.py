@@ -17,7 +17,7 @@ from depmax._threads import each_column, map_threads, one_blas_thread
 from depmax.dependence._given.conditional import GivenTarget, read_dense
 from depmax.dependence._nulls.screening_target import ScreeningTarget
 from depmax.dependence.exchange import as_exchange, plan_of
-from depmax.dependence.independence_test import GivenFit, Screening, refuse_with_given
+from depmax.dependence.independence_test import GivenFit, Screening
 from depmax.dependence.resolve import refuse_to_choose
 from depmax.kernels import Delta, KernelLike, as_kernel
 from depmax.kernels.bandwidth import warn_of_scales
@@ -51,46 +51,46 @@ def screen(
 ) -> Screening:
     """Score every column of X by its nonlinear dependence on y, with p-values.
 
-    With the Laplace kernel each column costs O(m log m) time, exactly, the null moments behind
-    its p-value included; a million rows take about a second per column.
+    With the Laplace kernel each column takes O(m log m) time, without approximation and including
+    the null moments behind its p-value; a million rows take about a second per column.
 
     Parameters
     ----------
     X : array-like, sparse matrix, data frame, scan or Dask collection, (n_samples, n_features)
         Categorical columns are compared by equality. A table that is read a chunk at a time
-        (:func:`depmax.scan`, Dask) takes three visits; see the notes. Cells of tables in memory may
-        be missing (NaN, None, null) but in sparse matrices.
+        (:func:`depmax.scan`, Dask) is read three times; see the notes. Cells of tables in memory
+        may be missing (NaN, None, null), except in sparse matrices.
     y : target of any type
-        Left out with a scan that has a target.
+        Omit it if X is a scan that has a target.
     kernel : kernel or name, default="laplace"
-        Kernel of a single column; its bandwidth is resolved per column. Other kernels than Laplace
-        and linear cost O(m²) per column.
+        Kernel of a single column; its bandwidth is estimated for each column. Kernels other than
+        Laplace and linear take O(m²) time per column.
     target_kernel : kernel, name or "auto", default="auto"
     unbiased : bool, default=True
-        Which HSIC the scores are. The p-values always belong to the unbiased one.
+        Whether the scores are unbiased HSIC. The p-values always belong to the unbiased one.
     tol : float, default=1e-6
-        Part of the trace of the target kernel that its low-rank coordinates may leave out; zero
-        cost for classes and linear kernels, whose coordinates are exact.
+        Share of the trace of the target kernel that its low-rank coordinates may omit; not used for
+        classes and linear kernels, whose coordinates are exact.
     groups : array-like of shape (n_samples,), WholeGroups, WithinGroups or Shifts, optional
         For rows that are not independent, as in :func:`depmax.hsic_test`: labels exchange whole
         groups. All p-values then come from permutations, at most 9,999 of them.
     n_jobs : int, optional
-        Threads over columns.
+        Number of threads, each working on some of the columns.
     given : array-like, series or data frame, optional
         Confounders Z, numbers and categories: score each column by what it shares with y beyond
-        what Z explains of both, as ``hsic_test(..., given=Z)`` does. A column then costs some
-        hundred regressions in closed form, about 0.1 s, linear in the rows; every kernel does.
-        Missing cells are refused then.
+        what Z explains of both, as ``hsic_test(..., given=Z)`` does. A column then takes some
+        hundred regressions in closed form, about 0.1 s, linear in the rows, with any kernel.
+        Missing cells are then refused, and ``groups`` are labels of at least 20 groups.
     sample_weight : array-like of shape (n_samples,), optional
         How many rows each row stands for, as in :func:`depmax.hsic`: scores are those of the rows
         repeated. P-values come from at most 9,999 permutations of y against the rows of X with
-        their weights, and are exact if y is independent of both: weights that were made from y
-        need another test, and weights that count equal rows the rows themselves, repeated.
+        their weights, and are exact if y is independent of both. They are not valid for weights
+        derived from y, nor for weights that count equal rows: repeat those rows instead.
         ``effects`` are NaN, and missing cells are refused. Not with ``groups`` or ``given``.
     missing : {"neutral", "level", "refuse"}, default="neutral"
-        What a missing cell says. ``"neutral"``: nothing; the mean embedding of its column stands in
-        for it. ``"level"``: that it is missing, which is a value of its own; use it where the
-        reason for a gap may have to do with y. ``"refuse"``: missing cells are an error.
+        What a missing cell means. ``"neutral"``: nothing; the mean embedding of its column stands
+        in for it. ``"level"``: being missing is a value of its own; use it if the reason for a gap
+        may be related to y. ``"refuse"``: missing cells are an error.
 
     Returns
     -------
@@ -100,35 +100,36 @@ def screen(
 
     Notes
     -----
-    A p-value comes from the law of unbiased HSIC under permutations of the target: its exact mean
-    and variance, its skewness (the target's part from 768 rows if there are more with as many
-    values), a gamma law for the body and a chi-square mixture for the tail. Where column and
-    target have two values each it is exact, from counts. Where rare values of the column meet
-    rare values of the target, or the law is more skewed than any such mixture, the target is
-    permuted, with a fixed seed, until 30 permuted scores have reached the observed one, at most
-    9,999 times: no p-value below 0.0001 is reported then. A constant column scores 0 with p-value
+    A p-value comes from the distribution of unbiased HSIC under permutations of the target: its
+    exact mean and variance, its skewness (the part of the target from 768 rows if there are more
+    with as many values), a gamma distribution for the body and a chi-square mixture for the tail.
+    If column and target have two values each, it is exact, from counts. If rare values of the
+    column meet rare values of the target, or the distribution is more skewed than any such mixture,
+    the target is permuted, with a fixed seed, until 30 permuted scores have reached the observed
+    one, at most 9,999 times: no p-value below 0.0001 is then reported. A constant column scores 0
+    with p-value
     1. With ``bandwidth="maximize"`` the p-value is that of the chosen bandwidth times the number of
     candidates (Bonferroni).
 
     A column with neutral gaps is judged by its rows with a value, a share s of all: its score is s²
-    times theirs, its effect s times theirs, and its p-value theirs. It is valid where the column
-    is independent of y among these rows, which gaps that depend on y alone, or on the column
+    times theirs, its effect s times theirs, and its p-value theirs. The p-value is valid if the
+    column is independent of y among these rows, which gaps that depend on y alone, or on the column
     alone, do not change. Fewer than four values score 0 with p-value 1. With ``missing="level"``
-    the score of the gaps (as two categories) is added for numbers, and the p-value is
-    that of both (Fisher's combination); a category has one level more.
+    the score of the gaps (as two categories) is added for numbers, and the p-value is that of both
+    (Fisher's combination); a category has one more level.
 
-    Of a table that is read a chunk at a time every column is counted by its values: a column with
-    at most 512 different ones has the score, p-value and effect of rows in memory, whatever its
-    kernel costs there. A column with more is rounded to about 512, even in the inverse hyperbolic
-    sine of the distance to its median, which changes scores by some 1e-4 of their value (by a few
-    per cent where most rows share one value, so that the bandwidth is tiny). Where
-    rows must be permuted and the target has more than 768 values, 10,000 of its rows, drawn with a
-    fixed seed, stand for all. ``groups`` and ``given`` need rows in memory.
+    If a table is read a chunk at a time, the values of every column are counted: a column with at
+    most 512 distinct values has the same score, p-value and effect as in memory, with any kernel. A
+    column with more is rounded to about 512, evenly spaced in the inverse hyperbolic sine of the
+    distance to its median, which changes scores by some 1e-4 of their value (by a few per cent if
+    most rows share one value, so that the bandwidth is tiny). If rows must be permuted and the
+    target has more than 768 values, 10,000 of its rows, drawn with a fixed seed, stand for all.
+    ``groups`` and ``given`` need rows in memory.
 
     An effect is HSIC(x, y) / √(HSIC(x, x) HSIC(y, y)), all unbiased, cut to [0, 1]: a squared
     correlation of kernels, which does not depend on the units of a column or on its type. It is 0
-    under independence and 1 where both kernels tell the same rows apart to the same degree, the
-    squared correlation itself for linear kernels. Its interval (95 %) holds one column at a time.
+    under independence and 1 if both kernels tell the same rows apart to the same degree; for linear
+    kernels it is the squared correlation itself. Its 95% interval holds for one column at a time.
 
     Examples
     --------
@@ -148,8 +149,7 @@ def screen(
         refuse_with_streams("screen", groups=groups, given=given)
         return _screen_streamed(X, y, kernel, target_kernel, unbiased, tol, n_jobs)
     if given is not None:
-        refuse_with_given(groups)
-        return _screen_given(X, y, given, kernel, target_kernel, unbiased, n_jobs)
+        return _screen_given(X, y, given, groups, kernel, target_kernel, unbiased, n_jobs)
     refuse_streamed_target(X, y)
     table = read_table(X, missing=missing)
     target_side = read_target_sample(y, target_kernel)
@@ -274,6 +274,7 @@ def _screen_given(
     X: Any,
     y: Any,
     given: Any,
+    groups: Any,
     kernel: KernelLike,
     target_kernel: KernelLike | Literal["auto"],
     unbiased: bool,
@@ -281,7 +282,7 @@ def _screen_given(
 ) -> Screening:
     """Every column alone, against a target that lost once what the confounders explain."""
     recipe = _kernel_of_columns(kernel)
-    target = GivenTarget.of(y, given, target_kernel)
+    target = GivenTarget.of(y, given, target_kernel, groups)
     table = read_dense(X, target.regressions)
     names = table.names or tuple(f"x{position}" for position in range(table.values.shape[1]))
     choose = partial(refuse_to_choose, "screen with given")

@@ -76,7 +76,7 @@ def screen_pairs(
     random_state: Any = None,
     n_jobs: int | None = None,
 ) -> PairScreening:
-    """Find the pairs of columns that matter together, beyond what each does alone.
+    """Find the pairs of columns that matter together, beyond the effect of each alone.
 
     The score of a pair is the partial correlation of the target with the product of both columns,
     given both columns and their squares. All pairs are scored by matrix products, a tile at a
@@ -86,17 +86,18 @@ def screen_pairs(
     Parameters
     ----------
     X : array-like or data frame of shape (n_samples, n_features)
-        A categorical column enters by its levels, each against the rest.
+        A categorical column is represented by its levels, each against the rest.
     y : target of any type
     n_pairs : int, default=1000
         How many pairs to return.
     target_kernel : kernel, name or "auto", default="auto"
-        "auto" reads the type of y: see Notes. A kernel enters by its nine leading directions.
+        "auto" depends on the type of y: see Notes. A kernel is represented by its nine leading
+        directions.
     transform : {"normal_scores", "clip"}, default="normal_scores"
-        What tames heavy tails, whose products make p-values worthless: ranks turned into normal
-        quantiles, or columns cut at three robust standard deviations.
+        How to tame heavy tails, whose products make p-values worthless: ranks turned into normal
+        quantiles, or columns clipped at three robust standard deviations.
     full : bool, default=False
-        Whether to return the scores of all pairs as a matrix, too (8 n_features² bytes).
+        Whether to return the scores of all pairs as a matrix as well (8 n_features² bytes).
     n_permutations : int, default=999
         Permutations that confirm the significant pairs; 0 for none.
     groups : array-like of shape (n_samples,), WholeGroups, WithinGroups or Shifts, optional
@@ -104,56 +105,58 @@ def screen_pairs(
     random_state : int, RandomState or None
         Seed of the permutations.
     n_jobs : int, optional
-        Threads over tiles; by default as many as BLAS would use.
+        Number of threads; by default as many as BLAS would use.
 
     Returns
     -------
     PairScreening
         ``pairs``, ``scores``, ``pvalues``, ``pvalues_adjusted`` (Benjamini-Hochberg over all
-        pairs), ``matrix`` if asked for, ``to_frame()``.
+        pairs), ``matrix`` if requested, ``to_frame()``.
 
     See Also
     --------
-    screen : What each column does alone.
+    screen : The effect of each column alone.
 
     Notes
     -----
     *Score.* With p the standardised column, z = p_i p_j, and z̃ the residual of z after regression
     on 1, p_i, p_i², p_j, p_j², the score is (Σ z̃t)² / max(Σ z̃²t², Σ z̃² Σ t²/m) / m for each
-    direction t of the target, summed over the directions. The first variance allows the spread
-    of t to depend on the columns; the second, the classical one, keeps a few rows that agree by
-    chance from looking certain. With normal scores, two columns with a Gaussian copula leave no
-    main effect of any shape in z̃. Interactions with no product in them, such as x₁x₂², are not
-    seen.
+    direction t of the target, summed over the directions. The first variance allows the spread of t
+    to depend on the columns; the second, the classical one, keeps a few rows that agree by chance
+    from looking certain. With normal scores, two columns with a Gaussian copula leave no main
+    effect of any shape in z̃. Interactions that contain no product, such as x₁x₂², are not
+    detected.
 
-    *Target.* The main effects (linear and quadratic) of all columns are first removed, jointly:
-    what correlated columns leave of an effect that is removed column by column, the product of two
-    others explains. Where these functions are at most a quarter as many as the rows, they are
-    projected out. Where they are more, the columns with significant effects are (at most 30), and
-    all others are removed by ridge regression with the penalty of least generalised
-    cross-validation; correlated columns with many weak effects may then leave some. Classes are
-    indicators minus their probabilities in an additive logistic model of the columns with
-    significant effects; a number gives two directions, the normal scores of what a robust (Huber)
-    additive fit leaves and their square; several numbers and labels enter by their leading
-    directions. At most nine directions are used. An interaction is thus a departure from additive
-    log-odds or numbers; two main effects that are far from quadratic may show as a weak one.
+    *Target.* The main effects (linear and quadratic) of all columns are first removed jointly: if
+    they were removed column by column, correlated columns would leave some effect behind, which the
+    product of two others could explain. If these functions are at most a quarter as many as the
+    rows, they are projected out. If there are more, those of the columns with significant effects
+    (at most 30) are projected out, and all others are removed by ridge regression with the penalty
+    chosen by generalised cross-validation; correlated columns with many weak effects may then leave
+    some. Classes are indicators minus their probabilities in an additive logistic model of the
+    columns with significant effects; a number gives two directions, the normal scores of what a
+    robust (Huber) additive fit leaves and their square; several numbers and labels are represented
+    by their leading directions. At most nine directions are used. An interaction is thus a
+    departure from additive log-odds or numbers; two main effects that are far from quadratic may
+    appear as a weak one.
 
-    *Categories.* With a column of more than two levels a pair has a score for every level (or pair
-    of levels). The largest counts, lowered until its p-value is multiplied by their number.
+    *Categories.* With a column of more than two levels, a pair has a score for every level (or pair
+    of levels). The largest counts, lowered so that its p-value is multiplied by their number.
 
-    *P-values* are approximate, from the chi-squared law with as many degrees of freedom as there
-    are directions. In simulations without interactions (independent, correlated, skewed columns;
-    200 and 1,000 rows) they were conservative, also at 1e-5: 0.02 to 0.05 where 0.05 is nominal,
-    less for rare binary columns. A pair with an adjusted p-value below 0.05 (of at most 1,000) is
-    then scored for permutations of the target: if any of them reaches the score of the data, the
-    p-value of the pair is raised to that of the permutations. Permutations are exact for rows
-    that can be exchanged, up to the estimated main effects; they can refute a pair, but cannot
-    show a p-value below 1 / (n_permutations + 1).
+    *P-values* are approximate, from the chi-squared distribution with as many degrees of freedom as
+    there are directions. In simulations without interactions (independent, correlated, skewed
+    columns; 200 and 1,000 rows) they were conservative, also at 1e-5: 0.02 to 0.05 where 0.05 is
+    nominal, less for rare binary columns. A pair with an adjusted p-value below 0.05 (of at most
+    1,000) is then scored for permutations of the target: if any of them reaches the score of the
+    data, the p-value of the pair is raised to that of the permutations. Permutations are exact for
+    exchangeable rows, up to the estimated main effects; they can refute a pair, but cannot show a
+    p-value below 1 / (n_permutations + 1).
 
-    *Groups.* With labels of groups the variance of a score is at least that of its sums over whole
+    *Groups.* With labels of groups, the variance of a score is at least that of its sums over whole
     groups, and significant pairs are confirmed by random signs of whole groups (the wild bootstrap)
     instead of permutations; with :class:`depmax.Shifts`, of stretches of time. With
-    :class:`depmax.WithinGroups` the mean of each group is taken off the target, and rows count.
+    :class:`depmax.WithinGroups`, the mean of each group is subtracted from the target, and rows
+    count individually.
 
     Examples
     --------
@@ -254,8 +257,8 @@ def _independent_units(exchange: Exchange, n_samples: int) -> list[np.ndarray]:
         return []
     if len(counts) < FEWEST_UNITS:
         raise TooFewWays(
-            f"screen_pairs with groups needs at least {FEWEST_UNITS} of them to show anything, "
-            f"got {len(counts)}."
+            f"screen_pairs with groups needs at least {FEWEST_UNITS} groups to show anything, got "
+            f"{len(counts)}."
         )
     return np.split(np.argsort(codes, kind="stable"), np.cumsum(counts)[:-1])
 

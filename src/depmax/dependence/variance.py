@@ -1,4 +1,4 @@
-"""How large and how sure an HSIC is: its share of the largest, its variance, an interval."""
+"""How large and how precise an HSIC is: as a share from 0 to 1, its variance, an interval."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from depmax.samples import Sample, require_finite_values, require_samples, slice
 
 @dataclass(frozen=True)
 class Effect:
-    """Unbiased HSIC over the root of both sides' own: 0 under independence, 1 for equal kernels."""
+    """Unbiased HSIC, normalised: 0 under independence, 1 for equal kernels."""
 
     share: float
     low: float
@@ -115,8 +115,8 @@ def hsic_variance(
 ) -> float:
     """Variance of the unbiased HSIC estimate, to first order (Song et al., 2012, Theorem 5).
 
-    O(m²) from kernels, with linear memory; O(m r²) from maps with r coordinates. Near zero under
-    independence, where the estimate varies at second order only.
+    It takes O(m²) time with kernels, with linear memory, and O(m r²) with maps of r coordinates. It
+    is near zero under independence, where the estimate varies only at second order.
 
     Parameters
     ----------
@@ -157,11 +157,11 @@ def hsic_interval(
 ) -> Interval:
     """Confidence interval for HSIC, symmetric in its square root.
 
-    HSIC is a squared distance; its root is nearly normal where HSIC itself is skewed. The variance
-    is that of :func:`depmax.hsic_variance` plus the part that is left under independence. In
-    simulations with bounded kernels the interval of 95 % covered the truth in 94 to 100 % of the
-    draws, with 20, 50 and 200 rows. With unbounded kernels (linear) of skewed data it is too
-    short: it covered 82, 86 and 91 %. Whether there is dependence at all is the question of
+    HSIC is a squared distance; its root is nearly normal even if HSIC itself is skewed. The
+    variance is that of :func:`depmax.hsic_variance` plus the part that remains under independence.
+    In simulations with bounded kernels, the 95% interval covered the truth in 94 to 100% of the
+    draws, with 20, 50 and 200 rows. With unbounded kernels (linear) and skewed data it is too
+    short: it covered 82, 86 and 91%. To test whether there is any dependence, use
     :func:`depmax.hsic_test`.
 
     Parameters
@@ -211,10 +211,10 @@ def samples_needed(
     kernel: KernelLike = "gaussian",
     target_kernel: KernelLike | Literal["auto"] = "auto",
 ) -> float:
-    """How many rows would show the dependence seen here with the given power.
+    """How many rows are needed to detect the dependence seen here with the given power.
 
     Solves ĥ - z_power √(v/n) = c_level/n for n, where ĥ and v/n are the estimate of HSIC and its
-    variance at n rows and c_level/n the critical value of the test under independence.
+    variance with n rows and c_level/n is the critical value of the test under independence.
 
     Parameters
     ----------
@@ -270,9 +270,9 @@ def _read(
     mass = x_sample.mass
     if mass is not None and (mass != np.rint(mass)).any():
         raise ValueError(
-            "sample_weight must hold whole numbers here: an interval needs to know how many "
-            "independent observations there are. Leave weights of another kind out, or resample "
-            "the rows (bootstrap) and take quantiles of depmax.hsic(..., sample_weight=...)."
+            "sample_weight must hold whole numbers here: an interval depends on how many "
+            "independent observations there are. Omit weights of another kind, or resample the "
+            "rows (bootstrap) and take quantiles of depmax.hsic(..., sample_weight=...)."
         )
     require_samples(_n_counted(x_sample), unbiased=True)
     return x_sample, y_sample
@@ -335,14 +335,19 @@ def _tile_shares(x: Sample, y: Sample) -> np.ndarray:
 
 def _coordinate_shares(x: Sample, y: Sample) -> np.ndarray:
     """(Ã ∘ B̃)1 from centred coordinates, for which K̃1 = -diag K."""
-    phi, psi = x.centred_coordinates(), y.centred_coordinates()
+    phi = x.centred_coordinates()
+    k = np.einsum("ij,ij->i", phi, phi)
     m = len(phi)
-    k, l = np.einsum("ij,ij->i", phi, phi), np.einsum("ij,ij->i", psi, psi)  # noqa: E741  (kernel l of y, as in the formulas)
+    if y is x:
+        psi, l = phi, k  # noqa: E741  (kernel l of y, as in the formulas)
+    else:
+        psi = y.centred_coordinates()
+        l = np.einsum("ij,ij->i", psi, psi)  # noqa: E741
     u, v = -k / (m - 2), -l / (m - 2)
     c, e = u.sum() / (m - 1), v.sum() / (m - 1)
     products = np.einsum("ij,ij->i", phi @ (phi.T @ psi), psi)  # (K ∘ L)1 with diagonals
     k_v = phi @ (phi.T @ v) - k * v  # K̃v
-    l_u = psi @ (psi.T @ u) - l * u
+    l_u = k_v if y is x else psi @ (psi.T @ u) - l * u
     # Σ_{j≠i} (K_ij - a_i - u_j)(L_ij - b_i - v_j) with a = u - c, b = v - e, and K̃1 = -k, L̃1 = -l
     a, b = u - c, v - e
     return (

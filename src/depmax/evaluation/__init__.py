@@ -1,4 +1,4 @@
-"""Protocols that judge methods: comparisons, stability, measures of multi-label predictions."""
+"""Evaluation of methods: comparisons, stability, measures of multi-label predictions."""
 
 from depmax.evaluation.bounds import (
     BoundedComponents,

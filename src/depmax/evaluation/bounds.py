@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
@@ -21,7 +21,7 @@ TILE = 2**21
 
 @dataclass(frozen=True)
 class CovarianceBound:
-    """A lower bound of E[y²‖τ(x)‖²] and all its terms."""
+    """A lower bound on E[y²‖τ(x)‖²] and all its terms."""
 
     #: Mean of y²‖τ(x)‖² over the training rows.
     empirical: float
@@ -40,6 +40,8 @@ class CovarianceBound:
     target_norm: float
     #: Whether norm and radius were given, not read off the same rows.
     fixed_beforehand: bool
+    #: Rows outside the radius, which count as zero (``outliers="ignore"``).
+    n_outliers: int = 0
 
     @property
     def bound(self) -> float:
@@ -48,12 +50,12 @@ class CovarianceBound:
 
     @property
     def is_vacuous(self) -> bool:
-        """Whether the bound says nothing, since y²‖τ‖² is not negative anyway."""
+        """Whether the bound says nothing: y²‖τ‖² is never negative anyway."""
         return self.bound <= 0
 
     @property
     def samples_needed(self) -> float:
-        """Rows from which on these features would have a positive bound, if more are like these.
+        """Number of rows like these at which these features would have a positive bound.
 
         Both penalties fall as 1/√m; infinity if ``empirical`` is zero.
         """
@@ -63,7 +65,7 @@ class CovarianceBound:
 
     @property
     def samples_needed_at_best(self) -> float:
-        """The same for the projection that this bound favours most: no features need fewer rows.
+        """The same for the projection that the bound favours most: no features need fewer rows.
 
         ``empirical`` is at most c‖S‖, and both penalties are proportional to c.
         """
@@ -97,8 +99,9 @@ def covariance_bound(
     norm: float | None = None,
     radius: float | None = None,
     n_components: int | None = None,
+    outliers: Literal["refuse", "ignore"] = "refuse",
 ) -> CovarianceBound:
-    """Lower bound of the expected cumulative square covariance E[y²‖τ(x)‖²] of features.
+    """Lower bound on the expected cumulative squared covariance E[y²‖τ(x)‖²] of features.
 
     With probability 1 - δ over training sets of m rows
 
@@ -114,23 +117,27 @@ def covariance_bound(
         One target: numbers unchanged, two classes as -1 and +1.
     delta : float, default=0.1
     norm, radius : float, optional
-        c and R. The theorem needs them fixed before the data are seen; those of the data are taken
-        where none are given, and the answer says so. Values that the data exceed are refused.
+        c and R. The theorem needs them fixed before the data are seen; if they are omitted, those
+        of the data are used, and the result says so. Values that the data exceed are refused.
     n_components : int, optional
         Use this many of the features.
+    outliers : {"refuse", "ignore"}, default="refuse"
+        What rows outside ``radius``, y²k(x, x) > R², are: an error, or left out of the mean, which
+        still is over all m rows. The bound holds all the same, since y²‖τ‖² is never negative, and
+        a few long rows no longer decide R.
 
     Returns
     -------
     CovarianceBound
-        With every term. At thousands of rows the bound is mostly vacuous, and then says so, with
-        the number of rows that these features (``samples_needed``) and any at all
+        With every term. Even with thousands of rows the bound is usually vacuous; it then says so,
+        with the number of rows that these features (``samples_needed``) and the best possible ones
         (``samples_needed_at_best``) would need.
 
     Notes
     -----
-    Centred features have an offset, τ = φᵀW - b. It counts as one more coordinate, so that
-    k(x, x) + 1 takes the place of k(x, x) and AᵀKA + bbᵀ that of AᵀKA. Note that y²‖τ‖² is not a
-    squared covariance: its mean is large also for features that do not depend on y.
+    Centred features have an offset, τ = φᵀW - b. It counts as one more coordinate, so k(x, x) + 1
+    takes the place of k(x, x) and AᵀKA + bbᵀ that of AᵀKA. Note that y²‖τ‖² is not a squared
+    covariance: its mean can be large even for features that do not depend on y.
 
     References
     ----------
@@ -154,7 +161,7 @@ def covariance_bound(
     target = coded_target(y, whole_numbers_are_numbers=is_regressor(extractor))
     if target.values.shape[1] != 1:
         raise ValueError(
-            f"covariance_bound is for one target, but y has {target.values.shape[1]} columns or "
+            f"covariance_bound takes one target, but y has {target.values.shape[1]} columns or "
             "classes: call it once for each."
         )
     rows = read_rows(extractor, X, extractor._abilities())
@@ -162,9 +169,18 @@ def covariance_bound(
     require_equal_length(m, target.n_samples)
     squares = np.square(target.values[:, 0])  # y²
     features = np.asarray(extractor.transform(X), dtype=np.float64)[:, :count]
+    if outliers not in ("refuse", "ignore") or (outliers == "ignore" and radius is None):
+        raise ValueError(
+            f"outliers must be 'refuse', or 'ignore' with a radius, got outliers={outliers!r} and "
+            f"radius={radius!r}."
+        )
     offset = projection.offset[:count]
     has_offset = bool(np.any(offset))
     lengths = np.asarray(kernel.diag(rows[:]), dtype=np.float64) + has_offset  # k(x, x)
+    n_outliers = 0
+    if outliers == "ignore" and radius is not None:
+        outside = squares * lengths > float(radius) ** 2
+        squares, n_outliers = np.where(outside, 0.0, squares), int(outside.sum())
     metric = projection.inner()[:count, :count] + np.outer(offset, offset)
     c, squared_radius, fixed = _fixed(
         float(np.linalg.norm(metric)), float((squares * lengths).max()), norm, radius
@@ -179,6 +195,7 @@ def covariance_bound(
         n_samples=m,
         target_norm=_target_norm(Sample(kernel, rows), squares, has_offset),
         fixed_beforehand=fixed,
+        n_outliers=n_outliers,
     )
 
 
@@ -209,16 +226,17 @@ def components_by_bound(
     delta: float = 0.1,
     norm: float | None = None,
     radius: float | None = None,
+    outliers: Literal["refuse", "ignore"] = "refuse",
 ) -> BoundedComponents:
-    """Number of features whose lower bound, less a cost for each, is largest.
+    """Number of features that maximises the lower bound minus a cost for each feature.
 
     Parameters
     ----------
     extractor : a fitted extractor whose first features are those of a smaller one
     X, y : as in :func:`covariance_bound`
     cost : float, optional
-        q; by default half of what the first feature explains, the paper's heuristic.
-    delta, norm, radius : as in :func:`covariance_bound`
+        q; by default half of what the first feature explains (the heuristic of the paper).
+    delta, norm, radius, outliers : as in :func:`covariance_bound`
         Given values hold for all numbers of features.
 
     Returns
@@ -240,7 +258,16 @@ def components_by_bound(
         raise ValueError(f"cost must be a number >= 0, got {cost!r}.")
     available = _parts(extractor)[0].weights.shape[1]
     bounds = tuple(
-        covariance_bound(extractor, X, y, delta=delta, norm=norm, radius=radius, n_components=count)
+        covariance_bound(
+            extractor,
+            X,
+            y,
+            delta=delta,
+            norm=norm,
+            radius=radius,
+            n_components=count,
+            outliers=outliers,
+        )
         for count in range(1, available + 1)
     )
     price = bounds[0].empirical / 2.0 if cost is None else float(cost)
@@ -307,7 +334,7 @@ def _fixed(
     if norm is not None and not float(norm) * slack >= own_norm:
         raise ValueError(
             f"norm={norm!r} is less than that of this projection, {own_norm:.6g}: the theorem is "
-            "for a class of projections that contains it."
+            "about a class of projections that contains it."
         )
     if radius is not None and not float(radius) ** 2 * slack >= own_squared_radius:
         raise ValueError(
@@ -320,21 +347,21 @@ def _fixed(
 
 
 def hsic_bound(n_samples: int, *, delta: float = 0.05, sharp: bool = True) -> float:
-    """Largest distance of HSIC₁ from its population value, with probability 1 - delta.
+    """Largest distance of HSIC₁ from its population value, with probability at least 1 - delta.
 
-    Holds for every law of the data and kernels with values from 0 to 1 (Gaussian, Laplace, Delta),
-    fixed before the data were seen. It is a worst case: :func:`depmax.hsic_interval` gives what is
-    typical under dependence.
+    It holds for every distribution of the data and for kernels with values from 0 to 1 (Gaussian,
+    Laplace, Delta) that were fixed before the data were seen. It is a worst case:
+    :func:`depmax.hsic_interval` tells what is typical under dependence.
 
     Parameters
     ----------
     n_samples : int
         Number of rows, at least 4.
     delta : float, default=0.05
-        Probability that the bound fails, at most.
+        Largest probability that the bound fails.
     sharp : bool, default=True
         Hoeffding's bound for a statistic of groups of four rows with values between -2 and 2,
-        4√(log(2/δ) / 2⌊m/4⌋). Without it the published 8√(log(2/δ)/m), which is larger.
+        4√(log(2/δ) / 2⌊m/4⌋). False gives the published 8√(log(2/δ)/m), which is larger.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Missing values filled, by what the training rows hold: the first step of a model."""
+"""Filling missing values with what the training rows hold: the first step of a model."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ WAYS = ("median", "mean", "frequent")
 class FillGaps(TransformerMixin, BaseEstimator):
     """Fill the gaps of an array, or a data frame of numbers, booleans and categories.
 
-    Unlike scikit-learn's imputers it keeps categories, and the order and names of columns,
-    so that a kernel per column still works after it.
+    Unlike scikit-learn's imputers it keeps categories and the order and names of columns, so a
+    kernel per column still works after it.
 
     Parameters
     ----------
     how : {"median", "mean", "frequent"}, default="median"
         What fills columns of numbers; the most frequent value fills all others.
     keep_empty : bool, default=False
-        Whether a column without any value is filled nevertheless, by zero, false or a level of its
-        own, instead of refused: a small part of the rows may lack the few values that a column has.
+        Whether a column without any value is filled (with zero, false or its own level) instead of
+        refused: a small part of the rows may lack the few values that a column has.
 
     Attributes
     ----------
     feature_names_in_ : ndarray of shape (n_features,)
-        Of a frame.
+        Names of the columns of a data frame.
     fills_ : dict from name to value
-        Of every column; by position where X is an array.
+        The value that fills each column; by position if X is an array.
 
     Examples
     --------
@@ -107,7 +107,7 @@ class FillGaps(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         input_features : sequence of str, optional
-            Where X had no names.
+            Used if X had no names.
         """
         check_is_fitted(self)
         return _check_feature_names_in(self, input_features)
@@ -180,7 +180,7 @@ def _middles(
 
 def _require_allowed(name: Any, keep_empty: bool) -> None:
     if not keep_empty:
-        raise ValueError(f"Column {name!r} has no value at all: leave it out.")
+        raise ValueError(f"Column {name!r} has no value at all: drop it.")
 
 
 def _any_value(dtype: Any) -> Any:

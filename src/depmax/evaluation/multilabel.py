@@ -1,9 +1,9 @@
-"""Rows with several labels: how well scores rank them, and nearest neighbours that predict them.
+"""Rows with several labels: how well scores rank the labels, and a classifier by neighbours.
 
 ``y`` holds zeros and ones, one row per sample and one column per label; ``scores`` are larger for
 labels that are more likely. The rank of a label is the number of labels whose score is not below
-its own, so that tied labels share the worst of their ranks. All measures follow from the ranks
-among all labels and among the row's own; scikit-learn's ``label_ranking_loss`` and
+its own, so tied labels share the worst of their ranks. All measures follow from the ranks among all
+labels and among the row's own; scikit-learn's ``label_ranking_loss`` and
 ``label_ranking_average_precision_score`` agree with them (its ``coverage_error`` counts one more)
 but visit the rows one by one. The Hamming loss is scikit-learn's ``hamming_loss``.
 """
@@ -25,15 +25,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 
 def one_error(y: Any, scores: Any) -> float:
-    """Share of the rows whose label with the largest score is none of theirs.
+    """Share of the rows whose top-scoring label is not one of their own.
 
     Parameters
     ----------
     y : array-like or sparse matrix of shape (n_samples, n_labels)
         Zeros and ones. A row without labels counts as an error.
     scores : array-like of shape (n_samples, n_labels)
-        Larger is more likely. Where several labels share the largest score, the row counts the
-        share of them that are wrong.
+        Larger is more likely. If several labels share the largest score, the row counts the share
+        of them that are wrong.
 
     Returns
     -------
@@ -52,7 +52,7 @@ def one_error(y: Any, scores: Any) -> float:
 
 
 def coverage(y: Any, scores: Any) -> float:
-    """How far to go down the ranking, on average, to meet all labels of a row.
+    """How far down the ranking to go, on average, to reach all labels of a row.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def coverage(y: Any, scores: Any) -> float:
     Returns
     -------
     float
-        The largest rank of a label of the row, less one; 0 is best for one label per row.
+        The largest rank of a label of the row, minus one; 0 is best with one label per row.
 
     Examples
     --------
@@ -80,8 +80,8 @@ def coverage(y: Any, scores: Any) -> float:
 def ranking_loss(y: Any, scores: Any) -> float:
     """Share of wrongly ordered pairs of a label that a row has and one that it does not have.
 
-    A tie is not in order. The mean is over all rows; one with no label, or with all, has no such
-    pair and counts 0.
+    A tie counts as wrong. The mean is over all rows; a row with no label, or with all of them, has
+    no such pair and counts 0.
 
     Parameters
     ----------
@@ -108,12 +108,14 @@ def ranking_loss(y: Any, scores: Any) -> float:
 
 
 def average_precision(y: Any, scores: Any) -> float:
-    """Mean over the labels of a row of the share of its own among those ranked as high.
+    """Average share of a row's own labels among the labels ranked as high as one of them.
+
+    The mean is over the labels of a row, then over rows.
 
     Parameters
     ----------
     y : array-like or sparse matrix of shape (n_samples, n_labels)
-        Zeros and ones. Rows without labels, whose average is over nothing, are left out.
+        Zeros and ones. Rows without labels, for which there is nothing to average, are ignored.
     scores : array-like of shape (n_samples, n_labels)
         Larger is more likely.
 
@@ -227,11 +229,11 @@ class MLkNN(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     n_neighbors : int, default=10
-        Of fewer than this and one rows, every row has all others as neighbours.
+        With no more rows than this, every row has all others as neighbours.
     smoothing : float, default=1.0
-        Added to every count, so that no probability is 0: s in the publication.
+        Added to every count so that no probability is 0: s in the publication.
     metric : str or callable, default="euclidean"
-        Any metric of scikit-learn's ``NearestNeighbors``, "precomputed" included.
+        Any metric of scikit-learn's ``NearestNeighbors``, including "precomputed".
     n_jobs : int, optional
         Threads or processes of the neighbour search.
 
@@ -240,7 +242,7 @@ class MLkNN(ClassifierMixin, BaseEstimator):
     classes_ : ndarray of shape (n_labels,)
         Column numbers of a multi-label target; the classes of a one-dimensional one.
     counts_ : LabelCounts
-        The probabilities learnt.
+        The learnt probabilities.
     n_neighbors_ : int
         Number of neighbours used.
     neighbors_ : NearestNeighbors
@@ -248,7 +250,7 @@ class MLkNN(ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    A one-dimensional target is read as one label per class; the row is given the most probable
+    A one-dimensional target is read as one label per class; a row is assigned the most probable
     class.
 
     References
@@ -341,7 +343,7 @@ class MLkNN(ClassifierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_rows, n_labels) or (n_rows,)
-            Of the form of the target.
+            In the form of the target.
         """
         probabilities = self.predict_proba(X)
         if self._multilabel:
@@ -381,8 +383,8 @@ class MLkNN(ClassifierMixin, BaseEstimator):
             raise ValueError(f"MLkNN needs two rows or more, got n_samples = {n_samples}.")
         if not isinstance(self.smoothing, Real) or not 0 < self.smoothing < np.inf:
             raise ValueError(
-                f"smoothing of MLkNN must be a number above 0, got {self.smoothing!r}: with 0 a "
-                "number of neighbours that did not occur has no probability."
+                f"smoothing of MLkNN must be a number above 0, got {self.smoothing!r}: with 0, a "
+                "count of neighbours that never occurred would have no probability."
             )
 
     def __sklearn_tags__(self) -> Any:

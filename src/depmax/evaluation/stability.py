@@ -1,4 +1,4 @@
-"""Whether a selector finds the same columns again on other samples."""
+"""Whether a selector finds the same columns on other samples."""
 
 from __future__ import annotations
 
@@ -49,19 +49,19 @@ def stability(
         Number of samples.
     fraction : float, default=0.8
         Share of the rows in each sample, drawn without replacement: kernels and neighbours would
-        take repeated rows for dependence. Two samples share this part of their rows; with less
-        the value says more about new data and less about a sample of this size.
+        mistake repeated rows for dependence. Two samples share about this part of their rows; a
+        smaller share says more about new data and less about a sample of this size.
     confidence_level : float, default=0.95
         Probability of the interval.
     random_state : int, RandomState instance or None, default=None
     n_jobs : int, optional
-        Processes over samples.
+        Number of processes, each working on one sample.
 
     Returns
     -------
     Stability
-        As of :func:`stability_of`. The interval is about the drawing of samples from these rows,
-        not about other data.
+        As returned by :func:`stability_of`. The interval reflects the drawing of samples from these
+        rows, not other data.
 
     Examples
     --------
@@ -95,17 +95,17 @@ def stability(
 def stability_of(masks: Any, *, confidence_level: float = 0.95) -> Stability:
     """Agreement of selections of columns, corrected for chance.
 
-    One less the average variance of a column's being selected, divided by that variance when as
-    many columns are drawn at random: 1 if all selections are equal, 0 on average if they are
-    drawn by chance, and the average pairwise overlap corrected for chance (Kuncheva's index) if
-    all have the same size.
+    One minus the average variance of whether a column is selected, divided by that variance when as
+    many columns are drawn at random. It is 1 if all selections are equal, 0 on average if they are
+    drawn at random, and the average pairwise overlap corrected for chance (Kuncheva's index) if all
+    have the same size.
 
     Parameters
     ----------
     masks : array-like of bool of shape (n_selections, n_features)
         Which columns each selection holds.
     confidence_level : float, default=0.95
-        Probability of the normal interval, which is meant for many selections.
+        Probability of the normal interval, which is accurate for many selections.
 
     Returns
     -------

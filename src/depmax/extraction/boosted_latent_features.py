@@ -18,18 +18,18 @@ from depmax.samples import Sample
 
 
 class BoostedLatentFeatures(DeflationExtractor):
-    """Orthogonal features that lower a loss of the target most.
+    """Orthogonal features that reduce a loss of the target the most.
 
-    Each direction is that of largest covariance with the negative gradient of the loss, at the best
+    Each direction has the largest covariance with the negative gradient of the loss, at the best
     fit of the target on the features so far. With least squares this is partial least squares.
 
     Parameters
     ----------
     n_components : int, float or "auto", default=2
-        Number of features, at most the number of rows and of columns. A float is a share of the
-        variance of the target: the fewest features are kept that explain it on the training rows.
-        ``"auto"`` keeps the fewest whose prediction of held-out rows, by five nearest neighbours,
-        is within one standard error of the best.
+        Number of features, at most the number of rows and the number of columns. A float is a share
+        of the variance of the target: the fewest features that explain it on the training rows are
+        kept. ``"auto"`` keeps the fewest whose prediction of held-out rows, by five nearest
+        neighbours, is within one standard error of the best.
     loss : {"least_squares", "absolute", "exponential", "logistic"}, default="least_squares"
         ``(y - f)²/2``, ``|y - f|``, ``exp(-yf)`` or ``log(1 + exp(-yf))``; the last two need
         classes or labels.
@@ -39,7 +39,7 @@ class BoostedLatentFeatures(DeflationExtractor):
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        Weights of the columns; with ``kernel="linear"`` only.
+        Weights of the columns; only with ``kernel="linear"``.
     dependence_ : ndarray of shape (n_components,)
         HSIC₀ of each feature and the target with linear kernels, ‖Yᵀτ_j‖²/(m - 1)².
     target_loadings_ : ndarray of shape (n_components, n_targets)
@@ -48,7 +48,7 @@ class BoostedLatentFeatures(DeflationExtractor):
     intercept_ : ndarray of shape (n_targets,)
         Its constant.
     classes_ : ndarray of shape (n_classes,)
-        The classes, sorted; only where the target has classes.
+        The classes, sorted; only if the target has classes.
     loadings_, mean_, coordinate_names_
         See :class:`depmax.extraction.DependenceExtractor`; linear only.
     kernel_ : Kernel
@@ -57,13 +57,13 @@ class BoostedLatentFeatures(DeflationExtractor):
     Warns
     -----
     ConvergenceWarning
-        Where there are fewer features than requested: the gradient no longer covaries with X.
+        If there are fewer features than requested: the gradient no longer covaries with X.
 
     Notes
     -----
-    Features have unit length on the training rows. Several outputs have a gradient each; the
-    direction is the first left singular vector of X_jᵀ times these, as for PLS. Several classes are
-    one output each, against the rest.
+    Features have unit length on the training rows. Each of several outputs has its own gradient;
+    the direction is the first left singular vector of X_jᵀ times these, as for PLS. Each of several
+    classes is one output, against the rest.
 
     References
     ----------
@@ -102,7 +102,7 @@ class BoostedLatentFeatures(DeflationExtractor):
         self.kernel = kernel
 
     def predict(self, X: Any) -> np.ndarray:
-        """Targets of new rows: the function of the features that has the least loss in training.
+        """Targets of new rows, by the function of the features with the smallest training loss.
 
         Parameters
         ----------
@@ -111,8 +111,9 @@ class BoostedLatentFeatures(DeflationExtractor):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_targets)
-            Classes where y had classes, 0 and 1 where it had several labels, else numbers. A class
-            is the one with the largest value, for two classes the second where it is positive.
+            Classes if y had classes, 0 and 1 if it had several labels, otherwise numbers. The
+            predicted class is the one with the largest value; for two classes, the second if the
+            value is positive.
         """
         check_is_fitted(self)
         values: np.ndarray = self._apply(X) @ self.target_loadings_ + self.intercept_
@@ -154,17 +155,21 @@ class BoostedLatentFeatures(DeflationExtractor):
 
     def _features(self, side: Sample, target: CodedTarget | None, n_components: int) -> Extracted:
         assert target is not None
-        loss = LOSSES[self.loss]
-        values = target.values
-        if loss.margins:
-            if target.kind not in ("classes", "multilabel"):
-                raise ValueError(
-                    f"loss={self.loss!r} of BoostedLatentFeatures needs classes, but y holds "
-                    "numbers: use 'least_squares' or 'absolute', or cut y into classes."
-                )
-            values = target.signs
+        loss, values = LOSSES[self.loss], seen_by(self.loss, target, type(self).__name__)
         images = images_of(side, center=True)
         directions, found = deflate(
             images, values, boosted(loss), n_components, center=True, scale="feature"
         )
         return Extracted.of(images, directions, found)
+
+
+def seen_by(loss: str, target: CodedTarget, owner: str) -> np.ndarray:
+    """The target as a loss reads it: -1 and +1 for those of margins, which need classes."""
+    if not LOSSES[loss].margins:
+        return target.values
+    if target.kind not in ("classes", "multilabel"):
+        raise ValueError(
+            f"loss={loss!r} of {owner} needs classes, but y holds numbers: use 'least_squares' or "
+            "'absolute', or cut y into classes."
+        )
+    return target.signs

@@ -40,35 +40,39 @@ _BLIND = ("pca", "skfa")
 class DeflationFeatures(DeflationExtractor):
     """Orthogonal features along directions chosen by your own criterion.
 
-    One after another: a direction u_j is chosen, its feature τ_j = X_ju_j taken, and the data are
+    In each step a direction u_j is chosen, its feature τ_j = X_ju_j is computed, and the data are
     deflated, X_{j+1} = (I - τ_jτ_jᵀ/τ_jᵀτ_j)X_j. With a kernel the same is done in its feature
-    space. New rows are projected by U(PᵀU)⁻¹, in the dual B((TᵀT)⁻¹TᵀKB)⁻¹.
+    space. New rows are projected by U(PᵀU)⁻¹, in the dual by B((TᵀT)⁻¹TᵀKB)⁻¹.
 
     Parameters
     ----------
     n_components : int, float or "auto", default=2
-        Number of features, at most the number of rows and of columns. A float is a share of the
-        variance of the target (of the inputs for ``"pca"``, ``"skfa"`` and callables): the fewest
-        features are kept that explain it on the training rows. ``"auto"`` keeps the fewest whose
-        prediction of held-out rows, by five nearest neighbours, is within one standard error of the
-        best; for ``"pca"``, ``"skfa"`` and callables it is the intrinsic dimension of X.
+        Number of features, at most the number of rows and the number of columns. A float is a share
+        of the variance of the target (of the inputs for ``"pca"``, ``"skfa"`` and callables): the
+        fewest features are kept that explain it on the training rows. ``"auto"`` keeps the fewest
+        whose prediction of held-out rows, by five nearest neighbours, is within one standard error
+        of the best; for ``"pca"``, ``"skfa"`` and callables it is the intrinsic dimension of X.
     criterion : {"pls", "pca", "sma", "smc", "skfa", "blf", "sparse_blf"} or callable, default="pls"
-        How a direction is chosen: by covariance with the target; by variance; the one sample of
-        largest alignment or covariance (:class:`SMA` and :class:`SMC` with all candidates), or of
-        largest variance (sparse kernel feature analysis, without a target); by the
-        gradient of a loss (:class:`BoostedLatentFeatures`: logistic for classes, absolute for
-        numbers), or the one sample of largest covariance with it.
+        How a direction is chosen: by covariance with the target; by variance; the single sample
+        with the largest alignment or covariance (:class:`SMA` and :class:`SMC` with all
+        candidates), or of largest variance (sparse kernel feature analysis, without a target); by
+        the gradient of a loss (:class:`BoostedLatentFeatures`: logistic for classes, absolute for
+        numbers), or the single sample with the largest covariance with it.
+
+        :class:`ContinuumRegression` is a criterion with a parameter, between least squares, "pls"
+        and "pca".
 
         A callable takes a :class:`depmax.pencils.deflation.steps.Residual` and returns u_j of shape
-        (n_features,), in the dual β_j of shape (n_samples,), or None where there is nothing left.
-        Its features have the length that it gives them.
+        (n_features,), in the dual β_j of shape (n_samples,), or None if there is nothing left. Its
+        features are not rescaled, unless it has an attribute ``scale``, ``"direction"`` or
+        ``"feature"``, which then gets length 1. With ``supervised = True`` it asks for a target.
     kernel : kernel, name, callable, transformer or "precomputed", default="linear"
         A transformer (a map) stands for the inner product of its output.
     center : bool, default=True
         Whether features have mean zero, which is deflation by a constant; sparse rows stay sparse.
     dual : bool or None, default=None
         Whether directions are combinations β of the samples, found from the kernel matrix, or
-        weights u of the features of the kernel. None: the primal where the kernel has features.
+        weights u of the features of the kernel. None: the primal if the kernel has features.
 
     Attributes
     ----------
@@ -85,7 +89,7 @@ class DeflationFeatures(DeflationExtractor):
     Warns
     -----
     ConvergenceWarning
-        Where there are fewer features than requested.
+        If there are fewer features than requested.
 
     References
     ----------
@@ -133,8 +137,10 @@ class DeflationFeatures(DeflationExtractor):
 
     @property
     def _supervised(self) -> bool:  # type: ignore[override]  # depends on parameters here
-        """Variance needs no target; a callable decides by itself whether it needs one."""
-        return isinstance(self.criterion, str) and self.criterion not in _BLIND
+        """Variance needs no target; a callable may declare that it needs one."""
+        if isinstance(self.criterion, str):
+            return self.criterion not in _BLIND
+        return bool(getattr(self.criterion, "supervised", False))
 
     def _pairs_held(self, side: Sample) -> float:
         return gram_values(side, dual=self.dual)
@@ -156,7 +162,7 @@ class DeflationFeatures(DeflationExtractor):
     def _chosen(self, target: CodedTarget | None) -> tuple[Criterion, Scale, np.ndarray | None]:
         values = None if target is None else target.values
         if not isinstance(self.criterion, str):
-            return self.criterion, "given", values
+            return self.criterion, getattr(self.criterion, "scale", "given"), values
         if self.criterion in _NAMED:
             return *_NAMED[self.criterion], values
         assert target is not None

@@ -1,4 +1,4 @@
-"""What every extractor shares: reading, kernels, projections, and what it tells afterwards."""
+"""What all extractors share: reading data, kernels, projections, and fitted attributes."""
 
 from __future__ import annotations
 
@@ -56,18 +56,17 @@ FEW = 256
 class DependenceExtractor(FeatureSpaceViews):
     """Base of the extractors: a subclass implements ``_extract``.
 
-    A subclass stores ``n_components`` and, where it has the choice, ``kernel``,
-    ``target_kernel``, ``estimator`` and ``scoring``; otherwise these stay the class attributes
-    below. This class reads X as the kernel needs it (arrays, memory maps, sparse matrices, frames
-    with categorical columns, objects, row sources, or with ``kernel="precomputed"`` the kernel
-    matrix itself), resolves the kernels, gives ``_extract`` the samples in whichever coordinates
-    are fewer, and settles the number of components: an int, a float share of the dependence, or
-    ``"auto"``.
+    A subclass stores ``n_components`` and, if it offers them, ``kernel``, ``target_kernel``,
+    ``estimator`` and ``scoring``; otherwise these are the class attributes below. This class reads
+    X as the kernel needs it (arrays, memory maps, sparse matrices, frames with categorical columns,
+    objects, row sources, or with ``kernel="precomputed"`` the kernel matrix itself), resolves the
+    kernels, passes the samples to ``_extract`` in whichever coordinates are fewer, and determines
+    the number of components: an int, a float share of the dependence, or ``"auto"``.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        Weights of the columns of X, one direction per row; with ``kernel="linear"`` only.
+        Weights of the columns of X, one direction per row; only with ``kernel="linear"``.
         Categorical columns are encoded, see ``coordinate_names_``.
     loadings_ : ndarray of shape (n_components, n_features)
         Coefficients of the least squares regression of every column on the features; linear only.
@@ -104,11 +103,11 @@ class DependenceExtractor(FeatureSpaceViews):
         Parameters
         ----------
         X : array-like, sparse matrix or frame of shape (n_samples, n_features), or objects
-            With ``kernel="precomputed"`` the kernel matrix of shape (n_samples, n_samples).
-            Methods that are sums over rows also take a Dask collection and what
-            :func:`depmax.scan` makes of files.
+            With ``kernel="precomputed"`` the kernel matrix of shape (n_samples, n_samples). Methods
+            that are sums over rows also take a Dask collection and the result of
+            :func:`depmax.scan`.
         y : target of any type
-            For a Dask collection another one; a scan brings its own.
+            For a Dask collection, another one; a scan has its own.
 
         Returns
         -------
@@ -348,14 +347,14 @@ class WeightedExtractor(DependenceExtractor):
         Parameters
         ----------
         X : array-like, sparse matrix or frame of shape (n_samples, n_features), or objects
-            With ``kernel="precomputed"`` the kernel matrix of shape (n_samples, n_samples).
-            Methods that are sums over rows also take a Dask collection and what
-            :func:`depmax.scan` makes of files.
+            With ``kernel="precomputed"`` the kernel matrix of shape (n_samples, n_samples). Methods
+            that are sums over rows also take a Dask collection and the result of
+            :func:`depmax.scan`.
         y : target of any type
-            For a Dask collection another one; a scan brings its own.
+            For a Dask collection, another one; a scan has its own.
         sample_weight : array-like of shape (n_samples,), optional
-            How many rows each row stands for: a weight of 3 is the row three times, a weight of 0
-            the row left out. For rows in memory, and a number (or share) of components.
+            How many rows each row stands for: a weight of 3 counts the row three times, a weight of
+            0 ignores it. Only for rows in memory, and with a number (or share) of components.
 
         Returns
         -------
@@ -374,7 +373,7 @@ class WeightedExtractor(DependenceExtractor):
         Returns
         -------
         ndarray of shape (n_samples, n_components)
-            Of every row that is given, whatever its weight.
+            Features of all rows passed, whatever their weights.
         """
         fitted = self._learn(*self._weighed(X, y, sample_weight))
         complete = fitted.complete and sample_weight is None  # else rows may have been left out

@@ -25,47 +25,47 @@ from depmax.samples import Sample
 
 
 class HBFE(SemiSupervisedExtractor):
-    """Orthogonal features whose dependence on the target, summed, is largest.
+    """Orthogonal features with the largest sum of dependences on the target.
 
-    The directions P in the kernel's feature space maximise the sum of HSIC(Φp, y) (linear kernel
-    on the features, ``target_kernel`` on the target) under PᵀP = I: eigenvectors of A = ΦᵀMΦ, where
-    M carries the target. With ``beta`` > 0 features that change much between neighbouring rows,
+    The directions P in the kernel's feature space maximise the sum of HSIC(Φp, y) (linear kernel on
+    the features, ``target_kernel`` on the target) under PᵀP = I: eigenvectors of A = ΦᵀMΦ, where M
+    represents the target. With ``beta`` > 0, features that change much between neighbouring rows,
     labelled or not, are penalised.
 
     Parameters
     ----------
     n_components : int, float or "auto", default=2
-        Number of features, at most the number of rows and of columns; with
+        Number of features, at most the number of rows and the number of columns; with
         ``completion="eigenvectors"`` at most the number of columns. A float is a share of the
-        dependence, for which the fewest features are taken. ``"auto"`` takes the fewest whose
-        3-fold score is within one standard error of the best, up to twice the intrinsic dimension.
+        dependence, for which the fewest features are taken. ``"auto"`` takes the smallest number
+        whose 3-fold score is within one standard error of the best, up to twice the intrinsic
+        dimension.
     kernel : kernel, name, callable, transformer or "precomputed", default="linear"
         A transformer (a map) stands for the inner product of its output.
     target_kernel : kernel, name or "auto", default="auto"
-        ``"auto"`` reads the type of y: class-balanced for two classes, balanced delta for many,
-        Gaussian for numbers, linear for multi-labels.
+        ``"auto"`` depends on the type of y: class-balanced for two classes, balanced delta for
+        many, Gaussian for numbers, linear for multi-labels.
     unbiased : bool, default=True
-        HSIC₁ or HSIC₀.
+        Whether to use HSIC₁ or HSIC₀.
     completion : {"variance", "eigenvectors"}, default="variance"
-        What follows the directions of positive eigenvalue, of which two classes have one.
-        ``"variance"``: directions of largest variance orthogonal to them.
-        ``"eigenvectors"``: the next eigenvectors, as published. Where columns outnumber rows these
-        are first directions of eigenvalue zero, on which all training rows are equal; then, with
-        ``unbiased``, those of negative eigenvalues, for two classes of equal size the directions
-        of least variance. These cost kernels without coordinates an eigenproblem of the size of
-        the samples.
+        What follows the directions with positive eigenvalues, of which two classes have only one.
+        ``"variance"``: directions of largest variance orthogonal to them. ``"eigenvectors"``: the
+        next eigenvectors, as published. If columns outnumber rows, these are first directions with
+        eigenvalue zero, on which all training rows are equal; then, with ``unbiased``, those with
+        negative eigenvalues, for two classes of equal size the directions of least variance. For
+        kernels without coordinates they require an eigenproblem of the size of the sample.
     beta : float, default=0.0
         Weight of the graph, from 0 to 1: (1-β)·HSIC - β·fᵀΔf, each divided by its trace, with Δ the
-        Laplacian. With 0 unlabelled rows are left out, with a warning.
+        Laplacian. With 0, unlabelled rows are ignored, with a warning.
     graph : {"neighbors", "radius", "gaussian"}, graph, matrix or callable, default="neighbors"
-        Who is whose neighbour in the kernel's feature space: a ``NeighborGraph``, ``RadiusGraph``
-        or ``GaussianGraph``; or your own weights, a matrix or a function of the rows
-        (``GivenGraph``). Used with ``beta`` > 0.
+        Which rows are neighbours in the kernel's feature space: a ``NeighborGraph``,
+        ``RadiusGraph`` or ``GaussianGraph``; or your own weights, a matrix or a function of the
+        rows (``GivenGraph``). Used with ``beta`` > 0.
     unlabeled : "auto" or None, default="auto"
         NaN and None in y are unlabelled rows; with ``beta`` > 0 so is -1 among classes other than
-        -1 and +1, never among numbers. None makes -1 a class there too.
+        -1 and +1, but never among numbers. With None, -1 is a class there too.
     estimator : estimator, optional
-        What predicts y from features for ``n_components="auto"``: by default the five nearest
+        Predicts y from features for ``n_components="auto"``; by default the five nearest
         neighbours.
     scoring : str or callable, optional
         Its score, as in scikit-learn; by default the estimator's own.
@@ -73,7 +73,7 @@ class HBFE(SemiSupervisedExtractor):
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        Orthonormal directions; with ``kernel="linear"`` only.
+        Orthonormal directions; only with ``kernel="linear"``.
     dependence_ : ndarray of shape (n_components,)
         HSIC between each feature and the target: the eigenvalues of A over (m-1)² (biased) or
         m(m-3) (unbiased).

@@ -34,46 +34,46 @@ from depmax.samples import Sample
 
 
 class HSCA(SemiSupervisedExtractor):
-    """Features that depend on the target and not on each other.
+    """Features that depend on the target but not on each other.
 
     One after another, each direction p maximises HSIC(Φp, y) over HSIC(Φp, earlier features),
     regularised: a Rayleigh quotient pᵀAp / pᵀ(B + αI)p. As α → 0 the biased form with linear
-    kernels is partial least squares (SIMPLS). With ``beta`` > 0 features that change much between
+    kernels is partial least squares (SIMPLS). With ``beta`` > 0, features that change much between
     neighbouring rows, labelled or not, are penalised.
 
     Parameters
     ----------
     n_components : int, float or "auto", default=2
-        Number of features, at most the number of rows and of columns. A float is a share of the
-        dependence that as many features as the target's rank reach. ``"auto"`` takes the fewest
-        whose 3-fold score is within one standard error of the best, up to twice the intrinsic
-        dimension.
+        Number of features, at most the number of rows and the number of columns. A float is a share
+        of the dependence that is reached with as many features as the rank of the target.
+        ``"auto"`` takes the smallest number whose 3-fold score is within one standard error of the
+        best, up to twice the intrinsic dimension.
     kernel : kernel, name, callable, transformer or "precomputed", default="linear"
         A transformer (a map) stands for the inner product of its output.
     target_kernel : kernel, name or "auto", default="auto"
-        ``"auto"`` reads the type of y: class-balanced for two classes, balanced delta for many,
-        Gaussian for numbers, linear for multi-labels.
+        ``"auto"`` depends on the type of y: class-balanced for two classes, balanced delta for
+        many, Gaussian for numbers, linear for multi-labels.
     feature_kernel : kernel or name, default="linear"
         Kernel of the features in the denominator.
     unbiased : bool, default=False
-        HSIC₁ or HSIC₀ in numerator and denominator. The denominator of HSIC₁ is indefinite; its
-        negative part counts as zero. Kernels without coordinates then cost an eigenproblem of the
-        size of the samples per feature, as with ``beta`` > 0.
+        Whether to use HSIC₁ or HSIC₀ in numerator and denominator. The denominator of HSIC₁ is
+        indefinite; its negative part counts as zero. Kernels without coordinates then require an
+        eigenproblem of the size of the sample for each feature, as with ``beta`` > 0.
     alpha : float, default=1e-5
-        Regularisation relative to the mean of the denominator per feature, tr(B)/n; positive with
-        ``unbiased``.
+        Regularisation relative to the mean of the denominator per feature, tr(B)/n; it must be
+        positive with ``unbiased``.
     beta : float, default=0.0
         Weight of the graph, from 0 to 1: (1-β)·HSIC - β·fᵀΔf, each divided by its trace, with Δ the
-        Laplacian. With 0 unlabelled rows are left out, with a warning.
+        Laplacian. With 0, unlabelled rows are ignored, with a warning.
     graph : {"neighbors", "radius", "gaussian"}, graph, matrix or callable, default="neighbors"
-        Who is whose neighbour in the kernel's feature space: a ``NeighborGraph``, ``RadiusGraph``
-        or ``GaussianGraph``; or your own weights, a matrix or a function of the rows
-        (``GivenGraph``). Used with ``beta`` > 0.
+        Which rows are neighbours in the kernel's feature space: a ``NeighborGraph``,
+        ``RadiusGraph`` or ``GaussianGraph``; or your own weights, a matrix or a function of the
+        rows (``GivenGraph``). Used with ``beta`` > 0.
     unlabeled : "auto" or None, default="auto"
         NaN and None in y are unlabelled rows; with ``beta`` > 0 so is -1 among classes other than
-        -1 and +1, never among numbers. None makes -1 a class there too.
+        -1 and +1, but never among numbers. With None, -1 is a class there too.
     estimator : estimator, optional
-        What predicts y from features for ``n_components="auto"``: by default the five nearest
+        Predicts y from features for ``n_components="auto"``; by default the five nearest
         neighbours.
     scoring : str or callable, optional
         Its score, as in scikit-learn; by default the estimator's own.
@@ -81,7 +81,7 @@ class HSCA(SemiSupervisedExtractor):
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        Directions of unit length; with ``kernel="linear"`` only.
+        Directions of unit length; only with ``kernel="linear"``.
     dependence_ : ndarray of shape (n_components,)
         HSIC between each feature and the target, pᵀAp.
     n_components_ : int
@@ -96,7 +96,7 @@ class HSCA(SemiSupervisedExtractor):
     Warns
     -----
     ConvergenceWarning
-        Where fewer features than requested exist: every direction that depends on the target then
+        If fewer features than requested exist: every other direction that depends on the target
         repeats earlier features.
 
     References
@@ -211,8 +211,8 @@ class HSCA(SemiSupervisedExtractor):
         if not self.unbiased and self._has_linear_features():
             return None
         return (
-            "what features share is measured by moments of the fourth order. Use unbiased=False "
-            "and feature_kernel='linear'"
+            "the dependence between features needs moments of the fourth order. Use "
+            "unbiased=False and feature_kernel='linear'"
         )
 
     def _why_numbers_do_not_add(self) -> str | None:
@@ -231,8 +231,8 @@ class HSCA(SemiSupervisedExtractor):
         count = found.vectors.shape[1]
         if count == 0 and self.beta > 0:
             raise ValueError(
-                f"No direction gains more from the target than beta={self.beta} takes off for the "
-                "graph: lower beta."
+                "No direction gains more from the target than it loses to the graph with "
+                f"beta={self.beta}: lower beta."
             )
         if count == 0:
             raise ValueError(
@@ -241,7 +241,7 @@ class HSCA(SemiSupervisedExtractor):
             )
         if count < n_components:
             warnings.warn(
-                f"HSCA found {count} of n_components={n_components} features: every further "
+                f"HSCA found {count} of n_components={n_components} features: every other "
                 "direction that depends on the target repeats these.",
                 ConvergenceWarning,
                 stacklevel=6,  # where fit is called

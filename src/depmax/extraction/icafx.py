@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -20,13 +19,13 @@ from depmax.extraction._fitting.number_of_components import AtMost, ComponentCou
 from depmax.extraction._unmixing import (
     HeldRows,
     Likelihood,
-    NaturalGradient,
-    QuasiNewton,
     Residuals,
     Solution,
     Sphering,
     StreamedRows,
     WhiteRows,
+    as_solver,
+    best_of,
     one_more,
     sphere,
     starts,
@@ -41,43 +40,41 @@ from depmax.pencils.coordinates import Coordinates
 from depmax.pencils.form import CentredValues, centred_target
 from depmax.samples import Sample, precision, read_rows, require_equal_length
 
-_SOLVERS = {"quasi-newton": QuasiNewton, "natural-gradient": NaturalGradient}
-
 
 class ICAFX(DependenceExtractor):
-    """Linear features with the most mutual information on the target, by supervised ICA.
+    """Linear features with the most mutual information with the target, by supervised ICA.
 
     The model is x = As + Bt with independent sources s that are also independent of the target t.
-    It is inverted by u = Wx + Vt, where only the first ``n_components`` rows of V are not zero:
-    the other rows of Wx are independent of t, so that the first ones, the features, tell all that
-    x tells about t. W and V maximise the likelihood; a source has heavier tails than a Gaussian,
-    lighter ones, or those of a Gaussian, whichever fits.
+    It is inverted by u = Wx + Vt, where only the first ``n_components`` rows of V are not zero: the
+    other rows of Wx are independent of t, so the first ones, the features, contain everything that
+    x says about t. W and V maximise the likelihood; a source has heavier tails than a Gaussian,
+    lighter ones, or those of a Gaussian, whichever fits best.
 
     Parameters
     ----------
     n_components : int, "bic" or "auto", default=2
-        Number of features, at most the number of rows and of columns. ``"bic"`` takes the number
-        with the smallest Bayesian information criterion: how many sources the target moves, as far
-        as the likelihood can tell; it needs no estimator. ``"auto"`` takes the fewest
-        whose 3-fold score is within one standard error of the best, up to twice the intrinsic
-        dimension, and fits every number separately, since the features of a larger model differ. A
-        share is refused: it would have to be a share of what such a larger model reaches.
+        Number of features, at most the number of rows and the number of columns. ``"bic"`` takes
+        the number with the smallest Bayesian information criterion: how many sources depend on the
+        target, as far as the likelihood can tell; it needs no estimator. ``"auto"`` takes the
+        smallest number whose 3-fold score is within one standard error of the best, up to twice the
+        intrinsic dimension, and fits every number separately, since the features of a larger model
+        differ. A share is refused: it would have to be a share of what such a larger model reaches.
     solver : {"quasi-newton", "natural-gradient"} or object, default="quasi-newton"
         ``"natural-gradient"`` is the published rule, 500 steps at a rate of 0.02, which often
         stops far from the maximum. Objects ``QuasiNewton(...)`` and ``NaturalGradient(...)`` of
         ``depmax.extraction`` set tolerances, rates and numbers of steps.
     init : {"regression", "random"}, default="regression"
-        The first start: the maximum for Gaussian sources, where the first features are directions
-        of regression, or a random rotation, as published.
+        The first starting point: the maximum for Gaussian sources, where the first features are
+        directions of regression, or a random rotation, as published.
     n_init : int, default=1
-        Number of starts, of which the one with the largest likelihood counts. All after the first
-        are random.
+        Number of starting points; the result with the largest likelihood is kept. All after the
+        first are random.
     alpha : float, default=1e-6
-        Variance of the noise that each sphered input is taken to carry. It bounds the likelihood
-        where y is a linear function of X, as it always is with fewer rows than columns; larger
-        values then give smoother features.
+        Assumed variance of the noise in each sphered input. It bounds the likelihood if y is a
+        linear function of X, as is always the case with fewer rows than columns; larger values then
+        give smoother features.
     random_state : int, RandomState or None, default=None
-        Of the random starts.
+        Seed of the random starting points.
     n_jobs : int or None, default=None
         Threads.
     verbose : int, default=0
@@ -98,20 +95,20 @@ class ICAFX(DependenceExtractor):
         Mean over rows of log p(x | t), for sphered x.
     bic_ : ndarray of shape (n_tried,)
         -2 m ``log_likelihood_`` + k q log m for k = 1, 2, … features, with m rows and targets of
-        rank q; with ``n_components="bic"`` only. Numbers that cannot be the best are not tried.
+        rank q; only with ``n_components="bic"``. Numbers that cannot be the best are not tried.
     n_iter_, n_passes_ : int
-        Steps of the solver, and how often it visited all rows. So often a table that is read a
-        chunk at a time is read, and a few times more.
+        Steps of the solver, and how often it visited all rows. A table that is read a chunk at a
+        time is read that often, and a few times more.
     classes_ : ndarray
-        Labels of the indicators; for classes only.
+        Labels of the indicators; only for classes.
     loadings_, mean_, coordinate_names_
         See :class:`depmax.extraction.DependenceExtractor`.
 
     Warns
     -----
     ConvergenceWarning
-        Where the solver stopped early or diverged (the best weights found are kept), or where X
-        has a smaller rank than ``n_components``.
+        If the solver stopped early or diverged (the best weights found are kept), or if the rank of
+        X is smaller than ``n_components``.
 
     References
     ----------
@@ -240,7 +237,7 @@ class ICAFX(DependenceExtractor):
         return directions
 
     def sources(self, X: Any, y: Any) -> np.ndarray:
-        """Sources u = Wx + Vt, under the model independent of each other and of the target.
+        """Sources u = Wx + Vt, which the model assumes independent of each other and of the target.
 
         Parameters
         ----------
@@ -249,8 +246,8 @@ class ICAFX(DependenceExtractor):
         Returns
         -------
         ndarray of shape (n_samples, rank of X in ``fit``)
-            The first ``n_components`` belong to the features; the others are features that the
-            target does not move, all of them discarded.
+            The first ``n_components`` belong to the features; the others do not depend on the
+            target and are discarded by ``transform``.
 
         Examples
         --------
@@ -282,8 +279,8 @@ class ICAFX(DependenceExtractor):
             raise ValueError("X is constant: no feature of it can depend on y.")
         if sphering.n_inputs < n_components:
             warnings.warn(
-                f"ICAFX found {sphering.n_inputs} of n_components={n_components} features: X has "
-                "no larger rank.",
+                f"ICAFX found {sphering.n_inputs} of n_components={n_components} features: the "
+                "rank of X is no larger.",
                 ConvergenceWarning,
                 stacklevel=5,
             )
@@ -315,7 +312,7 @@ class ICAFX(DependenceExtractor):
         """The best of all starts."""
         rng = check_random_state(self.random_state)
         regression = self.init == "regression"
-        return _best(
+        return best_of(
             self._solver().maximize(likelihood, start, self.verbose)
             for start in starts(likelihood, int(self.n_init), rng, regression=regression)
         )
@@ -341,32 +338,22 @@ class ICAFX(DependenceExtractor):
                 candidates.append(one_more(*found[-1]))
                 warm.append(candidates[-1].unmixing)
             candidates += [self._solver().maximize(model, start, self.verbose) for start in warm]
-            best = _best(candidates)
-            all_moved = _best([all_moved, best])
+            best = best_of(candidates)
+            all_moved = best_of([all_moved, best])
             found.append((model, best))
             criterion.append(_deviance(likelihood, best) + count * price)
         self.bic_ = np.array(criterion)
         return found[int(np.argmin(criterion))]
 
     def _solver(self) -> Any:
-        return _SOLVERS[self.solver]() if isinstance(self.solver, str) else self.solver
+        return as_solver(self.solver, "ICAFX")
 
     def _component_count(self) -> ComponentCount:
         """All that are possible where the likelihood decides."""
         return AtMost() if self.n_components == "bic" else super()._component_count()
 
     def _check_parameters(self) -> None:
-        if isinstance(self.solver, str):
-            if self.solver not in _SOLVERS:
-                raise ValueError(
-                    f"solver of ICAFX must be one of {sorted(_SOLVERS)} or an object with "
-                    f"maximize(likelihood, start, verbose), got {self.solver!r}."
-                )
-        elif not callable(getattr(self.solver, "maximize", None)):
-            raise TypeError(
-                f"solver of ICAFX must be one of {sorted(_SOLVERS)} or an object with "
-                f"maximize(likelihood, start, verbose), got {self.solver!r}."
-            )
+        as_solver(self.solver, "ICAFX")
 
 
 @dataclass(frozen=True)
@@ -376,11 +363,6 @@ class Unmixed(Directions):
     target_weights: np.ndarray  # V of the features, shape (k, n_codes)
     discarded: np.ndarray  # directions that the target does not move, shape (s, N - k)
     problem: str | None  # why the solver did not converge; None if it did
-
-
-def _best(solutions: Iterable[Solution]) -> Solution:
-    """The first with the largest likelihood."""
-    return max(solutions, key=lambda solution: solution.log_likelihood)
 
 
 def _deviance(likelihood: Likelihood, solution: Solution) -> float:

@@ -13,24 +13,24 @@ from depmax.pencils import Basis, Directions, Gram, Space, completed, principal
 
 
 class IterativePCA(WeightedExtractor):
-    """Directions of largest variance by deflation, blind to the target.
+    """Directions of largest variance by deflation, ignoring the target.
 
-    Each direction is the principal eigenvector of the scatter matrix of what the earlier ones left
-    of the samples. The features are those of principal component analysis, with any kernel those of
-    kernel PCA.
+    Each direction is the principal eigenvector of the scatter matrix of what the earlier ones leave
+    of the samples. The features are those of principal component analysis, or of kernel PCA with a
+    kernel.
 
     Parameters
     ----------
     n_components : int, float or "auto", default=2
-        Number of features, at most the number of rows and of columns. A float is a share of the
-        variance; ``"auto"`` the intrinsic dimension.
+        Number of features, at most the number of rows and the number of columns. A float is a share
+        of the variance; ``"auto"`` is the intrinsic dimension.
     kernel : kernel, name, callable, transformer or "precomputed", default="linear"
         A transformer (a map) stands for the inner product of its output.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        Orthonormal directions; with ``kernel="linear"`` only.
+        Orthonormal directions; only with ``kernel="linear"``.
     dependence_ : ndarray of shape (n_components,)
         Variance of each feature: the eigenvalues of the scatter matrix over m - 1.
     n_components_ : int
@@ -43,7 +43,7 @@ class IterativePCA(WeightedExtractor):
     Warns
     -----
     ConvergenceWarning
-        Where fewer features than requested have any variance.
+        If fewer directions than requested have any variance.
 
     References
     ----------

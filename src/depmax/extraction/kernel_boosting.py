@@ -1,4 +1,4 @@
-"""Kernel boosting: features whose kernel tells pairs of one class from pairs of two."""
+"""Kernel boosting: features whose kernel separates pairs of the same class from other pairs."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ TILES = 5
 
 
 class KernelBoosting(DeflationExtractor):
-    """A sum of rank-one kernels, boosted to be positive on pairs of one class, else negative.
+    """A sum of rank-one kernels, boosted to be positive only on pairs of the same class.
 
     Pairs of rows are labelled s_ij = ±1: same class or not. In each step pairs have the weights
-    D_ij that a loss gives to the kernel so far, G = Σ α_t τ_tτ_tᵀ; the direction maximises
-    Σ D_ij s_ij τ_iτ_j over unit vectors, and α = ½ log(W⁺/W⁻) from the weights of the pairs that
-    ττᵀ has right and wrong. Features are √α τ, and are not orthogonal.
+    D_ij that a loss gives to the kernel so far, G = Σ α_t τ_tτ_tᵀ; the direction maximises Σ D_ij
+    s_ij τ_iτ_j over unit vectors, and α = ½ log(W⁺/W⁻) from the weights of the pairs that ττᵀ gets
+    right and wrong. Features are √α τ and are not orthogonal.
 
     Parameters
     ----------
     n_components : int, float or "auto", default=2
-        Number of features, any number: they are not orthogonal, so that neither the rows nor the
-        columns limit it. A float is a share of the variance of the target: the fewest features are
-        kept that explain it on the training rows. ``"auto"`` keeps the fewest whose prediction of
+        Number of features, without a limit: they are not orthogonal, so it may exceed the number of
+        rows and columns. A float is a share of the variance of the target: the fewest features that
+        explain it on the training rows are kept. ``"auto"`` keeps the fewest whose prediction of
         held-out rows, by five nearest neighbours, is within one standard error of the best.
     loss : {"exponential", "logistic"}, default="exponential"
         D_ij = exp(-s_ij G_ij), or 1/(1 + exp(s_ij G_ij)).
@@ -47,7 +47,7 @@ class KernelBoosting(DeflationExtractor):
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        Weights of the columns; with ``kernel="linear"`` only.
+        Weights of the columns; only with ``kernel="linear"``.
     dependence_ : ndarray of shape (n_components,)
         HSIC₀ of each feature and the target with linear kernels, ‖Yᵀτ_j‖²/(m - 1)².
     loadings_ : ndarray of shape (n_components, n_features)
@@ -60,7 +60,7 @@ class KernelBoosting(DeflationExtractor):
     Warns
     -----
     ConvergenceWarning
-        Where a direction has at least as many pairs wrong as right: boosting ends there.
+        If a direction has at least as many pairs wrong as right: boosting then ends.
 
     Notes
     -----

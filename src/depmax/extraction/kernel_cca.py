@@ -25,30 +25,30 @@ class Pairs(Directions):
 
 
 class KernelCCA(SpheringExtractor):
-    """Features of X and features of the target that correlate most with each other.
+    """Features of X and features of the target with the largest correlation.
 
     Directions p of the inputs' feature space and q of the target's maximise the correlation
-    pᵀCq/√(pᵀ(S_x + αI)p · qᵀ(S_y + α'I)q) with the covariances S and the cross-covariance C, one
-    pair after another uncorrelated. With linear kernels and without penalties it is canonical
-    correlation analysis; with classes, linear discriminant analysis.
+    pᵀCq/√(pᵀ(S_x + αI)p · qᵀ(S_y + α'I)q) with the covariances S and the cross-covariance C; each
+    pair is uncorrelated with earlier ones. With linear kernels and without penalties it is
+    canonical correlation analysis; with classes, linear discriminant analysis.
 
     Parameters
     ----------
     n_components : int, float or "auto", default=2
-        Number of features, at most the number of rows and of columns. A float is a share of the
-        dependence. ``"auto"`` takes the fewest whose 3-fold score is within one standard error of
-        the best, up to twice the intrinsic dimension. Beyond the rank of the target, directions of
-        largest variance uncorrelated with the others follow.
+        Number of features, at most the number of rows and the number of columns. A float is a share
+        of the dependence. ``"auto"`` takes the smallest number whose 3-fold score is within one
+        standard error of the best, up to twice the intrinsic dimension. Beyond the rank of the
+        target, directions of largest variance uncorrelated with the others follow.
     kernel : kernel, name, callable, transformer or "precomputed", default="linear"
         A transformer (a map) stands for the inner product of its output.
     target_kernel : kernel, name or "auto", default="auto"
         ``"auto"``: linear for numbers and multi-labels, indicators for classes.
     alpha, target_alpha : float or "auto", default="auto"
         Variance added to every direction of the range of X, and of the target, relative to the mean
-        variance there. ``"auto"``: none where there are fewer columns than rows, 0.1 otherwise,
-        since any two such sides correlate perfectly.
+        variance there. ``"auto"``: none if there are fewer columns than rows, 0.1 otherwise, since
+        any two such sides correlate perfectly.
     estimator : estimator, optional
-        What predicts y from features for ``n_components="auto"``: by default the five nearest
+        Predicts y from features for ``n_components="auto"``; by default the five nearest
         neighbours.
     scoring : str or callable, optional
         Its score, as in scikit-learn; by default the estimator's own.
@@ -56,7 +56,7 @@ class KernelCCA(SpheringExtractor):
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        Directions of features with variance 1; with ``kernel="linear"`` only.
+        Directions of features with variance 1; only with ``kernel="linear"``.
     dependence_ : ndarray of shape (n_components,)
         Correlation of each feature with its partner in the training rows: without penalties the
         canonical correlations. 0 for features without a partner.

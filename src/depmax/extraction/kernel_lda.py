@@ -16,39 +16,39 @@ from depmax.samples import Labels, Sample
 
 
 class KernelLDA(ExplainingExtractor):
-    """Directions along which the means of the classes differ most, for the variance they have.
+    """Directions along which the class means differ most, relative to the variance.
 
     The directions p in the kernel's feature space maximise pᵀS_b p / pᵀ(S_t + αI)p with the scatter
-    S_b between classes and the total scatter S_t, one after another uncorrelated. With the linear
-    kernel and α = 0 they are those of linear discriminant analysis. With ``beta`` > 0 features that
+    S_b between classes and the total scatter S_t; features are uncorrelated. With the linear kernel
+    and α = 0 they are those of linear discriminant analysis. With ``beta`` > 0, features that
     change much between neighbouring rows, labelled or not, are penalised (semi-supervised
     discriminant analysis).
 
     Parameters
     ----------
     n_components : int, float or "auto", default=2
-        Number of features, at most the number of rows and of columns. Beyond the number of classes
-        less one, directions of largest variance uncorrelated with the others follow. A float is a
-        share of the dependence. ``"auto"`` takes the fewest whose 3-fold score is within one
-        standard error of the best, up to twice the intrinsic dimension.
+        Number of features, at most the number of rows and the number of columns. Beyond the number
+        of classes minus one, directions of largest variance uncorrelated with the others follow. A
+        float is a share of the dependence. ``"auto"`` takes the smallest number whose 3-fold score
+        is within one standard error of the best, up to twice the intrinsic dimension.
     kernel : kernel, name, callable, transformer or "precomputed", default="linear"
         A transformer (a map) stands for the inner product of its output.
     alpha : float or "auto", default="auto"
         Variance added to every direction of the denominator's range, relative to the mean there.
-        ``"auto"``: none where there are fewer columns than rows, less the classes; 0.1 otherwise,
-        since any classes could be separated.
+        ``"auto"``: none if there are fewer columns than rows minus classes; 0.1 otherwise, since
+        any classes could be separated.
     beta : float, default=0.0
         Weight of the graph, from 0 to 1: the denominator is (1-β)·S_t + β·ΦᵀΔΦ, each divided by its
-        trace, with Δ the Laplacian. With 0 unlabelled rows are left out, with a warning.
+        trace, with Δ the Laplacian. With 0, unlabelled rows are ignored, with a warning.
     graph : {"neighbors", "radius", "gaussian"}, graph, matrix or callable, default="neighbors"
-        Who is whose neighbour in the kernel's feature space: a ``NeighborGraph``, ``RadiusGraph``
-        or ``GaussianGraph``; or your own weights, a matrix or a function of the rows
-        (``GivenGraph``). Used with ``beta`` > 0.
+        Which rows are neighbours in the kernel's feature space: a ``NeighborGraph``,
+        ``RadiusGraph`` or ``GaussianGraph``; or your own weights, a matrix or a function of the
+        rows (``GivenGraph``). Used with ``beta`` > 0.
     unlabeled : "auto" or None, default="auto"
         NaN and None in y are unlabelled rows; with ``beta`` > 0 so is -1 among classes other than
-        -1 and +1, never among numbers. None makes -1 a class there too.
+        -1 and +1, but never among numbers. With None, -1 is a class there too.
     estimator : estimator, optional
-        What predicts y from features for ``n_components="auto"``: by default the five nearest
+        Predicts y from features for ``n_components="auto"``; by default the five nearest
         neighbours.
     scoring : str or callable, optional
         Its score, as in scikit-learn; by default the estimator's own.
@@ -56,7 +56,7 @@ class KernelLDA(ExplainingExtractor):
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        Directions of features with variance 1; with ``kernel="linear"`` only.
+        Directions of features with variance 1; only with ``kernel="linear"``.
     dependence_ : ndarray of shape (n_components,)
         Share of each feature's variance that lies between classes, pᵀS_b p / pᵀS_t p.
     n_components_ : int

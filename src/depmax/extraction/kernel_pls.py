@@ -25,7 +25,7 @@ from depmax.pencils.deflation.criteria import pls
 from depmax.pencils.deflation.steps import deflate
 from depmax.pencils.images import CountedImages, FeatureImages, images_of
 from depmax.pencils.projection import FeatureProjection
-from depmax.samples import Sample, is_scanned
+from depmax.samples import Sample, by_chunks, is_streamed
 
 #: Features per component up to which one product XᵀX costs less than visits for each component.
 FEATURES_PER_COMPONENT = 64
@@ -42,7 +42,7 @@ LARGEST_RATIO = 1e6
 
 
 class PLSExtractor(DeflationExtractor, BatchExtractor):
-    """Features of largest covariance with the target, and its regression on them."""
+    """Features with the largest covariance with the target, and its regression on them."""
 
     _streams: ClassVar[bool] = True
     target_loadings_: np.ndarray
@@ -105,7 +105,6 @@ class PLSExtractor(DeflationExtractor, BatchExtractor):
 
     def _codes(self, X: Any) -> np.ndarray:
         """Predicted target as it was coded, minus its mean, of shape (n_samples, r)."""
-        check_is_fitted(self)
         return self._apply(X) @ self.target_loadings_
 
     def _nearness(self, X: Any) -> np.ndarray:
@@ -113,40 +112,41 @@ class PLSExtractor(DeflationExtractor, BatchExtractor):
         return self._codes(X) @ self._centres.T - np.square(self._centres).sum(axis=1) / 2
 
     def _nearest_class(self, X: Any) -> np.ndarray:
-        labels: np.ndarray = self.classes_[self._nearness(X).argmax(axis=1)]
-        return labels
+        if is_streamed(X):
+            return by_chunks(self._nearest_class, X, dtype=self.classes_.dtype)
+        return np.asarray(self.classes_[self._nearness(X).argmax(axis=1)])
 
 
 class KernelPLS(RegressorMixin, PLSExtractor):
-    """Orthogonal features of largest covariance with the target, and least squares on them.
+    """Orthogonal features with the largest covariance with the target, and least squares on them.
 
     With ``kernel="linear"`` this is partial least squares (PLS2); columns are centred, not scaled.
 
     Parameters
     ----------
     n_components : int, float or "auto", default=2
-        Number of features, at most the number of rows and of columns. A float is a share of the
-        variance of the target: the fewest features are kept that explain it on the training rows.
-        ``"auto"`` keeps the fewest whose prediction of held-out rows, by five nearest neighbours,
-        is within one standard error of the best.
+        Number of features, at most the number of rows and the number of columns. A float is a share
+        of the variance of the target: the fewest features that explain it on the training rows are
+        kept. ``"auto"`` keeps the fewest whose prediction of held-out rows, by five nearest
+        neighbours, is within one standard error of the best.
     kernel : kernel, name, callable, transformer or "precomputed", default="linear"
-        A transformer (a map) stands for the inner product of its output: with
-        ``NystroemMap(500)`` many rows take linear time.
+        A transformer (a map) stands for the inner product of its output: with ``NystroemMap(500)``,
+        time is linear in the rows.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        Rows of (U(PᵀU)⁻¹)ᵀ: weights of the columns; with ``kernel="linear"`` only.
+        Rows of (U(PᵀU)⁻¹)ᵀ: weights of the columns; only with ``kernel="linear"``.
     coef_ : ndarray of shape (n_targets, n_features)
         Regression coefficients of the columns; linear only.
     intercept_ : ndarray of shape (n_targets,)
-        What is predicted where every feature is zero: the mean of the target.
+        The prediction if every feature is zero: the mean of the target.
     target_loadings_ : ndarray of shape (n_components, n_targets)
         Regression coefficients of the features.
     dependence_ : ndarray of shape (n_components,)
         HSIC₀ of each feature and the target with linear kernels, ‖Yᵀτ_j‖²/(m - 1)².
     classes_ : ndarray of shape (n_classes,)
-        The classes, sorted; only where the target has classes.
+        The classes, sorted; only if the target has classes.
     loadings_, mean_, coordinate_names_
         See :class:`depmax.extraction.DependenceExtractor`; linear only.
     kernel_ : Kernel
@@ -155,7 +155,7 @@ class KernelPLS(RegressorMixin, PLSExtractor):
     Warns
     -----
     ConvergenceWarning
-        Where there are fewer features than requested: the rest of X does not covary with y.
+        If there are fewer features than requested: the rest of X does not covary with y.
 
     See Also
     --------
@@ -163,18 +163,19 @@ class KernelPLS(RegressorMixin, PLSExtractor):
 
     Notes
     -----
-    This is a regressor: numbers are numbers, also whole ones that other estimators take for
-    classes, and scikit-learn's searches split the rows accordingly. Where the target can only be
-    classes (text, booleans, categories) it is coded by -1 and +1 or by indicators; ``predict`` then
-    gives the class whose mean prediction is nearest and ``score`` is the accuracy.
-    :class:`KernelPLSClassifier` does so for every target, and is a classifier to scikit-learn.
+    This is a regressor: numbers are treated as numbers, even whole ones that other estimators take
+    for classes, and scikit-learn's searches split the rows accordingly. If the target can only be
+    classes (text, booleans, categories), it is coded by -1 and +1 or by indicators; ``predict``
+    then returns the class whose mean prediction is nearest, and ``score`` is the accuracy.
+    :class:`KernelPLSClassifier` does this for every target, and scikit-learn treats it as a
+    classifier.
 
-    Where columns (or features of a map) are few, everything follows from XᵀX and XᵀY, one visit to
-    the rows. Otherwise rows are visited twice per component; sparse ones stay sparse.
+    If there are few columns (or features of a map), everything follows from XᵀX and XᵀY, with one
+    pass over the rows. Otherwise rows are visited twice per component; sparse ones stay sparse.
 
-    Four million kernel values with the landmarks of a map, and more, are computed in single
-    precision and summed in double precision, if that changes features of a sample of rows by less
-    than 1e-5 of their length.
+    If there are four million or more kernel values with the landmarks of a map, they are computed
+    in single precision and summed in double precision, provided that this changes the features of a
+    sample of rows by less than 1e-5 of their length.
 
     References
     ----------
@@ -203,18 +204,18 @@ class KernelPLS(RegressorMixin, PLSExtractor):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_targets)
-            One column where y had one dimension; classes where y had classes. A scan where X is.
+            One-dimensional if y was; classes if y had classes. As lazy as X.
         """
         check_is_fitted(self)
-        if is_scanned(X):
-            return X.map(self.predict)
         if hasattr(self, "classes_"):
             return self._nearest_class(X)
+        if is_streamed(X):
+            return by_chunks(self.predict, X, None if self._flat else len(self.intercept_))
         values = self._codes(X) + self.intercept_
         return values[:, 0] if self._flat else values
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """R² of the predictions, or their accuracy where ``fit`` saw classes.
+        """R² of the predictions, or their accuracy if ``fit`` saw classes.
 
         Parameters
         ----------

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from depmax._inputs import read_target
 from depmax.extraction._fitting.targets import CodedTarget, coded_classes, streamed_classes
 from depmax.extraction.kernel_pls import PLSExtractor
-from depmax.samples import Sample, is_scanned
+from depmax.samples import Sample, by_chunks, is_streamed
 
 
 class KernelPLSClassifier(ClassifierMixin, PLSExtractor):
@@ -25,8 +25,8 @@ class KernelPLSClassifier(ClassifierMixin, PLSExtractor):
     Parameters
     ----------
     n_components : int, float or "auto", default=2
-        Number of features, a share of the variance of the coded target, or the choice by held-out
-        rows, as in :class:`KernelPLS`.
+        Number of features, a share of the variance of the coded target, or ``"auto"``, as in
+        :class:`KernelPLS`.
     kernel : kernel, name, callable, transformer or "precomputed", default="linear"
         A transformer (a map) stands for the inner product of its output.
 
@@ -35,15 +35,15 @@ class KernelPLSClassifier(ClassifierMixin, PLSExtractor):
     classes_ : ndarray of shape (n_classes,)
         The classes, sorted.
     components_, coef_, intercept_, target_loadings_, dependence_, n_components_, kernel_
-        As in :class:`KernelPLS`, of the coded target: one column for two classes, else one per
-        class.
+        As in :class:`KernelPLS`, for the coded target: one column for two classes, otherwise one
+        per class.
     loadings_, mean_, coordinate_names_
         See :class:`depmax.extraction.DependenceExtractor`; linear only.
 
     Warns
     -----
     ConvergenceWarning
-        Where there are fewer features than requested: the rest of X does not covary with y.
+        If there are fewer features than requested: the rest of X does not covary with y.
 
     See Also
     --------
@@ -51,9 +51,9 @@ class KernelPLSClassifier(ClassifierMixin, PLSExtractor):
 
     Notes
     -----
-    It is a class of its own since an estimator tells scikit-learn whether it classifies before it
-    has seen a target: by this, searches stratify their splits and choose scorers. Every target is
-    one of classes here, whole numbers of any number of values too.
+    It is a separate class because an estimator must tell scikit-learn whether it is a classifier
+    before it has seen a target: searches stratify their splits and choose scorers accordingly. Here
+    every target is treated as classes, including whole numbers with any number of values.
 
     References
     ----------
@@ -80,9 +80,10 @@ class KernelPLSClassifier(ClassifierMixin, PLSExtractor):
         Returns
         -------
         ndarray of shape (n_samples,)
+            A scan where X is one, a lazy array of a Dask collection.
         """
         check_is_fitted(self)
-        return X.map(self.predict) if is_scanned(X) else self._nearest_class(X)
+        return self._nearest_class(X)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """How near new rows are to the mean prediction of each class.
@@ -94,10 +95,13 @@ class KernelPLSClassifier(ClassifierMixin, PLSExtractor):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
-            For two classes positive where the second is nearer; else largest for the nearest.
+            For two classes, positive if the second is nearer; otherwise largest for the nearest
+            class.
         """
-        if is_scanned(X):
-            return X.map(self.decision_function)
+        check_is_fitted(self)
+        if is_streamed(X):
+            n_classes = len(self.classes_)
+            return by_chunks(self.decision_function, X, n_classes if n_classes > 2 else None)
         nearness = self._nearness(X)
         return nearness[:, 1] - nearness[:, 0] if nearness.shape[1] == 2 else nearness
 

@@ -17,7 +17,7 @@ from depmax.samples import Labels, Sample
 
 
 class LaplacianEigenmap(DependenceExtractor):
-    """Coordinates on a graph of neighbours that change least along its edges, and a map to them.
+    """Coordinates on a graph of neighbours that change least along edges, and a map for new rows.
 
     The coordinates F of the training rows (``embedding_``) minimise ½ Σ W_ij ‖f_i - f_j‖² under
     FᵀDF = I, with the weights W and degrees D of a graph: a sparse eigenproblem. Rows that were not
@@ -31,13 +31,13 @@ class LaplacianEigenmap(DependenceExtractor):
         Number of features, less than the number of rows. A float is a share of the dependence;
         ``"auto"`` the intrinsic dimension.
     kernel : kernel, name, callable, transformer or "precomputed", default="gaussian"
-        Of the regression, and of the distances in the graph. A map, such as ``NystroemMap``, spares
-        the kernel matrix of many rows.
+        Kernel of the regression, and of the distances in the graph. A map, such as ``NystroemMap``,
+        avoids the kernel matrix of many rows.
     graph : {"neighbors", "radius", "gaussian"}, graph, matrix or callable, default="neighbors"
-        Who is whose neighbour in the kernel's feature space: a ``NeighborGraph``, ``RadiusGraph``
-        or ``GaussianGraph``; or your own weights, a matrix or a function of the rows
-        (``GivenGraph``). With ``normalized=True`` the coordinates are those of
-        I - D^(-½)WD^(-½), under FᵀF = I.
+        Which rows are neighbours in the kernel's feature space: a ``NeighborGraph``,
+        ``RadiusGraph`` or ``GaussianGraph``; or your own weights, a matrix or a function of the
+        rows (``GivenGraph``). With ``normalized=True`` the coordinates are those of I -
+        D^(-½)WD^(-½), under FᵀF = I.
     alpha : float, default=1e-6
         Penalty of the regression, relative to the mean variance of the kernel's features.
 
@@ -46,10 +46,10 @@ class LaplacianEigenmap(DependenceExtractor):
     embedding_ : ndarray of shape (n_samples, n_components)
         Coordinates of the training rows, with mean 0 and variance 1.
     components_ : ndarray of shape (n_components, n_features)
-        Weights of the columns; with ``kernel="linear"`` only.
+        Weights of the columns; only with ``kernel="linear"``.
     dependence_ : ndarray of shape (n_components,)
-        How much neighbours tell about each other: 1 - λ, the correlation of a coordinate between
-        the ends of an edge, with λ the eigenvalue of the Laplacian.
+        How similar neighbours are: 1 - λ, the correlation of a coordinate between the ends of an
+        edge, with λ the eigenvalue of the Laplacian.
     n_components_ : int
         Number of features.
     loadings_, mean_, coordinate_names_
@@ -60,7 +60,7 @@ class LaplacianEigenmap(DependenceExtractor):
     Warns
     -----
     UserWarning
-        If the graph falls into several parts: the first coordinates then tell which.
+        If the graph is disconnected: the first coordinates then indicate its parts.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""The feature that linear regression predicts the target with."""
+"""The feature with which linear regression predicts the target."""
 
 from __future__ import annotations
 
@@ -18,38 +18,39 @@ from depmax.samples import Labels, Sample
 class LinearRegressionFeature(ExplainingExtractor):
     """The linear combination of the columns that predicts the target best.
 
-    One number has one such feature. Several outputs have as many, ordered by what they explain of
-    the outputs together (reduced rank regression, outputs in units of their standard deviation);
-    classes count as outputs that tell membership. With ``beta`` > 0 predictions that change much
-    between neighbouring rows, labelled or not, are penalised (Laplacian regularisation).
+    A numeric target has one such feature. Several outputs have as many, ordered by what they
+    explain of the outputs together (reduced rank regression, with outputs in units of their
+    standard deviation); classes are represented by indicators. With ``beta`` > 0, predictions that
+    change much between neighbouring rows, labelled or not, are penalised (Laplacian
+    regularisation).
 
     Parameters
     ----------
     n_components : int, float or "auto", default=2
-        Number of features, at most the number of rows and of columns. A float is a share of the
-        dependence. ``"auto"`` takes the fewest whose 3-fold score is within one standard error of
-        the best, up to twice the intrinsic dimension. Beyond the number of
+        Number of features, at most the number of rows and the number of columns. A float is a share
+        of the dependence. ``"auto"`` takes the smallest number whose 3-fold score is within one
+        standard error of the best, up to twice the intrinsic dimension. Beyond the number of
         outputs, directions of largest variance uncorrelated with the prediction follow.
     kernel : kernel, name, callable, transformer or "precomputed", default="linear"
         A transformer (a map) stands for the inner product of its output.
     alpha : float or "auto", default="auto"
         Variance added to every direction of the covariance's range, relative to the mean variance
-        there (ridge regression). ``"auto"``: none where there are fewer columns than rows; 0.1
+        there (ridge regression). ``"auto"``: none if there are fewer columns than rows; 0.1
         otherwise, since any target would be predicted without error.
     beta : float, default=0.0
-        Weight of the graph, from 0 to 1: the variance S of the labelled rows is replaced by
-        (1-β)·S + β·ΦᵀΔΦ, each divided by its trace, with Δ the Laplacian: least squares with a
-        penalty λ fᵀΔf on the predictions f of every output, λ in proportion to β/(1-β). With 0
-        unlabelled rows are left out, with a warning.
+        Weight of the graph, from 0 to 1: the variance S of the labelled rows is replaced by (1-β)·S
+        + β·ΦᵀΔΦ, each divided by its trace, with Δ the Laplacian: least squares with a penalty λ
+        fᵀΔf on the predictions f of every output, λ in proportion to β/(1-β). With 0, unlabelled
+        rows are ignored, with a warning.
     graph : {"neighbors", "radius", "gaussian"}, graph, matrix or callable, default="neighbors"
-        Who is whose neighbour in the kernel's feature space: a ``NeighborGraph``, ``RadiusGraph``
-        or ``GaussianGraph``; or your own weights, a matrix or a function of the rows
-        (``GivenGraph``). Used with ``beta`` > 0.
+        Which rows are neighbours in the kernel's feature space: a ``NeighborGraph``,
+        ``RadiusGraph`` or ``GaussianGraph``; or your own weights, a matrix or a function of the
+        rows (``GivenGraph``). Used with ``beta`` > 0.
     unlabeled : "auto" or None, default="auto"
         NaN and None in y are unlabelled rows; with ``beta`` > 0 so is -1 among classes other than
-        -1 and +1, never among numbers. None makes -1 a class there too.
+        -1 and +1, but never among numbers. With None, -1 is a class there too.
     estimator : estimator, optional
-        What predicts y from features for ``n_components="auto"``: by default the five nearest
+        Predicts y from features for ``n_components="auto"``; by default the five nearest
         neighbours.
     scoring : str or callable, optional
         Its score, as in scikit-learn; by default the estimator's own.
@@ -57,10 +58,10 @@ class LinearRegressionFeature(ExplainingExtractor):
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        Directions of features with variance 1; with ``kernel="linear"`` only.
+        Directions of features with variance 1; only with ``kernel="linear"``.
     dependence_ : ndarray of shape (n_components,)
         Share of the variance of the outputs that each feature explains: for one output the squared
-        correlation. Of the labelled rows.
+        correlation. Computed on the labelled rows.
     n_components_ : int
         Number of features.
     n_unlabeled_ : int

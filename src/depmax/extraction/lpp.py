@@ -15,7 +15,7 @@ from depmax.samples import Labels, Sample
 
 
 class LPP(SpheringExtractor):
-    """Directions along which neighbouring rows stay close, blind to the target.
+    """Directions along which neighbouring rows stay close, ignoring the target.
 
     The directions p minimise ½ Σ W_ij (f_i - f_j)² for features f = Φp + b of given size, where
     W_ij are the weights of a graph: pᵀΦᵀΔΦp / pᵀΦᵀDΦp, with the Laplacian Δ = D - W and the degrees
@@ -25,26 +25,26 @@ class LPP(SpheringExtractor):
     Parameters
     ----------
     n_components : int, float or "auto", default=2
-        Number of features, at most the number of rows and of columns. A float is a share of the
-        dependence; ``"auto"`` the intrinsic dimension.
+        Number of features, at most the number of rows and the number of columns. A float is a share
+        of the dependence; ``"auto"`` the intrinsic dimension.
     kernel : kernel, name, callable, transformer or "precomputed", default="linear"
         A transformer (a map) stands for the inner product of its output.
     graph : {"neighbors", "radius", "gaussian"}, graph, matrix or callable, default="neighbors"
-        Who is whose neighbour in the kernel's feature space: a ``NeighborGraph``, ``RadiusGraph``
-        or ``GaussianGraph``; or your own weights, a matrix or a function of the rows
-        (``GivenGraph``). With ``normalized=True`` the Laplacian is I - D^(-½)WD^(-½), and the
+        Which rows are neighbours in the kernel's feature space: a ``NeighborGraph``,
+        ``RadiusGraph`` or ``GaussianGraph``; or your own weights, a matrix or a function of the
+        rows (``GivenGraph``). With ``normalized=True`` the Laplacian is I - D^(-½)WD^(-½), and the
         size of a feature is its variance.
     alpha : float or "auto", default="auto"
         Size added to every direction of the denominator's range, relative to the mean there.
-        ``"auto"``: none where there are fewer columns than rows, 0.1 otherwise.
+        ``"auto"``: none if there are fewer columns than rows, 0.1 otherwise.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        Directions of features with variance 1; with ``kernel="linear"`` only.
+        Directions of features with variance 1; only with ``kernel="linear"``.
     dependence_ : ndarray of shape (n_components,)
-        How much neighbours tell about each other: 1 - λ, the correlation of a feature between the
-        ends of an edge, with λ the quotient reached.
+        How similar neighbours are: 1 - λ, the correlation of a feature between the ends of an edge,
+        with λ the quotient reached.
     n_components_ : int
         Number of features.
     loadings_, mean_, coordinate_names_
@@ -55,7 +55,7 @@ class LPP(SpheringExtractor):
     Warns
     -----
     UserWarning
-        If the graph falls into several parts.
+        If the graph is disconnected.
 
     References
     ----------

@@ -21,26 +21,26 @@ class PHD(SpheringExtractor, BatchExtractor):
     """Directions along which the target curves most.
 
     With the rows sphered (z of unit covariance) and the target y of mean zero and variance 1, the
-    directions are eigenvectors of H = mean(y zzᵀ) by the size of the eigenvalue. For normal z this
-    is the mean Hessian of the regression of y on z (Stein's lemma). A linear trend has none: see
-    :class:`SIR`.
+    directions are the eigenvectors of H = mean(y zzᵀ) with the largest eigenvalues in absolute
+    value. For normal z this is the mean Hessian of the regression of y on z (Stein's lemma). A
+    linear trend has none: see :class:`SIR`.
 
     Parameters
     ----------
     n_components : int, float or "auto", default=2
-        Number of features, at most the number of rows and of columns. A float is a share of the
-        dependence. ``"auto"`` takes the fewest whose 3-fold score is within one standard error of
-        the best, up to twice the intrinsic dimension.
+        Number of features, at most the number of rows and the number of columns. A float is a share
+        of the dependence. ``"auto"`` takes the smallest number whose 3-fold score is within one
+        standard error of the best, up to twice the intrinsic dimension.
     residuals : bool, default=False
-        Whether y is replaced by what linear regression leaves of it, which removes the trace that a
-        trend leaves when z is skewed.
+        Whether to replace y by the residuals of its linear regression, which removes the effect of
+        a trend if z is skewed.
     kernel : kernel, name, callable, transformer or "precomputed", default="linear"
         A transformer (a map) stands for the inner product of its output.
     alpha : float or "auto", default="auto"
         Variance added to every direction of the covariance's range, relative to the mean variance
-        there. ``"auto"``: none where there are fewer columns than rows, 0.1 otherwise.
+        there. ``"auto"``: none if there are fewer columns than rows, 0.1 otherwise.
     estimator : estimator, optional
-        What predicts y from features for ``n_components="auto"``: by default the five nearest
+        Predicts y from features for ``n_components="auto"``; by default the five nearest
         neighbours.
     scoring : str or callable, optional
         Its score, as in scikit-learn; by default the estimator's own.
@@ -48,10 +48,10 @@ class PHD(SpheringExtractor, BatchExtractor):
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        Directions of features with variance 1; with ``kernel="linear"`` only.
+        Directions of features with variance 1; only with ``kernel="linear"``.
     dependence_ : ndarray of shape (n_components,)
-        Size of the eigenvalue: of one output that of H, of several the root of that of ΣH², with
-        one H per output. Classes count as outputs that tell membership.
+        Absolute eigenvalue: that of H for one output, for several the root of that of ΣH², with one
+        H per output. Classes are represented by indicators.
     n_components_ : int
         Number of features.
     loadings_, mean_, coordinate_names_

@@ -21,7 +21,7 @@ RANK = 1e-10
 
 
 class ReducedKernelOPLS(DeflationExtractor):
-    """Orthonormal features from which the target is regressed best, in the span of a few rows.
+    """Orthonormal features that predict the target best by regression, in the span of a few rows.
 
     With R the kernel values of all rows with the basis rows, centred, β solves
     RᵀYYᵀRβ = λRᵀRβ. There are at most as many features as the target has dimensions: classes
@@ -31,21 +31,21 @@ class ReducedKernelOPLS(DeflationExtractor):
     ----------
     n_components : int, float or "auto", default=2
         Number of features. A float is a share of the variance of the target: the fewest features
-        are kept that explain it on the training rows. ``"auto"`` keeps the fewest whose prediction
+        that explain it on the training rows are kept. ``"auto"`` keeps the fewest whose prediction
         of held-out rows, by five nearest neighbours, is within one standard error of the best.
     kernel : kernel, name, callable, transformer or "precomputed", default="gaussian"
     n_basis : int or None, default=100
-        Rows drawn at random as the basis; all, if there are fewer, or with None, which is the full
-        method. A kernel matrix of full rank can then fit any target exactly.
+        Number of rows drawn at random as the basis; all if there are fewer, or with None, which is
+        the full method. A kernel matrix of full rank can then fit any target exactly.
     random_state : int, RandomState or None, default=None
-        Draws the basis.
+        Seed for drawing the basis.
 
     Attributes
     ----------
     basis_indices_ : ndarray of shape (n_basis,)
         Training rows of the basis, sorted.
     components_ : ndarray of shape (n_components, n_features)
-        Weights of the columns; with ``kernel="linear"`` only.
+        Weights of the columns; only with ``kernel="linear"``.
     dependence_ : ndarray of shape (n_components,)
         HSIC₀ of each feature and the target with linear kernels, ‖Yᵀτ_j‖²/(m - 1)² = λ/(m - 1)².
     kernel_ : Kernel
@@ -54,7 +54,7 @@ class ReducedKernelOPLS(DeflationExtractor):
     Warns
     -----
     ConvergenceWarning
-        Where there are fewer features than requested.
+        If there are fewer features than requested.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Columns without what others explain of them."""
+"""Columns without the part that others explain."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 from depmax._inputs import Table, read_fit, read_new
 from depmax.dependence._given.confounders import Scaling, positions_of
 from depmax.dependence._given.regression import Curve, Regressions
+from depmax.dependence._given.units import Units
 
 
 class Residual(TransformerMixin, BaseEstimator):
-    """Replace every column by what confounders, other columns of X, do not explain of it.
+    """Replace every column by the part that confounders, other columns of X, do not explain.
 
-    A step of a pipeline for features that are themselves free of age, batch or site: whatever comes
-    next sees x - E[x | confounders]. The confounders are columns of X, so that new rows bring
-    theirs, and cross-validation, grid searches and saved models need nothing else. To *choose*
-    columns or directions without regard to confounders, and still get the original columns, use
+    Use it in a pipeline for features that must be free of age, batch or site: the next step sees x
+    - E[x | confounders]. The confounders are columns of X, so new rows include theirs, and
+    cross-validation, grid searches and saved models need nothing else. To *choose* columns or
+    directions while accounting for confounders, and still get the original columns, use
     :class:`depmax.Unconfounded`.
 
     Parameters
@@ -32,8 +33,8 @@ class Residual(TransformerMixin, BaseEstimator):
     Attributes
     ----------
     explained_ : ndarray of shape (n_features_out,)
-        Share of the variance of each remaining column that the confounders explain on rows left
-        out. Near 0, they explain nothing of it, or no regression found it.
+        Share of the variance of each remaining column that the confounders explain on left-out
+        rows. Near 0, they explain nothing, or no regression could find it.
     given_ : ndarray of int
         Positions of the confounders.
     categories_ : dict
@@ -41,10 +42,10 @@ class Residual(TransformerMixin, BaseEstimator):
 
     Notes
     -----
-    Every column has a regression of its own: kernel ridge on at most 160 landmark rows, kernel and
+    Every column has its own regression: kernel ridge on at most 160 landmark rows, with kernel and
     penalty chosen by leave-one-out error, as in ``hsic_test(..., given=Z)``
-    (docs/mathematics/given.md). Only the mean is removed; where the *spread* of a column depends on
-    a confounder, that remains. Columns other than confounders must be numbers.
+    (docs/mathematics/given.md). Only the mean is removed; if the *spread* of a column depends on a
+    confounder, that dependence remains. Columns other than confounders must be numbers.
 
     Examples
     --------
@@ -92,7 +93,7 @@ class Residual(TransformerMixin, BaseEstimator):
 
     def _regress(self, rows: np.ndarray) -> tuple[list[tuple[np.ndarray, Curve]], np.ndarray]:
         """Curves with the columns that each explains, and how much of every column."""
-        regressions = Regressions(self._scaling.apply(rows[:, self.given_]))
+        regressions = Regressions(self._scaling.apply(rows[:, self.given_]), Units(len(rows)))
         columns = np.asarray(rows[:, self._others()], dtype=np.float64)
         spread = columns.std(axis=0)
         varies = np.flatnonzero(spread > 0.0)
@@ -134,7 +135,7 @@ class Residual(TransformerMixin, BaseEstimator):
         return left
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Names of the columns that are no confounders."""
+        """Names of the columns that are not confounders."""
         check_is_fitted(self)
         return np.asarray(_check_feature_names_in(self, input_features)[self._others()])
 

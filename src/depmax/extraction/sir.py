@@ -18,32 +18,33 @@ from depmax.samples import Sample
 
 
 class SIR(SpheringExtractor, BatchExtractor):
-    """Directions along which the mean of X moves as the target does.
+    """Directions along which the mean of X changes with the target.
 
-    The rows are cut into slices of similar targets; among directions of unit variance those are
-    chosen along which the means of the slices differ most. Each class is a slice, and
-    SIR is then discriminant analysis. Where X is elliptically distributed, the directions lie in
-    the space through which the target depends on X; dependence that is symmetric about the mean
-    leaves no trace in the means, see :class:`PHD`.
+    The rows are divided into slices with similar targets; the directions of unit variance along
+    which the means of the slices differ most are chosen. If the target is classes, each is a slice,
+    and SIR is discriminant analysis. If X is elliptically distributed, the directions lie in the
+    space through which the target depends on X. Dependence that is symmetric about the mean does
+    not affect the means of slices: see :class:`PHD`.
 
     Parameters
     ----------
     n_components : int, float or "auto", default=2
-        Number of features, at most the number of rows and of columns. A float is a share of the
-        dependence. ``"auto"`` takes the fewest whose 3-fold score is within one standard error of
-        the best, up to twice the intrinsic dimension. Beyond the number of slices
-        less one, directions of largest variance follow.
+        Number of features, at most the number of rows and the number of columns. A float is a share
+        of the dependence. ``"auto"`` takes the smallest number whose 3-fold score is within one
+        standard error of the best, up to twice the intrinsic dimension. Beyond the number of slices
+        minus one, directions of largest variance follow.
     n_slices : int, default=10
-        Slices of nearly equal numbers of rows; rows of equal targets share one. Each of several
-        outputs has slices of its own, and their criteria are added. Not used for classes.
+        Number of slices, with nearly equal numbers of rows; rows with equal targets share a slice.
+        Each of several outputs has its own slices, and their criteria are added. Not used for
+        classes.
     kernel : kernel, name, callable, transformer or "precomputed", default="linear"
         A transformer (a map) stands for the inner product of its output.
     alpha : float or "auto", default="auto"
         Variance added to every direction of the covariance's range, relative to the mean variance
-        there. ``"auto"``: none where there are fewer columns than rows, less the slices; 0.1
-        otherwise, since the covariance within slices is then singular.
+        there. ``"auto"``: none if there are fewer columns than rows minus slices; 0.1 otherwise,
+        since the covariance within slices is then singular.
     estimator : estimator, optional
-        What predicts y from features for ``n_components="auto"``: by default the five nearest
+        Predicts y from features for ``n_components="auto"``; by default the five nearest
         neighbours.
     scoring : str or callable, optional
         Its score, as in scikit-learn; by default the estimator's own.
@@ -51,7 +52,7 @@ class SIR(SpheringExtractor, BatchExtractor):
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        Directions of features with variance 1; with ``kernel="linear"`` only.
+        Directions of features with variance 1; only with ``kernel="linear"``.
     dependence_ : ndarray of shape (n_components,)
         Share of each feature's variance that lies between slices, summed over outputs.
     n_components_ : int

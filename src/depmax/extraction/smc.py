@@ -19,32 +19,32 @@ class SMC(SparseExtractor):
     ----------
     n_components : int, float or "auto", default=2
         Number of features, at most the number of rows. A float is a share of the variance of the
-        target: the fewest features are kept that explain it on the training rows. ``"auto"`` keeps
+        target: the fewest features that explain it on the training rows are kept. ``"auto"`` keeps
         the fewest whose prediction of held-out rows, by five nearest neighbours, is within one
         standard error of the best.
     kernel : kernel, name, callable, transformer or "precomputed", default="gaussian"
     n_candidates : int or None, default=500
-        Rows that are redrawn for every feature and compared; all, if there are fewer, or with
-        None. Of a table that is read a chunk at a time they are drawn once, with a
-        ``SampledRowsWarning``; None is then 2000.
+        Number of rows that are redrawn for every feature and compared; all if there are fewer, or
+        with None. From a table that is read a chunk at a time they are drawn once, with a
+        ``SampledRowsWarning``; None then means 2,000.
     sparsity : int, default=1
-        Rows per direction, at most three: the best combination of this many candidates is searched
-        among all subsets.
+        Rows per direction, at most three: the best combination of this many candidates is found by
+        a search over all subsets.
     center : bool, default=True
-        Whether features have mean zero, which is deflation by a constant. Where the kernel has
-        exact features (the linear kernel, maps), directions and k(x, x) are then also measured from
-        their mean, so that an offset of X changes nothing. For other kernels that would need the
-        kernel values of a new row with all training rows, and both are measured from the origin of
-        the feature space.
+        Whether features have mean zero, which is deflation by a constant. If the kernel has exact
+        features (the linear kernel, maps), directions and k(x, x) are then also measured from their
+        mean, so an offset of X changes nothing. For other kernels this would need the kernel values
+        of a new row with all training rows, and both are measured from the origin of the feature
+        space.
     random_state : int, RandomState or None, default=None
-        Draws candidates.
+        Seed for drawing candidates.
 
     Attributes
     ----------
     basis_indices_ : ndarray of shape (n_basis,)
         Training rows that new rows are compared with, in the order of their first use.
     components_ : ndarray of shape (n_components, n_features)
-        Weights of the columns; with ``kernel="linear"`` only.
+        Weights of the columns; only with ``kernel="linear"``.
     dependence_ : ndarray of shape (n_components,)
         HSIC₀ of each feature and the target with linear kernels, ‖Yᵀτ_j‖²/(m - 1)².
     kernel_ : Kernel
@@ -53,8 +53,8 @@ class SMC(SparseExtractor):
     Warns
     -----
     ConvergenceWarning
-        Where there are fewer features than requested: no candidate is left that earlier features
-        do not span, or that covaries with what they leave of the target.
+        If there are fewer features than requested: no candidate is left that earlier features do
+        not span, or that covaries with what they leave of the target.
 
     Notes
     -----

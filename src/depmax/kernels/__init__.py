@@ -1,4 +1,4 @@
-"""Similarity: kernels for vectors, labels, strings, graphs and mixed tables, and their algebra."""
+"""Kernels for vectors, labels, strings, graphs and mixed tables, and their sums and products."""
 
 from depmax.kernels.bandwidth import BandwidthKernel, ScaleWarning
 from depmax.kernels.class_balanced import ClassBalanced

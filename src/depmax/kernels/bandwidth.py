@@ -1,4 +1,4 @@
-"""Scales: bandwidths and policies that read them off the data, and columns in units far apart."""
+"""Bandwidths, policies that estimate them from data, and columns on different scales."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ class BandwidthKernel(Kernel):
 
     @property
     def follows_scale(self) -> bool:
-        """Whether the bandwidth is read off distances between rows."""
+        """Whether the bandwidth is estimated from distances between rows."""
         return self.bandwidth in ("median", "maximize")
 
     def resolve(
         self, X: Any, choose: Choose | None = None, mass: np.ndarray | None = None
     ) -> Kernel:
-        """Copy with the bandwidth that its policy reads off the rows X."""
+        """Copy with the bandwidth that its policy estimates from the rows X."""
         if not isinstance(self.bandwidth, str):
             self._width()
             return self
@@ -64,7 +64,7 @@ class BandwidthKernel(Kernel):
         median: Callable[[], float],
         choose: Callable[[Sequence[Kernel]], Kernel] | None,
     ) -> Kernel:
-        """Copy with the bandwidth that its policy makes of these facts about the rows."""
+        """Copy with the bandwidth that its policy derives from these facts about the rows."""
         if self.bandwidth == "dimension":
             return self.counting(n_columns)
         if self.bandwidth == "median":
@@ -98,7 +98,7 @@ class BandwidthKernel(Kernel):
         return squared_distances(X, Z) if self.norm_ == 2 else _city_block(X, Z)
 
     def of_sums(self, sums: np.ndarray) -> np.ndarray:
-        """Kernel values from such sums, in their place."""
+        """Kernel values from such sums, in place."""
         return self.of_squares(sums)
 
     def _gram(self, X: Any, Z: Any) -> np.ndarray:
@@ -115,11 +115,11 @@ class BandwidthKernel(Kernel):
 
 
 def median_distance(X: Any, norm: int = 2, mass: np.ndarray | None = None) -> float:
-    """Median distance between two rows of X, of which each counts as often as its mass says.
+    """Median distance between two rows of X, each of which counts as often as its mass says.
 
-    Beyond ``MEDIAN_ROWS`` rows a random subset with a fixed seed stands for all. Where more than
-    half of the pairs coincide the median of the positive distances is taken, and where all rows
-    are equal 1.0, since every bandwidth then gives the same kernel.
+    With more than ``MEDIAN_ROWS`` rows, a random subset with a fixed seed stands for all. If more
+    than half of the pairs coincide, the median of the positive distances is used; if all rows are
+    equal, 1.0, since every bandwidth then gives the same kernel.
 
     Examples
     --------
@@ -226,11 +226,11 @@ CELLS = 10**6
 class ScaleWarning(UserWarning):
     """Numeric columns of X are on very different scales, and the method compares them.
 
-    Raised by every measure and estimator whose answer depends on the columns' units, where one
+    Raised by every measure and estimator whose result depends on the units of the columns, if one
     column has more than 100 times the spread (standard deviation and range) of another. The wide
-    column then decides all distances and inner products, and the narrow one is nearly ignored.
-    Put a ``StandardScaler`` before the estimator, or standardise X before calling a measure. Where
-    the scales are meant, ``warnings.simplefilter("ignore", depmax.ScaleWarning)`` silences it.
+    column then determines all distances and inner products, and the narrow one is nearly ignored.
+    Put a ``StandardScaler`` before the estimator, or standardise X before calling a measure. If the
+    scales are intended, ``warnings.simplefilter("ignore", depmax.ScaleWarning)`` silences it.
 
     Methods that do not depend on the columns' units (``screen``, ``DependenceFilter`` with its
     defaults, ``SIR`` and others), sparse matrices, precomputed kernel matrices and kernels of
@@ -259,7 +259,7 @@ def warn_of_scales(
     owner: str | None = None,
     one_by_one: bool = False,
 ) -> None:
-    """Warn if the kernel compares columns of the rows whose spreads are far apart.
+    """Warn if the kernel compares columns with very different spreads.
 
     Parameters
     ----------
@@ -346,9 +346,12 @@ def _sample(rows: Any) -> np.ndarray:
         if n_rows <= SAMPLE_ROWS:
             return rows
         return rows[np.random.default_rng(0).choice(n_rows, SAMPLE_ROWS, replace=False)]
-    length = min(n_rows, SAMPLE_ROWS // 3)
-    starts = sorted({0, (n_rows - length) // 2, n_rows - length})
-    found = rows[np.concatenate([np.arange(start, start + length) for start in starts])]
+    if hasattr(rows, "glance"):
+        found = rows.glance(SAMPLE_ROWS)
+    else:
+        length = min(n_rows, SAMPLE_ROWS // 3)
+        starts = sorted({0, (n_rows - length) // 2, n_rows - length})
+        found = rows[np.concatenate([np.arange(start, start + length) for start in starts])]
     return found.toarray() if sparse.issparse(found) else found
 
 

@@ -19,7 +19,7 @@ from depmax.kernels.kernel import (
 
 
 class ClassBalanced(Kernel):
-    """Balanced kernel of two classes: k(y, y') = w_y w_y' with w = ∓1/p for classes of shares p.
+    """Balanced kernel of two classes: k(y, y') = w_y w_y' with w = ∓1/p for classes with shares p.
 
     The BIN kernel of Song et al. (2012), with shares instead of counts. The kernel matrix is
     already centred, and m²/(m-1)² times the biased squared MMD between the classes is HSIC₀.
@@ -27,8 +27,8 @@ class ClassBalanced(Kernel):
     Parameters
     ----------
     weights : mapping from label to weight, optional
-        Signed weights of the two labels; ``resolve`` reads them off the labels, the first in
-        sorted order being the negative one.
+        Signed weights of the two labels; ``resolve`` computes them from the labels, with the first
+        in sorted order negative.
 
     Examples
     --------

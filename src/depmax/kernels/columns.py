@@ -26,7 +26,7 @@ class Columns(Kernel):
         ``columns`` is one column or a list of them, by name (data frames) or by position.
         Columns that no part names are not compared.
     combine : {"multiply", "add"}, default="multiply"
-        Multiplied, two rows are similar if they are in every part; added, if they are in some.
+        Multiplied, two rows are similar if they are similar in every part; added, if in some part.
 
     Examples
     --------

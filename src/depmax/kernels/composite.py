@@ -191,7 +191,7 @@ class Scaled(Kernel):
 
     @property
     def capabilities(self) -> Capabilities:
-        """What the inner kernel can do, but for what a factor spoils."""
+        """What the inner kernel can do, except for what a factor breaks."""
         return replace(
             self._kernel().capabilities,
             factors_over_features=False,

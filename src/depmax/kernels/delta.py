@@ -24,10 +24,10 @@ class Delta(Kernel):
     Parameters
     ----------
     weights : None, {"balanced", "one_vs_rest"} or mapping from label to weight, default=None
-        ``None``: c_y = 1. ``"balanced"``: c_y = 1/p_y with p_y the share of class y (the MUL
-        kernel of Song et al., 2012). ``"one_vs_rest"``: c_y = 1/(p_y (1 - p_y))², one feature per
-        class against the rest. Shares instead of counts keep HSIC on one scale for any number of
-        samples. A label that a mapping does not hold weighs nothing.
+        ``None``: c_y = 1. ``"balanced"``: c_y = 1/p_y with p_y the share of class y (the MUL kernel
+        of Song et al., 2012). ``"one_vs_rest"``: c_y = 1/(p_y (1 - p_y))², one feature per class
+        against the rest. Shares instead of counts keep HSIC on one scale for any number of samples.
+        A label that a mapping does not contain has weight zero.
 
     Examples
     --------

@@ -16,9 +16,9 @@ class Gaussian(BandwidthKernel):
     Parameters
     ----------
     bandwidth : float or {"median", "dimension", "maximize"}, default="median"
-        ``"median"``: the median distance between rows; ``"dimension"``: √n_features, so that
-        k = exp(-||x - z||² / 2d), for standardised data; ``"maximize"``: the multiple of the
-        median with the largest unbiased HSIC.
+        ``"median"``: the median distance between rows; ``"dimension"``: √n_features, so k =
+        exp(-||x - z||² / 2d), for standardised data; ``"maximize"``: the multiple of the median
+        with the largest unbiased HSIC.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class Gaussian(BandwidthKernel):
         return 2.0 * self._width() ** 2
 
     def of_squares(self, squares: np.ndarray) -> np.ndarray:
-        """Kernel values from squared distances, in their place."""
+        """Kernel values from squared distances, in place."""
         squares *= -0.5 / self._width() ** 2
         return np.exp(squares, out=squares)
 

@@ -38,7 +38,7 @@ _NETWORKX = {
 
 
 class Graph(Kernel):
-    """Similarity of graphs: a kernel of GraKeL, for ``pip install "depmax[graphs]"``.
+    """Similarity of graphs, computed by GraKeL; needs ``pip install "depmax[graphs]"``.
 
     Parameters
     ----------
@@ -56,8 +56,9 @@ class Graph(Kernel):
     -----
     Rows are GraKeL graphs, iterables ``(edges, node_labels)`` or ``(edges, node_labels,
     edge_labels)`` as GraKeL takes them, or networkx graphs. A matrix between two sets of n and m
-    graphs is cut out of the one of all n + m: after ``fit``, GraKeL's ``transform`` gives other
-    values for unseen labels (``hadamard_code``) and other diagonals (``shortest_path``).
+    graphs is cut out of the matrix of all n + m: after ``fit``, GraKeL's ``transform`` gives
+    different values for unseen labels (``hadamard_code``) and different diagonals
+    (``shortest_path``).
 
     Examples
     --------

@@ -37,7 +37,7 @@ class InverseDistance(BandwidthKernel):
         self.bandwidth = bandwidth
 
     def of_squares(self, squares: np.ndarray) -> np.ndarray:
-        """Kernel values from squared distances, in their place."""
+        """Kernel values from squared distances, in place."""
         np.sqrt(squares, out=squares)
         squares += self._width()
         return np.reciprocal(squares, out=squares)

@@ -37,7 +37,7 @@ class InverseMultiquadric(BandwidthKernel):
         self.bandwidth = bandwidth
 
     def of_squares(self, squares: np.ndarray) -> np.ndarray:
-        """Kernel values from squared distances, in their place."""
+        """Kernel values from squared distances, in place."""
         squares += self._width() ** 2
         np.sqrt(squares, out=squares)
         return np.reciprocal(squares, out=squares)

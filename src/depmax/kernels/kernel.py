@@ -1,4 +1,4 @@
-"""The contract of a kernel: call it, take its diagonal, resolve its recipe, combine it."""
+"""The contract of a kernel: values, diagonal, estimated parameters, sums and products."""
 
 from __future__ import annotations
 
@@ -79,9 +79,9 @@ class Capabilities:
 class Kernel(BaseEstimator):
     """A positive semidefinite similarity k(x, z) between two samples.
 
-    A subclass implements ``_gram`` and ``_diag`` on rows that are already read, and declares what
-    it can do in ``_capabilities``. Parameters that are estimated from data (a bandwidth
-    named by a policy, class weights) make a kernel a *recipe*: ``resolve`` turns it into numbers.
+    A subclass implements ``_gram`` and ``_diag`` on validated rows, and declares what it can do in
+    ``_capabilities``. Parameters that are estimated from data (a bandwidth named by a policy, class
+    weights) make a kernel a *recipe*: ``resolve`` turns it into numbers.
     """
 
     _capabilities: ClassVar[Capabilities] = Capabilities()
@@ -146,16 +146,16 @@ class Kernel(BaseEstimator):
         ----------
         X : rows
         choose : callable, optional
-            Which of some candidates ``bandwidth="maximize"`` takes.
+            How ``bandwidth="maximize"`` chooses among candidates.
         mass : ndarray of shape (n_samples,), optional
-            How many rows each row stands for: numbers are those of X with its rows repeated.
+            How many rows each row stands for: the result is that of X with its rows repeated.
         """
         return self
 
     def resolve_streamed(self, rows: Any) -> Kernel:
         """Copy with every recipe replaced by numbers, for rows that are read a chunk at a time.
 
-        Bandwidths are estimated from a sample of the rows: the one that an array in memory gives.
+        Bandwidths are estimated from a sample of the rows, the same one as for an array in memory.
 
         Parameters
         ----------
@@ -166,9 +166,9 @@ class Kernel(BaseEstimator):
             return self.resolve(rows.example)
         if self.capabilities.fits_columns:
             raise TypeError(
-                f"{type(self).__name__} keeps all rows it is resolved on, which a table that is "
-                "read a chunk at a time does not allow: resolve it on some rows in memory first, "
-                "with depmax.resolve(kernel, X)."
+                f"{type(self).__name__} keeps all rows it is resolved on, which is not possible "
+                "for a table that is read a chunk at a time: resolve it on some rows in memory "
+                "first, with depmax.resolve(kernel, X)."
             )
         return self.with_parts(
             lambda part: (
@@ -178,7 +178,7 @@ class Kernel(BaseEstimator):
 
     @property
     def follows_scale(self) -> bool:
-        """Whether rows times any number give the same kernel: a policy reads their size."""
+        """Whether rescaled rows give the same kernel, because a policy adapts to their scale."""
         return self.capabilities.scale_free
 
     def columns_on_one_scale(self, columns: Sequence[int]) -> list[list[int]]:
@@ -191,13 +191,13 @@ class Kernel(BaseEstimator):
         return False
 
     def features(self, X: Any) -> Any:
-        """Exact coordinates phi(x) of the rows of X (dense or sparse), where ``has_features``."""
+        """Exact coordinates phi(x) of the rows of X (dense or sparse), if ``has_features``."""
         raise NotImplementedError(f"{type(self).__name__} has no finite exact feature map.")
 
     def n_coordinates(self, X: Any) -> int | None:
         """Number of exact coordinates of rows like X; None without any, or with far too many.
 
-        Found without making them where they multiply.
+        Found without computing them if they multiply.
         """
         return int(self.features(X[:1]).shape[1]) if self.has_features else None
 
@@ -223,7 +223,7 @@ class Kernel(BaseEstimator):
         return change(self)
 
     def counting(self, n_columns: int) -> Kernel:
-        """Copy whose bandwidth is a number, where its policy asks for the number of columns only.
+        """Copy whose bandwidth is a number, if its policy needs only the number of columns.
 
         For rows that hold a column of the table as several numbers.
         """
@@ -261,7 +261,7 @@ class Kernel(BaseEstimator):
 
         if np.isscalar(other) and not isinstance(other, str):
             raise TypeError(
-                "A constant added to a kernel changes no dependence measure: leave it out. "
+                "A constant added to a kernel changes no dependence measure: omit it. "
                 "Polynomial(offset=...) has an offset that matters."
             )
         return Sum(self, as_kernel(other))
@@ -323,7 +323,8 @@ def resolved_on(
 ) -> Kernel:
     """The kernel resolved on rows X; masses are passed on only if there are any.
 
-    So a kernel of the user's own whose ``resolve`` does not know of them serves where none are.
+    So a user's own kernel whose ``resolve`` does not know about them works as long as there are
+    none.
     """
     return kernel.resolve(X, choose) if mass is None else kernel.resolve(X, choose, mass)
 
@@ -350,14 +351,14 @@ def shares_of(rows: Any, kernel: Kernel) -> dict[Hashable, float]:
     if rows.distinct is None:
         raise TypeError(
             f"{type(kernel).__name__} compares labels, but there are too many different ones to "
-            "count in a table that is read a chunk at a time: join rare ones."
+            "count in a table that is read a chunk at a time: merge rare ones."
         )
     values, counts = rows.distinct
     if counts is None:
         if not kernel.capabilities.labels or getattr(kernel, "weights", None) is not None:
             raise TypeError(
-                f"{kernel!r} weighs the levels of a column by how often they occur, which a table "
-                "that is read a chunk at a time does not count: use Delta()."
+                f"{kernel!r} weights the levels of a column by how often they occur, which are not "
+                "counted in a table that is read a chunk at a time: use Delta()."
             )
         counts = np.ones(len(values))
     return dict(zip(values.tolist(), (counts / counts.sum()).tolist(), strict=True))

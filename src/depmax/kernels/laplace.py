@@ -18,7 +18,7 @@ class Laplace(BandwidthKernel):
     bandwidth : float or {"median", "dimension", "maximize"}, default="median"
         ``"dimension"`` is n_features for the L1 norm and √n_features for the L2 norm.
     norm : {1, 2}, default=1
-        With the L1 norm the kernel is a product over features; the L2 norm is the other reading
+        With the L1 norm the kernel is a product over features; the L2 norm is the other definition
         found in the literature.
 
     Examples
@@ -70,7 +70,7 @@ class Laplace(BandwidthKernel):
         return self._of_distances(sums) if self.norm_ == 1 else self.of_squares(sums)
 
     def of_squares(self, squares: np.ndarray) -> np.ndarray:
-        """Kernel values from squared distances, in their place; for the L2 norm."""
+        """Kernel values from squared distances, in place; for the L2 norm."""
         return self._of_distances(np.sqrt(squares, out=squares))
 
     def _of_distances(self, distances: np.ndarray) -> np.ndarray:
@@ -84,7 +84,8 @@ class Laplace(BandwidthKernel):
         """Frequencies ω of shape (n_features, size) with E cos ωᵀ(x - z) = k(x, z).
 
         Independent Cauchy variables for the L1 norm; for the L2 norm the multivariate Cauchy
-        law (Student's t with one degree of freedom), whose coordinates share one denominator.
+        distribution (Student's t with one degree of freedom), whose coordinates share one
+        denominator.
         """
         if self.norm_ == 1:
             return rng.standard_cauchy((n_features, size)) / self._width()

@@ -25,13 +25,13 @@ class Mixed(Kernel):
 
     A categorical column counts as the indicators of its levels would, one per level, multiplied by
     a scale: two rows that differ in it are √2 scales apart (two scales in the L1 norm). By default
-    that scale is one over the standard deviation of all indicators of the column together, so that
-    two random rows are as far apart in a categorical column as in a standardised numeric one. The
-    bandwidth belongs to the distance over all columns. Indicators are never formed: memory does not
+    that scale is one over the standard deviation of all indicators of the column together, so two
+    random rows are as far apart in a categorical column as in a standardised numeric one. The
+    bandwidth is that of the distance over all columns. Indicators are never formed: memory does not
     depend on the number of levels.
 
-    Data frames with categorical columns make this kernel by themselves wherever a kernel of
-    distances is asked for.
+    For data frames with categorical columns, this kernel is built automatically wherever a kernel
+    of distances is requested.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class Mixed(Kernel):
         For each categorical column the number of levels, if its codes are 0, 1, … and -1 for any
         other value. A table with few combinations of levels then has exact coordinates.
     scales : sequence of float, optional
-        For each categorical column the scale of its indicators; ``resolve`` reads them off the
+        For each categorical column the scale of its indicators; ``resolve`` estimates them from the
         rows. They are in the unit of the numeric columns: their median standard deviation.
 
     Examples
@@ -88,7 +88,7 @@ class Mixed(Kernel):
     def resolve(
         self, X: Any, choose: Choose | None = None, mass: np.ndarray | None = None
     ) -> Kernel:
-        """Copy with scales, and then a bandwidth of the whole distance, read off the rows X."""
+        """Copy with scales and a bandwidth of the whole distance estimated from the rows X."""
         rows = self._read(X)
         scales = self.scales
         if scales is None:
@@ -114,13 +114,13 @@ class Mixed(Kernel):
         return self._copy_with(kernel=self._kernel().widened(factor))
 
     def resolve_streamed(self, rows: Any) -> Kernel:
-        """Refused: the weight of a category is read off all rows."""
+        """Refused: the weight of a category is estimated from all rows."""
         if self.is_resolved:
             return self
         raise TypeError(
-            "Distances between rows with categorical columns are scaled by all rows, which a table "
-            "that is read a chunk at a time does not allow: use kernel='linear', or leave "
-            "the categorical columns out with depmax.scan(…, columns=…)."
+            "Distances between rows with categorical columns are scaled by all rows, which is not "
+            "possible for a table that is read a chunk at a time: use kernel='linear', or omit "
+            "the categorical columns with depmax.scan(…, columns=…)."
         )
 
     @property
@@ -197,7 +197,7 @@ def indicator_scales(
     categorical: Sequence[int],
     mass: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Scale of the indicators of each categorical column, by which it weighs as a numeric one does.
+    """Scale of the indicators of each categorical column that gives it the weight of a numeric one.
 
     The variances of the indicators of a column with shares p of its levels add up to 1 - Σp²; their
     scale makes that 1 in the unit of the numeric columns, the median of their standard deviations
@@ -254,8 +254,8 @@ def join_categories(
     """``kernel`` on all columns of a table, ``categories`` holding the levels of some of them.
 
     Kernels of distances become ``Mixed``, kernels that add over features add ``Delta`` (the inner
-    product of indicators); a kernel that does neither is refused by name. ``Columns`` and ``Mixed``
-    already say which column goes where.
+    product of indicators); a kernel that does neither raises an error that names it. ``Columns``
+    and ``Mixed`` already say which column goes where.
     """
     if not categories or not names_needed(kernel):
         return kernel

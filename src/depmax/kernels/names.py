@@ -1,4 +1,4 @@
-"""Short names of kernels, and the door through which every kernel argument enters."""
+"""Short names of kernels, and the conversion of every kernel argument."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class FromFunction(Kernel):
 class FromMap(Kernel):
     """The inner product of the features that a transformer makes: k(x, z) = <φ(x), φ(z)>.
 
-    Any scikit-learn transformer serves; ``resolve`` fits a clone of it.
+    Any scikit-learn transformer works; ``resolve`` fits a clone of it.
     """
 
     def __init__(self, transformer: Any, fitted: bool = False) -> None:
@@ -116,7 +116,8 @@ class FromMap(Kernel):
     def capabilities(self) -> Capabilities:
         """Numeric rows, unless the transformer says that it reads text or categories.
 
-        The columns' scales are the transformer's business: it may standardise, ours warn.
+        The scales of the columns are left to the transformer: it may standardise them, and ours
+        warn.
         """
         tags = self._input_tags()
         return Capabilities(
@@ -147,7 +148,7 @@ class FromMap(Kernel):
         if not getattr(self.transformer, "_streams", False):
             raise TypeError(
                 f"{type(self.transformer).__name__} cannot be fitted on a table that is read a "
-                "chunk at a time: use NystroemMap or RandomFourier, whose numbers come from a "
+                "chunk at a time: use NystroemMap or RandomFourier, whose parameters come from a "
                 "sample of the rows."
             )
         return self._copy_with(transformer=clone(self.transformer).fit(rows), fitted=True)
@@ -163,7 +164,7 @@ class FromMap(Kernel):
 
     @property
     def mixing(self) -> np.ndarray | None:
-        """The matrix in which the transformer ends, for maps that tell."""
+        """The last matrix of the transformer, for maps that provide it."""
         return getattr(self.transformer, "mixing", None) if self.fitted else None
 
     def unmixed(self, X: Any) -> np.ndarray:

@@ -1,7 +1,7 @@
-"""Missing cells that say nothing: the mean embedding of their column stands in for them.
+"""Missing cells that carry no information: the mean embedding of their column stands in for them.
 
-A kernel of a single column is an inner product of images φ(x). A missing cell gets the mean image
-μ of the values that were observed, so that it is zero once images are centred:
+A kernel of a single column is an inner product of images φ(x). A missing cell gets the mean image μ
+of the observed values, so it is zero once images are centred:
 
     k(?, z) = mean_o k(o, z),    k(?, ?) = mean_o mean_o' k(o, o').
 
@@ -214,8 +214,8 @@ class GappedRows:
 def drawn(X: np.ndarray) -> np.ndarray:
     """Rows in which missing cells hold random values of their column, drawn with a fixed seed.
 
-    Distances between them are those of complete rows if cells are missing at random: bandwidths
-    are read off them.
+    Distances between them are those of complete rows if cells are missing at random: bandwidths are
+    estimated from them.
     """
     rng = np.random.default_rng(0)
     result = np.array(X)
@@ -227,24 +227,24 @@ def drawn(X: np.ndarray) -> np.ndarray:
 
 
 def require_embedding(kernel: Kernel, owner: str, where: str) -> None:
-    """Refuse a kernel that neither multiplies nor adds over columns, by name."""
+    """Refuse a kernel that is neither a product nor a sum over columns, and name it."""
     if not kernel.capabilities.embeds_missing:
         raise ValueError(
             f"X has missing values (NaN) in {where}, which {owner} cannot use with "
-            f"{type(kernel).__name__}: a missing cell is left out where kernels of columns "
-            "multiply (Gaussian, Laplace with norm=1) or add (Linear). Use one of these, or impute "
-            "first, e.g. with sklearn.impute.SimpleImputer."
+            f"{type(kernel).__name__}: missing cells can only be ignored in kernels that are "
+            "products over columns (Gaussian, Laplace with norm=1) or sums (Linear). Use one of "
+            "these, or impute first, e.g. with sklearn.impute.SimpleImputer."
         )
 
 
 class Neutral(Kernel):
-    """A kernel of rows with missing cells, which say nothing.
+    """A kernel of rows with missing cells, which carry no information.
 
     The mean embedding of its column stands in for a missing cell: the average of the kernel over
-    the values that were observed (of more than 1,000 of them, over 1,000 order statistics). After
-    centring it is zero in a kernel that adds over columns, and the kernel stays positive
-    semidefinite. Measures read NaN, None and null in X with this kernel and refuse them without;
-    the selectors with a parameter ``missing`` use it by themselves.
+    the observed values (over 1,000 order statistics if there are more). After centring it is zero
+    in a kernel that adds over columns, and the kernel stays positive semidefinite. With this
+    kernel, measures accept NaN, None and null in X, which they otherwise refuse; the selectors with
+    a parameter ``missing`` use it automatically.
 
     Parameters
     ----------
@@ -252,7 +252,7 @@ class Neutral(Kernel):
         Gaussian or Laplace (L1), whose factors are averaged column by column, or Linear, where a
         missing cell is the mean.
     gaps : Gaps, optional
-        The observed values of every column; ``resolve`` reads them off the rows.
+        The observed values of every column; ``resolve`` takes them from the rows.
 
     Examples
     --------
@@ -286,9 +286,9 @@ class Neutral(Kernel):
         rows = self._read(X)
         if mass is not None and np.isnan(rows).any():
             raise ValueError(
-                "Neutral averages over the observed values of a column, every row once, and does "
-                "not take sample_weight where X has missing values (NaN): impute first, e.g. with "
-                "sklearn.impute.SimpleImputer."
+                "Neutral averages over the observed values of a column, counting every row once, "
+                "and does not take sample_weight where X has missing values (NaN): impute first, "
+                "e.g. with sklearn.impute.SimpleImputer."
             )
         gaps = self.gaps
         if gaps is None:
@@ -323,8 +323,8 @@ class Neutral(Kernel):
         kernel = as_kernel(self.kernel)
         if not kernel.capabilities.embeds_missing:
             raise TypeError(
-                "Neutral needs a kernel that multiplies over columns (Gaussian, Laplace with "
-                f"norm=1) or adds over them (Linear), not {type(kernel).__name__}."
+                "Neutral needs a kernel that is a product over columns (Gaussian, Laplace with "
+                f"norm=1) or a sum over them (Linear), not {type(kernel).__name__}."
             )
         return kernel
 

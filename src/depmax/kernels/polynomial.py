@@ -17,7 +17,7 @@ class Polynomial(Kernel):
     ----------
     degree : int, default=2
     offset : float, default=1.0
-        At least zero; above zero every monomial up to ``degree`` takes part.
+        At least zero; above zero, every monomial up to ``degree`` contributes.
 
     Examples
     --------

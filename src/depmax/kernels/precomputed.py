@@ -12,12 +12,12 @@ from depmax.kernels.kernel import Capabilities, Choose, Kernel, as_objects
 class Precomputed(Kernel):
     """Kernel values from a matrix; the rows X are row numbers of that matrix.
 
-    Row numbers, not the matrix, travel through splits, so cross-validation stays correct.
+    Cross-validation splits the row numbers, not the matrix, so it stays correct.
 
     Parameters
     ----------
     matrix : array of shape (n_objects, n_objects), optional
-        Symmetric. Without it there is nothing to look up and a call raises.
+        Symmetric. Without it there is nothing to look up, and a call raises an error.
 
     Examples
     --------
@@ -60,8 +60,8 @@ class Precomputed(Kernel):
             numbers = None
         if rows.ndim != 1 or numbers is None or (numbers != rows).any():
             raise ValueError(
-                "X for Precomputed is a list of row numbers of its matrix, "
-                "e.g. np.arange(len(matrix)), not the matrix itself."
+                "X for Precomputed must be a list of row numbers of its matrix, e.g. "
+                "np.arange(len(matrix)), not the matrix itself."
             )
         if numbers.size and (numbers.min() < 0 or numbers.max() >= size):
             raise ValueError(

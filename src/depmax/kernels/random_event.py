@@ -11,7 +11,7 @@ from depmax.kernels.kernel import Capabilities, Kernel
 
 
 class RandomEvent(Kernel):
-    """Kernel of random events, k(A, B) = P(A ∩ B) - P(A) P(B) for events given by their members.
+    """Kernel of random events, k(A, B) = P(A ∩ B) - P(A) P(B), for events given by their members.
 
     A row lists for each of the d outcomes whether it belongs to the event (1) or not (0); values
     between are degrees of membership.
@@ -19,7 +19,7 @@ class RandomEvent(Kernel):
     Parameters
     ----------
     probabilities : sequence of n_features floats, optional
-        Probability of each outcome; equal ones by default.
+        Probability of each outcome; equal by default.
 
     Examples
     --------

@@ -55,7 +55,7 @@ class RidgeKernel(Kernel):
     def resolve(
         self, X: Any, choose: Choose | None = None, mass: np.ndarray | None = None
     ) -> Kernel:
-        """Copy that refers to the rows X, its inner kernel resolved on them too."""
+        """Copy that refers to the rows X, with its inner kernel resolved on them too."""
         if self.is_resolved:
             return self
         if mass is not None:

@@ -1,4 +1,4 @@
-"""The spectrum kernel of strings: common substrings. And sequences as whole numbers."""
+"""The spectrum kernel of strings (common substrings), and sequences as whole numbers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Sequences:
 def read_rows(X: Any, owner: str) -> np.ndarray:
     """One-dimensional array of the sequences in a list, an array or a one-column frame."""
     if isinstance(X, str | bytes):
-        raise TypeError(f"X is a single {type(X).__name__}: {owner} compares several, pass [X].")
+        raise TypeError(f"X is a single {type(X).__name__}: {owner} compares several; pass [X].")
     ready = isinstance(X, np.ndarray) or hasattr(X, "to_numpy")
     rows = as_objects(X) if ready else object_array(list(X))
     if rows.ndim != 1:
@@ -82,9 +82,9 @@ _DENSE = 0.1
 class Spectrum(Kernel):
     """Spectrum kernel of strings: k(s, t) = Σ_u count_u(s) · count_u(t) over all substrings u.
 
-    A substring is contiguous (``Subsequence`` allows gaps), is counted as often as it occurs, and
-    counts every character: upper and lower case, spaces and accents differ (Leslie et
-    al., 2002). Rows are strings, or sequences of hashable tokens such as lists of words.
+    A substring is contiguous (``Subsequence`` allows gaps) and is counted as often as it occurs.
+    Every character matters: upper and lower case, spaces and accents differ (Leslie et al., 2002).
+    Rows are strings, or sequences of hashable tokens such as lists of words.
 
     Parameters
     ----------
@@ -93,9 +93,9 @@ class Spectrum(Kernel):
     normalize : bool, default=False
         Divide by √(k(s, s) k(t, t)), where 0/0 is read as 0.
     vocabulary : sequence of substrings, optional
-        Substrings that count; all others are ignored, also in ``normalize``. With it the kernel
-        has ``features``, one column per substring. ``resolve(X)`` fills in the substrings of X.
-        Without it every substring counts.
+        Substrings that count; all others are ignored, also in ``normalize``. With a vocabulary the
+        kernel has ``features``, one column per substring; ``resolve(X)`` fills in the substrings of
+        X. Without one, every substring counts.
 
     References
     ----------

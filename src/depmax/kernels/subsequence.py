@@ -22,19 +22,19 @@ _TASKS_PER_THREAD = 4
 
 
 class Subsequence(Kernel):
-    """Subsequence kernel of strings: common subsequences count less the wider their gaps.
+    """Subsequence kernel of strings: common subsequences count less, the wider their gaps.
 
-    A subsequence of ``length`` symbols that stretches over l symbols in s and l' symbols in t,
-    gaps included, counts decay^(l + l'), once for each place in s and each place in t (Lodhi et
-    al., 2002). Rows are strings, or sequences of hashable tokens such as lists of words; their
-    sizes may differ. A row shorter than ``length`` has no such subsequence: k = 0 with every row.
+    A subsequence of ``length`` symbols that spans l symbols in s and l' symbols in t, including
+    gaps, counts decay^(l + l'), once for each place in s and each place in t (Lodhi et al., 2002).
+    Rows are strings, or sequences of hashable tokens such as lists of words; their sizes may
+    differ. A row shorter than ``length`` has no such subsequence: k = 0 with every row.
 
     Parameters
     ----------
     length : int, default=4
         Number of symbols of the subsequences, n in the papers.
     decay : float, default=0.5
-        Weight of each symbol stretched over, λ in the papers: above 0, at most 1.
+        Weight of each spanned symbol, λ in the papers: above 0, at most 1.
     normalize : bool, default=True
         Divide by √(k(s, s) k(t, t)), where 0/0 is read as 0.
     n_jobs : int, optional

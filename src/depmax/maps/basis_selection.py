@@ -30,12 +30,12 @@ def weights(partial: PartialFactor) -> np.ndarray:
 
 
 def candidates(partial: PartialFactor) -> np.ndarray:
-    """Positions of the rows that are outside of the span of the pivots, numerically."""
+    """Positions of the rows that are numerically outside the span of the pivots."""
     return np.flatnonzero(partial.residual > partial.noise * partial.diagonal)
 
 
 class SampledGains:
-    """The best of some random candidates, drawn anew in each step. Memory is linear in m."""
+    """The best of some random candidates, drawn again in each step. Memory is linear in m."""
 
     def __init__(self, n_candidates: int, rng: np.random.RandomState) -> None:
         self._n_candidates = n_candidates
@@ -58,8 +58,8 @@ class AllGains:
 
     The gain of candidate c is s_c / R_cc with s_c = Σ_i R_ic² / k_ii. A pivot with factor column g
     changes s_c by g_c² Σ_i g_i² / k_ii - 2 g_c Σ_i R_ic g_i / k_ii: one product of R with a vector.
-    R itself is brought up to date in blocks of pivots, or earlier when rounding errors of s, which
-    are relative to its value at the last block, could tip the choice.
+    R itself is updated in blocks of pivots, or earlier when rounding errors of s, which are
+    relative to its value at the last block, could change the choice.
     """
 
     def __init__(self) -> None:
@@ -114,27 +114,27 @@ class BasisSelection(_PivotMap):
     """Coordinates in the span of the training rows that represent all rows best.
 
     The fitness of a basis S is the mean over the training rows of k_iᵀ K_SS⁻¹ k_i / k_ii, the
-    squared length of the projection of a row on the span of S over its own squared length, with
-    k_i = k(X_S, x_i). Each step adds the row that raises it most. It stops at ``n_components``,
-    when the fitness reaches 1 - ``tol``, or when K_SS would become numerically singular. The
-    features are coordinates in the span: ΦΦᵀ = K[:, S] K_SS⁻¹ K[S, :].
+    squared length of the projection of a row onto the span of S divided by its own squared length,
+    with k_i = k(X_S, x_i). Each step adds the row that raises it most. It stops at
+    ``n_components``, when the fitness reaches 1 - ``tol``, or when K_SS would become numerically
+    singular. The features are coordinates in the span: ΦΦᵀ = K[:, S] K_SS⁻¹ K[S, :].
 
-    The search over all rows costs, for m rows, m² kernel values and m² numbers of memory once and
-    O(m²) operations per step, which serves up to ten thousand rows. ``n_candidates`` random rows
-    per step cost m · n_candidates kernel values per step and memory linear in m.
+    For m rows, the search over all of them costs m² kernel values and m² numbers of memory once and
+    O(m²) operations per step, which is practical up to ten thousand rows. ``n_candidates`` random
+    rows per step cost m · n_candidates kernel values per step and memory linear in m.
 
     Parameters
     ----------
     n_components : int or None, default=None
-        Largest number of basis rows; None leaves the choice to ``tol``. There are fewer where
-        fewer rows reach ``tol``, or span all rows.
+        Largest number of basis rows; None leaves the choice to ``tol``. Fewer are chosen if they
+        reach ``tol`` or span all rows.
     kernel : kernel, name, callable, transformer or "precomputed", default="gaussian"
     tol : float, default=1e-8
-        Stop when the fitness lacks no more than this to 1.
+        Stop when the fitness is at least 1 minus this.
     n_candidates : int or None, default=None
-        Number of random rows among which each step chooses; None tries all.
+        Number of random rows from which each step chooses; None tries all.
     random_state : int, RandomState instance or None, default=None
-        Draws the candidates; without ``n_candidates`` nothing is random.
+        Seed for drawing the candidates; without ``n_candidates`` nothing is random.
 
     Attributes
     ----------
@@ -147,7 +147,7 @@ class BasisSelection(_PivotMap):
 
     See Also
     --------
-    IncompleteCholesky : Takes the row that is represented worst, at a fraction of the cost.
+    IncompleteCholesky : Takes the row that is represented worst, for a fraction of the cost.
 
     References
     ----------

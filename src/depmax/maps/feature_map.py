@@ -1,6 +1,6 @@
-"""The contract of a feature map: a transformer whose output has the kernel as inner product.
+"""The contract of a feature map: a transformer whose output has the kernel as its inner product.
 
-Also here: what every transformer of rows through a kernel shares, and coordinates that are unique.
+Also here: what all transformers that use a kernel share, and coordinates that are unique.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from depmax.samples import (
     Sample,
     abilities_of,
     aligned,
+    by_chunks,
     chunk_rows,
     is_precomputed,
     is_streamed,
@@ -35,7 +36,6 @@ from depmax.samples import (
     require_positive,
     require_semidefinite,
     slices,
-    transformed,
     warn_of_units,
 )
 
@@ -48,7 +48,7 @@ EQUAL = 1e-6
 class KernelTransformer(
     KernelParameters, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 ):
-    """Base of maps and extractors: features of rows that a kernel reads, a block at a time.
+    """Base of maps and extractors: computes features through a kernel, a block of rows at a time.
 
     A subclass stores ``kernel`` and implements ``_map``.
     """
@@ -87,7 +87,7 @@ class KernelTransformer(
         """Features of new rows as an array, whatever ``set_output`` asks for."""
         check_is_fitted(self)
         if is_streamed(X):
-            return transformed(self, X)
+            return by_chunks(self.transform, X, self._n_features_out)
         rows = read_rows(self, X, self._abilities())
         features = np.empty((rows.shape[0], self._n_features_out), dtype=precision(rows))
         for block in slices(rows.shape[0], chunk_rows(self._width())):
@@ -130,7 +130,7 @@ def is_linear(transformer: KernelTransformer) -> bool:
 
 
 class LinearViews(KernelTransformer):
-    """What features that are linear in the columns of X tell beside their values."""
+    """What features that are linear in the columns of X offer besides their values."""
 
     components_: np.ndarray
     loadings_: np.ndarray
@@ -139,7 +139,7 @@ class LinearViews(KernelTransformer):
 
     @available_if(is_linear)
     def inverse_transform(self, X: Any) -> np.ndarray:
-        """Rows with given features, as the least squares regression on the features has them.
+        """Rows with given features, by least squares regression on the features.
 
         Parameters
         ----------
@@ -149,9 +149,11 @@ class LinearViews(KernelTransformer):
         Returns
         -------
         ndarray of shape (n_samples, n_features)
-            In the columns that ``coordinate_names_`` names.
+            One column per name in ``coordinate_names_``.
         """
         check_is_fitted(self)
+        if is_streamed(X):
+            return by_chunks(self.inverse_transform, X, len(self.mean_))
         features = self._read_features(X)
         rows: np.ndarray = features @ self.loadings_ + self.mean_
         return rows.astype(features.dtype, copy=False)
@@ -189,8 +191,8 @@ class LinearViews(KernelTransformer):
 class FeatureMap(KernelTransformer):
     """A transformer Φ with ΦΦᵀ ≈ K for a kernel k.
 
-    Since a map stands for its kernel wherever a kernel is expected, its default number of
-    components is one that serves that purpose.
+    A map can stand in for its kernel wherever a kernel is expected, so its default number of
+    components is chosen for that purpose.
 
     A subclass stores ``n_components`` and ``kernel`` and implements ``_fit``, which learns from a
     ``Sample`` and sets ``_n_features_out``, and ``_map``, the features of some new rows. This class
@@ -202,11 +204,11 @@ class FeatureMap(KernelTransformer):
     kernel_ : Kernel
         The kernel with every recipe replaced by numbers.
     categories_ : mapping from position of a column to its levels
-        Of the categorical columns of a frame.
+        For the categorical columns of a data frame.
     n_features_in_ : int
         Number of columns of X.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the columns of X, where it has names.
+        Names of the columns of X, if it has names.
     """
 
     n_components: int | None
@@ -250,13 +252,13 @@ class FeatureMap(KernelTransformer):
 
     @property
     def mixing(self) -> np.ndarray | None:
-        """W with ``transform(X) = unmixed(X) @ W``, where a fitted map ends in a product."""
+        """W with ``transform(X) = unmixed(X) @ W``, if a fitted map ends in a product."""
         return None
 
     def unmixed(self, rows: Any) -> np.ndarray:
-        """Features of rows before the last product, where ``mixing`` is not None.
+        """Features of rows before the last product, if ``mixing`` is not None.
 
-        Rows are as ``fit`` reads them, and not checked again.
+        Rows must be as ``fit`` reads them; they are not checked again.
         """
         return self._unmixed(rows)
 
@@ -314,9 +316,9 @@ def leading_eigenpairs(
     matrix : ndarray of shape (n, n)
         Symmetric and positive semidefinite.
     n_components : int or None
-        At most so many.
+        At most this many.
     cutoff : float
-        What smaller eigenvalues hold, relative to the largest, is rounding noise.
+        Eigenvalues below this, relative to the largest, are rounding noise.
 
     Returns
     -------

@@ -84,7 +84,7 @@ class PartialFactor:
         return columns
 
     def add(self, pivot: int) -> None:
-        """One more column: the residual column of the pivot over √ of its residual."""
+        """Add a column: the residual column of the pivot divided by the root of its residual."""
         if self.rank == self._store.shape[1]:
             full = self._store
             self._store = self._room(min(2 * self.rank, self.sample.n_samples))
@@ -111,7 +111,7 @@ class PartialFactor:
             f"The factor of {kernel!r}",
             m,
             0.0 if self.sample.precomputed else n_values,
-            f"{map_instead(kernel)} A map of pivots takes n_components, or a larger tol.",
+            f"{map_instead(kernel)} Or set n_components, or a larger tol.",
         )
         return np.empty((self.sample.n_samples, capacity), dtype=self.sample.dtype, order="F")
 
@@ -121,14 +121,14 @@ PivotRule = Callable[[PartialFactor], int | None]
 
 
 def largest_residual(partial: PartialFactor) -> int | None:
-    """Row that the pivots so far explain worst; the first of equals. Greedy in the trace."""
+    """Row that the pivots so far explain worst; the first in a tie. Greedy in the trace."""
     return None if partial.is_full else int(partial.residual.argmax())
 
 
 def pivot_steps(
     sample: Sample, rule: PivotRule, max_rank: int | None = None
 ) -> Iterator[PartialFactor]:
-    """Grow a factor pivot by pivot; the caller leaves the loop when it is good enough.
+    """Grow a factor pivot by pivot; the caller stops when it is good enough.
 
     Each step costs one kernel column and one product of G with a vector, so r steps cost m r
     kernel values, m r² operations and m r numbers of memory.
@@ -159,7 +159,7 @@ def pivot_steps(
 
 
 def factor_to(sample: Sample, tol: float, n_components: int | None = None) -> PartialFactor:
-    """Cholesky factor of a kernel matrix until at most ``tol`` of its trace is left."""
+    """Cholesky factor of a kernel matrix that leaves at most ``tol`` of its trace."""
     for partial in pivot_steps(sample, largest_residual, n_components):
         if float(partial.residual.sum()) <= tol * partial.diagonal.sum():
             break
@@ -185,17 +185,17 @@ class _PivotMap(FeatureMap):
 class IncompleteCholesky(_PivotMap):
     """Coordinates in the span of training rows chosen one by one, with a stated error.
 
-    Each step takes the row that the rows so far explain worst (the largest diagonal entry of
-    K - ΦΦᵀ, the first of equals) and adds its column to a Cholesky factor. The kernel matrix is
-    never formed: r steps over m rows cost m r kernel values, O(m r²) operations and m r numbers.
-    It stops at ``n_components``, when the error is below ``tol``, or when nothing but rounding
-    noise is left, as with repeated rows; there are then fewer columns.
+    Each step takes the row that the rows so far explain worst (the largest diagonal entry of K -
+    ΦΦᵀ, the first in a tie) and adds its column to a Cholesky factor. The kernel matrix is never
+    formed: r steps over m rows cost m r kernel values, O(m r²) operations and m r numbers. It stops
+    at ``n_components``, when the error is below ``tol``, or when only rounding noise is left, as
+    with repeated rows; there are then fewer columns.
 
     Parameters
     ----------
     n_components : int or None, default=None
-        Largest number of pivots; None leaves the choice to ``tol``. With tens of thousands of rows
-        give a number: the factor has as many columns.
+        Largest number of pivots; None leaves the choice to ``tol``. With tens of thousands of rows,
+        pass a number: without one the factor may have as many columns as there are rows.
     kernel : kernel, name, callable, transformer or "precomputed", default="gaussian"
     tol : float, default=1e-6
         Stop when the trace of K - ΦΦᵀ is at most ``tol`` times the trace of K.
@@ -205,7 +205,7 @@ class IncompleteCholesky(_PivotMap):
     pivots_ : ndarray of shape (n_features_out,)
         Positions of the chosen rows among the training rows, in order.
     residual_ : float
-        Trace of K - ΦΦᵀ, which is the nuclear norm of this error, since it is positive
+        Trace of the error K - ΦΦᵀ, which is also its nuclear norm, since it is positive
         semidefinite.
     kernel_ : Kernel
         The kernel with every recipe replaced by numbers.

@@ -25,20 +25,20 @@ INSTEAD = (
 class KernelMap(FeatureMap):
     """Exact coordinates in the span of the training rows, ordered by the variance they carry.
 
-    With the eigenvectors U and eigenvalues Λ of the kernel matrix K of the training rows,
-    Φ(x) = k(x, X) U Λ^(-1/2), so that ΦΦᵀ = K on the training rows, up to rounding. Nothing is
-    centred: centred, these are the coordinates of kernel PCA.
+    With the eigenvectors U and eigenvalues Λ of the kernel matrix K of the training rows, Φ(x) =
+    k(x, X) U Λ^(-1/2), so ΦΦᵀ = K on the training rows, up to rounding. Nothing is centred; after
+    centring, these are the coordinates of kernel PCA.
 
-    Where the kernel has exact features φ of its own, no more than there are rows (the linear
-    kernel, labels), the same coordinates are computed as φ(x) V from the eigenvectors V of ΦᵀΦ,
-    without the kernel matrix. Otherwise the cost is m² kernel values and O(m³) operations, and more
-    rows than the limit of memory allows are refused (about 10,000, ``docs/limits.md``).
+    If the kernel has exact features φ, no more than there are rows (the linear kernel, labels), the
+    same coordinates are computed as φ(x) V from the eigenvectors V of ΦᵀΦ, without the kernel
+    matrix. Otherwise the cost is m² kernel values and O(m³) operations, and tables too long for the
+    memory limit (about 10,000 rows, ``docs/limits.md``) are refused.
 
     Parameters
     ----------
     n_components : int or None, default=None
-        Keep the leading coordinates only, the best approximation of K of that rank. None keeps
-        all, up to the numerical rank of K, which also limits a larger number.
+        Keep only the leading coordinates, the best approximation of K of that rank. None keeps all,
+        up to the numerical rank of K, which is also an upper limit for a number.
     kernel : kernel, name, callable, transformer or "precomputed", default="gaussian"
 
     Attributes

@@ -22,7 +22,7 @@ SHUFFLED_ROWS = 10**6
 
 
 class Landmarks(Protocol):
-    """A rule by which landmarks are chosen among rows that are in memory."""
+    """A rule for choosing landmarks from rows in memory."""
 
     def choose(self, sample: Sample, count: int, random: np.random.RandomState) -> np.ndarray:
         """Positions of at most ``count`` different rows."""
@@ -30,10 +30,10 @@ class Landmarks(Protocol):
 
 @dataclass(frozen=True)
 class DrawnWithReplacement:
-    """Landmarks drawn in proportion to k(x, x)², the same row perhaps several times.
+    """Landmarks drawn in proportion to k(x, x)², with replacement.
 
-    Rows that are drawn again add nothing, so that there are fewer landmarks than draws. Kernels for
-    which all k(x, x) are equal (Gaussian, Laplace) draw all rows alike.
+    Rows that are drawn again add nothing, so there are fewer landmarks than draws. With kernels for
+    which all k(x, x) are equal (Gaussian, Laplace), all rows are equally likely.
 
     References
     ----------
@@ -62,15 +62,16 @@ class DrawnWithReplacement:
 
 @dataclass(frozen=True)
 class GreedyLandmarks:
-    """Landmarks chosen one by one, each such that ‖K - K*‖ of the approximation K* falls most.
+    """Landmarks chosen one by one, each to reduce ‖K - K*‖ of the approximation K* the most.
 
-    The norm is Frobenius'. Of r rows the search costs r³ operations once, r² per landmark, and
-    three matrices of their size.
+    The norm is the Frobenius norm. For r rows the search costs r³ operations once, r² per landmark,
+    and memory for three r × r matrices.
 
     Parameters
     ----------
     max_rows : int, default=2000
-        Of more rows so many random ones are candidates, and the norm is that of their matrix.
+        If there are more rows, this many random ones are candidates, and the norm is that of their
+        matrix.
 
     References
     ----------
@@ -139,21 +140,22 @@ def greedy_pivots(gram: np.ndarray, count: int, eps: float) -> np.ndarray:
 class NystroemMap(FeatureMap):
     """Coordinates in the span of some training rows, the landmarks.
 
-    With W the kernel matrix of the landmarks and W = UΛUᵀ, Φ(x) = k(x, landmarks) U Λ^(-1/2), so
-    that ΦΦᵀ = K[:, S] W⁻¹ K[S, :]. Directions in which W is numerically zero are left out, so
-    that equal landmarks give fewer columns. Any kernel will do, for strings and graphs too. The
-    cost for m rows and r landmarks is m r kernel values and O(m r²) operations.
+    With the kernel matrix W = UΛUᵀ of the landmarks S, Φ(x) = k(x, landmarks) U Λ^(-1/2), so ΦΦᵀ =
+    K[:, S] W⁻¹ K[S, :]. Directions in which W is numerically zero are dropped, so equal landmarks
+    give fewer columns. Any kernel works, including kernels for strings and graphs. The cost for m
+    rows and r landmarks is m r kernel values and O(m r²) operations.
 
     Parameters
     ----------
     n_components : int or None, default=None
-        Number of landmarks; None is 100, or all rows if there are fewer.
+        Number of landmarks; None means 100, or all rows if there are fewer.
     kernel : kernel, name, callable, transformer or "precomputed", default="gaussian"
     landmarks : object or None, default=None
         How landmarks are chosen. None draws them without replacement; ``DrawnWithReplacement()``
-        draws long rows more often, ``GreedyLandmarks()`` seeks those with the smallest error.
+        draws rows with a large k(x, x) more often, ``GreedyLandmarks()`` looks for those with the
+        smallest error.
     random_state : int, RandomState instance or None, default=None
-        Draws the landmarks, or the rows among which they are sought.
+        Seed for drawing the landmarks, or the rows from which they are chosen.
 
     Attributes
     ----------

@@ -17,19 +17,19 @@ class RandomFourier(FeatureMap):
     """Cosines and sines of random projections, whose inner product is the kernel on average.
 
     A kernel of x - z is the mean of cos ωᵀ(x - z) over random frequencies ω, drawn as the kernel
-    declares in ``spectral_sample``: normal for ``Gaussian``, Cauchy for ``Laplace``. Each
-    frequency gives a pair cos ωᵀx, sin ωᵀx, so that k(x, x) is exact; an odd ``n_components`` ends
-    with a single √2 cos(ωᵀx + b), with b uniform. The error falls like 1/√n_components and nothing
-    is learnt from X but its number of columns and the bandwidth.
+    declares in ``spectral_sample``: normal for ``Gaussian``, Cauchy for ``Laplace``. Each frequency
+    gives a pair cos ωᵀx, sin ωᵀx, so k(x, x) is exact; an odd ``n_components`` ends with a single
+    √2 cos(ωᵀx + b), with b uniform. The error falls like 1/√n_components, and only the number of
+    columns and the bandwidth are learnt from X.
 
     Parameters
     ----------
     n_components : int, default=1000
-        Number of features, any number.
+        Number of features, even or odd.
     kernel : kernel or name, default="gaussian"
-        ``Gaussian`` or ``Laplace``, of numeric columns; others are refused.
+        ``Gaussian`` or ``Laplace``, on numeric columns; other kernels are refused.
     random_state : int, RandomState instance or None, default=None
-        Draws the frequencies.
+        Seed for drawing the frequencies.
 
     Attributes
     ----------

@@ -123,8 +123,8 @@ def read_file(cls: Any, path: str | Path, module: Any) -> Any:
     about, contents = _read_arrays(path)
     if about.get("version") != _VERSION:
         raise ValueError(
-            f"{path} has format {about.get('version')}, this version of depmax reads {_VERSION}: "
-            "fit the extractor again."
+            f"{path} has format {about.get('version')}, but this version of depmax reads format "
+            f"{_VERSION}: fit the extractor again."
         )
     if about.get("class") != cls.__name__:
         raise ValueError(f"{path} holds a {about.get('class')}: use {about.get('class')}.load.")
@@ -233,8 +233,10 @@ class NeuralExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     _declared: ClassVar = {
         "n_components": integer(
             1,
-            hint="a network is trained for one number of outputs, and those of fewer are not the "
-            "first of these",
+            hint=(
+                "a network is trained for a fixed number of outputs, and a smaller one does not "
+                "give the first of these"
+            ),
         ),
         "hidden_layers": LAYERS,
         "activation": one_of(*ACTIVATIONS),

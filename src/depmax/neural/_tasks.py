@@ -45,7 +45,7 @@ def read_labelled(
     target = read_target(y, semi=True, minus_one=minus_one)
     rows = np.flatnonzero(target.labelled)
     if len(rows) == 0:
-        raise ValueError("y labels no row: at least four labelled rows are needed.")
+        raise ValueError("y has no labelled row: at least four are needed.")
     known = Target(target.kind, target.values[rows], np.ones(len(rows), dtype=bool))
     _require_two_values(known)
     auto = isinstance(target_kernel, str) and target_kernel == "auto"

@@ -26,7 +26,7 @@ def _reconstructs(model: Autoencoder) -> bool:
 
 
 class Autoencoder(NeuralExtractor):
-    """Features in the narrowest layer of a network that gives back its inputs.
+    """Features in the narrowest layer of a network that reconstructs its inputs.
 
     Encoder and decoder mirror each other. Without hidden layers the features are σ(Wx + b), with
     the activation σ; with ``activation="linear"`` they span the same space as the principal
@@ -35,33 +35,33 @@ class Autoencoder(NeuralExtractor):
     Parameters
     ----------
     n_components : int, default=2
-        Number of features, at most the number of rows and of columns.
+        Number of features, at most the number of rows and the number of columns.
     hidden_layers : sequence of int, default=()
-        Widths of the layers between inputs and features, and back: several make it stacked.
+        Widths of the layers between inputs and features, mirrored in the decoder.
     activation : {"tanh", "relu", "gelu", "sigmoid", "linear"}, default="tanh"
-        After every layer except the last, which gives back the inputs.
+        Activation after every layer except the last, which reconstructs the inputs.
     code_activation : {"tanh", "relu", "gelu", "sigmoid", "linear"} or None, default=None
-        After the layer of the features, if another one than ``activation``: ``"linear"`` leaves
-        features between hidden layers unbounded. Refused without hidden layers, where
-        ``activation`` says it.
+        Activation of the features, if it differs from ``activation``: ``"linear"`` leaves features
+        between hidden layers unbounded. Refused without hidden layers, where ``activation`` is that
+        of the features.
     tied_weights : bool, default=False
-        Whether the weights of the decoder are those of the encoder transposed, with biases of its
-        own. Refused with ``supervised``.
+        Whether the decoder uses the transposed weights of the encoder, with its own biases. Refused
+        with ``supervised``.
     pretraining : bool or "auto", default="auto"
-        Whether the layers are first trained one after another, each to give back what it reads.
+        Whether the layers are first trained one after another, each to reconstruct its input.
         ``"auto"``: with hidden layers. True is refused without them, unless ``supervised``.
     noise : float, default=0.0
-        Standard deviation of noise added to the standardised inputs, which are to be given back
-        without it: a denoising autoencoder.
+        Standard deviation of noise added to the standardised inputs, which the network has to
+        reconstruct without it: a denoising autoencoder.
     supervised : bool, default=False
         Whether the network predicts y instead of the inputs: squared errors for numbers,
         cross-entropy for classes. The features are its last hidden layer.
     weight_decay : float, default=0.0
-        Times the sum of squares of all weights, added to the loss.
+        This times the sum of squares of all weights is added to the loss.
     solver : {"auto", "full-batch", "mini-batch"} or object, default="auto"
         As in ``NeuroHBFE``.
     validation_fraction : float, default=0.0
-        Part of the rows that is held out; the weights with the smallest loss there are kept.
+        Share of the rows that is held out; the weights with the smallest loss on them are kept.
     device, random_state, verbose
         As in ``NeuroHBFE``.
 
@@ -74,7 +74,7 @@ class Autoencoder(NeuralExtractor):
     loss_ : float
         Mean squared error of standardised values, or cross-entropy, of the training rows.
     n_iter_ : int
-        Iterations or epochs, pre-training included.
+        Iterations or epochs, including pretraining.
 
     References
     ----------
@@ -287,12 +287,12 @@ class Autoencoder(NeuralExtractor):
         if self.tied_weights and self.supervised:
             raise ValueError(
                 "tied_weights=True of Autoencoder has no effect with supervised=True, where no "
-                "decoder mirrors the encoder: leave one of them out."
+                "decoder mirrors the encoder: omit one of them."
             )
         if shallow and self.pretraining is True and not self.supervised:
             raise ValueError(
                 "pretraining=True of Autoencoder has no effect without hidden_layers: the only "
-                "layer is trained as a whole. Leave it out, or give hidden_layers."
+                "layer is trained as a whole. Omit it, or pass hidden_layers."
             )
 
 

@@ -53,7 +53,7 @@ class DependenceNetwork(NeuralExtractor):
         X : array-like or frame of shape (n_samples, n_features)
         y : target of any type
             Rows may be unlabelled: NaN or None, with ``beta`` > 0 also -1 among classes. With
-            ``beta`` = 0 they are left out, with a warning.
+            ``beta`` = 0 they are ignored, with a warning.
 
         Returns
         -------
@@ -168,7 +168,7 @@ class DependenceNetwork(NeuralExtractor):
                 if getattr(self, option) != defaults[option].default:
                     raise ValueError(
                         f"{option}={getattr(self, option)!r} of {name} has no effect with module=, "
-                        "which is the whole network: leave one of them out."
+                        "which is the whole network: omit one of them."
                     )
         elif len(self.hidden_layers) == 0 and self.activation != "linear":
             raise ValueError(
@@ -177,55 +177,56 @@ class DependenceNetwork(NeuralExtractor):
             )
         if self.beta == 0 and self.graph != defaults["graph"].default:
             raise ValueError(
-                f"graph={self.graph!r} of {name} has no effect with beta=0: give beta > 0, or "
-                "leave it out."
+                f"graph={self.graph!r} of {name} has no effect with beta=0: pass beta > 0, or omit "
+                "it."
             )
 
 
 class NeuroHBFE(DependenceNetwork):
-    """Features of a neural network with the largest HSIC with the target, all together.
+    """Features of a neural network that together have the largest HSIC with the target.
 
-    The network's outputs are made white (mean zero, uncorrelated, unit variance), which takes the
-    place of orthonormal directions in HBFE; HSIC between them and the target is then maximised.
+    The outputs of the network are whitened (mean zero, uncorrelated, unit variance), which takes
+    the place of orthonormal directions in HBFE; HSIC between them and the target is then maximised.
 
     Parameters
     ----------
     n_components : int, default=2
-        Number of features, at most the number of rows and of columns.
+        Number of features, at most the number of rows and the number of columns.
     hidden_layers : sequence of int, default=(32,)
         Widths of the hidden layers of a multilayer perceptron.
     activation : {"tanh", "relu", "gelu", "sigmoid", "linear"}, default="tanh"
-        After every hidden layer; without any it must be ``"linear"``.
+        Activation after every hidden layer; without hidden layers it must be ``"linear"``.
     module : torch.nn.Module or None, default=None
-        A network of your own instead of the perceptron, with ``n_components`` outputs per row.
-        ``fit`` trains a copy.
+        Your own network instead of the perceptron, with ``n_components`` outputs per row. ``fit``
+        trains a copy.
     target_kernel : kernel, name or "auto", default="auto"
-        ``"auto"`` reads the type of y, as in ``HBFE``.
+        ``"auto"`` depends on the type of y, as in ``HBFE``.
     feature_kernel : {"gaussian", "linear"}, default="gaussian"
         Kernel of the white outputs; ``"gaussian"`` has the bandwidth √n_components.
     unbiased : bool, default=True
-        HSIC₁ or HSIC₀. In minibatches only HSIC₁ estimates the dependence of all rows.
+        Whether to use HSIC₁ or HSIC₀. In minibatches only HSIC₁ estimates the dependence over all
+        rows.
     beta : float, default=0.0
-        Weight of smoothness over neighbouring rows, in [0, 1), labelled or not. With 0 unlabelled
-        rows are left out, with a warning.
+        Weight of smoothness over neighbouring rows, labelled or not, in [0, 1). With 0, unlabelled
+        rows are ignored, with a warning.
     graph : {"neighbors", "radius", "gaussian"}, graph, matrix or callable, default="neighbors"
-        Who is whose neighbour among the standardised rows: a ``NeighborGraph``, ``RadiusGraph`` or
+        Which of the standardised rows are neighbours: a ``NeighborGraph``, ``RadiusGraph`` or
         ``GaussianGraph``, as in ``HBFE``. Used with ``beta`` > 0.
     unlabeled : {"auto", None}, default="auto"
         NaN and None in y are unlabelled rows; with ``beta`` > 0 so is -1 among classes other than
         -1 and +1, never among numbers. None makes -1 a class there too.
     weight_decay : float, default=1e-4
-        Times the sum of squares of all weights, added to the loss.
+        This times the sum of squares of all weights is added to the loss.
     solver : {"auto", "full-batch", "mini-batch"} or object, default="auto"
-        ``FullBatch(...)``: L-BFGS with annealing; ``MiniBatch(...)``: Adam. ``"auto"`` takes the
-        first up to 1,000 labelled rows.
+        ``FullBatch(...)``: L-BFGS with annealing; ``MiniBatch(...)``: Adam. ``"auto"`` uses the
+        former with up to 1,000 labelled rows.
     validation_fraction : float, default=0.15
-        Part of the labelled rows that is held out, at least ten; the weights with the largest
-        dependence there are kept. Of fewer than 40 rows none are held out.
+        Share of the labelled rows that is held out, at least ten rows; the weights with the largest
+        dependence on them are kept. With fewer than 40 rows, none are held out.
     device : "auto", str or torch.device, default="auto"
-        ``"auto"`` is a GPU where there is one.
+        ``"auto"`` uses a GPU if there is one.
     random_state : int, RandomState or None, default=None
-        Of first weights, splits and batches. On a CPU results repeat.
+        Seed of initial weights, splits and batches. On a CPU, results are reproducible.
     verbose : int, default=0
 
     Attributes
@@ -235,7 +236,7 @@ class NeuroHBFE(DependenceNetwork):
     dependence_ : ndarray of shape (n_components,)
         HSIC of each feature with the target, averaged over blocks of about 1,000 rows.
     validation_scores_ : list
-        Dependence on the rows held out, relative to that of the target with itself.
+        Dependence on the held-out rows, relative to that of the target with itself.
     n_iter_ : int
         Iterations or epochs.
     n_unlabeled_ : int

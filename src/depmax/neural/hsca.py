@@ -18,23 +18,23 @@ from depmax.pencils.graphs import GraphLike
 class NeuroHSCA(DependenceNetwork):
     """Features of neural networks, one after another, that depend on the target, not on each other.
 
-    Network after network of one output f maximises A(f, y)/(α + A(f, earlier features)), where A is
-    HSIC over √(HSIC(f, f) HSIC(y, y)): between 0 and 1, so that α has a scale and the quotient is
-    bounded, also where f is independent of all earlier features.
+    One network after another, each with a single output f, maximises A(f, y)/(α + A(f, earlier
+    features)), where A is HSIC divided by √(HSIC(f, f) HSIC(y, y)). A lies between 0 and 1, so α
+    has a scale and the quotient is bounded even if f is independent of all earlier features.
 
     Parameters
     ----------
     n_components : int, default=2
-        Number of features, at most the number of rows and of columns.
+        Number of features, at most the number of rows and the number of columns.
     hidden_layers : sequence of int, default=(32,)
         Widths of the hidden layers of each multilayer perceptron.
     activation : {"tanh", "relu", "gelu", "sigmoid", "linear"}, default="tanh"
-        After every hidden layer; without any it must be ``"linear"``.
+        Activation after every hidden layer; without hidden layers it must be ``"linear"``.
     module : torch.nn.Module or None, default=None
-        A network of your own with one output per row. ``fit`` trains one copy per feature; copies
-        after the first begin with new weights (``reset_parameters`` of their layers).
+        Your own network with one output per row. ``fit`` trains one copy per feature; copies after
+        the first start from new weights (``reset_parameters`` of their layers).
     target_kernel : kernel, name or "auto", default="auto"
-        ``"auto"`` reads the type of y, as in ``HSCA``.
+        ``"auto"`` depends on the type of y, as in ``HSCA``.
     feature_kernel : {"gaussian", "linear"}, default="gaussian"
         Kernel of the standardised features.
     unbiased : bool, default=True
@@ -52,7 +52,7 @@ verbose
     dependence_ : ndarray of shape (n_components,)
         HSIC of each feature with the target, averaged over blocks of about 1,000 rows.
     validation_scores_ : list
-        Value of the quotient on the rows held out, for each feature.
+        Value of the quotient on the held-out rows, for each feature.
     n_iter_, n_unlabeled_ : int
     target_kernel_ : Kernel
 

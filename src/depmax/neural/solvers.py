@@ -74,12 +74,12 @@ class FullBatch:
     max_iter : int, default=200
         Iterations of each descent.
     n_hops : int, default=2
-        How often the weights are shaken and descended from again.
+        How many times the weights are perturbed and descent starts again.
     step : float, default=0.5
-        Standard deviation of the shaking, relative to that of the weights.
+        Standard deviation of the perturbation, relative to that of the weights.
     temperature : float, default=0.01
         Losses that are worse by this much are accepted with probability 1/e as the next place to
-        hop from; the best weights met are the ones kept.
+        hop from; the best weights found are kept.
     patience : int, default=30
         Iterations without a better score on held-out rows after which a descent stops.
     """
@@ -169,7 +169,7 @@ class MiniBatch:
     batch_size : int, default=256
     max_epochs : int, default=100
     patience : int, default=10
-        Epochs without a better score on held-out rows (or without these a smaller loss) after
+        Epochs without a better score on held-out rows (or a smaller loss if there are none) after
         which training stops.
     """
 

@@ -1,8 +1,8 @@
 """Fitted models as ONNX graphs, which many programs and devices run without Python.
 
-What a fitted model of depmax does to new rows is little: columns are taken, or kernel values with
-some rows, or a map, and then one product. Each of these is a function here or in ``kernels``, found
-by the type of the part, and skl2onnx puts them together with the steps of scikit-learn around them.
+A fitted model of depmax does little with new rows: it takes columns, or kernel values with some
+rows, or a map, and then one matrix product. Each of these is a function here or in ``kernels``,
+found by the type of the part, and skl2onnx combines them with the scikit-learn steps around them.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ def to_onnx(
     dtype: Literal["float64", "float32"] = "float64",
     target_opset: int | None = None,
 ) -> ModelProto:
-    """ONNX graph that gives what ``model.transform`` does, or what a pipeline predicts.
+    """ONNX graph that computes the same as ``model.transform``, or as ``predict`` of a pipeline.
 
     Selectors, extractors and maps of depmax, alone or in pipelines with what skl2onnx converts:
     scalers, imputers, and a classifier or regressor at the end. Kernels may be linear, polynomial,
     Gaussian, Laplace, inverse (multi)quadric, distance and ridge kernels, sums, products and
-    multiples of them, kernels per column, and maps. Others are refused by name: those of strings,
-    graphs and categories, functions of your own, and ``depmax.neural``.
+    multiples of them, kernels per column, and maps. Others raise an error that names them: kernels
+    of strings, graphs and categories, your own functions, and ``depmax.neural``.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def to_onnx(
     path : path, optional
         Also write the graph to this file.
     dtype : {"float64", "float32"}, default="float64"
-        Of the input ``X`` and of all that is computed. In double precision features agree with
+        Type of the input ``X`` and of the computation. In double precision features agree with
         ``transform`` to about ten digits, in single precision to about three (two with
         ``RidgeKernel``).
     target_opset : int, optional
@@ -79,7 +79,7 @@ def to_onnx(
 
     See Also
     --------
-    save_model : A file for Python, of any model.
+    save_model : Save any model to a file for Python.
 
     Notes
     -----
@@ -265,7 +265,7 @@ def _(model: FillGaps, g: Operations, x: Any) -> Any:
     if any(isinstance(fill, str) for fill in fills):
         raise TypeError(
             "FillGaps fills columns of text, which a graph with one table of numbers as input "
-            "cannot take: leave them out, or encode them first."
+            "cannot take: drop them, or encode them first."
         )
     return g.Where(g.IsNaN(x), np.array(fills, dtype=np.float64), x)
 

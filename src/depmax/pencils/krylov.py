@@ -130,9 +130,9 @@ class Basis:
         """The samples in the coordinates of this basis."""
         return Space.of_array(self.values, self.gram.eps)
 
-    def reduced(self, form: Form, n_wanted: int) -> Basis:
+    def reduced(self, form: Form, n_vectors: int) -> Basis:
         """The eigenvectors of A = ΦᵀMΦ with λ > 0 that this basis holds, at most so many."""
-        theta, ritz = leading(_symmetric(self.values.T @ form.apply(self.values)), n_wanted)
+        theta, ritz = leading(_symmetric(self.values.T @ form.apply(self.values)), n_vectors)
         return self.rotated(ritz[:, theta > NONE * np.abs(theta).max(initial=0.0)])
 
     def rotated(self, vectors: np.ndarray) -> Basis:
@@ -188,27 +188,27 @@ class Basis:
         return np.sqrt(left) * lengths(rest.columns @ scaled)
 
 
-def span_of_dependence(gram: Gram, form: Form, n_wanted: int) -> Basis:
-    """Basis of the directions of most dependence, those with λ > 0, at most so many.
+def span_of_dependence(gram: Gram, form: Form, n_vectors: int) -> Basis:
+    """Basis of the directions of most dependence, those with λ > 0, at most this many.
 
     Parameters
     ----------
     gram : Gram
     form : Form
         M of the criterion A = ΦᵀMΦ.
-    n_wanted : int
+    n_vectors : int
     """
     basis, form = Basis(gram), form.held()
     basis.append(form.factor)  # all of the range of CCᵀ
-    rank = min(n_wanted, rank_of(basis.values.T @ form.factor))
+    rank = min(n_vectors, rank_of(basis.values.T @ form.factor))
     if not form.is_low_rank and rank:
         grow(basis, form.apply, rank, positive=True)
     return basis.reduced(form, rank)
 
 
-def completed(basis: Basis, n_wanted: int) -> Basis:
-    """Basis that also holds the directions of most variance orthogonal to it, so many in all."""
-    missing = n_wanted - basis.size
+def completed(basis: Basis, n_vectors: int) -> Basis:
+    """Basis extended to this many vectors by the directions of most variance orthogonal to it."""
+    missing = n_vectors - basis.size
     if missing <= 0:
         return basis
     held = basis.size
@@ -224,7 +224,7 @@ def completed(basis: Basis, n_wanted: int) -> Basis:
 def grow(
     basis: Basis,
     apply: Callable[[np.ndarray], np.ndarray],
-    n_wanted: int,
+    n_vectors: int,
     held: int = 0,
     *,
     positive: bool = False,
@@ -238,7 +238,7 @@ def grow(
     apply : callable
         Takes the values f of directions on the samples and returns the dual columns q of the
         operator's image: f itself for the scatter S, Mf for A = ΦᵀMΦ.
-    n_wanted : int
+    n_vectors : int
         Number of leading eigenvectors.
     held : int
         Directions that the eigenvectors must be orthogonal to.
@@ -263,7 +263,7 @@ def grow(
             break
         rest = basis.beyond(images)
         if step == look:
-            theta, ritz = leading(operator, n_wanted)
+            theta, ritz = leading(operator, n_vectors)
             above = _above(theta, basis.longest(rest, ritz[-width:]), positive=positive)
             above /= CONVERGED * basis.gram.eps
             if above <= 1.0:

@@ -1,4 +1,4 @@
-"""Fitted models as files, without pickle: loading one never runs code that the file brings."""
+"""Fitted models as files, without pickle: loading one never runs code from the file."""
 
 from depmax.persistence.model_files import (
     ModelFile,

@@ -1,7 +1,7 @@
-"""Model files: written whole, sealed with a checksum, and loaded only if all they hold is known.
+"""Model files: written whole, sealed with a checksum, and loaded only if all their types are known.
 
-A file is a skops archive with one more member, ``depmax.json``, which tells the versions that wrote
-it, and a checksum at its end. Needs skops: ``pip install 'depmax[cli]'``.
+A file is a skops archive with one more member, ``depmax.json``, which records the versions that
+wrote it, and a checksum at its end. Needs skops: ``pip install 'depmax[cli]'``.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def save_model(
 ) -> None:
     """Save a fitted estimator, pipeline or kernel to a file.
 
-    The file is written whole or not at all: an interrupted run leaves an older file as it was.
+    The file is written completely or not at all: an interrupted run leaves an older file unchanged.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def save_model(
         ColumnTransformer that a pandas Index or Series names are saved as a list.
     path : path of the file, usually ending in ``.skops``
     notes : mapping, optional
-        Anything that JSON can hold, to be read again by :func:`inspect`.
+        Anything that JSON can hold; :func:`inspect` reads it back.
 
     Examples
     --------
@@ -115,7 +115,8 @@ def load_model(
 
     No code from the file is run. The types that depmax itself writes are known: its own, arrays,
     and those of scikit-learn that prepare columns or that methods are compared with. Any other is
-    refused by name unless ``trusted`` lists it. So is a file that was changed after it was written.
+    refused, with an error that names it, unless ``trusted`` lists it. A file that was changed after
+    it was written is refused too.
 
     Parameters
     ----------
@@ -124,10 +125,10 @@ def load_model(
         Types to accept besides the known ones, as ``"package.module.Class"``: list only what you
         trust.
     any_version : bool, default=False
-        Load a model of another version of depmax too, at your own risk, with a warning.
+        Also load a model saved by another version of depmax, at your own risk and with a warning.
     max_memory : int or str, optional
         Bytes that the model may take, or a size such as ``"16GB"``; ``"none"`` lifts the limit. By
-        default what the environment variable ``DEPMAX_MAX_MEMORY`` says, or 4 GB.
+        default the value of the environment variable ``DEPMAX_MAX_MEMORY``, or 4 GB.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What a model file may hold without being asked about: what depmax writes, and nothing else.
+"""What a model file may hold without the user being asked: what depmax writes, and nothing else.
 
 skops trusts every estimator of scikit-learn. Some of them open files that a parameter names
 (``CountVectorizer(input="filename")``), others index into memory without looking (trees; support
@@ -15,7 +15,13 @@ import numpy as np
 
 #: Types whose objects only compute with what they hold, by the module that defines them.
 _TRUSTED = {
-    "depmax.dependence._given.confounders": ("Additive", "Bend", "Joint", "Scaling", "Together"),
+    "depmax.dependence._given.confounders": (
+        "Additive",
+        "Bend",
+        "Joint",
+        "Scaling",
+        "MeanOfKernels",
+    ),
     "depmax.dependence._given.regression": ("Curve",),
     "depmax.evaluation.comparison.preparing": ("NumericTarget", "PrepareColumns"),
     "depmax.evaluation.comparison.methods": ("ScreenFirst",),
@@ -23,9 +29,11 @@ _TRUSTED = {
     "depmax.extraction._fitting.batches": ("Batches",),
     "depmax.extraction._unmixing.solvers": ("NaturalGradient", "QuasiNewton"),
     "depmax.extraction.boosted_latent_features": ("BoostedLatentFeatures",),
+    "depmax.extraction.continuum_regression": ("ContinuumRegression",),
     "depmax.extraction.deflation_features": ("DeflationFeatures",),
     "depmax.extraction.hbfe": ("HBFE",),
     "depmax.extraction.hsca": ("HSCA",),
+    "depmax.extraction.ica": ("ICA",),
     "depmax.extraction.icafx": ("ICAFX",),
     "depmax.extraction.iterative_pca": ("IterativePCA",),
     "depmax.extraction.kernel_boosting": ("KernelBoosting",),
@@ -70,12 +78,14 @@ _TRUSTED = {
     "depmax.maps.kernel_map": ("KernelMap",),
     "depmax.maps.nystroem": ("DrawnWithReplacement", "GreedyLandmarks", "NystroemMap"),
     "depmax.maps.random_fourier": ("RandomFourier",),
+    "depmax.maps.subtree_counts": ("SubtreeCounts",),
     "depmax.pencils.examples": ("CentredKernel",),
     "depmax.pencils.graphs.given": ("GivenGraph",),
     "depmax.pencils.graphs.graph": ("GaussianGraph", "NeighborGraph", "RadiusGraph"),
     "depmax.pencils.projection": ("FeatureProjection", "SampleProjection"),
     "depmax.pencils.row_sums": ("RowSums",),
     "depmax.samples.sample": ("Reference",),
+    "depmax.selection._scores.streamed": ("Batches", "ColumnSums"),
     "depmax.selection.bahsic": ("BAHSIC",),
     "depmax.selection.dependence_filter": ("DependenceFilter",),
     "depmax.selection.fohsic": ("FOHSIC",),
@@ -185,7 +195,7 @@ def unknown_types(schema: Any) -> set[str]:
 
 
 def find_danger(model: Any) -> str | None:
-    """What a loaded model holds that no model of depmax does, in words; None if nothing.
+    """What a loaded model holds that no depmax model does, in words; None if nothing.
 
     Asked of the objects, not of the file: a file can name one value in two ways.
     """

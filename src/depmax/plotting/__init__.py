@@ -1,4 +1,4 @@
-"""Pictures as scikit-learn's displays: data in plain arrays, drawn by ``plot(ax=...)``.
+"""Plots in the style of scikit-learn's displays: data in plain arrays, drawn by ``plot(ax=...)``.
 
 This room imports no other room of depmax: displays read fitted attributes of any estimator that
 has them.

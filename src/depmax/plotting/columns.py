@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 
 @dataclass
 class RankingDisplay(Display):
-    """Bars of scores, best first, each with its adjusted p-value.
+    """Bar chart of scores, best first, each with its adjusted p-value.
 
     Parameters
     ----------
     names : sequence of str
-        Of the columns, in the order of the table.
+        Names of the columns, in the order of the table.
     scores : array of shape (n_features,)
     ranking : array of shape (n_features,)
         1 is best.
     pvalues_adjusted : array of shape (n_features,), optional
-        Of each column alone, adjusted over all columns.
+        P-value of each column alone, adjusted over all columns.
     kept : array of bool of shape (n_features,), optional
         Columns that were kept are drawn in colour.
     n_shown : int, default=20

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class DependencePathDisplay(Display):
-    """Dependence of the columns left, over the rounds of BAHSIC or FOHSIC.
+    """Dependence of the remaining columns over the rounds of BAHSIC or FOHSIC.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ class DimensionCurveDisplay(Display):
     levels : dict from name to float, optional
         Scores without a dimension, drawn as horizontal lines.
     bands : sequence of str, optional
-        Curves whose bands are drawn; by default all of up to two, else the first.
+        Curves whose bands are drawn; by default all if there are at most two, otherwise the first.
 
     Attributes
     ----------
@@ -175,7 +175,7 @@ class DimensionCurveDisplay(Display):
 
         Parameters
         ----------
-        dimensions, scores : array-like of one length
+        dimensions, scores : array-like of the same length
         low, high : array-like, optional
             Ends of the band.
         name : str
@@ -200,7 +200,7 @@ class DimensionCurveDisplay(Display):
         search : fitted GridSearchCV, or anything with ``cv_results_``
             With one parameter. The band is one standard deviation over splits.
         name : str, optional
-            Of the curve; by default the parameter's.
+            Name of the curve; by default that of the parameter.
         ax : matplotlib Axes, optional
             Draw at once.
         """

@@ -1,4 +1,4 @@
-"""Dependence: a statistic beside what chance alone gives, and matrices over bands or pairs."""
+"""Dependence: a statistic compared with chance, and matrices over bands or pairs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class NullDisplay(Display):
-    """Histogram of a statistic after permutations, with a line at the value observed.
+    """Histogram of a statistic under permutations, with a line at the observed value.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ NUMBERED = 8
 
 @dataclass
 class HeatMapDisplay(Display):
-    """Matrix as colours; cells that are NaN stay empty.
+    """A matrix drawn in colours; cells that are NaN stay empty.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ class HeatMapDisplay(Display):
         edges : sequence of increasing numbers
         label : str
         unit : str
-            Of the edges, e.g. "Hz".
+            Unit of the edges, e.g. "Hz".
         ax : matplotlib Axes, optional
             Draw at once.
         """

@@ -1,4 +1,4 @@
-"""Extracted features: two of them coloured by the target, and how they weigh the columns."""
+"""Extracted features: two of them coloured by the target, and their weights for the columns."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ SEPARATE = 12
 
 @dataclass
 class FeatureScatterDisplay(Display):
-    """The first two features of every row; with one feature, this against the target's order.
+    """The first two features of every row, or the only one against the order of the target.
 
     Parameters
     ----------
     features : array of shape (n_samples, n_features)
     target : array of shape (n_samples,)
-        Text and booleans are classes, whole numbers up to 20 values too. Of more than 20 classes
-        the twelve most frequent have a colour of their own.
+        Text and booleans are classes, and so are whole numbers with at most 20 distinct values. If
+        there are more than 20 classes, only the twelve most frequent have their own colour.
     held_out : array of bool of shape (n_samples,), optional
-        Rows that the extractor did not see: drawn in full, the others faint. Features fitted to
-        the rows they are drawn for look better than they are.
+        Rows that the extractor did not see: drawn in full colour, the others faintly. Features look
+        better than they are on the rows they were fitted to.
     names : sequence of str, default=("feature 1", "feature 2")
     target_name : str, default="target"
 
@@ -78,7 +78,7 @@ class FeatureScatterDisplay(Display):
         target_name: str = "target",
         ax: Axes | None = None,
     ) -> FeatureScatterDisplay:
-        """Scatter of given features.
+        """Scatter plot of given features.
 
         Parameters
         ----------
@@ -103,7 +103,7 @@ class FeatureScatterDisplay(Display):
     def from_estimator(
         cls, extractor: Any, X: Any, y: Any, *, held_out: Any = None, ax: Axes | None = None
     ) -> FeatureScatterDisplay:
-        """Scatter of a fitted transformer's features of X.
+        """Scatter plot of a fitted transformer's features of X.
 
         Parameters
         ----------
@@ -153,7 +153,7 @@ class FeatureScatterDisplay(Display):
 
     @property
     def n_merged(self) -> int:
-        """Number of classes that are drawn as one, since there are too many to tell apart."""
+        """Number of classes that are drawn as one because there are too many to tell apart."""
         if not self._is_nominal():
             return 0
         classes = len(np.unique(self.target))
@@ -194,14 +194,14 @@ DIRECTIONS = (("components_", True), ("x_rotations_", False), ("scalings_", Fals
 
 @dataclass
 class LoadingsDisplay(Display):
-    """Weights of the columns: a curve where these are ordered, otherwise bars of the largest.
+    """Weights of the columns: a curve if the columns are ordered, otherwise bars of the largest.
 
     Parameters
     ----------
     weights : array of shape (n_components, n_features)
     names : sequence of n_features str
     positions : array of shape (n_features,), optional
-        Where the columns lie, e.g. wavelengths; then the weights are drawn as curves over them.
+        Positions of the columns, e.g. wavelengths; the weights are then drawn as curves over them.
     component_names : sequence of n_components str
     n_shown : int, default=15
         Number of bars: the columns with the largest weights.
@@ -247,7 +247,7 @@ class LoadingsDisplay(Display):
         names : sequence of str, optional
         positions : array-like of shape (n_features,), optional
         n_components : int, default=2
-            How many of the first directions are shown.
+            How many of the leading directions to show.
         ax : matplotlib Axes, optional
             Draw at once.
         """

@@ -1,4 +1,4 @@
-"""What pictures share: axes, colours and the one message about a missing matplotlib."""
+"""What plots share: axes, colours and the message about a missing matplotlib."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FAINT = "#9aa3ad"
 
 
 class Display:
-    """Base of the pictures, dataclasses of what is drawn: a subclass implements ``_draw``."""
+    """Base of the plots, dataclasses that hold what is drawn: a subclass implements ``_draw``."""
 
     ax_: Axes
     figure_: Any
@@ -68,7 +68,7 @@ class Display:
 
 
 def tidy(ax: Axes, *, grid: Literal["x", "y"] | None = "y") -> None:
-    """Only the lines that a reader needs."""
+    """Keep only the lines that a reader needs."""
     ax.spines[["top", "right"]].set_visible(False)
     if grid is not None:
         ax.grid(axis=grid, linewidth=0.6, alpha=0.5)
@@ -86,7 +86,7 @@ def names_of(estimator: Any, count: int) -> tuple[str, ...]:
 
 
 def short(name: Any, length: int = 24) -> str:
-    r"""A name from data that fits beside a picture and is drawn as it stands, dollar signs too.
+    r"""A name from data, short enough for a label and drawn literally, dollar signs included.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def in_legend(name: Any, length: int = 40) -> str:
 
 
 def require_fitted(estimator: Any, attribute: str) -> Any:
-    """A fitted attribute, with what is missing named."""
+    """A fitted attribute, or an error that names it if it is missing."""
     if not hasattr(estimator, attribute):
         raise ValueError(
             f"{type(estimator).__name__} has no {attribute}: fit it first, or use one that has it."
@@ -121,7 +121,7 @@ def last_step(estimator: Any, attribute: str) -> Any:
 
 
 def whole_ticks(ax: Axes, values: Any) -> None:
-    """Ticks at the given whole numbers, on a logarithmic axis where they spread."""
+    """Ticks at the given whole numbers, on a logarithmic axis if they span a wide range."""
     from matplotlib.ticker import FixedLocator, NullLocator, StrMethodFormatter
 
     sizes = np.unique(np.asarray(values))

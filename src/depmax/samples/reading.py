@@ -215,7 +215,7 @@ def streamed_sample(recipe: Kernel, rows: Any, names: Sequence[str]) -> Sample:
     if not recipe.requires_vector_input:
         raise TypeError(
             f"{type(recipe).__name__} compares objects, which a table that is read a chunk at a "
-            "time does not hold: pass them in memory."
+            "time cannot hold: pass them in memory."
         )
     sample = joined(recipe.bind(names), rows, names, rows.stream.decoder.categories)
     if sparse.issparse(rows.example) and not recipe.capabilities.sparse:
@@ -230,8 +230,8 @@ def require_coordinates(sample: Sample, owner: str) -> None:
     if not sample.kernel.has_features or sample.n_coordinates is None:
         name = type(sample.kernel).__name__
         raise TypeError(
-            f"{owner} with the kernel {name} compares all pairs of rows, which a table that is "
-            f"read a chunk at a time does not allow: use kernel='linear', or a map such as "
+            f"{owner} with the kernel {name} compares all pairs of rows, which is not possible for "
+            "a table that is read a chunk at a time: use kernel='linear', or a map such as "
             f"kernel=NystroemMap(200, kernel={name}())."
         )
     if sample.n_coordinates > sample.n_samples:

@@ -325,7 +325,7 @@ def require_positive(largest: float) -> None:
     if not largest > 0:
         raise ValueError(
             "The kernel is zero on every row, so there is nothing to map: check that X is not all "
-            "zero (or strings shorter than the kernel compares), or choose another kernel."
+            "zero (or all strings too short for the kernel), or choose another kernel."
         )
 
 

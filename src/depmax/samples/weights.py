@@ -38,14 +38,14 @@ def read_weights(sample_weight: Any, n_rows: int) -> np.ndarray:
         raise ValueError("sample_weight is zero for every row: at least two rows must count.")
     if not FEWEST <= total <= MOST:
         wrong = (
-            f"fewer than {FEWEST:.0f} show no dependence"
+            f"fewer than {FEWEST:.0f} cannot show a dependence"
             if total < FEWEST
             else f"depmax counts up to {MOST:.0e}"
         )
         raise ValueError(
             f"sample_weight adds up to {total:.3g}, but a weight says how many rows a row stands "
-            f"for, and {wrong}. Weights whose scale means nothing should add up to the number of "
-            "rows: pass w * len(w) / w.sum()."
+            f"for, and {wrong}. If only the ratios of the weights are meaningful, scale them to "
+            "add up to the number of rows: pass w * len(w) / w.sum()."
         )
     return weights
 

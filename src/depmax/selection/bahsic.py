@@ -31,10 +31,10 @@ ROWS = 10_000
 
 
 class BAHSIC(HSICSelector):
-    """Backward elimination: drop, round by round, the columns whose loss costs least dependence.
+    """Backward elimination: drop, round by round, the columns whose loss costs little dependence.
 
-    Columns are judged together, so that columns which matter only jointly (XOR) are found. Columns
-    should be on comparable scales: put a ``StandardScaler`` before it in the pipeline.
+    Columns are judged together, so columns that matter only jointly (XOR) are found. They should be
+    on comparable scales: put a ``StandardScaler`` before the selector in the pipeline.
 
     Parameters
     ----------
@@ -51,35 +51,35 @@ class BAHSIC(HSICSelector):
         The ridge kernel and maps are refitted to every set of columns that is compared, on at
         most 500 rows: a fit per column and round.
     target_kernel : kernel, name, "auto" or "inputs", default="auto"
-        "auto" reads the type of y; "inputs" is unsupervised: the kernel of all columns is the
+        "auto" depends on the type of y; "inputs" is unsupervised: the kernel of all columns is the
         target, and y is not needed.
     unbiased : bool, default=True
-        Which HSIC is maximised.
+        Whether unbiased or biased HSIC is maximised.
     step : float or int, default=0.1
-        Share of the columns left, or number of columns, that leave in a round.
+        Share of the remaining columns, or number of columns, to drop in a round.
     groups : sequence of n_features labels, optional
-        Columns with the same label leave together. (Groups of rows are passed to ``fit``.)
+        Columns with the same label are dropped together. (Groups of rows are passed to ``fit``.)
     interactions : {"auto", None}, default="auto"
         With hundreds of columns a Gaussian kernel is almost linear and would lose interactions in
         its early rounds. "auto" protects pairs of columns whose interaction is significant (see
         :func:`depmax.screen_pairs`), and the groups they are in, as long as there are columns that
-        alone do less than the pair adds; and, while more than ten columns are left, columns with a
-        significant dependence of their own (see :func:`depmax.screen`). Pairs are looked for in at
-        most 10,000 rows, drawn with a fixed seed. None is the published algorithm.
+        alone contribute less than the pair adds; and, while more than ten columns are left, columns
+        with a significant dependence of their own (see :func:`depmax.screen`). Pairs are searched
+        for in at most 10,000 rows, drawn with a fixed seed. None is the published algorithm.
     block_size : int, "auto" or None, default="auto"
-        Average HSIC over random blocks of about this many rows: time linear in the rows. None is
-        all rows at once, time quadratic in them; "auto" is None up to 5,000 rows and 1,000 beyond.
+        Average HSIC over random blocks of about this many rows, in time linear in the rows. None
+        uses all rows at once, in quadratic time; "auto" is None up to 5,000 rows and 1,000 beyond.
     precision : {"auto", "single", "double"}, default="auto"
-        Of the matrix products; "auto" is single for large problems and for float32 data.
+        Precision of the matrix products; "auto" is single for large problems and for float32 data.
     missing : {"neutral", "level", "refuse"}, default="neutral"
-        What a missing cell of X says. ``"neutral"``: nothing; the mean embedding of its column
-        stands in for it, for kernels that multiply (Gaussian, Laplace) or add (linear) over
-        columns. ``"level"``: that it is missing; a category has one level more, and a column of
-        numbers an indicator that leaves with it. ``"refuse"``: missing cells are an error.
+        What a missing cell of X means. ``"neutral"``: nothing; the mean embedding of its column
+        stands in for it, for kernels that are products (Gaussian, Laplace) or sums (linear) over
+        columns. ``"level"``: that it is missing; a category has one more level, and a column of
+        numbers an indicator that is dropped with it. ``"refuse"``: missing cells are an error.
     pvalues : bool, default=True
         Whether to screen every column alone as well, for ``to_frame``.
     n_jobs : int, optional
-        Threads.
+        Number of threads.
     verbose : int, default=0
         Print a line per round.
 
@@ -88,11 +88,11 @@ class BAHSIC(HSICSelector):
     ranking_ : ndarray of shape (n_features,)
         1 is best, all distinct; constant columns and exact copies come last.
     scores_ : ndarray of shape (n_features,)
-        Dependence lost when the column left: comparable within a round.
+        Dependence lost when the column was dropped: comparable within a round.
     support_ : ndarray of shape (n_features,)
         Whether each column is kept.
     path_ : tuple of (n_columns, hsic)
-        Dependence of the columns left before each round.
+        Dependence of the remaining columns before each round.
     n_significant_ : int
         With "auto": how many columns were worth keeping, 0 if none was.
     stand_ins_ : ndarray of shape (n_features,)
@@ -181,10 +181,10 @@ class BAHSIC(HSICSelector):
 class Protection:
     """Units that stay while others may leave.
 
-    Significance tells what is more than noise, and the amount of dependence who goes first of what
-    is: a pair stays as long as there is a unit that alone does less than the pair adds. Amounts
-    are centred alignments with the target (unbiased HSIC in units of both kernels' own), so that
-    one column and two can be compared.
+    Significance says what is more than noise, and the amount of dependence decides what is dropped
+    first: a pair stays as long as there is a unit that alone contributes less than the pair adds.
+    Amounts are centred alignments with the target (normalised unbiased HSIC), so one column and two
+    can be compared.
     """
 
     pairs: tuple[tuple[int, int], ...]  # units that interact, the pair that adds most first

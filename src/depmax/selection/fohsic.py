@@ -13,24 +13,25 @@ from depmax.selection._search.rounds import SearchResult, Setting, Units, forwar
 
 
 class FOHSIC(HSICSelector):
-    """Forward selection of the columns that add most dependence on the target.
+    """Forward selection of the columns that add the most dependence on the target.
 
-    Faster than :class:`BAHSIC` when few columns are wanted, but blind to columns that matter only
-    jointly. Columns that are not selected are ranked by what they would have added last.
+    It is faster than :class:`BAHSIC` if few columns are wanted, but it does not find columns that
+    matter only jointly. Columns that are not selected are ranked by what they would have added in
+    the last round.
 
     Parameters
     ----------
     n_features_to_select : int, float, "auto" or None, default=None
         As in :class:`BAHSIC`.
     kernel : kernel or name, default="gaussian"
-        As in :class:`BAHSIC`. One bandwidth serves all candidates of a round: the middle one of
-        those that a few candidates would give.
+        As in :class:`BAHSIC`. All candidates of a round share one bandwidth: the median of those
+        that a few candidates would give.
     target_kernel : kernel, name, "auto" or "inputs", default="auto"
         As in :class:`BAHSIC`.
     unbiased : bool, default=True
         As in :class:`BAHSIC`.
     step : float or int, default=1
-        Number of columns, or share of those left, that join in a round.
+        Number of columns, or share of the remaining ones, to add in a round.
     groups : array-like of shape (n_features,), optional
         As in :class:`BAHSIC`.
     block_size : int, "auto" or None, default="auto"
@@ -51,7 +52,7 @@ class FOHSIC(HSICSelector):
     ranking_, support_, stand_ins_
         As in :class:`BAHSIC`.
     scores_ : ndarray of shape (n_features,)
-        Dependence with the column, in the last round it took part in.
+        Dependence with the column added, in the last round in which it was a candidate.
     path_ : tuple of (n_columns, hsic)
         Dependence after each round.
 

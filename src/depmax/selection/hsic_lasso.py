@@ -1,4 +1,4 @@
-"""HSIC-Lasso: features that depend on the target and not on each other."""
+"""HSIC Lasso: features that depend on the target but not on each other."""
 
 from __future__ import annotations
 
@@ -29,65 +29,66 @@ from depmax.selection.selector import DependenceSelector, Ranking
 
 
 class HSICLasso(DependenceSelector):
-    """Select features whose kernel matrices, added up, come closest to that of the target.
+    """Select features whose weighted sum of kernel matrices comes closest to that of the target.
 
     Minimises ½‖L̄ - Σ α_j K̄_j‖² + λ Σ α_j over α ≥ 0, where K̄_j is the kernel matrix of feature j
     alone and L̄ that of the target, both centred and scaled to Frobenius norm one. The products
-    ⟨K̄_j, L̄⟩ are normalised HSICs, so a feature wins by its dependence on the target, linear or
-    not, and pays for what it shares with the others. λ falls, exactly, from where the first
-    feature enters to where one feature too many would enter.
+    ⟨K̄_j, L̄⟩ are normalised HSICs, so a feature is rewarded for its dependence on the target,
+    linear or not, and penalised for what it shares with the others. The path is computed exactly,
+    from the λ where the first feature enters to the λ where one feature too many would enter.
 
-    Features are seen one at a time: of two that matter only together (XOR) neither is found;
-    ``BAHSIC`` finds them.
+    Features are judged one at a time: two that matter only together (XOR) are not found; ``BAHSIC``
+    finds them.
 
     Parameters
     ----------
     n_features_to_select : int, float or None, default=None
-        Number of features, or their share; None is half. If fewer ever enter, the ranking
+        Number of features, or their share; None is half. If fewer enter the path, the ranking
         supplies the others.
     kernel : kernel, name, callable or transformer, default="gaussian"
-        Of each standardised feature (mean 0, standard deviation 1). The name ``"gaussian"``
+        Kernel of each standardised feature (mean 0, standard deviation 1). The name ``"gaussian"``
         stands for ``Gaussian(bandwidth=1.0)``, as published. A policy such as ``"median"`` is
-        resolved for each feature. Categorical columns of a data frame get ``Delta``.
+        applied to each feature. Categorical columns of a data frame get ``Delta``.
     target_kernel : kernel, name or "auto", default="auto"
-        Kernel of y; "auto" reads its type.
+        Kernel of y; "auto" depends on its type.
     block_size : int or None, default=None
         Average over blocks of about this many samples (Climente-González et al., 2019), each
-        centred and normalised on its own. None takes all samples at once, which is exact and,
-        with a smooth kernel, also linear in their number.
+        centred and normalised on its own. None uses all samples at once, which is exact and, with a
+        smooth kernel, also linear in their number.
     n_permutations : int, default=1
-        Random divisions into blocks to average over.
+        Number of random divisions into blocks to average over.
     random_state : int, RandomState or None, default=None
-        Of these divisions. Without ``block_size`` nothing is random.
+        Seed of these divisions. Without ``block_size`` nothing is random.
     n_jobs : int or None, default=None
-        Threads. They do not change the result.
+        Number of threads; it does not change the result.
 
     Attributes
     ----------
     ranking_ : ndarray of shape (n_features,)
-        Active features in the order in which they entered, then those that entered and left,
-        those that never entered by their HSIC with the target, copies of active ones, constants.
+        Active features in the order in which they entered, then those that entered and left, then
+        those that never entered by their HSIC with the target, then copies of active ones and
+        constants.
     scores_ : ndarray of shape (n_features,)
-        Penalty λ at which a feature entered; for the others their normalised HSIC with the
-        target, at most the last λ; zero for copies and constants.
+        Penalty λ at which a feature entered; for the others, their normalised HSIC with the target,
+        at most the last λ; zero for copies and constants.
     coef_ : ndarray of shape (n_features,)
         α at the end of the path.
     alphas_ : ndarray
-        λ where the path starts and after each step, falling.
+        λ where the path starts and after each step, in decreasing order.
     path_ : tuple of (int, float)
         After each step: the active features, and the alignment (cosine) between Σ α_j K̄_j and L̄.
     support_, stand_ins_, n_features_
         As in every selector.
     kernel_, target_kernel_ : Kernel
-        Of the features, and of the target with every recipe replaced by numbers.
+        Kernels of the features and of the target, the latter with every recipe replaced by numbers.
 
     Notes
     -----
-    Without blocks, kernel matrices are kept as factors to a Frobenius error of 5e-7 each, so that
-    products of two are off by at most 1e-6; where that takes too large a rank (the Laplace
-    kernel) all entries are computed, to rounding. With blocks they always are. Neither the
-    matrices nor all products of two features are ever stored. The factors take up to some 15 times
-    the memory of X, less for features of few values; blocks take next to none.
+    Without blocks, kernel matrices are kept as factors with a Frobenius error of 5e-7 each, so
+    products of two are off by at most 1e-6; if that takes too large a rank (the Laplace kernel),
+    all entries are computed, up to rounding. With blocks they always are. Neither the matrices nor
+    all products of two features are ever stored. The factors take up to some 15 times the memory of
+    X, less for features of few values; blocks take next to none.
 
     References
     ----------
@@ -138,8 +139,8 @@ class HSICLasso(DependenceSelector):
         X : array-like or data frame of shape (n_samples, n_features)
         y : target of any type
         sample_weight : array-like of shape (n_samples,), optional
-            How many rows each row stands for: a weight of 3 is the row three times, a weight of 0
-            the row left out. Not with ``block_size``, which divides rows.
+            How many rows each row stands for: a weight of 3 counts the row three times, a weight of
+            0 ignores it. Not with ``block_size``, which divides rows.
 
         Returns
         -------
@@ -150,8 +151,8 @@ class HSICLasso(DependenceSelector):
             return self
         if self.block_size is not None:
             raise ValueError(
-                "HSICLasso takes sample_weight with block_size=None only: blocks hold whole rows, "
-                "and copies of one row would belong to several."
+                "HSICLasso takes sample_weight only with block_size=None: blocks hold whole rows, "
+                "and the copies of one row would fall into several."
             )
         weighed = weigh(sample_weight, X, y)
         self._fit(weighed.of(X), weighed.of(y), partial(self._rank, mass=weighed.mass))

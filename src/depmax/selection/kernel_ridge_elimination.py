@@ -26,7 +26,6 @@ from depmax.samples import (
 )
 from depmax.selection._ridge.elimination import EXACT_FROM, Elimination
 from depmax.selection._ridge.problem import RidgeProblem
-from depmax.selection._scores.kernel import effects as column_effects
 from depmax.selection._scores.kernel import hsic as column_scores
 from depmax.selection._scores.outputs import target_images
 from depmax.selection._search.hsic_selector import STEP
@@ -50,49 +49,49 @@ class KernelRidgeElimination(WeightedRows, DependenceSelector):
     """Backward elimination: drop the columns that kernel ridge regression can do without.
 
     HSIC rewards five copies of one good column; a regression does not. Each round asks what the
-    columns left tell about the target *together*: a column that others can replace leaves, one
-    that matters only jointly with others (XOR) stays. What is kept small is the penalised error of
-    the regression, the conditional covariance of the target given the columns. While there are
-    many columns, a round drops those whose loss costs least to first order; the last 24 leave one
-    by one, each after its loss was computed.
+    remaining columns say about the target *together*: a column that others can replace is dropped,
+    one that matters only jointly with others (XOR) stays. The penalised error of the regression,
+    which is the conditional covariance of the target given the columns, is kept small. While there
+    are many columns, a round drops those whose loss costs least to first order; the last 24 are
+    dropped one by one, after the exact cost of each loss has been computed.
 
     Parameters
     ----------
     n_features_to_select : int, float, "auto" or None, default=None
-        A number, a share, half (None), or "auto": the smallest number from which no larger one
-        predicts rows that the search did not see significantly better (five folds). If none
-        predicts better than the mean, the best column is kept, with a
-        :class:`depmax.NoDependenceWarning`.
+        A number, a share, half (None), or "auto": the smallest number such that no larger one
+        predicts unseen rows significantly better (five folds). If none predicts better than the
+        mean, the best column is kept, with a :class:`depmax.NoDependenceWarning`.
     alpha : float or "auto", default="auto"
         Penalty ε of the regression per row. "auto": the search averages over 0.0001, 0.001 and
-        0.01, and ``path_`` and ``error_`` take the least leave-one-out error for each set.
+        0.01, and ``path_`` and ``error_`` use the smallest leave-one-out error for each set.
     step : float or int, default=0.1
-        Share of the columns left, or number of columns, that leave in a round while more than
-        24 are left.
+        Share of the remaining columns, or number of columns, to drop in a round while more than 24
+        are left.
     groups : sequence of n_features labels, optional
-        Columns with the same label leave together. (Groups of rows are passed to ``fit``.)
+        Columns with the same label are dropped together. (Groups of rows are passed to ``fit``.)
     interactions : {"auto", None}, default="auto"
         With "auto", pairs of columns whose interaction is significant (see
         :func:`depmax.screen_pairs`) may come back before the last 24 are thinned out, if that
         lowers the error. With hundreds of columns the kernel is almost linear and would lose them.
-        Pairs are looked for in at most 10,000 rows.
+        Pairs are searched for in at most 10,000 rows.
     scale : bool, default=True
         Whether to divide each column by its standard deviation first, so that units do not matter.
-        Without it, columns weigh by their variances.
+        Otherwise columns are weighted by their variances.
     n_landmarks : int, "auto" or None, default="auto"
-        Rows that carry the regression, drawn with a fixed seed; None is all. "auto": all while
-        there are at most 1,500 rows (600 for the last 24 columns); beyond, twice the number of
-        columns, at least 300 and at most 1,000. Time and memory are then linear in the rows.
+        Number of rows used as a basis of the regression, drawn with a fixed seed; None uses all.
+        "auto": all if there are at most 1,500 rows (600 for the last 24 columns); beyond, twice the
+        number of columns, at least 300 and at most 1,000. Time and memory are then linear in the
+        rows.
     subsample : int or None, default=20_000
-        Rows that are searched, drawn with a fixed seed where there are more; None is all.
+        Number of rows to search, drawn with a fixed seed if there are more; None uses all.
     missing : {"neutral", "level", "refuse"}, default="neutral"
-        What a missing cell of X says: nothing (the mean embedding of its column stands in for it),
-        that it is missing (a category has one level more, a column of numbers an indicator that
-        leaves with it), or it is an error. Columns are scaled by the values that they have.
+        What a missing cell of X means: nothing (the mean embedding of its column stands in for it),
+        that it is missing (a category has one more level, a column of numbers an indicator that is
+        dropped with it), or an error. Columns are scaled by their observed values.
     pvalues : bool, default=True
         Whether to screen every column alone as well, for ``to_frame``.
     n_jobs : int, optional
-        Threads for the removals of the last 24.
+        Number of threads for dropping the last 24 columns.
     verbose : int, default=0
         Print a line per round.
 
@@ -101,33 +100,33 @@ class KernelRidgeElimination(WeightedRows, DependenceSelector):
     ranking_ : ndarray of shape (n_features,)
         1 is best, all distinct; constant columns and exact copies come last.
     scores_ : ndarray of shape (n_features,)
-        What the penalised error (a share of the target's variance) grew by when the column left,
-        to first order for all but the last 24: comparable within a round. The last column has
-        what it explains alone.
+        Growth of the penalised error (a share of the target's variance) when the column was
+        dropped, to first order for all but the last 24: comparable within a round. The score of the
+        last column is what it explains alone.
     support_ : ndarray of shape (n_features,)
         Whether each column is kept.
     path_ : tuple of (n_columns, error)
-        Mean squared leave-one-out error with the columns left, as a share of the target's
-        variance: 0 is a perfect prediction, 1 that of the mean.
+        Mean squared leave-one-out error with the remaining columns, as a share of the target's
+        variance: 0 is a perfect prediction, 1 is as good as predicting the mean.
     stand_ins_ : ndarray of shape (n_features,)
-        For every dropped column the kept one most correlated with it, -1 for none.
+        For every dropped column the kept one most correlated with it, -1 if there is none.
     alpha_ : float
         Penalty of the regression on the kept columns.
     error_ : float
-        Its leave-one-out error. The columns were chosen to make it small: on new rows expect
-        more.
+        Its leave-one-out error. The columns were chosen to make it small: expect more on new rows.
 
     See Also
     --------
-    BAHSIC : The same direction of search under HSIC, for any kernel, also without a target.
+    BAHSIC : The same backward search with HSIC, for any kernel, also without a target.
 
     Notes
     -----
-    The kernel is Gaussian, exp(-‖x - z‖²/2v), with v the total variance of the columns left, which
-    is their number once they are scaled. Classes are predicted by their indicators, each with the
-    same weight per row; several numbers in units of their standard deviations; labels as 0 and 1.
-    A categorical column of a frame enters by the indicators of its levels, of total variance 1.
-    Of two columns whose loss costs the same, the later leaves.
+    The kernel is Gaussian, exp(-‖x - z‖²/2v), where v is the total variance of the remaining
+    columns, which is their number if they are scaled. The regression predicts indicators of
+    classes, each with the same weight per row; several numbers in units of their standard
+    deviations; labels as 0 and 1. A categorical column of a frame is represented by the indicators
+    of its levels, with total variance 1. Of two columns whose loss costs the same, the later one is
+    dropped.
 
     References
     ----------
@@ -240,19 +239,16 @@ class KernelRidgeElimination(WeightedRows, DependenceSelector):
             self._describe(problem, units, searched.order, n_sufficient)
         self.pvalues_adjusted_ = self.effects_ = None
         if self.pvalues and mass is None:
-            side = read_target_sample(y, "auto")
-            _, pvalues = column_scores(
+            _, pvalues, self.effects_ = column_scores(
                 X,
-                side,
+                read_target_sample(y, "auto"),
                 categories=categories,
                 groups=exchange,
                 n_jobs=self.n_jobs,
                 missing=self.missing,
+                with_effects=True,
             )
             self.pvalues_adjusted_ = false_discovery_control(pvalues)
-            self.effects_ = column_effects(
-                X, side, categories=categories, n_jobs=self.n_jobs, missing=self.missing
-            )
         order = np.concatenate([units.members[unit] for unit in searched.order])
         scores = np.empty(len(order))
         for unit, members in enumerate(units.members):

@@ -1,4 +1,4 @@
-"""Columns that beat copies of themselves: selection with a bound on false discoveries."""
+"""Columns that beat their knockoffs: selection with a bound on false discoveries."""
 
 from __future__ import annotations
 
@@ -39,34 +39,33 @@ MARGIN = 1e-6
 
 
 class Knockoffs(DependenceSelector):
-    """Keep columns that matter given all others, at most a share ``fdr`` of them in error.
+    """Keep columns that matter given all others, with at most a share ``fdr`` of false discoveries.
 
-    A screening finds every column that depends on the target, also those that only resemble one
-    that does. Here each column competes with a knockoff: a copy made without the target that
-    resembles all other columns as the column itself does. A column that tells nothing beyond the
-    others scores as its knockoff does, above or below by chance; so the number of columns that
-    lose counts the false ones among those that win.
+    Screening finds every column that depends on the target, including those that only resemble one
+    that matters. Here each column competes with a knockoff: a copy made without looking at the
+    target, which resembles all other columns just as the column itself does. A column that adds
+    nothing to the others scores like its knockoff, higher or lower by chance; so the number of
+    columns that lose estimates the number of false discoveries among those that win.
 
     Parameters
     ----------
     n_features_to_select : int, float, "auto" or None, default="auto"
-        ``"auto"`` keeps as many as ``fdr`` allows, perhaps none; a number or share the best ones,
-        without a guarantee; None is half.
+        ``"auto"`` keeps as many as ``fdr`` allows, perhaps none; a number or share keeps the best
+        ones, without a guarantee; None is half.
     fdr : float, default=0.1
         Expected share of false discoveries among the columns kept by ``"auto"``. With fewer than
-        1/fdr columns to discover nothing can be kept: 10 at 0.1, 5 at 0.2.
+        1/fdr columns to discover (10 at 0.1, 5 at 0.2), nothing can be kept.
     estimator : selector or model, optional
         What scores columns and knockoffs, fitted on them side by side: its ``scores_``, else the
         absolute ``coef_``, else ``feature_importances_``. By default a lasso on Hermite polynomials
-        (line, parabola, cubic) of each, its penalty chosen by cross-validation: it sees effects of
-        single columns given all others. For what columns do only together pass a forest or another
-        model; :class:`DependenceFilter` and :class:`HSICLasso` find less where columns are
-        correlated.
+        (line, parabola, cubic) of each, with its penalty chosen by cross-validation: it finds
+        effects of single columns given all others. For joint effects, pass a forest or another
+        model; :class:`DependenceFilter` and :class:`HSICLasso` find less if columns are correlated.
     normal_scores : bool, default=True
         Whether to replace the values of each column by normal scores of their ranks first: the
-        model is then a Gaussian copula, and skewed or heavy-tailed columns do no harm.
+        model is then a Gaussian copula, and skewed or heavy-tailed columns are harmless.
     random_state : int, RandomState or None, default=0
-        Of the knockoffs. Another draw may keep other columns; the guarantee holds for each.
+        Seed of the knockoffs. Another draw may keep other columns; the guarantee holds for each.
 
     Attributes
     ----------
@@ -75,20 +74,20 @@ class Knockoffs(DependenceSelector):
     threshold_ : float
         Score from which ``"auto"`` keeps a column; infinite if it keeps none.
     s_ : ndarray of shape (n_features,)
-        1 minus the correlation of each column with its knockoff: near 0, the two can hardly be
-        told apart, and the column is hardly ever found.
+        1 minus the correlation of each column with its knockoff: if it is near 0, the two can
+        hardly be told apart, and the column is rarely found.
     ranking_, support_, stand_ins_, n_features_
-        As in every selector; where the guarantee allows no column to be kept, ``support_`` is
-        empty, with a :class:`NoDependenceWarning`.
+        As in every selector; if the guarantee allows no column to be kept, ``support_`` is empty,
+        with a :class:`NoDependenceWarning`.
 
     Notes
     -----
     Columns are modelled as jointly Gaussian with a shrunken correlation matrix (Ledoit and Wolf),
-    also where there are more columns than rows; s maximises the entropy of columns and knockoffs
-    together. The guarantee holds for columns of that law, and in experiment beyond it
-    (docs/mathematics/knockoffs.md). Rows are taken as independent: for repeated measurements use
-    :class:`DependenceFilter`, whose ``fit`` takes ``groups``. Categorical columns
-    have no such law and are refused.
+    also if there are more columns than rows; s maximises the entropy of columns and knockoffs
+    together. The guarantee holds for columns with that distribution, and in experiments also for
+    others (docs/mathematics/knockoffs.md). Rows are assumed independent: for repeated measurements
+    use :class:`DependenceFilter`, whose ``fit`` takes ``groups``. Categorical columns have no such
+    distribution and are refused.
 
     References
     ----------
@@ -106,7 +105,7 @@ class Knockoffs(DependenceSelector):
     array([0, 1, 2, 3, 4, 5, 6])
     """
 
-    path_quantity = "score above the knockoff's"
+    path_quantity = "score minus that of the knockoff"
     _decides_how_many = True
     _declared: ClassVar = {"fdr": number(0, 1, ends="()"), "normal_scores": FLAG}
 

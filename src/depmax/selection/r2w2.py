@@ -175,24 +175,24 @@ def smallest_ball(gram: np.ndarray) -> tuple[float, np.ndarray]:
 
 
 class R2W2(DependenceSelector):
-    """Columns by the scales that minimise the radius/margin bound R²‖w‖² of an SVM.
+    """Select columns by the scales that minimise the radius/margin bound R²‖w‖² of an SVM.
 
-    Rows in a ball of radius R, separated with margin 1/‖w‖, are misclassified when left out at
-    most about R²‖w‖² times. Every column gets a factor, and the bound is minimised over all
-    factors by its gradient.
+    For rows in a ball of radius R that are separated with margin 1/‖w‖, R²‖w‖² bounds the number of
+    leave-one-out errors. Every column gets a factor, and the bound is minimised over all factors by
+    gradient descent.
 
     Parameters
     ----------
     n_features_to_select : int, float or None, default=None
         How many columns to keep; a float below 1 is a share, None is half.
     kernel : {"gaussian", "linear"} or such a kernel object, default="gaussian"
-        Kernel of the machine. The bandwidth of the Gaussian kernel is where the factors start
-        from, so it matters little.
+        Kernel of the SVM. The bandwidth of the Gaussian kernel only sets the starting point of the
+        factors, so it matters little.
     C : float, default=100.0
         Weight of squared errors: 1/C is added to the diagonal of the kernel matrix, which makes
-        every sample separable. Its inverse is the noise that the machine allows for.
+        every sample separable. 1/C is the amount of noise that the SVM allows for.
     max_iter : int, default=100
-        Most steps of the minimisation (L-BFGS-B).
+        Largest number of steps of the minimisation (L-BFGS-B).
 
     Attributes
     ----------
@@ -200,9 +200,10 @@ class R2W2(DependenceSelector):
         1 is best, all distinct: by the factor, and among columns whose factor is 0 by how little
         the bound rises with it. Constant columns rank last.
     scores_ : ndarray of shape (n_features,)
-        Factor θ of the squared differences in each column, with respect to the start.
+        Factor θ of the squared differences in each column, relative to the start.
     path_ : tuple of (n_features, bound)
-        Columns with a factor above 0 and the bound after each step: here smaller is better.
+        Number of columns with a factor above 0, and the bound after each step: here smaller is
+        better.
     n_iter_ : int
         Steps of the minimisation.
     support_, stand_ins_, n_features_
@@ -212,11 +213,12 @@ class R2W2(DependenceSelector):
     -----
     Columns are standardised first. The factors θ ≥ 0 multiply *squared* differences (or products,
     for the linear kernel), that is θ = σ² for the scales σ of the publications: in σ every column
-    has a spurious stationary point at 0. For the linear kernel θ ≤ 1, since a common factor
-    changes nothing but the weight of errors. Several classes are one machine each against the
-    rest, several labels one each: their ‖w‖² add up. Memory is quadratic in the number of rows,
-    time per step between quadratic and cubic: for some thousands of rows. The bound has local
-    minima; the search starts with all columns alike and is deterministic.
+    has a spurious stationary point at 0. For the linear kernel θ ≤ 1, since a common factor only
+    changes the weight of errors. With several classes there is one machine for each against the
+    rest, with several labels one for each, and their ‖w‖² add up. Memory is quadratic in the number
+    of rows, time per step between quadratic and cubic, which is practical for a few thousand rows.
+    The bound has local minima; the search starts with equal factors for all columns and is
+    deterministic.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""What every selector shares: reading, choosing how many, and what it tells afterwards."""
+"""What all selectors share: reading data, choosing how many columns to keep, and reporting."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from depmax.kernels.names import KernelParameters
 from depmax.samples import (
     SampledRowsWarning,
     aligned,
+    by_chunks,
     is_streamed,
     refuse_missing,
     refuse_streamed_target,
@@ -49,10 +50,10 @@ class Ranking:
 class NoDependenceWarning(UserWarning):
     """No column is worth keeping: ``n_features_to_select="auto"`` found no dependence on y.
 
-    The best column is kept all the same, since most estimators of a pipeline need one, and
+    The best column is kept all the same, since most estimators in a pipeline need one, and
     ``n_significant_`` is 0. Do not read anything into that column. (:class:`depmax.Knockoffs`,
-    which promises a share of false discoveries, keeps none.) To stop a script there, make it an
-    error: ``warnings.simplefilter("error", depmax.NoDependenceWarning)``.
+    which bounds the share of false discoveries, keeps none.) To stop a script in this case, turn
+    the warning into an error: ``warnings.simplefilter("error", depmax.NoDependenceWarning)``.
 
     Examples
     --------
@@ -109,21 +110,22 @@ class DependenceSelector(RankedColumns, KernelParameters, SelectorMixin, BaseEst
     def _fit(self, X: Any, y: Any, rank: Callable[..., Ranking]) -> Any:
         """Read X, let ``rank`` order its columns, and keep the best."""
         check_parameters(self)
+        self.__dict__.pop("_batches", None)  # of earlier calls of partial_fit
         rows, y = self._read(X, y)
-        categories = self.categories_
-        n_features = rows.shape[1]
-        n_requested = self._n_requested(n_features)
+        n_requested = self._n_requested(rows.shape[1])
         self._warn_of_scales(rows)
-        ranking = rank(rows, y, categories)
+        self._keep(rank(rows, y, self.categories_), n_requested)
+        self.stand_ins_ = stand_ins(rows, self.support_, self.n_jobs, self.categories_)
+        return self
+
+    def _keep(self, ranking: Ranking, n_requested: int | None) -> None:
+        """Keep the best columns."""
         count = n_requested or self._n_worth_keeping(ranking)
-        self.ranking_ = np.empty(n_features, dtype=np.int64)
-        self.ranking_[ranking.order] = np.arange(1, n_features + 1)
+        self.ranking_ = np.argsort(ranking.order) + 1
         self.scores_ = np.asarray(ranking.scores, dtype=np.float64)
         self.support_ = self.ranking_ <= count
         self.path_ = ranking.path
         self.n_features_ = count
-        self.stand_ins_ = stand_ins(rows, self.support_, self.n_jobs, categories)
-        return self
 
     def _read(self, X: Any, y: Any) -> tuple[Any, Any]:
         """Rows of X and the target; sets what ``fit`` tells about the columns."""
@@ -171,8 +173,8 @@ class DependenceSelector(RankedColumns, KernelParameters, SelectorMixin, BaseEst
             name = f"x{best}" if names is None else names[best]
             warnings.warn(
                 f"{type(self).__name__} with n_features_to_select='auto' found no column that "
-                f"depends on the target. The best one, {name!r}, is kept so that a pipeline goes "
-                "on: do not read anything into it.",
+                f"depends on the target. The best one, {name!r}, is kept only so that a pipeline "
+                "can continue: do not read anything into it.",
                 NoDependenceWarning,
                 stacklevel=4,
             )
@@ -212,9 +214,9 @@ class DependenceSelector(RankedColumns, KernelParameters, SelectorMixin, BaseEst
         Returns
         -------
         array, sparse matrix or data frame
-            A frame where ``set_output`` asks for one, and where ``fit`` found categorical columns,
-            which no array of numbers holds: one of the library of X. The columns of a frame keep
-            their names and dtypes.
+            A data frame if ``set_output`` asks for one or if ``fit`` found categorical columns,
+            which an array of numbers cannot hold; in that case it is from the same library as X.
+            The columns of a frame keep their names and dtypes.
         """
         check_is_fitted(self)
         if is_streamed(X):
@@ -223,7 +225,11 @@ class DependenceSelector(RankedColumns, KernelParameters, SelectorMixin, BaseEst
         frame = nw.from_native(X, eager_only=True, pass_through=True)
         library = _get_output_config("transform", self)["dense"]
         if not isinstance(frame, nw.DataFrame):
-            self._refuse_array()
+            if self.categories_:
+                raise TypeError(
+                    f"{type(self).__name__} was fitted on a data frame with categorical columns: "
+                    "pass a frame with the same columns."
+                )
             return super().transform(X)
         if library == "default" and not self.categories_:
             return super().transform(X)
@@ -235,24 +241,30 @@ class DependenceSelector(RankedColumns, KernelParameters, SelectorMixin, BaseEst
             return selected.to_native()
         return selected.to_pandas() if library == "pandas" else selected.to_polars()
 
+    def inverse_transform(self, X: Any) -> Any:
+        """Rows with zeros in the columns that were dropped.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, scan or Dask collection of the selected columns
+
+        Returns
+        -------
+        array or sparse matrix of shape (n_samples, n_features_in_), as lazy as X
+        """
+        check_is_fitted(self)
+        if is_streamed(X):
+            return by_chunks(self.inverse_transform, X, self.n_features_in_)
+        return super().inverse_transform(X)
+
     def _transform_streamed(self, X: Any) -> Any:
         """The selected columns of a scan or a Dask collection, as lazy as it is."""
         if hasattr(X, "pieces"):  # a scan
             return X.map(self.transform)
         _check_n_features(self, X, reset=False)
+        _check_feature_names(self, X._meta, reset=False)
         kept = np.flatnonzero(self.support_)
-        if not hasattr(X, "columns"):
-            return X[:, kept]
-        _check_feature_names(self, X, reset=False)
-        return X[list(X.columns[kept])]
-
-    def _refuse_array(self) -> None:
-        """Refuse rows without column types where ``fit`` saw categories."""
-        if self.categories_:
-            raise TypeError(
-                f"{type(self).__name__} was fitted on a data frame with categorical columns: pass "
-                "a frame with the same columns."
-            )
+        return X[list(X.columns[kept])] if hasattr(X, "columns") else X[:, kept]
 
     def _refuse_categories(self, what: str) -> None:
         """Refuse categorical columns by name; ``what`` says what the method does with numbers."""
@@ -303,7 +315,7 @@ class DependenceSelector(RankedColumns, KernelParameters, SelectorMixin, BaseEst
 
 
 class GroupsOfRows:
-    """``fit`` of the selectors with p-values, which must know of rows that are not independent."""
+    """``fit`` of the selectors with p-values, which depend on whether rows are independent."""
 
     _fit: Callable[..., Any]
     _rank: Callable[..., Ranking]
@@ -331,7 +343,7 @@ class GroupsOfRows:
 
 
 class WeightedRows(GroupsOfRows):
-    """``fit`` of the selectors by HSIC, to whose sums a row may contribute many times."""
+    """``fit`` of the selectors with sums over rows, to which a row may contribute many times."""
 
     n_features_to_select: Any
 
@@ -364,7 +376,7 @@ class WeightedRows(GroupsOfRows):
         if isinstance(self.n_features_to_select, str):
             raise ValueError(
                 f"n_features_to_select={self.n_features_to_select!r} of {name} needs p-values, "
-                "which rows with sample_weight do not give: pass a number or a share."
+                "which are not available with sample_weight: pass a number or a share."
             )
         weighed = weigh(sample_weight, X, y)
         return self._fit(
@@ -378,7 +390,7 @@ class WeightedRows(GroupsOfRows):
 
 
 def best_first(scores: np.ndarray, constant: np.ndarray) -> np.ndarray:
-    """Columns by falling score; constant ones last, equal ones in the order they came.
+    """Columns by decreasing score; constant ones last, equal ones in their original order.
 
     Examples
     --------

@@ -21,14 +21,10 @@ from sklearn.utils.validation import (
 )
 
 from depmax._inputs.table import is_frame, refuse_unreadable
-from depmax.dependence._given.conditional import (
-    Side,
-    read_dense,
-    read_given,
-    read_left_target,
-)
+from depmax.dependence._given.conditional import read_dense, read_given, read_left_target
 from depmax.dependence._given.confounders import positions_of
-from depmax.dependence._given.regression import Basis, Regressions, left_of_columns
+from depmax.dependence._given.regression import Basis, Regressions
+from depmax.dependence._given.side import Side, left_of_columns
 from depmax.dependence.independence_test import GivenFit
 
 
@@ -41,17 +37,17 @@ class Unconfounded(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
     """Fit a selector or an extractor to what confounders do not explain.
 
     A column that depends on the target only because both depend on age, batch or site is then not
-    chosen, and one with an effect of its own is. The target's images ψ(y) lose their regression on
-    the confounders, ψ - E[ψ | Z]; for a selector the columns lose theirs too. The output is
-    the original columns, or features of them: new rows need no confounders.
+    chosen, and one with an effect of its own is. The regression of the target's images ψ(y) on the
+    confounders is subtracted, ψ - E[ψ | Z]; for a selector, so is that of the columns. The output
+    is the original columns, or features of them: new rows need no confounders.
 
     Parameters
     ----------
     estimator : selector or extractor
         With a ``target_kernel`` (:class:`depmax.BAHSIC`, :class:`depmax.HSICLasso`,
         :class:`depmax.HBFE`, …) or one that takes several outputs as y (:class:`depmax.KernelPLS`,
-        scikit-learn's ``PLSRegression``, ``RFE`` with a forest, …). Methods that separate classes,
-        which a residual does not have, refuse it.
+        scikit-learn's ``PLSRegression``, ``RFE`` with a forest, …). Methods that separate classes
+        do not work, since a residual has no classes.
     given : str, int, or sequence of these, optional
         The confounders among the columns of X, by name or position: numbers and categories. The
         estimator does not see them. If None, ``fit`` takes them as an argument.
@@ -59,25 +55,25 @@ class Unconfounded(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
     Attributes
     ----------
     estimator_ : selector or extractor
-        As fitted, with its ``ranking_``, ``to_frame()``, ``components_`` and so on.
+        The fitted estimator, with its ``ranking_``, ``to_frame()``, ``components_`` and so on.
     explained_y_ : float
-        Share of the target that the confounders explain on rows left out.
+        Share of the target that the confounders explain on left-out rows.
     explained_x_ : ndarray or None
-        The same of every column that was regressed, in the order of the columns, NaN for
-        categories and columns with at most 20 values, which are compared as they are. None for
-        extractors, whose columns are not regressed.
+        The same for every column, in the order of the columns; NaN for categories and columns with
+        at most 20 values, which are not regressed. None for extractors, whose columns are not
+        regressed.
 
     Notes
     -----
     If a set of columns is independent of y given Z, then E[φ ⊗ (ψ - E[ψ|Z])] = 0 for any images φ
-    of it: what residuals of the target alone depend on, the confounders do not explain. So an
-    extractor needs no more, and its features can be computed without Z. They may still *resemble*
-    a confounder; put :class:`depmax.Residual` before the extractor for features free of it.
-    Selectors see residuals of the columns as well, since errors of both regressions then count by
-    their product only (docs/mathematics/given.md).
+    of it: whatever the residuals of the target depend on is not explained by the confounders. So an
+    extractor only needs residuals of the target, and its features can be computed without Z. They
+    may still *resemble* a confounder; put :class:`depmax.Residual` before the extractor for
+    features free of it. Selectors also use residuals of the columns, since then only the product of
+    the errors of both regressions matters (docs/mathematics/given.md).
 
-    p-values and ``"auto"`` of the estimator take residuals for data, which is right to the order
-    of parameters per row; for p-values of single columns use ``screen(X, y, given=Z)``.
+    P-values and ``"auto"`` of the estimator treat residuals as data, with an error of the order of
+    the number of parameters per row; for p-values of single columns use ``screen(X, y, given=Z)``.
 
     Examples
     --------
@@ -140,12 +136,12 @@ class Unconfounded(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> Any:
-        """What the estimator makes of new rows, which need no confounders beside X.
+        """Transform new rows with the estimator; they need no confounders besides X.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
-            With the columns of ``fit``, confounders among them included.
+            With the columns of ``fit``, including any confounders among them.
 
         Returns
         -------
@@ -170,7 +166,7 @@ class Unconfounded(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
         return np.asarray(self.estimator_.get_feature_names_out(names))
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """``given`` stays here; what else ``fit`` is given goes to the estimator."""
+        """``given`` is used here; everything else passed to ``fit`` goes to the estimator."""
         return (
             MetadataRouter(owner=type(self).__name__)
             .add_self_request(self)

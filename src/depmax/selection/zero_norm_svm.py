@@ -1,4 +1,4 @@
-"""Few columns with weight in a linear machine: the zero norm, by iterated rescaling."""
+"""A linear SVM with few nonzero weights: the zero norm, by iterated rescaling."""
 
 from __future__ import annotations
 
@@ -83,22 +83,22 @@ def _quadratic_minimum(inputs: np.ndarray, signs: np.ndarray, C: float) -> np.nd
 class ZeroNormSVM(DependenceSelector):
     """Linear support vector machine with few columns, by iterated rescaling (L0).
 
-    The machine is trained, each column is multiplied by the size of its weight, and so on. The
-    penalty ‖w‖² on rescaled columns tends to the number of columns with any weight, so columns
-    that the machine can do without fade in a few rounds.
+    The SVM is trained, each column is multiplied by the size of its weight, and this is repeated.
+    The penalty ‖w‖² on rescaled columns tends to the number of columns with a nonzero weight, so
+    columns that the SVM can do without fade in a few rounds.
 
     Parameters
     ----------
     n_features_to_select : int, float or None, default=None
         How many columns to keep; a float below 1 is a share, None is half.
     C : float, default=1.0
-        Weight of the errors against the number of columns: at the end a column costs 1/2, a unit
-        of squared error C. Very large values are the hard margin of the publication, for classes
-        that can be separated; noise in the labels then costs many columns, and time.
+        Weight of the errors against the number of columns: at the end a column costs 1/2, and a
+        unit of squared error costs C. Very large values give the hard margin of the publication,
+        for separable classes; noise in the labels then costs many columns, and time.
     max_iter : int, default=20
-        Most rounds of training.
+        Largest number of rounds of training.
     tol : float, default=1e-4
-        A column is gone when its scale is below ``tol`` times the largest; rounds end when no
+        A column is dropped when its scale is below ``tol`` times the largest; rounds end when no
         scale changes by more than that.
 
     Attributes
@@ -116,9 +116,9 @@ class ZeroNormSVM(DependenceSelector):
     Notes
     -----
     Columns are standardised first. The loss is the squared hinge loss, as in scikit-learn's
-    ``LinearSVC``, minimised by Newton steps. Several classes are one machine each against the
-    rest, several labels one each, and weights are summed in size. For numbers the machine is
-    ridge regression of the standardised outputs.
+    ``LinearSVC``, minimised by Newton steps. With several classes there is one machine for each
+    against the rest, with several labels one for each, and the sizes of their weights are added.
+    For numbers the machine is ridge regression of the standardised outputs.
 
     References
     ----------

@@ -219,8 +219,8 @@ class TestRefusals:
         ("package", "version", "message"),
         [
             ("depmax", None, r"does not have depmax: install depmax \d"),
-            ("depmax", "0.0.0", "has depmax 0.0.0, but here is"),
-            ("scikit-learn", "1.0", "has scikit-learn 1.0, but here is"),
+            ("depmax", "0.0.0", "has depmax 0.0.0, but this process has"),
+            ("scikit-learn", "1.0", "has scikit-learn 1.0, but this process has"),
         ],
     )
     def test_workers_with_something_else(

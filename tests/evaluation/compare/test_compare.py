@@ -437,8 +437,8 @@ class TestTrouble:
             ({"scoring": []}, "scoring is empty"),
             ({"tolerance": -1}, "tolerance must be zero"),
             ({"y": [0, 1]}, "X has 90 rows and y has 2"),
-            ({"y": np.zeros(90)}, "one class only"),
-            ({"y": np.r_[2, np.tile([0, 1], 45)[1:]]}, "Class 2 of y has one row only"),
+            ({"y": np.zeros(90)}, "only one class"),
+            ({"y": np.r_[2, np.tile([0, 1], 45)[1:]]}, "Class 2 of y has only one row"),
         ],
     )
     def test_wrong_input(self, data, options, message):

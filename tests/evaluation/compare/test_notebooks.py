@@ -43,7 +43,7 @@ def test_independence_test(data, method, statistic):
     display = found.plot(ax=Figure().add_subplot())
     assert display.statistic == found.statistic
     assert display.label == statistic
-    with pytest.raises(ValueError, match="without permutations to draw"):
+    with pytest.raises(ValueError, match="draws no permutations"):
         hsic_test(frame[["dose"]], y, method="gamma").plot()
 
 

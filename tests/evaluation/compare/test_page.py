@@ -65,11 +65,11 @@ def test_every_part_is_there(report):
         "What do the new features show?",
         "Worth knowing",
         "What does it cost?",
-        "How to repeat it",
+        "How to reproduce this",
     ]
     assert section(report, "Worth knowing").points == ("A note.",)
-    assert section(report, "How to repeat it").code == "depmax compare trial.csv"
-    assert "Seed: 0" in section(report, "How to repeat it").text[0]
+    assert section(report, "How to reproduce this").code == "depmax compare trial.csv"
+    assert "Seed: 0" in section(report, "How to reproduce this").text[0]
 
 
 def test_pvalues_are_those_of_the_screening_over_all_columns(data, report):
@@ -156,7 +156,7 @@ def test_ordered_columns_are_drawn_as_bands_and_curves(data):
     assert bands.row_label == "upper edge (nm)"
     loadings = section(report, "What do the new features show?").pictures[1].display
     assert loadings.positions[0] == 400
-    assert "cannot be drawn again" in section(report, "How to repeat it").text[0]
+    assert "cannot be reproduced" in section(report, "How to reproduce this").text[0]
 
 
 @pytest.mark.parametrize(
@@ -211,8 +211,8 @@ def test_an_interrupted_report_speaks_of_what_is_finished(data, last):
     assert f"on {done} of 3 test parts" in words
     assert "on 3 test parts" not in words
     assert f"columns, {done} of 3 splits," in repr(found)
-    assert "3 outer splits, of which the interruption left a part unfinished." in words
-    assert ("Splits that not every method finished do not count." in words) == (last in (3, 5))
+    assert "3 outer splits, some of which the interruption left unfinished." in words
+    assert ("Splits that some method did not finish are not counted." in words) == (last in (3, 5))
     assert (", before PCA." in words) == (last == 1)
 
 
@@ -220,7 +220,7 @@ def test_interrupted_without_a_split_in_common(data):
     found = compare(*data, ["correlation filter", "PCA"], **QUICK)
     apart = tuple(trial for trial in found.trials if (trial.method == "PCA") == (trial.split == 1))
     apart = replace(found, trials=apart, complete=False)
-    assert "had finished one split in common" in _words(apart.report())
+    assert "had finished the same split" in _words(apart.report())
     assert "cannot be compared" in repr(apart)
     assert np.isnan(apart.significance["pvalue"]).all()
 

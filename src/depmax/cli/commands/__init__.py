@@ -13,7 +13,7 @@ from depmax.cli.commands.models import fit, transform
 from depmax.cli.commands.screen import screen
 from depmax.cli.commands.select import select
 
-_HELP = """Which few features predict this, how sure are we, and which method should I use?
+_HELP = """Which few features predict this, how sure can we be, and which method should I use?
 
 [bold]Examples[/]
 
@@ -27,7 +27,9 @@ _HELP = """Which few features predict this, how sure are we, and which method sh
 
   depmax transform model.skops new.csv -o features.csv
 
-No data of your own? Every command takes a set that comes with depmax: depmax screen bundled:sonar
+No data of your own? Every command also takes a data set that comes with depmax:
+
+  depmax screen bundled:sonar
 """
 
 _EPILOG = (

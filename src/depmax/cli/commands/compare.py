@@ -35,8 +35,10 @@ def compare(
             "--method",
             "-m",
             metavar="NAME",
-            help="Compare this method, such as BAHSIC or PCA; may be repeated. By default those "
-            "that suit the target and the size of the data.",
+            help=(
+                "Compare this method, such as BAHSIC or PCA; may be repeated. By default, all "
+                "that suit the target and the size of the data."
+            ),
         ),
     ] = None,
     dimensions: Annotated[
@@ -45,7 +47,7 @@ def compare(
     ] = None,
     folds: Annotated[
         int | None,
-        typer.Option(min=2, metavar="N", help="Number of outer folds; by default five."),
+        typer.Option(min=2, metavar="N", help="Number of outer folds; five by default."),
     ] = None,
     scoring: Annotated[
         str | None,
@@ -63,7 +65,10 @@ def compare(
         str,
         typer.Option(
             metavar="N",
-            help="Largest number of rows to use; more are sampled at random. Use all to lift it.",
+            help=(
+                "Largest number of rows to use; from a longer table this many are drawn at "
+                "random. Pass all to use every row."
+            ),
         ),
     ] = "5000",
     task: o.Task = o.TaskName.auto,
@@ -84,8 +89,10 @@ def compare(
         str | None,
         typer.Option(
             metavar="ADDRESS",
-            help="Spread the work over the Dask cluster with this scheduler, such as "
-            "tcp://10.0.0.1:8786, instead of the processors here.",
+            help=(
+                "Spread the work over the Dask cluster with this scheduler, such as "
+                "tcp://10.0.0.1:8786, instead of using this machine's processors."
+            ),
         ),
     ] = None,
     as_json: o.Json = False,
@@ -93,9 +100,9 @@ def compare(
 ) -> None:
     """Which few columns predict the target? A verdict here, and a report to send to a colleague.
 
-    Methods are judged on held-out rows, their number of features chosen on the training rows. After
-    a first round only the best go on, unless --thorough is given. Ctrl-C stops and reports what is
-    finished.
+    Methods are judged on held-out rows, with the number of features chosen on the training rows.
+    After a first round only the best go on, unless --thorough is given. Ctrl-C stops and reports
+    what is finished.
 
     [bold]Examples[/]
 

@@ -1,4 +1,4 @@
-"""``depmax methods`` and ``depmax datasets``: what there is to choose from."""
+"""``depmax methods`` and ``depmax datasets``: lists of what can be chosen."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from depmax.cli.output import Output
 
 @guarded
 def methods(as_json: o.Json = False) -> None:
-    """List the methods that select, fit and compare take, with their parameters for --set.
+    """List the methods for select, fit and compare, with the parameters that --set can change.
 
     [bold]Examples[/]
 

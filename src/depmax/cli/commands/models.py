@@ -1,4 +1,4 @@
-"""``depmax fit`` and ``depmax transform``: a model in a file, and features of new rows by it."""
+"""``depmax fit`` and ``depmax transform``: save a model to a file, and apply it to new rows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def fit(
             "--output",
             "-o",
             metavar="FILE",
-            help="Path of the model file; one that ends in .onnx is an ONNX graph.",
+            help="Path of the model file; a name that ends in .onnx writes an ONNX graph.",
         ),
     ] = "model.skops",
     method: o.Method = "BAHSIC",
@@ -60,10 +60,10 @@ def fit(
 ) -> None:
     """Fit a method and save the model, for depmax transform or depmax.load_model in Python.
 
-    The file holds no code, and loading it runs none. To a table with more than 100 million cells
-    (Parquet or Arrow files, or a folder of them) HBFE, HSCA, KernelPLS, KernelLDA, SIR, PHD, SMA,
-    SMC, ICAFX and LinearRegressionFeature are fitted a part at a time; other methods to 100,000
-    random rows, and a note says so.
+    The file holds no code, and loading it runs none. If a table has more than 100 million cells
+    (Parquet or Arrow files, or a folder of them), HBFE, HSCA, KernelPLS, KernelLDA, SIR, PHD, SMA,
+    SMC, ICAFX and LinearRegressionFeature are fitted to all rows in parts, other methods to 100,000
+    random rows; a note says so.
 
     For programs other than depmax, a FILE that ends in .onnx is written as an ONNX graph. It takes
     a table of numbers, so other columns must be dropped.
@@ -103,7 +103,7 @@ def fit(
     with out.working(f"{known.name} on {rows:,} rows and {table.X.width:,} columns"):
         if streams:
             model = fit_streamed(source, table, estimator, scale=scale)
-            out.note([f"{known.name} was fitted to all {rows:,} rows, read a part at a time."])
+            out.note([f"{known.name} was fitted to all {rows:,} rows, read in parts."])
         else:
             model = fit_model(table, known, estimator, scale=scale, impute=impute and str(impute))
     try:
@@ -124,8 +124,8 @@ def _require_numbers(table: Any) -> None:
     others = [name for name, kind in table.types.items() if kind != "number"]
     if others:
         raise DataError(
-            f"An ONNX graph takes numbers only. Leave these columns out with --drop, encode them "
-            f"as numbers, or write a .skops file: {shortened(others)}."
+            "An ONNX graph takes only numbers. Drop these columns with --drop, encode them as "
+            f"numbers, or write a .skops file: {shortened(others)}."
         )
 
 
@@ -147,7 +147,10 @@ def _counted(features: int) -> str:
 @guarded
 def transform(
     model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="File of depmax fit.", show_default=False)
+        str,
+        typer.Argument(
+            metavar="MODEL", help="Model file written by depmax fit.", show_default=False
+        ),
     ],
     data: o.Data,
     *,
@@ -162,8 +165,10 @@ def transform(
         typer.Option(
             "--keep",
             metavar="COLUMN",
-            help="Copy a column of DATA beside the features, such as "
-            "an identifier; may be repeated.",
+            help=(
+                "Also write a column of DATA, such as an identifier, next to the features; may "
+                "be repeated."
+            ),
         ),
     ] = None,
     trust: Annotated[
@@ -171,11 +176,11 @@ def transform(
         typer.Option(
             "--trust",
             metavar="TYPE",
-            help="A type in the model that you trust, unknown to depmax; may be repeated.",
+            help="Trust this type in the model although depmax does not know it; may be repeated.",
         ),
     ] = None,
     any_version: Annotated[
-        bool, typer.Option("--any-version", help="Load a model of another depmax version.")
+        bool, typer.Option("--any-version", help="Load a model saved by another version of depmax.")
     ] = False,
     separator: o.Separator = None,
     decimal: o.Decimal = None,

@@ -1,4 +1,4 @@
-"""``depmax screen``: which columns depend on the target, if any."""
+"""``depmax screen``: which columns, if any, depend on the target."""
 
 from __future__ import annotations
 
@@ -28,12 +28,15 @@ def screen(
     data: o.Data,
     target: o.Target = None,
     *,
-    top: Annotated[int, typer.Option(min=0, help="Columns to show on a terminal; 0 is all.")] = 20,
+    top: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Columns to show on a terminal; 0 shows all.")
+    ] = 20,
     level: Annotated[
         float,
         typer.Option(
             min=0.0,
             max=1.0,
+            metavar="SHARE",
             help="False discovery rate over the columns, and significance level of the joint test.",
         ),
     ] = 0.05,
@@ -45,8 +48,10 @@ def screen(
         typer.Option(
             "--given",
             metavar="COLUMN",
-            help="Confounder: ask what columns share with the target beyond what it explains; "
-            "may be repeated.",
+            help=(
+                "A confounder: find columns that depend on the target beyond what it explains; "
+                "may be repeated."
+            ),
         ),
     ] = None,
     task: o.Task = o.TaskName.auto,
@@ -69,11 +74,11 @@ def screen(
 ) -> None:
     """Score every column by its dependence on the target, linear or not, with p-values.
 
-    The score (HSIC) is about 0 without dependence; the effect is the same as a share between 0
-    and 1, with an interval of 95 %, comparable between columns of any unit and type. If no column
-    depends on the target by itself, all columns are tested together: columns may matter only
-    jointly. Each of the two questions is asked at --level, so that on noise one of them says
-    "dependence" in up to twice as many tables (7 to 10 % at 0.05 in simulations).
+    The score (HSIC) is about 0 without dependence; the effect is the same on a scale from 0 to 1,
+    with a 95% interval, comparable between columns of any unit and type. If no column depends on
+    the target by itself, all columns are tested together: columns may matter only jointly. Each of
+    the two questions is asked at --level, so on noise one of them says "dependence" in up to twice
+    as many tables (7 to 10% at 0.05 in simulations).
 
     [bold]Examples[/]
 
@@ -168,7 +173,7 @@ def _for_people(row: dict[str, Any], best: float) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the table amounts to."""
+    """The conclusion from the table."""
 
     significant: int  # columns that pass
     all_columns: dict[str, Any]  # the test of any dependence at all
@@ -185,7 +190,7 @@ def _split(X: Any, given: list[str] | None) -> tuple[Any, Any]:
     require_columns(given, X.columns, "--given", "the table without its target")
     left = X.drop(list(dict.fromkeys(given)))
     if not left.width:
-        raise DataError("--given names every column, so that none is left to screen.")
+        raise DataError("--given names every column, so none is left to screen.")
     return left, X.select(list(dict.fromkeys(given)))
 
 
@@ -199,7 +204,7 @@ def _verdict(
     """
     significant = int((found.pvalues_adjusted <= level).sum())
     n_columns = len(found.names)
-    rate = f"false discovery rate {100 * level:g} %"
+    rate = f"false discovery rate {100 * level:g}%"
     if significant:
         smallest = float(found.pvalues_adjusted.min())
         simes = {"pvalue": smallest, "hsic": None, "method": "Simes", "rows": None}
@@ -209,14 +214,15 @@ def _verdict(
         return Verdict(significant, simes, columns)
     joint = joint_test()
     sentence = (
-        "they depend on the target together, though no single one shows it"
+        "together they depend on the target, although no single column shows it"
         if joint["pvalue"] <= level
-        else "no dependence was shown"
+        else "no dependence was found"
     )
     return Verdict(
         0,
         joint,
-        f"No single column of {n_columns:,} was shown to depend on the target{condition} ({rate}).",
+        f"None of {n_columns:,} columns was shown to depend on the target by itself{condition} "
+        f"({rate}).",
         f"All columns together: {_pvalue(joint['pvalue'])} ({joint['method']}, "
         f"{joint['rows']:,} rows): {sentence}.",
     )

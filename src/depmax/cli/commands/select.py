@@ -53,7 +53,7 @@ def select(
     as_json: o.Json = False,
     quiet: o.Quiet = False,
 ) -> None:
-    """Select the few columns that depend most on the target, judged together.
+    """Select the few columns that predict the target best together.
 
     [bold]Examples[/]
 
@@ -65,7 +65,7 @@ def select(
 
       depmax select folder_of_parquet_files/ -t y
 
-    Of a table with more than 100 million cells 100,000 random rows are searched, and a note says
+    If a table has more than 100 million cells, 100,000 random rows are searched, and a note says
     so.
     """
     from sklearn.utils import get_tags

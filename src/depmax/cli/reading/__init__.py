@@ -41,7 +41,7 @@ OTHERS = (".xls", ".xlsb", ".ods")
 
 
 def suffix_of(path: str | Path) -> str:
-    """Extension in small letters, that before .gz for a compressed file.
+    """Extension in lower case, for a compressed file the one before .gz.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def suffix_of(path: str | Path) -> str:
 
 
 def open_source(path: str, options: ReadOptions | None = None) -> Source:
-    """The file, ready to be read, if there is one and its format is known."""
+    """The file, ready to be read, if it exists and its format is known."""
     if not path:
         raise DataError("The name of the data file is empty.")
     options = options or ReadOptions()
@@ -79,7 +79,7 @@ def open_source(path: str, options: ReadOptions | None = None) -> Source:
         if ending in OTHERS:
             raise DataError(f"{path}: {ending} files cannot be read. Save it as .xlsx or .csv.")
         raise DataError(
-            f"{path} has an unknown extension ({ending}): known are "
+            f"{path} has an unknown extension ({ending}): known extensions are "
             f"{', '.join(FORMATS)}; .csv.gz and .tsv.gz too."
         )
     if file.stat().st_size == 0:

@@ -37,7 +37,7 @@ class Columnar(Source):
             if not is_plain(kind):
                 raise DataError(
                     f"Column {name!r} of {self.name} holds {str(kind)[:80]} values, neither "
-                    "numbers nor categories: leave it out."
+                    "numbers nor categories: drop it."
                 )
 
     def _damaged(self, error: Exception) -> DataError:
@@ -141,7 +141,7 @@ class Arrow(Columnar):
                 source.seek(0)
                 reader = opened(source)
             except struct.error:
-                raise self._damaged(ValueError("its index leads out of it")) from None
+                raise self._damaged(ValueError("its index points outside the file")) from None
             except (pa.ArrowException, OSError, EOFError) as error:
                 raise self._damaged(error) from None
             yield reader
@@ -191,7 +191,7 @@ def _blocks(source: Any) -> Iterator[int]:
             for place in range(count):
                 (offset,) = struct.unpack_from("<q", index, first + 4 + 24 * place)
                 if not 0 <= offset < source.size():
-                    raise struct.error("a block lies outside of the file")
+                    raise struct.error("a block lies outside the file")
                 yield offset
 
 

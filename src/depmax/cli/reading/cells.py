@@ -228,7 +228,7 @@ def _about_odd_cells(nearly: Mapping[str, Evidence], decimal: str) -> tuple[str,
     for name, seen in nearly.items():
         together.setdefault(repr(seen.odd or seen.marked), []).append(name)
     remedy = (
-        "If that stands for a missing value, pass it with --missing, beside others that do "
+        "If that stands for a missing value, pass it with --missing, together with any others "
         "(such as NA)."
     )
     notes = []

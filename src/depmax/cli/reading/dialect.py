@@ -1,4 +1,4 @@
-"""How a file of text is written: its encoding, its separator, and whether it has a header."""
+"""How a text file is written: its encoding, its separator, and whether it has a header."""
 
 from __future__ import annotations
 
@@ -89,14 +89,14 @@ def find_dialect(path: Path, options: ReadOptions) -> Dialect:
 
 @contextmanager
 def open_text(path: Path, encoding: str) -> Iterator[IO[str]]:
-    """A file of text, compressed or not; what is wrong with it is said by name."""
+    """A text file, compressed or not; errors name the file."""
     opened = gzip.open if path.suffix.lower() == ".gz" else open
     with explained(path, encoding), opened(path, "rt", encoding=encoding, newline="") as stream:
         yield stream
 
 
 class Lines:
-    """Lines of a file of text, counted, none longer than a block."""
+    """Lines of a text file, counted, none longer than a block."""
 
     def __init__(self, stream: IO[str], path: Path) -> None:
         self._stream = stream

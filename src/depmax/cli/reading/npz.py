@@ -62,7 +62,7 @@ class _Header:
         read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
         header = cls(*read(stream))
         if header.dtype.hasobject:
-            raise ValueError("it holds Python objects, whose loading could run code")
+            raise ValueError("it holds Python objects, and loading them could run code")
         if header.dtype.kind not in _KINDS or header.dtype.itemsize == 0:
             raise ValueError(f"cells of type {header.dtype} are neither numbers nor text")
         return header
@@ -160,8 +160,8 @@ class Npz(Source):
             names = [name.removesuffix(".npy") for name in members]
             if {"indptr", "indices", "data", "shape"} <= set(names):
                 raise DataError(
-                    f"{self.name} holds a sparse matrix of scipy: write it with dump_svmlight_file "
-                    "(scikit-learn), which holds the target too."
+                    f"{self.name} holds a scipy sparse matrix: write it with scikit-learn's "
+                    "dump_svmlight_file, which also stores the target."
                 )
             found = {
                 name: _Header.of_member(archive, archive.getinfo(f"{name}.npy")) for name in names
@@ -179,7 +179,7 @@ class Npz(Source):
         if len(lengths) != 1 or lengths == {0}:
             shapes = ", ".join(f"{name} {header.shape}" for name, header in found.items())
             raise DataError(
-                f"{self.name} needs arrays with the same number of rows, and some rows: found "
+                f"{self.name} needs arrays with the same number of rows, at least one: found "
                 f"{shapes or 'none'}."
             )
         return found
@@ -247,5 +247,5 @@ def _cells(stream: IO[bytes], header: _Header, n_rows: int) -> np.ndarray:
     if header.dtype.kind == "U":
         codes = cells.view(np.uint32)
         if ((codes > sys.maxunicode) | ((codes >= 0xD800) & (codes < 0xE000))).any():
-            raise ValueError("it holds text with characters that do not exist")
+            raise ValueError("it holds text with invalid characters")
     return cells

@@ -35,7 +35,7 @@ SAMPLED_CELLS = 2_000_000
 
 @dataclass(frozen=True)
 class Expected:
-    """How the file of a model was written, for what a file by itself leaves open."""
+    """How the file of a model was written, which decides what a new file leaves open."""
 
     columns: tuple[str, ...]
     decimal: str | None = None
@@ -44,7 +44,7 @@ class Expected:
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How files of text and workbooks are read; None is found out."""
+    """How text files and workbooks are read; None means that it is detected."""
 
     separator: str | None = None
     decimal: str | None = None
@@ -175,7 +175,7 @@ class Source(ABC):
         return ()
 
     def n_rows(self) -> int | None:
-        """Number of rows, where the file tells without being read."""
+        """Number of rows, if it is known without reading the file."""
         return None
 
 
@@ -193,7 +193,7 @@ def kind_of(dtype: pl.DataType) -> ColumnKind:
 
 
 def require_distinct(names: Sequence[str], where: str) -> None:
-    """Refuse columns of the same name."""
+    """Refuse columns with the same name."""
     seen: dict[str, int] = {}
     for name in names:
         seen[name] = seen.get(name, 0) + 1

@@ -152,7 +152,7 @@ class Svmlight(Source):
                 if int(found[:-1][:20]) > LAST_COLUMN:
                     raise DataError(
                         f"{self.name}, line {start + place + 1}: the index {found[:30].decode()} "
-                        f"is too large; columns have at most the number {LAST_COLUMN}."
+                        f"is too large; the largest column index is {LAST_COLUMN}."
                     )
 
     def _targets(self, labels: Any) -> list[pl.Series]:

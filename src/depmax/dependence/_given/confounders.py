@@ -134,7 +134,7 @@ def positions_of(given: Any, names: Sequence[str] | None, n_columns: int) -> np.
         )
     if len(found) == n_columns:
         raise ValueError(
-            f"given names all columns of X, so that nothing is left: n_features = {n_columns}."
+            f"given names all columns of X, so nothing is left: n_features = {n_columns}."
         )
     return np.array(found)
 
@@ -197,7 +197,7 @@ class Additive:
 
 
 @dataclass(frozen=True)
-class Together:
+class MeanOfKernels:
     """The mean of several kernels: functions that are sums of one of each."""
 
     kernels: tuple[Joint, ...]

@@ -103,33 +103,45 @@ def own_sums(decays, row_sums, row_squares, images, out):  # type: ignore[no-unt
 
 
 @njit(
-    "void(float64[::1], float64[:, ::1], float64[::1], float64[::1], float64[::1])",
+    "void(float64[::1], float64[:, ::1], float64[::1], float64[::1], float64[:, ::1])",
     cache=True,
     nogil=True,
 )
-def target_rows(decays, psi, weights, products, images):  # type: ignore[no-untyped-def]  # numba's signature has the types
-    """Row sums of K̃ ∘ ΨΨᵀ and the image K̃w, up and down the sorted rows."""
+def target_rows(decays, psi, v, u, found):  # type: ignore[no-untyped-def]  # numba's signature has the types
+    """Row sums of K̃ ∘ ΨΨᵀ, the image K̃v and ΨΨᵀu, up and down the sorted rows.
+
+    ``found`` has a row for each of the three.
+    """
     m, rank = psi.shape
-    carried = np.zeros(rank)
+    carried, turned = np.zeros(rank), np.zeros(rank)  # turned: Ψᵀu
     weighted = 0.0
-    products[0], images[0] = 0.0, 0.0
+    found[0, 0], found[1, 0] = 0.0, 0.0
+    for a in range(rank):
+        turned[a] = psi[0, a] * u[0]
     for i in range(1, m):
         decay = decays[i]
-        weighted = decay * (weighted + weights[i - 1])
-        images[i] = weighted
+        weighted = decay * (weighted + v[i - 1])
+        found[1, i] = weighted
         inner = 0.0
         for a in range(rank):
             carried[a] = decay * (carried[a] + psi[i - 1, a])
             inner += psi[i, a] * carried[a]
-        products[i] = inner
+            turned[a] += psi[i, a] * u[i]
+        found[0, i] = inner
     carried[:] = 0.0
     weighted = 0.0
+    image = 0.0
+    for a in range(rank):
+        image += psi[m - 1, a] * turned[a]
+    found[2, m - 1] = image
     for i in range(m - 2, -1, -1):
         decay = decays[i + 1]
-        weighted = decay * (weighted + weights[i + 1])
-        images[i] += weighted
-        inner = 0.0
+        weighted = decay * (weighted + v[i + 1])
+        found[1, i] += weighted
+        inner, image = 0.0, 0.0
         for a in range(rank):
             carried[a] = decay * (carried[a] + psi[i + 1, a])
             inner += psi[i, a] * carried[a]
-        products[i] += inner
+            image += psi[i, a] * turned[a]
+        found[0, i] += inner
+        found[2, i] = image

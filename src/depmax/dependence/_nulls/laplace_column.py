@@ -48,11 +48,11 @@ class TargetCoordinates:
 
     def take(self, order: np.ndarray) -> TargetCoordinates:
         """The same rows in another order."""
-        return TargetCoordinates(np.ascontiguousarray(self.psi[order]), self.squares[order])
+        return TargetCoordinates(self.psi.take(order, axis=0), self.squares[order])
 
     def repeat(self, order: np.ndarray) -> TargetCoordinates:
         """Rows in an order that may repeat some and leave out others, centred anew."""
-        psi = self.psi[order]
+        psi = self.psi.take(order, axis=0)
         psi -= psi.mean(axis=0)
         return TargetCoordinates(psi, np.einsum("ij,ij->i", psi, psi))
 
@@ -161,15 +161,14 @@ class LaplaceColumn:
         psi, squares = sorted_target.psi, sorted_target.squares
         u, v = r / (m - 2), -squares / (m - 2)  # Ã_ij = K_ij - u_i - u_j + c, B̃_ij with v and e
         a, b = u - u.sum() / (m - 1), v - v.sum() / (m - 1)
-        products, k_v = np.empty(m), np.empty(m)  # (K̃ ∘ L)1 and K̃v
-        target_rows(self.decays, psi, v, products, k_v)
-        l_u = psi @ (psi.T @ u) - squares * u  # L̃u
+        products, k_v, image_u = found = np.empty((3, m))  # (K̃ ∘ L)1, K̃v and Lu
+        target_rows(self.decays, psi, v, u, found)
         cross = (
             products
             - b * r
             - k_v
-            + a * squares
-            - l_u
+            + (a + u) * squares  # L̃u = Lu - diag(L) u
+            - image_u
             + (m - 1) * a * b
             + a * (v.sum() - v)
             + b * (u.sum() - u)

@@ -148,8 +148,8 @@ def sorted_terms(column: LaplaceColumn, psi: np.ndarray, mass: np.ndarray, unbia
     from depmax.dependence._nulls._laplace_loop import target_rows
 
     own, w = np.ascontiguousarray(psi[column.order]), mass[column.order]
-    products, images = np.empty(len(w)), np.empty(len(w))  # of other rows with Ψ and with 1
-    target_rows(column.decays, w[:, np.newaxis] * own, w, products, images)
+    products, images, _ = found = np.empty((3, len(w)))  # of other rows with Ψ and with 1
+    target_rows(column.decays, w[:, np.newaxis] * own, w, w, found)
     squares, total = np.einsum("ij,ij->i", own, own), float(w.sum())
     inner = float(products.sum())
     if not unbiased:

@@ -1,4 +1,4 @@
-"""The methods that are compared when the user names none."""
+"""The methods that are compared if the user names none."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def default_methods(problem: Problem, *, thorough: bool = False) -> tuple[Method
 
 
 def with_exact_settings(method: Method) -> Method:
-    """A method as a thorough comparison makes it."""
+    """A method as a thorough comparison uses it."""
     return method if method.thorough is None else replace(method, make=method.thorough)
 
 
@@ -69,7 +69,7 @@ def _baselines() -> tuple[Method, ...]:
             Sized(FunctionTransformer(feature_names_out="one-to-one")),
             has_dimension=False,
             takes_sparse=True,
-            description="No selection at all: the predictor on every column.",
+            description="No selection: the predictor uses every column.",
             complexity=0,
         ),
     )
@@ -103,25 +103,25 @@ def _selectors() -> tuple[Method, ...]:
         selector(
             "BAHSIC",
             partial(BAHSIC, None, block_size=BLOCK_ROWS, pvalues=False),
-            "Backward elimination with HSIC: columns judged together.",
+            "Backward elimination with HSIC: columns are judged together.",
         ),
         selector(
             "FOHSIC",
             partial(FOHSIC, None, block_size=BLOCK_ROWS, pvalues=False),
-            "Forward selection with HSIC: columns join one by one.",
+            "Forward selection with HSIC: columns are added one by one.",
             suits=_can_be_searched_twice,
         ),
         selector(
             "HSIC filter",
             DependenceFilter,
-            "Each column by its own dependence on the target, linear or not.",
+            "Ranks each column by its own dependence on the target, linear or not.",
             complexity=1,
             takes_sparse=True,
         ),
         selector(
             "correlation filter",
             partial(DependenceFilter, score_func="pearson"),
-            "Each column by its squared correlation with the target.",
+            "Ranks each column by its squared correlation with the target.",
             complexity=1,
             takes_sparse=True,
             suits=_is_numeric,
@@ -147,7 +147,7 @@ def _extractors() -> tuple[Method, ...]:
             Sized(HBFE, "n_components"),
             nested=leading,
             takes_sparse=True,
-            description="Orthogonal directions of the largest dependence on the target.",
+            description="Orthogonal directions that depend most on the target.",
         ),
         Method(
             "HSCA",
@@ -171,7 +171,7 @@ def _extractors() -> tuple[Method, ...]:
             nested=leading,
             takes_sparse=True,
             suits=_predicts_numbers,
-            description="Directions along which the columns' means move with the target.",
+            description="Directions along which the means of the columns change with the target.",
         ),
         Method(
             "KernelPLS",
@@ -179,14 +179,14 @@ def _extractors() -> tuple[Method, ...]:
             nested=leading,
             suits=_has_few_rows,
             complexity=4,
-            description="Nonlinear features of the largest covariance with the target.",
+            description="Nonlinear features with the largest covariance with the target.",
         ),
         Method(
             "SMA",
             Sized(SMA, "n_components"),
             nested=leading,
             complexity=4,
-            description="Nonlinear features that need one kernel value each for a new row.",
+            description="Nonlinear features that each need one kernel value for a new row.",
         ),
         Method(
             "ICAFX",
@@ -211,13 +211,13 @@ def _scikit_learn() -> tuple[Method, ...]:
             "PCA",
             Sized(PCA(svd_solver="full"), "n_components"),
             nested=leading,
-            description="Directions of the largest variance, ignoring the target.",
+            description="Directions of largest variance, ignoring the target.",
         ),
         Method(
             "PLS",
             Sized(NumericTarget(PLSRegression()), "transformer__n_components"),
             nested=leading,
-            description="Directions of the largest covariance with the target.",
+            description="Directions with the largest covariance with the target.",
         ),
         Method(
             "LDA",
@@ -240,7 +240,7 @@ def _scikit_learn() -> tuple[Method, ...]:
             largest=_two_at_most,
             suits=_has_classes_and_is_small,
             slow=True,
-            description="A projection for nearest neighbours, learnt by gradient.",
+            description="A projection for nearest neighbours, learnt by gradient descent.",
         ),
         Method(
             "LLE",
@@ -253,7 +253,7 @@ def _scikit_learn() -> tuple[Method, ...]:
             largest=_five_at_most,
             suits=_is_small,
             slow=True,
-            description="Locally linear embedding: keeps what neighbours are, ignoring the target.",
+            description="Locally linear embedding: keeps neighbours together, ignoring the target.",
         ),
     )
 
@@ -329,7 +329,7 @@ Methods = Mapping[str, Any] | Iterable[Any] | str | None
 def read_methods(
     methods: Methods, problem: Problem, *, thorough: bool = False
 ) -> tuple[Method, ...]:
-    """Methods from None (by the data), names, estimators, or a dictionary of both."""
+    """Methods from None (chosen by the data), names, estimators, or a dictionary of both."""
     if methods is None:
         return default_methods(problem, thorough=thorough)
     if isinstance(methods, str):
@@ -339,7 +339,7 @@ def read_methods(
     else:
         found = [_unnamed(part) for part in methods]
     if not found:
-        raise ValueError("methods is empty: name at least one, or pass None for a choice.")
+        raise ValueError("methods is empty: name at least one, or pass None to let depmax choose.")
     names = [method.name for method in found]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:

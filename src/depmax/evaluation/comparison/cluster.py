@@ -44,8 +44,8 @@ def connected(address: str) -> Iterator[None]:
         client = distributed.Client(address, timeout=PATIENCE, set_as_default=False)
     except (OSError, TimeoutError) as error:
         raise ClusterError(
-            f"There is no Dask scheduler at {address!r}: `dask scheduler` prints the address of "
-            "the one that it starts, such as tcp://10.0.0.1:8786."
+            f"There is no Dask scheduler at {address!r}: `dask scheduler` starts one and prints "
+            "its address, such as tcp://10.0.0.1:8786."
         ) from error
     except ValueError as error:
         raise ClusterError(
@@ -64,7 +64,7 @@ def on_workers(
     arguments: Iterable[Sequence[Any]],
     shared: Sequence[Any],
 ) -> Iterator[Any]:
-    """Results of a task with every set of arguments, as they are finished.
+    """Results of a task for every set of arguments, in the order in which they finish.
 
     Parameters
     ----------
@@ -96,10 +96,10 @@ def on_workers(
 
 @dataclass(frozen=True)
 class OnWorker:
-    """A task that has its worker for itself, as it would have a process.
+    """A task that has its worker to itself, as it would have a process.
 
-    Inside it, joblib's own parallelism stays on the worker: a search over columns is no job for a
-    scheduler.
+    Inside it, joblib's own parallelism stays on the worker: a search over columns is not a job for
+    a scheduler.
     """
 
     task: Callable[..., Any]
@@ -131,12 +131,13 @@ def _require_same(client: Any, name: str, version: Callable[..., str], *argument
     for worker, found in client.run(version, *arguments, on_error="return").items():
         if isinstance(found, metadata.PackageNotFoundError):
             raise ClusterError(
-                f"The worker {worker} does not have {name}: install {name} {here} there, as here."
+                f"The worker {worker} does not have {name}: install {name} {here} there, the "
+                "version used here."
             )
         if isinstance(found, Exception):
             raise ClusterError(f"The worker {worker} does not answer: {found!r}.") from found
         if found != here:
             raise ClusterError(
-                f"The worker {worker} has {name} {found}, but here is {here}: install the same "
-                "version on both, so that results are the same."
+                f"The worker {worker} has {name} {found}, but this process has {here}: install the "
+                "same version on both, so that results are the same."
             )

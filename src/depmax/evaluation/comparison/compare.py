@@ -1,4 +1,4 @@
-"""The question: which method finds the best few features of these data."""
+"""Find the method with the best few features of these data."""
 
 from __future__ import annotations
 
@@ -105,11 +105,11 @@ def compare(
     n_jobs: int | None = None,
     progress: bool | Listener = False,
 ) -> Comparison:
-    """Compare methods that select or extract a few features, by how well these predict.
+    """Compare methods that select or extract a few features by how well these predict.
 
-    On every outer split each method is fitted on the training part alone: scaling, selection or
-    extraction, and the number of features, which inner splits of the training part decide. The
-    test part is used once, for the score.
+    On every outer split each method is fitted on the training part alone. This includes scaling,
+    selection or extraction, and the number of features, which inner splits of the training part
+    decide. The test part is used once, for the score.
 
     Parameters
     ----------
@@ -118,62 +118,62 @@ def compare(
         Classes, numbers, several numbers, or labels as a matrix of zeros and ones.
     methods : None, names, estimators, or dictionary from name to either
         By default the methods of depmax and scikit-learn that suit the type of the target and the
-        size of the data. A transformer with ``n_components``, ``n_features_to_select`` or ``k``
-        has this number chosen; a predictor is used as a whole; a
+        size of the data. A transformer with ``n_components``, ``n_features_to_select`` or ``k`` has
+        this number chosen for it; a predictor is used as it is; a
         :class:`~depmax.evaluation.Method` declares more.
     estimator : predictor, optional
         Predicts the target from the features. By default a support vector machine with a Gaussian
-        kernel up to 1,000 training rows, then boosted trees beyond 20,000; between them, ridge
-        regression on Nyström features for classes and ten nearest neighbours for numbers.
-        Nearest neighbours for several numbers, ML-kNN for several labels. Rare classes weigh as
-        much as frequent ones where they do so in the score, as in balanced accuracy.
+        kernel up to 1,000 training rows and boosted trees beyond 20,000; between them, ridge
+        regression on Nyström features for classes and ten nearest neighbours for numbers. Several
+        numbers are predicted by nearest neighbours, several labels by ML-kNN. Rare classes weigh as
+        much as frequent ones if they do so in the score, as in balanced accuracy.
     cv : int, splitter or iterable of (train, test), optional
-        Outer splits; by default five folds, in a thorough comparison of fewer than 2,000 rows
-        twice.
+        Outer splits; by default five folds, repeated in a thorough comparison of fewer than 2,000
+        rows.
     inner_cv : int or splitter, optional
-        Splits of a training part that decide the number of features; by default three folds, a
+        Splits of a training part that decide the number of features; by default three folds, or a
         single split of 3:1 from 2,000 rows on.
     scoring : str, callable, list or dict, optional
         scikit-learn's scorers; the first decides. By default balanced accuracy for classes, R² for
         numbers, micro-averaged F1 for several labels.
     dimensions : int or iterable of int, optional
         Numbers of features to try; by default 1, 2, 3, 5, 8, 12, 20, 32 below the number of
-        columns, and larger ones as long as the largest does best.
+        columns, and larger ones as long as the largest is best.
     tolerance : float, default=1.0
-        The smallest number of features is chosen with a mean inner score within this many standard
-        errors of the best; 0 takes the best.
+        The smallest number of features whose mean inner score is within this many standard errors
+        of the best is chosen; 0 takes the best.
     prepare : bool, default=True
         Standardise numeric columns, and turn categories into indicators for methods that do not
-        take them. False passes rows unchanged, which may then be any objects that the methods
+        take them. False passes rows on unchanged; they may then be any objects that the methods
         understand.
     impute : {"median", "mean", "frequent"} or None, default="median"
-        Fill missing values of X by what the training rows hold; categories by their most frequent
-        level. None refuses them.
+        How to fill missing values of X, as learnt from the training rows; categories get their most
+        frequent level. None refuses them.
     task : {"auto", "classification", "regression"}, default="auto"
         Whether the target is classes or numbers. By default text, booleans, categories and whole
-        numbers of up to 20 values are classes, all else is numbers; printing the result says which.
+        numbers of up to 20 values are classes, and everything else is numbers; printing the result
+        says which.
     groups : array-like of shape (n_samples,), optional
-        The group of every row, such as the patient: neither outer nor inner splits put rows of one
-        group into both parts. Without it, methods are judged on rows of groups they have seen.
-        With a time series, :class:`depmax.Shifts` keeps stretches of time together.
+        The group of every row, such as the patient: no outer or inner split puts rows of one group
+        into both parts. Without it, methods are judged on rows of groups they have seen. For a time
+        series, :class:`depmax.Shifts` keeps stretches of time together.
     thorough : bool, default=False
         Whether to try every suitable method on every split, with exact settings and searches over
         all columns. By default a first round on a quarter of the rows (at most 400) decides which
         methods go on: all columns, KernelRidgeElimination, the best two searches over columns, and
-        the best filter, linear and nonlinear features. It is skipped below 200 rows, where methods
-        are named, and where ``cv`` is more than a number. ICA-FX, NCA, FastICA and LLE, which
-        take long and seldom win, are skipped. Searches among more than 500 columns start from the
-        500 that each depend most on the target
-        (:class:`~depmax.evaluation.ScreenFirst`).
+        the best filter, linear and nonlinear features. It is skipped below 200 rows, if methods are
+        named, and if ``cv`` is anything but a number. ICA-FX, NCA, FastICA and LLE, which take long
+        and seldom win, are not tried. Searches over more than 500 columns start from the 500 that
+        each depend most on the target (:class:`~depmax.evaluation.ScreenFirst`).
     max_rows : int or None, default=5_000
-        With more rows, this many are drawn at random and only they are used; None uses
-        all. Splits that name rows (``cv``) always use all.
+        If there are more rows, this many are drawn at random and only they are used; None uses all.
+        Splits that name rows (``cv``) always use all.
     random_state : int, RandomState instance or None, default=None
-        Seed of the splits and of every method that has none.
+        Seed of the splits, and of every method that has none.
     n_jobs : int, optional
-        Processes over splits and methods. Inside ``joblib.parallel_config("dask")`` the workers of
-        the cluster take their place, all of them, with the same results; they must have the same
-        versions of depmax and what it needs.
+        Number of processes, each working on one method and split. Inside
+        ``joblib.parallel_config("dask")`` all workers of the cluster take their place, with the
+        same results; they need the same versions of depmax and its dependencies.
     progress : bool or callable, default=False
         Print progress with the remaining time to standard error, or call a function with a
         :class:`~depmax.evaluation.Progress` after every trial.
@@ -181,17 +181,17 @@ def compare(
     Returns
     -------
     Comparison
-        Interrupted by Ctrl-C, it holds what is finished. A method that fails is listed in its
-        ``failures`` and the others go on.
+        If interrupted by Ctrl-C, it holds what is finished. A method that fails is listed in its
+        ``failures``, and the others go on.
 
     Notes
     -----
-    The rows of the first round are part of every training part and of no test part. What it
-    decides is decided without test rows, so that the scores stay honest.
+    The rows of the first round are in every training part and in no test part. It decides without
+    test rows, so the scores stay honest.
 
-    Scores on overlapping splits are correlated, and a plain test over them calls ties significant.
-    Here p-values come from the t-test with the correction of Nadeau and Bengio (2003), adjusted
-    over all pairs of methods by Holm's procedure.
+    Scores on overlapping splits are correlated, and a plain test over them often calls ties
+    significant. Therefore p-values come from the t-test with the correction of Nadeau and Bengio
+    (2003), adjusted over all pairs of methods by Holm's procedure.
 
     Examples
     --------

@@ -41,8 +41,8 @@ class Comparison:
     table : data frame
         One row per method, best mean score first: the deciding metric with its interval, the other
         metrics, the median of the chosen dimensions, the p-value against the best method (Holm's
-        correction over all pairs), stability of the selected columns, seconds per fit and per
-        transform of a test part, kernel values needed for a new row.
+        correction over all pairs), the stability of the selected columns, seconds per fit and per
+        transform of a test part, and the kernel values needed for a new row.
     significance : data frame
         All pairs of methods: difference, corrected standard error and interval, p-value, adjusted.
     curves : data frame
@@ -50,40 +50,40 @@ class Comparison:
     scores : data frame
         Every trial.
     verdict : Verdict
-        The answer in words: use all columns, some columns, new features, or nothing predicts.
+        The answer in words: use all columns, some columns, or new features; or nothing predicts.
     recommended : str
         The method to use: the simplest of those within one corrected standard error of the best.
     recommended_estimator_ : estimator
-        That method, its dimension chosen by inner splits of all rows, fitted on all rows: rows in,
-        predictions out.
+        That method, fitted on all rows, with its dimension chosen by inner splits of all rows: rows
+        in, predictions out.
     recommended_transformer_ : estimator
         The same without the predictor: rows in, features out.
     kept : ndarray of int
         Columns that the recommended method keeps, best first; all of them if it selects none.
     best, best_estimator_, best_transformer_
-        As above, of the method with the best mean score.
+        As above, for the method with the best mean score.
     chance : float or None
-        Score of the best constant prediction, as the metric is shown.
+        Score of the best constant prediction, in the units of the metric.
     race : Race or None
-        Scores of a first round, which decided what was tried on the splits.
+        Scores of the first round, which decided what was tried on the splits.
     winner_score : CorrectedMean
-        What to expect of the winner on new rows, free of the optimism of reporting the best of
-        many: on each split the method was chosen by the inner splits of the training part.
+        What to expect of the winner on new rows, without the optimism of picking the best of many:
+        on each split the method was chosen by the inner splits of the training part.
     winners : dict
-        How often each method was chosen so.
+        How often each method was chosen in this way.
     failures : dict
         Reason for each method that failed; it is not in the tables.
     warnings : dict
-        For each method its warnings, each with the number of trials that gave it.
+        The warnings of each method, with the number of trials that raised each.
     complete : bool
         False if the comparison was interrupted.
 
     Notes
     -----
     Both estimators can be saved by :func:`depmax.save_model`, and every method of depmax's own
-    catalogue loads again as it is. Your own class loads where it can be imported, named in
-    ``trusted``. The comparison itself can be pickled, unless your own :class:`Method`
-    holds a lambda.
+    catalogue can be loaded again without further ado. Your own class must be importable and listed
+    in ``trusted``. The comparison itself can be pickled, unless your own :class:`Method` holds a
+    lambda.
     """
 
     trials: tuple[Trial, ...]
@@ -108,7 +108,7 @@ class Comparison:
 
     @cached_property
     def filled(self) -> Any:
-        """The rows with all gaps filled, for looking at them; methods fill gaps by themselves."""
+        """The rows with all gaps filled, for display; methods fill gaps by themselves."""
         return without_gaps(self.X, self.setting.impute)
 
     @property
@@ -153,7 +153,7 @@ class Comparison:
 
     @property
     def winner_score(self) -> CorrectedMean:
-        """Score of the procedure with the choice of the method inside."""
+        """Score of the whole procedure, including the choice of the method."""
         return self.outcomes.honest_score()[0]
 
     @property
@@ -163,7 +163,7 @@ class Comparison:
 
     @property
     def failures(self) -> dict[str, str]:
-        """First reason of each method that failed."""
+        """The first error of each method that failed."""
         reasons: dict[str, str] = {}
         for trial in self.trials:
             if trial.failure is not None:
@@ -172,7 +172,7 @@ class Comparison:
 
     @property
     def warnings(self) -> dict[str, dict[str, int]]:
-        """Warnings of each method, with the number of trials that gave them."""
+        """Warnings of each method, with the number of trials that raised them."""
         texts: dict[str, Counter[str]] = {}
         for trial in self.trials:
             if trial.warnings:
@@ -195,7 +195,7 @@ class Comparison:
         return self.kept_by(self.recommended)
 
     def kept_by(self, method: str) -> np.ndarray:
-        """Columns that a method keeps when it is fitted on all rows, best first where it ranks.
+        """Columns that a method keeps when it is fitted on all rows, best first if it ranks them.
 
         Parameters
         ----------
@@ -205,7 +205,7 @@ class Comparison:
         Returns
         -------
         ndarray of int
-            Positions; all of them where the method selects none.
+            Positions of the columns; all of them if the method does not select.
         """
         if not self._method(method).selects:
             return np.arange(self.setting.problem.n_features)
@@ -237,8 +237,8 @@ class Comparison:
         Returns
         -------
         estimator
-            Pipeline of preparation and method: its features are what the predictor was given. A
-            selector's are the columns it keeps, standardised.
+            Pipeline of preparation and method: its features are those that the predictor was given.
+            For a selector they are the columns it keeps, standardised.
 
         Raises
         ------
@@ -334,9 +334,9 @@ class Comparison:
         Parameters
         ----------
         title : str
-            Of the page, e.g. the name of the data.
+            Title of the page, e.g. the name of the data.
         command : str
-            That repeats the comparison; by default a call of ``compare``.
+            Command that repeats the comparison; by default a call of ``compare``.
         use : str
             Command that applies the recommended method, shown next to the lines of Python.
         notes : tuple of str

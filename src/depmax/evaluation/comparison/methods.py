@@ -1,4 +1,4 @@
-"""One way to get few features from many, as a comparison sees it; wide tables screened first."""
+"""One way to get few features from many, as a comparison sees it; and screening of wide tables."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def any_problem(problem: Problem) -> bool:
 
 @dataclass(frozen=True)
 class Sized:
-    """Copies of an estimator with a number of features, as ``make`` of a :class:`Method`.
+    """Makes copies of an estimator with a number of features, for ``make`` of a :class:`Method`.
 
     Unlike a lambda it can be pickled, and its repr shows what it makes.
 
@@ -91,7 +91,7 @@ class Method:
     predicts : bool, default=False
         Whether it predicts itself and needs no predictor after it.
     takes_categories, takes_sparse : bool, default=False
-        Other methods are given categories as indicators, and no sparse data.
+        Otherwise categories are passed as indicators, and sparse data are not passed at all.
     largest : callable, optional
         Largest number of features for a problem.
     suits : callable, optional
@@ -99,15 +99,15 @@ class Method:
     description : str
         One sentence for reports.
     complexity : int, default=3
-        Of methods that predict equally well the one with the least is recommended: 0 no method at
-        all, 1 columns judged one at a time, 2 columns searched together, 3 linear features, 4
-        nonlinear features.
+        Of methods that predict equally well, the one with the lowest value is recommended: 0 for no
+        method at all, 1 for columns judged one at a time, 2 for columns searched together, 3 for
+        linear features, 4 for nonlinear features.
     slow : bool, default=False
         Whether it is tried by default only in a thorough comparison.
     stays : bool, default=False
-        Whether it is tried on every split whatever its score in a first round.
+        Whether it is tried on every split, whatever its score in the first round.
     thorough : callable, optional
-        As ``make``, for a thorough comparison, where more exact settings take longer.
+        Like ``make``, but for a thorough comparison, with more exact settings that take longer.
     """
 
     name: str
@@ -172,7 +172,7 @@ def leading(extractor: Any, rows: Any) -> Callable[[int], Any]:
 def kernel_evaluations(transformer: Any, n_train: int) -> float:
     """Kernel values that one new row needs: none, those of a basis, or all training rows.
 
-    NaN where the fitted attributes do not tell.
+    NaN if the fitted attributes do not tell.
     """
     transformer = getattr(transformer, "transformer_", transformer)
     if hasattr(transformer, "basis_indices_"):
@@ -196,8 +196,9 @@ DIMENSION_PARAMETERS = ("n_components", "n_features_to_select", "k")
 def method_of(estimator: Any) -> Method:
     """A scikit-learn estimator as a method.
 
-    A transformer whose parameters (or those of the last step of a pipeline) hold ``n_components``,
-    ``n_features_to_select`` or ``k`` has its dimension chosen; a predictor is used as a whole.
+    A transformer whose parameters (or those of the last step of a pipeline) include
+    ``n_components``, ``n_features_to_select`` or ``k`` has its dimension chosen; a predictor is
+    used as it is.
     """
     if isinstance(estimator, type) or not hasattr(estimator, "get_params"):
         raise TypeError(
@@ -252,12 +253,13 @@ COLUMNS = 512
 
 
 class ScreenFirst(DependenceSelector):
-    """Let a selector search only the columns that depend most on the target by themselves.
+    """Let a selector search only the columns that each depend most on the target.
 
-    Searches over thousands of columns take minutes; sure screening (Fan and Lv) leaves them a few
-    hundred. A column is judged by the smaller p-value of two quick tests: its correlation with the
-    target, and the target's means in five groups of rows by the column's values, which also shows
-    dependence that is not linear. Columns that matter only together with others (XOR) may be lost.
+    Searches over thousands of columns take minutes; sure independence screening (Fan and Lv)
+    reduces them to a few hundred. A column is judged by the smaller p-value of two quick tests: its
+    correlation with the target, and the means of the target in five groups of rows with similar
+    values of the column, which also detects nonlinear dependence. Columns that matter only together
+    with others (XOR) may be lost.
 
     Parameters
     ----------
@@ -265,14 +267,14 @@ class ScreenFirst(DependenceSelector):
     n_screened : int, default=500
         Columns that are searched.
     n_features_to_select : int, optional
-        As in the selector, whose own number is the default.
+        As in the selector; its own number is the default.
 
     Attributes
     ----------
     ranking_ : ndarray of shape (n_features,)
-        The search's own, then the other columns by the screening.
+        That of the search, then the other columns as ranked by the screening.
     scores_ : ndarray of shape (n_features,)
-        The search's own; NaN for columns that were not searched.
+        Those of the search; NaN for columns that were not searched.
     screened_ : ndarray of int of shape (n_screened,)
         Columns that were searched.
 

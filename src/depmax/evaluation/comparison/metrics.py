@@ -1,4 +1,4 @@
-"""How a prediction is judged by the type of the target, and mean scores over overlapping splits."""
+"""How predictions are judged for each type of target, and mean scores over overlapping splits."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def holm(pvalues: np.ndarray) -> np.ndarray:
     Returns
     -------
     ndarray
-        Rejecting those at most α keeps the probability of any false rejection at most α.
+        Rejecting those of at most α keeps the probability of any false rejection at or below α.
 
     Examples
     --------

@@ -96,8 +96,8 @@ def report_of(
     return Report(
         title or f"What predicts {comparison.target_name}?",
         f"Which few of {counted(problem.n_features, 'column')} predict {comparison.target_name} "
-        f"({KINDS[problem.kind]}, {counted(len(comparison.y), 'row')}), how sure are we, and which "
-        "method should be used?",
+        f"({KINDS[problem.kind]}, {counted(len(comparison.y), 'row')}), how sure can we be, and "
+        "which method should be used?",
         answered,
         figures,
         tuple(section for section in sections if section is not None),
@@ -132,8 +132,9 @@ def _ties(comparison: Comparison) -> str:
     group = "the other method" if others == 1 else f"{len(ties)} of the {others} other methods"
     group = f"any of the {others} other methods" if len(ties) == others > 1 else group
     return (
-        f"{best} has the highest score, but these data do not distinguish it from {group} "
-        f"(significance level {PERCENT}): {listed(ties, 6)}."
+        f"{best} has the highest score, but after correction for the number of comparisons these "
+        f"data do not distinguish it from {group} (significance level {PERCENT}): "
+        f"{listed(ties, 6)}."
     )
 
 
@@ -160,14 +161,14 @@ def key_figures(findings: Findings) -> tuple[KeyFigure, ...]:
     comparison = findings.comparison
     outcomes, name = comparison.outcomes, comparison.recommended
     metric, score = outcomes.metrics[0], outcomes.score(name)
-    margin = "" if np.isnan(score.low) else f"95 % interval {score.low:.3f} to {score.high:.3f}"
+    margin = "" if np.isnan(score.low) else f"95% interval {score.low:.3f} to {score.high:.3f}"
     figures = [
         KeyFigure("recommended method", name, f"of {len(outcomes.names)} compared"),
         KeyFigure(f"its {metric.label}", f"{score.mean:.3f}", margin),
     ]
     if comparison.chance is not None:
         figures.append(
-            KeyFigure("guessing", f"{comparison.chance:.3f}", "the best constant prediction")
+            KeyFigure("guessing", f"{comparison.chance:.3f}", "best constant prediction")
         )
     n_columns = comparison.setting.problem.n_features
     sizes = outcomes.dimensions(name)
@@ -225,8 +226,8 @@ def leaderboard_section(comparison: Comparison) -> Section:
         (Column("rank", "d"), columns["rank"]),
         (Column("method"), [Noted(name, notes[name]) for name in columns["method"]]),
         (Column(first.label, ".3f", "mean over the test parts"), columns[first.name]),
-        (Column("from", ".3f", "95 % interval, corrected for overlapping splits"), columns["low"]),
-        (Column("to", ".3f", "95 % interval, corrected for overlapping splits"), columns["high"]),
+        (Column("from", ".3f", "95% interval, corrected for overlapping splits"), columns["low"]),
+        (Column("to", ".3f", "95% interval, corrected for overlapping splits"), columns["high"]),
         (Column("features", ".0f", "median of the numbers chosen"), columns["dimension"]),
         (
             Column("p vs best", "p", "corrected t-test, Holm's correction over all pairs"),
@@ -245,8 +246,8 @@ def leaderboard_section(comparison: Comparison) -> Section:
     text = (
         "Every method saw only the training part of a split: scaling, the choice of columns or "
         "directions, and the number of features (by inner splits). The p-value asks whether the "
-        "difference to the best method could be chance; it allows for training parts that share "
-        "rows (Nadeau and Bengio) and for the number of comparisons (Holm).",
+        "difference from the best method could be due to chance; it allows for training parts "
+        "that share rows (Nadeau and Bengio) and for the number of comparisons (Holm).",
     )
     if comparison.race is None or not comparison.race.stopped:
         return Section("Which method?", text, (table,))
@@ -279,7 +280,7 @@ def curves_section(comparison: Comparison) -> Section | None:
             if with_curve > CURVES
             else ""
         )
-        + ". The band is a pointwise 95 % interval of the first."
+        + ". The band is a pointwise 95% interval of the first."
     )
     picture = Picture(display, caption, f"{caption} {'; '.join(peaks)} features.", height=4.0)
     return Section("How many features?", pictures=(picture,))
@@ -321,7 +322,7 @@ def cost_section(comparison: Comparison) -> Section:
         (Column("method"), columns["method"]),
         (Column("seconds per fit", ".3g", "of the method alone"), columns["fit_seconds"]),
         (
-            Column("seconds per transform", ".3g", "of a test part, preparation included"),
+            Column("seconds per transform", ".3g", "of a test part, including preparation"),
             columns["transform_seconds"],
         ),
         (
@@ -329,7 +330,7 @@ def cost_section(comparison: Comparison) -> Section:
             columns["kernel_evaluations"],
         ),
         (
-            Column("MB while fitting", ".3g", "most that Python and numpy held beyond the data"),
+            Column("MB while fitting", ".3g", "peak held by Python and numpy, beyond the data"),
             columns["fit_megabytes"],
         ),
     ]
@@ -359,7 +360,7 @@ def process_megabytes() -> float | None:
 def repeat_section(comparison: Comparison, command: str) -> Section:
     """Command or call, versions and seed."""
     names = [method.name for method in comparison.methods]
-    seed = "none was given: the splits cannot be drawn again" if comparison.seed is None else ""
+    seed = "none was given, so the splits cannot be reproduced" if comparison.seed is None else ""
     impute = comparison.setting.impute
     filling = f"impute={impute!r}, " if impute else ""
     named = "" if comparison.race is not None else f"{names!r}, "
@@ -373,11 +374,11 @@ def repeat_section(comparison: Comparison, command: str) -> Section:
         f"Seed: {seed or comparison.seed}. Predictor: {' '.join(repr(setting.predictor).split())}. "
         f"Numbers of features tried: {', '.join(map(str, setting.dimensions))}. "
         f"{counted(len(comparison.splits), 'outer split')}"
-        + ("." if comparison.complete else ", of which the interruption left a part unfinished."),
+        + ("." if comparison.complete else ", some of which the interruption left unfinished."),
         f"depmax {__version__}, {', '.join(found)}, Python {platform.python_version()} on "
         f"{platform.system()}.",
     )
-    return Section("How to repeat it", text, code=command or call)
+    return Section("How to reproduce this", text, code=command or call)
 
 
 def _version(name: str) -> str | None:

@@ -76,8 +76,8 @@ def _scatter(findings: Findings) -> Picture | None:
     )
     dimensions = "first two features" if features.shape[1] > 1 else "feature"
     caption = (
-        f"The {dimensions}, found from one training part; {int(held_out.sum())} rows that were "
-        "held out are drawn in full, the training rows faint."
+        f"The {dimensions}, found from one training part; {int(held_out.sum())} held-out rows are "
+        "drawn in full colour, training rows faintly."
     )
     if display.n_merged:
         caption += f" The {display.n_merged} rarest classes are drawn as one, in grey."
@@ -123,9 +123,9 @@ def columns_section(findings: Findings) -> Section | None:
         return None
     name = findings.selector.name
     text = (
-        f"Kept by {name} when it is fitted on all rows. The p-value belongs to the screening of "
-        "each column alone, adjusted over all columns (false discovery rate); it does not test the "
-        "kept columns as a set: the rows that chose them cannot also test them.",
+        f"Kept by {name} when it is fitted on all rows. The p-value comes from screening each "
+        "column alone, adjusted over all columns (false discovery rate); it does not test the "
+        "kept columns as a set, since the rows that chose them cannot also test them.",
     )
     return Section("Which columns?", text, (_kept_table(findings),), (_ranking_picture(findings),))
 
@@ -163,15 +163,15 @@ def _kept_table(findings: Findings) -> Table:
             Column(
                 "effect alone",
                 "",
-                "the same as a share, from 0 (independent) to 1, with an interval of 95 %: columns "
-                "of different units and types can be compared",
+                "the same on a scale from 0 (independent) to 1, with a 95% interval: comparable "
+                "between columns of different units and types",
             ),
             Column("p (adjusted)", "p", "of this column alone, adjusted over all columns"),
             Column(
                 "stands in for",
                 "",
                 "dropped columns that share at least a quarter of their variation with it, and "
-                "more than with any other column kept",
+                "more than with any other kept column",
             ),
         ),
         rows,
@@ -194,9 +194,9 @@ def _ranking_picture(findings: Findings) -> Picture:
     shown = min(15, len(order))
     significant = int((screening.pvalues_adjusted <= LEVEL).sum())
     caption = (
-        f"The {shown} columns that depend most on the target when looked at alone, with adjusted "
-        f"p-values; those that {findings.selector.name if findings.selector else ''} keeps are in "
-        "colour. A column may matter only together with others and still be kept."
+        f"The {shown} columns that each depend most on the target, with adjusted p-values; those "
+        f"that {findings.selector.name if findings.selector else ''} keeps are in colour. A column "
+        "that matters only together with others may still be kept."
     )
     alternative = (
         f"Bar chart. {significant} of {len(order)} columns have an adjusted p-value of at most "
@@ -218,11 +218,11 @@ def redundancy_section(findings: Findings) -> Section | None:
     text = [
         f"{findings.selector.name} keeps {kept}: they are meant to be used together. "
         f"{counted(n_redundant, 'dropped column')} shared at least a quarter of the variation of "
-        "one of them, significantly, and can replace it where it is costly or missing."
+        "one of them (significantly) and can replace it if it is costly or missing."
     ]
     if n_other:
         text.append(
-            f"{counted(n_other, 'other column')} dropped shared less with any single kept column."
+            f"{counted(n_other, 'other dropped column')} shared less with any single kept column."
         )
     return Section("Which columns are redundant?", tuple(text), (_redundant_table(findings),))
 

@@ -55,9 +55,8 @@ def _about_columns(findings: Findings) -> list[str]:
     if missing.sum():
         where = [findings.names[j] for j in np.argsort(-missing, kind="stable") if missing[j]]
         points.append(
-            f"{counted(int(missing.sum()), 'missing value')} "
-            f"({share(int(missing.sum()), cells)} of the cells) in {listed(where, 5)}, filled by "
-            f"the {findings.comparison.setting.impute}"
+            f"{counted(int(missing.sum()), 'missing value')} ({share(int(missing.sum()), cells)} "
+            f"of the cells) in {listed(where, 5)}, filled with the {_fill(findings)}"
         )
     else:
         points.append("No missing values")
@@ -71,6 +70,14 @@ def _about_columns(findings: Findings) -> list[str]:
     if values.size <= MOST_CELLS:
         points += _duplicates(values, findings.names)
     return points
+
+
+def _fill(findings: Findings) -> str:
+    """What fills gaps, in words; the most frequent value fills those of categories."""
+    how = findings.comparison.setting.impute
+    if how == "frequent":
+        return "most frequent value of the column"
+    return f"{how} of the column, in categories with the most frequent value"
 
 
 def _missing(X: Any) -> np.ndarray:
@@ -132,8 +139,10 @@ def target_section(findings: Findings) -> Section | None:
     drawn = (
         "Bars show the share of each class among rows with similar values"
         if kind == "classes"
-        else "Points are rows; the line joins medians of rows with similar values. For a category, "
-        "the dot is the median and the bar holds the middle half"
+        else (
+            "Points are rows; the line joins medians of rows with similar values. For a "
+            "category, the dot is the median and the bar spans the middle half"
+        )
     )
     left = len(findings.shown_columns) - len(which)
     more = f" The best {len(which)} of {len(findings.shown_columns)} are drawn." if left else ""
@@ -184,10 +193,10 @@ def classes_section(findings: Findings) -> Section | None:
     )
     name = findings.comparison.recommended
     text = (
-        f"Predictions of {name} for {counted(len(held_out.truth), 'row')} that it was not "
-        "fitted on. Precision: the share of the rows predicted as this class that are of it. "
+        f"Predictions with {name} for {counted(len(held_out.truth), 'row')} that the model was not "
+        "fitted on. Precision: the share of the rows predicted as this class that belong to it. "
         "Recall: the share of its rows that are found. ROC-AUC: how often a row of the class gets "
-        "a higher score than another row; 0.5 is guessing.",
+        "a higher score than a row of another class; 0.5 is guessing.",
     )
     table = Table(
         f"Each class with {name}, on held-out rows.",

@@ -16,7 +16,7 @@ NEIGHBOUR_ROWS = 20_000
 
 
 def default_predictor(problem: Problem, *, balanced: bool) -> Any:
-    """A nonlinear predictor without parameters to tune: the features are on trial, not it.
+    """A nonlinear predictor without parameters to tune: the features are judged, not the predictor.
 
     A support vector machine with a Gaussian kernel up to 1,000 training rows; up to 20,000 ridge
     regression on Nyström features, or ten nearest neighbours; boosted trees beyond. Targets with

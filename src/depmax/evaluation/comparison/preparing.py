@@ -1,4 +1,4 @@
-"""What compared methods are given and give back: columns on one scale, labels of the data."""
+"""What compared methods receive and return: columns on one scale, labels of the data."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class PrepareColumns(TransformerMixin, BaseEstimator):
 
     Text columns with few levels come out as declared categories.
 
-    A data frame comes out as a frame of the same library, so that names and categories reach the
-    selector; an array stays an array; a sparse matrix is scaled and not centred. Missing values
+    A data frame comes out as a frame of the same library, so names and categories reach the
+    selector; an array stays an array; a sparse matrix is scaled but not centred. Missing values
     stay missing.
 
     Parameters
@@ -37,7 +37,7 @@ class PrepareColumns(TransformerMixin, BaseEstimator):
     Attributes
     ----------
     mean_, scale_ : ndarray of shape (n_features,)
-        Of the numeric columns; constant columns have scale one. Without ``scale`` zeros and ones.
+        Of the numeric columns; constant columns have scale one. Without ``scale``, zeros and ones.
     categories_ : dict
         Levels of each categorical column, by position.
 
@@ -136,7 +136,7 @@ class PrepareColumns(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         input_features : sequence of str, optional
-            Where X had no names.
+            Used if X had no names.
         """
         check_is_fitted(self)
         names = _check_feature_names_in(self, input_features)
@@ -164,7 +164,7 @@ def _streamed_moments(sample: Sample) -> tuple[np.ndarray, np.ndarray]:
 
 
 class NumericTarget(TransformerMixin, BaseEstimator):
-    """A transformer that needs numbers as target, such as PLS, for classes: as indicators.
+    """Let a transformer that needs a numeric target, such as PLS, take classes: as indicators.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ class NumericTarget(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> Any:
-        """Transform X by the fitted transformer.
+        """Transform X with the fitted transformer.
 
         Parameters
         ----------

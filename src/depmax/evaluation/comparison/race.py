@@ -1,15 +1,15 @@
 """Which methods go on: a race on rows that every training part holds.
 
-A method that loses early need not be tried on every split, but to stop it by what was seen on test
-rows would flatter those that go on. So the race has rows of its own, the pilot. They are part of
-every training part and of no test part: what it decides is decided inside the training rows, like
-everything else, and the scores on the test parts stay honest, the choice by the race included.
+A method that loses early need not be tried on every split, but stopping it because of its scores on
+test rows would flatter those that go on. So the race has its own rows, the pilot. They are in every
+training part and in no test part: the race decides within the training rows, like everything else,
+and the scores on the test parts stay honest even though the race has chosen.
 
-A pilot is small, and what needs more rows looks poor on it. So methods race against their own kind:
-filters of single columns, searches over columns, linear features, nonlinear features. The best of
-each kind goes on, and the best two searches, which differ most in how many rows they need. The
-selector that depmax recommends goes on in any case: its users ask how it does on their rows, and
-the noise of a pilot is no answer.
+A pilot is small, and methods that need more rows look poor on it. So methods race against their own
+kind: filters of single columns, searches over columns, linear features, nonlinear features. The
+best of each kind goes on, and the best two searches, which differ most in how many rows they need.
+The selector that depmax recommends always goes on: its users want to know how it does on their
+rows, and a noisy pilot does not tell.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Race:
 def sample_rows(
     y: np.ndarray, count: int, seed: int, *, classes: bool, at_least: int = 0
 ) -> np.ndarray:
-    """Rows drawn at random, in their order; of classes their share, but so many rows at least.
+    """Rows drawn at random, in their order; each class in proportion, but with a minimum.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def sample_rows(
 
 
 def sample_groups(groups: np.ndarray, count: int, seed: int) -> np.ndarray:
-    """Rows of whole groups drawn at random, in their order: at most so many, one group at least.
+    """Rows of whole groups drawn at random, in their order: at most this many, at least one group.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def sample_groups(groups: np.ndarray, count: int, seed: int) -> np.ndarray:
 
 
 def pilot_rows(y: np.ndarray, problem: Problem, seed: int) -> np.ndarray | None:
-    """Rows of the pilot, None where there are too few to spare."""
+    """Rows of the pilot; None if there are too few to spare."""
     if len(y) < FEWEST_ROWS:
         return None
     count = min(MOST_ROWS, round(SHARE * len(y)))
@@ -139,7 +139,7 @@ def run_race(
 
 
 def beaten(methods: Sequence[Method], scores: Mapping[str, float]) -> list[str]:
-    """Methods that enough others of their kind did better than, except those that stay."""
+    """Methods that enough others of their kind beat, except those that always go on."""
     names: list[str] = []
     for kind, places in PLACES.items():
         runners = [m for m in methods if m.complexity == kind and not np.isnan(scores[m.name])]

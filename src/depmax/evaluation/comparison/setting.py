@@ -70,8 +70,8 @@ def read_problem(X: Any, y: Any, *, table: bool, task: Task = "auto") -> tuple[P
     X : rows
     y : target
     table : bool
-        Whether X is a table of numbers and categories; if not, it is indexed by rows and no more
-        is asked of it.
+        Whether X is a table of numbers and categories; if not, it only has to support indexing by
+        rows.
     task : {"auto", "classification", "regression"}
         Whether the target is classes or numbers; by default guessed.
     """
@@ -85,7 +85,7 @@ def read_problem(X: Any, y: Any, *, table: bool, task: Task = "auto") -> tuple[P
     n_outputs = len(target.classes) if classes else target.values.shape[1]
     if classes and n_outputs < 2:
         raise ValueError(
-            f"y has one class only, {target.classes.tolist()[0]!r}: there is nothing to predict."
+            f"y has only one class, {target.classes.tolist()[0]!r}: there is nothing to predict."
         )
     given = None
     if classes and (text := as_classes(values)) is not values:
@@ -184,7 +184,7 @@ def _grouped_folds(folds: int, groups: np.ndarray, stratify: bool, seed: int) ->
     n_groups = len(np.unique(groups))
     if n_groups < 2:
         raise ValueError(
-            "All rows of a part are of one group, so that none can be held out: pass more groups."
+            "All rows of a part belong to one group, so none can be held out: pass more groups."
         )
     split = StratifiedGroupKFold if stratify else GroupKFold
     return split(min(folds, n_groups), shuffle=True, random_state=seed)
@@ -234,7 +234,7 @@ def outer_splits(
     """The splits on which methods are judged.
 
     None is five folds, twice if thorough and below 2,000 rows; a number is this many folds once; a
-    splitter or an iterable of (train, test) is taken as it is. Folds are stratified by class, and
+    splitter or an iterable of (train, test) is used as it is. Folds are stratified by class, and
     never split a group.
     """
     if groups is not None and (cv is None or (isinstance(cv, int | np.integer) and cv >= 2)):
@@ -264,7 +264,7 @@ def outer_splits(
         warnings.filterwarnings("ignore", message="The groups parameter is ignored")
         splits = list(check_cv(cv).split(np.zeros((len(y), 1)), y, groups))
     if not splits:
-        raise ValueError("cv gave no splits.")
+        raise ValueError("cv produced no splits.")
     if groups is not None:
         for train, test in splits:
             shared = np.intersect1d(groups[train], groups[test])
@@ -287,14 +287,14 @@ def _size_of_rarest_class(y: np.ndarray) -> int:
     if counts.min() < 2:
         rare = classes.tolist()[counts.argmin()]
         raise ValueError(
-            f"Class {rare!r} of y has one row only, so no part can be held out: merge it with "
+            f"Class {rare!r} of y has only one row, so no part can be held out: merge it with "
             "another class, or drop the row."
         )
     return int(counts.min())
 
 
 def dimension_grid(dimensions: Any, problem: Problem) -> tuple[int, ...]:
-    """Numbers of features to try: 1, 2, 3, 5, 8, 12, 20, 32, as far as there are columns."""
+    """Numbers of features to try: 1, 2, 3, 5, 8, 12, 20, 32, up to the number of columns."""
     if dimensions is None:
         # half of a step before the number of columns adds nothing to "all columns"
         grid = [size for size in GRID if size < problem.n_features]
@@ -316,7 +316,7 @@ def next_size(size: int) -> int:
 
 
 def as_classes(labels: np.ndarray) -> np.ndarray:
-    """Labels that every method reads as classes: text, where they would be taken for numbers.
+    """Labels that every method reads as classes: text if they would otherwise be read as numbers.
 
     Examples
     --------

@@ -34,11 +34,11 @@ MEGABYTE = 2.0**20
 
 
 def peak_megabytes(work: Callable[[], object]) -> float:
-    """Most memory that Python and numpy held at once for some work, beyond what was there before.
+    """Peak memory that Python and numpy held for some work, beyond what they held before.
 
-    What compiled libraries take for themselves (libsvm, BLAS, compiled loops) is not seen. NaN
-    where it cannot be told apart from other work: in one of several threads, or under a trace of
-    the user's own.
+    Memory that compiled libraries allocate themselves (libsvm, BLAS, compiled loops) is not
+    counted. NaN if it cannot be told apart from other work: in one of several threads, or while the
+    user is tracing memory.
     """
     if tracemalloc.is_tracing() or threading.current_thread() is not threading.main_thread():
         return float("nan")
@@ -309,7 +309,7 @@ def _fit_all(
 
 
 def dimensions_of(method: Method, setting: Setting) -> tuple[int | None, ...]:
-    """Dimensions that a method is tried with: at least one, at most what it can give."""
+    """Dimensions that a method is tried with: at least one, at most what it can produce."""
     if not method.has_dimension:
         return (None,)
     most = max(1, method.largest(setting.problem))
@@ -317,13 +317,13 @@ def dimensions_of(method: Method, setting: Setting) -> tuple[int | None, ...]:
 
 
 def require_possible(setting: Setting, methods: Sequence[Method]) -> None:
-    """Refuse dimensions that no method can give."""
+    """Refuse dimensions that no method can produce."""
     counts = [method.largest(setting.problem) for method in methods if method.has_dimension]
     most = max(1, *counts) if counts else None
     if most is not None and setting.dimensions[-1] > most:
         raise ValueError(
             f"dimensions holds {setting.dimensions[-1]}, but on a training part of these data no "
-            f"method gives more than {most} features."
+            f"method can produce more than {most} features."
         )
 
 

@@ -1,4 +1,4 @@
-"""The one answer of a comparison and its findings, in sentences for object, terminal and report."""
+"""The answer of a comparison in sentences, the same in the object, the terminal and the report."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ class Verdict:
     reasons : tuple of str
         Scores, what to expect, and what guessing would give.
     recommended : str
-        The method to use: the simplest of those that the data do not tell from the best.
+        The method to use: the simplest of those that the data cannot tell from the best.
     columns : tuple of str
-        The columns that it keeps, best first; empty where it keeps all or makes new features.
+        The columns that it keeps, best first; empty if it keeps all or makes new features.
     chance : float or None
         Score of the best constant prediction.
     python : str
@@ -64,8 +64,8 @@ class Verdict:
 def recommend(comparison: Comparison) -> str:
     """The simplest of the methods within one corrected standard error of the best.
 
-    The error is that of the difference to the best method over the splits (Nadeau and Bengio). Of
-    equally simple methods the one with the higher score is taken. A method that keeps at most a
+    The error is that of the difference from the best method over the splits (Nadeau and Bengio). Of
+    equally simple methods, the one with the higher score is chosen. A method that keeps at most a
     quarter of the columns is preferred to all columns.
     """
     methods = {method.name: method for method in comparison.methods}
@@ -94,7 +94,7 @@ def near_best(comparison: Comparison) -> list[str]:
 def beats_guessing(comparison: Comparison) -> bool:
     """Whether the winner, chosen without test data, is better than guessing (one-sided test).
 
-    True where it cannot be known: with one split, or a metric that judges no constant prediction.
+    True if it cannot be known: with one split, or a metric that cannot judge a constant prediction.
     """
     metric, chance = comparison.outcomes.metrics[0], comparison.chance
     honest = comparison.winner_score
@@ -188,7 +188,9 @@ def _reasons(comparison: Comparison, outcome: Outcome) -> tuple[str, ...]:
     best = outcomes.score(comparison.best).mean
     if f"{best:.3f}" != f"{outcomes.score(name).mean:.3f}":
         scores += f"; the highest score, {best:.3f} ({comparison.best}), is not clearly better"
-    return tuple(filter(None, (f"{scores}.", f"{expected}: expect this on new data.", guessing)))
+    # All columns were not chosen for their score, which needs no correction.
+    expected += "." if name == baseline else ": expect this on new data."
+    return tuple(filter(None, (f"{scores}.", expected, guessing)))
 
 
 def _columns_kept(comparison: Comparison, method: Method) -> tuple[str, ...]:
@@ -234,7 +236,7 @@ KINDS = {
 }
 #: Level at which a difference is called one, and the choice must beat guessing.
 LEVEL = 0.05
-PERCENT = f"{100 * LEVEL:g} %"
+PERCENT = f"{100 * LEVEL:g}%"
 
 
 def summary(comparison: Comparison) -> str:
@@ -261,7 +263,7 @@ def leaderboard_lines(comparison: Comparison) -> list[str]:
     metric = outcomes.metrics[0]
     width = max(len("method"), *(len(name) for name in outcomes.names))
     title = max(len(metric.label), 6)
-    header = f"{'':>4}  {'method':<{width}}  {metric.label:>{title}}  {'95 % interval':>15}  "
+    header = f"{'':>4}  {'method':<{width}}  {metric.label:>{title}}  {'95% interval':>15}  "
     lines = [header + f"{'features':>8}  {'p (Holm)':>8}"]
     for row, name in enumerate(outcomes.names):
         low, high = columns["low"][row], columns["high"][row]
@@ -290,7 +292,7 @@ def html_summary(comparison: Comparison) -> str:
         )
         for row, name in enumerate(outcomes.names)
     ]
-    head = ("method", metric.label, "95 % interval", "features", "p vs best")
+    head = ("method", metric.label, "95% interval", "features", "p vs best")
     verdict = comparison.verdict
     texts = "".join(f"<p>{escape(text)}</p>" for text in (*verdict.reasons, *limits(comparison)))
     return f"<p><strong>{escape(verdict.headline)}</strong></p>{texts}{html_table(head, rows)}"
@@ -309,16 +311,15 @@ def limits(comparison: Comparison) -> list[str]:
     if race is not None and race.stopped:
         lines.append(
             f"Stopped after a first round on {len(race.rows):,} rows: "
-            f"{listed(list(race.stopped), 20)}. Try all on all splits with thorough=True or "
+            f"{listed(list(race.stopped), 20)}. To try all on all splits, use thorough=True or "
             "--thorough."
         )
     screened = comparison.setting.n_screened
     if screened is not None:
         lines.append(
-            f"Selectors searched the {screened:,} of "
-            f"{comparison.setting.problem.n_features:,} columns that depend most on the target by "
-            "themselves; thorough=True or --thorough searches all, which also finds columns that "
-            "matter only together."
+            f"Selectors searched the {screened:,} of {comparison.setting.problem.n_features:,} "
+            "columns that each depend most on the target; thorough=True or --thorough searches "
+            "all, which also finds columns that matter only together."
         )
     return lines
 
@@ -331,7 +332,7 @@ def interval(found: CorrectedMean) -> str:
     """Mean with its interval, as text."""
     if np.isnan(found.error):
         return f"{found.mean:.3f}"
-    return f"{found.mean:.3f} (95 % interval {found.low:.3f} to {found.high:.3f})"
+    return f"{found.mean:.3f} (95% interval {found.low:.3f} to {found.high:.3f})"
 
 
 def judged_on(comparison: Comparison) -> str:
@@ -345,7 +346,7 @@ def _finished(comparison: Comparison, thing: str) -> str:
 
 
 def interruption(comparison: Comparison) -> str:
-    """How far an interrupted comparison came, and what counts therefore."""
+    """How far an interrupted comparison got, and which splits are counted."""
     outcomes = comparison.outcomes
     finished = sum(trial.finished for trial in comparison.trials)
     shown = sum(len(trials) for trials in outcomes.by_method.values())
@@ -357,13 +358,13 @@ def interruption(comparison: Comparison) -> str:
     before = f", before {listed(missing, 6)}" if missing else ""
     if not outcomes.is_paired:
         return (
-            f"Interrupted before the methods had finished one split in common{before}: their "
-            "scores come from different splits and cannot be compared."
+            f"Interrupted before all methods had finished the same split{before}: their scores "
+            "come from different splits and cannot be compared."
         )
     done, planned = len(outcomes.splits), counted(len(comparison.splits), "split")
     text = f"Interrupted after {done} of {planned}{before}."
     if shown < finished:
-        text += " Splits that not every method finished do not count."
+        text += " Splits that some method did not finish are not counted."
     return text
 
 

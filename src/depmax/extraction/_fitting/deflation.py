@@ -330,8 +330,8 @@ class DeflationExtractor(DependenceExtractor):
     def _warn_if_fewer(self, count: int, requested: int) -> None:
         if count < requested:
             warnings.warn(
-                f"{type(self).__name__} found {count} of n_components={requested} features: "
-                "nothing that the criterion seeks is left.",
+                f"{type(self).__name__} found {count} of n_components={requested} features: none "
+                "of the rest depends on the target by its criterion.",
                 ConvergenceWarning,
                 stacklevel=5,
             )
@@ -339,7 +339,7 @@ class DeflationExtractor(DependenceExtractor):
     def _warn_of_share(self, count: int, share: float) -> None:
         of = "inputs" if not self._supervised else "target"
         warnings.warn(
-            f"{type(self).__name__} keeps all {count} features that there are: they explain "
+            f"{type(self).__name__} keeps all {count} available features: they explain "
             f"{share:.3g} of the variance of the {of}, less than "
             f"n_components={self.n_components!r}.",
             ConvergenceWarning,

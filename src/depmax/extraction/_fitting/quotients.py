@@ -93,9 +93,11 @@ def smooth_criterion(
 def why_not_in_sums(target_kernel: Any, *, unbiased: bool) -> str | None:
     """Why HSIC with numbers does not follow from second moments; None if it does."""
     if isinstance(target_kernel, str) and target_kernel == "auto":
-        return "the bandwidth of their kernel is read off all rows. Use target_kernel='linear'"
+        return (
+            "the bandwidth of their kernel is estimated from all rows. Use target_kernel='linear'"
+        )
     if unbiased:
-        return "unbiased HSIC takes moments of the fourth order. Use unbiased=False"
+        return "unbiased HSIC needs moments of the fourth order. Use unbiased=False"
     return None
 
 
@@ -115,9 +117,7 @@ class SemiSupervisedExtractor(BatchExtractor):
     graph: Any
     unlabeled: Literal["auto"] | None
 
-    _declared: ClassVar = {
-        "beta": number(0, 1, hint="0 leaves the unlabelled rows out, 1 the labels")
-    }
+    _declared: ClassVar = {"beta": number(0, 1, hint="0 ignores the unlabelled rows, 1 the labels")}
 
     def _read_labels(self, y: Any, mass: np.ndarray | None = None) -> Labels | None:
         self._require_no_graph(mass)
@@ -129,8 +129,9 @@ class SemiSupervisedExtractor(BatchExtractor):
         """Refuse weights of rows that are neighbours in a graph."""
         if mass is not None and self.beta > 0:
             raise ValueError(
-                f"{type(self).__name__} with beta > 0 compares every row with its neighbours, of "
-                "which a row that stands for several has others: use beta=0 with sample_weight."
+                f"{type(self).__name__} with beta > 0 compares every row with its neighbours, and "
+                "a row that stands for several would have different ones: with sample_weight, use "
+                "beta=0."
             )
 
     def _read_answers(self, y: Any) -> Target:

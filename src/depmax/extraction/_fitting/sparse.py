@@ -43,7 +43,7 @@ class SparseExtractor(DeflationExtractor):
         "sparsity": Rule(
             lambda value: is_whole(value) and value in (1, 2, 3),
             "1, 2 or 3 samples per direction",
-            "more subsets than those of three cannot be searched",
+            "subsets of more than three are too many to search",
         ),
     }
 
@@ -140,9 +140,9 @@ class SparseExtractor(DeflationExtractor):
         if n_rows <= limit:
             return np.arange(n_rows)
         warnings.warn(
-            f"{type(self).__name__} chooses among {limit:,} of {n_rows:,} rows, drawn once by "
-            "random_state: the table is read a chunk at a time, and candidates must be in memory. "
-            "n_candidates sets their number.",
+            f"{type(self).__name__} chooses from {limit:,} of {n_rows:,} rows, drawn once by "
+            "random_state: the table is read a chunk at a time, and candidates must be in "
+            "memory. n_candidates sets their number.",
             SampledRowsWarning,
             stacklevel=6,
         )

@@ -47,8 +47,8 @@ class Graph(BaseEstimator):
         count = laplacian.n_components
         if count > 1:
             warnings.warn(
-                f"{self!r} falls into {count} parts that no edge connects: the graph says nothing "
-                f"about how these relate. {self._remedy}",
+                f"{self!r} falls into {count} parts that no edge connects, so it says nothing "
+                f"about how they relate. {self._remedy}",
                 UserWarning,
                 stacklevel=2,
             )

@@ -42,8 +42,8 @@ def hsic(
     """Unbiased HSIC of every column with a target, and p-values: those of :func:`depmax.screen`.
 
     Categorical columns, given as codes, are compared by equality. ``groups`` are those of rows.
-    With effects there is a third array, that of ``effects`` under the same kernel, found in the
-    same visit of every column.
+    With effects there is a third array of shape (n_features, 3), found in the same visit of every
+    column: normalised HSIC and the ends of its interval, each between 0 and 1.
     """
     exchange = None if groups is None else as_exchange(groups)
     plan = None if exchange is None else exchange.plan(target.n_samples, target.rows)
@@ -78,28 +78,6 @@ def weighted_hsic(
         return prepared.score(own, column, True, test=False)[0]
 
     return each_column(X, scored, n_jobs)
-
-
-def effects(
-    X: Any,
-    target: Sample,
-    *,
-    categories: Categories | None = None,
-    n_jobs: int | None = None,
-    missing: Missing = "neutral",
-) -> np.ndarray:
-    """Normalised HSIC of every column with a target, and the ends of its interval, in columns.
-
-    Those of :func:`depmax.screen`, of shape (n_features, 3), each between 0 and 1.
-    """
-    prepared = _seen_by(X, ScreeningTarget.of(target, TOLERANCE), missing)
-    recipe = column_kernel("laplace")
-
-    def found(column: np.ndarray, position: int) -> tuple[float, float, float]:
-        effect = prepared.effect(_kernel_of(position, recipe, categories), column)
-        return effect.share, effect.low, effect.high
-
-    return each_column(X, found, n_jobs)
 
 
 def mmd(

@@ -28,7 +28,6 @@ from depmax.samples import (
     require_equal_length,
     require_samples,
 )
-from depmax.selection._scores.kernel import effects as column_effects
 from depmax.selection._scores.kernel import hsic as column_scores
 from depmax.selection._search.changes import has_fast_form
 from depmax.selection._search.changes.linear import column_shares
@@ -61,6 +60,7 @@ class Observed:
     n_jobs: int | None
     exchange: Exchange | None = None  # of rows that are not independent
     missing: Missing = "refuse"  # what missing cells say
+    with_effects: bool = False  # whether effects of columns are wanted beside p-values
 
     def take(self, rows: np.ndarray) -> Observed:
         """Some of the rows."""
@@ -82,30 +82,30 @@ class Observed:
         return replace(self, X=self.X[rows], y=y, target=read_target_sample(y, target_kernel))
 
     @cached_property
-    def pvalues_adjusted(self) -> np.ndarray:
-        """Screening of every column alone, made once; a false discovery rate over all columns."""
-        try:
-            _, pvalues = column_scores(
-                self.X,
-                self.target,
-                categories=self.categories,
-                groups=self.exchange,
-                n_jobs=self.n_jobs,
-                missing=self.missing,
-            )
-        except TooFewWays:  # a part of the rows that shows nothing by itself
-            return np.ones(self.X.shape[1])
-        return false_discovery_control(pvalues)
-
-    def effects(self) -> np.ndarray:
-        """Normalised HSIC of every column alone, and the ends of its interval."""
-        return column_effects(
+    def _screened(self) -> tuple[np.ndarray, ...]:
+        """Score, p-value and, if wanted, effect of every column alone, in one visit of each."""
+        return column_scores(
             self.X,
             self.target,
             categories=self.categories,
+            groups=self.exchange,
             n_jobs=self.n_jobs,
             missing=self.missing,
+            with_effects=self.with_effects,
         )
+
+    @cached_property
+    def pvalues_adjusted(self) -> np.ndarray:
+        """Screening of every column alone, made once; a false discovery rate over all columns."""
+        try:
+            return false_discovery_control(self._screened[1])
+        except TooFewWays:  # a part of the rows that shows nothing by itself
+            return np.ones(self.X.shape[1])
+
+    @property
+    def effects(self) -> np.ndarray:
+        """Normalised HSIC of every column alone, and the ends of its interval."""
+        return self._screened[2]
 
 
 class HSICSelector(WeightedRows, DependenceSelector):
@@ -196,16 +196,19 @@ class HSICSelector(WeightedRows, DependenceSelector):
         if groups is not None:
             exchange = as_exchange(groups)
             plan_of(exchange, X.shape[0], target.rows)  # refuses what cannot be exchanged, at once
-        observed = Observed(X, y, target, categories, self.n_jobs, exchange, self.missing)
+        tells = self.pvalues and mass is None and not self._is_unsupervised()
+        observed = Observed(
+            X, y, target, categories, self.n_jobs, exchange, self.missing, with_effects=tells
+        )
         if mass is not None:
             observed = observed.repeated(mass, self.target_kernel)
         with one_blas_thread(self.n_jobs):
             result = self._decide(setting, units, observed)
         self.target_kernel_ = target.kernel
         self.pvalues_adjusted_ = self.effects_ = None
-        if self.pvalues and mass is None and not self._is_unsupervised():
+        if tells:
             self.pvalues_adjusted_ = observed.pvalues_adjusted
-            self.effects_ = observed.effects()
+            self.effects_ = observed.effects
         n_significant = None
         if isinstance(self.n_features_to_select, str):
             kept = significant_units(self, units, recipe, observed)
@@ -309,8 +312,8 @@ class HSICSelector(WeightedRows, DependenceSelector):
                 f"{type(self).__name__} compares sets of columns of any size, which this "
                 f"{_name_of(self.kernel)} cannot do: it fails on {len(smallest)} of the "
                 f"{setting.X.shape[1]} columns ({error}). Pass a kernel of any number of columns, "
-                "such as Gaussian. A RidgeKernel without reference rows and a map that can be "
-                "fitted to a single column serve too."
+                "such as Gaussian. A RidgeKernel without reference rows, or a map that can be "
+                "fitted to a single column, also works."
             ) from error
 
     def _report(self, count: int, value: float) -> None:
