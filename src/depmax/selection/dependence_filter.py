@@ -34,26 +34,31 @@ class DependenceFilter(WeightedRows, DependenceSelector):
         ``"hsic"``, and functions that return them. If there is none, the best column is kept, with
         a :class:`depmax.NoDependenceWarning`.
     score_func : str or callable, default="hsic"
-        ============== ======================= ================================================
-        name           target                  score of a column
-        ============== ======================= ================================================
-        "hsic"         any                     unbiased HSIC, as in :func:`depmax.screen`
-        "pearson"      any                     squared correlation, summed over the outputs
-        "centroid"     two classes             difference of the class means
-        "t"            two classes             the same over its standard error (Welch's t)
-        "snr"          two classes             the same over the sum of standard deviations
-        "moderated_t"  two classes             t with shrunken variances (Smyth, 2004)
-        "lods"         two classes             log odds of a difference (Smyth, 2004)
-        "pam"          classes                 squared distances of class means to the mean
-        "mmd"          two classes             squared maximum mean discrepancy
-        "alignment"    any                     centred kernel target alignment
-        "ridge"        any                     what ridge regression on it explains
-        "qmi"          any                     quadratic mutual information
-        ============== ======================= ================================================
+        ==================== ============= ========================================================
+        name                 target        score of a column
+        ==================== ============= ========================================================
+        "hsic"               any           unbiased HSIC, as in :func:`depmax.screen`
+        "pearson"            any           squared correlation, summed over the outputs
+        "centroid"           two classes   difference of the class means
+        "t"                  two classes   the same over its standard error (Welch's t)
+        "snr"                two classes   the same over the sum of standard deviations
+        "moderated_t"        two classes   t with shrunken variances (Smyth, 2004)
+        "lods"               two classes   log odds of a difference (Smyth, 2004)
+        "pam"                classes       squared distances of class means to the mean
+        "mmd"                two classes   squared maximum mean discrepancy
+        "alignment"          any           centred kernel target alignment
+        "ridge"              any           what ridge regression on it explains
+        "qmi"                any           quadratic mutual information
+        "mutual_information" any           expected mutual information, given counts in bins
+        ==================== ============= ========================================================
 
         "moderated_t", "lods", "centroid", "pam" and "ridge" depend on the scale of the columns, and
         warn with a :class:`depmax.ScaleWarning` if scales differ. For "pearson" and "ridge", two
         classes become -1 and +1, more become an indicator each.
+
+        "mutual_information" is the mean over the probabilities that the counts of rows leave
+        possible (Dirichlet prior of one row), in nats, summed over the outputs; numbers are cut
+        into at most ten bins of about equally many rows. Columns with many levels gain by it.
 
         A function takes (X, y) and returns one score per column, or scores and p-values, as
         scikit-learn's ``f_classif`` does. Larger is better; NaN ranks last, as minus infinity.
@@ -71,7 +76,7 @@ class DependenceFilter(WeightedRows, DependenceSelector):
         missing (a value of its own), or an error. See :func:`depmax.screen`; your own function is
         called only if no cell is missing.
     n_jobs : int, optional
-        Number of threads, for "hsic", "mmd", "alignment" and "qmi".
+        Number of threads, for "hsic", "mmd", "alignment", "qmi" and "mutual_information".
 
     Attributes
     ----------
@@ -84,7 +89,7 @@ class DependenceFilter(WeightedRows, DependenceSelector):
     pvalues_adjusted_ : ndarray or None
         For scores with p-values, adjusted over all columns (Benjamini-Hochberg).
     effects_ : ndarray of shape (n_features, 3) or None
-        For "hsic": normalised HSIC between 0 and 1 and the ends of its 95 % interval, as in
+        For "hsic": normalised HSIC between 0 and 1 and the ends of its 95% interval, as in
         :func:`depmax.screen`.
     support_ : ndarray of bool
     stand_ins_ : ndarray of int
@@ -98,14 +103,16 @@ class DependenceFilter(WeightedRows, DependenceSelector):
 
     Notes
     -----
-    A scan or a Dask collection is read a chunk at a time for all named scores except "qmi": most
-    need means and variances from one pass, while "hsic", "mmd" and "alignment" count the values of
-    each column, as in :func:`depmax.screen`.
+    A scan or a Dask collection is read a chunk at a time for all named scores except "qmi" and
+    "mutual_information": most need means and variances from one pass, while "hsic", "mmd" and
+    "alignment" count the values of each column, as in :func:`depmax.screen`.
 
     References
     ----------
     L. Song, A. Smola, A. Gretton, J. Bedo, K. Borgwardt (2012), Feature selection via dependence
-    maximization, section 6: all named scores as HSIC with the right kernels.
+    maximization, section 6: all named scores but "mutual_information" as HSIC with the right
+    kernels. M. Zaffalon, M. Hutter (2002), Robust feature selection using distributions of mutual
+    information.
 
     Examples
     --------
