@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from depmax._text import counted
 from depmax.plotting.style import (
     COLOURS,
     FAINT,
@@ -255,7 +256,7 @@ class LoadingsDisplay(Display):
         n_features = matrix.shape[1]
         labels = names_of(None, n_features) if names is None else tuple(map(str, names))
         if len(labels) != n_features:
-            raise ValueError(f"{len(labels)} names for {n_features} columns.")
+            raise ValueError(f"{counted(len(labels), 'name')} for {counted(n_features, 'column')}.")
         places = None if positions is None else np.asarray(positions, dtype=float)
         titles = [f"feature {number + 1}" for number in range(len(matrix))]
         display = cls(matrix, labels, places, titles)
