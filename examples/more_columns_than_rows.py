@@ -25,7 +25,7 @@ from depmax import screen
 
 screening = screen(X, dna.y).to_frame()
 significant = screening["pvalue_adjusted"] <= 0.05
-print(f"{significant.sum()} of {len(screening)} columns (false discovery rate 5 %)")
+print(f"{significant.sum()} of {len(screening)} columns (false discovery rate 5%)")
 screening[significant].sort_values("score", ascending=False).head(8)
 
 # %%
@@ -36,7 +36,7 @@ select = BAHSIC(10, kernel="linear").fit(X, dna.y)
 print(", ".join(select.get_feature_names_out()))
 
 # %%
-# :func:`~depmax.evaluation.stability` repeats the selection on samples of 80 % of the rows: 1 means
+# :func:`~depmax.evaluation.stability` repeats the selection on samples of 80% of the rows: 1 means
 # always the same ten columns, 0 no more overlap than by chance.
 from depmax.evaluation import stability
 

@@ -52,5 +52,5 @@ from depmax import hsic_interval, hsic_test, samples_needed
 
 test = hsic_test(sonar.X, sonar.y, random_state=0)
 interval = hsic_interval(sonar.X, sonar.y)
-print(f"p = {test.pvalue:.3g}; HSIC between {interval.low:.4f} and {interval.high:.4f} (95 %)")
+print(f"p = {test.pvalue:.3g}; HSIC between {interval.low:.4f} and {interval.high:.4f} (95%)")
 print(f"about {samples_needed(sonar.X, sonar.y)} rows are enough four times out of five")

@@ -88,7 +88,7 @@ def share(part: float, whole: float) -> str:
     """A share in per cent.
 
     >>> share(1, 3), share(1, 1000), share(0, 5)
-    ('33 %', '0.1 %', '0 %')
+    ('33%', '0.1%', '0%')
     """
     percent = 100.0 * part / whole
-    return f"{percent:.1f} %" if 0 < percent < 1 else f"{percent:.0f} %"
+    return f"{percent:.1f}%" if 0 < percent < 1 else f"{percent:.0f}%"

@@ -58,7 +58,7 @@ def test_screen(run: Run, patients: Path, table: pl.DataFrame) -> None:
     assert len(lines) == 6
     assert "80 rows, 5 columns; target: cost (numbers from" in result.stderr
     assert "note: Ignored identifier columns 'id', 'name'" in result.stderr
-    assert "3 of 5 columns depend on the target (false discovery rate 5 %)." in result.stderr
+    assert "3 of 5 columns depend on the target (false discovery rate 5%)." in result.stderr
     assert "together" not in result.stderr  # the table says it already
     expected = depmax.screen(table.select("age"), table["cost"])
     assert float(lines[1][2]) == pytest.approx(expected.scores[0], rel=1e-4)
@@ -438,6 +438,10 @@ def test_groups_of_rows(run: Run, visits: Path) -> None:
     assert {row["column"] for row in answer["columns"]} == {"x0", "x1", "x2", "x3"}
     assert answer["significant"] == 0 < plain["significant"]
     assert answer["all_columns"]["pvalue"] > plain["all_columns"]["pvalue"]
+    options = ("--groups", "patient", "--given", "x0", "--json", "-q")
+    given = _json(run("screen", visits, "-t", "y", *options))
+    assert {row["column"] for row in given["columns"]} == {"x1", "x2", "x3"}
+    assert given["significant"] == 0
     chosen = run("select", visits, "-t", "y", "--groups", "patient", "-m", "DependenceFilter")
     assert chosen.exit_code == 0
     assert "found no column that depends on the target" in chosen.stderr

@@ -33,7 +33,7 @@ def test_candidates_that_are_drawn_once(
     X, y = table
     options: dict[str, Any] = {"n_candidates": 30, "sparsity": sparsity, "center": center}
     model = METHODS[method](4, kernel=Gaussian(1.0), random_state=3, **options)
-    with pytest.warns(SampledRowsWarning, match=f"{method.upper()} chooses among 30 of 400 rows"):
+    with pytest.warns(SampledRowsWarning, match=f"{method.upper()} chooses from 30 of 400 rows"):
         model.fit(scan(X, y, rows_per_chunk=57))
     with pytest.warns(SampledRowsWarning):
         pool = model._landmarks(len(X))

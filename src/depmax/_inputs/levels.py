@@ -59,6 +59,33 @@ def as_nan(X: np.ndarray) -> np.ndarray:
     return np.array([np.nan if is_missing(item) else item for item in X.flat]).reshape(X.shape)
 
 
+def as_numbers(X: np.ndarray, name: str) -> np.ndarray:
+    """An array of numbers, or of what can become numbers."""
+    return X if X.dtype.kind in "fiu" else as_nan(require_numbers(X, name))
+
+
+def is_moderate(data: np.ndarray, smallest: float, largest: float) -> bool:
+    """Whether Σx² shows that no number is NaN, infinite or too large, and not all are too small.
+
+    One pass over the numbers instead of two. What it leaves open, a look at their range decides.
+
+    Examples
+    --------
+    >>> is_moderate(np.array([1.0, -2.0]), 1e-9, 1e9), is_moderate(np.array([np.nan]), 1e-9, 1e9)
+    (True, False)
+    """
+    if not data.size or data.dtype.kind != "f" or data.ndim > 2:
+        return False
+    with np.errstate(all="ignore"):
+        if data.flags.forc:
+            flat = data.ravel(order="K")
+            squares = float(np.dot(flat, flat))
+        else:  # columns of a larger table
+            columns = np.atleast_2d(data)
+            squares = float(np.einsum("ij,ij->", columns, columns))
+    return data.size * smallest**2 <= squares <= largest**2
+
+
 #: Packages whose frames are passed over: a pipeline calls us through scikit-learn.
 _INNER = ("depmax", "sklearn", "joblib")
 

@@ -21,9 +21,10 @@ from sklearn.utils.validation import (
 
 from depmax._inputs.levels import (
     Missing,
-    as_nan,
+    as_numbers,
     encode_levels,
     find_levels,
+    is_moderate,
     is_nominal,
     object_array,
     refuse_gaps,
@@ -136,15 +137,11 @@ def read_table(
     elif not sparse.issparse(X):
         series = nw.from_native(X, series_only=True, pass_through=True)
         X = np.asarray(series.to_numpy() if isinstance(series, nw.Series) else X)
-        X = _numbers(X[:, np.newaxis] if X.ndim == 1 else X, name)
+        X = as_numbers(X[:, np.newaxis] if X.ndim == 1 else X, name)
     values = check_array(
         X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False
     )
     return Table(require_finite(values, names, name, missing), names, found)
-
-
-def _numbers(X: np.ndarray, name: str) -> np.ndarray:
-    return X if X.dtype.kind in "fiu" else as_nan(require_numbers(X, name))
 
 
 def read_objects(X: Any, name: str = "X") -> np.ndarray:
@@ -224,6 +221,8 @@ def require_finite(
     NaN stays where cells may be missing, but in sparse matrices.
     """
     data = values.data if sparse.issparse(values) else values
+    if is_moderate(data, SMALLEST, LARGEST_SINGLE if data.dtype == np.float32 else LARGEST):
+        return values
     size = max(float(data.max()), -float(data.min())) if data.size else 0.0  # NaN if one is
     if 0 < size < SMALLEST and not is_part:
         raise ValueError(
@@ -352,7 +351,7 @@ def _read(
             "a frame with the same columns, since the numbers of an array do not name categories."
         )
     elif isinstance(X, np.ndarray):
-        X = _numbers(X, "X")
+        X = as_numbers(X, "X")
     elif isinstance(X, list | tuple):
         require_numbers(np.asarray(X[:1]), "X")  # the first row tells
     if sparse.issparse(X) and not accept_sparse:

@@ -53,17 +53,6 @@ class GivenFit:
             )
 
 
-def refuse_with_given(groups: Any) -> None:
-    """Refuse groups together with confounders."""
-    if groups is not None:
-        raise ValueError(
-            "groups and given cannot be combined: regressions on given are chosen by leaving out "
-            "single rows, and rows of the same group would predict each other, so neither the "
-            "residuals nor their signs could be trusted. Test without given, or on one row (or "
-            "the means) of each group."
-        )
-
-
 @dataclass(frozen=True)
 class IndependenceTest:
     """Outcome of a test of independence."""
@@ -170,7 +159,7 @@ class Screening:
     bandwidths: np.ndarray  # NaN where the column's kernel has none
     target_error: float  # part of the target kernel's trace that its coordinates leave out
     effects: np.ndarray  # unbiased HSIC over the root of both sides' own, from 0 to 1, or NaN
-    effects_low: np.ndarray  # interval of 95 %
+    effects_low: np.ndarray  # interval of 95%
     effects_high: np.ndarray
     given: GivenFit | None = None  # what the confounders explain, of every column and of y
     missing: np.ndarray | None = None  # rows without a value of each column; None if there are none
@@ -249,6 +238,6 @@ class Screening:
         found = int((self.pvalues_adjusted <= 0.05).sum())
         caption = (
             f"{found:,} of {len(self.names):,} columns depend on the target (false discovery rate "
-            f"5 %); the best {len(rows)} are shown"
+            f"5%); the best {len(rows)} are shown"
         )
         return html_table(("rank", "column", "score", "effect", "p (adjusted)"), rows, caption)

@@ -44,7 +44,7 @@ def intrinsic_dimension(
         subset with a fixed seed, whose neighbours are still searched for among all rows.
         ``"correlation"``: the slope of log C(r) against log r (Grassberger and Procaccia, 1983),
         where C(r) is the share of pairs closer than r, by least squares over 20 radii between the
-        0.1 % and the 1 % quantile of all distances. With fewer than about 320 rows this range moves
+        0.1% and the 1% quantile of all distances. With fewer than about 320 rows this range moves
         up so that its lower end has 50 pairs. With more than 3,000 rows, a random subset with a
         fixed seed is used.
     n_neighbors : int or (int, int), default=(10, 20)

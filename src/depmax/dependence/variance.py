@@ -159,9 +159,9 @@ def hsic_interval(
 
     HSIC is a squared distance; its root is nearly normal even if HSIC itself is skewed. The
     variance is that of :func:`depmax.hsic_variance` plus the part that remains under independence.
-    In simulations with bounded kernels, the 95 % interval covered the truth in 94 to 100 % of the
+    In simulations with bounded kernels, the 95% interval covered the truth in 94 to 100% of the
     draws, with 20, 50 and 200 rows. With unbounded kernels (linear) and skewed data it is too
-    short: it covered 82, 86 and 91 %. To test whether there is any dependence, use
+    short: it covered 82, 86 and 91%. To test whether there is any dependence, use
     :func:`depmax.hsic_test`.
 
     Parameters

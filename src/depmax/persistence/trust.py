@@ -85,6 +85,7 @@ _TRUSTED = {
     "depmax.pencils.projection": ("FeatureProjection", "SampleProjection"),
     "depmax.pencils.row_sums": ("RowSums",),
     "depmax.samples.sample": ("Reference",),
+    "depmax.selection._scores.streamed": ("Batches", "ColumnSums"),
     "depmax.selection.bahsic": ("BAHSIC",),
     "depmax.selection.dependence_filter": ("DependenceFilter",),
     "depmax.selection.fohsic": ("FOHSIC",),

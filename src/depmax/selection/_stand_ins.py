@@ -44,7 +44,7 @@ class RankedColumns:
         variation, significantly; the cell is empty (None) where no kept column does.
 
         The effect (where the selector has it: with ``pvalues=True``, or as a filter by HSIC) is
-        normalised HSIC of each column alone, from 0 to 1, with an interval of 95 %: that of
+        normalised HSIC of each column alone, from 0 to 1, with an interval of 95%: that of
         :func:`depmax.screen`.
 
         The p-value (where the selector has them) is that of the screening of each column alone,
@@ -110,7 +110,7 @@ def stand_ins(
     correlation ratio of numbers and a category, Cramér's V squared of two categories, each less
     what chance alone would give. Missing cells are zero after centring: they agree with nothing. A
     stand-in is named only if it shares at least a quarter of the variation, and significantly so:
-    p-values over all pairs, with a false discovery rate of 5 %.
+    p-values over all pairs, with a false discovery rate of 5%.
 
     Parameters
     ----------

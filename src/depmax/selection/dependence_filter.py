@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from scipy.stats import false_discovery_control
+from sklearn.utils.metaestimators import available_if
 
+from depmax._inputs.batches import keeps_sums, read_batch
 from depmax._inputs.levels import Missing
-from depmax._inputs.parameters import number
+from depmax._inputs.parameters import check_parameters, number
 from depmax._inputs.table import Categories, constant_columns
 from depmax.dependence.exchange import plan_of
 from depmax.kernels import Kernel, KernelLike, as_kernel
-from depmax.selection._scores.registry import Question, Scored, find_score, require
+from depmax.selection._scores.registry import SCORES, Question, Scored, find_score, require
+from depmax.selection._scores.streamed import Batches
 from depmax.selection.selector import DependenceSelector, Ranking, WeightedRows, best_first
 
 
@@ -86,7 +89,7 @@ class DependenceFilter(WeightedRows, DependenceSelector):
     pvalues_adjusted_ : ndarray or None
         For scores with p-values, adjusted over all columns (Benjamini-Hochberg).
     effects_ : ndarray of shape (n_features, 3) or None
-        For "hsic": normalised HSIC between 0 and 1 and the ends of its 95 % interval, as in
+        For "hsic": normalised HSIC between 0 and 1 and the ends of its 95% interval, as in
         :func:`depmax.screen`.
     support_ : ndarray of bool
     stand_ins_ : ndarray of int
@@ -149,6 +152,52 @@ class DependenceFilter(WeightedRows, DependenceSelector):
         self.fdr = fdr
         self.missing = missing
         self.n_jobs = n_jobs
+
+    @available_if(keeps_sums)
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None) -> Self:
+        """Learn from one more batch of rows; the ranking is that of all batches so far.
+
+        Any split of the rows into batches gives the scores of one ``fit`` to all of them. For the
+        scores that are made of means and variances, of which only sums are kept; a stand-in for a
+        column is not named, since that takes rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of numbers, of shape (n_samples, n_features)
+        y : target of the batch
+            Its type is that of the first batch.
+        classes : array-like, optional
+            All classes, for the first call, where its batch does not have rows of each.
+
+        Returns
+        -------
+        self
+        """
+        check_parameters(self)
+        score = find_score(self.score_func)
+        if not score.adds:
+            others = ", ".join(repr(name) for name, other in SCORES.items() if other.adds)
+            raise ValueError(
+                f"DependenceFilter has no partial_fit with score_func={score.name!r}, which is not "
+                f"a function of sums over the rows. Use one of {others}, or pass all batches to "
+                "fit: depmax.scan(lambda: batches)."
+            )
+        earlier = getattr(self, "_batches", None)
+        rows = read_batch(self, X)
+        if earlier is None:
+            self.categories_ = {}
+            self._warn_of_scales(rows)
+        batches = Batches.of(rows, y, classes, earlier)
+        if batches.is_enough:
+            n_requested = self._n_requested(rows.shape[1])
+            self._keep(self._rank(batches.columns, batches, {}), n_requested)
+            self.stand_ins_ = np.full(rows.shape[1], -1)
+        self._batches = batches
+        return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether columns are ranked: not as long as a class has one row in all batches."""
+        return hasattr(self, "support_")
 
     def _uses_missing(self) -> bool:
         try:

@@ -75,10 +75,10 @@ def screen(
     """Score every column by its dependence on the target, linear or not, with p-values.
 
     The score (HSIC) is about 0 without dependence; the effect is the same on a scale from 0 to 1,
-    with a 95 % interval, comparable between columns of any unit and type. If no column depends on
+    with a 95% interval, comparable between columns of any unit and type. If no column depends on
     the target by itself, all columns are tested together: columns may matter only jointly. Each of
     the two questions is asked at --level, so on noise one of them says "dependence" in up to twice
-    as many tables (7 to 10 % at 0.05 in simulations).
+    as many tables (7 to 10% at 0.05 in simulations).
 
     [bold]Examples[/]
 
@@ -204,7 +204,7 @@ def _verdict(
     """
     significant = int((found.pvalues_adjusted <= level).sum())
     n_columns = len(found.names)
-    rate = f"false discovery rate {100 * level:g} %"
+    rate = f"false discovery rate {100 * level:g}%"
     if significant:
         smallest = float(found.pvalues_adjusted.min())
         simes = {"pvalue": smallest, "hsic": None, "method": "Simes", "rows": None}

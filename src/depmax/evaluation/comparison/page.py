@@ -132,8 +132,9 @@ def _ties(comparison: Comparison) -> str:
     group = "the other method" if others == 1 else f"{len(ties)} of the {others} other methods"
     group = f"any of the {others} other methods" if len(ties) == others > 1 else group
     return (
-        f"{best} has the highest score, but these data do not distinguish it from {group} "
-        f"(significance level {PERCENT}): {listed(ties, 6)}."
+        f"{best} has the highest score, but after correction for the number of comparisons these "
+        f"data do not distinguish it from {group} (significance level {PERCENT}): "
+        f"{listed(ties, 6)}."
     )
 
 
@@ -160,7 +161,7 @@ def key_figures(findings: Findings) -> tuple[KeyFigure, ...]:
     comparison = findings.comparison
     outcomes, name = comparison.outcomes, comparison.recommended
     metric, score = outcomes.metrics[0], outcomes.score(name)
-    margin = "" if np.isnan(score.low) else f"95 % interval {score.low:.3f} to {score.high:.3f}"
+    margin = "" if np.isnan(score.low) else f"95% interval {score.low:.3f} to {score.high:.3f}"
     figures = [
         KeyFigure("recommended method", name, f"of {len(outcomes.names)} compared"),
         KeyFigure(f"its {metric.label}", f"{score.mean:.3f}", margin),
@@ -225,8 +226,8 @@ def leaderboard_section(comparison: Comparison) -> Section:
         (Column("rank", "d"), columns["rank"]),
         (Column("method"), [Noted(name, notes[name]) for name in columns["method"]]),
         (Column(first.label, ".3f", "mean over the test parts"), columns[first.name]),
-        (Column("from", ".3f", "95 % interval, corrected for overlapping splits"), columns["low"]),
-        (Column("to", ".3f", "95 % interval, corrected for overlapping splits"), columns["high"]),
+        (Column("from", ".3f", "95% interval, corrected for overlapping splits"), columns["low"]),
+        (Column("to", ".3f", "95% interval, corrected for overlapping splits"), columns["high"]),
         (Column("features", ".0f", "median of the numbers chosen"), columns["dimension"]),
         (
             Column("p vs best", "p", "corrected t-test, Holm's correction over all pairs"),
@@ -279,7 +280,7 @@ def curves_section(comparison: Comparison) -> Section | None:
             if with_curve > CURVES
             else ""
         )
-        + ". The band is a pointwise 95 % interval of the first."
+        + ". The band is a pointwise 95% interval of the first."
     )
     picture = Picture(display, caption, f"{caption} {'; '.join(peaks)} features.", height=4.0)
     return Section("How many features?", pictures=(picture,))

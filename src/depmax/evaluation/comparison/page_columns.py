@@ -163,7 +163,7 @@ def _kept_table(findings: Findings) -> Table:
             Column(
                 "effect alone",
                 "",
-                "the same on a scale from 0 (independent) to 1, with a 95 % interval: comparable "
+                "the same on a scale from 0 (independent) to 1, with a 95% interval: comparable "
                 "between columns of different units and types",
             ),
             Column("p (adjusted)", "p", "of this column alone, adjusted over all columns"),

@@ -56,8 +56,7 @@ def _about_columns(findings: Findings) -> list[str]:
         where = [findings.names[j] for j in np.argsort(-missing, kind="stable") if missing[j]]
         points.append(
             f"{counted(int(missing.sum()), 'missing value')} ({share(int(missing.sum()), cells)} "
-            f"of the cells) in {listed(where, 5)}, filled with the "
-            f"{findings.comparison.setting.impute}"
+            f"of the cells) in {listed(where, 5)}, filled with the {_fill(findings)}"
         )
     else:
         points.append("No missing values")
@@ -71,6 +70,14 @@ def _about_columns(findings: Findings) -> list[str]:
     if values.size <= MOST_CELLS:
         points += _duplicates(values, findings.names)
     return points
+
+
+def _fill(findings: Findings) -> str:
+    """What fills gaps, in words; the most frequent value fills those of categories."""
+    how = findings.comparison.setting.impute
+    if how == "frequent":
+        return "most frequent value of the column"
+    return f"{how} of the column, in categories with the most frequent value"
 
 
 def _missing(X: Any) -> np.ndarray:
@@ -186,10 +193,10 @@ def classes_section(findings: Findings) -> Section | None:
     )
     name = findings.comparison.recommended
     text = (
-        f"Predictions of {name} for {counted(len(held_out.truth), 'row')} that it was not fitted "
-        "on. Precision: the share of the rows predicted as this class that belong to it. Recall: "
-        "the share of its rows that are found. ROC-AUC: how often a row of the class gets a "
-        "higher score than a row of another class; 0.5 is guessing.",
+        f"Predictions with {name} for {counted(len(held_out.truth), 'row')} that the model was not "
+        "fitted on. Precision: the share of the rows predicted as this class that belong to it. "
+        "Recall: the share of its rows that are found. ROC-AUC: how often a row of the class gets "
+        "a higher score than a row of another class; 0.5 is guessing.",
     )
     table = Table(
         f"Each class with {name}, on held-out rows.",

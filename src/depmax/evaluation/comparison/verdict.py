@@ -188,7 +188,9 @@ def _reasons(comparison: Comparison, outcome: Outcome) -> tuple[str, ...]:
     best = outcomes.score(comparison.best).mean
     if f"{best:.3f}" != f"{outcomes.score(name).mean:.3f}":
         scores += f"; the highest score, {best:.3f} ({comparison.best}), is not clearly better"
-    return tuple(filter(None, (f"{scores}.", f"{expected}: expect this on new data.", guessing)))
+    # All columns were not chosen for their score, which needs no correction.
+    expected += "." if name == baseline else ": expect this on new data."
+    return tuple(filter(None, (f"{scores}.", expected, guessing)))
 
 
 def _columns_kept(comparison: Comparison, method: Method) -> tuple[str, ...]:
@@ -234,7 +236,7 @@ KINDS = {
 }
 #: Level at which a difference is called one, and the choice must beat guessing.
 LEVEL = 0.05
-PERCENT = f"{100 * LEVEL:g} %"
+PERCENT = f"{100 * LEVEL:g}%"
 
 
 def summary(comparison: Comparison) -> str:
@@ -261,7 +263,7 @@ def leaderboard_lines(comparison: Comparison) -> list[str]:
     metric = outcomes.metrics[0]
     width = max(len("method"), *(len(name) for name in outcomes.names))
     title = max(len(metric.label), 6)
-    header = f"{'':>4}  {'method':<{width}}  {metric.label:>{title}}  {'95 % interval':>15}  "
+    header = f"{'':>4}  {'method':<{width}}  {metric.label:>{title}}  {'95% interval':>15}  "
     lines = [header + f"{'features':>8}  {'p (Holm)':>8}"]
     for row, name in enumerate(outcomes.names):
         low, high = columns["low"][row], columns["high"][row]
@@ -290,7 +292,7 @@ def html_summary(comparison: Comparison) -> str:
         )
         for row, name in enumerate(outcomes.names)
     ]
-    head = ("method", metric.label, "95 % interval", "features", "p vs best")
+    head = ("method", metric.label, "95% interval", "features", "p vs best")
     verdict = comparison.verdict
     texts = "".join(f"<p>{escape(text)}</p>" for text in (*verdict.reasons, *limits(comparison)))
     return f"<p><strong>{escape(verdict.headline)}</strong></p>{texts}{html_table(head, rows)}"
@@ -309,7 +311,7 @@ def limits(comparison: Comparison) -> list[str]:
     if race is not None and race.stopped:
         lines.append(
             f"Stopped after a first round on {len(race.rows):,} rows: "
-            f"{listed(list(race.stopped), 20)}. Try all on all splits with thorough=True or "
+            f"{listed(list(race.stopped), 20)}. To try all on all splits, use thorough=True or "
             "--thorough."
         )
     screened = comparison.setting.n_screened
@@ -330,7 +332,7 @@ def interval(found: CorrectedMean) -> str:
     """Mean with its interval, as text."""
     if np.isnan(found.error):
         return f"{found.mean:.3f}"
-    return f"{found.mean:.3f} (95 % interval {found.low:.3f} to {found.high:.3f})"
+    return f"{found.mean:.3f} (95% interval {found.low:.3f} to {found.high:.3f})"
 
 
 def judged_on(comparison: Comparison) -> str:

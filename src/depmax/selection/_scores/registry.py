@@ -102,6 +102,11 @@ class Score:
     weights: bool = False  # a row may stand for several
     pairs: bool = False  # all pairs or ranks of rows are needed, or the whole table is passed on
 
+    @property
+    def adds(self) -> bool:
+        """Whether it is a function of sums over the rows."""
+        return not self.kernel and not self.pairs
+
     def accepts(self, target: Target) -> bool:
         """Whether the score has a meaning for this type of target."""
         if target.kind not in self.kinds:
@@ -137,9 +142,11 @@ def _plain(function: Plain) -> Callable[[Question], Scored]:
     def answer(question: Question) -> Scored:
         if not question.is_streamed:
             return Scored(function(question.X, question.target))
-        from depmax.selection._scores.streamed import StreamedColumns
+        from depmax.selection._scores.streamed import SummedColumns
 
-        columns = StreamedColumns(question.X, question.target)
+        columns = question.X
+        if not hasattr(columns, "sums"):
+            columns = SummedColumns.of(question.X, question.target)
         return Scored(function(columns, question.target), constant=columns.sums.constant)
 
     return answer
