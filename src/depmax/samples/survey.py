@@ -11,14 +11,13 @@ import numpy as np
 from scipy import sparse
 
 from depmax._inputs import role_of_text
-from depmax._inputs.levels import encode_levels, is_nominal, refuse_gaps
+from depmax._inputs.levels import encode_levels, is_nominal, refuse_gaps, why_not_numeric
 from depmax._inputs.table import (
     Categories,
     column_names,
     is_frame,
     require_finite,
     require_numbers,
-    why_not_numeric,
 )
 from depmax._inputs.target import is_categorical, missing_rows, settle, target_array
 from depmax.samples.pieces import Block, Chunk, column_major, numbers_of
