@@ -14,7 +14,7 @@ from depmax.kernels import KernelLike
 from depmax.maps.feature_map import FeatureMap
 from depmax.samples import Sample, require_positive, require_semidefinite
 
-#: A residual k(x, x) - ||φ(x)||² below so many roundings of k(x, x) is noise.
+#: A residual k(x, x) - ||φ(x)||² below this many roundings of k(x, x) is noise.
 NOISE = 100
 #: Columns that a factor without a known rank starts with; it doubles when full.
 CAPACITY = 64
