@@ -29,7 +29,7 @@ FEW = np.repeat(np.arange(8), 10)
 LEVEL = 0.05
 #: Shifts are exact on a circle only: what a short series with a long memory may reject.
 SERIES = 0.1
-Null = Callable[[np.random.Generator], tuple[np.ndarray, np.ndarray, Any]]
+Null = Callable[[np.random.Generator], tuple[Any, ...]]  # x, y, groups and, maybe, confounders
 
 
 def _alike(rng: np.random.Generator, codes: np.ndarray) -> np.ndarray:
@@ -64,6 +64,17 @@ def _series(length: int) -> Null:
     return draw
 
 
+def _confounded(codes: np.ndarray, of_group: bool) -> Null:
+    """Both sides follow sin 2z of a number z that a group has, or each of its rows."""
+
+    def draw(rng: np.random.Generator) -> tuple[Any, ...]:
+        z = rng.normal(size=codes.max() + 1)[codes] if of_group else rng.normal(size=len(codes))
+        x, y = (np.sin(2 * z) + 0.5 * _alike(rng, codes) for _ in range(2))
+        return x, y, codes, z
+
+    return draw
+
+
 NULLS: dict[str, Null] = {
     "40 groups of 5, y varies": _varying(BALANCED),
     "40 groups of 5, a class each": _class_per_group(BALANCED),
@@ -73,6 +84,10 @@ NULLS: dict[str, Null] = {
     "within 40 blocks of 5": _blocks,
     "AR(0.9), 200 rows": _series(200),
     "AR(0.9), 500 rows": _series(500),
+    "40 groups of 5, given a number of each": _confounded(BALANCED, of_group=True),
+    "40 groups of 5, given a number of each row": _confounded(BALANCED, of_group=False),
+    "40 groups of 1-14, given a number of each": _confounded(UNBALANCED, of_group=True),
+    "40 groups of 1-14, given a number of each row": _confounded(UNBALANCED, of_group=False),
 }
 
 
@@ -100,10 +115,12 @@ def highest_share(n_draws: int, level: float = LEVEL) -> float:
 
 
 def _rejects(name: str, seed: np.random.SeedSequence) -> tuple[bool, bool]:
-    warnings.simplefilter("ignore")  # of rows left out
+    warnings.simplefilter("ignore")  # of rows left out, and of what confounders need
     rng = np.random.default_rng(seed)
-    x, y, groups = NULLS[name](rng)
+    x, y, groups, *given = NULLS[name](rng)
     options: dict[str, Any] = {"n_permutations": 199, "random_state": 0}
+    if given:
+        options["given"] = given[0]
     grouped = hsic_test(x, y, groups=groups, **options).pvalue
     return grouped <= LEVEL, hsic_test(x, y, **options).pvalue <= LEVEL
 

@@ -107,7 +107,10 @@ def main() -> int:
     if options.quick:
         return 0
     earlier = common.load("calibration") or {}
-    common.save("calibration", {**earlier, **results, **common.facts("dcor", "hyppo")})
+    facts = common.facts("dcor", "hyppo")
+    known = {name: each for name, each in facts["versions"].items() if each != "not installed"}
+    facts["versions"] = {**earlier.get("versions", {}), **known}
+    common.save("calibration", {**earlier, **results, **facts})
     if "power" in results:
         shapes.plot(results["power"])
     return 1 if n_failed else 0

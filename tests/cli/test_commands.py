@@ -438,6 +438,10 @@ def test_groups_of_rows(run: Run, visits: Path) -> None:
     assert {row["column"] for row in answer["columns"]} == {"x0", "x1", "x2", "x3"}
     assert answer["significant"] == 0 < plain["significant"]
     assert answer["all_columns"]["pvalue"] > plain["all_columns"]["pvalue"]
+    options = ("--groups", "patient", "--given", "x0", "--json", "-q")
+    given = _json(run("screen", visits, "-t", "y", *options))
+    assert {row["column"] for row in given["columns"]} == {"x1", "x2", "x3"}
+    assert given["significant"] == 0
     chosen = run("select", visits, "-t", "y", "--groups", "patient", "-m", "DependenceFilter")
     assert chosen.exit_code == 0
     assert "found no column that depends on the target" in chosen.stderr

@@ -172,3 +172,44 @@ def test_other_rows_are_refused() -> None:
     model = depmax.KernelPLS(1).partial_fit(X, X[:, 0] * 2.0)
     with pytest.raises(ValueError, match="a different number of columns"):
         model.partial_fit(X, TARGETS["outputs"])
+
+
+# --- columns --------------------------------------------------------------------------------------
+def _filter_cases() -> list[tuple[str, str]]:
+    of_two = [(score, "two") for score in ("centroid", "t", "snr", "moderated_t", "lods")]
+    of_all = [(score, target) for score in ("pearson", "ridge") for target in TARGETS]
+    return [*of_two, *of_all, ("pam", "many"), ("pam", "text")]
+
+
+@pytest.mark.filterwarnings("ignore::depmax.ScaleWarning")
+@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize(("score", "target"), _filter_cases())
+def test_any_split_gives_the_scores_of_one_fit(score: str, target: str, split: str) -> None:
+    y = TARGETS[target]
+    model = _fitted(depmax.DependenceFilter(2, score_func=score), y, split)
+    expected = depmax.DependenceFilter(2, score_func=score).fit(X, y)
+    assert_allclose(model.scores_, expected.scores_, rtol=1e-10)
+    assert model.ranking_.tolist() == expected.ranking_.tolist()
+    assert_allclose(model.transform(X), expected.transform(X))
+
+
+def test_scores_that_are_no_sums_are_refused_with_the_remedy() -> None:
+    for score in ("hsic", "mmd", "alignment", "qmi"):
+        with pytest.raises(ValueError, match=rf"{score}.*'pearson'.*depmax\.scan\(lambda"):
+            depmax.DependenceFilter(2, score_func=score).partial_fit(X, TARGETS["two"])
+
+
+def test_a_filter_goes_on_where_it_was_saved_and_starts_anew_with_fit(tmp_path: Path) -> None:
+    y, frame = np.sort(TARGETS["two"]), pd.DataFrame(X, columns=list("abcde"))
+    model = depmax.DependenceFilter(2, score_func="t")
+    model.partial_fit(frame[:9], y[:9], classes=[False, True])
+    with pytest.raises(NotFittedError):
+        model.transform(frame)
+    depmax.save_model(model, tmp_path / "model.skops")
+    again = depmax.load_model(tmp_path / "model.skops").partial_fit(frame[9:], y[9:])
+    expected = depmax.DependenceFilter(2, score_func="t").fit(frame, y)
+    assert_allclose(again.scores_, expected.scores_, rtol=1e-10)
+    assert list(again.get_feature_names_out()) == list(expected.get_feature_names_out())
+    assert not hasattr(again.fit(frame, y), "partial_fit")
+    with pytest.raises(ValueError, match="has the class True, which the first batch did not have"):
+        clone(again).partial_fit(frame[:9], y[:9]).partial_fit(frame[9:], y[9:])

@@ -333,3 +333,13 @@ def test_dask_arrays() -> None:
     _require_equal(screen(rows, answers), screen(X, y))
     inputs, _ = aligned(rows, answers)
     assert inputs.shape == X.shape
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_selected_columns_come_back_with_zeros_for_the_others(source: str, tmp_path: Path) -> None:
+    X, y = TABLE[NAMES[:5]], TABLE["two"]
+    rows, _ = streamed(source, X, y, tmp_path)
+    known = X.to_numpy() if source == "dask array" else X
+    model = DependenceFilter(2, score_func="t").fit(known, y)
+    found = model.inverse_transform(model.transform(rows))
+    assert_allclose(found.compute(), model.inverse_transform(model.transform(known)))

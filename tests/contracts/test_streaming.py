@@ -305,8 +305,32 @@ def test_predictions_are_streamed(name: str) -> None:
     if name == "KernelPLSClassifier":
         found = model.decision_function(rows).compute()
         assert_allclose(found, model.decision_function(X))
-    with pytest.raises(TypeError, match=f"{name} needs all rows in memory"):
-        model.inverse_transform(rows)
+    rebuilt = model.inverse_transform(model.transform(rows)).compute()
+    assert_allclose(rebuilt, model.inverse_transform(model.transform(X)))
+
+
+@pytest.mark.parametrize("name", ["KernelPLS", "KernelPLSClassifier"])
+@pytest.mark.parametrize("target", ["two", "many", "text"])
+def test_predictions_on_dask_are_lazy(name: str, target: str) -> None:
+    X, y = _numeric(), TABLE[TARGETS[target]]
+    model = STREAMING[name](2).fit(X, y)
+    expected = model.predict(X)
+    lazy = [dd.from_pandas(X, npartitions=3), da.from_array(X.to_numpy(), chunks=(100, 2))]
+    for rows in lazy:
+        known = model if hasattr(rows, "columns") else STREAMING[name](2).fit(X.to_numpy(), y)
+        found = known.predict(rows)
+        assert isinstance(found, da.Array)
+        assert found.dtype == expected.dtype
+        if expected.dtype.kind == "f":
+            assert_allclose(found.compute(), expected)
+        else:
+            assert list(found.compute()) == list(expected)
+        rebuilt = known.inverse_transform(known.transform(rows))
+        assert_allclose(rebuilt.compute(), model.inverse_transform(model.transform(X)))
+        if name == "KernelPLSClassifier":
+            nearness = known.decision_function(rows)
+            assert nearness.shape[1:] == model.decision_function(X).shape[1:]
+            assert_allclose(nearness.compute(), model.decision_function(X))
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,12 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from depmax import hsic, hsic_test, screen
+from depmax import Shifts, WithinGroups, hsic, hsic_test, screen
 from depmax._inputs import Table
-from depmax.dependence._given.conditional import Conditional, _form
+from depmax.dependence._given.conditional import Conditional
 from depmax.dependence._given.confounders import Confounders, Joint, Scaling
 from depmax.dependence._given.regression import Basis, Regressions
+from depmax.dependence._given.units import Units
 from depmax.dependence._given.waves import Waves
 from depmax.kernels import Gaussian
 
@@ -25,39 +26,57 @@ def _one_cause(rng: np.random.Generator, m: int = 300) -> tuple[np.ndarray, np.n
     return x, np.sin(2 * z) + z + 0.5 * rng.normal(size=m), z
 
 
+def _regressions(Z: np.ndarray, codes: np.ndarray | None = None) -> Regressions:
+    return Regressions(Confounders.of(Table(Z)), Units(len(Z), codes))
+
+
+#: Each row by itself, and seven groups of one to seven of 25 rows.
+UNITS = {
+    "rows": Units(25),
+    "groups": Units(25, np.repeat(np.arange(7), [1, 2, 3, 7, 5, 4, 3])),
+}
+
+
 # --- regressions ----------------------------------------------------------------------------------
-def test_leave_one_out_errors_are_those_of_leaving_one_out(rng: np.random.Generator) -> None:
+@pytest.mark.parametrize("units", UNITS.values(), ids=UNITS.keys())
+def test_leave_one_out_errors_are_those_of_leaving_one_out(
+    units: Units, rng: np.random.Generator
+) -> None:
     """The closed form against refits, with the features of all rows and the penalty per row."""
     Z, y = rng.normal(size=(25, 2)), rng.normal(size=(25, 1))
     y -= y.mean()
-    basis = Basis.of(Joint(1.5), Z, Z)
-    place = 9
+    basis = Basis.of(Joint(1.5), Z, Z, units)
+    place = 9 if units.codes is None else 13  # fewer groups allow fewer parameters
     penalty = len(Z) * np.logspace(-7, 1, 17)[place]
     features = np.column_stack([np.ones(25), basis.U * np.sqrt(basis.values)])
     shrink = np.diag([0.0, *np.full(len(basis.values), penalty)])
     errors = []
-    for row in range(25):
-        others = np.delete(np.arange(25), row)
-        A = features[others]
-        weights = np.linalg.solve(A.T @ A + shrink, A.T @ y[others])
-        errors.append(float((y[row] - features[row] @ weights)[0] ** 2))
-    assert basis.errors(y)[place] == pytest.approx(np.mean(errors), rel=1e-6)
+    for unit in range(units.count):
+        rows = np.flatnonzero((np.arange(25) if units.codes is None else units.codes) == unit)
+        A, left_out = np.delete(features, rows, axis=0), np.delete(y, rows, axis=0)
+        weights = np.linalg.solve(A.T @ A + shrink, A.T @ left_out)
+        errors.extend((y[rows] - features[rows] @ weights).ravel() ** 2)
+    assert basis.errors(y)[place] == pytest.approx(np.mean(errors), rel=1e-5)
 
 
 def test_variances_of_residuals_are_those_of_a_penalised_regression(
     rng: np.random.Generator,
 ) -> None:
-    """The diagonal of (I - H)(I - H)ᵀ with H column by column; 1 - h is more."""
+    """The diagonal of (I - H) B (I - H)ᵀ with H column by column; 1 - h is more for B = I."""
     Z, y = rng.normal(size=(40, 1)), rng.normal(size=(40, 1))
-    smoother, _ = Regressions(Confounders.of(Table(Z))).best(np.sin(Z) + 0.3 * y)
+    codes = rng.integers(0, 22, 40)
+    codes[:22] = np.arange(22)
+    smoother, _ = _regressions(Z, codes).best(np.sin(Z) + 0.3 * y)
     R = smoother.residual(np.eye(40))
-    np.testing.assert_allclose(smoother.variances[:, 0], np.sum(R * R, axis=1), atol=1e-8)
-    assert (smoother.variances < smoother.basis.freedoms[:, [smoother.place]] + 1e-12).all()
+    np.testing.assert_allclose(smoother.variances()[:, 0], np.sum(R * R, axis=1), atol=1e-8)
+    assert (smoother.variances() < smoother.basis.freedoms[:, [smoother.place]] + 1e-12).all()
+    B = 0.3 * np.eye(40) + 0.7 * (codes[:, np.newaxis] == codes)  # rows of a group are alike
+    np.testing.assert_allclose(smoother.variances(0.7)[:, 0], np.diag(R @ B @ R.T), atol=1e-8)
 
 
 def test_predictions_at_the_training_rows_are_the_fitted_values(rng: np.random.Generator) -> None:
     table = Table(rng.normal(size=(80, 2)))
-    regressions = Regressions(Confounders.of(table))
+    regressions = _regressions(table.values)
     y = np.sin(table.values[:, [0]]) + 0.1 * rng.normal(size=(80, 1))
     smoother, _ = regressions.best(y, regressions.directions(y))
     fitted = smoother.curve(y)(regressions.given.values)
@@ -77,7 +96,7 @@ def test_five_confounders_are_learned(shape: Any, rng: np.random.Generator) -> N
     Z = rng.normal(size=(600, 5))
     signal = shape(Z)
     y = (signal / signal.std() + 0.5 * rng.normal(size=600))[:, np.newaxis]
-    regressions = Regressions(Confounders.of(Table(Z)))
+    regressions = _regressions(Z)
     smoother, _ = regressions.best(y, regressions.directions(y))
     assert smoother.error < 1.25 * 0.2  # the noise is a fifth of the variance
 
@@ -137,8 +156,9 @@ def test_law_and_signs_agree(rng: np.random.Generator) -> None:
 
 
 def test_signs_have_the_moments_of_the_law(rng: np.random.Generator) -> None:
-    conditional = Conditional(0.0, rng.normal(size=(40, 3)), rng.normal(size=(40, 4)))
-    form = _form(conditional.noise, conditional.others)
+    parts = rng.normal(size=(40, 3)), rng.normal(size=(40, 4))
+    conditional = Conditional(0.0, *parts, Units(40))
+    form = conditional.form()
     signs = rng.choice([-1.0, 1.0], size=(40_000, 40))
     totals = np.sum((signs @ form) * signs, axis=1)
     law = conditional.law(40)
@@ -146,27 +166,33 @@ def test_signs_have_the_moments_of_the_law(rng: np.random.Generator) -> None:
     assert np.mean((totals / law.scale) ** 3) == pytest.approx(law.skewness, rel=0.15)
 
 
+@pytest.mark.parametrize("grouped", [False, True], ids=["rows", "groups"])
 def test_the_largest_of_several_statistics_is_chosen_for_all_signs(
-    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+    grouped: bool, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Against the definition, sign by sign, and by products of coordinates as by pairs of rows."""
     m, shapes = 30, ((3, 40), (1, 1), (1, 5))
     parts = [(rng.normal(size=(m, p)), rng.normal(size=(m, q))) for p, q in shapes]
-    one, *others = (Conditional(0.0, *part) for part in parts)
+    codes = rng.permutation(np.repeat(np.arange(12), [1] * 6 + [4] * 6)) if grouped else None
+    units = Units(m, codes)
+    own = np.arange(m) if codes is None else codes  # the sign of every row
+    one, *others = (Conditional(0.0, *part, units) for part in parts)
     totals = [float(np.sum((noise.T @ other) ** 2)) for noise, other in parts]
-    several = Conditional(totals[0], one.noise, one.others, also=tuple(others))
+    several = Conditional(totals[0], one.noise, one.others, units, also=tuple(others))
     for each, total in zip(several.also, totals[1:], strict=True):
         object.__setattr__(each, "total", total)
-    signs = 2.0 * np.random.default_rng(5).integers(0, 2, size=(300, m), dtype=np.int8) - 1.0
+    signs = np.random.default_rng(5).integers(0, 2, size=(300, units.count), dtype=np.int8)
 
     def largest(w: np.ndarray) -> float:
         found = []
         for noise, other in parts:
-            form = _form(noise, other)
-            found.append(float(w @ form @ w) / np.sqrt(2.0 * np.sum(form**2)))
+            pairs = (noise @ noise.T) * (other @ other.T) * (own[:, np.newaxis] != own)
+            form = np.array([np.bincount(own, row) for row in pairs])
+            form = np.array([np.bincount(own, column) for column in form.T])
+            found.append(float(w @ pairs @ w) / np.sqrt(2.0 * np.sum(form**2)))
         return max(found)
 
-    reached = np.sum([largest(w) >= largest(np.ones(m)) for w in signs])
+    reached = np.sum([largest((2.0 * w - 1.0)[own]) >= largest(np.ones(m)) for w in signs])
     assert several.signed_pvalue(300, np.random.default_rng(5)) == (1 + reached) / 301
     monkeypatch.setattr("depmax.dependence._given.conditional.FEW_PRODUCTS", 0)
     assert several.signed_pvalue(300, np.random.default_rng(5)) == (1 + reached) / 301
@@ -284,6 +310,59 @@ def test_a_regression_that_needs_too_many_parameters_says_so(rng: np.random.Gene
         assert hsic_test(x, y, given=z, random_state=0).given.doubt > 1.5  # type: ignore[union-attr]  # given was passed
 
 
+# --- rows in groups -------------------------------------------------------------------------------
+def test_rows_of_a_group_have_one_sign(rng: np.random.Generator) -> None:
+    """Patients with several rows that are alike on both sides, which is no dependence."""
+    patient = np.repeat(np.arange(60), rng.integers(4, 12, 60))
+    pvalues = []
+    for _ in range(8):
+        dose, *noise = rng.normal(size=(3, len(patient)))
+        x, y = (dose + rng.normal(size=60)[patient] + 0.3 * each for each in noise)
+        options: dict[str, Any] = {"given": dose, "n_permutations": 100, "random_state": 0}
+        tests = [hsic_test(x, y, groups=each, **options) for each in (None, patient)]
+        pvalues.append([each.pvalue for each in tests])
+    as_rows, in_groups = np.sum(np.array(pvalues) < 0.05, axis=0)
+    assert in_groups <= 1 < 3 <= as_rows
+    assert hsic_test(x, y + 0.5 * x, groups=patient, **options).pvalue < 0.02
+    screened = screen(np.column_stack([x, y + 0.5 * x]), y, given=dose, groups=patient)
+    assert screened.pvalues[1] < 0.01
+
+
+def test_groups_of_one_row_are_rows(rng: np.random.Generator) -> None:
+    x, y, z = _one_cause(rng, 100)
+    for method in ("aggregate", "gamma"):
+        options: dict[str, Any] = {"given": z, "method": method, "random_state": 0}
+        assert hsic_test(x, y, groups=np.arange(100), **options) == hsic_test(x, y, **options)
+
+
+def test_many_rows_in_groups_read_the_null_off_some_groups(
+    monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
+) -> None:
+    x, y, z = _one_cause(rng, 500)
+    groups = rng.permutation(np.repeat(np.arange(200), [1, 4] * 100))
+    whole = hsic_test(x, y, given=z, groups=groups, random_state=0)
+    for name, rows in (("conditional.NULL_ROWS", 300), ("regression.ROWS_TO_CHOOSE", 300)):
+        monkeypatch.setattr(f"depmax.dependence._given.{name}", rows)
+    part = hsic_test(x, y, given=z, groups=groups, random_state=0)
+    assert part.pvalue == pytest.approx(whole.pvalue, abs=0.25)
+
+
+def test_groups_beside_confounders_are_refused_where_they_say_nothing_about_signs(
+    rng: np.random.Generator,
+) -> None:
+    x, y, z = rng.normal(size=(3, 60))
+    for test in (hsic_test, screen):
+        X = x[:, np.newaxis]
+        with pytest.raises(ValueError, match="at least 20 independent groups, got 6"):
+            test(X, y, given=z, groups=np.repeat(np.arange(6), 10))
+        with pytest.raises(ValueError, match=r"got WithinGroups.*a column of given"):
+            test(X, y, given=z, groups=WithinGroups(np.repeat(np.arange(30), 2)))
+        with pytest.raises(ValueError, match=r"got Shifts.*time series are not tested"):
+            test(X, y, given=z, groups=Shifts())
+        with pytest.raises(ValueError, match="one label per row of X"):
+            test(X, y, given=z, groups=np.arange(59))
+
+
 # --- screening ------------------------------------------------------------------------------------
 def test_nothing_is_left_of_what_confounders_determine(rng: np.random.Generator) -> None:
     z, x = rng.normal(size=(2, 100))
@@ -362,7 +441,7 @@ def test_a_fast_wave_of_an_unknown_direction_is_found_and_removed(rng: np.random
 @pytest.mark.parametrize("n_confounders", [1, 3, 5])
 def test_noise_follows_no_wave(n_confounders: int, rng: np.random.Generator) -> None:
     """Also where peaks of five dimensions lie between the frequencies that are compared."""
-    waves = Waves.of(rng.normal(size=(200, n_confounders)))
+    waves = Waves.of(rng.normal(size=(200, n_confounders)), Units(200))
     pvalues = [waves.strongest(rng.normal(size=(200, 1))).pvalue for _ in range(60)]
     assert np.mean(np.array(pvalues) <= 0.05) <= 0.1
 

@@ -59,6 +59,26 @@ def test_first_features_are_those_of_a_shorter_fit():
     np.testing.assert_allclose(part.norm, whole.norm)
 
 
+def test_outliers_count_as_zero_and_the_bound_grows(rng):
+    rows = rng.choice([-1.0, 1.0], size=(40_000, 1))
+    rows[:40] *= 30.0
+    labels = np.where(rows[:, 0] > 0, 1.0, -1.0)
+    model = DeflationFeatures(1, center=False).fit(rows, labels)
+    with pytest.raises(ValueError, match="radius=1"):
+        covariance_bound(model, rows, labels, norm=1.0, radius=1.0)
+    result = covariance_bound(model, rows, labels, norm=1.0, radius=1.0, outliers="ignore")
+    kept = np.abs(rows[:, 0]) <= 1.0
+    assert result.n_outliers == 40
+    assert result.empirical == pytest.approx(kept.mean())  # over all rows
+    assert result.complexity == pytest.approx(2 / 40_000 * np.sqrt(kept.sum()))
+    assert 0.9 < result.bound < 1.0
+    assert covariance_bound(model, rows, labels, norm=1.0).is_vacuous
+    found = components_by_bound(model, rows, labels, norm=1.0, radius=1.0, outliers="ignore")
+    assert found.bounds[0] == result
+    with pytest.raises(ValueError, match="'ignore' with a radius"):
+        covariance_bound(model, rows, labels, outliers="ignore")
+
+
 def test_holds_on_new_rows_and_is_not_always_vacuous(rng):
     labels = np.where(rng.random(40_000) < 0.5, -1.0, 1.0)
     rows = labels[:, np.newaxis]

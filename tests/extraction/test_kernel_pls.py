@@ -215,6 +215,50 @@ class TestSparseKernelPLS:
         np.testing.assert_array_equal(model.basis_indices_, sorted(used))
         np.testing.assert_allclose(model.transform(X), T, atol=1e-9)
 
+    @pytest.mark.parametrize("loss", ["least_squares", "absolute", "logistic", "exponential"])
+    def test_all_rows_with_a_loss_are_boosted_latent_features(self, loss):
+        target = y if loss in ("least_squares", "absolute") else y > np.median(y)
+        model = SparseKernelPLS(3, nu=1.0, loss=loss, kernel=Gaussian(3.0))
+        found = model.fit_transform(X, target)
+        boosted = BoostedLatentFeatures(3, loss=loss, kernel=Gaussian(3.0))
+        expected = boosted.fit_transform(X, target)
+        np.testing.assert_allclose(found / linalg.norm(found, axis=0), expected, atol=1e-6)
+
+    def test_rows_with_the_steepest_loss(self):
+        """The largest |gradient| first, at the fit on the features before."""
+        signs = np.where(y > np.median(y), 1.0, -1.0)
+        model = SparseKernelPLS(2, nu=0.1, loss="logistic", kernel=Gaussian(3.0))
+        first, second = model.fit_transform(X, signs).T
+        fitted = BoostedLatentFeatures(1, loss="logistic", kernel="linear")
+        value = fitted.fit(first[:, np.newaxis], signs)
+        margin = value._apply(first[:, np.newaxis]) @ value.target_loadings_ + value.intercept_
+        gradient = signs / (1 + np.exp(signs * margin[:, 0]))
+        rows = np.argsort(-np.abs(gradient))[:5]
+        assert set(rows) <= set(model.basis_indices_)
+        image = gaussian_gram(X, 3.0)[:, rows] @ gradient[rows]
+        Q = np.column_stack([np.full(50, 50**-0.5), first / linalg.norm(first)])
+        image -= Q @ (Q.T @ image)
+        assert abs(image @ second) == pytest.approx(linalg.norm(image) * linalg.norm(second))
+
+    def test_a_cache_of_all_rows_changes_nothing(self):
+        options = {"nu": 0.2, "heuristic": "max_information", "kernel": Gaussian(3.0)}
+        plain = SparseKernelPLS(3, **options).fit_transform(X, Y)
+        cached = SparseKernelPLS(3, cache_size=80, **options).fit_transform(X, Y)
+        np.testing.assert_allclose(cached, plain, atol=1e-10)
+
+    def test_rows_outside_the_cache_have_no_weight(self):
+        options = {"nu": 0.2, "heuristic": "max_information", "kernel": Gaussian(3.0)}
+        model = SparseKernelPLS(3, cache_size=12, random_state=0, **options).fit(X, y)
+        assert len(model.basis_indices_) <= 12
+        again = SparseKernelPLS(3, cache_size=12, random_state=0, **options).fit(X, y)
+        np.testing.assert_array_equal(model.transform(X), again.transform(X))
+        with pytest.raises(ValueError, match="cache_size of SparseKernelPLS has no effect"):
+            SparseKernelPLS(cache_size=12).fit(X, y)
+
+    def test_a_loss_of_margins_needs_classes(self):
+        with pytest.raises(ValueError, match="loss='logistic' of SparseKernelPLS needs classes"):
+            SparseKernelPLS(loss="logistic").fit(X, y)
+
     @pytest.mark.parametrize("nu", [0.0, -0.1, 1.1, np.nan, True, "all"])
     def test_nu_out_of_range(self, nu):
         with pytest.raises(ValueError, match="nu of SparseKernelPLS must be a number > 0 and <= 1"):

@@ -20,7 +20,8 @@ from depmax._inputs import (
     read_table,
     read_target,
 )
-from depmax._inputs.table import encode_frame, is_frame
+from depmax._inputs.levels import encode_frame
+from depmax._inputs.table import is_frame
 
 DAY = datetime.date(2020, 1, 1)
 

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -287,11 +288,38 @@ def test_options_without_a_meaning(folder: Path, options: dict[str, Any], messag
         scan(**({"data": folder, "target": "y"} | options))
 
 
+class _Restartable:
+    def __iter__(self) -> Iterator[Any]:
+        rng = np.random.default_rng(0)
+        for _ in range(3):
+            X = rng.normal(size=(100, 3))
+            yield X, X[:, 1]
+
+
+@pytest.mark.parametrize(
+    "chunks", [_Restartable(), list(_Restartable()), lambda: iter(_Restartable())]
+)
+def test_chunks_that_can_be_iterated_again(chunks: Any) -> None:
+    X, y = map(np.concatenate, zip(*_Restartable(), strict=True))
+    assert_allclose(depmax.hsic(scan(chunks), kernel="linear"), depmax.hsic(X, y, kernel="linear"))
+
+
+def test_a_scan_says_what_it_is_of() -> None:
+    assert repr(scan(np.zeros((3000, 1)))) == "<Scan of 3,000 rows, 1 column>"
+    assert repr(scan(_Restartable())) == (
+        "<Scan of an unknown number of rows, 3 columns and a target>"
+    )
+
+
 def test_iterators_that_end_or_do_not_fit() -> None:
     X, y = np.ones((5, 2)), np.arange(5)
     used_up = iter([(X, y)] * 9)
-    with pytest.raises(TypeError, match="can be read only once"):
-        scan(lambda: used_up)
+    for chunks in (used_up, lambda: used_up):
+        with pytest.raises(TypeError, match="can be read only once"):
+            scan(chunks)
+    frames = [_frame(5)]
+    with pytest.raises(ValueError, match="A chunk has no column named 'z': its columns are a, b"):
+        scan(frames, target="z")
     with pytest.raises(ValueError, match="inconsistent numbers of samples: 5 rows against 4"):
         scan(lambda: iter([(X, y[:4])]))
 
@@ -328,3 +356,17 @@ def test_columns_of_a_dask_table_of_files_keep_their_partitions(tmp_path: Path) 
         depmax.HSCA(2).fit(depmax.scan(rows, target="y")),
     ):
         assert_allclose(found.components_, expected.components_, atol=1e-9)
+
+
+@pytest.mark.parametrize("names", [list("yabc"), list("aybc"), list("abcy")])
+@pytest.mark.parametrize("target", ["y", ["y", "c"]])
+def test_the_target_stands_anywhere_in_a_dask_table(
+    frame: pd.DataFrame, names: list[str], target: Any
+) -> None:
+    dd = pytest.importorskip("dask.dataframe", reason="needs depmax[distributed]")
+    inputs = [name for name in names if name not in target]
+    expected = depmax.HSCA(1, target_kernel="linear").fit(frame[inputs], frame[target])
+    table = dd.from_pandas(frame[names], npartitions=3)
+    found = depmax.HSCA(1, target_kernel="linear").fit(scan(table, target=target))
+    assert_allclose(found.components_, expected.components_, atol=1e-12)
+    assert list(found.feature_names_in_) == inputs

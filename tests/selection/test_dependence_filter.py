@@ -12,6 +12,7 @@ from sklearn.pipeline import make_pipeline
 import depmax
 from depmax.kernels import ClassBalanced, Delta, Gaussian, Laplace, Linear, RidgeKernel
 from depmax.selection._scores import SCORES
+from depmax.selection._scores.information import binned, expected_information
 from depmax.selection.dependence_filter import DependenceFilter
 
 M, D = 40, 5
@@ -475,3 +476,50 @@ def test_effects_are_those_of_screen_whatever_the_kernel(rng: np.random.Generato
         assert frame["effect"].between(0, 1).all()
         assert frame["effect"].iloc[0] > 0.3
     assert DependenceFilter(1, score_func="pearson").fit(X, y).effects_ is None
+
+
+class TestMutualInformation:
+    """The posterior mean of Zaffalon and Hutter (2002)."""
+
+    @pytest.mark.parametrize("shape", [(2, 2), (3, 5), (1, 4)])
+    def test_mean_over_draws_of_the_posterior(self, shape):
+        rng = np.random.default_rng(0)
+        counts = rng.integers(0, 12, size=shape)
+        prior = np.full(counts.size, 1.0 / counts.size)
+        draws = rng.dirichlet(counts.ravel() + prior, size=40_000).reshape(-1, *shape)
+        draws = np.maximum(draws, 1e-300)
+        margins = draws.sum(axis=2, keepdims=True) * draws.sum(axis=1, keepdims=True)
+        information = np.sum(draws * np.log(draws / margins), axis=(1, 2))
+        error = information.std() / np.sqrt(len(draws))
+        assert abs(expected_information(counts) - information.mean()) <= 4 * error + 1e-12
+
+    def test_many_rows_reach_the_plain_one(self):
+        rng = np.random.default_rng(1)
+        x, noise = rng.integers(0, 3, size=200_000), rng.random(200_000)
+        y = np.where(noise < 0.7, x, 2 - x)
+        found = scores(np.column_stack([x, noise > 0.5]), y.astype(str), "mutual_information")
+        joint = np.histogram2d(x, y, bins=3)[0] / len(x)
+        held = joint > 0
+        margins = np.outer(joint.sum(axis=1), joint.sum(axis=0))
+        expected = np.sum(joint[held] * np.log(joint[held] / margins[held]))
+        assert found[0] == pytest.approx(expected, abs=1e-4)
+
+    def test_bins_hold_equally_many_rows_and_equal_values_together(self):
+        rng = np.random.default_rng(2)
+        assert np.bincount(binned(rng.normal(size=1000))).tolist() == [100] * 10
+        assert len(np.bincount(binned(rng.normal(size=60)))) == 3
+        counted = rng.poisson(3.0, size=500).astype(float)
+        codes = binned(counted)
+        assert all(len(set(codes[counted == value])) == 1 for value in np.unique(counted))
+        assert sorted(set(codes)) == list(range(codes.max() + 1))
+
+    def test_every_target_and_categories(self, X, labels, numbers):
+        frame = pd.DataFrame(X, columns=list("abcde")).assign(level=pd.Categorical(labels))
+        found = scores(frame, labels, "mutual_information")
+        assert found.argmax() == 5
+        several = np.column_stack([numbers, X[:, 2]])
+        one_by_one = [scores(X, column, "mutual_information") for column in several.T]
+        together = scores(X, several, "mutual_information")
+        np.testing.assert_allclose(together, np.sum(one_by_one, axis=0))
+        moved = scores(np.exp(X / 100) * 1e6, numbers, "mutual_information")
+        np.testing.assert_allclose(moved, one_by_one[0])

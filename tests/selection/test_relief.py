@@ -53,6 +53,19 @@ def slow_r_relief_f(X, Y, k):
     return n_both / n_target - (n_column - n_both) / (len(X) - n_target)
 
 
+def slow_relief(X, y):
+    """Kira and Rendell (1992): the nearest hit and the nearest miss, by squared differences."""
+    rows, weights = scaled(X), np.zeros(X.shape[1])
+    for probe, label in enumerate(y):
+        squares = np.square(rows - rows[probe])
+        distances = squares.sum(axis=1)
+        distances[probe] = np.inf
+        hit = np.argmin(np.where(y == label, distances, np.inf))
+        miss = np.argmin(np.where(y == label, np.inf, distances))
+        weights += (squares[miss] - squares[hit]) / len(X)
+    return weights
+
+
 @pytest.fixture(name="X")
 def make_inputs():
     return np.random.default_rng(0).normal(size=(40, 5)) * [1.0, 10.0, 0.1, 1.0, 1.0]
@@ -66,6 +79,15 @@ class TestAgainstTheAlgorithm:
         y = np.repeat(np.arange(len(sizes)), sizes)
         found = Relief(n_neighbors=k).fit(X, y).scores_
         np.testing.assert_allclose(found, slow_relief_f(X, y, k), rtol=1e-10, atol=1e-12)
+
+    def test_relief_of_1992(self, X):
+        y = (X[:, 0] + X[:, 1] / 10 > 0).astype(int)
+        found = Relief(n_neighbors=1, squared=True).fit(X, y).scores_
+        np.testing.assert_allclose(found, slow_relief(X, y), rtol=1e-10)
+        levels = pd.DataFrame({"a": X[:, 0], "b": pd.Categorical.from_codes(y, ["u", "v"])})
+        assert Relief(n_neighbors=1, squared=True).fit(levels, y).scores_[1] == pytest.approx(1.0)
+        with pytest.raises(ValueError, match="squared=True of Relief is for classes"):
+            Relief(squared=True).fit(X, X[:, 0])
 
     @pytest.mark.parametrize("k", [1, 7, 100])
     def test_numbers(self, X, k):

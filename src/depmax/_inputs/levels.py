@@ -5,11 +5,14 @@ from __future__ import annotations
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 import narwhals.stable.v2 as nw
 import numpy as np
+
+#: Levels of each categorical column, by position of the column.
+Categories = Mapping[int, tuple[Any, ...]]
 
 
 def object_array(items: list[Any]) -> np.ndarray:
@@ -217,3 +220,45 @@ def why_not_numeric(column: str, dtype: Any, name: str) -> str:
         "it into numbers, declare it a category (pandas: .astype('category'), polars: "
         ".cast(pl.Categorical)), or drop it."
     )
+
+
+def encode_frame(
+    X: Any, categories: Categories | None, name: str, missing: Missing = "refuse"
+) -> tuple[Any, Categories]:
+    """The same frame with categorical columns as codes, and their levels.
+
+    Categories, truth values and text with few levels are categorical; without ``categories`` the
+    levels are found, with them they are those of ``fit``.
+    """
+    frame = nw.from_native(X, eager_only=True)
+    found: dict[int, tuple[Any, ...]] = {}
+    columns: dict[str, np.ndarray] = {}
+    unreadable = False  # as they are, by an array of numbers
+    for position, series in enumerate(frame.iter_columns()):
+        nominal = is_nominal(series.dtype)
+        if categories is not None and nominal != (position in categories):
+            now, then = ("categorical", "numeric") if nominal else ("numeric", "categorical")
+            raise TypeError(
+                f"Column {series.name!r} of {name} is {now}, but column {position} was {then} when "
+                "the model was fitted: pass the same columns in the same order and of the same "
+                "types."
+            )
+        if nominal:
+            if missing == "refuse":
+                refuse_gaps(series, name)
+            known = None if categories is None else categories[position]
+            found[position] = find_levels(series, name, missing) if known is None else known
+            columns[series.name] = encode_levels(series, found[position], name)
+        elif missing != "refuse" and series.null_count() == len(series):
+            columns[series.name] = np.full(len(series), np.nan)  # of no type in some libraries
+            unreadable = True
+        elif not series.dtype.is_numeric():
+            raise TypeError(why_not_numeric(series.name, series.dtype, name))
+        else:
+            columns[series.name] = series.to_numpy()
+    if not found and not unreadable:
+        return X, found
+    native = nw.from_dict(columns, backend=frame.implementation).to_native()
+    if hasattr(native, "set_axis"):  # a pandas frame has an index
+        native = native.set_axis(frame.to_native().index)
+    return native, found

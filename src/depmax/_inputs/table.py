@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -20,20 +19,14 @@ from sklearn.utils.validation import (
 )
 
 from depmax._inputs.levels import (
+    Categories,
     Missing,
     as_nan,
-    encode_levels,
-    find_levels,
-    is_nominal,
+    encode_frame,
     object_array,
-    refuse_gaps,
     require_numbers,
     warn_caller,
-    why_not_numeric,
 )
-
-#: Levels of each categorical column, by position of the column.
-Categories = Mapping[int, tuple[Any, ...]]
 
 #: Largest number whose eighth power (a variance of squared kernel values), summed over rows and
 #: columns, is finite in float64.
@@ -144,6 +137,7 @@ def read_table(
 
 
 def _numbers(X: np.ndarray, name: str) -> np.ndarray:
+    """An array of numbers, or of what can become numbers."""
     return X if X.dtype.kind in "fiu" else as_nan(require_numbers(X, name))
 
 
@@ -166,46 +160,26 @@ def read_objects(X: Any, name: str = "X") -> np.ndarray:
     return object_array(list(X))
 
 
-def encode_frame(
-    X: Any, categories: Categories | None, name: str, missing: Missing = "refuse"
-) -> tuple[Any, Categories]:
-    """The same frame with categorical columns as codes, and their levels.
+def _is_moderate(data: np.ndarray, smallest: float, largest: float) -> bool:
+    """Whether Σx² shows that no number is NaN, infinite or too large, and not all are too small.
 
-    Categories, truth values and text with few levels are categorical; without ``categories`` the
-    levels are found, with them they are those of ``fit``.
+    One pass over the numbers instead of two. What it leaves open, a look at their range decides.
+
+    Examples
+    --------
+    >>> _is_moderate(np.array([1.0, -2.0]), 1e-9, 1e9), _is_moderate(np.array([np.nan]), 1e-9, 1e9)
+    (True, False)
     """
-    frame = nw.from_native(X, eager_only=True)
-    found: dict[int, tuple[Any, ...]] = {}
-    columns: dict[str, np.ndarray] = {}
-    unreadable = False  # as they are, by an array of numbers
-    for position, series in enumerate(frame.iter_columns()):
-        nominal = is_nominal(series.dtype)
-        if categories is not None and nominal != (position in categories):
-            now, then = ("categorical", "numeric") if nominal else ("numeric", "categorical")
-            raise TypeError(
-                f"Column {series.name!r} of {name} is {now}, but column {position} was {then} when "
-                "the model was fitted: pass the same columns in the same order and of the same "
-                "types."
-            )
-        if nominal:
-            if missing == "refuse":
-                refuse_gaps(series, name)
-            known = None if categories is None else categories[position]
-            found[position] = find_levels(series, name, missing) if known is None else known
-            columns[series.name] = encode_levels(series, found[position], name)
-        elif missing != "refuse" and series.null_count() == len(series):
-            columns[series.name] = np.full(len(series), np.nan)  # of no type in some libraries
-            unreadable = True
-        elif not series.dtype.is_numeric():
-            raise TypeError(why_not_numeric(series.name, series.dtype, name))
-        else:
-            columns[series.name] = series.to_numpy()
-    if not found and not unreadable:
-        return X, found
-    native = nw.from_dict(columns, backend=frame.implementation).to_native()
-    if hasattr(native, "set_axis"):  # a pandas frame has an index
-        native = native.set_axis(frame.to_native().index)
-    return native, found
+    if not data.size or data.dtype.kind != "f" or data.ndim > 2:
+        return False
+    with np.errstate(all="ignore"):
+        if data.flags.forc:
+            flat = data.ravel(order="K")
+            squares = float(np.dot(flat, flat))
+        else:  # columns of a larger table
+            columns = np.atleast_2d(data)
+            squares = float(np.einsum("ij,ij->", columns, columns))
+    return data.size * smallest**2 <= squares <= largest**2
 
 
 def require_finite(
@@ -224,6 +198,8 @@ def require_finite(
     NaN stays where cells may be missing, but in sparse matrices.
     """
     data = values.data if sparse.issparse(values) else values
+    if _is_moderate(data, SMALLEST, LARGEST_SINGLE if data.dtype == np.float32 else LARGEST):
+        return values
     size = max(float(data.max()), -float(data.min())) if data.size else 0.0  # NaN if one is
     if 0 < size < SMALLEST and not is_part:
         raise ValueError(

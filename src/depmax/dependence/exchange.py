@@ -52,6 +52,8 @@ class Exchange(ABC):
     labels: Any
     #: Whether rows are independent once what their group has in common is taken off.
     is_free_within_groups = False
+    #: Whether ``units`` are groups that the user calls independent of each other.
+    has_independent_groups = False
 
     def __len__(self) -> int:
         """Number of labels, 0 if there are none."""
@@ -119,6 +121,8 @@ class WholeGroups(Exchange):
     >>> hsic_test(x, y, groups=WholeGroups(patient), random_state=0).pvalue > 0.05
     True
     """
+
+    has_independent_groups = True
 
     def __init__(self, labels: Any) -> None:
         self.labels = labels
@@ -358,16 +362,12 @@ def _exchange_alike(codes: np.ndarray, sizes: np.ndarray) -> Plan:
     tables = []  # of every stratum: the rows of its groups, of shape (n_groups, smallest size)
     for members in strata:
         smallest = int(sizes[members].min())
-        chosen = [np.flatnonzero(codes == group) for group in members]
-        tables.append(
-            np.array([np.sort(rng.choice(rows, smallest, replace=False)) for rows in chosen])
-        )
+        drawn = [rng.choice(np.flatnonzero(codes == g), smallest, replace=False) for g in members]
+        tables.append(np.sort(drawn, axis=1))
     ways = _number(np.sum(special.gammaln([len(members) + 1.0 for members in strata])))
     _require_ways(ways, f"{len(sizes)} groups of rows", "groups")
     rows = np.sort(np.concatenate([table.ravel() for table in tables]))
-    place = np.empty(len(codes), dtype=np.intp)
-    place[rows] = np.arange(len(rows))
-    tables = [place[table] for table in tables]
+    tables = [np.searchsorted(rows, table) for table in tables]  # places among these rows
 
     def draw(rng: np.random.Generator) -> np.ndarray:
         order = np.empty(len(rows), dtype=np.intp)

@@ -36,7 +36,6 @@ from depmax.dependence.independence_test import (
     AggregateTest,
     GivenFit,
     IndependenceTest,
-    refuse_with_given,
 )
 from depmax.dependence.resolve import refuse_to_choose
 from depmax.kernels import KernelLike
@@ -119,7 +118,9 @@ def hsic_test(
         kernels, of products of the residuals themselves, and of such products that vary with Z. It
         is only as good as the regressions: ``given`` of the result says what they explain; if they
         need more rows, or if their residuals still depend on Z, a warning appears and ``reliable``
-        of the result is False. Time is linear in the rows. Not with ``groups``.
+        of the result is False. Time is linear in the rows. With labels of ``groups``, at least 20
+        of them, regressions are chosen by leaving out whole groups, and the rows of a group have
+        one sign; :class:`depmax.WithinGroups` and :class:`depmax.Shifts` are refused.
     sample_weight : array-like of shape (n_samples,), optional
         Weights that belong to the rows of X, such as those of a survey or of a shift in X. The
         statistic is unbiased HSIC of the images of X, weighted and about their weighted mean, and y
@@ -185,7 +186,6 @@ def hsic_test(
         return streamed_test(hsic_test, X, y, kernel, target_kernel, method, options)
     refuse_streamed_target(X, y)
     if given is not None:
-        refuse_with_given(groups)
         one, of_y = (
             _one_kernel(each, name, "given")
             for each, name in (
@@ -194,7 +194,9 @@ def hsic_test(
             )
         )
         linear = method == "aggregate" and is_auto(kernel) and is_auto(target_kernel)
-        conditional, fit = read_conditional(X, y, given, one, of_y, _refuse_to_choose, linear)
+        conditional, fit = read_conditional(
+            X, y, given, one, of_y, _refuse_to_choose, linear, groups
+        )
         return _conditional_test(conditional, fit, method, n_permutations, random_state)
     if method == "aggregate":
         x, y_family = family_of(X, kernel), family_of_target(y, target_kernel)

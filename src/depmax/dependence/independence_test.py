@@ -53,17 +53,6 @@ class GivenFit:
             )
 
 
-def refuse_with_given(groups: Any) -> None:
-    """Refuse groups together with confounders."""
-    if groups is not None:
-        raise ValueError(
-            "groups and given cannot be combined: regressions on given are chosen by leaving out "
-            "single rows, and rows of the same group would predict each other, so neither the "
-            "residuals nor their signs could be trusted. Test without given, or on one row (or "
-            "the means) of each group."
-        )
-
-
 @dataclass(frozen=True)
 class IndependenceTest:
     """Outcome of a test of independence."""

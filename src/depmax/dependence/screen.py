@@ -17,7 +17,7 @@ from depmax._threads import each_column, map_threads, one_blas_thread
 from depmax.dependence._given.conditional import GivenTarget, read_dense
 from depmax.dependence._nulls.screening_target import ScreeningTarget
 from depmax.dependence.exchange import as_exchange, plan_of
-from depmax.dependence.independence_test import GivenFit, Screening, refuse_with_given
+from depmax.dependence.independence_test import GivenFit, Screening
 from depmax.dependence.resolve import refuse_to_choose
 from depmax.kernels import Delta, KernelLike, as_kernel
 from depmax.kernels.bandwidth import warn_of_scales
@@ -80,7 +80,7 @@ def screen(
         Confounders Z, numbers and categories: score each column by what it shares with y beyond
         what Z explains of both, as ``hsic_test(..., given=Z)`` does. A column then takes some
         hundred regressions in closed form, about 0.1 s, linear in the rows, with any kernel.
-        Missing cells are then refused.
+        Missing cells are then refused, and ``groups`` are labels of at least 20 groups.
     sample_weight : array-like of shape (n_samples,), optional
         How many rows each row stands for, as in :func:`depmax.hsic`: scores are those of the rows
         repeated. P-values come from at most 9,999 permutations of y against the rows of X with
@@ -149,8 +149,7 @@ def screen(
         refuse_with_streams("screen", groups=groups, given=given)
         return _screen_streamed(X, y, kernel, target_kernel, unbiased, tol, n_jobs)
     if given is not None:
-        refuse_with_given(groups)
-        return _screen_given(X, y, given, kernel, target_kernel, unbiased, n_jobs)
+        return _screen_given(X, y, given, groups, kernel, target_kernel, unbiased, n_jobs)
     refuse_streamed_target(X, y)
     table = read_table(X, missing=missing)
     target_side = read_target_sample(y, target_kernel)
@@ -275,6 +274,7 @@ def _screen_given(
     X: Any,
     y: Any,
     given: Any,
+    groups: Any,
     kernel: KernelLike,
     target_kernel: KernelLike | Literal["auto"],
     unbiased: bool,
@@ -282,7 +282,7 @@ def _screen_given(
 ) -> Screening:
     """Every column alone, against a target that lost once what the confounders explain."""
     recipe = _kernel_of_columns(kernel)
-    target = GivenTarget.of(y, given, target_kernel)
+    target = GivenTarget.of(y, given, target_kernel, groups)
     table = read_dense(X, target.regressions)
     names = table.names or tuple(f"x{position}" for position in range(table.values.shape[1]))
     choose = partial(refuse_to_choose, "screen with given")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
@@ -40,6 +40,8 @@ class CovarianceBound:
     target_norm: float
     #: Whether norm and radius were given, not read off the same rows.
     fixed_beforehand: bool
+    #: Rows outside the radius, which count as zero (``outliers="ignore"``).
+    n_outliers: int = 0
 
     @property
     def bound(self) -> float:
@@ -97,6 +99,7 @@ def covariance_bound(
     norm: float | None = None,
     radius: float | None = None,
     n_components: int | None = None,
+    outliers: Literal["refuse", "ignore"] = "refuse",
 ) -> CovarianceBound:
     """Lower bound on the expected cumulative squared covariance E[y²‖τ(x)‖²] of features.
 
@@ -118,6 +121,10 @@ def covariance_bound(
         of the data are used, and the result says so. Values that the data exceed are refused.
     n_components : int, optional
         Use this many of the features.
+    outliers : {"refuse", "ignore"}, default="refuse"
+        What rows outside ``radius``, y²k(x, x) > R², are: an error, or left out of the mean, which
+        still is over all m rows. The bound holds all the same, since y²‖τ‖² is never negative, and
+        a few long rows no longer decide R.
 
     Returns
     -------
@@ -162,9 +169,18 @@ def covariance_bound(
     require_equal_length(m, target.n_samples)
     squares = np.square(target.values[:, 0])  # y²
     features = np.asarray(extractor.transform(X), dtype=np.float64)[:, :count]
+    if outliers not in ("refuse", "ignore") or (outliers == "ignore" and radius is None):
+        raise ValueError(
+            f"outliers must be 'refuse', or 'ignore' with a radius, got outliers={outliers!r} and "
+            f"radius={radius!r}."
+        )
     offset = projection.offset[:count]
     has_offset = bool(np.any(offset))
     lengths = np.asarray(kernel.diag(rows[:]), dtype=np.float64) + has_offset  # k(x, x)
+    n_outliers = 0
+    if outliers == "ignore" and radius is not None:
+        outside = squares * lengths > float(radius) ** 2
+        squares, n_outliers = np.where(outside, 0.0, squares), int(outside.sum())
     metric = projection.inner()[:count, :count] + np.outer(offset, offset)
     c, squared_radius, fixed = _fixed(
         float(np.linalg.norm(metric)), float((squares * lengths).max()), norm, radius
@@ -179,6 +195,7 @@ def covariance_bound(
         n_samples=m,
         target_norm=_target_norm(Sample(kernel, rows), squares, has_offset),
         fixed_beforehand=fixed,
+        n_outliers=n_outliers,
     )
 
 
@@ -209,6 +226,7 @@ def components_by_bound(
     delta: float = 0.1,
     norm: float | None = None,
     radius: float | None = None,
+    outliers: Literal["refuse", "ignore"] = "refuse",
 ) -> BoundedComponents:
     """Number of features that maximises the lower bound minus a cost for each feature.
 
@@ -218,7 +236,7 @@ def components_by_bound(
     X, y : as in :func:`covariance_bound`
     cost : float, optional
         q; by default half of what the first feature explains (the heuristic of the paper).
-    delta, norm, radius : as in :func:`covariance_bound`
+    delta, norm, radius, outliers : as in :func:`covariance_bound`
         Given values hold for all numbers of features.
 
     Returns
@@ -240,7 +258,16 @@ def components_by_bound(
         raise ValueError(f"cost must be a number >= 0, got {cost!r}.")
     available = _parts(extractor)[0].weights.shape[1]
     bounds = tuple(
-        covariance_bound(extractor, X, y, delta=delta, norm=norm, radius=radius, n_components=count)
+        covariance_bound(
+            extractor,
+            X,
+            y,
+            delta=delta,
+            norm=norm,
+            radius=radius,
+            n_components=count,
+            outliers=outliers,
+        )
         for count in range(1, available + 1)
     )
     price = bounds[0].empirical / 2.0 if cost is None else float(cost)

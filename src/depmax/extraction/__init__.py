@@ -2,10 +2,12 @@
 
 from depmax.extraction._unmixing import NaturalGradient, QuasiNewton
 from depmax.extraction.boosted_latent_features import BoostedLatentFeatures
+from depmax.extraction.continuum_regression import ContinuumRegression
 from depmax.extraction.deflation_features import DeflationFeatures
 from depmax.extraction.extractor import DependenceExtractor
 from depmax.extraction.hbfe import HBFE
 from depmax.extraction.hsca import HSCA
+from depmax.extraction.ica import ICA
 from depmax.extraction.icafx import ICAFX
 from depmax.extraction.iterative_pca import IterativePCA
 from depmax.extraction.kernel_boosting import KernelBoosting
@@ -27,6 +29,7 @@ from depmax.extraction.sparse_kernel_pls import SparseKernelPLS
 __all__ = [
     "HBFE",
     "HSCA",
+    "ICA",
     "ICAFX",
     "LPP",
     "PHD",
@@ -34,6 +37,7 @@ __all__ = [
     "SMA",
     "SMC",
     "BoostedLatentFeatures",
+    "ContinuumRegression",
     "DeflationFeatures",
     "DependenceExtractor",
     "IterativePCA",

@@ -155,17 +155,21 @@ class BoostedLatentFeatures(DeflationExtractor):
 
     def _features(self, side: Sample, target: CodedTarget | None, n_components: int) -> Extracted:
         assert target is not None
-        loss = LOSSES[self.loss]
-        values = target.values
-        if loss.margins:
-            if target.kind not in ("classes", "multilabel"):
-                raise ValueError(
-                    f"loss={self.loss!r} of BoostedLatentFeatures needs classes, but y holds "
-                    "numbers: use 'least_squares' or 'absolute', or cut y into classes."
-                )
-            values = target.signs
+        loss, values = LOSSES[self.loss], seen_by(self.loss, target, type(self).__name__)
         images = images_of(side, center=True)
         directions, found = deflate(
             images, values, boosted(loss), n_components, center=True, scale="feature"
         )
         return Extracted.of(images, directions, found)
+
+
+def seen_by(loss: str, target: CodedTarget, owner: str) -> np.ndarray:
+    """The target as a loss reads it: -1 and +1 for those of margins, which need classes."""
+    if not LOSSES[loss].margins:
+        return target.values
+    if target.kind not in ("classes", "multilabel"):
+        raise ValueError(
+            f"loss={loss!r} of {owner} needs classes, but y holds numbers: use 'least_squares' or "
+            "'absolute', or cut y into classes."
+        )
+    return target.signs

@@ -59,9 +59,13 @@ class DeflationFeatures(DeflationExtractor):
         the gradient of a loss (:class:`BoostedLatentFeatures`: logistic for classes, absolute for
         numbers), or the single sample with the largest covariance with it.
 
+        :class:`ContinuumRegression` is a criterion with a parameter, between least squares, "pls"
+        and "pca".
+
         A callable takes a :class:`depmax.pencils.deflation.steps.Residual` and returns u_j of shape
         (n_features,), in the dual β_j of shape (n_samples,), or None if there is nothing left. Its
-        features are not rescaled.
+        features are not rescaled, unless it has an attribute ``scale``, ``"direction"`` or
+        ``"feature"``, which then gets length 1. With ``supervised = True`` it asks for a target.
     kernel : kernel, name, callable, transformer or "precomputed", default="linear"
         A transformer (a map) stands for the inner product of its output.
     center : bool, default=True
@@ -133,8 +137,10 @@ class DeflationFeatures(DeflationExtractor):
 
     @property
     def _supervised(self) -> bool:  # type: ignore[override]  # depends on parameters here
-        """Variance needs no target; a callable decides by itself whether it needs one."""
-        return isinstance(self.criterion, str) and self.criterion not in _BLIND
+        """Variance needs no target; a callable may declare that it needs one."""
+        if isinstance(self.criterion, str):
+            return self.criterion not in _BLIND
+        return bool(getattr(self.criterion, "supervised", False))
 
     def _pairs_held(self, side: Sample) -> float:
         return gram_values(side, dual=self.dual)
@@ -156,7 +162,7 @@ class DeflationFeatures(DeflationExtractor):
     def _chosen(self, target: CodedTarget | None) -> tuple[Criterion, Scale, np.ndarray | None]:
         values = None if target is None else target.values
         if not isinstance(self.criterion, str):
-            return self.criterion, "given", values
+            return self.criterion, getattr(self.criterion, "scale", "given"), values
         if self.criterion in _NAMED:
             return *_NAMED[self.criterion], values
         assert target is not None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -20,13 +19,13 @@ from depmax.extraction._fitting.number_of_components import AtMost, ComponentCou
 from depmax.extraction._unmixing import (
     HeldRows,
     Likelihood,
-    NaturalGradient,
-    QuasiNewton,
     Residuals,
     Solution,
     Sphering,
     StreamedRows,
     WhiteRows,
+    as_solver,
+    best_of,
     one_more,
     sphere,
     starts,
@@ -40,8 +39,6 @@ from depmax.pencils import Directions, Space
 from depmax.pencils.coordinates import Coordinates
 from depmax.pencils.form import CentredValues, centred_target
 from depmax.samples import Sample, precision, read_rows, require_equal_length
-
-_SOLVERS = {"quasi-newton": QuasiNewton, "natural-gradient": NaturalGradient}
 
 
 class ICAFX(DependenceExtractor):
@@ -315,7 +312,7 @@ class ICAFX(DependenceExtractor):
         """The best of all starts."""
         rng = check_random_state(self.random_state)
         regression = self.init == "regression"
-        return _best(
+        return best_of(
             self._solver().maximize(likelihood, start, self.verbose)
             for start in starts(likelihood, int(self.n_init), rng, regression=regression)
         )
@@ -341,32 +338,22 @@ class ICAFX(DependenceExtractor):
                 candidates.append(one_more(*found[-1]))
                 warm.append(candidates[-1].unmixing)
             candidates += [self._solver().maximize(model, start, self.verbose) for start in warm]
-            best = _best(candidates)
-            all_moved = _best([all_moved, best])
+            best = best_of(candidates)
+            all_moved = best_of([all_moved, best])
             found.append((model, best))
             criterion.append(_deviance(likelihood, best) + count * price)
         self.bic_ = np.array(criterion)
         return found[int(np.argmin(criterion))]
 
     def _solver(self) -> Any:
-        return _SOLVERS[self.solver]() if isinstance(self.solver, str) else self.solver
+        return as_solver(self.solver, "ICAFX")
 
     def _component_count(self) -> ComponentCount:
         """All that are possible where the likelihood decides."""
         return AtMost() if self.n_components == "bic" else super()._component_count()
 
     def _check_parameters(self) -> None:
-        if isinstance(self.solver, str):
-            if self.solver not in _SOLVERS:
-                raise ValueError(
-                    f"solver of ICAFX must be one of {sorted(_SOLVERS)} or an object with "
-                    f"maximize(likelihood, start, verbose), got {self.solver!r}."
-                )
-        elif not callable(getattr(self.solver, "maximize", None)):
-            raise TypeError(
-                f"solver of ICAFX must be one of {sorted(_SOLVERS)} or an object with "
-                f"maximize(likelihood, start, verbose), got {self.solver!r}."
-            )
+        as_solver(self.solver, "ICAFX")
 
 
 @dataclass(frozen=True)
@@ -376,11 +363,6 @@ class Unmixed(Directions):
     target_weights: np.ndarray  # V of the features, shape (k, n_codes)
     discarded: np.ndarray  # directions that the target does not move, shape (s, N - k)
     problem: str | None  # why the solver did not converge; None if it did
-
-
-def _best(solutions: Iterable[Solution]) -> Solution:
-    """The first with the largest likelihood."""
-    return max(solutions, key=lambda solution: solution.log_likelihood)
 
 
 def _deviance(likelihood: Likelihood, solution: Solution) -> float:

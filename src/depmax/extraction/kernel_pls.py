@@ -25,7 +25,7 @@ from depmax.pencils.deflation.criteria import pls
 from depmax.pencils.deflation.steps import deflate
 from depmax.pencils.images import CountedImages, FeatureImages, images_of
 from depmax.pencils.projection import FeatureProjection
-from depmax.samples import Sample, is_scanned
+from depmax.samples import Sample, by_chunks, is_streamed
 
 #: Features per component up to which one product XᵀX costs less than visits for each component.
 FEATURES_PER_COMPONENT = 64
@@ -105,7 +105,6 @@ class PLSExtractor(DeflationExtractor, BatchExtractor):
 
     def _codes(self, X: Any) -> np.ndarray:
         """Predicted target as it was coded, minus its mean, of shape (n_samples, r)."""
-        check_is_fitted(self)
         return self._apply(X) @ self.target_loadings_
 
     def _nearness(self, X: Any) -> np.ndarray:
@@ -113,8 +112,9 @@ class PLSExtractor(DeflationExtractor, BatchExtractor):
         return self._codes(X) @ self._centres.T - np.square(self._centres).sum(axis=1) / 2
 
     def _nearest_class(self, X: Any) -> np.ndarray:
-        labels: np.ndarray = self.classes_[self._nearness(X).argmax(axis=1)]
-        return labels
+        if is_streamed(X):
+            return by_chunks(self._nearest_class, X, dtype=self.classes_.dtype)
+        return np.asarray(self.classes_[self._nearness(X).argmax(axis=1)])
 
 
 class KernelPLS(RegressorMixin, PLSExtractor):
@@ -204,13 +204,13 @@ class KernelPLS(RegressorMixin, PLSExtractor):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_targets)
-            One-dimensional if y was; classes if y had classes. A scan if X is one.
+            One-dimensional if y was; classes if y had classes. As lazy as X.
         """
         check_is_fitted(self)
-        if is_scanned(X):
-            return X.map(self.predict)
         if hasattr(self, "classes_"):
             return self._nearest_class(X)
+        if is_streamed(X):
+            return by_chunks(self.predict, X, None if self._flat else len(self.intercept_))
         values = self._codes(X) + self.intercept_
         return values[:, 0] if self._flat else values
 

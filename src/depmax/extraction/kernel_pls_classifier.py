@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from depmax._inputs import read_target
 from depmax.extraction._fitting.targets import CodedTarget, coded_classes, streamed_classes
 from depmax.extraction.kernel_pls import PLSExtractor
-from depmax.samples import Sample, is_scanned
+from depmax.samples import Sample, by_chunks, is_streamed
 
 
 class KernelPLSClassifier(ClassifierMixin, PLSExtractor):
@@ -80,9 +80,10 @@ class KernelPLSClassifier(ClassifierMixin, PLSExtractor):
         Returns
         -------
         ndarray of shape (n_samples,)
+            A scan where X is one, a lazy array of a Dask collection.
         """
         check_is_fitted(self)
-        return X.map(self.predict) if is_scanned(X) else self._nearest_class(X)
+        return self._nearest_class(X)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """How near new rows are to the mean prediction of each class.
@@ -97,8 +98,10 @@ class KernelPLSClassifier(ClassifierMixin, PLSExtractor):
             For two classes, positive if the second is nearer; otherwise largest for the nearest
             class.
         """
-        if is_scanned(X):
-            return X.map(self.decision_function)
+        check_is_fitted(self)
+        if is_streamed(X):
+            n_classes = len(self.classes_)
+            return by_chunks(self.decision_function, X, n_classes if n_classes > 2 else None)
         nearness = self._nearness(X)
         return nearness[:, 1] - nearness[:, 0] if nearness.shape[1] == 2 else nearness
 

@@ -12,6 +12,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 from depmax._inputs import Table, read_fit, read_new
 from depmax.dependence._given.confounders import Scaling, positions_of
 from depmax.dependence._given.regression import Curve, Regressions
+from depmax.dependence._given.units import Units
 
 
 class Residual(TransformerMixin, BaseEstimator):
@@ -92,7 +93,7 @@ class Residual(TransformerMixin, BaseEstimator):
 
     def _regress(self, rows: np.ndarray) -> tuple[list[tuple[np.ndarray, Curve]], np.ndarray]:
         """Curves with the columns that each explains, and how much of every column."""
-        regressions = Regressions(self._scaling.apply(rows[:, self.given_]))
+        regressions = Regressions(self._scaling.apply(rows[:, self.given_]), Units(len(rows)))
         columns = np.asarray(rows[:, self._others()], dtype=np.float64)
         spread = columns.std(axis=0)
         varies = np.flatnonzero(spread > 0.0)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
 from scipy import linalg
+from sklearn.utils import check_random_state
 
-from depmax._inputs.parameters import number, one_of
+from depmax._inputs.parameters import integer, number, one_of
 from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted
 from depmax.extraction._fitting.targets import CodedTarget
+from depmax.extraction.boosted_latent_features import seen_by
 from depmax.kernels import KernelLike
 from depmax.pencils import leading
-from depmax.pencils.deflation.steps import EXHAUSTED, OrthogonalFeatures
+from depmax.pencils.deflation.criteria import LOSSES, descent
+from depmax.pencils.deflation.steps import OrthogonalFeatures
 from depmax.pencils.examples import Examples
 from depmax.samples import Sample, chunk_rows, slices
 
@@ -25,7 +29,8 @@ class SparseKernelPLS(DeflationExtractor):
 
     The dual direction of kernel PLS is the residual of the target, β = Y_j; here it is zero outside
     the rows that a heuristic picks again for every feature. Kernel values are computed when needed
-    and not kept.
+    and not kept. With another ``loss`` its negative gradient takes the place of the residual:
+    sparse kernel boosted latent features.
 
     Parameters
     ----------
@@ -41,6 +46,14 @@ class SparseKernelPLS(DeflationExtractor):
         Rows with the maximum residual ‖y_i‖ of the target, or with the maximum information
         ‖k_iᵀY_j‖, the covariance of their kernel columns with it. The second computes all kernel
         values once more per feature. Rows of equal residual are ranked by their information.
+    loss : {"least_squares", "absolute", "exponential", "logistic"}, default="least_squares"
+        As in :class:`BoostedLatentFeatures`; the last two need classes or labels.
+    cache_size : int or None, default=None
+        For ``"max_information"``: look among so many rows only, drawn once, and keep their kernel
+        columns, so that no kernel value is computed twice. No other row gets a weight then. None
+        looks at all rows.
+    random_state : int, RandomState or None, default=None
+        Which rows are cached; without ``cache_size`` nothing is random.
 
     Attributes
     ----------
@@ -82,6 +95,8 @@ class SparseKernelPLS(DeflationExtractor):
     _declared: ClassVar = {
         "nu": number(0, 1, ends="(]"),
         "heuristic": one_of("max_residual", "max_information"),
+        "loss": one_of(*LOSSES),
+        "cache_size": integer(1, also=[None]),
     }
 
     def __init__(
@@ -91,31 +106,38 @@ class SparseKernelPLS(DeflationExtractor):
         kernel: KernelLike = "gaussian",
         nu: float = 0.25,
         heuristic: Literal["max_residual", "max_information"] = "max_residual",
+        loss: Literal["least_squares", "absolute", "exponential", "logistic"] = "least_squares",
+        cache_size: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.n_components = n_components
         self.kernel = kernel
         self.nu = nu
         self.heuristic = heuristic
+        self.loss = loss
+        self.cache_size = cache_size
+        self.random_state = random_state
 
     def _pairs_held(self, side: Sample) -> float:
-        """None: kernel values are made a block of rows at a time."""
-        return 0.0
+        """Cached columns; other kernel values are made a block of rows at a time."""
+        return side.n_samples * float(self.cache_size or 0)
 
     def _features(self, side: Sample, target: CodedTarget | None, n_components: int) -> Extracted:
         assert target is not None
-        m = side.n_samples
+        m, loss = side.n_samples, LOSSES[self.loss]
+        values = seen_by(self.loss, target, type(self).__name__)
         examples = Examples.of(side, center=True)
         side = examples.side
         count = max(1, round(float(self.nu) * m))
         found = OrthogonalFeatures(m, n_components, center=True)
         weights = np.zeros((m, n_components))
-        start = linalg.norm(target.values - target.values.mean(axis=0))
+        products = self._products(side)
         while found.count < n_components:
-            left = found.residual(target.values)
-            if linalg.norm(left) <= EXHAUSTED * start:
+            left = descent(found, values, loss)
+            if not left.any():
                 break
-            rows = self._chosen(side, left, count)
-            chosen, image, size = _direction(side, rows, left[rows])
+            rows = self._chosen(products, left, count)
+            chosen, image, size = _direction(products(rows, left[rows]), rows, left[rows])
             if size == 0 or not found.add(image):
                 break
             found.rescale(1.0 / size)
@@ -124,40 +146,87 @@ class SparseKernelPLS(DeflationExtractor):
         basis = np.flatnonzero(weights.any(axis=1))
         return Extracted.of_examples(examples, basis, weights[basis], found)
 
-    def _chosen(self, side: Sample, left: np.ndarray, count: int) -> np.ndarray:
+    def _check_parameters(self) -> None:
+        if self.cache_size is not None and self.heuristic != "max_information":
+            raise ValueError(
+                "cache_size of SparseKernelPLS has no effect with heuristic='max_residual', which "
+                "needs no kernel values: leave it out, or take heuristic='max_information'."
+            )
+
+    def _products(self, side: Sample) -> KernelProducts | CachedProducts:
+        if self.cache_size is None:
+            return KernelProducts(side)
+        rng, size = check_random_state(self.random_state), min(self.cache_size, side.n_samples)
+        cached = np.sort(rng.choice(side.n_samples, size=size, replace=False))
+        columns = KernelProducts(side)(cached, np.eye(size))
+        return CachedProducts(cached, columns)
+
+    def _chosen(
+        self, products: KernelProducts | CachedProducts, left: np.ndarray, count: int
+    ) -> np.ndarray:
         """Rows that the heuristic ranks first, sorted."""
-        everything = np.arange(side.n_samples)
         if self.heuristic == "max_information":
-            scores = linalg.norm(_products(side, everything, left), axis=1)
-            return np.sort(np.argsort(-scores, kind="stable")[:count])
+            information = linalg.norm(products.with_columns(products.candidates, left), axis=1)
+            first = np.argsort(-information, kind="stable")[:count]
+            return np.sort(products.candidates[first])
         scores = linalg.norm(left, axis=1)
         last = np.partition(scores, len(scores) - count)[len(scores) - count]
         sure = np.flatnonzero(scores > (1 + TIE) * last)
         tied = np.flatnonzero(np.abs(scores - last) <= TIE * last)
         if len(sure) + len(tied) > count:  # rows of one class begin alike: take the informative
-            information = linalg.norm(_products(side, everything, left, of=tied), axis=1)
+            information = linalg.norm(products.with_columns(tied, left), axis=1)
             tied = tied[np.argsort(-information, kind="stable")[: count - len(sure)]]
         return np.sort(np.concatenate([sure, tied]))
 
 
+@dataclass(frozen=True)
+class KernelProducts:
+    """Products with kernel values that are computed a block at a time and not kept."""
+
+    side: Sample
+
+    @property
+    def candidates(self) -> np.ndarray:
+        """Rows that directions may be made of."""
+        return np.arange(self.side.n_samples)
+
+    def __call__(self, rows: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """K[:, rows] V of shape (m, r)."""
+        return self._product(self.side, self.side.take(rows), values)
+
+    def with_columns(self, rows: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """K[rows, :] V of shape (len(rows), r)."""
+        return self._product(self.side.take(rows), self.side, values)
+
+    def _product(self, left: Sample, right: Sample, values: np.ndarray) -> np.ndarray:
+        image = np.empty((left.n_samples, values.shape[1]))
+        others = right.rows[:]
+        for block in slices(left.n_samples, chunk_rows(right.n_samples)):
+            image[block] = self.side.kernel(left.rows[block], others) @ values
+        return image
+
+
+@dataclass(frozen=True)
+class CachedProducts:
+    """Products with the kernel columns of some rows, which are in memory."""
+
+    candidates: np.ndarray  # the rows, sorted
+    columns: np.ndarray  # shape (m, n_cached)
+
+    def __call__(self, rows: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """K[:, rows] V of shape (m, r)."""
+        return self.columns[:, np.searchsorted(self.candidates, rows)] @ values
+
+    def with_columns(self, rows: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """K[rows, :] V of shape (len(rows), r)."""
+        return self.columns[:, np.searchsorted(self.candidates, rows)].T @ values
+
+
 def _direction(
-    side: Sample, rows: np.ndarray, left: np.ndarray
+    images: np.ndarray, rows: np.ndarray, left: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, float]:
-    """β on some rows, its image Kβ on all rows, and ‖u‖."""
-    images = _products(side, rows, left)  # K[:, rows] Y_j[rows], shape (m, r)
+    """β on some rows, its image Kβ on all rows, and ‖u‖; from K[:, rows] Y_j[rows]."""
     inner = left.T @ images[rows]
     values, vectors = leading((inner + inner.T) / 2, 1)
     size = float(np.sqrt(max(values[0], 0.0)))
     return left @ vectors[:, 0], images @ vectors[:, 0], size
-
-
-def _products(
-    side: Sample, rows: np.ndarray, values: np.ndarray, *, of: np.ndarray | None = None
-) -> np.ndarray:
-    """K[of, rows] V of shape (len(of), r), all rows by default, a block of values at a time."""
-    others = side.take(rows).rows
-    left = side if of is None else side.take(of)
-    image = np.empty((left.n_samples, values.shape[1]))
-    for block in slices(left.n_samples, chunk_rows(len(rows))):
-        image[block] = side.kernel(left.rows[block], others) @ values
-    return image

@@ -346,9 +346,12 @@ def _sample(rows: Any) -> np.ndarray:
         if n_rows <= SAMPLE_ROWS:
             return rows
         return rows[np.random.default_rng(0).choice(n_rows, SAMPLE_ROWS, replace=False)]
-    length = min(n_rows, SAMPLE_ROWS // 3)
-    starts = sorted({0, (n_rows - length) // 2, n_rows - length})
-    found = rows[np.concatenate([np.arange(start, start + length) for start in starts])]
+    if hasattr(rows, "glance"):
+        found = rows.glance(SAMPLE_ROWS)
+    else:
+        length = min(n_rows, SAMPLE_ROWS // 3)
+        starts = sorted({0, (n_rows - length) // 2, n_rows - length})
+        found = rows[np.concatenate([np.arange(start, start + length) for start in starts])]
     return found.toarray() if sparse.issparse(found) else found
 
 

@@ -6,6 +6,7 @@ from depmax.maps.incomplete_cholesky import IncompleteCholesky
 from depmax.maps.kernel_map import KernelMap
 from depmax.maps.nystroem import DrawnWithReplacement, GreedyLandmarks, NystroemMap
 from depmax.maps.random_fourier import RandomFourier
+from depmax.maps.subtree_counts import SubtreeCounts
 
 __all__ = [
     "BasisSelection",
@@ -16,4 +17,5 @@ __all__ = [
     "KernelMap",
     "NystroemMap",
     "RandomFourier",
+    "SubtreeCounts",
 ]

@@ -25,6 +25,7 @@ from depmax.samples import (
     Sample,
     abilities_of,
     aligned,
+    by_chunks,
     chunk_rows,
     is_precomputed,
     is_streamed,
@@ -35,7 +36,6 @@ from depmax.samples import (
     require_positive,
     require_semidefinite,
     slices,
-    transformed,
     warn_of_units,
 )
 
@@ -87,7 +87,7 @@ class KernelTransformer(
         """Features of new rows as an array, whatever ``set_output`` asks for."""
         check_is_fitted(self)
         if is_streamed(X):
-            return transformed(self, X)
+            return by_chunks(self.transform, X, self._n_features_out)
         rows = read_rows(self, X, self._abilities())
         features = np.empty((rows.shape[0], self._n_features_out), dtype=precision(rows))
         for block in slices(rows.shape[0], chunk_rows(self._width())):
@@ -152,6 +152,8 @@ class LinearViews(KernelTransformer):
             One column per name in ``coordinate_names_``.
         """
         check_is_fitted(self)
+        if is_streamed(X):
+            return by_chunks(self.inverse_transform, X, len(self.mean_))
         features = self._read_features(X)
         rows: np.ndarray = features @ self.loadings_ + self.mean_
         return rows.astype(features.dtype, copy=False)

@@ -169,6 +169,11 @@ def _of_pivots(side: Sample) -> CentredValues | None:
 def _of_images(side: Sample, images: Callable[[Any], Any]) -> CentredValues:
     """Centred coordinates, and their inner products."""
     distinct = side.rows.distinct if side.is_streamed else None
+    made: Callable[..., Any]
+    if side.is_streamed and side.rows.moments and side.kernel.capabilities.is_linear:
+        mean, gram = side.rows.moments
+        made = TargetOfPart(_view_of(side), images, mean)
+        return CentredValues(made, (side.n_samples, len(mean)), gram=gram)
     if distinct is None or distinct[1] is None:
         return _of_sums(side, images, _sums_of(side, images))
     values, counts = distinct

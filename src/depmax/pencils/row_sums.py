@@ -214,7 +214,7 @@ class Summation:
             self._sum_x = self._joint[:size, size]
             if self._joined:
                 self._cross = self._joint[:size, size + 1 :]
-        self._buffer = np.ones((0, columns), dtype)
+        self._buffers = {"C": np.ones((0, columns), dtype), "F": np.ones((0, columns), dtype)}
 
     def add(self, rows: Aligned) -> None:
         """One more chunk of rows."""
@@ -254,10 +254,7 @@ class Summation:
         if sparse.issparse(phi):
             phi = phi.astype(np.float64, copy=False)
         else:
-            if len(self._buffer) < len(phi):
-                make = np.empty if self._scatter is None else np.ones
-                self._buffer = make((len(phi), self._buffer.shape[1]), self._dtype)
-            joint = self._buffer[: len(phi)]
+            joint = self._buffer(phi)
             origin = self._origins[0].astype(self._dtype)
             moved = joint[:, : self._size]
             phi = np.subtract(phi, origin, out=moved, casting="same_kind")
@@ -273,6 +270,15 @@ class Summation:
         if self._scatter is not None:
             self._scatter += dense(phi.T @ phi)
         return phi
+
+    def _buffer(self, phi: np.ndarray) -> np.ndarray:
+        """Room for φ and what stands beside it, column after column if φ is: no transposition."""
+        order: Any = "F" if phi.strides[0] < phi.strides[1] else "C"
+        known = self._buffers[order]
+        if len(known) < len(phi):
+            make = np.empty if self._scatter is None else np.ones
+            known = self._buffers[order] = make((len(phi), known.shape[1]), self._dtype, order)
+        return known[: len(phi)]
 
     def _add_counted(self, phi: Any, psi: Any, mass: np.ndarray) -> Any:
         """The same as ``_add_products`` for rows that stand for several each, in float64."""

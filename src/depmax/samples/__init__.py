@@ -2,7 +2,7 @@
 
 from depmax._inputs.table import is_streamed
 from depmax._threads import chunk_rows, slices
-from depmax.samples.pieces import add_up
+from depmax.samples.pieces import Block, add_up
 from depmax.samples.reading import (
     Labels,
     abilities_of,
@@ -38,7 +38,7 @@ from depmax.samples.sample import (
     require_semidefinite,
     sample_of_matrix,
 )
-from depmax.samples.scan import Scan, is_scanned, scan, transformed
+from depmax.samples.scan import Scan, by_chunks, scan
 from depmax.samples.sources import (
     ArrayRows,
     RowSource,
@@ -55,7 +55,6 @@ from depmax.samples.stream import (
     sample_rows,
     some_rows,
 )
-from depmax.samples.survey import Block
 from depmax.samples.weights import Weighed, refuse_missing, repeated_rows, weigh
 
 __all__ = [
@@ -81,9 +80,9 @@ __all__ = [
     "add_up",
     "aligned",
     "as_rows",
+    "by_chunks",
     "chunk_rows",
     "is_precomputed",
-    "is_scanned",
     "is_streamed",
     "kernel_of_target",
     "precision",
@@ -112,7 +111,6 @@ __all__ = [
     "slices",
     "some_rows",
     "target_sample",
-    "transformed",
     "warn_of_units",
     "weigh",
 ]

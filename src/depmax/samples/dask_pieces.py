@@ -16,6 +16,7 @@ import dask
 import numpy as np
 from dask import array as da
 
+from depmax._inputs.table import column_names
 from depmax.samples.pieces import Chunk, Work, add_up, changed_empty, n_rows, split_target
 
 #: Results that one task of the tree adds.
@@ -50,7 +51,8 @@ class DaskPieces:
         only: frozenset[int] | None = None,
     ) -> Any:
         """Sum over the partitions, by a tree of additions."""
-        shared = dask.delayed(_Visit(work, self.target, self.change), pure=False)
+        visited = _Visit(work, self.target, self.change, column_names(self.empty.x))
+        shared = dask.delayed(visited, pure=False)
         visit, results = dask.delayed(_visit, pure=False), []
         for number, (x, y) in enumerate(self.parts):
             if only is None or number in only:
@@ -94,19 +96,46 @@ class _Visit:
     work: Work
     target: Any
     change: Callable[[Chunk], Chunk] | None
+    names: tuple[str, ...]  # of the columns of X, if they have any
 
 
 def _visit(visit: _Visit, number: int, x: Any, y: Any) -> Any:
-    in_table = visit.target is not None and x is not None
-    chunk = split_target(x, visit.target) if in_table else Chunk(x, y)
-    if chunk.x is not None and chunk.y is not None and n_rows(chunk.x) != n_rows(chunk.y):
+    if x is not None and y is not None and n_rows(x) != n_rows(y):
         raise ValueError(
-            f"Partition {number} of X has {n_rows(chunk.x)} rows, but that of y has "
-            f"{n_rows(chunk.y)}: make both from one collection, or rechunk y like X."
+            f"Partition {number} of X has {n_rows(x)} rows, but that of y has "
+            f"{n_rows(y)}: make both from one collection, or rechunk y like X."
         )
-    if visit.change is not None and chunk.x is not None:
-        chunk = visit.change(chunk)
-    return visit.work(number, chunk.parts())
+    chunks = Chunk(x, y).parts()
+    if visit.target is not None and x is not None:
+        chunks = _split(x, visit)
+    if visit.change is not None and x is not None:
+        chunks = map(visit.change, chunks)
+    return visit.work(number, chunks)
+
+
+def _split(table: Any, visit: _Visit) -> Iterator[Chunk]:
+    """Parts of a partition that has the target among its columns.
+
+    One matrix of float64, as a partition of numbers is, is not copied: a frame without the target
+    would be, and frames of a few thousand rows take longer to make than their sums.
+    """
+    names = [visit.target] if isinstance(visit.target, str) else list(visit.target)
+    columns = [str(name) for name in table.columns]
+    inputs = [place for place, name in enumerate(columns) if name not in names]
+    is_matrix = visit.change is None and set(table.dtypes) == {np.dtype(np.float64)}
+    if not is_matrix or tuple(columns[place] for place in inputs) != visit.names:
+        for part in Chunk(table).parts():
+            yield split_target(part.x, visit.target)
+        return
+    values = table.to_numpy()
+    outputs: Any = [columns.index(name) for name in names]
+    chosen: Any = inputs
+    if inputs == list(range(inputs[0], inputs[0] + len(inputs))):
+        chosen = slice(inputs[0], inputs[0] + len(inputs))  # a view
+    if isinstance(visit.target, str):
+        outputs = outputs[0]
+    for part in Chunk(values).parts():
+        yield Chunk(part.x[:, chosen], part.x[:, outputs])
 
 
 def _collect(number: int, chunks: Iterator[Chunk]) -> list[Chunk]:
@@ -149,15 +178,19 @@ def is_dask_array(x: Any) -> bool:
     return isinstance(x, da.Array)
 
 
-def transformed(x: Any, transform: Callable[[Any], np.ndarray], width: int, dtype: Any) -> Any:
-    """A lazy array of the features of a collection, partition by partition."""
+def applied(x: Any, function: Callable[[Any], np.ndarray], width: int | None, dtype: Any) -> Any:
+    """A lazy array of a function of the rows of a collection, partition by partition."""
+    columns = () if width is None else (width,)
+    meta = np.empty((0, *columns), dtype)
     if is_dask_array(x):
         x = x.rechunk({1: -1}) if x.ndim == 2 and len(x.chunks[1]) > 1 else x
-        return x.map_blocks(
-            transform, dtype=dtype, chunks=(x.chunks[0], (width,)), meta=np.empty((0, width), dtype)
-        )
-    lazy = x.map_partitions(transform, meta=np.empty((0, width), dtype))
-    return da.Array(lazy.dask, lazy.name, (lazy.chunks[0], (width,)), dtype=dtype)
+        dropped = [1] if x.ndim == 2 and width is None else None
+        chunks = (x.chunks[0], *((size,) for size in columns))
+        return x.map_blocks(function, dtype=dtype, chunks=chunks, drop_axis=dropped, meta=meta)
+    lazy = x.map_partitions(function, meta=meta)
+    return da.Array(
+        lazy.dask, lazy.name, (lazy.chunks[0], *((size,) for size in columns)), dtype=dtype
+    )
 
 
 def _partitions(x: Any, name: str) -> tuple[list[Any], Any, Sequence[int] | None]:

@@ -97,8 +97,6 @@ class _Table:
 
     def read(self, number: int, columns: Sequence[str] | None) -> Iterator[Chunk]:
         """Batches of a row group, of the columns that are asked for."""
-        import pyarrow as pa
-
         file, group, _ = self.pieces[number]
         file.require_unchanged()
         chosen = list(self.names if columns is None else columns)
@@ -108,10 +106,20 @@ class _Table:
             size = min(size, TEXT_ROWS)
         with _Naming(file.path):
             for batch in self._batches(file, group, [*chosen, *targets], size):
-                table = pa.Table.from_batches([validated(batch, file.path)])
-                chunk = split_target(table, self.target)
-                yield chunk if chosen else Chunk(None, chunk.y)
+                yield self._chunk(validated(batch, file.path), len(chosen))
         file.require_unchanged()
+
+    def _chunk(self, batch: Any, n_inputs: int) -> Chunk:
+        """The first columns of a batch as X, the others as y; nothing is copied."""
+        import pyarrow as pa
+
+        table = pa.Table.from_batches([batch])
+        x = table.select(range(n_inputs)) if n_inputs else None
+        if self.target is None:
+            return Chunk(x)
+        if isinstance(self.target, str):
+            return Chunk(x, table.column(n_inputs))
+        return Chunk(x, table.select(range(n_inputs, table.num_columns)))
 
     def _batches(self, file: TableFile, group: Any, columns: list[str], size: int) -> Iterator[Any]:
         """Batches of some rows each; of Parquet no more than these are decoded at a time."""
@@ -123,7 +131,9 @@ class _Table:
             )
             numbers = [one.id for one in group.row_groups]
             with rows:
-                for batch in rows.iter_batches(size, numbers, columns, use_threads=False):
+                # row groups are decoded in threads of ours, columns of the only one in Arrow's
+                alone = len(self.pieces) == 1
+                for batch in rows.iter_batches(size, numbers, columns, use_threads=alone):
                     yield batch.select(columns)  # in this order
             return
         # other formats, and columns that the names of folders hold: all of a row group at a time

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import reduce
+from functools import lru_cache, reduce
+from itertools import islice, pairwise
 from operator import add
 from typing import Any, Protocol
 
@@ -129,7 +130,8 @@ class LocalPieces:
     ) -> Any:
         """Sum over the pieces, in a fixed number of runs in threads."""
         numbers = [number for number in range(self.count) if only is None or number in only]
-        runs = [numbers[part] for part in slices(len(numbers), max(1, -(-len(numbers) // RUNS)))]
+        ends = [len(numbers) * run // RUNS for run in range(RUNS + 1)]
+        runs = [numbers[start:end] for start, end in pairwise(ends) if start < end]
 
         def summed(run: list[int]) -> Any:
             return add_up(work(number, self.read(number, columns)) for number in run)
@@ -168,9 +170,10 @@ class IteratedPieces:
         only: frozenset[int] | None = None,
     ) -> Any:
         """Sum over the pieces in their order."""
+        until = None if only is None else max(only, default=-1) + 1
         return add_up(
             work(number, iter((chunk,)))
-            for number, chunk in enumerate(self.make())
+            for number, chunk in enumerate(islice(self.make(), until))
             if only is None or number in only
         )
 
@@ -249,5 +252,134 @@ def split_target(frame: Any, target: str | Sequence[str] | None) -> Chunk:
         return Chunk(frame)
     names = [target] if isinstance(target, str) else list(target)
     table = nw.from_native(frame, eager_only=True)
+    unknown = [name for name in names if name not in table.columns]
+    if unknown:
+        raise ValueError(
+            f"A chunk has no column named {unknown[0]!r}: its columns are "
+            f"{', '.join(map(str, table.columns))}."
+        )
     y = table.get_column(names[0]) if isinstance(target, str) else table.select(names)
     return Chunk(table.drop(names).to_native(), y.to_native())
+
+
+# --- blocks ---------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Block:
+    """Some consecutive rows, read and checked."""
+
+    x: Any  # array or CSR matrix of shape (n, d); None where only the target was asked for
+    y: Any  # array of shape (n,) or (n, q); None without a target
+    start: int  # position of the first row among those with a target
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return int((self.y if self.x is None else self.x).shape[0])
+
+    def part(self, rows: slice) -> Block:
+        """Some of the rows."""
+        x = None if self.x is None else self.x[rows]
+        y = None if self.y is None else self.y[rows]
+        return Block(x, y, self.start + rows.start)
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """Rows at some positions, all different."""
+
+    positions: np.ndarray  # shape (n,)
+    x: Any  # their inputs; None where only the target was asked for
+    y: Any  # their target; None without one
+
+    def __add__(self, other: Gathered) -> Gathered:
+        both = (self, other)
+        positions = np.concatenate([part.positions for part in both])
+        x = y = None
+        if self.x is not None and other.x is not None:
+            xs = [part.x for part in both]
+            x = sparse.vstack(xs, format="csr") if sparse.issparse(xs[0]) else np.concatenate(xs)
+        if self.y is not None:
+            y = np.concatenate([part.y for part in both])
+        return Gathered(positions, x, y)
+
+    def block(self, indices: np.ndarray, *, inputs: bool) -> Block:
+        """Some of them, in the order that is asked for."""
+        order = np.argsort(self.positions)
+        rows = order[np.searchsorted(self.positions, indices, sorter=order)]
+        return Block(self.x[rows] if inputs else None, None if self.y is None else self.y[rows], 0)
+
+
+@dataclass(frozen=True)
+class Gather:
+    """Take the rows at some positions out of blocks."""
+
+    indices: np.ndarray  # sorted
+    ends: frozenset[int]  # the last of them in each piece
+
+    def __call__(self, blocks: Iterator[Block]) -> Gathered | None:
+        """Those of one piece; rows behind the last of them are not read."""
+        found = None
+        for block in blocks:
+            more = self._of_block(block)
+            found = add_up([found, more])
+            if more is not None and int(more.positions[-1]) in self.ends:
+                break
+        return found
+
+    def _of_block(self, block: Block) -> Gathered | None:
+        first, last = np.searchsorted(self.indices, [block.start, block.start + block.n_rows])
+        positions = self.indices[first:last]
+        if not len(positions):
+            return None
+        rows = positions - block.start
+        x = None if block.x is None else block.x[rows]
+        return Gathered(positions, x, None if block.y is None else block.y[rows])
+
+
+# --- chunks as matrices --------------------------------------------------------------------------
+def numbers_of(frame: Any) -> np.ndarray | None:
+    """The matrix of a frame without a look at every column, where its library can do that.
+
+    A hundred columns of some thousand rows are copied in less time than it takes to ask each of
+    them for its type.
+    """
+    table = frame.to_native()
+    if frame.implementation.is_pyarrow():
+        if not _has_numbers(table.schema):
+            return None
+        values = np.empty((table.num_columns, table.num_rows))
+        for position, column in enumerate(table.columns):
+            whole = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+            values[position] = whole.to_numpy(zero_copy_only=False)
+        return values.T
+    if frame.implementation.is_pandas() and len({*table.dtypes}) == 1:
+        values = table.to_numpy()  # a view where one array holds all columns
+        return values if values.dtype.kind == "f" else None
+    return None
+
+
+def arrow_doubles(empty: Any) -> Any:
+    """The schema of an Arrow table whose columns are all of float64; None of anything else."""
+    if type(empty).__module__.split(".")[0] != "pyarrow" or not hasattr(empty, "to_batches"):
+        return None
+    types = {str(kind) for kind in empty.schema.types}
+    return empty.schema if types == {"double"} else None
+
+
+def column_major(table: Any) -> np.ndarray:
+    """The matrix of an Arrow table of float64, copied column after column by Arrow itself."""
+    import pyarrow as pa
+
+    (batch,) = table.combine_chunks().to_batches()
+    has_choice = int(pa.__version__.split(".")[0]) >= 17  # before, always column after column
+    options = {"row_major": False} if has_choice else {}
+    values: np.ndarray = batch.to_tensor(null_to_nan=True, **options).to_numpy()
+    return values
+
+
+@lru_cache(maxsize=16)
+def _has_numbers(schema: Any) -> bool:
+    """Whether all columns of an Arrow table are numbers, not all of them of single precision."""
+    frame = nw.from_native(schema.empty_table(), eager_only=True)
+    types = set(frame.schema.values())
+    return all(dtype.is_numeric() for dtype in types) and types != {nw.Float32()}

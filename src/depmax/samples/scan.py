@@ -28,7 +28,7 @@ from depmax.samples.pieces import (
 Paths = str | PathLike[str]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Scan:
     """A table that is read a piece at a time, as often as a method needs.
 
@@ -38,6 +38,13 @@ class Scan:
     pieces: Pieces
     #: What readers that need all rows in memory refuse by.
     is_streamed = True
+
+    def __repr__(self) -> str:
+        x, lengths = self.pieces.empty.x, self.pieces.lengths
+        width = 1 if getattr(x, "ndim", 2) == 1 else int(x.shape[1])
+        rows = "an unknown number of rows" if lengths is None else f"{sum(lengths):,} rows"
+        target = " and a target" if self.has_target else ""
+        return f"<Scan of {rows}, {width:,} {'column' if width == 1 else 'columns'}{target}>"
 
     @property
     def has_target(self) -> bool:
@@ -103,11 +110,11 @@ def scan(
     Parameters
     ----------
     data : path, sequence of paths, Dask collection, array, memory map, sparse matrix, frame, \
-or callable
+iterable or callable
         A Parquet or Arrow file, a folder of them (column names of folders such as ``year=2024``
-        included), or several. A Dask array or data frame. Rows in memory or in a memory map. Or a
-        function that returns a fresh iterator of chunks every time it is called: arrays, frames,
-        or pairs (X, y).
+        included), or several. A Dask array or data frame. Rows in memory or in a memory map. Or
+        chunks of rows, arrays, frames or pairs (X, y): a list of them, another object that can be
+        iterated any number of times, or a function that returns a fresh iterator when it is called.
     target : str, sequence of str, or target of the same rows, optional
         Name of the column that is the target, or names of several; or for arrays the target
         itself (for a Dask collection another collection).
@@ -128,6 +135,8 @@ or callable
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(1000, 4))
     >>> rows = scan(X, X[:, 2] > 0, rows_per_chunk=100)
+    >>> rows
+    <Scan of 1,000 rows, 4 columns and a target>
     >>> int(abs(HSCA(1).fit(rows).components_).argmax())
     2
     """
@@ -149,24 +158,34 @@ or callable
         return Scan(
             pieces_of_dask(data, None if named else target, target if named else None, columns)
         )
-    if callable(data) and not hasattr(data, "shape"):
-        return Scan(_iterated(data, _names(target), columns))
+    make = _maker_of_chunks(data)
+    if make is not None:
+        return Scan(_iterated(make, _names(target), columns))
     return Scan(_in_memory(data, target, columns, rows_per_chunk))
 
 
-def is_scanned(X: Any) -> bool:
-    """Whether X is a scan, of which a function of its rows is another scan."""
-    return isinstance(X, Scan)
+def by_chunks(
+    function: Callable[[Any], Any], X: Any, width: int | None = None, dtype: Any = None
+) -> Any:
+    """A function of rows in memory, of a table that is read a chunk at a time: lazy as it is.
 
+    Parameters
+    ----------
+    function : callable
+        From rows to an array with as many.
+    X : Scan or Dask collection
+    width : int, optional
+        Columns of what it gives; None for one dimension.
+    dtype : dtype, optional
+        Of what it gives: by default float64, or float32 for such an array.
+    """
+    if not is_dask(X):
+        return X.map(function)
+    from depmax.samples.dask_pieces import applied
 
-def transformed(estimator: Any, X: Any) -> Any:
-    """Features of a table that is read a chunk at a time: lazy as the table is."""
-    if is_dask(X):
-        from depmax.samples.dask_pieces import transformed as lazily
-
+    if dtype is None:
         dtype = np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
-        return lazily(X, estimator.transform, estimator._n_features_out, np.dtype(dtype))
-    return X.map(estimator.transform)
+    return applied(X, function, width, np.dtype(dtype))
 
 
 def _paths(data: Any) -> list[Paths] | None:
@@ -239,6 +258,20 @@ def _require_equal_length(x: Any, y: Any) -> None:
         raise ValueError(
             f"X and y have inconsistent numbers of samples: {n_rows(x)} rows against {n_rows(y)}."
         )
+
+
+def _maker_of_chunks(data: Any) -> Callable[[], Iterable[Any]] | None:
+    """A function that starts the chunks anew, where ``data`` gives chunks of rows."""
+    if hasattr(data, "shape") or hasattr(data, "__array__") or is_frame(data):
+        return None
+    if callable(data):
+        return data
+    if isinstance(data, list | tuple):
+        first = data[0] if data else None
+        rows = first[0] if isinstance(first, tuple) and first else first
+        if len(getattr(rows, "shape", ())) != 2:
+            return None  # rows of one table
+    return (lambda: iter(data)) if hasattr(data, "__iter__") else None
 
 
 def _iterated(make: Callable[[], Iterable[Any]], target: Any, columns: Any) -> IteratedPieces:

@@ -16,9 +16,17 @@ import numpy as np
 from scipy import sparse
 
 from depmax.kernels.kernel import Choose, Kernel
-from depmax.samples.pieces import Chunk, Pieces, add_up
+from depmax.samples.pieces import (
+    Block,
+    Chunk,
+    Gather,
+    Gathered,
+    Pieces,
+    add_up,
+    arrow_doubles,
+)
 from depmax.samples.scan import Scan, scan
-from depmax.samples.survey import Block, Decoder, Survey, SurveyWork, categories_of, columns_of
+from depmax.samples.survey import Decoder, Survey, SurveyWork, categories_of, columns_of
 
 #: Rows of the sample from which bandwidths are read, the same that kernels draw from an array.
 SAMPLE_ROWS = 1000
@@ -65,16 +73,23 @@ class Stream:
         found = self._kept
         missing = np.unique(indices if found is None else np.setdiff1d(indices, found.positions))
         if len(missing):
-            numbers = np.searchsorted(self.starts, missing, side="right") - 1
-            only = frozenset(np.unique(numbers).tolist())
-            found = add_up([found, self.total(Gather(missing), inputs=inputs, only=only)])
+            found = add_up([found, self._gathered(missing, inputs=inputs)])
         assert found is not None  # unless no row was asked for
         return found.block(indices, inputs=inputs)
 
     def keep(self, indices: np.ndarray) -> None:
         """Read the rows at some positions once, for later calls of ``take``."""
         missing = np.unique(np.asarray(indices, dtype=np.int64))
-        self._kept = add_up([self._kept, self.total(Gather(missing))])
+        self._kept = add_up([self._kept, self._gathered(missing)])
+
+    def _gathered(self, indices: np.ndarray, *, inputs: bool = True) -> Gathered | None:
+        """The rows at some positions, sorted, from a visit to the pieces that have them."""
+        numbers = np.searchsorted(self.starts, indices, side="right") - 1
+        ends = frozenset(indices[np.flatnonzero(np.diff(numbers, append=-1))].tolist())
+        found: Gathered | None = self.total(
+            Gather(indices, ends), inputs=inputs, only=frozenset(numbers.tolist())
+        )
+        return found
 
     @cached_property
     def sample_indices(self) -> np.ndarray:
@@ -126,52 +141,6 @@ _CHANGED = (
 )
 
 
-@dataclass(frozen=True)
-class Gathered:
-    """Rows at some positions, all different."""
-
-    positions: np.ndarray  # shape (n,)
-    x: Any  # their inputs; None where only the target was asked for
-    y: Any  # their target; None without one
-
-    def __add__(self, other: Gathered) -> Gathered:
-        both = (self, other)
-        positions = np.concatenate([part.positions for part in both])
-        x = y = None
-        if self.x is not None and other.x is not None:
-            xs = [part.x for part in both]
-            x = sparse.vstack(xs, format="csr") if sparse.issparse(xs[0]) else np.concatenate(xs)
-        if self.y is not None:
-            y = np.concatenate([part.y for part in both])
-        return Gathered(positions, x, y)
-
-    def block(self, indices: np.ndarray, *, inputs: bool) -> Block:
-        """Some of them, in the order that is asked for."""
-        order = np.argsort(self.positions)
-        rows = order[np.searchsorted(self.positions, indices, sorter=order)]
-        return Block(self.x[rows] if inputs else None, None if self.y is None else self.y[rows], 0)
-
-
-@dataclass(frozen=True)
-class Gather:
-    """Take the rows at some positions out of blocks."""
-
-    indices: np.ndarray  # sorted
-
-    def __call__(self, blocks: Iterator[Block]) -> Gathered | None:
-        """Those of one piece."""
-        return add_up(map(self._of_block, blocks))
-
-    def _of_block(self, block: Block) -> Gathered | None:
-        first, last = np.searchsorted(self.indices, [block.start, block.start + block.n_rows])
-        positions = self.indices[first:last]
-        if not len(positions):
-            return None
-        rows = positions - block.start
-        x = None if block.x is None else block.x[rows]
-        return Gathered(positions, x, None if block.y is None else block.y[rows])
-
-
 # --- rows -----------------------------------------------------------------------------------------
 class View(Protocol):
     """What is looked at in a block."""
@@ -221,6 +190,8 @@ class StreamRows:
     example: Any
     #: Different values and how often each occurs, where that is known.
     distinct: tuple[np.ndarray, np.ndarray | None] | None = field(default=None)
+    #: Mean and scatter about it, where they are known.
+    moments: tuple[np.ndarray, np.ndarray] | None = field(default=None)
     is_streamed = True
 
     @property
@@ -257,6 +228,15 @@ class StreamRows:
     @cached_property
     def _sampled(self) -> Any:
         return self[self.stream.sample_indices]
+
+    def glance(self, size: int) -> Any:
+        """Rows from two places that cost little to read: beginnings of pieces."""
+        n_rows, starts = self.stream.n_rows, self.stream.starts
+        length = min(n_rows, size // 2)
+        places = np.array([0, n_rows // 2])
+        firsts = starts[np.searchsorted(starts, places, side="right") - 1]
+        firsts = np.unique(np.minimum(firsts, n_rows - length))
+        return self[np.unique(np.add.outer(firsts, np.arange(length)))]
 
     def column(self, positions: Sequence[int]) -> StreamRows:
         """Some columns of the inputs."""
@@ -395,5 +375,6 @@ def surveyed(table: Scan) -> Stream:
     if survey is None or sum(survey.lengths.values()) == 0:
         raise ValueError("The table is empty: found 0 sample(s), at least 1 is needed.")
     categories = categories_of(survey, names, pieces.empty.x)
-    decoder = Decoder(names, width, categories, dtype, drop_unlabelled=True)
+    doubles = arrow_doubles(pieces.empty.x)
+    decoder = Decoder(names, width, categories, dtype, drop_unlabelled=True, doubles=doubles)
     return Stream(pieces, decoder, survey)

@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from depmax._inputs.target import TargetKind, read_target
-from depmax.samples.pieces import add_up
+from depmax.samples.pieces import Block, add_up
 from depmax.samples.stream import Stream, StreamRows, TargetView, View
-from depmax.samples.survey import MOST_CLASSES, Block
+from depmax.samples.survey import MOST_CLASSES
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +78,10 @@ class StreamedTarget:
         if self.distinct is not None and self.n_columns == 1:
             distinct = change(self.distinct[0]), self.distinct[1]
         example = np.zeros((1, self.n_columns)) if numeric else change(self.classes[:1])
-        return StreamRows(self.stream, TargetView(change), example, distinct)
+        facts, moments = self.stream.survey.target, None
+        if numeric and facts is not None and facts.mean is not None and facts.scatter is not None:
+            moments = facts.mean, facts.scatter
+        return StreamRows(self.stream, TargetView(change), example, distinct, moments)
 
     def view(self, change: Callable[[np.ndarray], np.ndarray], width: int | None) -> StreamRows:
         """A function of the target; of labels where ``width`` is None."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -12,20 +11,21 @@ import numpy as np
 from scipy import sparse
 
 from depmax._inputs import role_of_text
-from depmax._inputs.levels import encode_levels, is_nominal, refuse_gaps
+from depmax._inputs.levels import encode_levels, is_nominal, refuse_gaps, why_not_numeric
 from depmax._inputs.table import (
     Categories,
     column_names,
     is_frame,
     require_finite,
     require_numbers,
-    why_not_numeric,
 )
 from depmax._inputs.target import is_categorical, missing_rows, settle, target_array
-from depmax.samples.pieces import Chunk
+from depmax.samples.pieces import Block, Chunk, column_major, numbers_of
 
 #: Different values of a target that are counted; with more it can only be numbers.
 MOST_CLASSES = 1000
+#: Outputs up to which the first visit takes their mean and scatter.
+FEW_OUTPUTS = 16
 #: Rows that are looked at first.
 GLANCE = 2000
 
@@ -36,7 +36,6 @@ class PresentTarget:
 
     values: np.ndarray
     missing: np.ndarray | None  # which rows have none; None: all have one
-    categorical: bool
 
 
 def present_target(y: Any) -> PresentTarget:
@@ -46,8 +45,8 @@ def present_target(y: Any) -> PresentTarget:
         array = array[:, 0]
     missing = missing_rows(array)
     if not missing.any():
-        return PresentTarget(array, None, is_categorical(y))
-    return PresentTarget(settle(array[~missing]), missing, is_categorical(y))
+        return PresentTarget(array, None)
+    return PresentTarget(settle(array[~missing]), missing)
 
 
 @dataclass(frozen=True)
@@ -63,6 +62,8 @@ class TargetFacts:
     is_binary: bool  # only zeros and ones
     largest: np.ndarray | None  # largest size of each column of numbers
     categorical: bool
+    mean: np.ndarray | None  # of few columns of numbers, shape (q,)
+    scatter: np.ndarray | None  # about it, shape (q, q)
 
     @classmethod
     def of(cls, y: Any) -> TargetFacts:
@@ -72,8 +73,9 @@ class TargetFacts:
         n_missing = 0 if known.missing is None else int(known.missing.sum())
         width = None if values.ndim == 1 else int(values.shape[1])
         numeric = values.dtype.kind in "biuf"
-        largest, binary = None, False
+        largest, binary, mean, scatter = None, False, None, None
         if numeric and len(values):
+            mean, scatter = _moments(values)
             sizes = np.abs(values.astype(np.float64, copy=False))
             largest = np.atleast_1d(sizes.max(axis=0))
             binary = bool(np.isin(values, (0, 1)).all())
@@ -89,7 +91,9 @@ class TargetFacts:
             tuple(dict.fromkeys(some)),
             binary,
             largest,
-            known.categorical,
+            is_categorical(y),
+            mean,
+            scatter,
         )
 
     def __add__(self, other: TargetFacts) -> TargetFacts:
@@ -118,7 +122,18 @@ class TargetFacts:
             self.is_binary and other.is_binary,
             largest,
             self.categorical or other.categorical,
+            *self._moments_of_both(other),
         )
+
+    def _moments_of_both(self, other: TargetFacts) -> tuple[np.ndarray | None, np.ndarray | None]:
+        """Mean and scatter about it, each part measured from its own mean."""
+        if self.mean is None or other.mean is None:
+            return None, None
+        assert self.scatter is not None
+        assert other.scatter is not None
+        share, apart = other.n_rows / (self.n_rows + other.n_rows), other.mean - self.mean
+        between = self.n_rows * share * np.outer(apart, apart)
+        return self.mean + share * apart, self.scatter + other.scatter + between
 
     def representative(self) -> np.ndarray:
         """A small target of the same type: its different values, or many of them."""
@@ -131,6 +146,17 @@ class TargetFacts:
         if numeric and "f" in self.kinds:
             return np.array(some, dtype=np.float64)
         return settle(np.array(some, dtype=None if numeric or self.kinds == {"U"} else object))
+
+
+def _moments(values: np.ndarray) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Mean and scatter of columns of finite numbers, if they are few."""
+    columns = values.reshape(len(values), -1).astype(np.float64)
+    if columns.shape[1] > FEW_OUTPUTS:
+        return None, None
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = columns.mean(axis=0)
+        centred = columns - mean
+        return mean, centred.T @ centred
 
 
 def _with_missing(facts: TargetFacts, n_missing: int) -> TargetFacts:
@@ -249,53 +275,6 @@ def categories_of(survey: Survey, names: tuple[str, ...] | None, empty: Any) -> 
     return categories
 
 
-def _numbers(frame: Any) -> np.ndarray | None:
-    """The matrix of a frame without a look at every column, where its library can do that.
-
-    A hundred columns of some thousand rows are copied in less time than it takes to ask each of
-    them for its type.
-    """
-    table = frame.to_native()
-    if frame.implementation.is_pyarrow() and _has_numbers(table.schema):
-        values = np.empty((table.num_columns, table.num_rows))
-        for position, column in enumerate(table.columns):
-            whole = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
-            values[position] = whole.to_numpy(zero_copy_only=False)
-        return values.T
-    if frame.implementation.is_pandas() and len({*table.dtypes}) == 1:
-        values = table.to_numpy()  # a view where one array holds all columns
-        return values if values.dtype.kind == "f" else None
-    return None
-
-
-@lru_cache(maxsize=16)
-def _has_numbers(schema: Any) -> bool:
-    """Whether all columns of an Arrow table are numbers, not all of them of single precision."""
-    frame = nw.from_native(schema.empty_table(), eager_only=True)
-    types = set(frame.schema.values())
-    return all(dtype.is_numeric() for dtype in types) and types != {nw.Float32()}
-
-
-@dataclass(frozen=True)
-class Block:
-    """Some consecutive rows, read and checked."""
-
-    x: Any  # array or CSR matrix of shape (n, d); None where only the target was asked for
-    y: Any  # array of shape (n,) or (n, q); None without a target
-    start: int  # position of the first row among those with a target
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return int((self.y if self.x is None else self.x).shape[0])
-
-    def part(self, rows: slice) -> Block:
-        """Some of the rows."""
-        x = None if self.x is None else self.x[rows]
-        y = None if self.y is None else self.y[rows]
-        return Block(x, y, self.start + rows.start)
-
-
 @dataclass(frozen=True)
 class Decoder:
     """From chunks as they are stored to blocks of numbers."""
@@ -305,6 +284,7 @@ class Decoder:
     categories: Categories
     dtype: np.dtype
     drop_unlabelled: bool = False
+    doubles: Any = None  # the schema of chunks that are Arrow tables of float64 alone
 
     def block(self, chunk: Chunk, start: int, *, inputs: bool) -> Block:
         """A chunk as numbers, without the rows that have no target."""
@@ -316,7 +296,9 @@ class Decoder:
 
     def matrix(self, x: Any) -> Any:
         """Inputs as an array of floats or a CSR matrix; categories as codes."""
-        if is_frame(x):
+        if self._is_doubles(x):  # told without a look at every column
+            values = column_major(x)
+        elif is_frame(x):
             values = self._of_frame(nw.from_native(x, eager_only=True))
         elif sparse.issparse(x):
             values = x.tocsr()
@@ -332,13 +314,18 @@ class Decoder:
             values = values.astype(np.float64)
         return require_finite(values, self.names, "X", is_part=True)
 
+    def _is_doubles(self, x: Any) -> bool:
+        if self.doubles is None or not hasattr(x, "num_rows"):
+            return False
+        return bool(x.num_rows and x.schema.equals(self.doubles))
+
     def _of_frame(self, frame: Any) -> np.ndarray:
         if tuple(map(str, frame.columns)) != self.names:
             raise ValueError(
                 f"A chunk of X has the columns {list(frame.columns)}, but others have "
                 f"{list(self.names or ())}."
             )
-        numbers = None if self.categories else _numbers(frame)
+        numbers = None if self.categories else numbers_of(frame)
         if numbers is not None:
             return numbers
         # column after column, as frames hold them

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from scipy.stats import false_discovery_control
+from sklearn.utils.metaestimators import available_if
 
+from depmax._inputs.batches import keeps_sums, read_batch
 from depmax._inputs.levels import Missing
-from depmax._inputs.parameters import number
+from depmax._inputs.parameters import check_parameters, number
 from depmax._inputs.table import Categories, constant_columns
 from depmax.dependence.exchange import plan_of
 from depmax.kernels import Kernel, KernelLike, as_kernel
-from depmax.selection._scores.registry import Question, Scored, find_score, require
+from depmax.selection._scores.registry import SCORES, Question, Scored, find_score, require
+from depmax.selection._scores.streamed import Batches
 from depmax.selection.selector import DependenceSelector, Ranking, WeightedRows, best_first
 
 
@@ -31,26 +34,31 @@ class DependenceFilter(WeightedRows, DependenceSelector):
         ``"hsic"``, and functions that return them. If there is none, the best column is kept, with
         a :class:`depmax.NoDependenceWarning`.
     score_func : str or callable, default="hsic"
-        ============== ======================= ================================================
-        name           target                  score of a column
-        ============== ======================= ================================================
-        "hsic"         any                     unbiased HSIC, as in :func:`depmax.screen`
-        "pearson"      any                     squared correlation, summed over the outputs
-        "centroid"     two classes             difference of the class means
-        "t"            two classes             the same over its standard error (Welch's t)
-        "snr"          two classes             the same over the sum of standard deviations
-        "moderated_t"  two classes             t with shrunken variances (Smyth, 2004)
-        "lods"         two classes             log odds of a difference (Smyth, 2004)
-        "pam"          classes                 squared distances of class means to the mean
-        "mmd"          two classes             squared maximum mean discrepancy
-        "alignment"    any                     centred kernel target alignment
-        "ridge"        any                     what ridge regression on it explains
-        "qmi"          any                     quadratic mutual information
-        ============== ======================= ================================================
+        ==================== ============= ========================================================
+        name                 target        score of a column
+        ==================== ============= ========================================================
+        "hsic"               any           unbiased HSIC, as in :func:`depmax.screen`
+        "pearson"            any           squared correlation, summed over the outputs
+        "centroid"           two classes   difference of the class means
+        "t"                  two classes   the same over its standard error (Welch's t)
+        "snr"                two classes   the same over the sum of standard deviations
+        "moderated_t"        two classes   t with shrunken variances (Smyth, 2004)
+        "lods"               two classes   log odds of a difference (Smyth, 2004)
+        "pam"                classes       squared distances of class means to the mean
+        "mmd"                two classes   squared maximum mean discrepancy
+        "alignment"          any           centred kernel target alignment
+        "ridge"              any           what ridge regression on it explains
+        "qmi"                any           quadratic mutual information
+        "mutual_information" any           expected mutual information, given counts in bins
+        ==================== ============= ========================================================
 
         "moderated_t", "lods", "centroid", "pam" and "ridge" depend on the scale of the columns, and
         warn with a :class:`depmax.ScaleWarning` if scales differ. For "pearson" and "ridge", two
         classes become -1 and +1, more become an indicator each.
+
+        "mutual_information" is the mean over the probabilities that the counts of rows leave
+        possible (Dirichlet prior of one row), in nats, summed over the outputs; numbers are cut
+        into at most ten bins of about equally many rows. Columns with many levels gain by it.
 
         A function takes (X, y) and returns one score per column, or scores and p-values, as
         scikit-learn's ``f_classif`` does. Larger is better; NaN ranks last, as minus infinity.
@@ -68,7 +76,7 @@ class DependenceFilter(WeightedRows, DependenceSelector):
         missing (a value of its own), or an error. See :func:`depmax.screen`; your own function is
         called only if no cell is missing.
     n_jobs : int, optional
-        Number of threads, for "hsic", "mmd", "alignment" and "qmi".
+        Number of threads, for "hsic", "mmd", "alignment", "qmi" and "mutual_information".
 
     Attributes
     ----------
@@ -95,14 +103,16 @@ class DependenceFilter(WeightedRows, DependenceSelector):
 
     Notes
     -----
-    A scan or a Dask collection is read a chunk at a time for all named scores except "qmi": most
-    need means and variances from one pass, while "hsic", "mmd" and "alignment" count the values of
-    each column, as in :func:`depmax.screen`.
+    A scan or a Dask collection is read a chunk at a time for all named scores except "qmi" and
+    "mutual_information": most need means and variances from one pass, while "hsic", "mmd" and
+    "alignment" count the values of each column, as in :func:`depmax.screen`.
 
     References
     ----------
     L. Song, A. Smola, A. Gretton, J. Bedo, K. Borgwardt (2012), Feature selection via dependence
-    maximization, section 6: all named scores as HSIC with the right kernels.
+    maximization, section 6: all named scores but "mutual_information" as HSIC with the right
+    kernels. M. Zaffalon, M. Hutter (2002), Robust feature selection using distributions of mutual
+    information.
 
     Examples
     --------
@@ -142,6 +152,52 @@ class DependenceFilter(WeightedRows, DependenceSelector):
         self.fdr = fdr
         self.missing = missing
         self.n_jobs = n_jobs
+
+    @available_if(keeps_sums)
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None) -> Self:
+        """Learn from one more batch of rows; the ranking is that of all batches so far.
+
+        Any split of the rows into batches gives the scores of one ``fit`` to all of them. For the
+        scores that are made of means and variances, of which only sums are kept; a stand-in for a
+        column is not named, since that takes rows.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of numbers, of shape (n_samples, n_features)
+        y : target of the batch
+            Its type is that of the first batch.
+        classes : array-like, optional
+            All classes, for the first call, where its batch does not have rows of each.
+
+        Returns
+        -------
+        self
+        """
+        check_parameters(self)
+        score = find_score(self.score_func)
+        if not score.adds:
+            others = ", ".join(repr(name) for name, other in SCORES.items() if other.adds)
+            raise ValueError(
+                f"DependenceFilter has no partial_fit with score_func={score.name!r}, which is not "
+                f"a function of sums over the rows. Use one of {others}, or pass all batches to "
+                "fit: depmax.scan(lambda: batches)."
+            )
+        earlier = getattr(self, "_batches", None)
+        rows = read_batch(self, X)
+        if earlier is None:
+            self.categories_ = {}
+            self._warn_of_scales(rows)
+        batches = Batches.of(rows, y, classes, earlier)
+        if batches.is_enough:
+            n_requested = self._n_requested(rows.shape[1])
+            self._keep(self._rank(batches.columns, batches, {}), n_requested)
+            self.stand_ins_ = np.full(rows.shape[1], -1)
+        self._batches = batches
+        return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether columns are ranked: not as long as a class has one row in all batches."""
+        return hasattr(self, "support_")
 
     def _uses_missing(self) -> bool:
         try:

@@ -11,7 +11,7 @@ from scipy.spatial.distance import cdist
 from sklearn.utils import check_random_state
 
 from depmax._inputs import Target, read_target
-from depmax._inputs.parameters import integer
+from depmax._inputs.parameters import FLAG, integer
 from depmax._inputs.table import Categories, constant_columns
 from depmax.samples import require_equal_length, require_samples
 from depmax.selection._scores.outputs import class_codes
@@ -36,6 +36,9 @@ class Relief(DependenceSelector):
     n_neighbors : int, default=10
         Number of neighbours of each row: in its own and in every other class, or in total for
         numbers. A smaller class provides all its rows.
+    squared : bool, default=False
+        Square differences, in scores and in distances (Euclidean), as Relief first did; for classes
+        only. With two classes, ``n_neighbors=1`` and ``squared=True`` this is Relief of 1992.
     n_samples : int, optional
         Number of rows, drawn at random, whose neighbours are compared; by default all.
     random_state : int, RandomState instance or None, default=None
@@ -53,7 +56,8 @@ class Relief(DependenceSelector):
 
     Notes
     -----
-    Differences are divided by the range of the column, distances are sums of them (Manhattan);
+    Differences are divided by the range of the column, distances are sums of them (Manhattan;
+    Euclidean with ``squared``);
     categorical columns differ by 0 or 1. Neighbours of another class are weighted by its share
     among the other classes; all neighbours within a class have the same weight. The difference of
     two targets with several columns is the mean over these. Equally near rows are taken in their
@@ -75,18 +79,24 @@ class Relief(DependenceSelector):
     [0, 1]
     """
 
-    _declared: ClassVar = {"n_neighbors": integer(1), "n_samples": integer(1, also=[None])}
+    _declared: ClassVar = {
+        "n_neighbors": integer(1),
+        "squared": FLAG,
+        "n_samples": integer(1, also=[None]),
+    }
 
     def __init__(
         self,
         n_features_to_select: int | float | None = None,
         *,
         n_neighbors: int = 10,
+        squared: bool = False,
         n_samples: int | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.n_neighbors = n_neighbors
+        self.squared = squared
         self.n_samples = n_samples
         self.random_state = random_state
 
@@ -102,9 +112,14 @@ class Relief(DependenceSelector):
                 "y has one class only, or one value in all rows: Relief compares rows of different "
                 "targets."
             )
-        rows = ScaledRows.of(X, categories)
-        probes = self._probes(X.shape[0])
         weigh = _weights_of_classes if target.kind == "classes" else _weights_of_numbers
+        if self.squared and target.kind != "classes":
+            raise ValueError(
+                "squared=True of Relief is for classes, but y holds numbers or several labels: "
+                "leave it out."
+            )
+        rows = ScaledRows.of(X, categories, squared=bool(self.squared))
+        probes = self._probes(X.shape[0])
         scores = weigh(rows, target, probes, int(self.n_neighbors))
         return Ranking(best_first(scores, constant_columns(X)), scores)
 
@@ -124,13 +139,17 @@ class Relief(DependenceSelector):
 
 @dataclass(frozen=True)
 class ScaledRows:
-    """Rows whose columns have range 1, with half an indicator for each level of a category."""
+    """Rows whose columns have range 1, with an indicator for each level of a category.
+
+    Indicators are so large that two levels differ by 1.
+    """
 
     values: np.ndarray  # shape (n_samples, n_columns), more columns than features by the levels
     starts: np.ndarray  # first column of each feature
+    squared: bool = False  # whether differences are
 
     @classmethod
-    def of(cls, X: np.ndarray, categories: Categories) -> ScaledRows:
+    def of(cls, X: np.ndarray, categories: Categories, *, squared: bool = False) -> ScaledRows:
         """Scale to [0, 1]; a constant column is zero."""
         values = np.asarray(X, dtype=np.float64)
         low, high = values.min(axis=0), values.max(axis=0)
@@ -138,20 +157,22 @@ class ScaledRows:
         span[span == 0.0] = np.inf
         values = (values / 2 - low / 2) / span
         if not categories:
-            return cls(values, np.arange(values.shape[1]))
+            return cls(values, np.arange(values.shape[1]), squared)
+        size = np.sqrt(0.5) if squared else 0.5
         parts, width, starts = [], 0, []
         for column in range(values.shape[1]):
             part = values[:, [column]]
             if column in categories:
-                part = 0.5 * (X[:, [column]] == np.unique(X[:, column]))
+                part = size * (X[:, [column]] == np.unique(X[:, column]))
             parts.append(part)
             starts.append(width)
             width += part.shape[1]
-        return cls(np.hstack(parts), np.array(starts))
+        return cls(np.hstack(parts), np.array(starts), squared)
 
     def differences(self, rows: np.ndarray, others: np.ndarray) -> np.ndarray:
-        """|x - z| per feature, of each row and its k others: shape (n_rows, k, n_features)."""
-        found = np.abs(self.values[rows][:, np.newaxis, :] - self.values[others])
+        """|x - z| (squared) of each row and its k others: shape (n_rows, k, n_features)."""
+        found = self.values[rows][:, np.newaxis, :] - self.values[others]
+        found = np.square(found) if self.squared else np.abs(found)
         if len(self.starts) == found.shape[2]:
             return found
         return np.add.reduceat(found, self.starts, axis=2)
@@ -167,7 +188,7 @@ def _weights_of_classes(
     for label in range(len(shares)):
         members = np.flatnonzero(codes == label)
         for block in _blocks(rows, probes, len(members), n_neighbors):
-            near = nearest(rows.values, block, members, n_neighbors, codes[block] == label)
+            near = nearest(rows, block, members, n_neighbors, codes[block] == label)
             for part, others in near:
                 sizes = rows.differences(part, others).mean(axis=1)  # over the neighbours
                 own = codes[part] == label
@@ -187,7 +208,7 @@ def _weights_of_numbers(
     by_both = np.zeros(len(rows.starts))  # N_dC&dA
     for block in _blocks(rows, probes, len(everyone), n_neighbors):
         own = np.ones(len(block), dtype=bool)
-        for part, others in nearest(rows.values, block, everyone, n_neighbors, own):
+        for part, others in nearest(rows, block, everyone, n_neighbors, own):
             sizes = rows.differences(part, others)
             apart = outputs.differences(part, others).mean(axis=2)  # shape (n_rows, k)
             k = others.shape[1]
@@ -201,7 +222,7 @@ def _weights_of_numbers(
 
 
 def nearest(
-    values: np.ndarray, rows: np.ndarray, candidates: np.ndarray, k: int, own: np.ndarray
+    scaled: ScaledRows, rows: np.ndarray, candidates: np.ndarray, k: int, own: np.ndarray
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """The k nearest candidates of each row, excluding itself; ties go to the first.
 
@@ -213,7 +234,8 @@ def nearest(
         count = min(k, len(candidates) - less)
         if len(part) == 0 or count < 1:
             continue
-        distances = cdist(values[part], values[candidates], "cityblock")
+        metric = "sqeuclidean" if scaled.squared else "cityblock"
+        distances = cdist(scaled.values[part], scaled.values[candidates], metric)
         if less:
             distances[np.arange(len(part)), np.searchsorted(candidates, part)] = np.inf
         yield part, candidates[_smallest(distances, count)]

@@ -27,6 +27,7 @@ from depmax.kernels.names import KernelParameters
 from depmax.samples import (
     SampledRowsWarning,
     aligned,
+    by_chunks,
     is_streamed,
     refuse_missing,
     refuse_streamed_target,
@@ -109,21 +110,22 @@ class DependenceSelector(RankedColumns, KernelParameters, SelectorMixin, BaseEst
     def _fit(self, X: Any, y: Any, rank: Callable[..., Ranking]) -> Any:
         """Read X, let ``rank`` order its columns, and keep the best."""
         check_parameters(self)
+        self.__dict__.pop("_batches", None)  # of earlier calls of partial_fit
         rows, y = self._read(X, y)
-        categories = self.categories_
-        n_features = rows.shape[1]
-        n_requested = self._n_requested(n_features)
+        n_requested = self._n_requested(rows.shape[1])
         self._warn_of_scales(rows)
-        ranking = rank(rows, y, categories)
+        self._keep(rank(rows, y, self.categories_), n_requested)
+        self.stand_ins_ = stand_ins(rows, self.support_, self.n_jobs, self.categories_)
+        return self
+
+    def _keep(self, ranking: Ranking, n_requested: int | None) -> None:
+        """Keep the best columns."""
         count = n_requested or self._n_worth_keeping(ranking)
-        self.ranking_ = np.empty(n_features, dtype=np.int64)
-        self.ranking_[ranking.order] = np.arange(1, n_features + 1)
+        self.ranking_ = np.argsort(ranking.order) + 1
         self.scores_ = np.asarray(ranking.scores, dtype=np.float64)
         self.support_ = self.ranking_ <= count
         self.path_ = ranking.path
         self.n_features_ = count
-        self.stand_ins_ = stand_ins(rows, self.support_, self.n_jobs, categories)
-        return self
 
     def _read(self, X: Any, y: Any) -> tuple[Any, Any]:
         """Rows of X and the target; sets what ``fit`` tells about the columns."""
@@ -223,7 +225,11 @@ class DependenceSelector(RankedColumns, KernelParameters, SelectorMixin, BaseEst
         frame = nw.from_native(X, eager_only=True, pass_through=True)
         library = _get_output_config("transform", self)["dense"]
         if not isinstance(frame, nw.DataFrame):
-            self._refuse_array()
+            if self.categories_:
+                raise TypeError(
+                    f"{type(self).__name__} was fitted on a data frame with categorical columns: "
+                    "pass a frame with the same columns."
+                )
             return super().transform(X)
         if library == "default" and not self.categories_:
             return super().transform(X)
@@ -235,24 +241,30 @@ class DependenceSelector(RankedColumns, KernelParameters, SelectorMixin, BaseEst
             return selected.to_native()
         return selected.to_pandas() if library == "pandas" else selected.to_polars()
 
+    def inverse_transform(self, X: Any) -> Any:
+        """Rows with zeros in the columns that were dropped.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, scan or Dask collection of the selected columns
+
+        Returns
+        -------
+        array or sparse matrix of shape (n_samples, n_features_in_), as lazy as X
+        """
+        check_is_fitted(self)
+        if is_streamed(X):
+            return by_chunks(self.inverse_transform, X, self.n_features_in_)
+        return super().inverse_transform(X)
+
     def _transform_streamed(self, X: Any) -> Any:
         """The selected columns of a scan or a Dask collection, as lazy as it is."""
         if hasattr(X, "pieces"):  # a scan
             return X.map(self.transform)
         _check_n_features(self, X, reset=False)
+        _check_feature_names(self, X._meta, reset=False)
         kept = np.flatnonzero(self.support_)
-        if not hasattr(X, "columns"):
-            return X[:, kept]
-        _check_feature_names(self, X, reset=False)
-        return X[list(X.columns[kept])]
-
-    def _refuse_array(self) -> None:
-        """Refuse rows without column types where ``fit`` saw categories."""
-        if self.categories_:
-            raise TypeError(
-                f"{type(self).__name__} was fitted on a data frame with categorical columns: pass "
-                "a frame with the same columns."
-            )
+        return X[list(X.columns[kept])] if hasattr(X, "columns") else X[:, kept]
 
     def _refuse_categories(self, what: str) -> None:
         """Refuse categorical columns by name; ``what`` says what the method does with numbers."""

@@ -21,14 +21,10 @@ from sklearn.utils.validation import (
 )
 
 from depmax._inputs.table import is_frame, refuse_unreadable
-from depmax.dependence._given.conditional import (
-    Side,
-    read_dense,
-    read_given,
-    read_left_target,
-)
+from depmax.dependence._given.conditional import read_dense, read_given, read_left_target
 from depmax.dependence._given.confounders import positions_of
-from depmax.dependence._given.regression import Basis, Regressions, left_of_columns
+from depmax.dependence._given.regression import Basis, Regressions
+from depmax.dependence._given.side import Side, left_of_columns
 from depmax.dependence.independence_test import GivenFit
 
 

@@ -18,7 +18,6 @@ and signs are given that and once more, for what the choice among regressions ad
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -27,15 +26,17 @@ from scipy import sparse
 
 from depmax._inputs import Table, read_table, read_target
 from depmax.dependence._given.confounders import Confounders
-from depmax.dependence._given.regression import (
+from depmax.dependence._given.regression import Basis, Regressions
+from depmax.dependence._given.side import (
     NOTHING,
-    ROUNDING,
-    Basis,
     Left,
-    Regressions,
-    Smoother,
+    Side,
+    both_missed,
+    doubt,
     left_of_columns,
+    shared_dof,
 )
+from depmax.dependence._given.units import Units
 from depmax.dependence._nulls.law import (
     SKEWNESS_ROWS,
     PermutationLaw,
@@ -46,7 +47,6 @@ from depmax.dependence._nulls.rare import SKEWEST
 from depmax.dependence.independence_test import GivenFit
 from depmax.kernels import KernelLike, as_kernel
 from depmax.kernels.kernel import Choose, Kernel
-from depmax.maps.incomplete_cholesky import factor_to
 from depmax.samples import (
     Sample,
     is_precomputed,
@@ -57,105 +57,12 @@ from depmax.samples import (
     target_sample,
 )
 
-#: Coordinates of a side, at most, and the part of its variation that they may leave out.
-MOST_COORDINATES, LEFT_OUT = 40, 1e-3
 #: Rows that the null law is read off; beyond, a random subset with a fixed seed.
 NULL_ROWS = 1000
 #: Products of coordinates up to which signs act on these instead of on pairs of rows.
 FEW_PRODUCTS = 64
-#: Rows that a test given confounders needs.
-FEWEST_ROWS = 20
-#: Coordinates whose residuals are looked at where no column was regressed, and the level.
-CHECKED, MISSED = 3, 0.01
-
-
-# --- one side -------------------------------------------------------------------------------------
-@dataclass(frozen=True)
-class Side:
-    """Images of X or y, and what confounders explain of them."""
-
-    images: np.ndarray  # φ, centred principal coordinates, shape (n_samples, n_coordinates)
-    smoother: Smoother
-    explained: float  # share that confounders explain: of the columns, or if none, of the images
-    dof: float  # parameters of the larger of both regressions
-    missed: float  # p-value of waves of the confounders that residuals still follow
-
-    @classmethod
-    def of(
-        cls,
-        sample: Sample,
-        columns: Left,
-        regressions: Regressions,
-        also: Sequence[Basis],
-        directions: bool = True,
-    ) -> Side:
-        """Coordinates of a sample, whose columns were regressed first, and their regression.
-
-        With ``directions`` these are looked for where no regression of columns has done so.
-        """
-        images = principal_coordinates(sample)
-        if directions and not columns.winners:
-            also = [*also, *regressions.directions(images)]
-        smoother = regressions.best(images, also)[0]
-        share = np.mean(columns.explained) if columns.explained else 1.0 - smoother.error
-        dof = max([smoother.dof, *columns.dofs])
-        left = smoother.residual(images)[:, :CHECKED]
-        if columns.positions:
-            left = columns.values[:, list(columns.positions)]
-        missed = 1.0 if smoother.error <= ROUNDING else regressions.missed(left)
-        return cls(images, smoother, float(np.clip(share, 0.0, 1.0)), dof, missed)
-
-    def linear(self, columns: Left) -> Side:
-        """The columns that were regressed, of variance 1, as images with the same regression.
-
-        The side itself where there are none: classes, categories, few values.
-        """
-        spread = columns.values.std(axis=0) if columns.positions else np.zeros(0)
-        kept = [j for j in columns.positions if spread[j] > 0.0]
-        if not kept:
-            return self
-        values = columns.values[:, kept] / spread[kept]
-        return replace(self, images=leading_coordinates(values - values.mean(axis=0)))
-
-    @property
-    def left(self) -> np.ndarray:
-        """φ̃, in the sample; zero where confounders explain all."""
-        if self.smoother.error <= ROUNDING:
-            return np.zeros_like(self.images)
-        return self.smoother.residual(self.images)
-
-
-def shared_dof(x: Side, y: Side) -> float:
-    """Parameters that the regressions of both sides may have in common."""
-    return float(np.sqrt(x.dof * y.dof))
-
-
-def doubt(x: Side, y: Side) -> float:
-    """What both regressions may have missed alike, see ``GivenFit``."""
-    return shared_dof(x, y) / float(np.sqrt(len(x.images)))
-
-
-def both_missed(x: Side, y: Side) -> bool:
-    """Whether residuals of both sides still depend on the confounders."""
-    return max(x.missed, y.missed) <= MISSED
-
-
-def principal_coordinates(sample: Sample) -> np.ndarray:
-    """Centred coordinates of a kernel, the largest first, to a small part of its variation."""
-    if sample.is_narrow:
-        phi = sample.centred_coordinates()
-    else:
-        phi = np.asarray(factor_to(sample, 0.1 * LEFT_OUT, 3 * MOST_COORDINATES).factor)
-        phi = np.asarray(phi - phi.mean(axis=0), dtype=np.float64)
-    return leading_coordinates(phi)
-
-
-def leading_coordinates(phi: np.ndarray) -> np.ndarray:
-    """Centred coordinates turned so that the largest come first, the smallest left out."""
-    values, vectors = np.linalg.eigh(phi.T @ phi)
-    shares = np.cumsum(values[::-1]) / max(float(values.sum()), np.finfo(float).tiny)
-    count = min(int(np.searchsorted(shares, 1.0 - LEFT_OUT)) + 1, MOST_COORDINATES)
-    return phi @ vectors[:, ::-1][:, :count]
+#: Rows, or groups of rows, that a test given confounders needs.
+FEWEST_UNITS = 20
 
 
 # --- both sides -----------------------------------------------------------------------------------
@@ -166,6 +73,7 @@ class Conditional:
     total: float  # ‖Σ φ̃ ⊗ ψ̃ ⊗ ζ‖²
     noise: np.ndarray  # ε, shape (n_samples, p), for the parameters that both regressions share
     others: np.ndarray  # (I - H_x)(ψ̃ ⊗ ζ), shape (n_samples, q)
+    units: Units  # rows with a sign of their own, or groups of rows with one
     also: tuple[Conditional, ...] = ()  # the same of other images or ζ, in the same test
 
     @classmethod
@@ -176,8 +84,9 @@ class Conditional:
         product = (y.left[:, :, np.newaxis] * zeta[:, np.newaxis, :]).reshape(m, -1)
         return cls(
             float(np.sum((left.T @ product) ** 2)),
-            x.smoother.studentised(x.images) / (1.0 - min(shared_dof(x, y) / m, 0.5)),
+            x.smoother.studentised(x.images) / (1.0 - min(shared_dof(x, y) / x.units.count, 0.5)),
             x.smoother.residual(product),
+            x.units,
         )
 
     @property
@@ -188,7 +97,7 @@ class Conditional:
     @property
     def expected(self) -> float:
         """Mean of the total under the null."""
-        return float(np.sum(np.sum(self.noise**2, axis=1) * np.sum(self.others**2, axis=1)))
+        return self.units.squares(self.noise, self.others)
 
     def hsic(self, unbiased: bool = True) -> float:
         """The squared norm of a mean of m terms, without what chance adds if unbiased."""
@@ -201,8 +110,8 @@ class Conditional:
         Of several statistics the largest counts, in standard deviations of its own law; the signs
         are the same for all, so that what is chosen is chosen anew for every draw of them.
         """
-        count = min(self.n_samples, NULL_ROWS)
-        signs = rng.integers(0, 2, size=(n_repetitions, count), dtype=np.int8)
+        n_signs = self._some(NULL_ROWS)[0].units.count
+        signs = rng.integers(0, 2, size=(n_repetitions, n_signs), dtype=np.int8)
         signed = 2.0 * signs.astype(np.float32) - 1.0
         found = [each._standardised(signed) for each in (self, *self.also)]
         above = max(observed for observed, _ in found)
@@ -211,14 +120,16 @@ class Conditional:
 
     def _standardised(self, signed: np.ndarray) -> tuple[float, np.ndarray]:
         """The total about its mean, observed and for signs, in standard deviations under these."""
-        noise, others, ratio = self._some_rows(signed.shape[1])
+        some, ratio = self._some(NULL_ROWS)
+        noise, others = some.noise, some.others
         if noise.shape[1] * others.shape[1] <= FEW_PRODUCTS:
             products = (noise[:, :, np.newaxis] * others[:, np.newaxis, :]).reshape(len(noise), -1)
+            products = some.units.totals(products)
             norms = np.sum(products**2, axis=1)
             squares = float(np.sum((products.T @ products) ** 2) - np.sum(norms**2))
             values = np.sum((signed @ products) ** 2, axis=1) - norms.sum()
         else:
-            form = _form(noise, others)
+            form = some.form()
             squares = float(np.sum(form**2))
             values = np.sum((signed @ form.astype(np.float32)) * signed, axis=1)
         scale = float(np.sqrt(2.0 * max(squares, np.finfo(float).tiny)))
@@ -226,8 +137,8 @@ class Conditional:
 
     def law(self, n_rows: int) -> PermutationLaw:
         """The law of the total about its mean under random signs: three exact moments."""
-        noise, others, ratio = self._some_rows(n_rows)
-        form = _form(noise, others)
+        some, ratio = self._some(n_rows)
+        form = some.form()
         squares = float(np.sum(form**2))
         if not squares > 0.0:
             return PermutationLaw(0.0, 0.0)
@@ -243,32 +154,33 @@ class Conditional:
             return self.signed_pvalue(9999, np.random.default_rng(0))
         return law.sf(self.total - self.expected)
 
-    def _some_rows(self, n_rows: int) -> tuple[np.ndarray, np.ndarray, float]:
-        """ε and (I - H_x)(ψ̃ ⊗ ζ) of some rows, and m over their number."""
-        m = self.n_samples
-        if m <= n_rows:
-            return self.noise, self.others, 1.0
-        rows = np.random.default_rng(0).choice(m, n_rows, replace=False)
-        return self.noise[rows], self.others[rows], m / n_rows
+    def _some(self, n_rows: int) -> tuple[Conditional, float]:
+        """The same of units that have about so many rows, and how many times more there are."""
+        if self.n_samples <= n_rows:
+            return self, 1.0
+        rows = self.units.some(n_rows)
+        noise, others, units = self.noise[rows], self.others[rows], self.units.take(rows)
+        part = replace(self, noise=noise, others=others, units=units)
+        return part, self.units.count / units.count
 
-
-def _form(noise: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """G with wᵀGw the total about its mean for signs w."""
-    form = (noise @ noise.T) * (others @ others.T)
-    np.fill_diagonal(form, 0.0)
-    return form
+    def form(self) -> np.ndarray:
+        """G with wᵀGw the total about its mean for signs w of the units."""
+        rows = (self.noise @ self.noise.T) * (self.others @ self.others.T)
+        form = self.units.totals(self.units.totals(rows).T)
+        np.fill_diagonal(form, 0.0)
+        return form
 
 
 # --- reading --------------------------------------------------------------------------------------
-def read_given(given: Any) -> Regressions:
+def read_given(given: Any, groups: Any = None) -> Regressions:
     """Confounders from an array, a series or a frame with numbers and categories."""
     table = read_table(given, name="given")
-    if table.n_samples < FEWEST_ROWS:
-        raise ValueError(
-            f"Regressions on confounders need at least {FEWEST_ROWS} rows, got n_samples = "
-            f"{table.n_samples}."
-        )
-    return Regressions(Confounders.of(table))
+    units = Units.of(groups, table.n_samples)
+    if units.count < FEWEST_UNITS:
+        rows = f"rows, got n_samples = {units.count}"
+        many = rows if groups is None else f"independent groups, got {units.count}"
+        raise ValueError(f"Regressions on confounders need at least {FEWEST_UNITS} {many}.")
+    return Regressions(Confounders.of(table), units)
 
 
 def read_conditional(
@@ -279,12 +191,13 @@ def read_conditional(
     target_kernel: KernelLike | Literal["auto"],
     choose: Choose,
     linear: bool = False,
+    groups: Any = None,
 ) -> tuple[Conditional, GivenFit]:
     """Both sides without what the confounders explain of them.
 
     With ``linear`` products of the residuals themselves are tested too, alone and with ζ.
     """
-    regressions = read_given(given)
+    regressions = read_given(given, groups)
     y_sample, y_left = read_left_target(y, target_kernel, regressions)
     x_sample, x_left = _read_left(X, kernel, regressions, choose)
     winners = [*x_left.winners, *y_left.winners]
@@ -321,9 +234,11 @@ class GivenTarget:
     zeta: np.ndarray
 
     @classmethod
-    def of(cls, y: Any, given: Any, target_kernel: KernelLike | Literal["auto"]) -> GivenTarget:
+    def of(
+        cls, y: Any, given: Any, target_kernel: KernelLike | Literal["auto"], groups: Any = None
+    ) -> GivenTarget:
         """The target's regressions, once for all columns."""
-        regressions = read_given(given)
+        regressions = read_given(given, groups)
         sample, left = read_left_target(y, target_kernel, regressions)
         side = Side.of(sample, left, regressions, left.winners)
         return cls(regressions, side, left.winners, regressions.weights)

@@ -2,10 +2,12 @@
 
 A regression has few coordinates, the images of at most ``LANDMARKS`` rows, so that time and memory
 are linear in the rows, and one eigenproblem gives the leave-one-out errors of all penalties in
-closed form: (ψ - f(z)) / (1 - h), h the leverage. Kernels compete: Gaussian of all confounders,
-sums over single confounders and over pairs, polynomials, and Gaussians of the directions in which
-the regression itself is steep (average outer product of its gradients, taken three times; Trivedi
-et al. 2014, Radhakrishnan et al. 2024), without which five confounders are too many.
+closed form: (ψ - f(z)) / (1 - h), h the leverage; of groups of rows that are left out together,
+(I - H_g)⁻¹ (ψ - f(z))_g, H_g the part of H that belongs to the group. Kernels compete: Gaussian of
+all confounders, sums over single confounders and over pairs, polynomials, and Gaussians of the
+directions in which the regression itself is steep (average outer product of its gradients, taken
+three times; Trivedi et al. 2014, Radhakrishnan et al. 2024), without which five confounders are too
+many.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from depmax.dependence._given.confounders import (
     Similarity,
     median_distance,
 )
+from depmax.dependence._given.units import Units
 from depmax.dependence._given.waves import Waves
 from depmax.kernels.polynomial import Polynomial
 
@@ -47,11 +50,10 @@ OUTPUTS_TO_CHOOSE = 8
 NEGLIGIBLE = 1e-10
 #: 1 - h is not taken for less.
 LEAST_FREEDOM = 1e-6
-#: Parameters of a regression, at most, as a share of the rows: the law of random signs is corrected
-#: for so many; with as many as rows nothing but rounding is left, and any law of that is wrong.
+#: Parameters of a regression, at most, as a share of the units: the law of random signs is
+#: corrected for so many; with as many as rows nothing but rounding is left, and any law of that is
+#: wrong.
 MOST_PARAMETERS = 0.5
-#: Columns with at most so many values are not numbers with noise, and keep their values.
-FEW_VALUES = 20
 #: Features ζ of the confounders beside the constant, and their squared norm against its 1.
 WEIGHTS, WEIGHT = 8, 0.25
 #: An error below this share of the variance is rounding: confounders explain all.
@@ -69,9 +71,12 @@ class Basis:
     values: np.ndarray  # their eigenvalues, which sum to n_samples
     means: np.ndarray  # of the kernel values with each landmark
     mapping: np.ndarray  # U = (k(Z, landmarks) - means) mapping
+    units: Units  # what is left out at once
 
     @classmethod
-    def of(cls, similarity: Similarity, Z: np.ndarray, landmarks: np.ndarray) -> Basis:
+    def of(
+        cls, similarity: Similarity, Z: np.ndarray, landmarks: np.ndarray, units: Units
+    ) -> Basis:
         """Eigenvectors of the centred kernel matrix, restricted to the landmarks' span."""
         own = similarity(landmarks, landmarks)
         own[np.diag_indices_from(own)] += NEGLIGIBLE * np.trace(own)
@@ -86,7 +91,7 @@ class Basis:
         spectrum, vectors = spectrum[kept], vectors[:, kept] / np.sqrt(spectrum[kept])
         values = spectrum * (len(Z) / spectrum.sum())
         mapping = _solved(factor, vectors, trans="T")
-        return cls(similarity, landmarks, features @ vectors, values, means, mapping)
+        return cls(similarity, landmarks, features @ vectors, values, means, mapping, units)
 
     @cached_property
     def shrinkages(self) -> np.ndarray:
@@ -98,6 +103,16 @@ class Basis:
         """1 - h of every row, for each penalty."""
         freedom = 1.0 - 1.0 / len(self.U) - (self.U * self.U) @ self.shrinkages
         return np.maximum(freedom, LEAST_FREEDOM)
+
+    @cached_property
+    def unfolded(self) -> list[list[np.ndarray]]:
+        """(I - H_g)⁻¹ of the units of each size, for each penalty."""
+        found = []
+        for rows in self.units.members:
+            U, one = self.U[rows], np.eye(rows.shape[1])
+            parts = [(U * shrinkage) @ U.mT + 1.0 / len(self.U) for shrinkage in self.shrinkages.T]
+            found.append([np.linalg.inv((1.0 + LEAST_FREEDOM) * one - part) for part in parts])
+        return found
 
     def shrunken(self, images: np.ndarray) -> np.ndarray:
         """Coefficients of the features in the regression of least leave-one-out error."""
@@ -111,18 +126,29 @@ class Basis:
     def errors_of_each(self, images: np.ndarray) -> np.ndarray:
         """The same for every image by itself, of shape (n_penalties, n_outputs)."""
         m = len(images)
-        allowed = self.shrinkages.sum(axis=0) <= MOST_PARAMETERS * m
+        allowed = self.shrinkages.sum(axis=0) <= MOST_PARAMETERS * self.units.count
         allowed[np.argmax(PENALTIES)] = True
-        shrinkages, weights = self.shrinkages[:, allowed], self.freedoms[:, allowed] ** -2.0 / m
+        shrinkages = self.shrinkages[:, allowed]
         found = np.full((len(PENALTIES), images.shape[1]), np.inf)
         for start in range(0, images.shape[1], OUTPUTS_TO_CHOOSE):
             part = images[:, start : start + OUTPUTS_TO_CHOOSE]
             inner = self.U.T @ part
             shrunken = shrinkages[:, :, np.newaxis] * inner[:, np.newaxis, :]
             fitted = self.U @ shrunken.reshape(len(inner), -1)
-            left = part[:, np.newaxis, :] - fitted.reshape(m, weights.shape[1], -1)
-            errors = np.einsum("ij,ijk,ijk->jk", weights, left, left)
+            left = part[:, np.newaxis, :] - fitted.reshape(m, shrinkages.shape[1], -1)
+            errors = self._squares_left_out(left, np.flatnonzero(allowed)) / m
             found[allowed, start : start + OUTPUTS_TO_CHOOSE] = errors
+        return found
+
+    def _squares_left_out(self, left: np.ndarray, penalties: np.ndarray) -> np.ndarray:
+        """Σ of squared errors of units left out, from residuals (n_samples, n_penalties, k)."""
+        if self.units.codes is None:
+            weights = self.freedoms[:, penalties] ** -2.0
+            return np.asarray(np.einsum("ij,ijk,ijk->jk", weights, left, left))
+        found = np.zeros(left.shape[1:])
+        for rows, inverses in zip(self.units.members, self.unfolded, strict=True):
+            for place, penalty in enumerate(penalties):
+                found[place] += np.sum((inverses[penalty] @ left[rows, place]) ** 2, axis=(0, 1))
         return found
 
 
@@ -147,15 +173,25 @@ class Smoother:
     place: int  # of the penalty
     error: float  # mean squared leave-one-out error, as a share of the images' variance
 
-    @property
-    def variances(self) -> np.ndarray:
-        """Var of each residual where the noise has variance 1: the diagonal of (I - H)(I - H)ᵀ.
+    def variances(self, likeness: float = 0.0) -> np.ndarray:
+        """Var of each residual where the noise has variance 1: the diagonal of (I - H) B (I - H)ᵀ.
 
-        Of shape (n_samples, 1). It is 1 - h for a projection and less for a penalised regression.
+        Of shape (n_samples, 1). B is I, and has ``likeness`` beside the diagonal for rows of the
+        same unit. With I it is 1 - h for a projection and less for a penalised regression.
         """
         U, shrinkage = self.basis.U, self.basis.shrinkages[:, [self.place]]
-        variances = 1.0 - 1.0 / len(U) - (U * U) @ (shrinkage * (2.0 - shrinkage))
-        return np.asarray(np.maximum(variances, LEAST_FREEDOM))
+        found = 1.0 - 1.0 / len(U) - (U * U) @ (shrinkage * (2.0 - shrinkage))
+        if likeness > 0.0:  # (I - H) times the indicators of units has rows δ - share - inner
+            units = self.basis.units
+            shares = units.totals(np.ones((len(U), 1))) / len(U)
+            totals = shrinkage.T * units.totals(U)  # (n_units, n_features)
+            inner = np.sum(U * totals[units.codes], axis=1, keepdims=True)
+            crossed = U @ (totals.T @ shares) + 0.5 * np.sum(
+                (U @ (totals.T @ totals)) * U, axis=1, keepdims=True
+            )
+            own = 1.0 - 2.0 * (shares[units.codes] + inner) + np.sum(shares**2) + 2.0 * crossed
+            found = (1.0 - likeness) * found + likeness * own
+        return np.asarray(np.maximum(found, LEAST_FREEDOM))
 
     @property
     def dof(self) -> float:
@@ -174,7 +210,8 @@ class Smoother:
         Leave-one-out residuals would be larger where rows are few, on both sides of a test at the
         same rows, which is a dependence.
         """
-        return self.residual(images) / np.sqrt(self.variances)
+        left = self.residual(images)
+        return left / np.sqrt(self.variances(self.basis.units.likeness(left)))
 
     def curve(self, images: np.ndarray) -> Curve:
         """The regression of these images as a function of confounders."""
@@ -205,6 +242,7 @@ class Regressions:
     """All regressions on the same confounders; kernels that do not depend on images are shared."""
 
     given: Confounders
+    units: Units
     landmarks: np.ndarray = field(init=False)
     chosen_rows: np.ndarray | slice = field(init=False)
 
@@ -240,15 +278,21 @@ class Regressions:
         return np.asarray(self.given.values[self.chosen_rows])
 
     @cached_property
+    def few_units(self) -> Units:
+        """Units of the rows to choose on."""
+        rows = self.chosen_rows
+        return self.units if isinstance(rows, slice) else self.units.take(rows)
+
+    @cached_property
     def waves(self) -> Waves:
         """Waves of the rows to choose on."""
-        return Waves.of(self.few)
+        return Waves.of(self.few, self.few_units)
 
     @cached_property
     def weights(self) -> np.ndarray:
         """ζ: a constant and the leading features of a wide Gaussian, of all rows."""
         Z = self.given.values
-        basis = Basis.of(Joint(2.0 * median_distance(Z)), Z, self.landmarks)
+        basis = Basis.of(Joint(2.0 * median_distance(Z)), Z, self.landmarks, self.units)
         count = min(WEIGHTS, len(basis.values))
         features = basis.U[:, -count:] * np.sqrt(basis.values[-count:])
         features *= np.sqrt(WEIGHT / np.mean(np.sum(features**2, axis=1)))
@@ -260,7 +304,7 @@ class Regressions:
 
     def basis(self, similarity: Similarity) -> Basis:
         """Features of one kernel on the rows to choose on."""
-        return Basis.of(similarity, self.few, self.landmarks)
+        return Basis.of(similarity, self.few, self.landmarks, self.few_units)
 
     def best(self, images: np.ndarray, also: Sequence[Basis] = ()) -> tuple[Smoother, Basis]:
         """The regression of least leave-one-out error, and its features on the rows to choose on.
@@ -293,7 +337,7 @@ class Regressions:
         """The same features of all rows."""
         if len(basis.U) == len(self.given.values):
             return basis
-        return Basis.of(basis.similarity, self.given.values, self.landmarks)
+        return Basis.of(basis.similarity, self.given.values, self.landmarks, self.units)
 
     def _smoother(self, basis: Basis, images: np.ndarray) -> Smoother:
         """The penalty of least leave-one-out error."""
@@ -338,47 +382,3 @@ class Regressions:
             basis = self.basis(MeanOfKernels(tuple(kernels)))
             found.append(basis)
         return found
-
-
-# --- columns --------------------------------------------------------------------------------------
-@dataclass(frozen=True)
-class Left:
-    """Columns without what confounders explain of them."""
-
-    values: np.ndarray  # shape (n_samples, n_columns)
-    explained: tuple[float, ...]  # share of the variance of each column that was regressed
-    dofs: tuple[float, ...]  # parameters of each of these regressions
-    winners: tuple[Basis, ...]  # features of the kernels that were best for each
-    positions: tuple[int, ...] = ()  # of the columns that were regressed
-
-
-NOTHING = Left(np.empty((0, 0)), (), (), ())
-
-
-def left_of_columns(
-    values: np.ndarray,
-    numeric: Sequence[int],
-    regressions: Regressions,
-    also: Sequence[Basis] = (),
-    directions: bool = True,
-) -> Left:
-    """Residuals of the columns that are numbers with noise, in place of them.
-
-    Kernels compete beside ``also`` and those of directions found for the columns, if looked for.
-    """
-    values = np.array(values, dtype=np.float64)
-    noisy = [j for j in numeric if len(np.unique(values[:, j])) > FEW_VALUES]
-    if not noisy:
-        return Left(values, (), (), ())
-    columns = values[:, noisy]
-    columns = (columns - columns.mean(axis=0)) / columns.std(axis=0)
-    also = [*also, *regressions.directions(columns)] if directions else also
-    explained, dofs, winners = [], [], []
-    for place, (smoother, winner) in enumerate(regressions.best_of_each(columns, also)):
-        position, column = noisy[place], columns[:, [place]]
-        left = smoother.studentised(column)[:, 0] if smoother.error > ROUNDING else 0.0
-        values[:, position] = left * values[:, position].std()
-        explained.append(1.0 - smoother.error)
-        dofs.append(smoother.dof)
-        winners.append(winner)
-    return Left(values, tuple(explained), tuple(dofs), tuple(winners), tuple(noisy))

@@ -8,6 +8,8 @@ from functools import cached_property
 import numpy as np
 from scipy.special import gammaln
 
+from depmax.dependence._given.units import Units
+
 #: Rows times frequencies that are compared, and the range of frequencies.
 WAVE_CELLS, FREQUENCIES = 4e6, (1.0, 8.0)
 #: Peaks that are climbed, and steps to their tops.
@@ -34,9 +36,10 @@ class Waves:
     frequencies: np.ndarray  # shape (n_columns, n_waves)
     cosines: np.ndarray  # shape (n_samples, n_waves)
     sines: np.ndarray
+    units: Units
 
     @classmethod
-    def of(cls, Z: np.ndarray) -> Waves:
+    def of(cls, Z: np.ndarray, units: Units) -> Waves:
         """Frequencies of random direction and length; confounders have variance 1."""
         Z = np.ascontiguousarray(Z, dtype=np.float32)
         count = max(int(WAVE_CELLS // len(Z)), 1)
@@ -45,7 +48,7 @@ class Waves:
         directions /= np.sqrt((directions * directions).sum(axis=0))
         frequencies = directions * rng.uniform(*FREQUENCIES, count).astype(np.float32)
         phases = Z @ frequencies
-        return cls(Z, frequencies, np.cos(phases), np.sin(phases))
+        return cls(Z, frequencies, np.cos(phases), np.sin(phases), units)
 
     @cached_property
     def axes(self) -> np.ndarray:
@@ -71,7 +74,8 @@ class Waves:
     def strongest(self, residuals: np.ndarray) -> Wave:
         """The highest peak of the periodogram |Σ r exp(i ωᵀz)|² / Σ r².
 
-        For normal confounders a peak is a Gaussian bell, on which ω + ∇log/2 leads to the top.
+        For normal confounders a peak is a Gaussian bell, on which ω + ∇log/2 leads to the top. Its
+        height counts in units of Σ_u |Σ_{i in u} r_i exp(i ωᵀz_i)|², if that is more.
         """
         r = residuals - residuals.mean(axis=0)
         r = r / np.sqrt(np.maximum((r * r).sum(axis=0), np.finfo(float).tiny))
@@ -81,9 +85,18 @@ class Waves:
         for place in np.argsort(power.max(axis=0))[-PEAKS:]:
             column = r[:, int(np.argmax(power[:, place]))]
             frequency, reached = _climb(self.Z, column, self.frequencies[:, place])
+            reached /= self._excess(column, frequency)
             if reached > height:
                 best, height = frequency, reached
         return Wave(best.astype(np.float64), self.pvalue(height, len(power)))
+
+    def _excess(self, r: np.ndarray, frequency: np.ndarray) -> float:
+        """Variance of Σ r exp(i ωᵀz) over that of independent rows, at least 1."""
+        if self.units.codes is None:
+            return 1.0
+        phase = self.Z @ frequency
+        parts = self.units.totals(np.column_stack([r * np.cos(phase), r * np.sin(phase)]))
+        return max(float(np.sum(parts**2)), 1.0)
 
 
 def _climb(Z: np.ndarray, r: np.ndarray, frequency: np.ndarray) -> tuple[np.ndarray, float]:

@@ -10,8 +10,8 @@ from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 
 from depmax._inputs import read_target
+from depmax._inputs.batches import keeps_sums, read_batch
 from depmax._inputs.parameters import check_parameters
-from depmax._inputs.table import is_streamed, read_fit, read_new
 from depmax.extraction.extractor import WeightedExtractor
 from depmax.kernels import as_kernel
 from depmax.maps.feature_map import coordinate_names
@@ -84,22 +84,12 @@ def matched_rows(sums: RowSums) -> tuple[np.ndarray, np.ndarray]:
     return points, np.full(2 * rank, sums.weight / (2 * rank))
 
 
-def _has_sums(extractor: Any) -> bool:
-    """Refuse to go on from ``fit``, which does not keep what further batches are added to."""
-    if hasattr(extractor, "n_features_in_") and not hasattr(extractor, "_batches"):
-        raise AttributeError(
-            f"{type(extractor).__name__} was fitted by fit, which keeps no sums to continue from: "
-            "pass all batches to partial_fit of a clone."
-        )
-    return True
-
-
 class BatchExtractor(WeightedExtractor):
     """Base of the extractors that are functions of sums over the rows, or over those of a class."""
 
     _batches: Batches
 
-    @available_if(_has_sums)
+    @available_if(keeps_sums)
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Self:
@@ -126,7 +116,7 @@ class BatchExtractor(WeightedExtractor):
         self._check_parameters()
         self._require_sums()
         earlier = self._batches if hasattr(self, "_batches") else None
-        rows = self._batch_rows(X, earlier)
+        rows = read_batch(self, X)
         more = self._batch(rows, y, classes, sample_weight, earlier)
         batches = more if earlier is None else earlier + more
         if batches.is_enough:
@@ -181,29 +171,6 @@ class BatchExtractor(WeightedExtractor):
             raise ValueError(
                 f"{type(self).__name__} has no partial_fit with these parameters: {why}."
             )
-
-    def _batch_rows(self, X: Any, earlier: Batches | None) -> Any:
-        """X as numbers."""
-        name = type(self).__name__
-        if is_streamed(X):
-            raise TypeError(
-                f"partial_fit of {name} takes batches in memory: fit reads a Dask collection or a "
-                "scan a chunk at a time by itself."
-            )
-        if earlier is not None and hasattr(self, "_projection"):
-            return read_new(self, X, categories={}, accept_sparse=True)
-        known = getattr(self, "n_features_in_", None)
-        rows, categories = read_fit(self, X, accept_sparse=True)
-        if known is not None and known != rows.shape[1]:
-            raise ValueError(f"X has {rows.shape[1]} features, but {name} expects {known}.")
-        if categories:
-            names = [str(self.feature_names_in_[column]) for column in categories]
-            self.__dict__.pop("n_features_in_")
-            raise TypeError(
-                f"partial_fit of {name} takes numbers, but X has categorical columns "
-                f"({', '.join(names)}): encode them, e.g. with sklearn.preprocessing.OneHotEncoder."
-            )
-        return rows
 
     def _batch(
         self, rows: Any, y: Any, classes: Any, sample_weight: Any, earlier: Batches | None

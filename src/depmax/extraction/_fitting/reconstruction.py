@@ -19,7 +19,7 @@ from depmax.kernels.kernel import Kernel
 from depmax.maps.feature_map import LinearViews, is_linear
 from depmax.pencils.projection import FeatureProjection, Projection, SampleProjection
 from depmax.pencils.row_sums import dense
-from depmax.samples import is_precomputed, read_rows
+from depmax.samples import by_chunks, is_precomputed, is_streamed, read_rows
 
 #: Steps of a pre-image at most, and the share of its value below which a gain ends them.
 STEPS, GAIN = 500, 1e-10
@@ -210,6 +210,8 @@ class FeatureSpaceViews(LinearViews):
             rows: np.ndarray = super().inverse_transform(X)
             return rows
         check_is_fitted(self)
+        if is_streamed(X):
+            return by_chunks(self.inverse_transform, X, self.n_features_in_)
         features = self._read_features(X)
         found = Span.of(self).preimages(features.astype(np.float64))
         return found.astype(features.dtype, copy=False)

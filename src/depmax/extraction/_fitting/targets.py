@@ -128,17 +128,19 @@ def _streamed_outputs(target: AnyTarget, name: str) -> StreamRows:
         if len(target.classes) == 2:
             change = Shares(change, slice(1, None))
         return target.view(change, 1 if len(target.classes) == 2 else len(target.classes))
-    sums = target_sums(target.vectors, as_columns)
-    squares = sums.centred().scatter
+    mean, squares = target.vectors.moments or (None, None)
+    if mean is None:  # of many outputs
+        sums = target_sums(target.vectors, as_columns).centred()
+        mean, squares = sums.mean_x, sums.scatter
     assert squares is not None
-    spread = np.sqrt(np.diagonal(squares) / sums.weight)
+    spread = np.sqrt(np.diagonal(squares) / target.n_samples)
     spread[spread <= 1e-12 * target.largest] = np.inf
     if np.isinf(spread).all():
         raise ValueError(
             f"y of {name} is constant (one class or value in all {target.n_samples} rows): nothing "
             "can depend on it."
         )
-    return target.view(Standardized(sums.mean_x, spread), target.n_columns)
+    return target.view(Standardized(mean, spread), target.n_columns)
 
 
 @dataclass(frozen=True)

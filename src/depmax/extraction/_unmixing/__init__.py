@@ -3,11 +3,12 @@
 from depmax.extraction._unmixing.likelihood import (
     Likelihood,
     Solution,
+    best_of,
     one_more,
     starts,
     the_most_moved,
 )
-from depmax.extraction._unmixing.solvers import NaturalGradient, QuasiNewton
+from depmax.extraction._unmixing.solvers import NaturalGradient, QuasiNewton, as_solver
 from depmax.extraction._unmixing.sphering import (
     HeldRows,
     Residuals,
@@ -28,6 +29,8 @@ __all__ = [
     "Sphering",
     "StreamedRows",
     "WhiteRows",
+    "as_solver",
+    "best_of",
     "one_more",
     "sphere",
     "starts",

@@ -8,7 +8,7 @@ N(-1, 1)).
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -315,6 +315,11 @@ class Solution:
     n_iter: int
     n_passes: int  # visits to all samples
     problem: str | None  # why it is not a maximum; None if it is
+
+
+def best_of(solutions: Iterable[Solution]) -> Solution:
+    """The first with the largest likelihood."""
+    return max(solutions, key=lambda solution: solution.log_likelihood)
 
 
 def starts(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import linalg, optimize
@@ -67,7 +67,7 @@ class NaturalGradient:
         before, problem, step = -np.inf, None, 0
         for step in range(1, self.max_iter + 1):
             W, V = likelihood.published(unmixing)
-            if not (np.abs(W).max() < TOO_LARGE and np.abs(V).max() < TOO_LARGE):
+            if not max(np.abs(W).max(), np.abs(V).max(initial=0.0)) < TOO_LARGE:
                 problem = (
                     f"it diverged after {step} steps: lower the learning_rate of NaturalGradient, "
                     f"{self.learning_rate}, or take solver='quasi-newton'"
@@ -202,7 +202,7 @@ class Preconditioner:
         """Gradient by z from the gradient by weights."""
         size, count = len(self._basis), self._count
         by_inputs = gradient[: size**2].reshape(size, size)
-        by_targets = gradient[size**2 :].reshape(count, -1)
+        by_targets = gradient[size**2 :].reshape(count, self._likelihood.n_targets)
         relative = by_inputs[count:] @ self._basis.T
         return np.concatenate(
             [
@@ -342,3 +342,18 @@ def _loss(
 ) -> tuple[float, np.ndarray]:
     value, gradient = likelihood.loss(scaled.weights(z), states)
     return value, scaled.slopes(gradient)
+
+
+_SOLVERS = {"quasi-newton": QuasiNewton, "natural-gradient": NaturalGradient}
+
+
+def as_solver(solver: Any, owner: str) -> Any:
+    """A solver by its name, or an object that maximises."""
+    if isinstance(solver, str) and solver in _SOLVERS:
+        return _SOLVERS[solver]()
+    if not isinstance(solver, str) and callable(getattr(solver, "maximize", None)):
+        return solver
+    raise (ValueError if isinstance(solver, str) else TypeError)(
+        f"solver of {owner} must be one of {sorted(_SOLVERS)} or an object with "
+        f"maximize(likelihood, start, verbose), got {solver!r}."
+    )

@@ -10,7 +10,7 @@ from scipy import linalg, optimize, special
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from depmax.pencils import leading
-from depmax.pencils.deflation.steps import EXHAUSTED, Criterion, Residual
+from depmax.pencils.deflation.steps import EXHAUSTED, Criterion, OrthogonalFeatures, Residual
 from depmax.samples import slices
 
 #: Penalty on the coefficients of a fit, relative to the samples: keeps them finite when features
@@ -246,7 +246,7 @@ def boosted(loss: Loss) -> Criterion:
     """Largest covariance with the negative gradient of a loss at its best fit on the features."""
 
     def criterion(residual: Residual) -> np.ndarray | None:
-        values = _gradients(residual, loss)
+        values = _descent(residual, loss)
         return most_covariant(residual, values) if values.any() else None
 
     return criterion
@@ -256,19 +256,23 @@ def sparse_boosted(loss: Loss) -> Criterion:
     """One sample: the largest covariance with the negative gradient of a loss."""
 
     def criterion(residual: Residual) -> np.ndarray | None:
-        values = _gradients(residual, loss)
+        values = _descent(residual, loss)
         return _best_example(residual, values, lambda diagonal, rest: diagonal)
 
     return criterion
 
 
-def _gradients(residual: Residual, loss: Loss) -> np.ndarray:
-    """Negative gradients at the best fit on the features, of shape (m, r); zero at the optimum."""
+def _descent(residual: Residual, loss: Loss) -> np.ndarray:
     assert residual.target is not None
-    basis = residual.found.basis
-    gradients = [loss.descent(column, basis) for column in residual.target.T]
-    values = residual.found.residual(np.column_stack(gradients))
-    start = loss.descent(residual.target[:, 0], basis[:, :0])
+    return descent(residual.found, residual.target, loss)
+
+
+def descent(found: OrthogonalFeatures, target: np.ndarray, loss: Loss) -> np.ndarray:
+    """Negative gradients at the best fit on the features, of shape (m, r); zero at the optimum."""
+    basis = found.basis
+    gradients = [loss.descent(column, basis) for column in target.T]
+    values = found.residual(np.column_stack(gradients))
+    start = loss.descent(target[:, 0], basis[:, :0])
     exhausted = linalg.norm(values) <= EXHAUSTED * linalg.norm(start)
     return np.zeros_like(values) if exhausted else values
 

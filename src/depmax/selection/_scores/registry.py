@@ -23,6 +23,7 @@ from depmax.samples import (
     require_samples,
 )
 from depmax.selection._scores import kernel, moments
+from depmax.selection._scores.information import mutual_information
 from depmax.selection._scores.moments import ridge
 from depmax.selection._scores.outputs import one_dimensional
 
@@ -99,7 +100,12 @@ class Score:
     kernel: bool = False  # a kernel of a column decides whether they are
     normalised: bool = False  # a factor of the kernel makes no difference
     weights: bool = False  # a row may stand for several
-    pairs: bool = False  # all pairs of rows are compared, or the whole table is passed on
+    pairs: bool = False  # all pairs or ranks of rows are needed, or the whole table is passed on
+
+    @property
+    def adds(self) -> bool:
+        """Whether it is a function of sums over the rows."""
+        return not self.kernel and not self.pairs
 
     def accepts(self, target: Target) -> bool:
         """Whether the score has a meaning for this type of target."""
@@ -136,9 +142,11 @@ def _plain(function: Plain) -> Callable[[Question], Scored]:
     def answer(question: Question) -> Scored:
         if not question.is_streamed:
             return Scored(function(question.X, question.target))
-        from depmax.selection._scores.streamed import StreamedColumns
+        from depmax.selection._scores.streamed import SummedColumns
 
-        columns = StreamedColumns(question.X, question.target)
+        columns = question.X
+        if not hasattr(columns, "sums"):
+            columns = SummedColumns.of(question.X, question.target)
         return Scored(function(columns, question.target), constant=columns.sums.constant)
 
     return answer
@@ -223,6 +231,12 @@ def _qmi(question: Question) -> Scored:
     return Scored(kernel.qmi(question.X, question.target, n_jobs=question.n_jobs))
 
 
+def _mutual_information(question: Question) -> Scored:
+    return Scored(
+        mutual_information(question.X, question.target, question.categories, n_jobs=question.n_jobs)
+    )
+
+
 def _ridge(question: Question) -> Scored:
     return _plain(lambda X, target: ridge(X, target, question.alpha))(question)
 
@@ -258,6 +272,7 @@ SCORES: dict[str, Score] = {
         ),
         Score("ridge", _ridge, in_units=True),
         Score("qmi", _qmi, pairs=True),
+        Score("mutual_information", _mutual_information, categories=True, pairs=True),
     )
 }
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from depmax._inputs import TargetKind, read_target
 from depmax._inputs.table import Categories
 from depmax._threads import map_threads, one_blas_thread
 from depmax.dependence._nulls.counted_columns import dense_columns
@@ -16,7 +16,7 @@ from depmax.dependence._nulls.counted_screening import CountedScreening, Counted
 from depmax.dependence._terms import cosine
 from depmax.kernels import Delta
 from depmax.kernels.kernel import Kernel
-from depmax.samples import Block, Sample
+from depmax.samples import Block, Sample, require_equal_length
 from depmax.samples.streamed_target import as_columns
 
 
@@ -111,23 +111,30 @@ class SumColumns:
 
 
 @dataclass(frozen=True)
-class StreamedColumns:
+class SummedColumns:
     """What stands for X in scores that are made of sums over its rows."""
 
-    rows: Any
-    target: Any  # a StreamedTarget
+    sums: ColumnSums
+    of_classes: bool
+    is_streamed = True
 
-    @cached_property
-    def sums(self) -> ColumnSums:
-        """From one visit to all rows."""
-        classes = self.target.classes if self.target.kind == "classes" else None
-        sums: ColumnSums = self.rows.stream.total(SumColumns(classes))
-        return sums
+    @classmethod
+    def of(cls, rows: Any, target: Any) -> SummedColumns:
+        """From one visit to all rows of a stream."""
+        of_classes = target.kind == "classes"
+        return cls(
+            rows.stream.total(SumColumns(target.classes if of_classes else None)), of_classes
+        )
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns."""
+        return int(self.sums.counts.sum()), len(self.sums.low)
 
     def products(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Σ(x - x̄)y with centred outputs, Σ(x - x̄)² and Σy²."""
         sums = self.sums
-        if self.target.kind != "classes":
+        if not self.of_classes:
             return sums.cross.copy(), sums.squares[0].copy(), sums.output_squares
         counts, m = sums.counts, sums.counts.sum()
         apart = sums.means - sums.overall
@@ -137,6 +144,79 @@ class StreamedColumns:
         if len(counts) == 2:  # one output of -1 and +1
             cross, spread = 2.0 * cross[:, 1:], 4.0 * spread[1:]
         return cross, squares, spread
+
+
+# --- batches --------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Batches:
+    """Sums over the rows of all batches so far; stands for the target of their rows, too."""
+
+    kind: TargetKind
+    classes: np.ndarray  # sorted; none for numbers
+    sums: ColumnSums
+    is_streamed = True
+
+    @classmethod
+    def of(cls, rows: Any, y: Any, classes: Any, earlier: Batches | None) -> Batches:
+        """Those of one more batch and of the earlier ones."""
+        target = read_target(y)
+        require_equal_length(rows.shape[0], target.n_samples)
+        kind = _kind_of_first(target) if earlier is None else earlier.kind
+        kind = kind if classes is None else "classes"
+        if kind != "classes":
+            more = ColumnSums.of_rows(
+                dense_columns(rows), np.zeros(len(target.values), np.intp), 1, target.vectors
+            )
+            known = np.empty(0)
+        else:
+            labels = np.ravel(target.values)
+            known = np.unique(labels if classes is None else np.asarray(classes))
+            known = known if earlier is None else earlier.classes
+            unseen = np.setdiff1d(labels, known)
+            if len(unseen):
+                raise ValueError(
+                    f"y has the class {unseen.tolist()[0]!r}, which the first batch did not have: "
+                    "pass all classes to the first call of partial_fit, classes=…."
+                )
+            codes, none = np.searchsorted(known, labels), np.zeros((len(labels), 0))
+            more = ColumnSums.of_rows(dense_columns(rows), codes, len(known), none)
+        return cls(kind, known, more if earlier is None else earlier.sums + more)
+
+    @property
+    def columns(self) -> SummedColumns:
+        """What stands for X."""
+        return SummedColumns(self.sums, self.kind == "classes")
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows so far."""
+        return int(self.sums.counts.sum())
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether all rows have one value, of every output."""
+        if self.kind == "classes":
+            return int((self.sums.counts > 0).sum()) < 2
+        return not self.sums.output_squares.any()
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether columns can be scored so far."""
+        few = self.kind == "classes" and int(self.sums.counts.min()) < 2
+        return self.n_samples > 3 and not few and not self.is_constant
+
+    def as_target(self, **rules: Any) -> Batches:
+        """The target, as ``read_target`` asks for it."""
+        return self
+
+
+def _kind_of_first(target: Any) -> TargetKind:
+    """The type of the target of all batches: fractions are numbers, even where they are few."""
+    values = target.values
+    if values.dtype.kind == "f" and (values != np.rint(values)).any():
+        return "numbers" if values.ndim == 1 or values.shape[1] == 1 else "multioutput"
+    kind: TargetKind = target.kind
+    return kind
 
 
 # --- scores with a kernel -------------------------------------------------------------------------
