@@ -14,7 +14,7 @@ from depmax.kernels import KernelLike
 from depmax.maps.feature_map import FeatureMap
 from depmax.samples import Sample, require_positive, require_semidefinite
 
-#: A residual k(x, x) - ||φ(x)||² below so many roundings of k(x, x) is noise.
+#: A residual k(x, x) - ||φ(x)||² below this many roundings of k(x, x) is noise.
 NOISE = 100
 #: Time of one core over the rows times the square of the pivots.
 SECONDS_PER_PRODUCT = 2e-10

@@ -58,7 +58,7 @@ class NullDisplay(Display):
         tidy(ax)
 
 
-#: Up to so many rows each has its name, and cells have room for numbers up to the second.
+#: Up to this many rows each has its name, and cells have room for numbers up to the second.
 NAMED = 40
 NUMBERED = 8
 

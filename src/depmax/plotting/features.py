@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 #: More points than this are drawn as an image inside the picture.
 MANY = 1500
-#: Up to so many distinct values whole numbers are drawn as classes.
+#: Up to this many distinct values whole numbers are drawn as classes.
 CLASSES = 20
 #: Of more classes the most frequent have their own colours, and the others are drawn as one.
 SEPARATE = 12

@@ -120,7 +120,7 @@ def _require_equal(n_rows: int, n_targets: int) -> None:
         raise ValueError(f"X has {rows} and y has {n_targets}: pass one target per row.")
 
 
-#: From so many rows on, one repetition and one inner split are enough.
+#: From this many rows on, one repetition and one inner split are enough.
 MANY_ROWS = 2000
 #: Sizes of the default grid; where the last does best, larger ones follow.
 GRID = (1, 2, 3, 5, 8, 12, 20, 32)
