@@ -30,7 +30,7 @@ help:
 	@echo "make reproduce   the published tables beside ours; needs DEPMAX_DATA for most (hours)"
 	@echo "make bench       run benchmarks/bench_*.py, side by side with other libraries"
 	@echo "make shootout    selectors and their peers on real data; needs DEPMAX_DATA (hours; resumable)"
-	@echo "make calibrate   simulate what the tests promise (about ten minutes on two cores)"
+	@echo "make calibrate   simulate what the tests promise (more than half an hour on two cores)"
 	@echo "make fuzz        damaged files for every reader and loader (minutes; CASES=100000 for hours)"
 	@echo "make audit       known vulnerabilities of the pinned libraries; needs the network"
 	@echo "make clean       remove .venv, caches and builds"
