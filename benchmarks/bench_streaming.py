@@ -250,10 +250,18 @@ def far(n_rows: str) -> dict[str, Any]:
     return {**clock.read(), "relative error": error, "components": turned}
 
 
-def predicted(folder: str) -> dict[str, Any]:
-    """Seconds by the model of docs/scaling.md and by the clock, with one thread."""
-    from common import best_seconds, gemm_rate
+def processor_seconds(call: Any, repeats: int) -> float:
+    """Least processor time of some runs, which other programs do not change much."""
+    times = []
+    for _ in range(repeats):
+        before = time.process_time()
+        call()
+        times.append(time.process_time() - before)
+    return min(times)
 
+
+def predicted(folder: str) -> dict[str, Any]:
+    """Processor seconds by the model of docs/scaling.md and as measured, with one thread."""
     from depmax import HSCA, PHD, SIR, KernelPLS, hsic, scan
     from depmax.maps import NystroemMap
 
@@ -269,12 +277,14 @@ def predicted(folder: str) -> dict[str, Any]:
             pass
 
     decode()
-    flops = gemm_rate(1)
-    second_per_number = best_seconds(decode, repeats=3) / (250_000 * d)
+    square, other = np.ones((2, 1000, 1000))
+    flops = 2e9 / processor_seconds(lambda: square @ other, 5)
+    second_per_number = processor_seconds(decode, 3) / (250_000 * d)
     # a number is copied into a matrix, looked at, measured from an origin: about three copies
     block = np.ones((5000, d))
     copied = np.empty_like(block)
-    second_per_copy = best_seconds(lambda: np.subtract(block, 1.0, out=copied), 20) / block.size
+    copying = processor_seconds(lambda: np.subtract(block, 1.0, out=copied), 20)
+    second_per_copy = copying / block.size
     each = second_per_number + 3 * second_per_copy
     linear = d * each + (d + 2) ** 2 / flops  # a symmetric product takes half of 2(D + E)²
     through_map = d * each + r * (2 * d + 2 * r) / flops + (r + 2) ** 2 / flops + r * 1e-8
@@ -299,7 +309,7 @@ def predicted(folder: str) -> dict[str, Any]:
     for name, (per_row, call) in cases.items():
         for count in (1, 2, 4):
             table_ = rows(count)
-            measured = best_seconds(lambda call=call, table_=table_: call(table_), repeats=1)
+            measured = processor_seconds(lambda call=call, table_=table_: call(table_), 1)
             size = 250_000 * count
             found[f"{name}, {size:,} rows"] = {
                 "predicted": per_row * size,

@@ -26,6 +26,7 @@ from typing import Any
 
 from reproduction import Results, print_table, read_csv, tables
 from reproduction.kept_splits import KeptSplits
+from reproduction.pages.drawings import DRAWINGS, draw
 from reproduction.pages.filling import fill_page
 
 RESULTS = Path(__file__).parent / "results"
@@ -91,116 +92,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if not options.quick:
         results.save()
         print(f"\nSaved: {path}")
-        if table.name == "bahsic_artificial":
-            draw_artificial(read_csv(path), IMAGES / "bahsic_artificial.png")
-        if table.name == "bahsic_figure3":
-            draw_curves(read_csv(path), IMAGES / "bahsic_figure3.png")
-
-
-def draw_artificial(rows: Sequence[dict[str, Any]], path: Path) -> None:
-    """Rank of the relevant features against the number of samples, a panel per problem."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
-    titles = {
-        "xor": "Two classes (XOR)",
-        "classes": "Four classes, three collinear",
-        "regression": "Nonlinear regression",
-    }
-    styles = {
-        "BAHSIC": ("tab:red", "s", "-"),
-        "BAHSIC, one round": ("tab:red", "s", ":"),
-        "FOHSIC": ("black", "^", "-"),
-        "Pearson": ("tab:blue", "o", "-"),
-        "MI": ("tab:purple", "v", "-"),
-        "Relief": ("tab:green", "<", "-"),
-    }
-    figure, panels = plt.subplots(1, 3, figsize=(11, 3.6), sharey=True, layout="constrained")
-    for panel, (problem, title) in zip(panels, titles.items(), strict=True):
-        for method, (colour, marker, line) in styles.items():
-            mine = [
-                row
-                for row in rows
-                if (row["dataset"], row["method"]) == (problem, method) and row["ours"] is not None
-            ]
-            if mine:
-                panel.plot(
-                    [row["n_samples"] for row in mine],
-                    [row["ours"] for row in mine],
-                    color=colour,
-                    marker=marker,
-                    linestyle=line,
-                    markersize=4,
-                    label=method,
-                )
-        panel.axhline(1.5, color="0.7", linewidth=0.8, zorder=0)
-        panel.set(title=title, xlabel="number of samples")
-    panels[0].set_ylabel("median rank of the two\nrelevant features (1.5 is best)")
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=6, frameon=False)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=130)
-    plt.close(figure)
-    print(f"Drawn: {path}")
-
-
-#: Colours of the methods of the BAHSIC paper.
-CURVE_STYLES = {
-    "BAHSIC": ("tab:red", "s"),
-    "FOHSIC": ("black", "^"),
-    "PC": ("tab:blue", "o"),
-    "MI": ("tab:purple", "v"),
-    "RFE": ("tab:orange", "D"),
-    "RELIEF": ("tab:green", "<"),
-    "L0": ("tab:brown", ">"),
-    "R2W2": ("tab:gray", "P"),
-}
-
-
-def draw_curves(rows: Sequence[dict[str, Any]], path: Path) -> None:
-    """Error against the number of features, a panel per data set."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
-    done = [row for row in rows if row["ours"] is not None]
-    names = list(dict.fromkeys(row["dataset"] for row in done))
-    figure, panels = plt.subplots(
-        -(-len(names) // 3), 3, figsize=(11, 3.1 * -(-len(names) // 3)), layout="constrained"
-    )
-    for panel in panels.flat[len(names) :]:
-        panel.set_visible(False)
-    for panel, name in zip(panels.flat, names, strict=False):
-        for method, (colour, marker) in CURVE_STYLES.items():
-            mine = [row for row in done if (row["dataset"], row["method"]) == (name, method)]
-            if mine:
-                panel.plot(
-                    [row["n_features"] for row in mine],
-                    [row["ours"] for row in mine],
-                    color=colour,
-                    marker=marker,
-                    markersize=3.5,
-                    linewidth=1.2,
-                    label=method,
-                )
-        panel.set(title=name, xscale="log", xlabel="number of features", ylabel="error (%)")
-        counts = sorted({int(row["n_features"]) for row in done if row["dataset"] == name})
-        panel.set_xticks(counts, [str(count) for count in counts])
-        panel.minorticks_off()
-    handles: dict[str, Any] = {}
-    for panel in panels.flat:
-        for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
-            handles.setdefault(label, handle)
-    figure.legend(
-        handles.values(), list(handles), loc="outside lower center", ncols=8, frameon=False
-    )
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=110)
-    plt.close(figure)
-    print(f"Drawn: {path}")
+        if table.name in DRAWINGS:
+            picture = IMAGES / f"{table.name}.png"
+            draw(table.name, read_csv(path), picture)
+            print(f"Drawn: {picture}")
 
 
 if __name__ == "__main__":

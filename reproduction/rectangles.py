@@ -29,13 +29,15 @@ def rectangle_features(images: np.ndarray, step: int = 2) -> np.ndarray:
     -------
     ndarray of shape (n_images, n_features), float32
     """
+    return np.concatenate(list(rectangle_blocks(images, step)), axis=1)
+
+
+def rectangle_blocks(images: np.ndarray, step: int = 2) -> Iterator[np.ndarray]:
+    """The columns of ``rectangle_features`` in parts, one for each pattern and size."""
     # integral[:, i, j] is the sum of the pixels above i and left of j
     integral = np.pad(images.cumsum(axis=1).cumsum(axis=2), ((0, 0), (1, 0), (1, 0)))
-    columns = [
-        feature.reshape(len(images), -1).astype(np.float32)
-        for feature in _placed(integral.astype(float), step)
-    ]
-    return np.concatenate(columns, axis=1)
+    for feature in _placed(integral.astype(float), step):
+        yield feature.reshape(len(images), -1).astype(np.float32)
 
 
 def _placed(integral: np.ndarray, step: int) -> Iterator[np.ndarray]:

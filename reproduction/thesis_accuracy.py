@@ -39,7 +39,8 @@ COLUMNS = (
 #: Of the file with one value per split.
 PAIRED = ("dataset", "neighbors", "method", "accuracies", "numbers_of_features")
 
-Outcomes = dict[tuple[str, int], Outcome]
+#: What a method reached with a number of neighbours, one outcome per split.
+Outcomes = Mapping[tuple[str, int], Sequence[Outcome]]
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class Stage:
     methods: tuple[Method, ...]
     most_features: int
     labelled_by_class: bool = True  # whether each class has the same share of known labels
-    variant: bool = False  # not the thesis's words: shown beside, and a row may wait for it
+    variant: bool = False  # not the thesis's words: shown beside, and run after the others
 
 
 def run_splits(
@@ -62,30 +63,26 @@ def run_splits(
     n_splits: int,
     n_jobs: int | None,
     labelled: float = 1.0,
-) -> list[Outcomes]:
-    """Every method on every split, as far as all methods have them; kept ones are not run again.
+) -> Outcomes:
+    """Every method on every split that is not kept yet, variants last; empty ones are left out.
 
-    Variants come after the methods, and are left out as long as they have fewer splits.
+    Methods may have different numbers of splits, which are always the first ones.
     """
     keys: dict[bool, dict[tuple[str, int], Key]] = {False: {}, True: {}}
     for stage in stages:
         for name, k in product((method.name for method in stage.methods), NEIGHBORS):
             keys[stage.variant][name, k] = (dataset, k, name)
     job = partial(_run, stages, y, labelled)
-    count = kept.complete(list(keys[False].values()), n_splits, job, n_jobs)
-    kept.complete(list(keys[True].values()), n_splits, job, n_jobs)
-    values = {
-        pair: kept.values(key, count)
+    for wanted in keys.values():
+        kept.complete(list(wanted.values()), n_splits, job, n_jobs)
+    return {
+        pair: [
+            Outcome(accuracy, int(number))
+            for accuracy, number in zip(*kept.values(key, n_splits), strict=True)
+        ]
         for pair, key in (keys[False] | keys[True]).items()
-        if 0 < count <= kept.count(key)
+        if kept.count(key)
     }
-    return [
-        {
-            pair: Outcome(accuracies[split], int(numbers[split]))
-            for pair, (accuracies, numbers) in values.items()
-        }
-        for split in range(count)
-    ]
 
 
 def _run(
@@ -116,25 +113,25 @@ def _run(
 
 def accuracy_rows(
     dataset: str,
-    results: Sequence[Outcomes],
+    results: Outcomes,
     figures: Mapping[str, Mapping[str, float]],
     marks: Mapping[str, str],
     note: str,
 ) -> Iterator[Row]:
     """One row per number of neighbours and method; tests are among the published methods.
 
-    A method whose name has a comma is a variant of ours, which is not tested.
+    A method whose name has a comma is a variant of ours, which is not tested. Tests are of the
+    splits that all tested methods have.
     """
-    methods = dict.fromkeys(name for name, _ in results[0])
     for k in NEIGHBORS:
         known = figures.get(str(k), {})
-        scores = {
-            name: np.array([outcome[name, k].accuracy for outcome in results]) for name in methods
-        }
+        scores = accuracies_of(results, k)
         tested = {name: values for name, values in scores.items() if "," not in name}
+        common = min((len(values) for values in tested.values()), default=0)
+        tested = {name: values[:common] for name, values in tested.items()}
         of_methods, of_set = method_marks(tested), set_marks(tested)
-        for name in methods:
-            counts = [outcome[name, k].n_features for outcome in results]
+        for name in scores:
+            counts = [outcome.n_features for outcome in results[name, k]]
             yield accuracy_row(
                 dataset,
                 k,
@@ -149,6 +146,15 @@ def accuracy_rows(
                 published_set_marks=marks.get(str(k)),
                 note=note,
             )
+
+
+def accuracies_of(results: Outcomes, k: int) -> dict[str, np.ndarray]:
+    """Accuracies over the splits with a number of neighbours, by method."""
+    return {
+        name: np.array([outcome.accuracy for outcome in found])
+        for (name, neighbors), found in results.items()
+        if neighbors == k
+    }
 
 
 def accuracy_row(

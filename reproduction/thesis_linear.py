@@ -8,11 +8,16 @@ from reproduction.dimension_choice import Inputs
 from reproduction.thesis_accuracy import Stage
 from reproduction.thesis_methods import LINEAR
 from reproduction.thesis_table import SplitTable
+from reproduction.thesis_variants import LARGEST_LINEAR
 
 
 def stages(X: np.ndarray) -> list[Stage]:
-    """Linear features."""
-    return [Stage(Inputs(X), LINEAR, X.shape[1])]
+    """Linear features, then another reading of the text."""
+    most = X.shape[1]
+    return [
+        Stage(Inputs(X), LINEAR, most),
+        Stage(Inputs(X), (LARGEST_LINEAR,), most, variant=True),
+    ]
 
 
 TABLE = SplitTable(

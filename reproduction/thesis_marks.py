@@ -41,7 +41,9 @@ def set_marks(scores: Scores) -> str:
     marks = _mark(scores, hsca, hbfe, "●", "○") if hsca and hbfe else ""
     own = [name for name in (hsca, hbfe) if name]
     others = [name for name in scores if not name.startswith(("HSCA", "HBFE"))]
-    return marks + _mark(scores, best(scores, own), best(scores, others), "◇", "★")
+    if own and others:
+        marks += _mark(scores, best(scores, own), best(scores, others), "◇", "★")
+    return marks
 
 
 def better(scores: Scores, name: str, other: str) -> bool:

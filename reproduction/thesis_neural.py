@@ -111,11 +111,13 @@ def stream(
             yield from whole(rows_of(data.name, results, data.note))
 
 
-def rows_of(dataset: str, results: Sequence[Outcomes], note: str) -> Iterator[Row]:
+def rows_of(dataset: str, results: Outcomes, note: str) -> Iterator[Row]:
     """Mean accuracies of all methods."""
     for k in NEIGHBORS:
         for method in (*METHODS, *GAUSSIAN):
-            found = [outcomes[method.name, k] for outcomes in results]
+            found = results.get((method.name, k))
+            if found is None:
+                continue
             counts = [outcome.n_features for outcome in found]
             yield accuracy_row(
                 dataset,

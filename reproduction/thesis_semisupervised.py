@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -17,6 +17,7 @@ from reproduction.thesis_accuracy import (
     NEIGHBORS,
     Outcomes,
     Stage,
+    accuracies_of,
     accuracy_row,
 )
 from reproduction.thesis_methods import (
@@ -97,12 +98,12 @@ METHODS = (
 LARGEST_METHOD = Method(LARGEST, partial(supervised, fit=largest_eigenvalue_hsca))
 #: "30 percent of training instances" drawn whatever their class.
 RANDOM = ", labels drawn from all rows"
-RANDOM_METHODS = renamed(METHODS, RANDOM)
+RANDOM_METHODS = renamed(tuple(m for m in METHODS if GRAPH not in m.name), RANDOM)
 
 
 def rows_of(
     dataset: str,
-    results: Sequence[Outcomes],
+    results: Outcomes,
     figures: Mapping[str, Mapping[str, float]],
     changes: Mapping[str, Mapping[str, float]],
     note: str,
@@ -110,19 +111,18 @@ def rows_of(
     """Accuracies without and with the graph; the change, in per cent, is in the latter's row."""
     for k in NEIGHBORS:
         known, known_changes = figures.get(str(k), {}), changes.get(str(k), {})
-        scores = {
-            name: np.array([outcome[name, k].accuracy for outcome in results])
-            for name in dict.fromkeys(name for name, _ in results[0])
-        }
+        scores = accuracies_of(results, k)
         for name, accuracies in scores.items():
             plain = name.replace(GRAPH, "")
             more: dict[str, Any] = {}
             if plain != name and plain in scores:
-                pvalue = signed_rank_pvalue(accuracies, scores[plain])
-                more["change"] = float(100 * (accuracies - scores[plain]).mean())
+                common = min(len(accuracies), len(scores[plain]))
+                pair = accuracies[:common], scores[plain][:common]
+                pvalue = signed_rank_pvalue(*pair)
+                more["change"] = float(100 * (pair[0] - pair[1]).mean())
                 more["significant"] = "yes" if pvalue < 0.05 else ""
                 more["published_change"] = known_changes.get(plain)
-            counts = [outcome[name, k].n_features for outcome in results]
+            counts = [outcome.n_features for outcome in results[name, k]]
             figure = known.get(name.removesuffix(RANDOM))
             yield accuracy_row(
                 dataset, k, name, accuracies, figure, numbers_of_features=counts, note=note, **more

@@ -24,10 +24,8 @@ from reproduction.thesis_accuracy import (
 )
 from reproduction.thesis_data import read_wanted
 
-#: Rows of a set from its name, the splits' outcomes, published figures, marks and a note.
-MakeRows = Callable[
-    [str, Sequence[Outcomes], Mapping[str, Any], Mapping[str, Any], str], Iterator[Row]
-]
+#: Rows of a set from its name, outcomes of the splits, published figures, marks and a note.
+MakeRows = Callable[[str, Outcomes, Mapping[str, Any], Mapping[str, Any], str], Iterator[Row]]
 
 
 @dataclass(frozen=True)

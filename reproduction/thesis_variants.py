@@ -99,4 +99,5 @@ DUAL_METHODS = (
     *renamed(tuple(m for m in LINEAR if m.name in ("HBFE1", "HBFE0")), DUAL),
     Method("LDA" + DUAL, ridge_discriminant, most=1),
 )
+LARGEST_LINEAR = Method(LARGEST, largest_eigenvalue_hsca)
 LARGEST_GAUSSIAN = Method(LARGEST, partial(largest_eigenvalue_hsca, gaussian_features=True))

@@ -85,6 +85,33 @@ def curves(rows: Sequence[Row]) -> list[str]:
     return lines
 
 
+def plain(*columns: tuple[str, str, str]) -> Callable[[Sequence[Row]], list[str]]:
+    """A line per row that was run; for each column its title, its name and the format."""
+
+    def make(rows: Sequence[Row]) -> list[str]:
+        lines = markdown_head([title for title, _, _ in columns])
+        for row in rows:
+            if row["ours"] is not None:
+                cells = [
+                    DASH if row[name] is None else format(row[name], how)
+                    for _, name, how in columns
+                ]
+                lines.append(markdown_line(cells))
+        return lines
+
+    return make
+
+
+def growth(rows: Sequence[Row]) -> list[str]:
+    """A line per method and setting, a column per number of features."""
+    counts = list(dict.fromkeys(row["n_features"] for row in rows))
+    lines = markdown_head(["method", *(f"k = {count:.0f}" for count in counts)])
+    for method in dict.fromkeys(row["method"] for row in rows):
+        found = {row["n_features"]: row for row in rows if row["method"] == method}
+        lines.append(markdown_line([method, *(f"{found[count]['ours']:.3g}" for count in counts)]))
+    return lines
+
+
 def _cell(row: Row) -> str:
     parts = [part for part in (_published(row), _ours(row)) if part]
     if row["ours"] is None and parts:
@@ -110,10 +137,33 @@ def _figure(row: Row, value: str, error: str, common: str) -> str:
 
 
 TABLES: dict[str, Callable[[Sequence[Row]], list[str]]] = {
+    "bahsic_figure1": plain(
+        ("width", "method", ""),
+        ("largest covariance", "coco", ".3f"),
+        ("correlation, same rows", "same_rows", ".3f"),
+        ("correlation, new rows", "ours", ".3f"),
+    ),
     "bahsic_artificial": artificial,
     "bahsic_table1": side_by_side,
     "bahsic_figure3": curves,
+    "bahsic_eeg": plain(
+        ("task", "dataset", ""),
+        ("method", "method", ""),
+        ("error (%)", "ours", ".1f"),
+        ("±", "standard_error", ".1f"),
+        ("splits", "n_splits", ".0f"),
+    ),
     "bahsic_microarrays": side_by_side,
+    "bahsic_figure5": plain(
+        ("kernel", "method", ""),
+        ("first gene", "first_gene", ".0f"),
+        ("second gene", "second_gene", ".0f"),
+        ("correlation", "correlation", ".2f"),
+        ("error (%)", "ours", ".1f"),
+        ("error in the two subtypes (%)", "subtype_error", ".1f"),
+    ),
+    "sparse_pls_figure2": growth,
+    "sparse_pls_figure3": growth,
     "ica_linear": regressions,
     "ica_nonlinear": regressions,
     "ica_housing": regressions,

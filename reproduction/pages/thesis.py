@@ -82,11 +82,18 @@ def _groups(rows: Sequence[Row], part: str) -> list[tuple[list[str], dict[str, R
             groups.setdefault((row["dataset"], row[part]), {})[row["method"]] = row
     found = []
     for (dataset, value), by_method in groups.items():
-        first = next(iter(by_method.values()))
-        splits = [f"{first['n_splits']:.0f}"] if _counts_differ(rows) else []
+        splits = [_splits(by_method)] if _counts_differ(rows) else []
         title = value if isinstance(value, str) else f"{value:.0f}"
         found.append(([dataset, *splits, title], by_method))
     return found
+
+
+def _splits(found: dict[str, Row]) -> str:
+    """Number of splits; if methods differ, the smallest and the largest. Variants do not count."""
+    counts = [row["n_splits"] for name, row in found.items() if name in METHODS or GRAPH in name]
+    counts = counts or [row["n_splits"] for row in found.values()]
+    ends = dict.fromkeys([min(counts), max(counts)])
+    return "–".join(f"{count:.0f}" for count in ends)
 
 
 def _counts_differ(rows: Sequence[Row]) -> bool:

@@ -54,8 +54,10 @@ def map_threads(
     >>> map_threads(abs, [-1, 2, -3], n_jobs=2)
     [1, 2, 3]
     """
-    # where joblib's backend is a cluster, it counts the processors of all its machines
-    threads = min(effective_n_jobs(n_jobs), len(parts), cpu_count())
+    threads = len(parts)
+    if threads > 1:  # counting processors reads files, which takes longer than a small part
+        # where joblib's backend is a cluster, it counts the processors of all its machines
+        threads = min(effective_n_jobs(n_jobs), threads, cpu_count())
     if threads <= 1:
         return [work(part) for part in parts]
     if threads == len(parts):  # this thread takes one of them

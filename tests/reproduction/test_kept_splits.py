@@ -10,10 +10,11 @@ from depmax import hsic
 from reproduction.dimension_choice import Inputs
 from reproduction.half_splits import half_splits
 from reproduction.kept_splits import KeptSplits
+from reproduction.pages import agreement as agreements
 from reproduction.pages.agreement import agreement
 from reproduction.sparse_pls_methods import CLASSES_VARIANTS, REGRESSION_VARIANTS
 from reproduction.table1_data import PROBLEMS
-from reproduction.thesis_accuracy import Stage, run_splits
+from reproduction.thesis_accuracy import Stage, accuracy_rows, run_splits
 from reproduction.thesis_methods import FULL, LINEAR
 from reproduction.thesis_variants import (
     RIDGE,
@@ -85,12 +86,15 @@ def test_rows_do_not_wait_for_variants(rng):
     kept = KeptSplits(("dataset", "neighbors", "method", "accuracies", "numbers"))
     kept.methods = ("Full", "PCA")
     results = run_splits(stages, y, "toy", kept, n_splits=2, n_jobs=None)
-    assert {name for name, _ in results[0]} == {"Full", "PCA"}
+    assert {name for name, _ in results} == {"Full", "PCA"}
     kept.methods = None
     results = run_splits(stages, y, "toy", kept, n_splits=2, n_jobs=None)
-    assert len(results) == 2
-    for outcomes in results:
-        assert outcomes["PCA, again", 3] == outcomes["PCA", 3]
+    assert results["PCA, again", 3] == results["PCA", 3]
+    kept.methods = ("PCA",)  # splits of one row are no others' business
+    results = run_splits(stages, y, "toy", kept, n_splits=3, n_jobs=None)
+    assert [len(results[name, 1]) for name in ("Full", "PCA", "PCA, again")] == [2, 3, 2]
+    for row in accuracy_rows("toy", results, {}, {}, ""):
+        assert row["n_splits"] == (3 if row["method"] == "PCA" else 2)
 
 
 def test_labels_of_rows_whatever_their_class(rng):
@@ -131,7 +135,7 @@ def test_variants_are_marked():
         assert ("," in problem.name) == ("variant" in problem.note)
 
 
-def test_agreement_counts_comparable_figures_and_lists_variants():
+def test_agreement_counts_comparable_figures_and_lists_variants(tmp_path, monkeypatch):
     def row(dataset, method, published, ours, note="same data"):
         return {
             "dataset": dataset,
@@ -152,7 +156,13 @@ def test_agreement_counts_comparable_figures_and_lists_variants():
         row("b", "PLS", 0.2, 0.5, "stand-in: other rows"),
         row("c", "PLS", None, 0.5),
     ]
+    nothing = tmp_path / "reasons.json"
+    nothing.write_text('{"sparse_pls_machines": [{"data": ["b"], "methods": "*"}]}')
+    monkeypatch.setattr(agreements, "REASONS", nothing)
     lines = agreement("sparse_pls_machines", rows)
     assert "**1 of 2 comparable figures (50 %)" in lines[1]
+    assert "the bar of 85 % is missed.** 2 of 2 have all folds" in lines[1]
+    assert lines[3] == "The 1 that differ: 1 where nothing was tried."
+    assert lines[5] == "- **Open** · *a* SMC (+0.018): No reason is known."
     assert lines[-1] == "| a, SMC | no constant removed | 15 | 0.200 | 0.218 | 0.210 |"
     assert agreement("sparse_pls_text", rows) == []

@@ -1,3 +1,4 @@
+import json
 import re
 import subprocess
 import sys
@@ -30,6 +31,7 @@ from reproduction import (
 from reproduction import __main__ as program
 from reproduction.figures import compared, published
 from reproduction.pages import filling
+from reproduction.pages.agreement import KINDS, REASONS, SCALES, agrees, comparable, reason_of
 from reproduction.protocol import Fold, folds, gaussian_machine, overlap
 from reproduction.table1_data import MOST_ROWS, PROBLEMS, Problem
 
@@ -307,8 +309,25 @@ def test_the_page_shows_the_results(tmp_path):
     ]
     assert tables_of[0] == tables_of[1]
     copy.write_text("no tables here", encoding="utf-8")
-    with pytest.raises(ValueError, match="<!-- bahsic_artificial -->"):
+    with pytest.raises(ValueError, match="<!-- bahsic_figure1 -->"):
         filling.fill_page(copy, RESULTS)
+
+
+@pytest.mark.parametrize("name", SCALES)
+def test_every_figure_that_differs_has_its_reason(name):
+    rows = read_csv(RESULTS / f"{name}.csv")
+    unexplained = [
+        (row["dataset"], row["method"])
+        for row in comparable(rows)
+        if not agrees(row, SCALES[name]) and reason_of(name, row) is None
+    ]
+    assert not unexplained, "write to reproduction/pages/reasons.json why, or what was tried"
+
+
+def test_reasons_are_of_known_kinds():
+    entries = json.loads(REASONS.read_text(encoding="utf-8"))
+    assert set(entries) <= set(SCALES)
+    assert {entry["kind"] for found in entries.values() for entry in found} <= set(KINDS)
 
 
 def test_the_program_lists_the_tables():

@@ -76,7 +76,7 @@ def test_rectangle_features(rng):
 
 
 def test_faces(monkeypatch):
-    monkeypatch.setattr(sparse_pls_faces, "QUICK", sparse_pls_faces.Plan(60, 45, (2, 5)))
+    monkeypatch.setattr(sparse_pls_faces, "QUICK", sparse_pls_faces.Plan(60, 45, (2, 5), 300))
     monkeypatch.setattr(sparse_pls_faces, "load_external", lambda name: Faces)
     rows = tables()["sparse_pls_faces"].run(quick=True)
     assert [row["method"] for row in rows] == ["SVM", "KPCA", "SMA", "SMC"]
@@ -85,6 +85,23 @@ def test_faces(monkeypatch):
     assert all(row["n_features"] in (2, 5) for row in rows[1:])
     with pytest.raises(ValueError, match="no set named"):
         tables()["sparse_pls_faces"].run(datasets=["iris"])
+
+
+def test_inner_products_of_faces_by_the_definition():
+    train, test = Faces.X[:12], Faces.X[12:15]
+    images = np.concatenate([train, test])
+    images = (images - images.mean(axis=1, keepdims=True)) / images.std(axis=1, keepdims=True)
+    for number, step in ((None, 2), (5000, 1)):
+        rows = rectangle_features(images.reshape(-1, 19, 19), step).astype(float)
+        if number is not None:
+            assert rows.shape[1] == 63_960
+            rows = rows[:, np.random.default_rng(0).choice(63_960, number, replace=False)]
+        spread = rows[:12].std(axis=0)
+        rows = (rows - rows[:12].mean(axis=0)) / np.where(spread > 0, spread, 1)
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+        inside, across = sparse_pls_faces.inner_products(train, test, number)
+        np.testing.assert_allclose(inside, rows[:12] @ rows[:12].T, atol=2e-5)
+        np.testing.assert_allclose(across, rows[12:] @ rows[:12].T, atol=2e-5)
 
 
 def test_near_copies_are_no_test_images():
