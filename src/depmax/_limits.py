@@ -26,7 +26,7 @@ class FileTooLargeError(ValueError):
 
 
 class TooManyRowsError(ValueError):
-    """Rows so many that a matrix of all their pairs would take more memory than the limit."""
+    """Rows so many that what is held of their pairs or classes takes more memory than the limit."""
 
 
 def parse_memory(text: str) -> int:
@@ -140,6 +140,74 @@ def require_pairs(who: str, n_rows: int, n_values: float, instead: str) -> None:
         f"{_shown(n_bytes)} of memory, and the limit is {_shown(limit)}. {instead} If you have "
         f"the memory, allow more: {_how_to_allow(n_bytes)}"
     )
+
+
+def require_indicators(n_rows: int, n_classes: int) -> None:
+    """Refuse to hold an indicator per class and row, as methods do about three times at once.
+
+    Examples
+    --------
+    >>> require_indicators(20_000, 100)
+    >>> require_indicators(20_000, 10_000)
+    Traceback (most recent call last):
+    ...
+    depmax._limits.TooManyRowsError: Indicators of 10,000 classes in 20,000 rows would take 4.47 GB
+    of memory, and the limit is 4 GB. Merge rare classes; or are they identifiers or numbers that
+    were read as text? Pass numbers as floats. If you have the memory, allow more: --max-memory 8GB
+    on the command line, or DEPMAX_MAX_MEMORY=8GB in the environment.
+    """
+    n_bytes, limit = 3 * 8 * n_rows * n_classes, max_memory()
+    if n_bytes <= limit:
+        return
+    raise TooManyRowsError(
+        f"Indicators of {n_classes:,} classes in {n_rows:,} rows would take {_shown(n_bytes)} of "
+        f"memory, and the limit is {_shown(limit)}. Merge rare classes; or are they identifiers or "
+        "numbers that were read as text? Pass numbers as floats. If you have the memory, allow "
+        f"more: {_how_to_allow(n_bytes)}"
+    )
+
+
+#: What takes time that is linear in the rows, where kernels are compared on all pairs of them.
+MAPS_INSTEAD = (
+    "Maps as kernels, kernel=NystroemMap(200) and for a target of numbers "
+    "target_kernel=NystroemMap(50), take time that is linear in the rows; or take a random part of "
+    "the rows."
+)
+#: Seconds from which on it is said before it starts how long something takes.
+LONG = 60.0
+
+
+def warn_if_long(what: str, seconds: float, instead: str = MAPS_INSTEAD) -> None:
+    """Say how long something will take, before it starts, where that is more than a minute.
+
+    Parameters
+    ----------
+    what : str
+        What takes so long.
+    seconds : float
+        Of one core, on a machine of 2026.
+    instead : str
+        What to do instead, as a sentence.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> warn_if_long("Visiting all pairs of 1,000 rows", 1e-8 * 1000**2)
+    >>> with warnings.catch_warnings(record=True) as said:
+    ...     warnings.simplefilter("always")
+    ...     warn_if_long("Visiting all pairs of 200,000 rows", 1e-8 * 200_000**2, "Use a map.")
+    >>> print(said[0].message)
+    Visiting all pairs of 200,000 rows takes about 7 minutes on one core. Use a map.
+    """
+    if seconds < LONG:
+        return
+    from depmax._inputs.levels import warn_caller  # loaded by whoever computes
+
+    minutes = max(1, round(seconds / 60))
+    long = f"{minutes:,} minute{'s' if minutes > 1 else ''}"
+    if minutes > 180:
+        long = f"{round(minutes / 60):,} hours"
+    warn_caller(f"{what} takes about {long} on one core. {instead}", UserWarning)
 
 
 def map_instead(kernel: object, name: str = "kernel") -> str:

@@ -79,7 +79,7 @@ def test_screen_given_confounders(run: Run, tmp_path: Path) -> None:
     answer = _json(run(*asked, "--json"))
     assert [row["column"] for row in answer["columns"]] == ["other", "gene"]
     assert answer["significant"] == 1
-    assert "1 of 2 columns depend on the target given 'age', 'batch'" in run(*asked).stderr
+    assert "1 of 2 columns depends on the target given 'age', 'batch'" in run(*asked).stderr
     wrong = run("screen", "study.csv", "-t", "cost", "--given", "agee")
     assert "--given: the table without its target has no column named 'agee'" in wrong.stderr
     assert "age" in wrong.stderr
@@ -130,7 +130,7 @@ def test_screen_of_few_rows_and_many_columns(run: Run, tmp_path: Path) -> None:
     frame = pl.from_numpy(wide, [f"x{j}" for j in range(3000)]).with_columns(target)
     frame.write_parquet(tmp_path / "wide.parquet")
     result = run("screen", "wide.parquet", "-t", "cost")
-    assert "of 3,000 columns depend on the target" in result.stderr
+    assert "of 3,000 columns depends on the target" in result.stderr
     assert "no dependence was found" not in result.stderr
 
 
@@ -415,7 +415,7 @@ def test_minus_one_is_a_class_and_rows_without_a_target_are_said(run: Run, tmp_p
     gaps = pl.Series([None if row < 5 else int(label) for row, label in enumerate(classes)])
     pl.DataFrame({"p": X[:, 0], "q": X[:, 1], "t": gaps}).write_csv(tmp_path / "gaps.csv")
     result = run("fit", tmp_path / "gaps.csv", "-t", "t", "-m", "HBFE", "-o", tmp_path / "g.skops")
-    assert "5 of 60 rows have no target and are ignored" in result.output
+    assert "Rows without a target are ignored: 5 of 60" in result.output
 
 
 @pytest.fixture

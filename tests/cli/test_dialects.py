@@ -129,6 +129,7 @@ HEADERLESS = {
     "a target and wavelengths": ("y,1100,1102\n1,.2,.3\n0,.1,.4\n", True),
     "words over words": ("name,town\nAnn,Bern\nBob,Rome\n", True),
     "words over numbers": ("a,b\n1,2\n3,4\n", True),
+    "a number too large for a float": ("name,1e999\nx,1\ny,2\n", False),
     "an unnamed column": (",a,b\n0,1,x\n1,3,y\n", True),
 }
 

@@ -14,6 +14,7 @@ import pytest
 from pyarrow import parquet
 
 import depmax
+from depmax.cli.reading import open_source
 
 Run = Callable[..., Any]
 
@@ -87,6 +88,38 @@ def test_what_is_wrong_with_a_file_is_named(fails: Callable[..., str], folder: P
     frame = frame.with_columns(kind=pl.lit("u"), y=pl.lit(1.0))
     frame.write_parquet(folder / "part-1.parquet")
     assert "Column 'a' holds double values" in fails(3, "select", folder, "-t", "y")
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow"])
+@pytest.mark.parametrize("first", [True, False])
+def test_a_column_without_values_in_one_file_has_the_type_of_the_others(
+    tmp_path: Path, ending: str, first: bool
+) -> None:
+    values = {
+        "number": [1.5, 2.5, None],
+        "text": ["u", "v", "u"],
+        "kind": pa.array(["u", "v", None]).dictionary_encode(),
+    }
+    full = pa.table({**values, "y": [1.0, 2.0, 3.0]})
+    without = pa.table({**{name: pa.nulls(3) for name in values}, "y": [4.0, 5.0, 6.0]})
+    place = tmp_path / "parts"
+    place.mkdir()
+    for number, table in enumerate((without, full) if first else (full, without)):
+        path = place / f"{number}.{ending}"
+        if ending == "parquet":
+            parquet.write_table(table, path)
+        else:
+            with pa.ipc.new_file(str(path), table.schema) as writer:
+                writer.write_table(table)
+    read = open_source(str(place)).read()
+    assert read.schema["number"] == pl.Float64
+    assert read.schema["text"] == pl.String
+    assert read["number"].drop_nulls().to_list() == [1.5, 2.5]
+    assert read["kind"].cast(pl.String).drop_nulls().to_list() == ["u", "v"]
+    assert read["y"].to_list() == ([4, 5, 6, 1, 2, 3] if first else [1, 2, 3, 4, 5, 6])
+    pieces = depmax.scan(place, target="y").pieces
+    types = [chunk.x.schema.types for piece in range(2) for chunk in pieces.read(piece, None)]
+    assert types[0] == types[1] == full.drop_columns("y").schema.types
 
 
 def test_the_output_is_not_written_among_the_files_that_are_read(

@@ -205,7 +205,7 @@ def _svmlight_labels(path: Path) -> None:
 BOMBS: dict[str, tuple[Callable[[Path], None], str]] = {
     "table.csv.gz": (_gzip_table, "would take at least"),
     "line.csv.gz": (_gzip_line, "the line is longer than 16 million characters"),
-    "columns.csv.gz": (_gzip_columns, "a table of 0 rows and 200001 columns"),
+    "columns.csv.gz": (_gzip_columns, "a table of 0 rows and 200,001 columns"),
     "runs.parquet": (_parquet_runs, "a table of 10000000 rows and 1 columns"),
     "text.parquet": (_parquet_text, "would take at least"),
     "packed.arrow": (_arrow_packed, "as one batch of rows"),

@@ -64,7 +64,7 @@ def test_ctrl_c_and_a_closed_pipe_are_clean(tmp_path: Path) -> None:
     )
     assert process.stderr is not None
     first = process.stderr.readline()  # the file is read, the search begins
-    assert b"3000 rows" in first
+    assert b"3,000 rows" in first
     time.sleep(0.2)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=120)

@@ -71,7 +71,7 @@ def test_rows_without_a_target_are_left_out(table: pl.DataFrame, tmp_path: Path)
     )
     made = _table(holes, tmp_path, "outcome", drop=("cost",))
     assert made.X.height == 73
-    assert "7 of 80 rows have no target and are ignored." in made.notes
+    assert "Rows without a target are ignored: 7 of 80." in made.notes
     assert _table(holes, tmp_path, "cost").X.height == 71
 
 

@@ -151,3 +151,59 @@ def test_a_given_kernel_matrix_is_used_whatever_its_size(monkeypatch: pytest.Mon
     matrix = np.exp(-((rows[:, np.newaxis] - rows) ** 2).sum(axis=2) / 4)
     monkeypatch.setenv(VARIABLE, "100KB")
     assert KernelPLS(kernel="precomputed").fit(matrix, NUMBERS[:300]).n_components_ == 2
+
+
+FEW = slice(0, 60)
+WIDE = rng.normal(size=(60, 8))
+#: What takes more than linear time, with the sentence that names what to use instead.
+SLOW: dict[str, tuple[Callable[[], Any], str]] = {
+    **{
+        name: (lambda part=part: part(X[FEW], NUMBERS[FEW]), "Maps as kernels")
+        for name, part in functions(dependence).items()
+        if name in {"alignment", "coco", "distance_correlation", "hsic", "hsic_interval"}
+        or name in {"hsic_variance", "quadratic_mutual_information", "samples_needed"}
+    },
+    **{
+        f"hsic_test {method}": (
+            lambda method=method: dependence.hsic_test(X[FEW], NUMBERS[FEW], method=method),
+            "Maps as kernels",
+        )
+        for method in ("aggregate", "gamma", "permutation")
+    },
+    "mmd": (lambda: dependence.mmd(X[:30], X[30:60]), "Maps as kernels"),
+    "IncompleteCholesky": (lambda: maps.IncompleteCholesky().fit(X[FEW]), "n_components"),
+    "KernelBoosting": (
+        lambda: extraction.KernelBoosting().fit(X[FEW], CLASSES[FEW]),
+        "random part of the rows",
+    ),
+    "KernelMap": (lambda: maps.KernelMap().fit(X[FEW]), r"NystroemMap\(200\)"),
+    "LPP": (lambda: extraction.LPP().fit(WIDE), "random part of the rows"),
+    "LPP gaussian": (lambda: extraction.LPP(graph="gaussian").fit(X[FEW]), "NeighborGraph"),
+    "R2W2": (lambda: selection.R2W2(1).fit(X[FEW], CLASSES[FEW]), "Use BAHSIC"),
+    "Relief": (lambda: selection.Relief(1).fit(X[FEW], NUMBERS[FEW]), "n_samples=2000"),
+    "SparseKernelPLS": (lambda: extraction.SparseKernelPLS().fit(X[FEW], NUMBERS[FEW]), "nu"),
+}
+
+
+@pytest.mark.parametrize("name", sorted(SLOW))
+def test_what_takes_long_says_so_before_it_starts(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, "4GB")
+    call, instead = SLOW[name]
+    call()  # of few rows, without a word
+    monkeypatch.setattr("depmax._limits.LONG", 0.0)
+    with pytest.warns(UserWarning, match=f"takes about 1 minute on one core.*{instead}"):
+        call()
+
+
+def test_classes_that_would_fill_the_memory_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "100MB")
+    labels = np.array([f"c{row // 2}" for row in range(M)])
+    for call in (
+        lambda: dependence.screen(X, labels),
+        lambda: selection.BAHSIC(1).fit(X, labels),
+        lambda: selection.DependenceFilter(1).fit(X, labels),
+    ):
+        with pytest.raises(TooManyRowsError, match=r"1,500 classes in 3,000 rows .* Merge rare"):
+            call()

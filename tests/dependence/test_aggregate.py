@@ -227,10 +227,9 @@ def test_no_kernel_is_refused(rng: np.random.Generator) -> None:
 def test_many_rows_are_told_how_long_they_take(
     monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
 ) -> None:
-    module = sys.modules["depmax.dependence.hsic_test"]
-    monkeypatch.setattr(module, "MANY_ROWS", 50)
+    monkeypatch.setattr("depmax._limits.LONG", 2.5e-7 * 59**2)
     x = rng.normal(size=60)
-    with pytest.warns(UserWarning, match=r"all pairs of 60 rows .* kernel=NystroemMap\(\)"):
+    with pytest.warns(UserWarning, match=r"all pairs of 60 rows, .* kernel=NystroemMap\(200\)"):
         hsic_test(x, x**2, n_permutations=19, random_state=0)
     hsic_test(x, x**2, kernel="gaussian", target_kernel="gaussian", random_state=0)
     hsic_test(x[:50], x[:50] ** 2, n_permutations=19, random_state=0)

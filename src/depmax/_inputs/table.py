@@ -76,8 +76,8 @@ def refuse_unreadable(X: Any, name: str, owner: str | None = None) -> None:
     """Refuse collections that would be loaded quietly, masks, and frames that repeat a name."""
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         raise ValueError(
-            f"{name} is a masked array with {np.ma.count_masked(X)} masked values, which depmax "
-            f"would read as numbers: pass {name}.filled(np.nan) and impute it, or drop these rows."
+            f"{name} is a masked array with {np.ma.count_masked(X)} of {X.size} values masked, "
+            f"which depmax would read: pass {name}.filled(np.nan) and impute it, or drop the rows."
         )
     if is_streamed(X):
         what = "Dask collection" if is_dask(X) else "scan of a table"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from depmax._text import counted
 from depmax.cli.errors import DataError
 from depmax.samples.weights import read_weights
 
@@ -22,7 +23,8 @@ def groups_of_rows(frame: pl.DataFrame, name: str, notes: list[str]) -> np.ndarr
         )
     codes = np.unique(np.asarray(column.cast(pl.String).to_list()), return_inverse=True)[1]
     n_groups = int(codes.max()) + 1
-    notes.append(f"{n_groups} groups of rows by {name!r}, which is not used as a column.")
+    groups = counted(n_groups, "group")
+    notes.append(f"{groups} of rows by {name!r}, which is not used as a column.")
     return np.asarray(codes)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from sklearn.pipeline import Pipeline
 
+from depmax._text import counted
 from depmax.cli.errors import DataError, ModelError, nearest, shortened
 from depmax.cli.reading.source import Expected, ReadOptions, Source, kind_of
 from depmax.cli.table import TYPES, ColumnType, Table, as_features, missing_counts
@@ -42,7 +43,8 @@ def model_columns(model: Any, notes: Mapping[str, Any], source: Source) -> dict[
     columns = list(source.schema())
     if width is None or width != len(columns):
         raise ModelError(
-            f"The model takes {width} columns without names, but {source.name} has {len(columns)}."
+            f"The model takes {counted(width or 0, 'column')} without names, but {source.name} has "
+            f"{len(columns)}."
         )
     return dict.fromkeys(columns)
 

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from depmax._inputs import Target, Task, read_target, role_of_text
+from depmax._text import counted
 from depmax.cli.errors import DataError, UserError, nearest, shortened
 from depmax.cli.options import Impute, TaskName
 from depmax.cli.output import Output
@@ -68,10 +69,8 @@ class Table:
     @property
     def about(self) -> str:
         """Rows, columns and the type of the target in words."""
-        return (
-            f"{self.X.height} rows, {self.X.width} columns; target: "
-            f"{shortened(self.target_names, 4)} ({self.about_target})"
-        )
+        size = f"{counted(self.X.height, 'row')}, {counted(self.X.width, 'column')}"
+        return f"{size}; target: {shortened(self.target_names, 4)} ({self.about_target})"
 
     @property
     def about_target(self) -> str:
@@ -210,7 +209,7 @@ def _split_target(
     known = known.filter(pl.all_horizontal(pl.col(numeric).is_not_nan())) if numeric else known
     lost = frame.height - known.height
     if lost:
-        notes.append(f"{lost} of {frame.height} rows have no target and are ignored.")
+        notes.append(f"Rows without a target are ignored: {lost} of {frame.height}.")
     y = known.select(names)
     if task == "classification" and len(names) == 1:
         y = y.with_columns(_labels(y.to_series()))

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from depmax import _limits
 from depmax._threads import map_threads
 from depmax.pencils.form import CentredValues, Form, target_factor
 from depmax.pencils.row_sums import Aligned, RowSums, chunks_of, sum_rows
@@ -62,6 +63,8 @@ def _dense(phi: Any) -> np.ndarray:
     return np.asarray(phi.toarray() if sparse.issparse(phi) else phi, dtype=np.float64)
 
 
+#: Of one core, for two Gaussian kernels.
+SECONDS_PER_PAIR = 7e-9
 #: Rows and columns of a tile: two tiles of float64 stay in the second-level cache.
 TILE = 256
 
@@ -147,6 +150,7 @@ class TileSums:
     @classmethod
     def of(cls, x: Sample, y: Sample, *, zero_diagonal: bool, n_jobs: int = 1) -> TileSums:
         """Visit the tiles on and above the diagonal, each once."""
+        tell_pairs(x.n_samples)
         by_rows = groupby(tile_pairs(x.n_samples), key=lambda tile: tile[0].start)
         parts = [list(tiles) for _, tiles in by_rows]
         shares = map_threads(lambda tiles: cls._of_rows(x, y, tiles, zero_diagonal), parts, n_jobs)
@@ -213,6 +217,13 @@ class TileSums:
             outer=float((mass @ sums_left) * (mass @ sums_right)),
             zero_diagonal=self.zero_diagonal,
         )
+
+
+def tell_pairs(n_samples: int, visits: int = 1) -> None:
+    """Say how long visits to all pairs of rows take, where that is long."""
+    seconds = SECONDS_PER_PAIR * visits * n_samples**2
+    if seconds > _limits.LONG:
+        _limits.warn_if_long(f"Visiting all pairs of {n_samples:,} rows", seconds)
 
 
 def tile_pairs(n_samples: int, size: int | None = None) -> Iterator[tuple[slice, slice]]:

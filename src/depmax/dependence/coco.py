@@ -17,6 +17,8 @@ from depmax.samples import Sample, require_samples
 
 #: Up to so many rows a Gram matrix is kept between products, beyond its tiles are recomputed.
 GRAM_ROWS = 2048
+#: Steps of the iteration that are usual.
+STEPS = 10
 #: Residual of the largest Ritz pair, relative to its value, at which the iteration stops. The
 #: error of the value is of the order of its square.
 TOLERANCE = 1e-9
@@ -85,6 +87,7 @@ def coco(
     if x_sample.is_narrow and y_sample.is_narrow:
         cross = _terms.row_sums(x_sample, y_sample).centred().cross  # ΦᵀHΨ
         return float(linalg.svdvals(cross)[0]) / x_sample.total
+    _terms.tell_pairs(x_sample.n_samples, visits=STEPS)
     eigenvalue = _largest_eigenvalue(
         _centred_product(x_sample), _centred_product(y_sample), x_sample.n_samples
     )

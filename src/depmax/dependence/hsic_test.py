@@ -11,7 +11,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
 
-from depmax._inputs.levels import warn_caller
+from depmax import _limits
 from depmax.dependence._given.conditional import Conditional, read_conditional
 from depmax.dependence._nulls.aggregate import (
     Family,
@@ -53,9 +53,11 @@ from depmax.samples import (
 
 #: Rows up to which many kernels are compared under ``groups=``, where whole matrices are held.
 GROUPED_ROWS = 2000
-#: Rows beyond which a test of many kernels says beforehand how long it takes, and the seconds for a
-#: pair of rows with eight kernels on either side, on one core, as measured with 10,000 rows.
-MANY_ROWS, SECONDS_PER_PAIR = 20_000, 2.5e-7
+#: Seconds for a pair of rows with eight kernels on either side, on one core, as measured with
+#: 10,000 rows.
+SECONDS_PER_PAIR = 2.5e-7
+#: The same with one kernel on either side.
+SECONDS_PER_PERMUTED_PAIR = 2.2e-8
 
 
 def hsic_test(
@@ -314,17 +316,14 @@ def _aggregate_test(
 
 def _warn_of_time(x: Family, y: Family) -> None:
     """Say how long many kernels of many rows take, before they do."""
-    if x.n_samples <= MANY_ROWS or all(side.is_narrow for side in (*x.sides, *y.sides)):
-        return
     share = (len(x.sides) + len(y.sides)) / 16
-    minutes = share * SECONDS_PER_PAIR * x.n_samples**2 / 60
-    warn_caller(
-        f"method='aggregate' visits all pairs of {x.n_samples:,} rows for {len(x.sides)} kernels "
-        f"of X and {len(y.sides)} of y: about {max(minutes, 1):,.0f} minutes on one core. Pass "
-        "kernel=NystroemMap() and, for numbers, target_kernel=NystroemMap(), which make the time "
-        "linear in the rows, or test a random part of the rows.",
-        UserWarning,
-    )
+    seconds = share * SECONDS_PER_PAIR * x.n_samples**2
+    if seconds > _limits.LONG and not all(side.is_narrow for side in (*x.sides, *y.sides)):
+        _limits.warn_if_long(
+            f"method='aggregate' on all pairs of {x.n_samples:,} rows, with {len(x.sides)} kernels "
+            f"of X and {len(y.sides)} of y,",
+            seconds,
+        )
 
 
 def _permutation_test(
@@ -338,6 +337,10 @@ def _permutation_test(
     if plan is not None and not plan.is_whole:
         x, y = x.take(plan.rows), y.take(plan.rows)
     rng = _random(n_permutations, random_state)
+    seconds = SECONDS_PER_PERMUTED_PAIR * x.n_samples**2
+    if seconds > _limits.LONG and not (x.is_narrow and y.is_narrow):
+        what = f"Permuting kernel values of all pairs of {x.n_samples:,} rows"
+        _limits.warn_if_long(what, seconds)
     observed, permuted = permuted_statistics(
         x, y, n_permutations, rng, effective_n_jobs(n_jobs), plan
     )

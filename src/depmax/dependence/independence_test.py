@@ -236,8 +236,9 @@ class Screening:
             for rank, place in enumerate(order, 1)
         ]
         found = int((self.pvalues_adjusted <= 0.05).sum())
+        depend = "depends" if found == 1 else "depend"
         caption = (
-            f"{found:,} of {len(self.names):,} columns depend on the target (false discovery rate "
-            f"5%); the best {len(rows)} are shown"
+            f"{found:,} of {len(self.names):,} columns {depend} on the target (false discovery "
+            f"rate 5%); the best {len(rows)} are shown"
         )
         return html_table(("rank", "column", "score", "effect", "p (adjusted)"), rows, caption)

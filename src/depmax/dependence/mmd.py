@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from depmax._inputs import Table, read_objects, read_table
+from depmax._text import counted
 from depmax.dependence import _terms
 from depmax.dependence.resolve import most_dependent
 from depmax.kernels import KernelLike, as_kernel
@@ -131,6 +132,7 @@ def _block_sums(
     member[:n_x, 0] = mass[:n_x]
     member[n_x:, 1] = mass[n_x:]
     total = np.zeros((2, 2))
+    _terms.tell_pairs(side.n_samples)
     for rows, columns in _terms.tile_pairs(side.n_samples):
         values = side.tile(rows, columns)
         if rows is columns and unbiased:
@@ -200,7 +202,8 @@ def _read_alike(X: Any, Z: Any) -> tuple[Table, Table]:
     n_x, n_z = x.values.shape[1], z.values.shape[1]
     if n_x != n_z:
         raise ValueError(
-            f"X has {n_x} columns but Z has {n_z}: mmd compares two samples of the same columns."
+            f"X has {counted(n_x, 'column')} but Z has {n_z}: mmd compares two samples of the "
+            "same columns."
         )
     if set(x.categories) != set(z.categories):
         column = min(set(x.categories) ^ set(z.categories))

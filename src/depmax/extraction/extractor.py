@@ -49,7 +49,7 @@ from depmax.samples import (
     weigh,
 )
 
-#: Up to so many coordinates, threads of BLAS cost an eigenproblem more than they gain.
+#: Up to this many coordinates, threads of BLAS cost an eigenproblem more than they gain.
 FEW = 256
 
 
@@ -197,7 +197,7 @@ class DependenceExtractor(FeatureSpaceViews):
         return read_component_count(self.n_components, type(self).__name__)
 
     def _ignores_units(self, side: Sample, target: Any, n_components: int) -> bool:
-        """Whether multiplying a column of X by a number changes none of so many features."""
+        """Whether multiplying a column of X by a number changes none of this many features."""
         return False
 
     def _check_parameters(self) -> None:

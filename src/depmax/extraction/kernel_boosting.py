@@ -9,6 +9,7 @@ import numpy as np
 from scipy import linalg, special
 
 from depmax._inputs.parameters import one_of
+from depmax._limits import warn_if_long
 from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted
 from depmax.extraction._fitting.targets import CodedTarget
 from depmax.kernels import KernelLike
@@ -16,6 +17,9 @@ from depmax.pencils import leading
 from depmax.pencils.coordinates import coordinates_of, pairs_held
 from depmax.samples import Sample, chunk_rows, slices
 
+#: Time of one core for a pair of rows and a feature.
+SECONDS_PER_PAIR = 1.6e-8
+INSTEAD = "Fit to a random part of the rows, or use KernelLDA, whose time is linear in them."
 #: Pairs that a feature gets wrong count at least this share, so that its weight is finite.
 SMALLEST = 1e-10
 #: A feature that earlier ones span, up to this share of its length, explains nothing more.
@@ -101,6 +105,9 @@ class KernelBoosting(DeflationExtractor):
         return pairs_held(side, whole_span=True)
 
     def _features(self, side: Sample, target: CodedTarget | None, n_components: int) -> Extracted:
+        m = side.n_samples
+        seconds = SECONDS_PER_PAIR * n_components * m**2
+        warn_if_long(f"KernelBoosting of all pairs of {m:,} rows", seconds, INSTEAD)
         assert target is not None
         coordinates = coordinates_of(side)
         phi = coordinates.space.centred()

@@ -10,6 +10,7 @@ from scipy import linalg
 from sklearn.utils import check_random_state
 
 from depmax._inputs.parameters import integer, number, one_of
+from depmax._limits import warn_if_long
 from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted
 from depmax.extraction._fitting.targets import CodedTarget
 from depmax.extraction.boosted_latent_features import seen_by
@@ -20,6 +21,12 @@ from depmax.pencils.deflation.steps import OrthogonalFeatures
 from depmax.pencils.examples import Examples
 from depmax.samples import Sample, chunk_rows, slices
 
+#: Time of one core for a Gaussian kernel value.
+SECONDS_PER_VALUE = 3.6e-9
+INSTEAD = (
+    "A smaller nu takes less; KernelPLS(kernel=NystroemMap(200)) takes time that is linear in the "
+    "rows."
+)
 #: Residuals that differ by less, relative to themselves, are equal.
 TIE = 1e-9
 
@@ -125,6 +132,8 @@ class SparseKernelPLS(DeflationExtractor):
     def _features(self, side: Sample, target: CodedTarget | None, n_components: int) -> Extracted:
         assert target is not None
         m, loss = side.n_samples, LOSSES[self.loss]
+        seconds = SECONDS_PER_VALUE * float(self.nu) * n_components * m**2
+        warn_if_long(f"SparseKernelPLS of {m:,} rows", seconds, INSTEAD)
         values = seen_by(self.loss, target, type(self).__name__)
         examples = Examples.of(side, center=True)
         side = examples.side

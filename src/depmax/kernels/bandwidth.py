@@ -15,7 +15,7 @@ from depmax.kernels.kernel import Choose, Kernel
 
 Bandwidth = float | Literal["median", "dimension", "maximize"]
 
-#: Up to so many rows the median distance is that of all pairs; beyond, that of the pairs among so
+#: Up to this many rows the median distance is that of all pairs; beyond, that of the pairs among so
 #: many random rows, drawn with a fixed seed.
 MEDIAN_ROWS = 1000
 #: Multiples of the median among which ``"maximize"`` chooses.

@@ -9,6 +9,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from scipy import sparse
 
+from depmax._text import counted
 from depmax.kernels.composite import multiplied_width, total_width
 from depmax.kernels.kernel import Capabilities, Choose, Kernel, as_objects, resolved_on
 from depmax.kernels.names import KernelLike, as_kernel
@@ -207,7 +208,9 @@ def take(X: Any, columns: Positions) -> Any:
     selected = as_list(columns)
     beyond = [column for column in selected if not isinstance(column, str) and column >= X.shape[1]]
     if beyond:
-        raise ValueError(f"Columns names the positions {beyond}, but X has {X.shape[1]} columns.")
+        raise ValueError(
+            f"Columns names the positions {beyond}, but X has {counted(X.shape[1], 'column')}."
+        )
     if not hasattr(X, "columns"):
         if any(isinstance(column, str) for column in selected):
             raise ValueError(

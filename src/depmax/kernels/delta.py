@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from depmax._limits import require_indicators
 from depmax.kernels.kernel import (
     Capabilities,
     Choose,
@@ -16,6 +17,9 @@ from depmax.kernels.kernel import (
     lookup,
     shares_of,
 )
+
+#: Numbers of labels up to which comparing with each costs less than sorting the rows.
+MANY_LABELS = 32
 
 
 class Delta(Kernel):
@@ -94,9 +98,18 @@ class Delta(Kernel):
         """Indicators √c_y e_y of shape (n_samples, n_labels)."""
         assert self.weights is not None
         assert not isinstance(self.weights, str)
-        labels = self._read(X)
-        known = np.array([label == labels for label in self.weights], dtype=np.float64)
-        return known.T * np.sqrt(list(self.weights.values()))
+        labels, roots = self._read(X), np.sqrt(list(self.weights.values()))
+        if len(roots) <= MANY_LABELS:
+            known = np.array([label == labels for label in self.weights], dtype=np.float64)
+            return known.T * roots
+        require_indicators(len(labels), len(roots))
+        values, codes = np.unique(labels, return_inverse=True)
+        places = {label: place for place, label in enumerate(self.weights)}
+        columns = np.array([places.get(value, -1) for value in values.tolist()])[codes]
+        (rows,) = np.nonzero(columns >= 0)
+        indicators = np.zeros((len(labels), len(roots)))
+        indicators[rows, columns[rows]] = roots[columns[rows]]
+        return indicators
 
     def _gram(self, X: Any, Z: Any) -> np.ndarray:
         same = (X[:, np.newaxis] == Z[np.newaxis, :]).astype(np.float64)

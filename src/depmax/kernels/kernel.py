@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from depmax._inputs.levels import object_array
+from depmax._text import counted
 
 if TYPE_CHECKING:
     from depmax.kernels.composite import Product, Scaled, Sum
@@ -121,7 +122,7 @@ class Kernel(BaseEstimator):
         widths = np.shape(rows)[1:2], np.shape(others)[1:2]
         if self.requires_vector_input and widths[0] != widths[1]:
             raise ValueError(
-                f"X has {widths[0][0]} columns but Z has {widths[1][0]}: "
+                f"X has {counted(widths[0][0], 'column')} but Z has {widths[1][0]}: "
                 f"{type(self).__name__} compares rows with the same columns."
             )
         return self._gram(rows, others)

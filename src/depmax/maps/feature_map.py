@@ -17,6 +17,7 @@ from depmax._extras import make_frame
 from depmax._inputs.parameters import check_parameters, integer
 from depmax._inputs.table import refuse_unreadable
 from depmax._limits import map_instead, require_pairs
+from depmax._text import counted
 from depmax._threads import small_problems
 from depmax.kernels import Capabilities, KernelLike, Precomputed
 from depmax.kernels.names import KernelParameters
@@ -164,8 +165,8 @@ class LinearViews(KernelTransformer):
         features: np.ndarray = check_array(X, dtype=[np.float64, np.float32])
         if features.shape[1] != self._n_features_out:
             raise ValueError(
-                f"X has {features.shape[1]} columns, but {type(self).__name__} has "
-                f"{self._n_features_out} components."
+                f"X has {counted(features.shape[1], 'column')}, but {type(self).__name__} has "
+                f"{counted(self._n_features_out, 'component')}."
             )
         return features
 

@@ -9,13 +9,15 @@ import numpy as np
 from scipy import linalg
 
 from depmax._inputs.parameters import integer, number
-from depmax._limits import map_instead, require_pairs
+from depmax._limits import map_instead, require_pairs, warn_if_long
 from depmax.kernels import KernelLike
 from depmax.maps.feature_map import FeatureMap
 from depmax.samples import Sample, require_positive, require_semidefinite
 
-#: A residual k(x, x) - ||φ(x)||² below so many roundings of k(x, x) is noise.
+#: A residual k(x, x) - ||φ(x)||² below this many roundings of k(x, x) is noise.
 NOISE = 100
+#: Time of one core over the rows times the square of the pivots.
+SECONDS_PER_PRODUCT = 2e-10
 #: Columns that a factor without a known rank starts with; it doubles when full.
 CAPACITY = 64
 
@@ -112,6 +114,11 @@ class PartialFactor:
             m,
             0.0 if self.sample.precomputed else n_values,
             f"{map_instead(kernel)} Or set n_components, or a larger tol.",
+        )
+        warn_if_long(
+            f"A factor of {m:,} rows with {capacity:,} pivots",
+            SECONDS_PER_PRODUCT * m * capacity**2,
+            "A map of pivots takes n_components, or a larger tol.",
         )
         return np.empty((self.sample.n_samples, capacity), dtype=self.sample.dtype, order="F")
 

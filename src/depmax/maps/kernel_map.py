@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 
 from depmax._inputs.parameters import integer
-from depmax._limits import require_pairs
+from depmax._limits import require_pairs, warn_if_long
 from depmax.kernels import KernelLike
 from depmax.maps.feature_map import FeatureMap, leading_eigenpairs, signs
 from depmax.samples import Reference, Sample
@@ -16,6 +16,8 @@ from depmax.samples import Reference, Sample
 #: Arrays of all pairs of rows at the peak: K, a copy, its eigenvectors and what is made of them.
 MATRICES = 5.0
 #: What to do where they are too large.
+#: Time of one core over the cube of the rows.
+SECONDS_PER_CUBE = 1.6e-10
 INSTEAD = (
     "Use NystroemMap(200) or IncompleteCholesky(200) with the same kernel, whose memory is linear "
     "in the rows."
@@ -82,6 +84,9 @@ class KernelMap(FeatureMap):
             m = sample.n_samples
             held = 0.0 if sample.precomputed else MATRICES * m**2
             require_pairs(type(self).__name__, m, held, INSTEAD)
+            if self.n_components is None:
+                seconds = SECONDS_PER_CUBE * m**3
+                warn_if_long(f"All eigenvectors of the kernel of {m:,} rows", seconds, INSTEAD)
             self.eigenvalues_, vectors = leading_eigenpairs(
                 sample.gram(), self.n_components, cutoff
             )

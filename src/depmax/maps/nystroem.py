@@ -15,7 +15,7 @@ from depmax.samples import Sample
 
 #: Landmarks, where no number is given.
 DEFAULT_LANDMARKS = 100
-#: Residuals of a pivot below so many roundings of the largest are noise.
+#: Residuals of a pivot below this many roundings of the largest are noise.
 PIVOT_NOISE = 100
 #: Rows up to which landmarks are the first of a random order of all of them.
 SHUFFLED_ROWS = 10**6

@@ -83,7 +83,7 @@ class RandomFourier(FeatureMap):
     def _map(self, rows: Any) -> np.ndarray:
         phases = safe_sparse_dot(rows, self.frequencies_, dense_output=True)
         pairs = self._n_features_out // 2
-        scale = 1.0 / np.sqrt(phases.shape[1])  # each frequency is one of so many in the mean
+        scale = 1.0 / np.sqrt(phases.shape[1])  # each frequency is one of this many in the mean
         features = np.empty((phases.shape[0], self._n_features_out), dtype=phases.dtype)
         np.cos(phases[:, :pairs], out=features[:, :pairs])
         np.sin(phases[:, :pairs], out=features[:, pairs : 2 * pairs])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from depmax._text import short_pvalue
+from depmax._text import counted, short_pvalue
 from depmax.plotting.style import COLOURS, FAINT, Display, short, tidy
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class NullDisplay(Display):
         tidy(ax)
 
 
-#: Up to so many rows each has its name, and cells have room for numbers up to the second.
+#: Up to this many rows each has its name, and cells have room for numbers up to the second.
 NAMED = 40
 NUMBERED = 8
 
@@ -126,7 +126,9 @@ class HeatMapDisplay(Display):
             raise ValueError(f"values must be a square matrix, got shape {matrix.shape}.")
         labels = [f"x{j}" for j in range(len(matrix))] if names is None else list(names)
         if len(labels) != len(matrix):
-            raise ValueError(f"{len(labels)} names for {len(matrix)} columns.")
+            raise ValueError(
+                f"{counted(len(labels), 'name')} for {counted(len(matrix), 'column')}."
+            )
         display = cls(matrix, labels, labels, label)
         return display._drawn_on(ax)
 

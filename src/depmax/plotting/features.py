@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from depmax._text import counted
 from depmax.plotting.style import (
     COLOURS,
     FAINT,
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 #: More points than this are drawn as an image inside the picture.
 MANY = 1500
-#: Up to so many distinct values whole numbers are drawn as classes.
+#: Up to this many distinct values whole numbers are drawn as classes.
 CLASSES = 20
 #: Of more classes the most frequent have their own colours, and the others are drawn as one.
 SEPARATE = 12
@@ -255,7 +256,7 @@ class LoadingsDisplay(Display):
         n_features = matrix.shape[1]
         labels = names_of(None, n_features) if names is None else tuple(map(str, names))
         if len(labels) != n_features:
-            raise ValueError(f"{len(labels)} names for {n_features} columns.")
+            raise ValueError(f"{counted(len(labels), 'name')} for {counted(n_features, 'column')}.")
         places = None if positions is None else np.asarray(positions, dtype=float)
         titles = [f"feature {number + 1}" for number in range(len(matrix))]
         display = cls(matrix, labels, places, titles)

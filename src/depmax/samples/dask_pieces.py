@@ -17,6 +17,7 @@ import numpy as np
 from dask import array as da
 
 from depmax._inputs.table import column_names
+from depmax._text import counted
 from depmax.samples.pieces import Chunk, Work, add_up, changed_empty, n_rows, split_target
 
 #: Results that one task of the tree adds.
@@ -102,7 +103,7 @@ class _Visit:
 def _visit(visit: _Visit, number: int, x: Any, y: Any) -> Any:
     if x is not None and y is not None and n_rows(x) != n_rows(y):
         raise ValueError(
-            f"Partition {number} of X has {n_rows(x)} rows, but that of y has "
+            f"Partition {number} of X has {counted(n_rows(x), 'row')}, but that of y has "
             f"{n_rows(y)}: make both from one collection, or rechunk y like X."
         )
     chunks = Chunk(x, y).parts()

@@ -113,7 +113,7 @@ class _Table:
         """The first columns of a batch as X, the others as y; nothing is copied."""
         import pyarrow as pa
 
-        table = pa.Table.from_batches([batch])
+        table = _with_types(pa.Table.from_batches([batch]), self.schema)
         x = table.select(range(n_inputs)) if n_inputs else None
         if self.target is None:
             return Chunk(x)
@@ -235,8 +235,15 @@ def _common_schema(
     columns: Sequence[str] | None,
     target: str | Sequence[str] | None,
 ) -> tuple[Any, list[str]]:
-    """One type per column; a column that has another type, or is missing, in a file is named."""
+    """One type per column; a column that has another type, or is missing, in a file is named.
+
+    A column without a value in some files, which writers give the type "null", has that of the
+    others.
+    """
+    import pyarrow as pa
+
     first, names = files[0], files[0].fragment.names
+    typed = dict.fromkeys(names, first)  # the first file in which the column has a type
     chosen = set(names if columns is None else columns) | set(_as_list(target))
     for file in files[1:]:
         schema = file.fragment.schema
@@ -245,11 +252,13 @@ def _common_schema(
                 continue
             if name not in schema.names:
                 raise ValueError(f"{file.path} lacks the column {name!r} that {first.path} has.")
-            here, there = schema.field(name).type, first.fragment.schema.field(name).type
-            if here != there:
+            here, there = schema.field(name).type, typed[name].fragment.schema.field(name).type
+            if pa.types.is_null(there):
+                typed[name] = file
+            elif here != there and not pa.types.is_null(here):
                 raise TypeError(
-                    f"Column {name!r} holds {there} values in {first.path} but {here} values in "
-                    f"{file.path}: write it with one type in all files."
+                    f"Column {name!r} holds {there} values in {typed[name].path} but {here} values "
+                    f"in {file.path}: write it with one type in all files."
                 )
         more = [name for name in schema.names if name not in names]
         if more and columns is None:
@@ -257,7 +266,18 @@ def _common_schema(
                 f"{file.path} has a column {more[0]!r} that {first.path} lacks: write the same "
                 "columns to all files, or pass columns= of depmax.scan with those that all have."
             )
-    return first.fragment.schema, names
+    return pa.schema([file.fragment.schema.field(name) for name, file in typed.items()]), names
+
+
+def _with_types(table: Any, schema: Any) -> Any:
+    """The same with columns of the type "null" in that of the other files."""
+    import pyarrow as pa
+
+    for place, column in enumerate(table.schema):
+        if pa.types.is_null(column.type):
+            cells = pa.nulls(table.num_rows, schema.field(column.name).type)
+            table = table.set_column(place, column.name, cells)
+    return table
 
 
 def _require_known(wanted: Sequence[str], known: Sequence[str], path: Path) -> None:
@@ -292,6 +312,6 @@ class _Naming:
             raise ValueError(f"{self.path} holds text that is not valid UTF-8.") from error
         if isinstance(error, OSError | pa.ArrowException):
             raise ValueError(
-                f"{self.path} cannot be read: {error}. It is damaged or incomplete; write it "
-                "again, or remove it."
+                f"{self.path} cannot be read: {str(error).rstrip('.')}. It is damaged or "
+                "incomplete; write it again, or remove it."
             ) from error

@@ -12,6 +12,7 @@ from scipy import sparse
 
 from depmax._inputs.table import Categories
 from depmax._limits import map_instead, require_pairs
+from depmax._text import counted
 from depmax._threads import chunk_rows, slices
 from depmax.kernels import Linear, Precomputed
 from depmax.kernels.kernel import Choose, Kernel, resolved_on
@@ -303,7 +304,9 @@ def precision(rows: Any) -> np.dtype:
 def require_equal_length(n_x: int, n_y: int) -> None:
     """Refuse X and y with different numbers of rows."""
     if n_x != n_y:
-        raise ValueError(f"X and y have inconsistent numbers of samples: {n_x} rows against {n_y}.")
+        raise ValueError(
+            f"X and y have inconsistent numbers of samples: {counted(n_x, 'row')} against {n_y}."
+        )
 
 
 #: Fewest samples for which each estimator is defined.

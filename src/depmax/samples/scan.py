@@ -13,6 +13,7 @@ from scipy import sparse
 
 from depmax._inputs.parameters import is_whole
 from depmax._inputs.table import is_dask, is_frame
+from depmax._text import counted
 from depmax.samples.files import open_files
 from depmax.samples.pieces import (
     Chunk,
@@ -256,7 +257,8 @@ def _in_memory(data: Any, target: Any, columns: Any, rows_per_chunk: int | None)
 def _require_equal_length(x: Any, y: Any) -> None:
     if y is not None and n_rows(y) != n_rows(x):
         raise ValueError(
-            f"X and y have inconsistent numbers of samples: {n_rows(x)} rows against {n_rows(y)}."
+            f"X and y have inconsistent numbers of samples: {counted(n_rows(x), 'row')} against "
+            f"{n_rows(y)}."
         )
 
 

@@ -20,6 +20,7 @@ from depmax._inputs.table import (
     require_numbers,
 )
 from depmax._inputs.target import is_categorical, missing_rows, settle, target_array
+from depmax._text import counted
 from depmax.samples.pieces import Block, Chunk, column_major, numbers_of
 
 #: Different values of a target that are counted; with more it can only be numbers.
@@ -308,7 +309,8 @@ class Decoder:
             values = values[:, np.newaxis] if values.ndim == 1 else values
         if values.shape[1] != self.n_columns:
             raise ValueError(
-                f"A chunk of X has {values.shape[1]} columns, but others have {self.n_columns}."
+                f"A chunk of X has {counted(values.shape[1], 'column')}, but others have "
+                f"{self.n_columns}."
             )
         if values.dtype not in (np.float32, np.float64):
             values = values.astype(np.float64)

@@ -11,6 +11,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_sample_weight, _num_samples
 
 from depmax._inputs.table import has_missing, refuse_unreadable
+from depmax._text import counted
 from depmax.samples.reading import reads_chunks
 from depmax.samples.sample import Sample
 
@@ -120,7 +121,8 @@ def weigh(sample_weight: Any, *tables: Any) -> Weighed:
     counts = [_num_samples(table) for table in known]
     if len(set(counts)) > 1:
         raise ValueError(
-            f"X and y have inconsistent numbers of samples: {counts[0]} rows against {counts[1]}."
+            f"X and y have inconsistent numbers of samples: {counted(counts[0], 'row')} against "
+            f"{counts[1]}."
         )
     weights = read_weights(sample_weight, counts[0])
     if weights.all():

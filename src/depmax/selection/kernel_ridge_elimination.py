@@ -13,6 +13,7 @@ from depmax._inputs import read_target
 from depmax._inputs.levels import Missing
 from depmax._inputs.parameters import FLAG, integer, number, one_of
 from depmax._inputs.table import Categories
+from depmax._text import counted
 from depmax._threads import one_blas_thread
 from depmax.dependence.exchange import Exchange, as_exchange, plan_of
 from depmax.kernels import Gaussian, Kernel
@@ -335,7 +336,9 @@ class KernelRidgeElimination(WeightedRows, DependenceSelector):
     def _report(self, count: int, error: float) -> None:
         if self.verbose:
             name = type(self).__name__
-            print(f"[{name}] {count} columns, leave-one-out error {error:.6g}", flush=True)
+            print(
+                f"[{name}] {counted(count, 'column')}, leave-one-out error {error:.6g}", flush=True
+            )
 
 
 def _columns(units: Units, scale: bool, mass: np.ndarray | None = None) -> np.ndarray:

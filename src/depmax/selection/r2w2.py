@@ -13,7 +13,7 @@ from sklearn.svm import SVC, OneClassSVM
 from depmax._inputs import Target, read_target
 from depmax._inputs.parameters import integer, number
 from depmax._inputs.table import Categories, constant_columns
-from depmax._limits import require_pairs
+from depmax._limits import require_pairs, warn_if_long
 from depmax.kernels import Gaussian, KernelLike, Linear, as_kernel
 from depmax.kernels.kernel import Kernel
 from depmax.samples import require_equal_length, require_samples
@@ -28,6 +28,8 @@ HARD = 1e8
 MATRICES = 5.0
 #: What to do where they are too large.
 INSTEAD = "Use BAHSIC, Relief or ZeroNormSVM, whose memory is linear in the rows."
+#: Time of one core over the cube of the rows, with ten columns.
+SECONDS_PER_CUBE = 9e-10
 
 
 class ScaledKernel(Protocol):
@@ -259,6 +261,7 @@ class R2W2(DependenceSelector):
         target = read_target(y)
         self._check(X, target)
         require_pairs("R2W2", X.shape[0], MATRICES * X.shape[0] ** 2, INSTEAD)
+        warn_if_long(f"R2W2 of {X.shape[0]:,} rows", SECONDS_PER_CUBE * X.shape[0] ** 3, INSTEAD)
         varying = np.flatnonzero(~constant_columns(X))
         factors, slopes = np.zeros(X.shape[1]), np.full(X.shape[1], np.inf)
         path: list[tuple[int, float]] = []

@@ -13,10 +13,13 @@ from sklearn.utils import check_random_state
 from depmax._inputs import Target, read_target
 from depmax._inputs.parameters import FLAG, integer
 from depmax._inputs.table import Categories, constant_columns
+from depmax._limits import warn_if_long
 from depmax.samples import require_equal_length, require_samples
 from depmax.selection._scores.outputs import class_codes
 from depmax.selection.selector import DependenceSelector, Ranking, best_first
 
+#: Time of one core to compare two rows.
+SECONDS_PER_PAIR = 2.2e-8
 #: Numbers that one block of distances and differences may hold: 32 MB.
 BLOCK = 4_000_000
 
@@ -120,6 +123,11 @@ class Relief(DependenceSelector):
             )
         rows = ScaledRows.of(X, categories, squared=bool(self.squared))
         probes = self._probes(X.shape[0])
+        warn_if_long(
+            f"Comparing {len(probes):,} rows with all {X.shape[0]:,}",
+            SECONDS_PER_PAIR * len(probes) * X.shape[0],
+            "n_samples=2000 looks for the neighbours of that many random rows.",
+        )
         scores = weigh(rows, target, probes, int(self.n_neighbors))
         return Ranking(best_first(scores, constant_columns(X)), scores)
 

@@ -22,7 +22,7 @@ def test_screening(data):
     page = found._repr_html_()
     assert "&lt;script&gt;" in page
     assert "<script>" not in page
-    assert "1 of 3 columns depend" in page
+    assert "1 of 3 columns depends" in page
     assert "-0" not in page  # what is no dependence is shown as 0
     display = found.plot(ax=Figure().add_subplot())
     assert display.scores.min() >= 0.0

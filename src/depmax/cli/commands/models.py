@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from depmax._extras import require
+from depmax._text import counted
 from depmax.cli import options as o
 from depmax.cli.errors import guarded
 from depmax.cli.output import Output
@@ -99,11 +100,13 @@ def fit(
     streams = (
         weight is None and is_large(source) and can_stream(source, estimator, task.value, impute)
     )
-    rows = source.n_rows() if streams else table.X.height
-    with out.working(f"{known.name} on {rows:,} rows and {table.X.width:,} columns"):
+    rows = (source.n_rows() or 0) if streams else table.X.height
+    with out.working(
+        f"{known.name} on {counted(rows, 'row')} and {counted(table.X.width, 'column')}"
+    ):
         if streams:
             model = fit_streamed(source, table, estimator, scale=scale)
-            out.note([f"{known.name} was fitted to all {rows:,} rows, read in parts."])
+            out.note([f"{known.name} was fitted to all {counted(rows, 'row')}, read in parts."])
         else:
             model = fit_model(table, known, estimator, scale=scale, impute=impute and str(impute))
     try:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
+from depmax._text import counted
 from depmax.cli import options as o
 from depmax.cli.errors import Code, DataError, guarded
 from depmax.cli.output import Output, effect_for_people
@@ -106,7 +107,7 @@ def screen(
     X = table.X if impute is None else FillGaps(str(impute)).fit_transform(table.X)
     X = PrepareColumns().fit_transform(X)
     X, confounders = _split(X, given)
-    with out.working(f"screening {X.width:,} columns"):
+    with out.working(f"screening {counted(X.width, 'column')}"):
         found = screen_columns(
             X,
             table.y,
@@ -208,9 +209,8 @@ def _verdict(
     if significant:
         smallest = float(found.pvalues_adjusted.min())
         simes = {"pvalue": smallest, "hsic": None, "method": "Simes", "rows": None}
-        columns = (
-            f"{significant:,} of {n_columns:,} columns depend on the target{condition} ({rate})."
-        )
+        depend = f"{counted(n_columns, 'column')} {'depends' if significant == 1 else 'depend'}"
+        columns = f"{significant:,} of {depend} on the target{condition} ({rate})."
         return Verdict(significant, simes, columns)
     joint = joint_test()
     sentence = (

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from depmax._text import counted
 from depmax.cli import options as o
 from depmax.cli.errors import guarded
 from depmax.cli.output import Output, effect_for_people
@@ -97,7 +98,9 @@ def select(
         seed=seed,
         uses_missing=weight is None and get_tags(estimator).input_tags.allow_nan,
     )
-    with out.working(f"{known.name} on {table.X.height:,} rows and {table.X.width:,} columns"):
+    with out.working(
+        f"{known.name} on {counted(table.X.height, 'row')} and {counted(table.X.width, 'column')}"
+    ):
         model = fit_model(table, known, estimator, scale=scale, impute=impute and str(impute))
     selector = model.named_steps["method"]
     rows = _rows(selector)
@@ -105,7 +108,7 @@ def select(
     if out.on_terminal:
         rows = [_for_people(row) for row in rows if row["kept"]]
     out.table("columns", rows)
-    sentence = f"{len(kept)} of {table.X.width} columns selected by {known.name}."
+    sentence = f"{len(kept)} of {counted(table.X.width, 'column')} selected by {known.name}."
     if getattr(selector, "n_significant_", None) == 0:  # of -n auto
         sentence = f"{known.name} found no column of {table.X.width} that depends on the target"
         sentence += f"; {kept[0]} is kept as the best of them." if kept else "."

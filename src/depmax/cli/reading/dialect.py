@@ -252,5 +252,5 @@ def _are_positions(cells: Sequence[str]) -> bool:
     values = [float(cell.replace(",", ".")) for cell in cells]
     steps = [after - before for before, after in pairwise(values)]
     one_way = all(step > 0 for step in steps) or all(step < 0 for step in steps)
-    whole = all(value == int(value) for value in values)
+    whole = all(value.is_integer() for value in values)
     return one_way and (len(values) >= POSITIONS or (whole and len(set(steps)) == 1))

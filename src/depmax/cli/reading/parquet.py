@@ -210,8 +210,14 @@ class Folder(Source):
                 if name in columns
             ]
             own = [name for name in columns if name in source.schema()]
+            # a column without any value has the type that it has in the other files
+            typed = [
+                pl.col(name).cast(self.schema()[name])
+                for name in own
+                if source.schema()[name] == pl.Null
+            ]
             for frame in source.batches(own or list(source.schema())[:1], size):
-                yield frame.with_columns(keys).select(columns)
+                yield frame.with_columns(*typed, *keys).select(columns)
 
     def n_rows(self) -> int | None:
         """Number of rows, from the files' footers."""

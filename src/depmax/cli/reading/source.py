@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from depmax._files import DamagedFileError, first_line
 from depmax._limits import FileTooLargeError, max_memory, require_memory, table_bytes
+from depmax._text import counted
 from depmax.cli.errors import DataError, shortened
 
 #: What a column holds, as far as reading is concerned.
@@ -103,7 +104,7 @@ class Source(ABC):
                 table_bytes(0, len(types)),
                 self.options.max_memory,
                 self.name,
-                f"a table of {len(types)} columns",
+                f"a table of {counted(len(types), 'column')}",
             )
             return types
 
@@ -124,7 +125,7 @@ class Source(ABC):
             table_bytes(n_rows, n_columns, n_bytes),
             self.options.max_memory,
             self.name,
-            f"a table of {n_rows} rows and {n_columns} columns",
+            f"a table of {counted(n_rows, 'row')} and {counted(n_columns, 'column')}",
         )
 
     @contextmanager

@@ -25,6 +25,7 @@ import numpy as np
 from scipy import sparse
 
 from depmax._inputs import Table, read_table, read_target
+from depmax._text import counted
 from depmax.dependence._given.confounders import Confounders
 from depmax.dependence._given.regression import Basis, Regressions
 from depmax.dependence._given.side import (
@@ -310,4 +311,4 @@ def read_left_target(
 def _require_rows(name: str, n_rows: int, regressions: Regressions) -> None:
     n_given = len(regressions.given.values)
     if n_rows != n_given:
-        raise ValueError(f"{name} has {n_rows} rows, but given has {n_given}.")
+        raise ValueError(f"{name} has {counted(n_rows, 'row')}, but given has {n_given}.")

@@ -33,13 +33,13 @@ from depmax.selection import (
 LANDMARKS = 150
 #: Rows in a block of HSIC; smaller problems are one block.
 BLOCK_ROWS = 1000
-#: Up to so many rows the second search with HSIC is tried beside the first.
+#: Up to this many rows the second search with HSIC is tried beside the first.
 SEARCH_ROWS = 2000
-#: Up to so many rows a regression is fitted to a hundred sets of columns per fold.
+#: Up to this many rows a regression is fitted to a hundred sets of columns per fold.
 RIDGE_ROWS = 50_000
-#: Up to so many rows methods without blocks compare every row with every other.
+#: Up to this many rows methods without blocks compare every row with every other.
 QUADRATIC_ROWS = 5000
-#: Up to so many cells (rows times columns) methods that search anew per dimension are tried.
+#: Up to this many cells (rows times columns) methods that search anew per dimension are tried.
 SMALL_CELLS = 30_000
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.utils import _safe_indexing, check_random_state
 
 from depmax._inputs import Task, read_target
+from depmax._text import counted
 from depmax.evaluation.comparison.catalogue import Methods, read_methods, with_exact_settings
 from depmax.evaluation.comparison.comparison import Comparison
 from depmax.evaluation.comparison.methods import Method
@@ -342,7 +343,7 @@ def _sampled(
     n_rows = _count_rows(X)
     if n_rows != target.n_samples:
         raise ValueError(
-            f"X has {n_rows} rows and y has {target.n_samples}: pass one target per row."
+            f"X has {counted(n_rows, 'row')} and y has {target.n_samples}: pass one target per row."
         )
     values, classes = target.values, target.kind == "classes"
     if groups is None:

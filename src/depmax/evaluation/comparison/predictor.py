@@ -9,9 +9,9 @@ from depmax.evaluation.multilabel import MLkNN
 from depmax.kernels import Gaussian
 from depmax.maps import NystroemMap
 
-#: Up to so many training rows a kernel machine is fast enough to be fitted thousands of times.
+#: Up to this many training rows a kernel machine is fast enough to be fitted thousands of times.
 KERNEL_MACHINE_ROWS = 1000
-#: Up to so many rows neighbours are found quickly; beyond, trees are grown.
+#: Up to this many rows neighbours are found quickly; beyond, trees are grown.
 NEIGHBOUR_ROWS = 20_000
 
 

@@ -34,7 +34,7 @@ FINALISTS = sum(PLACES.values())
 FEWEST_ROWS = 200
 #: of more, this share is the pilot,
 SHARE = 0.25
-#: and at most so many rows.
+#: and at most this many rows.
 MOST_ROWS = 400
 
 

@@ -23,6 +23,7 @@ from sklearn.model_selection import (
 )
 
 from depmax._inputs import TargetKind, Task, read_table, read_target
+from depmax._text import counted
 from depmax.dependence.exchange import as_exchange
 from depmax.evaluation.comparison.metrics import Metric
 
@@ -115,10 +116,11 @@ def read_problem(X: Any, y: Any, *, table: bool, task: Task = "auto") -> tuple[P
 
 def _require_equal(n_rows: int, n_targets: int) -> None:
     if n_rows != n_targets:
-        raise ValueError(f"X has {n_rows} rows and y has {n_targets}: pass one target per row.")
+        rows = counted(n_rows, "row")
+        raise ValueError(f"X has {rows} and y has {n_targets}: pass one target per row.")
 
 
-#: From so many rows on, one repetition and one inner split are enough.
+#: From this many rows on, one repetition and one inner split are enough.
 MANY_ROWS = 2000
 #: Sizes of the default grid; where the last does best, larger ones follow.
 GRID = (1, 2, 3, 5, 8, 12, 20, 32)
@@ -203,7 +205,7 @@ def _grouped_outer(
     n_groups = len(np.unique(groups))
     folds = 5 if cv is None else cv
     if n_groups < folds and cv is not None:
-        raise ValueError(f"cv={folds} folds are more than the {n_groups} groups of rows.")
+        raise ValueError(f"cv={folds} folds are more than {counted(n_groups, 'group')} of rows.")
     repeats = 2 if cv is None and thorough and len(y) < MANY_ROWS else 1
     stratify = problem.kind == "classes"
     places = np.zeros((len(y), 1))
@@ -256,9 +258,7 @@ def outer_splits(
             cv = RepeatedStratifiedKFold(n_splits=folds, n_repeats=repeats, random_state=seed)
         else:
             if len(y) < 2 * folds:
-                raise ValueError(
-                    f"{len(y)} rows are too few for {folds} folds: at least {2 * folds} are needed."
-                )
+                raise ValueError(f"{folds} folds need at least {2 * folds} rows, got {len(y)}.")
             cv = RepeatedKFold(n_splits=folds, n_repeats=repeats, random_state=seed)
     with warnings.catch_warnings():  # a splitter that parts groups is refused below
         warnings.filterwarnings("ignore", message="The groups parameter is ignored")

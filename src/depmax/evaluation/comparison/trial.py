@@ -203,7 +203,7 @@ def choose_dimension(
 
 
 def _smallest_sufficient(inner: Mapping[int | None, list[float]], tolerance: float) -> int | None:
-    """The smallest dimension within so many standard errors of the best."""
+    """The smallest dimension within this many standard errors of the best."""
     means = {count: float(np.mean(values)) for count, values in inner.items()}
     best = max(means, key=lambda count: means[count])
     values = inner[best]

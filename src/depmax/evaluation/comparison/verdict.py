@@ -243,8 +243,8 @@ def summary(comparison: Comparison) -> str:
     """The verdict, then the leaderboard as text."""
     problem, outcomes = comparison.setting.problem, comparison.outcomes
     head = (
-        f"Comparison of {len(outcomes.names)} methods on {len(comparison.y):,} rows × "
-        f"{problem.n_features:,} columns, {_finished(comparison, 'split')}, "
+        f"Comparison of {counted(len(outcomes.names), 'method')} on {len(comparison.y):,} rows × "
+        f"{counted(problem.n_features, 'column')}, {_finished(comparison, 'split')}, "
         f"{clock(comparison.seconds)}; target {comparison.target_name!r}: {problem.about_target}"
     )
     verdict = comparison.verdict

@@ -12,6 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from depmax._inputs import read_target
 from depmax._inputs.batches import keeps_sums, read_batch
 from depmax._inputs.parameters import check_parameters
+from depmax._text import counted
 from depmax.extraction.extractor import WeightedExtractor
 from depmax.kernels import as_kernel
 from depmax.maps.feature_map import coordinate_names
@@ -242,7 +243,7 @@ def _read_mass(sample_weight: Any, n_rows: int) -> np.ndarray:
     """Weights of the rows of a batch; all of them may be zero."""
     mass = np.asarray(sample_weight, dtype=np.float64)
     if mass.shape != (n_rows,) or not (np.isfinite(mass).all() and (mass >= 0).all()):
-        raise ValueError(f"sample_weight must hold {n_rows} numbers, each at least 0.")
+        raise ValueError(f"sample_weight must hold {counted(n_rows, 'number')}, each at least 0.")
     return mass
 
 

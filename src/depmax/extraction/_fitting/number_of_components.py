@@ -38,7 +38,7 @@ FoldFeatures = tuple[np.ndarray, np.ndarray]
 
 
 class Fit(Protocol):
-    """Features of training rows and of other rows, with at most so many components."""
+    """Features of training rows and of other rows, with at most this many components."""
 
     def __call__(self, train: np.ndarray, test: np.ndarray, count: int) -> FoldFeatures:
         """As many as there are, up to ``count``."""

@@ -264,7 +264,7 @@ class OnWhite:
 
 
 def precision_of(size: int) -> np.dtype:
-    """That of passes over so many numbers."""
+    """That of passes over this many numbers."""
     return np.dtype(np.float32 if size >= MANY else np.float64)
 
 

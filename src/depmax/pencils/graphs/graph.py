@@ -13,8 +13,9 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from depmax._inputs.parameters import FLAG, check_parameters, integer, number
+from depmax._limits import warn_if_long
 from depmax.pencils.graphs.laplacian import DrawnEdges, EdgeWeights, Laplacian, Weights
-from depmax.pencils.graphs.points import Pairs, Points, median_distance
+from depmax.pencils.graphs.points import SECONDS_PER_PAIR, Pairs, Points, median_distance
 from depmax.samples import slices
 
 #: Weights of edges: all equal, or by distance.
@@ -246,6 +247,11 @@ class GaussianWeights:
 
     def _tiles(self) -> Iterator[tuple[slice, slice, np.ndarray, np.ndarray]]:
         """Weights and squared distances of the upper tiles."""
+        warn_if_long(
+            f"A graph of all pairs of {self.points.n_samples:,} rows",
+            SECONDS_PER_PAIR * self.points.n_samples**2,
+            "NeighborGraph(10) connects near rows only; or fit to a random part of the rows.",
+        )
         parts = list(slices(self.points.n_samples, TILE))
         for place, rows in enumerate(parts):
             for columns in parts[place:]:

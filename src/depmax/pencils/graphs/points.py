@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.extmath import row_norms
 
+from depmax._limits import warn_if_long
 from depmax.kernels.bandwidth import MEDIAN_ROWS, squared_distances
 from depmax.samples import Sample, slices
 
@@ -36,6 +37,10 @@ class Pairs:
         repeated[1:] = (first[1:] == first[:-1]) & (second[1:] == second[:-1])
         kept = repeated if mutual else ~repeated
         return cls(first[kept], second[kept], squares[kept])
+
+
+#: Columns from which on a tree of the rows saves little, and the time of one core for a pair.
+WIDE, SECONDS_PER_PAIR = 8, 9e-9
 
 
 class Points(Protocol):
@@ -104,6 +109,12 @@ class VectorPoints:
 
     def nearest(self, n_neighbors: int) -> tuple[np.ndarray, np.ndarray]:
         """Numbers and squared distances of each sample's nearest others."""
+        if self.vectors.shape[1] >= WIDE:
+            warn_if_long(
+                f"Finding neighbours among {self.n_samples:,} rows",
+                SECONDS_PER_PAIR * self.n_samples**2,
+                "Fit to a random part of the rows.",
+            )
         search = NearestNeighbors(n_neighbors=n_neighbors).fit(self.vectors)
         distances, numbers = search.kneighbors()
         return numbers, distances**2

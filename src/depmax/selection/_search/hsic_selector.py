@@ -14,6 +14,7 @@ from sklearn.utils import _safe_indexing
 from depmax._inputs.levels import Missing
 from depmax._inputs.parameters import FLAG, Rule, integer, is_number, one_of
 from depmax._inputs.table import Categories, has_missing
+from depmax._text import counted
 from depmax._threads import one_blas_thread
 from depmax.dependence.exchange import Exchange, TooFewWays, as_exchange, plan_of
 from depmax.dependence.resolve import most_dependent
@@ -318,7 +319,10 @@ class HSICSelector(WeightedRows, DependenceSelector):
 
     def _report(self, count: int, value: float) -> None:
         if self.verbose:
-            print(f"[{type(self).__name__}] {count} columns, HSIC = {value:.6g}", flush=True)
+            print(
+                f"[{type(self).__name__}] {counted(count, 'column')}, HSIC = {value:.6g}",
+                flush=True,
+            )
 
 
 def _name_of(kernel: Any) -> str:
