@@ -206,15 +206,15 @@ BOMBS: dict[str, tuple[Callable[[Path], None], str]] = {
     "table.csv.gz": (_gzip_table, "would take at least"),
     "line.csv.gz": (_gzip_line, "the line is longer than 16 million characters"),
     "columns.csv.gz": (_gzip_columns, "a table of 0 rows and 200,001 columns"),
-    "runs.parquet": (_parquet_runs, "a table of 10000000 rows and 1 columns"),
+    "runs.parquet": (_parquet_runs, "a table of 10,000,000 rows and 1 column"),
     "text.parquet": (_parquet_text, "would take at least"),
     "packed.arrow": (_arrow_packed, "as one batch of rows"),
     "dictionary.arrow": (_arrow_dictionary, "would take at least"),
     "nulls.arrow": (_arrow_nulls, "would take at least"),
     "shape.npz": (_npz_shape, "declares 32000000128 bytes and has 928"),
-    "packed.npz": (_npz_packed, "a table of 500000 rows and 20 columns"),
-    "index.svmlight": (_svmlight_index, "rows and 10000000 columns"),
-    "labels.svmlight": (_svmlight_labels, "rows and 40001 columns"),
+    "packed.npz": (_npz_packed, "a table of 500,000 rows and 20 columns"),
+    "index.svmlight": (_svmlight_index, "rows and 10,000,000 columns"),
+    "labels.svmlight": (_svmlight_labels, "rows and 40,001 columns"),
 }
 
 #: Reads each file with little memory, and says what came of it and how much was taken.

@@ -105,7 +105,7 @@ def test_every_method_with_a_kernel_of_distances_has_preimages(model):
         rebuilt = fitted.inverse_transform(fitted.transform(X))
     assert rebuilt.shape == X.shape
     assert np.isfinite(rebuilt).all()
-    with pytest.raises(ValueError, match="components"):
+    with pytest.raises(ValueError, match="component"):
         fitted.inverse_transform(np.zeros((1, 9)))
 
 

@@ -123,7 +123,7 @@ class TestHeatMap:
 
     @pytest.mark.parametrize(
         ("values", "options", "message"),
-        [(np.ones((2, 3)), {}, "square"), (np.eye(2), {"names": ["a"]}, "1 names for 2")],
+        [(np.ones((2, 3)), {}, "square"), (np.eye(2), {"names": ["a"]}, "1 name for 2")],
     )
     def test_wrong_shapes(self, values, options, message):
         with pytest.raises(ValueError, match=message):

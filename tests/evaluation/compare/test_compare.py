@@ -587,7 +587,7 @@ def test_no_split_parts_a_group() -> None:
         compare(columns, labels, ["PCA"], cv=KFold(3, shuffle=True, random_state=0), groups=groups)
     with pytest.raises(ValueError, match=r"one label per row of X \(120\)"):
         compare(columns, labels, ["PCA"], groups=groups[1:])
-    with pytest.raises(ValueError, match="cv=30 folds are more than the 24 groups"):
+    with pytest.raises(ValueError, match="cv=30 folds are more than 24 groups"):
         compare(columns, labels, ["PCA"], cv=30, groups=groups)
 
 

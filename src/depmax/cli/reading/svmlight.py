@@ -83,7 +83,7 @@ class Svmlight(Source):
         if n_bytes > self.options.max_memory:
             raise DataError(
                 f"{self.name} would take at least {n_bytes / 2**30:.0f} GB as a table of "
-                f"{self._contents.n_rows} rows and {width} columns, and the limit is "
+                f"{self._contents.n_rows:,} rows and {width:,} columns, and the limit is "
                 f"{self.options.max_memory / 2**30:.3g} GB (--max-memory): in Python, "
                 'depmax.screen(X, y) and selectors with kernel="linear" take the sparse matrix of '
                 "load_svmlight_file (scikit-learn)."
