@@ -216,7 +216,7 @@ def test_svmlight_with_several_labels(tmp_path: Path) -> None:
 
 def test_svmlight_too_large_for_a_table(tmp_path: Path) -> None:
     (tmp_path / "a.svm").write_text("1 1:0.5 900000000:1\n-1 2:1\n")
-    with pytest.raises(DataError, match="as a table of 2 rows and 900000000 columns"):
+    with pytest.raises(DataError, match="as a table of 2 rows and 900,000,000 columns"):
         open_source(str(tmp_path / "a.svm")).read()
 
 

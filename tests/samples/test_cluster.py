@@ -135,7 +135,7 @@ def test_a_partition_that_fails_is_an_error(cluster: Any) -> None:
 
 
 INTERRUPTED = """
-import os, signal, threading, time
+import gc, os, signal, threading, time
 import distributed
 from tests.samples import test_cluster as here
 import depmax
@@ -145,6 +145,7 @@ if __name__ == "__main__":
         n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0"
     )
     client = distributed.Client(cluster)
+    gc.disable()  # distributed watches collections, and an interruption within one is lost
     threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
     try:
         depmax.HSCA(2).fit(*here._collections(0.4))

@@ -256,7 +256,7 @@ def _no_more() -> None:
 
 
 INTERRUPTED = """
-import os, signal, threading, time
+import gc, os, signal, threading, time
 import distributed, numpy as np
 from joblib import parallel_config
 from sklearn.linear_model import Ridge
@@ -269,6 +269,7 @@ if __name__ == "__main__":
     )
     client = distributed.Client(cluster)
     X = np.random.default_rng(0).normal(size=(100, 4))
+    gc.disable()  # distributed watches collections, and an interruption within one is lost
     threading.Timer(2.5, os.kill, (os.getpid(), signal.SIGINT)).start()
     with parallel_config("dask"):
         found = compare(
