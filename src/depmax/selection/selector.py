@@ -250,7 +250,7 @@ class DependenceSelector(RankedColumns, KernelParameters, SelectorMixin, BaseEst
 
         Returns
         -------
-        array or sparse matrix of shape (n_samples, n_features_in_), as lazy as X
+        array or sparse matrix of shape (n_samples, n_features), as lazy as X
         """
         check_is_fitted(self)
         if is_streamed(X):
