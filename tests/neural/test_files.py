@@ -75,7 +75,7 @@ def test_changes_anywhere_are_noticed(content: bytes, tmp_path: Path) -> None:
         ({"parameters": {"hidden_layers": [1] * 10_000}}, "fewer weights than it describes"),
         ({"parameters": {"n_components": 10**9}}, "fewer weights than it describes"),
         ({"parameters": {"colour": "red"}}, "do not fit its description"),
-        ({"about": {"version": 1}}, "has format 1, this version of depmax reads 2"),
+        ({"about": {"version": 1}}, "has format 1, but this version of depmax reads format 2"),
         ({"about": {"class": "NeuroHBFE"}}, r"holds a NeuroHBFE: use NeuroHBFE\.load"),
         ({"mean": np.array([object()])}, "it holds Python objects"),
         ({"basis": np.zeros(3)}, "do not fit its description"),
