@@ -283,6 +283,7 @@ def _judge(number: int) -> str:
     """What is wrong with the answer to a case, if anything."""
     label, ask = _case(number)
     with warnings.catch_warnings():
+        # degenerate tables are warned of; the answer is judged
         warnings.simplefilter("ignore")
         warnings.simplefilter("error", RuntimeWarning)  # numbers that overflow or vanish
         try:

@@ -158,6 +158,7 @@ def test_threads_compute_what_one_does() -> None:
 
 
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork here")
+# Python and libraries with threads advise against fork; users fork all the same
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 @pytest.mark.filterwarnings("ignore:.*fork.*:RuntimeWarning")
 def test_a_fork_computes_what_its_parent_does() -> None:
@@ -232,6 +233,7 @@ import hashlib, inspect, json, sys, warnings
 import numpy as np
 from depmax import dependence, extraction, maps, selection
 
+# whatever is said, the numbers must be the same
 warnings.simplefilter("ignore")
 rng = np.random.default_rng(0)
 X = rng.normal(size=(60, 5))

@@ -74,6 +74,7 @@ def fitted(model: Any, y: Any) -> Any:
     """The model fitted; None where it says that it does not read this type of target."""
     try:
         with warnings.catch_warnings():
+            # few classes give few components, which is told
             warnings.filterwarnings("ignore", "HSCA found|.*falls into")
             return clone(model).fit(X, y)
     except ValueError as error:
@@ -141,6 +142,7 @@ class TestSemiSupervised:
 
 @pytest.mark.parametrize("name", PLAIN)
 class TestWithoutBeta:
+    # few classes give few components, which is told
     @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
     def test_minus_one_is_a_class(self, name: str) -> None:
         model = FOUND[name](1)

@@ -82,6 +82,7 @@ def _outcome(call: Callable[[], Any]) -> tuple[str | None, int, float]:
     message = None
     try:
         with warnings.catch_warnings():
+            # what is said of long computations is tested below
             warnings.simplefilter("ignore")
             call()
     except TooManyRowsError as error:

@@ -46,6 +46,7 @@ def fitted(name: str, n_components: Any, rows: np.ndarray = X, target: Any = y) 
     if "random_state" in inspect.signature(cls).parameters:
         options["random_state"] = 0
     with warnings.catch_warnings():
+        # fewer components than requested are told, and counted by the tests
         warnings.simplefilter("ignore", ConvergenceWarning)
         return cls(n_components, **options).fit(rows, target)
 

@@ -127,6 +127,7 @@ def test_wide_rows_are_as_in_their_own_columns(
     else:
         model = cls(3, unbiased=unbiased, beta=beta, target_kernel=target_kernel(y))
     with warnings.catch_warnings():
+        # fewer components than requested are told in both fits
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.filterwarnings("ignore", ".*falls into")
         span = clone(model).fit(X, y)

@@ -117,6 +117,7 @@ CASES = _measures() | _methods()
 @pytest.mark.parametrize("name", sorted(CASES))
 def test_large_numbers_give_finite_answers_or_a_refusal(name: str, table: str) -> None:
     with warnings.catch_warnings():
+        # methods may warn of such scales; the answer is judged
         warnings.simplefilter("ignore")
         answer, refusal = _answer_or_refusal(CASES[name], TABLES[table])
     if refusal is None:
@@ -133,6 +134,7 @@ def _answer_or_refusal(ask: Callable[[Any], Any], table: np.ndarray) -> tuple[An
         return None, error
 
 
+# the sums that overflow are why the table is looked at again and refused
 @pytest.mark.filterwarnings("ignore:(overflow|invalid value) encountered:RuntimeWarning")
 @pytest.mark.parametrize("table", ["float64 too large", "float64 largest"])
 @pytest.mark.parametrize("name", sorted(CASES))
@@ -141,6 +143,7 @@ def test_numbers_whose_products_overflow_are_refused_by_column(name: str, table:
         CASES[name](TABLES[table])
 
 
+# fill values are far from the scale of other cells, which is told
 @pytest.mark.filterwarnings("ignore::depmax.kernels.ScaleWarning")
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_fill_value_does_not_make_independent_data_significant(

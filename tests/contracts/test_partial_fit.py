@@ -18,6 +18,9 @@ from depmax import extraction, scan
 from depmax.extraction import DependenceExtractor
 from tests.contracts.discovery import classes
 
+# columns are on different scales on purpose
+pytestmark = pytest.mark.filterwarnings("ignore::depmax.ScaleWarning")
+
 FOUND = {
     name: cls
     for name, cls in classes(extraction, DependenceExtractor).items()
@@ -84,8 +87,6 @@ def _require_equal(found: Any, expected: Any, rows: Any = X) -> None:
             assert_allclose(getattr(found, name), value, rtol=0, atol=atol)
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.filterwarnings("ignore::depmax.ScaleWarning")
 @pytest.mark.parametrize("split", SPLITS)
 @pytest.mark.parametrize(("name", "target"), CASES)
 def test_any_split_gives_the_features_of_one_fit(name: str, target: str, split: str) -> None:
@@ -93,7 +94,6 @@ def test_any_split_gives_the_features_of_one_fit(name: str, target: str, split: 
     _require_equal(_fitted(clone(model), y, split), clone(model).fit(X, y))
 
 
-@pytest.mark.filterwarnings("ignore::depmax.ScaleWarning")
 @pytest.mark.parametrize("name", sorted(FOUND))
 def test_weights_and_sparse_rows(name: str, rng: np.random.Generator) -> None:
     y, weights = TARGETS["many"], rng.integers(0, 4, size=ROWS).astype(float)
@@ -105,7 +105,6 @@ def test_weights_and_sparse_rows(name: str, rng: np.random.Generator) -> None:
     _require_equal(model, expected, thin.toarray())
 
 
-@pytest.mark.filterwarnings("ignore::depmax.ScaleWarning")
 @pytest.mark.parametrize("name", sorted(FOUND))
 def test_a_saved_model_goes_on(name: str, tmp_path: Path) -> None:
     y = TARGETS["text"]
@@ -121,7 +120,6 @@ def test_a_saved_model_goes_on(name: str, tmp_path: Path) -> None:
     assert clone(again).get_params() == model.get_params()
 
 
-@pytest.mark.filterwarnings("ignore::depmax.ScaleWarning")
 def test_fit_starts_anew() -> None:
     y = TARGETS["many"]
     model = depmax.KernelLDA(2).partial_fit(X[:100], y[:100])
@@ -132,7 +130,6 @@ def test_fit_starts_anew() -> None:
     assert "was fitted by fit, which keeps no sums" in str(refusal.value.__cause__)
 
 
-@pytest.mark.filterwarnings("ignore::depmax.ScaleWarning")
 def test_classes_of_later_batches() -> None:
     y = np.sort(TARGETS["many"])
     with pytest.raises(ValueError, match="has the class 3, which the first batch did not have"):
@@ -162,7 +159,6 @@ def test_what_is_no_sum_is_refused_with_the_remedy(model: Any, target: str, mess
         model.partial_fit(X, TARGETS[target])
 
 
-@pytest.mark.filterwarnings("ignore::depmax.ScaleWarning")
 def test_other_rows_are_refused() -> None:
     frame = pd.DataFrame({"a": X[:, 0], "b": np.where(X[:, 1] > 0, "red", "blue")})
     with pytest.raises(TypeError, match=r"categorical columns \(b\)"):
@@ -181,7 +177,6 @@ def _filter_cases() -> list[tuple[str, str]]:
     return [*of_two, *of_all, ("pam", "many"), ("pam", "text")]
 
 
-@pytest.mark.filterwarnings("ignore::depmax.ScaleWarning")
 @pytest.mark.parametrize("split", SPLITS)
 @pytest.mark.parametrize(("score", "target"), _filter_cases())
 def test_any_split_gives_the_scores_of_one_fit(score: str, target: str, split: str) -> None:

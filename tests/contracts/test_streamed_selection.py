@@ -31,6 +31,7 @@ from tests.contracts.test_streaming import (
     streamed,
 )
 
+# columns of the table are on different scales on purpose
 pytestmark = pytest.mark.filterwarnings("ignore::depmax.ScaleWarning")
 
 

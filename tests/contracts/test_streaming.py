@@ -180,6 +180,7 @@ def _require_equal(found: Any, expected: Any, X: Any, tolerance: float = 1e-8) -
             assert_allclose(getattr(found, name), value, rtol=0, atol=atol)
 
 
+# a few steps of a slow search are compared, not its end
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize(("name", "target"), CASES)
 def test_chunks_give_the_answer_of_rows_in_memory(name: str, target: str) -> None:

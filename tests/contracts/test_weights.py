@@ -275,6 +275,7 @@ def test_wide_and_sparse_rows_count_by_weight(name: str, wide: bool) -> None:
     table = table if wide else sparse.csr_array(table)
     y = TARGETS["three classes"] if "Class" in name or "LDA" in name else SIGNAL
     with warnings.catch_warnings():
+        # fewer components than requested are told in both fits
         warnings.simplefilter("ignore", ConvergenceWarning)
         found = fitted_features(EXTRACTORS[name](2), table, y, table, sample_weight=WEIGHTS)
         expected = fitted_features(EXTRACTORS[name](2), repeated(table), repeated(y), table)
@@ -300,6 +301,7 @@ def test_kernel_matrices_keep_rows_of_weight_zero(name: str) -> None:
     y = TARGETS["three classes"]
     weights = np.minimum(WEIGHTS, 1)
     with warnings.catch_warnings():
+        # fewer components than requested are told
         warnings.simplefilter("ignore", ConvergenceWarning)
         model = EXTRACTORS[name](1, kernel="precomputed")
         found = model.fit_transform(matrix, y, sample_weight=weights)

@@ -129,6 +129,7 @@ KINDS = ["equal", "unequal", "equal class", "unequal class", "within", "shifts"]
 
 
 @pytest.mark.slow
+# groups of unequal size are cut, which is told
 @pytest.mark.filterwarnings("ignore:.*are not used")
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_level_is_kept_and_rows_as_they_are_would_break_it(kind: str) -> None:
@@ -143,6 +144,7 @@ def test_the_level_is_kept_and_rows_as_they_are_would_break_it(kind: str) -> Non
     assert np.mean(plain) > np.mean(grouped) + 0.05
 
 
+# groups of unequal size are cut, which is told
 @pytest.mark.filterwarnings("ignore:.*are not used")
 @pytest.mark.parametrize("kernel", ["laplace", "gaussian"])
 @pytest.mark.parametrize("kind", KINDS)
@@ -159,6 +161,7 @@ def test_screen_exchanges_rows_too(kind: str, kernel: str) -> None:
 
 
 @pytest.mark.slow
+# groups of unequal size are cut, which is told
 @pytest.mark.filterwarnings("ignore:.*are not used")
 @pytest.mark.parametrize("kind", KINDS)
 def test_dependence_is_found(kind: str, rng: np.random.Generator) -> None:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pytest
 from scipy import optimize, sparse
-from sklearn.exceptions import ConvergenceWarning
 
 from depmax import HBFE, HSCA, LPP, SMA, SMC, IterativePCA, KernelLDA, KernelPLS
 from depmax.kernels import Gaussian, InverseMultiquadric, Laplace
@@ -100,9 +97,7 @@ def test_preimages_are_the_nearest_rows(kernel):
 def test_every_method_with_a_kernel_of_distances_has_preimages(model):
     y = Y.astype(float) if isinstance(model, KernelPLS) else Y
     fitted = with_kernel(model, Gaussian(1.5)).fit(X, y)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        rebuilt = fitted.inverse_transform(fitted.transform(X))
+    rebuilt = fitted.inverse_transform(fitted.transform(X))
     assert rebuilt.shape == X.shape
     assert np.isfinite(rebuilt).all()
     with pytest.raises(ValueError, match="component"):

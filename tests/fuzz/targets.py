@@ -263,6 +263,7 @@ class Model(Target):
         from depmax.persistence import load_model
 
         with warnings.catch_warnings():
+            # a damaged model may warn; only what it does counts
             warnings.simplefilter("ignore")
             model = load_model(path, any_version=True)
             with contextlib.suppress(Exception):
@@ -283,6 +284,7 @@ class Neural(Target):
         from depmax.neural import Autoencoder, NeuroHBFE
 
         with warnings.catch_warnings():
+            # networks of few steps, which do not converge
             warnings.simplefilter("ignore")
             models = (
                 Autoencoder(2, hidden_layers=(4,), random_state=0).fit(_X),

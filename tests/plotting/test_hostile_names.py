@@ -74,6 +74,7 @@ PICTURES: dict[str, Callable[[str], Any]] = {
 }
 
 
+# no font has every sign of these names
 @pytest.mark.filterwarnings("ignore:Glyph .* missing from font:UserWarning")
 @pytest.mark.parametrize("picture", PICTURES)
 @pytest.mark.parametrize("name", NAMES)

@@ -22,6 +22,7 @@ pytestmark = [
         not (Path(os.environ.get("DEPMAX_DATA", "")) / "covertype.csv.gz").is_file(),
         reason="needs covertype.csv.gz in the folder that DEPMAX_DATA names",
     ),
+    # the table's columns are on different scales, and both sides see the same
     pytest.mark.filterwarnings("ignore::depmax.ScaleWarning"),
     # files have names, the rows in memory that their features are compared on have none
     pytest.mark.filterwarnings("ignore:X does not have valid feature names"),

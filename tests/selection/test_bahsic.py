@@ -198,6 +198,7 @@ def test_the_same_fit_gives_the_same_ranking_and_leaves_the_global_seed_alone() 
     np.testing.assert_array_equal(BAHSIC(3).fit(X, XOR).ranking_, first)
 
 
+# whether anything is found does not matter here
 @pytest.mark.filterwarnings("ignore::depmax.NoDependenceWarning")
 def test_auto_survives_a_half_with_one_class() -> None:
     rare = np.zeros(40, dtype=int)
@@ -293,6 +294,7 @@ def test_auto_judges_by_errors_of_a_ridge_regression() -> None:
 
 
 @pytest.mark.slow
+# nothing depends here, and the warning says so
 @pytest.mark.filterwarnings("ignore::depmax.NoDependenceWarning")
 @pytest.mark.parametrize("kind", [BAHSIC, FOHSIC])
 def test_auto_finds_nothing_when_nothing_depends(kind: type) -> None:

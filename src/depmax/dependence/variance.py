@@ -342,7 +342,7 @@ def _coordinate_shares(x: Sample, y: Sample) -> np.ndarray:
         psi, l = phi, k  # noqa: E741  (kernel l of y, as in the formulas)
     else:
         psi = y.centred_coordinates()
-        l = np.einsum("ij,ij->i", psi, psi)  # noqa: E741
+        l = np.einsum("ij,ij->i", psi, psi)  # noqa: E741  (the same)
     u, v = -k / (m - 2), -l / (m - 2)
     c, e = u.sum() / (m - 1), v.sum() / (m - 1)
     products = np.einsum("ij,ij->i", phi @ (phi.T @ psi), psi)  # (K ∘ L)1 with diagonals
