@@ -3,7 +3,7 @@
     python -m reproduction.pages.faces_roc
     python -m reproduction.pages.faces_roc --quick --picture roc.png
 
-Draws docs/images/faces_roc.png and keeps the areas in benchmarks/results/sparse_pls_faces.csv. The
+Draws docs/images/faces_roc.png and keeps the areas in reproduction/results/sparse_pls_faces.csv. The
 CBCL images are read from the folder that DEPMAX_DATA names; those that are neither learnt
 from nor near copies of such are ranked. --quick learns from fewer images and keeps no areas.
 """
