@@ -337,7 +337,7 @@ def _deviations(sample: np.ndarray) -> np.ndarray:
 
 
 def _sample(rows: Any) -> np.ndarray:
-    """All rows of an array, or so many random ones; of other rows the first, the middle, the last.
+    """All rows of an array, or as many random ones; of other rows the first, middle and last.
 
     Rows that are read a block at a time (files) are read in three places only.
     """

@@ -1,4 +1,4 @@
-"""HSIC of what confounders leave of X and y, and its law if nothing is left to share.
+"""HSIC of what confounders do not explain of X and y, and its law under independence.
 
 X ⊥ y | Z holds for x - f(z) and y - g(z) if and only if it holds for x and y, whatever f and g are.
 So numbers first lose their regression on Z; if the noise is additive nothing is left to be

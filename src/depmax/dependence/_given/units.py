@@ -14,7 +14,7 @@ from depmax.dependence.exchange import as_exchange
 
 @dataclass(frozen=True)
 class Units:
-    """What is independent of each other, is left out as a whole and has one random sign."""
+    """Units that are independent of each other; each is left out as a whole and has one sign."""
 
     n_rows: int
     codes: np.ndarray | None = None  # the group of every row, from 0 on; None: each row by itself
