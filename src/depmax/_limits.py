@@ -30,7 +30,7 @@ class TooManyRowsError(ValueError):
 
 
 def parse_memory(text: str) -> int:
-    """Bytes of a size such as ``8GB`` or ``500 MB``; ``none`` is no limit.
+    """Bytes of a size such as ``8GB`` or ``500 MB``; ``none`` means no limit.
 
     Examples
     --------

@@ -37,7 +37,7 @@ def slices(n_rows: int, size: int) -> Iterator[slice]:
 
 
 def chunk_rows(n_columns: int) -> int:
-    """Rows of a dense float64 chunk with so many columns."""
+    """Rows of a dense float64 chunk with this many columns."""
     return max(64, CHUNK_BYTES // (8 * max(1, n_columns)))
 
 

@@ -157,7 +157,7 @@ def middle_distance(distances: np.ndarray, mass: np.ndarray | None = None) -> fl
 
 
 def _weighted_median(values: np.ndarray, counts: np.ndarray) -> float:
-    """Median of values that occur so many times each."""
+    """Median of values that each occur a given number of times."""
     order = np.argsort(values)
     reached = np.cumsum(counts[order])
     half = reached[-1] / 2

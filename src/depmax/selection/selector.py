@@ -152,7 +152,7 @@ class DependenceSelector(RankedColumns, KernelParameters, SelectorMixin, BaseEst
         return None
 
     def _some_rows(self, inputs: Any, most: int) -> tuple[Any, Any]:
-        """At most so many rows in memory, drawn with a fixed seed."""
+        """At most this many rows in memory, drawn with a fixed seed."""
         n_rows = inputs.shape[0]
         if n_rows > most:
             warnings.warn(

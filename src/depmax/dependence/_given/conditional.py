@@ -156,7 +156,7 @@ class Conditional:
         return law.sf(self.total - self.expected)
 
     def _some(self, n_rows: int) -> tuple[Conditional, float]:
-        """The same of units that have about so many rows, and how many times more there are."""
+        """The same for units with about this many rows, and how many times more rows there are."""
         if self.n_samples <= n_rows:
             return self, 1.0
         rows = self.units.some(n_rows)

@@ -58,7 +58,7 @@ class Units:
         return Units(len(rows), codes)
 
     def some(self, n_rows: int) -> np.ndarray:
-        """Positions of the rows of random whole units, about so many, drawn with a fixed seed."""
+        """Positions of about this many rows, in whole random units drawn with a fixed seed."""
         rng = np.random.default_rng(0)
         if self.codes is None:
             return np.asarray(rng.choice(self.n_rows, n_rows, replace=False))
