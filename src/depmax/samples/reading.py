@@ -135,7 +135,7 @@ def warn_of_units(estimator: Any, training: Sample) -> None:
 
 def reads_chunks(X: Any) -> bool:
     """Whether X is streamed, or a source of rows of the user's own."""
-    return is_streamed(X) or isinstance(X, RowSource)
+    return not isinstance(X, np.ndarray) and (is_streamed(X) or isinstance(X, RowSource))
 
 
 def aligned(X: Any, y: Any = None, *, supervised: bool = True) -> tuple[Any, Any]:
