@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, NoReturn
 
 import narwhals.stable.v2 as nw
@@ -61,6 +62,18 @@ def column_names(X: Any) -> tuple[str, ...]:
     """Names of the columns of a frame, none for anything else."""
     frame = in_narwhals(X, eager_only=True)
     return tuple(map(str, frame.columns)) if isinstance(frame, nw.DataFrame) else ()
+
+
+@lru_cache(maxsize=8)
+def numbered_columns(count: int, prefix: str = "x") -> tuple[str, ...]:
+    """Names of columns that have none; made once for all fits to tables of one width.
+
+    Examples
+    --------
+    >>> numbered_columns(2)
+    ('x0', 'x1')
+    """
+    return tuple([f"{prefix}{position}" for position in range(count)])
 
 
 def is_dask(X: Any) -> bool:

@@ -290,7 +290,11 @@ def warn_of_scales(
         sample = drawn(sample)
         low, high = _ends(sample)
     ranges = _ranges(low, high)
-    groups = [group for group in groups if _are_far_apart(ranges[group])]
+    groups = [
+        group
+        for group in groups
+        if _are_far_apart(ranges if len(group) == len(ranges) else ranges[group])
+    ]
     if not groups:
         return
     deviations = np.where(ranges > 0.0, _deviations(sample), 0.0)

@@ -13,6 +13,7 @@ from scipy.stats import false_discovery_control, rankdata
 from sklearn.utils.validation import check_is_fitted
 
 from depmax._extras import make_frame
+from depmax._inputs.table import numbered_columns
 from depmax._threads import map_threads
 from depmax.samples import is_streamed, slices, some_rows
 
@@ -93,8 +94,9 @@ class RankedColumns:
 
     def _column_names(self) -> np.ndarray:
         """Those of the frame that was fitted, else x0, x1 and so on."""
-        numbered = [f"x{j}" for j in range(len(self.ranking_))]
-        return np.asarray(getattr(self, "feature_names_in_", numbered), dtype=object)
+        names = getattr(self, "feature_names_in_", None)
+        names = numbered_columns(len(self.ranking_)) if names is None else names
+        return np.asarray(names, dtype=object)
 
 
 def stand_ins(
