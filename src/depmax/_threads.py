@@ -161,9 +161,11 @@ def each_column(
     values = X.tocsc() if sparse.issparse(X) else X
 
     def scored(position: int) -> Any:
-        column = values[:, [position]]
-        column = column.toarray()[:, 0] if sparse.issparse(column) else column[:, 0]
-        return score(np.asarray(column, dtype=np.float64), position)
+        if sparse.issparse(values):
+            column = values[:, [position]].toarray()[:, 0]
+        else:
+            column = values[:, position]
+        return score(np.ascontiguousarray(column, dtype=np.float64), position)
 
     jobs = (delayed(scored)(position) for position in range(values.shape[1]))
     return np.array(Parallel(n_jobs=n_jobs, require="sharedmem")(jobs))

@@ -52,7 +52,9 @@ def effect_of(
     influence = cross / scale
     influence -= (0.5 * share / of_x) * own_x
     influence -= (0.5 * share / of_y) * own_y
-    return effect_with(share, factor**2 * float(np.var(influence)), m, confidence_level)
+    influence -= influence.mean()
+    mean_square = factor**2 * float(influence @ influence) / m
+    return effect_with(share, mean_square, m, confidence_level)
 
 
 def effect_with(

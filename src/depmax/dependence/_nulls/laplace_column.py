@@ -10,7 +10,6 @@ import numpy as np
 
 from depmax.dependence._nulls.law import (
     NOTHING,
-    SKEWNESS_ROWS,
     Spread,
     leading_eigenvalues,
     u_centred,
@@ -84,7 +83,7 @@ class LaplaceColumn:
         np.exp(decays[1:], out=decays[1:])
         return cls(order, ordered, decays, width)
 
-    @property
+    @cached_property
     def is_constant(self) -> bool:
         """Whether all values are equal, so that nothing can depend on them."""
         return bool((self.decays[1:] == 1.0).all())
@@ -140,14 +139,18 @@ class LaplaceColumn:
         return tuple(m / size * leading_eigenvalues(u_centred(gram)))
 
     def levels(self) -> Levels | None:
-        """Which rows are equal; None if nearly all differ."""
-        starts = np.flatnonzero(np.append(True, self.values[1:] != self.values[:-1]))
-        counts = np.diff(np.append(starts, len(self.values)))
-        if len(counts) > SKEWNESS_ROWS and counts.max() <= len(self.values) // 2:
+        """Which rows are equal; None if no value is that of half of them: none is rare then."""
+        m = len(self.values)
+        ends = np.flatnonzero(self.values[1:] != self.values[:-1]) + 1
+        if len(ends) == m - 1:  # all differ
             return None
-        codes = np.empty(len(self.values), dtype=np.intp)
+        bounds = np.concatenate([[0], ends, [m]])
+        counts = np.diff(bounds)
+        if 2 * counts.max() < m:
+            return None
+        codes = np.empty(m, dtype=np.intp)
         codes[self.order] = np.repeat(np.arange(len(counts)), counts)
-        return Levels(codes, counts, self.order[starts])
+        return Levels(codes, counts, self.order[bounds[:-1]])
 
     def permuted(self, target: TargetCoordinates, row_sums_total: float) -> Iterator[np.ndarray]:
         """HSIC₁ of random permutations of the target, with a fixed seed, in chunks."""
