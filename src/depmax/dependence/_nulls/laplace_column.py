@@ -206,8 +206,8 @@ class LaplaceColumn:
         )
         # tr B³ with B = K̃ - VMVᵀ, V = [u, 1]
         middle = np.array([[0.0, 1.0], [1.0, -c]])
-        v = np.column_stack([u, np.ones(m)])
-        n_v = np.column_stack([n_u, r])
+        v, n_v = np.ones((m, 2)), np.empty((m, 2))
+        v[:, 0], n_v[:, 0], n_v[:, 1] = u, n_u, r
         gram = middle @ (v.T @ v)
         trace = (
             triangles
