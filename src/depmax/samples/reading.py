@@ -192,7 +192,7 @@ def abilities_of(kernel: KernelLike) -> Capabilities:
 
 
 def _names(estimator: Any) -> Sequence[str]:
-    """Names of the columns that ``fit`` has read, or their numbers."""
+    """Names of the columns that ``fit`` has read, or their positions."""
     names = getattr(estimator, "feature_names_in_", None)
     return _names_or_numbers(names, estimator.n_features_in_)
 
