@@ -224,15 +224,15 @@ NAMED_CELLS = 3
 
 def _about_odd_cells(nearly: Mapping[str, Evidence], decimal: str) -> tuple[str, ...]:
     """Say which columns would be numbers except for some cells; group those with the same cells."""
-    together: dict[str, list[str]] = {}
+    columns_by_cells: dict[str, list[str]] = {}
     for name, seen in nearly.items():
-        together.setdefault(repr(seen.odd or seen.marked), []).append(name)
+        columns_by_cells.setdefault(repr(seen.odd or seen.marked), []).append(name)
     remedy = (
         "If that stands for a missing value, pass it with --missing, together with any others "
         "(such as NA)."
     )
     notes = []
-    for held, names in list(together.items())[:NAMED_CELLS]:
+    for held, names in list(columns_by_cells.items())[:NAMED_CELLS]:
         seen = nearly[names[0]]
         found = (
             f"Column {names[0]!r} is read as text, although {seen.numbers[decimal]} of "
@@ -242,7 +242,7 @@ def _about_odd_cells(nearly: Mapping[str, Evidence], decimal: str) -> tuple[str,
             f"cells are numbers: they also hold {held}."
         )
         notes.append(f"{found} {remedy}")
-    others = sum(map(len, list(together.values())[NAMED_CELLS:]))
+    others = sum(map(len, list(columns_by_cells.values())[NAMED_CELLS:]))
     if others:
         notes.append(
             f"{others} more column{'s are' if others > 1 else ' is'} read as text, although most "
