@@ -472,3 +472,31 @@ def test_bad_groups_are_refused_by_name(run: Run, visits: Path, tmp_path: Path) 
     assert "'patient' has no value in" in message(
         "screen", tmp_path / "gaps.csv", "-t", "y", "--groups", "patient"
     )
+
+
+def test_a_column_that_holds_the_target_is_pointed_out(
+    run: Run, table: pl.DataFrame, tmp_path: Path
+) -> None:
+    path = tmp_path / "leak.csv"
+    codes = {"ill": "J45", "well": "Z00"}
+    table.with_columns(diagnosis=pl.col("outcome").replace(codes)).write_csv(path)
+    result = run("screen", path, "-t", "outcome", "--drop", "cost")
+    assert "Check diagnosis: by itself it tells nearly everything about outcome." in result.output
+    answer = _json(run("screen", path, "-t", "outcome", "--drop", "cost", "--json"))
+    assert answer["gives_away"] == ["diagnosis"]
+    dropped = run("screen", path, "-t", "outcome", "--drop", "cost", "--drop", "diagnosis")
+    assert "Check " not in dropped.output
+
+
+@pytest.mark.parametrize("command", [("screen",), ("select", "-n", "2", "-m", "DependenceFilter")])
+def test_copies_of_rows_are_pointed_out(
+    run: Run, table: pl.DataFrame, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    path = tmp_path / "copies.csv"
+    few = table.drop("id", "name", "cost").head(30)
+    pl.concat([few] * 5).with_row_index("visit").write_csv(path)
+    name, *options = command
+    result = run(name, path, "-t", "outcome", *options)
+    assert "note: 120 of 150 rows (80%) repeat other rows exactly" in result.output
+    grouped = run(name, path, "-t", "outcome", "--groups", "age", *options)
+    assert "repeat other rows" not in grouped.output

@@ -218,6 +218,8 @@ def _show(out: Output, found: Comparison, verdict: Verdict) -> None:
     answer = asdict(verdict)
     out.result("verdict", answer, verdict.headline, style="bold")
     out.result("recommended", found.recommended, "\n".join(verdict.reasons))
+    doubts = f"Caution: {' '.join(verdict.cautions)}" if verdict.cautions else None
+    out.result("cautions", verdict.cautions, doubts, style="yellow")
     rows: list[dict[str, Any]] = _records(found.table)
     metric = list(rows[0])[2]
     best = [row["method"] for row in rows].index(found.recommended)

@@ -93,6 +93,7 @@ def screen(
 
       depmax screen patients.csv -t outcome --given age --given batch
     """
+    from depmax.cli.row_columns import mention_doubts
     from depmax.cli.table import ask
     from depmax.dependence import screen as screen_columns
     from depmax.evaluation import FillGaps, PrepareColumns
@@ -104,6 +105,7 @@ def screen(
     about = (drop, keep, impute, groups, weight)
     uses_missing = not given and weight is None  # gaps say nothing
     table = ask(out, data, reading, target, task, *about, uses_missing=uses_missing)
+    mention_doubts(out, table)
     X = table.X if impute is None else FillGaps(str(impute)).fit_transform(table.X)
     X = PrepareColumns().fit_transform(X)
     X, confounders = _split(X, given)
@@ -138,6 +140,7 @@ def screen(
         )
     out.result("significant", verdict.significant, verdict.columns, style="bold")
     out.result("all_columns", verdict.all_columns, verdict.joint)
+    out.result("gives_away", *_given_away(found, table))
     out.finish()
     if check and verdict.all_columns["pvalue"] > level:
         raise typer.Exit(Code.NOT_FOUND)
@@ -152,6 +155,15 @@ def _effect(found: Any, place: int) -> dict[str, float]:
         "effect_low": float(found.effects_low[place]),
         "effect_high": float(found.effects_high[place]),
     }
+
+
+def _given_away(found: Any, table: Table) -> tuple[list[str], str | None]:
+    """Columns that say nearly everything about the target, and what to do about them."""
+    from depmax.evaluation.comparison.doubts import GIVES_AWAY, gives_away
+
+    places = [place for place in found.ranking.argsort() if found.effects[place] >= GIVES_AWAY]
+    names = [found.names[place] for place in places]
+    return names, gives_away(names, ", ".join(table.target_names)) or None
 
 
 def _for_people(row: dict[str, Any], best: float) -> dict[str, Any]:

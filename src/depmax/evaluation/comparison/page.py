@@ -109,7 +109,7 @@ def answer(findings: Findings) -> tuple[str, ...]:
     """The verdict and what supports it, in a few sentences."""
     comparison = findings.comparison
     verdict = comparison.verdict
-    paragraphs = [verdict.headline, " ".join(verdict.reasons), _ties(comparison)]
+    paragraphs = [verdict.headline, " ".join(verdict.reasons), *verdict.cautions, _ties(comparison)]
     if not comparison.complete:
         paragraphs.insert(1, interruption(comparison))
     if comparison.setting.prepare:
@@ -124,16 +124,20 @@ def _ties(comparison: Comparison) -> str:
     if not others:
         return "No other method was compared."
     best = comparison.best
+    plural = next(m for m in comparison.methods if m.name == best).complexity == 0
+    subject = "All columns together" if plural else best
     if not ties:
         return (
-            f"{best} is better than every other method compared (significance level {PERCENT}, "
-            "corrected for overlapping splits and for the number of comparisons)."
+            f"{subject} {'are' if plural else 'is'} better than every other method compared "
+            f"(significance level {PERCENT}, corrected for overlapping splits and for the number "
+            "of comparisons)."
         )
     group = "the other method" if others == 1 else f"{len(ties)} of the {others} other methods"
     group = f"any of the {others} other methods" if len(ties) == others > 1 else group
+    have, it = ("have", "them") if plural else ("has", "it")
     return (
-        f"{best} has the highest score, but after correction for the number of comparisons these "
-        f"data do not distinguish it from {group} (significance level {PERCENT}): "
+        f"{subject} {have} the highest score, but after correction for the number of comparisons "
+        f"these data do not distinguish {it} from {group} (significance level {PERCENT}): "
         f"{listed(ties, 6)}."
     )
 

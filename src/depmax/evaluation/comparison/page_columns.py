@@ -218,7 +218,7 @@ def redundancy_section(findings: Findings) -> Section | None:
     text = [
         f"{findings.selector.name} keeps {kept}: they are meant to be used together. "
         f"{counted(n_redundant, 'dropped column')} shared at least a quarter of the variation of "
-        "one of them (significantly) and can replace it if it is costly or missing."
+        "one of them (significantly): the first to try where that one is costly or missing."
     ]
     if n_other:
         text.append(

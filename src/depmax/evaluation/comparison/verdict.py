@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import stdtr
 
 from depmax._text import counted, html_table, listed, share, short_pvalue
+from depmax.evaluation.comparison.doubts import dependent_columns, doubts_of
 from depmax.evaluation.comparison.methods import Method
 from depmax.evaluation.comparison.metrics import CorrectedMean
 from depmax.evaluation.comparison.setting import clock
@@ -47,6 +48,8 @@ class Verdict:
         Score of the best constant prediction.
     python : str
         Lines of Python that put it to use.
+    cautions : tuple of str
+        Reasons to doubt the scores: copies of rows, a column that gives the target away, and such.
     """
 
     outcome: Outcome
@@ -56,9 +59,10 @@ class Verdict:
     columns: tuple[str, ...]
     chance: float | None
     python: str
+    cautions: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return " ".join([self.headline, *self.reasons])
+        return " ".join([self.headline, *self.reasons, *self.cautions])
 
 
 def recommend(comparison: Comparison) -> str:
@@ -131,12 +135,16 @@ def verdict_of(comparison: Comparison) -> Verdict:
         columns,
         comparison.chance,
         _python(comparison, outcome, columns),
+        doubts_of(comparison, columns if outcome == "few columns" else ()),
     )
 
 
 def _nothing(comparison: Comparison) -> str:
     chance = "" if comparison.chance is None else f" ({comparison.chance:.2f})"
-    return f"Nothing here predicts {comparison.target_name}: no better than guessing{chance}."
+    name, yet = comparison.target_name, dependent_columns(comparison, LEVEL)
+    if yet:
+        return f"No method predicts {name} better than guessing{chance}, although {yet} on it."
+    return f"Nothing here predicts {name}: no better than guessing{chance}."
 
 
 def _few(comparison: Comparison, columns: tuple[str, ...]) -> str:
@@ -248,7 +256,8 @@ def summary(comparison: Comparison) -> str:
         f"{clock(comparison.seconds)}; target {comparison.target_name!r}: {problem.about_target}"
     )
     verdict = comparison.verdict
-    lines = [head, verdict.headline, *verdict.reasons, *leaderboard_lines(comparison)]
+    lines = [head, verdict.headline, *verdict.reasons, *verdict.cautions]
+    lines += leaderboard_lines(comparison)
     lines += [*limits(comparison)]
     if not comparison.complete:
         lines.append(interruption(comparison))
@@ -294,8 +303,9 @@ def html_summary(comparison: Comparison) -> str:
     ]
     head = ("method", metric.label, "95% interval", "features", "p vs best")
     verdict = comparison.verdict
-    texts = "".join(f"<p>{escape(text)}</p>" for text in (*verdict.reasons, *limits(comparison)))
-    return f"<p><strong>{escape(verdict.headline)}</strong></p>{texts}{html_table(head, rows)}"
+    texts = [*verdict.reasons, *verdict.cautions, *limits(comparison)]
+    said = "".join(f"<p>{escape(text)}</p>" for text in texts)
+    return f"<p><strong>{escape(verdict.headline)}</strong></p>{said}{html_table(head, rows)}"
 
 
 def limits(comparison: Comparison) -> list[str]:
