@@ -41,6 +41,12 @@ def test_help_teaches_by_example(run: Run) -> None:
     assert run("--version").output == f"depmax {depmax.__version__}\n"
 
 
+def test_help_has_paragraphs(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    text = run("compare", "--help").output
+    assert "on the training rows. After a first round only the best go on" in text
+
+
 def test_screen(run: Run, patients: Path, table: pl.DataFrame) -> None:
     result = run("screen", patients, "-t", "cost", "--seed", 0)
     lines = _lines(result)

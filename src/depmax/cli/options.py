@@ -155,7 +155,7 @@ Missing = Annotated[
         metavar="TEXT",
         help="Text that stands for a missing value in text files, besides an empty cell; may "
         "be repeated. It replaces the default: NA, N/A, NaN, nan, null, NULL and ?, and among "
-        "numbers also -.",
+        "numbers also -, --, . and none.",
     ),
 ]
 Sheet = Annotated[
