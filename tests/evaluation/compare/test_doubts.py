@@ -97,7 +97,7 @@ class TestTheVerdict:
         assert said in str(found.verdict)
         assert said in repr(found)
         assert said in found._repr_html_()
-        assert said in found.report().answer
+        assert f"Caution: {said}" in found.report().answer
 
     def test_a_number_that_is_cut_into_the_target(self):
         _, X, _ = rows(200, 12)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from depmax._text import counted, listed
+from depmax._text import counted, listed, times
 from depmax._version import __version__
 from depmax.evaluation.comparison.findings import Findings
 from depmax.evaluation.comparison.page_columns import (
@@ -109,7 +109,8 @@ def answer(findings: Findings) -> tuple[str, ...]:
     """The verdict and what supports it, in a few sentences."""
     comparison = findings.comparison
     verdict = comparison.verdict
-    paragraphs = [verdict.headline, " ".join(verdict.reasons), *verdict.cautions, _ties(comparison)]
+    cautions = [f"Caution: {text}" for text in verdict.cautions]
+    paragraphs = [verdict.headline, " ".join(verdict.reasons), *cautions, _ties(comparison)]
     if not comparison.complete:
         paragraphs.insert(1, interruption(comparison))
     if comparison.setting.prepare:
@@ -313,7 +314,7 @@ def grouped_warnings(comparison: Comparison) -> list[str]:
             methods = groups.setdefault(key, (text, {}))[1]
             methods[name] = methods.get(name, 0) + count
     return [
-        f"{text} ({', '.join(f'{name}: {n} times' for name, n in methods.items())})"
+        f"{text} ({', '.join(f'{name}: {times(n)}' for name, n in methods.items())})"
         for text, methods in groups.values()
     ]
 
