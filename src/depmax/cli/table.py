@@ -103,7 +103,7 @@ def is_large(source: Source) -> bool:
 
 
 def _rows_of(source: Source, columns: list[str], request: Request, notes: list[str]) -> Any:
-    """All rows, or where the request allows it random ones of a large table, with a note."""
+    """All rows or, if the request allows it, random rows of a large table, with a note."""
     if not (request.draws_rows and is_large(source)):
         return source.read(columns)
     notes.append(

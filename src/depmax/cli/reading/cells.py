@@ -48,7 +48,7 @@ _UNITS = "$€£¥%"
 
 
 def _is_decimal(cell: str) -> bool:
-    """Whether the point in a number cannot part thousands."""
+    """Whether the point in a number cannot be a separator of thousands."""
     return "." in cell and re.match(_GROUPED[","], cell) is None
 
 
@@ -264,7 +264,7 @@ NAMED_CELLS = 3
 
 
 def _about_odd_cells(nearly: Mapping[str, Evidence], decimal: str) -> tuple[str, ...]:
-    """Say which columns would be numbers but for some cells, those with the same cells together."""
+    """Say which columns would be numbers except for some cells; group those with the same cells."""
     together: dict[str, list[str]] = {}
     for name, seen in nearly.items():
         together.setdefault(repr(seen.odd or seen.marked), []).append(name)
