@@ -390,6 +390,29 @@ def test_tables_for_people(run: Run, patients: Path, monkeypatch: pytest.MonkeyP
     assert " no " not in kept.stdout
 
 
+def test_columns_that_do_not_fit_are_named(
+    run: Run, patients: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from depmax.cli.output import Output
+
+    monkeypatch.setattr(Output, "on_terminal", property(lambda self: not self.as_json))
+    assert "No room for" not in run("screen", patients, "-t", "cost").stdout
+    monkeypatch.setenv("COLUMNS", "50")
+    assert "No room for: p (adjusted), p. Widen" in run("screen", patients, "-t", "cost").stdout
+
+
+def test_the_joint_test_says_the_same_every_time(run: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame(rng.normal(size=(20, 4)), schema=list("abcd"))
+    frame.with_columns(y=pl.Series(["yes", "no"] * 10)).write_csv(tmp_path / "few.csv")
+    answers = [
+        _json(run("screen", "few.csv", "-t", "y", "--json", *seed))
+        for seed in ((), (), ("--seed", 0))
+    ]
+    assert answers[0]["all_columns"]["method"] == "permutation test"
+    assert answers[0] == answers[1] == answers[2]
+
+
 def test_without_the_extra_it_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -198,7 +198,7 @@ def _some(jobs: int | None) -> int | None:
     return jobs
 
 
-Seed = Annotated[int | None, SEED]
+Seed = Annotated[int, SEED]
 Jobs = Annotated[
     int | None,
     typer.Option(

@@ -370,7 +370,7 @@ def ask(
     weight: str | None = None,
     *,
     draws_rows: bool = False,
-    seed: int | None = None,
+    seed: int = 0,
     uses_missing: bool = False,
 ) -> Table:
     """The table and its target, with a line about each and notes on what was ignored."""
@@ -387,7 +387,7 @@ def ask(
                 groups,
                 weight,
                 draws_rows,
-                seed or 0,
+                seed,
                 uses_missing,
             ),
         )

@@ -83,7 +83,7 @@ def compare(
     missing: o.Missing = None,
     sheet: o.Sheet = None,
     max_memory: o.MaxMemory = None,
-    seed: Annotated[int, o.SEED] = 0,
+    seed: o.Seed = 0,
     n_jobs: o.AllJobs = -1,
     scheduler: Annotated[
         str | None,

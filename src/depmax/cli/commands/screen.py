@@ -68,7 +68,7 @@ def screen(
     missing: o.Missing = None,
     sheet: o.Sheet = None,
     max_memory: o.MaxMemory = None,
-    seed: o.Seed = None,
+    seed: o.Seed = 0,
     n_jobs: o.AllJobs = -1,
     as_json: o.Json = False,
     quiet: o.Quiet = False,
@@ -244,9 +244,7 @@ def _pvalue(value: float) -> str:
     return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"
 
 
-def _joint_test(
-    X: Any, table: Table, seed: int | None, n_jobs: int | None, given: Any
-) -> dict[str, Any]:
+def _joint_test(X: Any, table: Table, seed: int, n_jobs: int | None, given: Any) -> dict[str, Any]:
     """Permutation test of all columns together, on a random part of many rows or groups."""
     from sklearn.utils import _safe_indexing
 
@@ -257,7 +255,7 @@ def _joint_test(
     if missing_counts(X):  # permutations allow for gaps that are filled by the same rule
         X = FillGaps().fit_transform(X)
     y, groups, weights = table.y, table.groups, table.weights
-    rng = np.random.default_rng(seed or 0)
+    rng = np.random.default_rng(seed)
     rows = (
         _joint_rows(y, table.target.kind, X.height, rng)
         if groups is None
