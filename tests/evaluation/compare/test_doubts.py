@@ -104,11 +104,14 @@ class TestTheVerdict:
         found = compare(X, X[:, 3] > 0, ["correlation filter"], cv=4, random_state=0)
         assert found.verdict.columns == ("x3",)
         assert "Check x3: by itself" in found.verdict.cautions[0]
+        assert "expect this on new data" not in str(found.verdict)
 
     def test_ordinary_columns_are_not_suspected(self):
         rng, X, _ = rows(120, 12)
         y = X[:, 0] + X[:, 1] + 0.3 * rng.normal(size=120) > 0
-        assert compare(X, y, ["correlation filter"], **FAST).verdict.cautions == ()
+        verdict = compare(X, y, ["correlation filter"], **FAST).verdict
+        assert verdict.cautions == ()
+        assert "expect this on new data" in str(verdict)
 
     def test_a_few_rows_decide(self):
         rng, X, _ = rows(300)

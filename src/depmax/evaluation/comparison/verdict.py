@@ -127,15 +127,16 @@ def verdict_of(comparison: Comparison) -> Verdict:
         outcome, headline = "features", _features(comparison, method)
     else:
         outcome, headline = "method", f"Use {name}."
+    cautions = doubts_of(comparison, columns if outcome == "few columns" else ())
     return Verdict(
         outcome,
         headline,
-        _reasons(comparison, outcome),
+        _reasons(comparison, outcome, doubted=bool(cautions)),
         name,
         columns,
         comparison.chance,
         _python(comparison, outcome, columns),
-        doubts_of(comparison, columns if outcome == "few columns" else ()),
+        cautions,
     )
 
 
@@ -178,7 +179,7 @@ def _features(comparison: Comparison, method: Method) -> str:
     return f"New features help: {method.name} turns {counted(n_columns, 'column')} into {size}."
 
 
-def _reasons(comparison: Comparison, outcome: Outcome) -> tuple[str, ...]:
+def _reasons(comparison: Comparison, outcome: Outcome, *, doubted: bool) -> tuple[str, ...]:
     outcomes, name = comparison.outcomes, comparison.recommended
     metric = outcomes.metrics[0].label
     honest = comparison.winner_score
@@ -197,7 +198,7 @@ def _reasons(comparison: Comparison, outcome: Outcome) -> tuple[str, ...]:
     if f"{best:.3f}" != f"{outcomes.score(name).mean:.3f}":
         scores += f"; the highest score, {best:.3f} ({comparison.best}), is not clearly better"
     # All columns were not chosen for their score, which needs no correction.
-    expected += "." if name == baseline else ": expect this on new data."
+    expected += "." if name == baseline or doubted else ": expect this on new data."
     return tuple(filter(None, (f"{scores}.", expected, guessing)))
 
 
