@@ -177,9 +177,16 @@ def _pairwise(X: Any, norm: int) -> np.ndarray:
 
 
 def squared_distances(X: Any, Z: Any) -> np.ndarray:
-    """Squared Euclidean distances by one matrix product, about the mean of Z for accuracy."""
+    """Squared Euclidean distances by one matrix product, about the mean of Z for accuracy.
+
+    Those of a single column are squared differences: a product would lose the small ones where a
+    few values are far from the others, as prices and incomes are.
+    """
     same = X is Z
     dense = not sparse.issparse(Z) and not sparse.issparse(X)
+    if dense and Z.shape[1] == 1:
+        differences: np.ndarray = X - Z.T
+        return np.square(differences, out=differences)
     if dense:
         centre = Z.mean(axis=0)
         Z = Z - centre
