@@ -127,7 +127,7 @@ def columns_section(findings: Findings) -> Section | None:
     if findings.selector is None:
         return None
     name = findings.selector.name
-    text = (
+    text: tuple[str, ...] = (
         f"Kept by {name} when it is fitted on all rows. The p-value comes from screening each "
         "column alone, adjusted over all columns (false discovery rate); it does not test the "
         "kept columns as a set, since the rows that chose them cannot also test them.",
