@@ -15,11 +15,6 @@ import numpy as np
 Categories = Mapping[int, tuple[Any, ...]]
 
 
-def in_narwhals(X: Any, **kinds: Any) -> Any:
-    """A frame or series of any library as narwhals', anything else as it is; arrays at once."""
-    return X if isinstance(X, np.ndarray) else nw.from_native(X, pass_through=True, **kinds)
-
-
 def object_array(items: list[Any]) -> np.ndarray:
     """One-dimensional array whose entries are the items, even if these are sequences.
 

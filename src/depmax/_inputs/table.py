@@ -24,7 +24,6 @@ from depmax._inputs.levels import (
     Missing,
     as_nan,
     encode_frame,
-    in_narwhals,
     object_array,
     require_numbers,
     warn_caller,
@@ -51,6 +50,11 @@ class Table:
     def n_samples(self) -> int:
         """Number of rows."""
         return int(self.values.shape[0])
+
+
+def in_narwhals(X: Any, **kinds: Any) -> Any:
+    """A frame or series of any library as narwhals', anything else as it is; arrays at once."""
+    return X if isinstance(X, np.ndarray) else nw.from_native(X, pass_through=True, **kinds)
 
 
 def is_frame(X: Any) -> bool:

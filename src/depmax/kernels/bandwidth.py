@@ -192,7 +192,7 @@ def squared_distances(X: Any, Z: Any) -> np.ndarray:
         Z = Z - centre
         X = Z if same else X - centre
     if dense and not same and len(Z) == 1:  # it is its own mean
-        return _squares(X)[:, np.newaxis]
+        return np.einsum("ij,ij->i", X, X)[:, np.newaxis]
     if dense and not same:
         distances = _joint_product(X, Z)
     else:
@@ -217,16 +217,11 @@ def _joint_product(X: np.ndarray, Z: np.ndarray) -> np.ndarray:
     """‖x‖² - 2xᵀz + ‖z‖² as one product of longer rows, instead of four visits to the matrix."""
     left = np.empty((len(X), X.shape[1] + 2), X.dtype)
     right = np.empty((len(Z), Z.shape[1] + 2), Z.dtype)
-    left[:, :-2], left[:, -2], left[:, -1] = X, _squares(X), 1.0
-    right[:, -2], right[:, -1] = 1.0, _squares(Z)
+    left[:, :-2], left[:, -2], left[:, -1] = X, np.einsum("ij,ij->i", X, X), 1.0
+    right[:, -2], right[:, -1] = 1.0, np.einsum("ij,ij->i", Z, Z)
     np.multiply(Z, -2.0, out=right[:, :-2])
     product: np.ndarray = left @ right.T
     return product
-
-
-def _squares(rows: np.ndarray) -> np.ndarray:
-    """Squared length of each row."""
-    return np.einsum("ij,ij->i", rows, rows)
 
 
 #: Spreads that differ by more than this factor are warned about.
@@ -304,11 +299,8 @@ def warn_of_scales(
         sample = drawn(sample)
         low, high = _ends(sample)
     ranges = _ranges(low, high)
-    groups = [
-        group
-        for group in groups
-        if _are_far_apart(ranges if len(group) == len(ranges) else ranges[group])
-    ]
+    every = len(ranges)  # indexing by all columns would take longer than looking at them
+    groups = [g for g in groups if _are_far_apart(ranges if len(g) == every else ranges[g])]
     if not groups:
         return
     deviations = np.where(ranges > 0.0, _deviations(sample), 0.0)
