@@ -196,8 +196,8 @@ class _Table:
     def _batches(self, file: TableFile, group: Any, columns: list[str], size: int) -> Iterator[Any]:
         """Batches of some rows each; of Parquet no more than these are decoded at a time."""
         if self._has_own_columns(file):
-            # row groups are decoded in threads of ours, columns of the only one in Arrow's
-            threads = len(self.pieces) == 1
+            # row groups are decoded in threads of ours, columns of a single one in Arrow's
+            threads = min(self.readers, len(self.pieces)) == 1
             yield from _row_group(file, group).batches(columns, size, threads=threads)
             return
         # other formats, and columns that the names of folders hold: all of a row group at a time
