@@ -164,7 +164,7 @@ class _Table:
     def _has_short_numbers(self, file: TableFile, n_rows: int) -> bool:
         """Whether the inputs are numbers, and so few rows that each is decoded as a whole."""
         is_short = 8 * n_rows <= min(WHOLE_BYTES, GROUP_BYTES // max(1, len(self.names)))
-        if not (is_short and n_rows and self._has_own_columns(file)) or file.has_untyped:
+        if n_rows <= 0 or not (is_short and self._has_own_columns(file)) or file.has_untyped:
             return False
         return has_numbers(self._schema_of_inputs)
 
