@@ -157,7 +157,7 @@ def middle_distance(distances: np.ndarray, mass: np.ndarray | None = None) -> fl
 
 
 def _weighted_median(values: np.ndarray, counts: np.ndarray) -> float:
-    """Median of values that occur so many times each."""
+    """Median of values that each occur a given number of times."""
     order = np.argsort(values)
     reached = np.cumsum(counts[order])
     half = reached[-1] / 2
@@ -177,13 +177,22 @@ def _pairwise(X: Any, norm: int) -> np.ndarray:
 
 
 def squared_distances(X: Any, Z: Any) -> np.ndarray:
-    """Squared Euclidean distances by one matrix product, about the mean of Z for accuracy."""
+    """Squared Euclidean distances by one matrix product, about the mean of Z for accuracy.
+
+    Those of a single column are squared differences: a product would lose the small ones where a
+    few values are far from the others, as prices and incomes are.
+    """
     same = X is Z
     dense = not sparse.issparse(Z) and not sparse.issparse(X)
+    if dense and Z.shape[1] == 1:
+        differences: np.ndarray = X - Z.T
+        return np.square(differences, out=differences)
     if dense:
         centre = Z.mean(axis=0)
         Z = Z - centre
         X = Z if same else X - centre
+    if dense and not same and len(Z) == 1:  # it is its own mean
+        return _squares(X)[:, np.newaxis]
     if dense and not same:
         distances = _joint_product(X, Z)
     else:
@@ -208,11 +217,16 @@ def _joint_product(X: np.ndarray, Z: np.ndarray) -> np.ndarray:
     """‖x‖² - 2xᵀz + ‖z‖² as one product of longer rows, instead of four visits to the matrix."""
     left = np.empty((len(X), X.shape[1] + 2), X.dtype)
     right = np.empty((len(Z), Z.shape[1] + 2), Z.dtype)
-    left[:, :-2], left[:, -2], left[:, -1] = X, row_norms(X, squared=True), 1.0
-    right[:, -2], right[:, -1] = 1.0, row_norms(Z, squared=True)
+    left[:, :-2], left[:, -2], left[:, -1] = X, _squares(X), 1.0
+    right[:, -2], right[:, -1] = 1.0, _squares(Z)
     np.multiply(Z, -2.0, out=right[:, :-2])
     product: np.ndarray = left @ right.T
     return product
+
+
+def _squares(rows: np.ndarray) -> np.ndarray:
+    """Squared length of each row."""
+    return np.einsum("ij,ij->i", rows, rows)
 
 
 #: Spreads that differ by more than this factor are warned about.
@@ -290,7 +304,11 @@ def warn_of_scales(
         sample = drawn(sample)
         low, high = _ends(sample)
     ranges = _ranges(low, high)
-    groups = [group for group in groups if _are_far_apart(ranges[group])]
+    groups = [
+        group
+        for group in groups
+        if _are_far_apart(ranges if len(group) == len(ranges) else ranges[group])
+    ]
     if not groups:
         return
     deviations = np.where(ranges > 0.0, _deviations(sample), 0.0)
@@ -337,7 +355,7 @@ def _deviations(sample: np.ndarray) -> np.ndarray:
 
 
 def _sample(rows: Any) -> np.ndarray:
-    """All rows of an array, or so many random ones; of other rows the first, the middle, the last.
+    """All rows of an array, or as many random ones; of other rows the first, middle and last.
 
     Rows that are read a block at a time (files) are read in three places only.
     """
