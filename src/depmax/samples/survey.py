@@ -41,7 +41,8 @@ class PresentTarget:
 
 def present_target(y: Any) -> PresentTarget:
     """The target of a chunk, without the rows that have none."""
-    array = target_array(y)
+    is_double = str(getattr(y, "type", "")) == "double"  # a column of an Arrow table
+    array = y.to_numpy() if is_double else target_array(y)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     missing = missing_rows(array)
