@@ -372,3 +372,8 @@ def test_the_input_is_not_changed() -> None:
     y = np.array([0, -1, 1, 2])
     read_semi(y)
     assert_array_equal(y, [0, -1, 1, 2])
+
+
+def test_a_target_without_columns() -> None:
+    with pytest.raises(ValueError, match=r"y has no columns: its shape is \(5, 0\)"):
+        read_target(np.zeros((5, 0)))
