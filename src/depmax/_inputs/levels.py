@@ -228,10 +228,11 @@ def why_not_numeric(series: Any, name: str) -> str:
             f"{column} is a sparse column of pandas: pass {name}.sparse.to_dense() if all columns "
             f"are sparse, {name}.sparse.to_coo() for a sparse matrix, or make the column dense."
         )
-    if isinstance(dtype, nw.Object):
+    if isinstance(dtype, nw.Object) and hasattr(series.to_native(), "convert_dtypes"):
         return (
-            f"{column} holds Python objects: pass {name}.convert_dtypes(), with which pandas finds "
-            "numbers and truth values, declare it a category with .astype('category'), or drop it."
+            f"{column} holds Object values, neither numbers nor categories: pass "
+            f"{name}.convert_dtypes(), which finds numbers and truth values among gaps, "
+            "declare it a category (.astype('category')), or drop it."
         )
     return (
         f"{column} holds {dtype} values, neither numbers nor categories: turn it into numbers, "
