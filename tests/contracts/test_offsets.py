@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 import depmax
 from depmax import extraction, selection
 from depmax.extraction import DependenceExtractor
+from depmax.kernels.distance import squared_distances
 from depmax.selection import BAHSIC, FOHSIC, DependenceFilter, DependenceSelector
 from depmax.selection._scores.registry import SCORES
 from tests.contracts.discovery import classes
@@ -125,3 +126,60 @@ def test_linear_shares_of_weighted_and_single_columns(unbiased: bool, dtype: Any
         expected = BAHSIC(2, kernel="linear", unbiased=unbiased)
         expected.fit(moved.astype(np.float64) - 512.0, CLASSES, sample_weight=sample_weight)
         assert_allclose(found.scores_, expected.scores_, rtol=1e-6)
+
+
+# --- one value, or some, out of all proportion ----------------------------------------------------
+KERNELS = ("gaussian", "laplace", "inverse_multiquadric")
+BENT = X[:, 0] + X[:, 1] ** 2 + 0.3 * rng.normal(size=N)
+MEASURES: dict[str, Callable[[Any, Any], Any]] = {
+    "hsic": depmax.hsic,
+    "biased": lambda x, y: depmax.hsic(x, y, unbiased=False),
+    "alignment": depmax.alignment,
+    "coco": depmax.coco,
+    "variance": depmax.hsic_variance,
+    "mmd": lambda x, y: depmax.mmd(x[::2], x[1::2]),
+    "gamma": lambda x, y: depmax.hsic_test(x, y, method="gamma").pvalue,
+    "screen": lambda x, y: depmax.screen(x, y).scores,
+    "screen p": lambda x, y: np.log(depmax.screen(x, y).pvalues),
+    "features": lambda x, y: np.abs(depmax.HSCA(2, kernel="gaussian").fit_transform(x, y)),
+    "kernel PLS": lambda x, y: np.abs(depmax.KernelPLS(2, kernel="gaussian").fit_transform(x, y)),
+}
+for _name in KERNELS:
+    MEASURES[f"BAHSIC {_name}"] = lambda x, y, k=_name: BAHSIC(2, kernel=k).fit(x, y).scores_
+    MEASURES[f"FOHSIC {_name}"] = lambda x, y, k=_name: FOHSIC(2, kernel=k).fit(x, y).scores_
+
+
+@pytest.mark.filterwarnings("ignore::depmax.ScaleWarning")  # the columns are far apart
+@pytest.mark.parametrize("rows", [[0], [0, 7, 8, 30]], ids=["one", "some"])
+@pytest.mark.parametrize("side", ["X", "y"])
+@pytest.mark.parametrize("name", MEASURES)
+def test_values_far_from_all_others(name: str, side: str, rows: list[int]) -> None:
+    """Kernels of distances see that they are far, not how far; others keep their digits."""
+
+    def measured(value: float) -> np.ndarray:
+        x, y = X.copy(), BENT.copy()
+        if side == "X":
+            x[rows, 0] = value
+        else:
+            y[rows] = value
+        return np.asarray(MEASURES[name](x, y))
+
+    if (name, side) == ("kernel PLS", "y"):
+        pytest.skip("it is linear in y")
+    if (name, side, len(rows)) == ("BAHSIC gaussian", "X", 4):
+        pytest.skip("its inner products lose the distances of far rows from each other")
+    expected = measured(1e6)
+    for value in (999_999_999.0, 1e12, -1e12):
+        found = measured(value)
+        assert_allclose(found, expected, rtol=1e-4, atol=1e-5 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("n_columns", [1, 3])
+def test_squared_distances_of_far_rows(n_columns: int, dtype: Any) -> None:
+    rows = rng.normal(size=(300, n_columns)).astype(dtype)
+    rows[[5, 77], 0] = 1e7
+    direct = np.square(rows[:, np.newaxis].astype(float) - rows.astype(float)).sum(axis=2)
+    for found in (squared_distances(rows, rows), squared_distances(rows, rows.copy())):
+        assert found.dtype == dtype
+        assert_allclose(found, direct, rtol=1e-5, atol=1e-5)
