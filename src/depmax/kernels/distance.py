@@ -56,7 +56,7 @@ class Distance(Kernel):
 
 
 #: Rows among which the middle of a table is looked for.
-CENTRE_ROWS = 128
+CENTRE_ROWS = 32
 
 
 def squared_distances(X: Any, Z: Any) -> np.ndarray:
@@ -70,15 +70,17 @@ def squared_distances(X: Any, Z: Any) -> np.ndarray:
         centre = np.median(Z[:: 1 + len(Z) // CENTRE_ROWS], axis=0).astype(Z.dtype)
         Z = Z - centre
         X = Z if same else X - centre
-    if dense and (_has_far_rows(Z) or (not same and _has_far_rows(X))):
+    of_z = row_norms(Z, squared=True)
+    of_x = of_z if same else row_norms(X, squared=True)
+    if dense and (_has_far(of_z) or (not same and _has_far(of_x))):
         distances = _differences(X, Z, "sqeuclidean")
     elif dense and not same:
-        distances = _joint_product(X, Z)
+        distances = _joint_product(X, Z, of_x, of_z)
     else:
         distances = safe_sparse_dot(X, Z.T, dense_output=True)
         distances *= -2.0
-        distances += row_norms(X, squared=True)[:, np.newaxis]
-        distances += row_norms(Z, squared=True)[np.newaxis, :]
+        distances += of_x[:, np.newaxis]
+        distances += of_z[np.newaxis, :]
     np.maximum(distances, 0.0, out=distances)
     if same:
         np.fill_diagonal(distances, 0.0)
@@ -100,12 +102,16 @@ def with_far_values(X: np.ndarray, reach: np.ndarray) -> tuple[np.ndarray, np.nd
     return median, reach > typical * float(np.finfo(X.dtype).eps) ** -0.3
 
 
-def _has_far_rows(X: np.ndarray) -> bool:
+def _has_far(squares: np.ndarray) -> bool:
     """Whether the square of the longest row leaves few digits to those of others."""
-    squares = row_norms(X, squared=True)
-    some = squares[squares > 0]
-    longest = float(squares.max(initial=0.0)) * float(np.finfo(squares.dtype).eps) ** 0.6
-    return len(some) > 1 and longest > float(np.median(some))
+    if not len(squares):
+        return False
+    longest = float(squares.max()) * float(np.finfo(squares.dtype).eps) ** 0.6
+    some = squares[:: 1 + len(squares) // CENTRE_ROWS]
+    if longest <= float(np.median(some)):
+        return False
+    positive = squares[squares > 0]
+    return len(positive) > 1 and longest > float(np.median(positive))
 
 
 def _differences(X: np.ndarray, Z: np.ndarray, metric: str) -> np.ndarray:
@@ -115,12 +121,12 @@ def _differences(X: np.ndarray, Z: np.ndarray, metric: str) -> np.ndarray:
     return cdist(X, Z, metric).astype(np.result_type(X, Z), copy=False)
 
 
-def _joint_product(X: np.ndarray, Z: np.ndarray) -> np.ndarray:
+def _joint_product(X: np.ndarray, Z: np.ndarray, of_x: np.ndarray, of_z: np.ndarray) -> np.ndarray:
     """‖x‖² - 2xᵀz + ‖z‖² as one product of longer rows, instead of four visits to the matrix."""
     left = np.empty((len(X), X.shape[1] + 2), X.dtype)
     right = np.empty((len(Z), Z.shape[1] + 2), Z.dtype)
-    left[:, :-2], left[:, -2], left[:, -1] = X, row_norms(X, squared=True), 1.0
-    right[:, -2], right[:, -1] = 1.0, row_norms(Z, squared=True)
+    left[:, :-2], left[:, -2], left[:, -1] = X, of_x, 1.0
+    right[:, -2], right[:, -1] = 1.0, of_z
     np.multiply(Z, -2.0, out=right[:, :-2])
     product: np.ndarray = left @ right.T
     return product
