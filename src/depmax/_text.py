@@ -11,7 +11,7 @@ _UNSEEN = {"Cc", "Cs", "Zl", "Zp"}
 
 
 def printable(text: str) -> str:
-    r"""The text on one line, with a space for every character that steers a terminal or a page.
+    r"""The text on one line, with a space for every character that controls a terminal or a page.
 
     Examples
     --------
@@ -71,6 +71,15 @@ def counted(count: int, thing: str) -> str:
     """
     ending = "" if count == 1 else "es" if thing.endswith("s") else "s"
     return f"{count:,} {thing}{ending}"
+
+
+def times(count: int) -> str:
+    """How often something happened.
+
+    >>> times(1), times(2), times(1200)
+    ('once', 'twice', '1,200 times')
+    """
+    return {1: "once", 2: "twice"}.get(count, f"{count:,} times")
 
 
 def listed(names: Sequence[str], most: int) -> str:

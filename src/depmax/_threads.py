@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any, TypeVar
 
 import numpy as np
-from joblib import Parallel, cpu_count, delayed, effective_n_jobs
+from joblib import cpu_count, effective_n_jobs
 from scipy import sparse
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
@@ -37,7 +37,7 @@ def slices(n_rows: int, size: int) -> Iterator[slice]:
 
 
 def chunk_rows(n_columns: int) -> int:
-    """Rows of a dense float64 chunk with so many columns."""
+    """Rows of a dense float64 chunk with this many columns."""
     return max(64, CHUNK_BYTES // (8 * max(1, n_columns)))
 
 
@@ -47,7 +47,7 @@ def map_threads(
     """Results of ``work`` on every part, in order, whatever the number of threads.
 
     For parts of a millisecond each, where starting a pool of joblib's would cost more than the
-    work itself; the work must leave the interpreter lock, as numpy and compiled loops do.
+    work itself; the work must release the interpreter lock, as numpy and compiled loops do.
 
     Examples
     --------
@@ -55,9 +55,11 @@ def map_threads(
     [1, 2, 3]
     """
     threads = len(parts)
+    if threads > 1:
+        threads = min(effective_n_jobs(n_jobs), threads)
     if threads > 1:  # counting processors reads files, which takes longer than a small part
         # where joblib's backend is a cluster, it counts the processors of all its machines
-        threads = min(effective_n_jobs(n_jobs), threads, cpu_count())
+        threads = min(threads, cpu_count())
     if threads <= 1:
         return [work(part) for part in parts]
     if threads == len(parts):  # this thread takes one of them
@@ -102,8 +104,8 @@ def blas_threads_for_parts() -> Iterator[int]:
 def small_problems(small: bool) -> Iterator[None]:
     """Keep BLAS to one thread where many ``small`` problems follow each other.
 
-    Its other threads would wait busily for the next problem. Parts of a larger computation among
-    them still get threads of their own.
+    Its other threads would use the cores while they wait for the next problem. Parts of a larger
+    computation among them still get threads of their own.
     """
     if not small:
         yield
@@ -114,7 +116,7 @@ def small_problems(small: bool) -> Iterator[None]:
 
 @contextmanager
 def thread_pool(threads: int) -> Iterator[Callable[..., Iterable[Any]]]:
-    """What ``map`` does, in threads that stay for many short computations.
+    """Like ``map``, in threads that are kept for many short computations.
 
     Examples
     --------
@@ -161,9 +163,10 @@ def each_column(
     values = X.tocsc() if sparse.issparse(X) else X
 
     def scored(position: int) -> Any:
-        column = values[:, [position]]
-        column = column.toarray()[:, 0] if sparse.issparse(column) else column[:, 0]
-        return score(np.asarray(column, dtype=np.float64), position)
+        if sparse.issparse(values):
+            column = values[:, [position]].toarray()[:, 0]
+        else:
+            column = values[:, position]
+        return score(np.ascontiguousarray(column, dtype=np.float64), position)
 
-    jobs = (delayed(scored)(position) for position in range(values.shape[1]))
-    return np.array(Parallel(n_jobs=n_jobs, require="sharedmem")(jobs))
+    return np.array(map_threads(scored, range(values.shape[1]), n_jobs))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, NoReturn
 
 import narwhals.stable.v2 as nw
@@ -24,6 +25,7 @@ from depmax._inputs.levels import (
     Missing,
     as_nan,
     encode_frame,
+    in_narwhals,
     object_array,
     require_numbers,
     warn_caller,
@@ -54,12 +56,12 @@ class Table:
 
 def is_frame(X: Any) -> bool:
     """Whether X is an eager data frame of any library that narwhals knows."""
-    return isinstance(nw.from_native(X, eager_only=True, pass_through=True), nw.DataFrame)
+    return isinstance(in_narwhals(X, eager_only=True), nw.DataFrame)
 
 
 def column_names(X: Any) -> tuple[str, ...]:
     """Names of the columns of a frame, none for anything else."""
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    frame = in_narwhals(X, eager_only=True)
     return tuple(map(str, frame.columns)) if isinstance(frame, nw.DataFrame) else ()
 
 
@@ -67,6 +69,18 @@ def take_columns(X: Any, positions: Iterable[Any]) -> Any:
     """Some columns of a data frame, by position: the names of pandas may be no text."""
     places = [int(position) for position in positions]
     return nw.from_native(X, eager_only=True)[:, places].to_native()
+
+
+@lru_cache(maxsize=8)
+def numbered_columns(count: int, prefix: str = "x") -> tuple[str, ...]:
+    """Names of columns that have none; made once for all fits to tables of one width.
+
+    Examples
+    --------
+    >>> numbered_columns(2)
+    ('x0', 'x1')
+    """
+    return tuple([f"{prefix}{position}" for position in range(count)])
 
 
 def is_dask(X: Any) -> bool:
@@ -80,7 +94,7 @@ def is_streamed(X: Any) -> bool:
 
 
 def refuse_unreadable(X: Any, name: str, owner: str | None = None) -> None:
-    """Refuse collections that would be loaded quietly, masks, and frames that repeat a name."""
+    """Refuse collections that would be loaded silently, masks, and frames with duplicate names."""
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         raise ValueError(
             f"{name} is a masked array with {np.ma.count_masked(X)} of {X.size} values masked, "
@@ -96,7 +110,7 @@ def refuse_unreadable(X: Any, name: str, owner: str | None = None) -> None:
             "KernelRidgeElimination read a table a chunk at a time."
         )
     try:
-        frame = nw.from_native(X, pass_through=True)
+        frame = in_narwhals(X)
     except DuplicateError:
         counts = Counter(map(str, X.columns))
         repeated = [column for column, count in counts.items() if count > 1]
@@ -111,7 +125,7 @@ def refuse_unreadable(X: Any, name: str, owner: str | None = None) -> None:
 def read_table(
     X: Any, *, categories: Categories | None = None, name: str = "X", missing: Missing = "refuse"
 ) -> Table:
-    """Rows and columns as float values, with every reason for refusal named.
+    """Rows and columns as float values; errors say why an input is refused.
 
     Parameters
     ----------
@@ -134,7 +148,7 @@ def read_table(
         X, found = encode_frame(X, categories, name, missing)
         X = nw.from_native(X, eager_only=True).to_numpy()
     elif not sparse.issparse(X):
-        series = nw.from_native(X, series_only=True, pass_through=True)
+        series = in_narwhals(X, series_only=True)
         X = np.asarray(series.to_numpy() if isinstance(series, nw.Series) else X)
         X = _numbers(X[:, np.newaxis] if X.ndim == 1 else X, name)
     values = check_array(
@@ -154,7 +168,7 @@ def read_objects(X: Any, name: str = "X") -> np.ndarray:
     A frame with several columns (for ``Columns`` with a string part) becomes a matrix of objects.
     """
     refuse_unreadable(X, name)
-    native = nw.from_native(X, eager_only=True, allow_series=True, pass_through=True)
+    native = in_narwhals(X, eager_only=True, allow_series=True)
     if isinstance(native, nw.DataFrame):
         columns = [object_array(series.to_list()) for series in native.iter_columns()]
         return columns[0] if len(columns) == 1 else np.column_stack(columns)
@@ -168,9 +182,9 @@ def read_objects(X: Any, name: str = "X") -> np.ndarray:
 
 
 def _is_moderate(data: np.ndarray, smallest: float, largest: float) -> bool:
-    """Whether Σx² shows that no number is NaN, infinite or too large, and not all are too small.
+    """Whether Σx² proves that no number is NaN, infinite or too large, and not all are too small.
 
-    One pass over the numbers instead of two. What it leaves open, a look at their range decides.
+    One pass over the numbers instead of two. If it proves nothing, the caller looks at their range.
 
     Examples
     --------
@@ -202,7 +216,7 @@ def require_finite(
     NaN, infinity and numbers beyond ``LARGEST`` are refused, with the first column that has them
     and the remedy; float32 becomes float64 beyond ``LARGEST_SINGLE``. So is a table whose numbers
     are all below ``SMALLEST`` but not all 0, unless it ``is_part`` of the rows or follows a fit.
-    NaN stays where cells may be missing, but in sparse matrices.
+    NaN is allowed where cells may be missing, except in sparse matrices.
     """
     data = values.data if sparse.issparse(values) else values
     if _is_moderate(data, SMALLEST, LARGEST_SINGLE if data.dtype == np.float32 else LARGEST):

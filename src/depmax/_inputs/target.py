@@ -6,6 +6,7 @@ import warnings
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
 from numbers import Real
 from typing import Any, ClassVar, Literal
 
@@ -13,7 +14,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from scipy import sparse
 
-from depmax._inputs.levels import DATES, WIDE, is_missing, object_array
+from depmax._inputs.levels import DATES, WIDE, in_narwhals, is_missing, object_array
 from depmax._inputs.table import refuse_unreadable, require_finite
 
 TargetKind = Literal["classes", "numbers", "multilabel", "multioutput"]
@@ -26,6 +27,8 @@ MAX_INTEGER_CLASSES = 20
 
 #: Rows that are looked at first.
 GLANCE = 1000
+#: Whole numbers that lie within this are counted without sorting.
+NEAR = 1000
 
 _NO_DATES = (
     "y holds dates or durations: turn them into meaningful numbers, such as days since an event, "
@@ -59,10 +62,11 @@ class Target:
         """Number of rows without a label."""
         return int(self.n_samples - self.labelled.sum())
 
-    @property
+    @cached_property
     def classes(self) -> np.ndarray:
         """Distinct labels of the labelled rows, sorted."""
-        return np.unique(self.values[self.labelled])
+        values = self.values[self.labelled] if self.n_unlabeled else self.values
+        return np.unique(values) if (counts := count_integers(values)) is None else counts[0]
 
     @property
     def is_constant(self) -> bool:
@@ -151,18 +155,19 @@ def read_target(
             f"y is missing (NaN or None) in {int(missing.sum())} of {len(array)} rows: drop these "
             "rows, or use an estimator with a beta parameter, which learns from unlabelled rows."
         )
-    present = settle(array[~missing])
+    complete = not missing.any()
+    present = settle(array if complete else array[~missing])
     _refuse_mixed(present)
     guess: TargetKind = "classes" if categorical else _kind(present, whole_classes)
     kind = _kind_for(task, present, guess)
     if array.ndim == 2 or present.dtype.kind == "f" or kind == "numbers":
         numbers = _numbers(array)
-        require_finite(numbers[~missing], None, "y")
+        require_finite(numbers if complete else numbers[~missing], None, "y")
         _require_distinct(array, numbers)
         array = numbers if array.ndim == 2 or kind == "numbers" else numbers[:, 0]
     elif array.dtype.kind == "O" and present.dtype.kind in "iu":
         array = _numbers(array)[:, 0]  # missing whole numbers are NaN
-    if task == "classification" and array.dtype.kind == "f" and not missing.any():
+    if task == "classification" and array.dtype.kind == "f" and complete:
         whole = array.ndim == 1 and bool((array == np.floor(array)).all())
         array = array.astype(np.int64) if whole and np.abs(array).max() < 2**53 else array
     return Target(kind, array, ~missing)
@@ -233,7 +238,7 @@ def target_array(y: Any) -> np.ndarray:
         )
     if sparse.issparse(y):
         return y.toarray()
-    native = nw.from_native(y, eager_only=True, allow_series=True, pass_through=True)
+    native = in_narwhals(y, eager_only=True, allow_series=True)
     if isinstance(native, nw.Series):
         return _of_series(native)
     if isinstance(native, nw.DataFrame):
@@ -266,7 +271,7 @@ def _of_series(series: Any) -> np.ndarray:
 
 def is_categorical(y: Any) -> bool:
     """Whether y is a series of categories, whose levels may be numbers."""
-    native = nw.from_native(y, eager_only=True, allow_series=True, pass_through=True)
+    native = in_narwhals(y, eager_only=True, allow_series=True)
     if isinstance(native, nw.DataFrame) and len(native.columns) == 1:
         native = next(native.iter_columns())
     return isinstance(native, nw.Series) and isinstance(native.dtype, nw.Categorical | nw.Enum)
@@ -280,7 +285,7 @@ def _refuse_dates_and_complex(array: np.ndarray) -> None:
 
 
 def _refuse_mixed(labels: np.ndarray) -> None:
-    """Refuse text among other values, which cannot be put in order."""
+    """Refuse a mixture of text and other values, which cannot be sorted."""
     texts = [isinstance(label, str) for label in labels] if labels.dtype.kind == "O" else []
     if any(texts) and not all(texts):
         other = labels[texts.index(False)]
@@ -291,7 +296,7 @@ def _refuse_mixed(labels: np.ndarray) -> None:
 
 
 def _require_distinct(array: np.ndarray, numbers: np.ndarray) -> None:
-    """Refuse whole numbers so large that as floats they are all the same."""
+    """Refuse whole numbers so large that they are all equal as floats."""
     if array.dtype.kind in "iu" and np.ptp(numbers) == 0 and array.min() < array.max():
         raise ValueError(
             f"y holds whole numbers around {numbers.flat[0]:.3g}, whose differences are lost in "
@@ -341,7 +346,7 @@ def missing_rows(array: np.ndarray) -> np.ndarray:
 
 
 def _kind_for(task: Task, present: np.ndarray, guess: TargetKind) -> TargetKind:
-    """The type that the task asks for, or the guess, if y can be read so."""
+    """The type that the task requests, or the guess, if y can be read as that type."""
     if task == "classification":
         if present.ndim == 1:
             return "classes"
@@ -377,8 +382,29 @@ def _kind(present: np.ndarray, whole_classes: bool) -> TargetKind:
 
 
 def _has_more_values(values: np.ndarray, most: int) -> bool:
-    """Whether there are more distinct values; a few rows tell of numbers, without sorting all."""
-    return len(np.unique(values[:GLANCE])) > most or len(np.unique(values)) > most
+    """Whether there are more distinct values; for numbers the first rows often show it."""
+    if len(np.unique(values[:GLANCE])) > most:
+        return True
+    counts = count_integers(values)
+    return len(np.unique(values) if counts is None else counts[0]) > most
+
+
+def count_integers(values: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """Distinct whole numbers, sorted, and the rows of each, in one pass; None if far apart.
+
+    Examples
+    --------
+    >>> count_integers(np.array([3, 1, 3, 3]))
+    (array([1, 3]), array([1, 3]))
+    """
+    if values.dtype.kind != "i" or not values.size:
+        return None
+    low, high = int(values.min()), int(values.max())
+    if high - low >= NEAR:
+        return None
+    counts = np.bincount(np.subtract(values, low, dtype=np.intp))
+    found = np.flatnonzero(counts)
+    return (found + low).astype(values.dtype), counts[found]
 
 
 def _numbers(array: np.ndarray) -> np.ndarray:

@@ -32,7 +32,7 @@ class TaskName(StrEnum):
 
 
 def _complete(names: Callable[[], list[str]]) -> Callable[[str], list[str]]:
-    """Completion by those names that begin as what is typed."""
+    """Complete by the names that begin with what is typed."""
 
     def complete(incomplete: str) -> list[str]:
         return [name for name in names() if name.lower().startswith(incomplete.lower())]
@@ -155,7 +155,7 @@ Missing = Annotated[
         metavar="TEXT",
         help="Text that stands for a missing value in text files, besides an empty cell; may "
         "be repeated. It replaces the default: NA, N/A, NaN, nan, null, NULL and ?, and among "
-        "numbers also -.",
+        "numbers also -, --, . and none.",
     ),
 ]
 Sheet = Annotated[
@@ -169,7 +169,7 @@ Sheet = Annotated[
 
 
 def _limit_memory(context: typer.Context, requested: str | None) -> str | None:
-    """While the command runs, the limit is that of all it does, in its workers too."""
+    """While the command runs, its limit holds for everything it does, also in its workers."""
     try:
         context.with_resource(limited_to(max_memory(requested)))
     except ValueError as error:
@@ -198,7 +198,7 @@ def _some(jobs: int | None) -> int | None:
     return jobs
 
 
-Seed = Annotated[int | None, SEED]
+Seed = Annotated[int, SEED]
 Jobs = Annotated[
     int | None,
     typer.Option(

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from depmax._inputs import Table, read_objects, read_table
-from depmax._inputs.table import take_columns
+from depmax._inputs.table import numbered_columns, take_columns
 from depmax._text import counted
 from depmax.dependence import _terms
 from depmax.dependence.resolve import most_dependent
@@ -164,7 +164,7 @@ def _stack(
         tables = _read_alike(X, Z)
         values = [table.values for table in tables]
         n_features = values[0].shape[1]
-        names = tables[0].names or tuple(str(column) for column in range(n_features))
+        names = tables[0].names or numbered_columns(n_features, "")
         recipe = recipe.bind(names)
     else:
         values = [read_objects(X, "X"), read_objects(Z, "Z")]

@@ -126,7 +126,7 @@ class SparseKernelPLS(DeflationExtractor):
         self.random_state = random_state
 
     def _pairs_held(self, side: Sample) -> float:
-        """Cached columns; other kernel values are made a block of rows at a time."""
+        """Cached columns; other kernel values are computed a block of rows at a time."""
         return side.n_samples * float(self.cache_size or 0)
 
     def _features(self, side: Sample, target: CodedTarget | None, n_components: int) -> Extracted:

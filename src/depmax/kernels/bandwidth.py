@@ -157,7 +157,7 @@ def middle_distance(distances: np.ndarray, mass: np.ndarray | None = None) -> fl
 
 
 def _weighted_median(values: np.ndarray, counts: np.ndarray) -> float:
-    """Median of values that occur so many times each."""
+    """Median of values that each occur a given number of times."""
     order = np.argsort(values)
     reached = np.cumsum(counts[order])
     half = reached[-1] / 2
@@ -251,7 +251,11 @@ def warn_of_scales(
         sample = drawn(sample)
         low, high = _ends(sample)
     ranges = _ranges(low, high)
-    groups = [group for group in groups if _are_far_apart(ranges[group])]
+    groups = [
+        group
+        for group in groups
+        if _are_far_apart(ranges if len(group) == len(ranges) else ranges[group])
+    ]
     if not groups:
         return
     deviations = np.where(ranges > 0.0, _deviations(sample), 0.0)
@@ -298,7 +302,7 @@ def _deviations(sample: np.ndarray) -> np.ndarray:
 
 
 def _sample(rows: Any) -> np.ndarray:
-    """All rows of an array, or so many random ones; of other rows the first, the middle, the last.
+    """All rows of an array, or as many random ones; of other rows the first, middle and last.
 
     Rows that are read a block at a time (files) are read in three places only.
     """

@@ -62,16 +62,22 @@ CENTRE_ROWS = 32
 def squared_distances(X: Any, Z: Any) -> np.ndarray:
     """Squared Euclidean distances by one matrix product, about the middle of Z for accuracy.
 
-    By differences if rows are so far away that their squares cost the others their digits.
+    By differences if rows are so far away that their squares cost the others their digits, and for
+    single columns, as a few prices and incomes are far from the others.
     """
     same = X is Z
     dense = not sparse.issparse(Z) and not sparse.issparse(X)
+    if dense and Z.shape[1] == 1:
+        apart: np.ndarray = X - Z.T
+        return np.square(apart, out=apart)
+    if dense and not same and len(Z) == 1:
+        return _squares(X - Z)[:, np.newaxis]
     if dense:
         centre = np.median(Z[:: 1 + len(Z) // CENTRE_ROWS], axis=0).astype(Z.dtype)
         Z = Z - centre
         X = Z if same else X - centre
-    of_z = row_norms(Z, squared=True)
-    of_x = of_z if same else row_norms(X, squared=True)
+    of_z = _squares(Z)
+    of_x = of_z if same else _squares(X)
     if dense and (_has_far(of_z) or (not same and _has_far(of_x))):
         distances = _differences(X, Z, "sqeuclidean")
     elif dense and not same:
@@ -100,6 +106,13 @@ def with_far_values(X: np.ndarray, reach: np.ndarray) -> tuple[np.ndarray, np.nd
         apart = np.abs(X[:, column] - median[column])
         typical[column] = np.median(apart[apart > 0])
     return median, reach > typical * float(np.finfo(X.dtype).eps) ** -0.3
+
+
+def _squares(rows: Any) -> np.ndarray:
+    """Squared length of each row."""
+    if sparse.issparse(rows):
+        return row_norms(rows, squared=True)
+    return np.einsum("ij,ij->i", rows, rows)
 
 
 def _has_far(squares: np.ndarray) -> bool:

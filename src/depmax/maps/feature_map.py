@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from depmax._extras import make_frame
 from depmax._inputs.parameters import check_parameters, integer
-from depmax._inputs.table import refuse_unreadable
+from depmax._inputs.table import numbered_columns, refuse_unreadable
 from depmax._limits import map_instead, require_pairs
 from depmax._text import counted
 from depmax._threads import small_problems
@@ -265,11 +265,11 @@ class FeatureMap(KernelTransformer):
 
     # --- what a subclass implements --------------------------------------------------------------
     def _fit(self, sample: Sample) -> np.ndarray | None:
-        """Learn from the training rows; their features, if they come for free."""
+        """Learn from the training rows; return their features if these cost nothing extra."""
         raise NotImplementedError
 
     def _prepare(self, training: Sample) -> None:
-        """Ask for the rows that will be needed, where every visit reads a table again."""
+        """Request the rows that will be needed, if every visit reads a table again."""
 
     def _unmixed(self, rows: Any) -> np.ndarray:
         """Features of a block of new rows before the product with ``mixing``."""
@@ -378,9 +378,12 @@ def coordinate_names(estimator: Any) -> np.ndarray:
 
     Columns keep their names (x0, x1, … without names); a level is named "colour=red".
     """
-    unnamed = [f"x{column}" for column in range(estimator.n_features_in_)]
-    names = np.array(getattr(estimator, "feature_names_in_", unnamed), dtype=object)
-    categories = estimator.categories_
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is None:
+        names = numbered_columns(estimator.n_features_in_)
+    names, categories = np.array(names, dtype=object), estimator.categories_
+    if not categories:
+        return names
     levels = [
         f"{names[column]}={level}" for column in sorted(categories) for level in categories[column]
     ]

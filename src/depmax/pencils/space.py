@@ -17,6 +17,7 @@ from depmax.pencils.form import (
     Operator,
     values_at,
 )
+from depmax.pencils.norms import Norms
 from depmax.pencils.row_sums import Aligned, RowSums, chunks_of, dense, sum_rows
 from depmax.pencils.streamed import BlockImages, SumBlocks
 from depmax.samples import Sample, Stream, add_up, slices
@@ -152,7 +153,7 @@ class Space:
             whole=whole,
             mass=mass,
         )
-        space._is_ready = coordinates.dtype == np.float64
+        space._is_ready, space._is_sparse = coordinates.dtype == np.float64, whole
         return space
 
     @classmethod
@@ -335,7 +336,26 @@ class Space:
         return Form(CentredValues(_no_values, (self.n_samples, 0), gram=np.zeros((0, 0))))
 
     def _visited(self) -> RowSums:
-        return self._visit(self._no_form, scatter=False) if self._sums is None else self._sums
+        if self._sums is not None:
+            return self._sums
+        if self._is_ready and self.mass is None and not self._is_sparse:
+            self._sums = self._sums_of_array()
+            return self._sums
+        return self._visit(self._no_form, scatter=False)
+
+    @np.errstate(invalid="ignore", over="ignore")
+    def _sums_of_array(self) -> RowSums:
+        """Mean and squared lengths of coordinates in memory, without a copy of them."""
+        phi = self._block(slice(0, self.n_samples))
+        nothing, zero = np.zeros(0), np.zeros(self.dimension)
+        mean = phi.mean(axis=0) if self._center else zero
+        square, of_mean = float(np.vdot(phi, phi)), self.n_samples * float(mean @ mean)
+        if 2.0 * of_mean > square:  # the difference would lose digits
+            centred = phi - mean
+            square, of_mean = float(np.vdot(centred, centred)), 0.0
+        norms = Norms(square - of_mean, 0.0, 0.0, nothing, zero)
+        cross = np.zeros((self.dimension, 0))
+        return RowSums(float(self.n_samples), zero, nothing, cross, mean, nothing, norms=norms)
 
     @np.errstate(invalid="ignore")
     def _visit(self, form: Form, *, scatter: bool = True) -> RowSums:

@@ -149,17 +149,17 @@ class BAHSIC(HSICSelector):
         self.verbose = verbose
 
     def _search(
-        self, setting: Setting, units: Units, busy: np.ndarray, observed: Observed
+        self, setting: Setting, units: Units, candidates: np.ndarray, observed: Observed
     ) -> SearchResult:
         if self.interactions is None or self._is_unsupervised():
-            return backward(setting, busy.tolist())
-        protection = self._protection(setting, units, busy, observed)
-        return backward(setting, busy.tolist(), protection.may_leave)
+            return backward(setting, candidates.tolist())
+        protection = self._protection(setting, units, candidates, observed)
+        return backward(setting, candidates.tolist(), protection.may_leave)
 
     def _protection(
-        self, setting: Setting, units: Units, busy: np.ndarray, observed: Observed
+        self, setting: Setting, units: Units, candidates: np.ndarray, observed: Observed
     ) -> Protection:
-        """Who stays while others may leave: significant pairs, and columns of their own."""
+        """What stays while others may leave: significant pairs and significant single columns."""
         owners = units.unit_of_inputs()
         found = interacting_pairs(
             observed.X,
@@ -170,9 +170,9 @@ class BAHSIC(HSICSelector):
             observed.exchange,
         )
         pairs = owners[found]
-        pairs = pairs[np.isin(pairs, busy).all(axis=1)]
+        pairs = pairs[np.isin(pairs, candidates).all(axis=1)]
         alone = np.zeros(len(units.columns), dtype=bool)
-        if len(busy) > FAR_SIGHTED or len(pairs):
+        if len(candidates) > FAR_SIGHTED or len(pairs):
             alone[owners[observed.pvalues_adjusted < LEVEL]] = True
         return Protection.of(setting, pairs, alone)
 
