@@ -256,6 +256,13 @@ def _columns(x: Any, columns: Sequence[str] | None) -> Any:
     )
 
 
+def with_text_names(x: Any) -> Any:
+    """A frame of pandas whose columns have text as names, by which chunks are cut; others as is."""
+    if not hasattr(x, "set_axis") or all(isinstance(name, str) for name in x.columns):
+        return x
+    return x.set_axis(list(map(str, x.columns)), axis=1)
+
+
 def split_target(frame: Any, target: str | Sequence[str] | None) -> Chunk:
     """A chunk of a table whose target is one of its columns, or some."""
     if target is None:

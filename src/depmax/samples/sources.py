@@ -209,7 +209,8 @@ def read_batch(estimator: Any, X: Any) -> Any:
     if known is not None and known != rows.shape[1]:
         raise ValueError(f"X has {rows.shape[1]} features, but {name} expects {known}.")
     if categories:
-        names = [str(estimator.feature_names_in_[column]) for column in categories]
+        called = getattr(estimator, "feature_names_in_", range(estimator.n_features_in_))
+        names = [str(called[column]) for column in categories]
         estimator.__dict__.pop("n_features_in_")
         raise TypeError(
             f"partial_fit of {name} takes numbers, but X has categorical columns "

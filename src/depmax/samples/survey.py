@@ -251,7 +251,7 @@ def columns_of(empty: Any) -> tuple[tuple[str, ...] | None, int, tuple[int, ...]
         if is_nominal(series.dtype):
             nominal.append(position)
         elif not series.dtype.is_numeric():
-            raise TypeError(why_not_numeric(series.name, series.dtype, "X"))
+            raise TypeError(why_not_numeric(series, "X"))
         else:
             types.add(series.dtype)
     single = not nominal and types == {nw.Float32()}
