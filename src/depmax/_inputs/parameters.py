@@ -133,10 +133,11 @@ def check_parameters(estimator: Any) -> None:
     ...
     ValueError: fdr of DependenceFilter must be a number from 0 to 1, got -1.
     """
-    rules, owner = rules_of(type(estimator)), type(estimator).__name__
-    for name in _parameters_of(type(estimator)):
+    kind: Any = type(estimator)
+    rules = rules_of(kind)
+    for name in _parameters_of(kind):
         if name in rules:
-            rules[name].require(getattr(estimator, name), name, owner)
+            rules[name].require(getattr(estimator, name), name, kind.__name__)
 
 
 @cache

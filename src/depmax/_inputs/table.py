@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NoReturn
@@ -24,7 +25,6 @@ from depmax._inputs.levels import (
     Missing,
     as_nan,
     encode_frame,
-    in_narwhals,
     object_array,
     require_numbers,
     warn_caller,
@@ -53,6 +53,11 @@ class Table:
         return int(self.values.shape[0])
 
 
+def in_narwhals(X: Any, **kinds: Any) -> Any:
+    """A frame or series of any library as narwhals', anything else as it is; arrays at once."""
+    return X if isinstance(X, np.ndarray) else nw.from_native(X, pass_through=True, **kinds)
+
+
 def is_frame(X: Any) -> bool:
     """Whether X is an eager data frame of any library that narwhals knows."""
     return isinstance(in_narwhals(X, eager_only=True), nw.DataFrame)
@@ -62,6 +67,12 @@ def column_names(X: Any) -> tuple[str, ...]:
     """Names of the columns of a frame, none for anything else."""
     frame = in_narwhals(X, eager_only=True)
     return tuple(map(str, frame.columns)) if isinstance(frame, nw.DataFrame) else ()
+
+
+def take_columns(X: Any, positions: Iterable[Any]) -> Any:
+    """Some columns of a data frame, by position: the names of pandas may be no text."""
+    places = [int(position) for position in positions]
+    return nw.from_native(X, eager_only=True)[:, places].to_native()
 
 
 @lru_cache(maxsize=8)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -14,8 +13,8 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from scipy import sparse
 
-from depmax._inputs.levels import DATES, in_narwhals, is_missing, object_array
-from depmax._inputs.table import refuse_unreadable, require_finite
+from depmax._inputs.levels import DATES, WIDE, is_missing, object_array
+from depmax._inputs.table import in_narwhals, refuse_unreadable, require_finite
 
 TargetKind = Literal["classes", "numbers", "multilabel", "multioutput"]
 #: What is to be predicted, where the type of the target is not to be guessed.
@@ -140,6 +139,8 @@ def read_target(
         raise ValueError(f"y must have one or two dimensions, got shape {array.shape}.")
     if array.shape[0] == 0:
         raise ValueError("y is empty: found 0 sample(s), at least 1 is needed.")
+    if array.size == 0:
+        raise ValueError(f"y has no columns: its shape is {array.shape}.")
     missing = missing_rows(array)
     categorical = is_categorical(y)
     if semi and minus_one:
@@ -190,17 +191,6 @@ def marks_unlabeled(unlabeled: Any, beta: Any) -> bool:
     if unlabeled is not None and not (isinstance(unlabeled, str) and unlabeled == "auto"):
         raise ValueError(f"unlabeled must be 'auto' or None, got {unlabeled!r}.")
     return unlabeled == "auto" and isinstance(beta, Real) and float(beta) > 0
-
-
-def warn_of_unlabeled(n_unlabeled: int, n_samples: int, owner: str, stacklevel: int) -> None:
-    """Say how many rows are ignored because they have no label."""
-    if n_unlabeled:
-        warnings.warn(
-            f"{owner} ignored {n_unlabeled} of {n_samples} rows without a label in y (NaN or "
-            "None). beta > 0 learns from such rows too.",
-            UserWarning,
-            stacklevel=stacklevel + 1,
-        )
 
 
 def _marked(
@@ -258,7 +248,7 @@ def _of_series(series: Any) -> np.ndarray:
     if isinstance(series.dtype, DATES):
         raise TypeError(_NO_DATES)
     gaps = series.dtype.is_integer() and series.null_count() > 0
-    if series.dtype.is_numeric() and not gaps:
+    if series.dtype.is_numeric() and not gaps and not isinstance(series.dtype, WIDE):
         return series.to_numpy()
     if series.null_count() == 0 and series.dtype == nw.Boolean:
         return series.to_numpy().astype(bool, copy=False)
@@ -388,13 +378,7 @@ def _has_more_values(values: np.ndarray, most: int) -> bool:
 
 
 def count_integers(values: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-    """Distinct whole numbers, sorted, and the rows of each, in one pass; None if far apart.
-
-    Examples
-    --------
-    >>> count_integers(np.array([3, 1, 3, 3]))
-    (array([1, 3]), array([1, 3]))
-    """
+    """Distinct whole numbers, sorted, and the rows of each, in one pass; None if far apart."""
     if values.dtype.kind != "i" or not values.size:
         return None
     low, high = int(values.min()), int(values.max())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -363,6 +364,17 @@ def _read_objects(y: Any, recipe: Any, *, minus_one: bool, mass: np.ndarray | No
         known = known.astype(np.intp)  # row numbers, which gaps had made floats
     mass = None if mass is None else mass[~missing]
     return Labels(Sample(recipe, known, mass=mass).resolved(), ~missing)
+
+
+def warn_of_unlabeled(n_unlabeled: int, n_samples: int, owner: str, stacklevel: int) -> None:
+    """Say how many rows are ignored because they have no label."""
+    if n_unlabeled:
+        warnings.warn(
+            f"{owner} ignored {n_unlabeled} of {n_samples} rows without a label in y (NaN or "
+            "None). beta > 0 learns from such rows too.",
+            UserWarning,
+            stacklevel=stacklevel + 1,
+        )
 
 
 def _require_some(labelled: np.ndarray) -> None:

@@ -254,7 +254,7 @@ def interacting_pairs(
         X, y = X[rows], _safe_indexing(y, rows)
         exchange = None if exchange is None else exchange.take(rows)
     automatic = isinstance(target_kernel, str) and target_kernel == "auto"
-    if automatic and _is_constant(y):  # a rare class may not be among these rows
+    if automatic and read_target(y).is_constant:  # a rare class may not be among these rows
         return nothing
     try:
         found = screen_table(
@@ -268,8 +268,3 @@ def interacting_pairs(
     except TooFewWays:  # a part of the rows that shows nothing by itself
         return nothing
     return found.pairs[found.pvalues_adjusted < LEVEL]
-
-
-def _is_constant(y: Any) -> bool:
-    values = read_target(y).values
-    return bool((values == values[:1]).all())
