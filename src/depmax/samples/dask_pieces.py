@@ -110,8 +110,8 @@ def _computed(result: Any) -> Any:
         said = " ".join(str(error).split()).rstrip(".")
         raise ValueError(
             f"A partition of the Dask collection cannot be read: {said}. "
-            "If it comes from files, one of them is damaged or incomplete; depmax.scan of their "
-            "folder, in place of the collection, names it."
+            "If it comes from files, one of them is damaged or incomplete; pass depmax.scan of their "
+            "folder instead of the collection to learn which one."
         ) from error
 
 
