@@ -387,3 +387,8 @@ def test_integers_are_counted_without_overflow(kind: Any) -> None:
 @pytest.mark.parametrize("values", [np.array([0, 10**9]), np.array([0.0, 1.0]), np.array([], int)])
 def test_only_integers_that_are_near_each_other_are_counted(values: Any) -> None:
     assert count_integers(values) is None
+
+
+def test_a_target_without_columns() -> None:
+    with pytest.raises(ValueError, match=r"y has no columns: its shape is \(5, 0\)"):
+        read_target(np.zeros((5, 0)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NoReturn
@@ -66,6 +67,12 @@ def column_names(X: Any) -> tuple[str, ...]:
     """Names of the columns of a frame, none for anything else."""
     frame = in_narwhals(X, eager_only=True)
     return tuple(map(str, frame.columns)) if isinstance(frame, nw.DataFrame) else ()
+
+
+def take_columns(X: Any, positions: Iterable[Any]) -> Any:
+    """Some columns of a data frame, by position: the names of pandas may be no text."""
+    places = [int(position) for position in positions]
+    return nw.from_native(X, eager_only=True)[:, places].to_native()
 
 
 @lru_cache(maxsize=8)

@@ -13,7 +13,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from scipy import sparse
 
-from depmax._inputs.levels import DATES, is_missing, object_array
+from depmax._inputs.levels import DATES, WIDE, is_missing, object_array
 from depmax._inputs.table import in_narwhals, refuse_unreadable, require_finite
 
 TargetKind = Literal["classes", "numbers", "multilabel", "multioutput"]
@@ -139,6 +139,8 @@ def read_target(
         raise ValueError(f"y must have one or two dimensions, got shape {array.shape}.")
     if array.shape[0] == 0:
         raise ValueError("y is empty: found 0 sample(s), at least 1 is needed.")
+    if array.size == 0:
+        raise ValueError(f"y has no columns: its shape is {array.shape}.")
     missing = missing_rows(array)
     categorical = is_categorical(y)
     if semi and minus_one:
@@ -246,7 +248,7 @@ def _of_series(series: Any) -> np.ndarray:
     if isinstance(series.dtype, DATES):
         raise TypeError(_NO_DATES)
     gaps = series.dtype.is_integer() and series.null_count() > 0
-    if series.dtype.is_numeric() and not gaps:
+    if series.dtype.is_numeric() and not gaps and not isinstance(series.dtype, WIDE):
         return series.to_numpy()
     if series.null_count() == 0 and series.dtype == nw.Boolean:
         return series.to_numpy().astype(bool, copy=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from depmax._inputs import Table, read_objects, read_table
-from depmax._inputs.table import numbered_columns
+from depmax._inputs.table import numbered_columns, take_columns
 from depmax._text import counted
 from depmax.dependence import _terms
 from depmax.dependence.resolve import most_dependent
@@ -198,7 +197,7 @@ def _read_alike(X: Any, Z: Any) -> tuple[Table, Table]:
             raise ValueError(
                 f"X and Z are two samples of the same columns, but only one has {different}."
             )
-        Z = _select(Z, x.names)
+        Z = take_columns(Z, map(z.names.index, x.names))
         z = read_table(Z, name="Z")
     n_x, n_z = x.values.shape[1], z.values.shape[1]
     if n_x != n_z:
@@ -219,12 +218,6 @@ def _read_alike(X: Any, Z: Any) -> tuple[Table, Table]:
         for column in x.categories
     }
     return read_table(X, categories=levels), read_table(Z, categories=levels, name="Z")
-
-
-def _select(frame: Any, names: Sequence[str]) -> Any:
-    import narwhals.stable.v2 as nw
-
-    return nw.from_native(frame, eager_only=True).select(list(names)).to_native()
 
 
 def _concatenate(parts: list[Any]) -> Any:

@@ -103,13 +103,12 @@ def screen(
     A p-value comes from the distribution of unbiased HSIC under permutations of the target: its
     exact mean and variance, its skewness (the part of the target from 768 rows if there are more
     with as many values), a gamma distribution for the body and a chi-square mixture for the tail.
-    If column and target have two values each, it is exact, from counts. If rare values of the
-    column meet rare values of the target, or the distribution is more skewed than any such mixture,
-    the target is permuted, with a fixed seed, until 30 permuted scores have reached the observed
-    one, at most 9,999 times: no p-value below 0.0001 is then reported. A constant column scores 0
-    with p-value
-    1. With ``bandwidth="maximize"`` the p-value is that of the chosen bandwidth times the number of
-    candidates (Bonferroni).
+    If column and target have two values each, it is exact, from counts. If there are fewer than ten
+    rows, rare values of the column meet rare values of the target, or the distribution is more
+    skewed than any such mixture, the target is permuted, with a fixed seed, until 30 permuted
+    scores have reached the observed one, at most 9,999 times: no p-value below 0.0001 is then
+    reported. A constant column scores 0 with p-value 1. With ``bandwidth="maximize"`` the p-value
+    is that of the chosen bandwidth times the number of candidates (Bonferroni).
 
     A column with neutral gaps is judged by its rows with a value, a share s of all: its score is s²
     times theirs, its effect s times theirs, and its p-value theirs. The p-value is valid if the

@@ -153,7 +153,7 @@ class ScreeningTarget:
         counted = counted_pvalue(levels, self.levels)
         if counted is not None:
             return counted
-        if is_out_of_range(law, levels, self.levels):
+        if is_out_of_range(law, levels, self.levels, self.side.n_samples):
             return sequential_pvalue(statistic, permuted, slack * law.scale)
         return law.sf(statistic)
 
