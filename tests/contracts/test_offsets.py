@@ -177,7 +177,7 @@ def test_values_far_from_all_others(name: str, side: str, rows: list[int]) -> No
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("n_columns", [1, 3])
 def test_squared_distances_of_far_rows(n_columns: int, dtype: Any) -> None:
-    rows = np.random.default_rng(3).normal(size=(300, n_columns)).astype(dtype)
+    rows = np.random.default_rng(0).normal(size=(300, n_columns)).astype(dtype)
     rows[[5, 77], 0] = 1e7
     direct = np.square(rows[:, np.newaxis].astype(float) - rows.astype(float)).sum(axis=2)
     for found in (squared_distances(rows, rows), squared_distances(rows, rows.copy())):

@@ -77,13 +77,7 @@ def take_columns(X: Any, positions: Iterable[Any]) -> Any:
 
 @lru_cache(maxsize=8)
 def numbered_columns(count: int, prefix: str = "x") -> tuple[str, ...]:
-    """Names of columns that have none; made once for all fits to tables of one width.
-
-    Examples
-    --------
-    >>> numbered_columns(2)
-    ('x0', 'x1')
-    """
+    """Names "x0", "x1" … of columns without one; made once for fits to tables of one width."""
     return tuple([f"{prefix}{position}" for position in range(count)])
 
 

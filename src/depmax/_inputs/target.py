@@ -384,8 +384,7 @@ def count_integers(values: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     low, high = int(values.min()), int(values.max())
     if high - low >= NEAR:
         return None
-    counts = np.bincount(np.subtract(values, low, dtype=np.intp))
-    found = np.flatnonzero(counts)
+    found = np.flatnonzero(counts := np.bincount(np.subtract(values, low, dtype=np.intp)))
     return (found + low).astype(values.dtype), counts[found]
 
 

@@ -88,9 +88,8 @@ class Space:
 
     Notes
     -----
-    Samples are visited in chunks and nothing of size m is kept. The mean is subtracted from sums
-    over the samples; from dense samples themselves where they are far from the origin, since sums
-    would lose digits then. Sparse coordinates are kept sparse.
+    Samples are visited in chunks and nothing of size m is kept. The mean is subtracted from sums,
+    or from dense samples far from the origin, where sums would lose digits. Sparse ones stay so.
     """
 
     def __init__(
