@@ -30,6 +30,7 @@ VARIANTS: dict[str, tuple[type, dict[str, Any]]] = {
     "SMA of pairs": (SMA, {"sparsity": 2}),
     "SMC of pairs": (SMC, {"sparsity": 2}),
     "informative rows": (SparseKernelPLS, {"heuristic": "max_information"}),
+    "support vectors": (SparseKernelPLS, {"heuristic": "support_vectors"}),
 }
 #: Kernels that a shift of the rows changes by nothing that centring does not take away.
 KERNELS = {
