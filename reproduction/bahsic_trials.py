@@ -15,6 +15,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, LinAlgWarning
 from sklearn.preprocessing import LabelEncoder
 
+from depmax import ScaleWarning
 from depmax.datasets import load_external
 from depmax.kernels import InverseDistance
 from depmax.selection.zero_norm_svm import hinge_weights
@@ -207,7 +208,9 @@ def run(
     for train, test in splits(y, task, n_folds):
         split = Split.of(X, y, task, train, test)
         rows = X[train] if trial.raw else split.rows
-        columns = np.asarray(trial.order(rows, split.target, count))[:count]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ScaleWarning)  # columns as they are, on purpose
+            columns = np.asarray(trial.order(rows, split.target, count))[:count]
         errors.append(100.0 * float(np.mean(split.predicted(machine, columns) != split.truth)))
     return errors
 

@@ -98,7 +98,8 @@ class SparseKernelPLS(DeflationExtractor):
 
     ``"support_vectors"`` follows the idea of the first publication (2003), directions by an
     ε-insensitive loss with a share ν of the rows. The problem that is solved is ours: ν-support
-    vector regression of the residual on the samples, which are not deflated.
+    vector regression of the residual on the samples, which are not deflated. The solver keeps
+    kernel values in single precision, so features have about six digits.
 
     References
     ----------
