@@ -141,7 +141,7 @@ TRIALS = _trials(
         ],
         "R2W2": [
             Trial("R2W2", "linear", partial(methods.r2w2, kernel="linear"), most_rows=MOST_ROWS),
-            Trial("R2W2", "C = 10,000", partial(methods.r2w2, C=1e4), most_rows=MOST_ROWS),
+            Trial("R2W2", "C = 1", partial(methods.r2w2, C=1.0), most_rows=MOST_ROWS),
         ],
     },
 )
