@@ -7,7 +7,7 @@ of the tables, run again beside the trials.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -24,7 +24,8 @@ from reproduction.bahsic_microarrays import METHODS as GENE_METHODS
 from reproduction.bahsic_microarrays import N_GENES, STUDIES, tuned_machine
 from reproduction.bahsic_table1 import METHODS, N_FEATURES, TASKS
 from reproduction.figures import compared, published
-from reproduction.protocol import Split, Task, gaussian_machine, splits
+from reproduction.kept_splits import KeptSplits, Key
+from reproduction.protocol import Machine, Split, Task, gaussian_machine, splits
 from reproduction.registry import COLUMNS, Row, Table, register, whole
 from reproduction.table1_data import PROBLEMS
 
@@ -42,6 +43,7 @@ MOST_ROWS = 400
 HARD = 1e6
 #: Rounds of the zero norm at most, and the share of the largest scale below which columns fade.
 ROUNDS, FADED = 20, 1e-3
+N_FOLDS = 10
 
 
 def signs_of(y: np.ndarray) -> list[np.ndarray]:
@@ -79,19 +81,14 @@ def hard_zero_norm(X: np.ndarray, y: np.ndarray, count: int) -> np.ndarray:
     return np.concatenate([left[np.argsort(-scales[left], kind="stable")], *gone])
 
 
-def elimination(X: np.ndarray, y: np.ndarray, count: int, C: float, share: float) -> np.ndarray:
-    """Recursive elimination by a linear machine; the columns left at the end."""
-    left = np.arange(X.shape[1])
-    while len(left) > count:
-        leave = min(len(left) - count, max(1, int(len(left) * share)))
-        order = np.argsort(np.square(linear_weights(X[:, left], y, C)).sum(axis=0), kind="stable")
-        left = np.sort(left[order[leave:]])
-    return left
-
-
 def in_file_order(X: np.ndarray, y: np.ndarray, count: int) -> np.ndarray:
     """The first columns: what is left of a selector that found nothing."""
     return np.arange(count)
+
+
+def least_first(X: np.ndarray, y: np.ndarray, count: int) -> np.ndarray:
+    """The columns that matter least, constant ones before all others."""
+    return methods.zero_norm(X, y, count)[::-1]
 
 
 def by_sign(X: np.ndarray, y: np.ndarray, count: int, score: str = "t") -> np.ndarray:
@@ -109,6 +106,7 @@ class Trial:
     reading: str  # "" is that of the table
     order: methods.Order
     raw: bool = False  # columns as they are, not standardised
+    count: int | None = None  # columns to take, if not as many as the table
     most_rows: int | None = None
 
     @property
@@ -130,14 +128,15 @@ TRIALS = _trials(
     {
         "MI": [Trial("MI", "expected information", methods.filtered("mutual_information"))],
         "RFE": [
-            Trial("RFE", "C = 100", partial(elimination, C=100.0, share=0.1)),
-            Trial("RFE", "hard margin, one a round", partial(elimination, C=HARD, share=0.0)),
+            Trial("RFE", "C = 100", partial(methods.rfe, C=100.0)),
+            Trial("RFE", "one column a round", partial(methods.rfe, part=10**6)),
         ],
         "L0": [
             Trial("L0", "hard margin", hard_zero_norm),
             Trial("L0", "hard margin, as they are", hard_zero_norm, raw=True),
             Trial("L0", "first columns", in_file_order),
-            Trial("L0", "order reversed", lambda X, y, count: methods.zero_norm(X, y, count)[::-1]),
+            Trial("L0", "order reversed", least_first),
+            Trial("L0", "last column alone", least_first, count=1),
         ],
         "R2W2": [
             Trial("R2W2", "linear", partial(methods.r2w2, kernel="linear"), most_rows=MOST_ROWS),
@@ -160,59 +159,86 @@ GENE_TRIALS = _trials(
 )
 
 
-def stream(quick: bool, n_jobs: int | None, datasets: Sequence[str] | None) -> Iterator[Row]:
+def stream(
+    quick: bool,
+    n_jobs: int | None,
+    datasets: Sequence[str] | None,
+    n_splits: int | None = None,
+    *,
+    kept: KeptSplits,
+) -> Iterator[Row]:
     """One row per data set, method and reading."""
     wanted = datasets or (("wine",) if quick else (*SETS, *GENES))
     unknown = sorted(set(wanted) - {*SETS, *GENES})
     if unknown:
         raise ValueError(f"There are no trials on {unknown[0]!r}: one of {(*SETS, *GENES)}.")
     for name in wanted:
-        yield from whole(_gene_rows(name) if name in GENES else _rows(name, quick))
+        case = _genes(name) if name in GENES else _problem(name)
+        yield from whole(_rows(name, case, kept, n_splits or (2 if quick else N_FOLDS), n_jobs))
 
 
-def _rows(name: str, quick: bool) -> Iterator[Row]:
-    [problem] = [p for p in PROBLEMS if p.name == name]
-    figures = published("bahsic_table1")["figures"][name]
-    X, y = problem.read()
-    for trial in TRIALS:
-        if problem.task in TASKS.get(trial.method, (problem.task,)) and (
-            trial.most_rows is None or len(y) <= trial.most_rows
-        ):
-            errors = run(
-                X, y, problem.task, trial, N_FEATURES, gaussian_machine, 3 if quick else 10
-            )
-            yield compared(name, trial.name, errors, figures[trial.method], note=problem.note)
+@dataclass(frozen=True)
+class Case:
+    """A data set, its trials, and what follows the selection."""
 
+    X: np.ndarray
+    y: np.ndarray
+    task: Task
+    trials: tuple[Trial, ...]
+    count: int
+    machine: Machine
+    figures: Mapping[str, Sequence[float]]
 
-def _gene_rows(name: str) -> Iterator[Row]:
-    [study] = [s for s in STUDIES if s.name == name]
-    figures = published("bahsic_microarrays")["figures"][study.number]
-    data = load_external(name)
-    X, y = data.X.astype(float), LabelEncoder().fit_transform(data.y)
-    for trial in GENE_TRIALS:
-        errors = run(X, y, "binary", trial, N_GENES, tuned_machine, 10)
-        yield compared(name, trial.name, errors, figures[trial.method][:1], note=study.note)
-
-
-def run(
-    X: np.ndarray,
-    y: np.ndarray,
-    task: Task,
-    trial: Trial,
-    count: int,
-    machine: Callable[[np.ndarray, np.ndarray], object],
-    n_folds: int,
-) -> list[float]:
-    """Error of every fold in per cent; the machine has standardised columns in any case."""
-    errors = []
-    for train, test in splits(y, task, n_folds):
-        split = Split.of(X, y, task, train, test)
-        rows = X[train] if trial.raw else split.rows
+    def error(self, trial: Trial, split_number: int) -> float:
+        """Error of a fold in per cent; the machine has standardised columns in any case."""
+        train, test = splits(self.y, self.task, N_FOLDS)[split_number]
+        split = Split.of(self.X, self.y, self.task, train, test)
+        rows = self.X[train] if trial.raw else split.rows
+        count = trial.count or self.count
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ScaleWarning)  # columns as they are, on purpose
             columns = np.asarray(trial.order(rows, split.target, count))[:count]
-        errors.append(100.0 * float(np.mean(split.predicted(machine, columns) != split.truth)))
-    return errors
+        return 100.0 * float(np.mean(split.predicted(self.machine, columns) != split.truth))
+
+
+def _problem(name: str) -> Case:
+    [problem] = [p for p in PROBLEMS if p.name == name]
+    X, y = problem.read()
+    trials = tuple(
+        trial
+        for trial in TRIALS
+        if problem.task in TASKS.get(trial.method, (problem.task,))
+        and (trial.most_rows is None or len(y) <= trial.most_rows)
+    )
+    figures = published("bahsic_table1")["figures"][name]
+    return Case(X, y, problem.task, trials, N_FEATURES, gaussian_machine, figures)
+
+
+def _genes(name: str) -> Case:
+    [study] = [s for s in STUDIES if s.name == name]
+    data = load_external(name)
+    X, y = data.X.astype(float), LabelEncoder().fit_transform(data.y)
+    known = published("bahsic_microarrays")["figures"][study.number]
+    figures = {method: figure[:1] for method, figure in known.items()}
+    return Case(X, y, "binary", GENE_TRIALS, N_GENES, tuned_machine, figures)
+
+
+def _rows(
+    name: str, case: Case, kept: KeptSplits, n_splits: int, n_jobs: int | None
+) -> Iterator[Row]:
+    for trial in case.trials:
+        key = (name, trial.name)
+        kept.complete([key], n_splits, partial(_fold, case, trial), n_jobs)
+        if kept.count(key):
+            errors = kept.values(key, n_splits)[0]
+            figure = case.figures[trial.method]
+            yield compared(name, trial.name, errors, figure, n_splits=len(errors))
+
+
+def _fold(
+    case: Case, trial: Trial, split_number: int, keys: Sequence[Key]
+) -> dict[Key, tuple[float]]:
+    return dict.fromkeys(keys, (case.error(trial, split_number),))
 
 
 register(
@@ -221,6 +247,9 @@ register(
         "BAHSIC paper, Tables 1 and 3: other readings of what it leaves open, error (%)",
         published("bahsic_table1")["source"],
         stream,
-        (*COLUMNS, "note"),
+        (*COLUMNS, "n_splits"),
+        ("dataset", "method", "errors"),
+        n_splits=N_FOLDS,
+        continued=True,
     )
 )

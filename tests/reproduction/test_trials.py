@@ -1,10 +1,12 @@
 """Other readings of the publications, and their tables."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
-from reproduction import bahsic_trials, tables, thesis_trials
-from reproduction.bahsic_trials import TRIALS, Trial, run
+from reproduction import bahsic_trials, methods, tables, thesis_trials
+from reproduction.bahsic_trials import TRIALS, Case, Trial
 from reproduction.dimension_choice import Inputs
 from reproduction.kept_splits import KeptSplits
 from reproduction.pages.trials import accuracies_of_readings, readings
@@ -27,8 +29,8 @@ THREE = np.digitize(X[:, 3], [-0.5, 0.5])
 def test_linear_readings_find_the_relevant_column(y):
     for order in (
         bahsic_trials.hard_zero_norm,
-        lambda X, y, n: bahsic_trials.elimination(X, y, n, C=100.0, share=0.1),
-        lambda X, y, n: bahsic_trials.elimination(X, y, n, C=1e6, share=0.0),
+        partial(methods.rfe, C=100.0),
+        partial(methods.rfe, part=10**6),
     ):
         assert 3 in order(X, y, 2)[:2]
 
@@ -55,10 +57,12 @@ def test_columns_as_they_are_only_reach_the_selector():
 
     rows = 100.0 * X
     for raw in (True, False):
-        run(rows, TWO, "binary", Trial("x", "y", order, raw=raw), 2, gaussian_machine, 3)
-    train, _ = splits(TWO, "binary", 3)[0]
+        trial = Trial("x", "y", order, raw=raw, count=1)
+        case = Case(rows, TWO, "binary", (trial,), 2, gaussian_machine, {})
+        assert 0 <= case.error(trial, 3) <= 100
+    train, _ = splits(TWO, "binary")[3]
     np.testing.assert_array_equal(seen[0], rows[train])
-    assert seen[3].std(axis=0) == pytest.approx(1.0)
+    assert seen[1].std(axis=0) == pytest.approx(1.0)
 
 
 def test_quick_trials_of_a_bundled_set():
@@ -96,6 +100,6 @@ class _Promoters:
 
 
 def test_letters_become_codes_and_indicators():
-    codes, indicators = thesis_trials.promoter_stages(["ag", "ct", "aa"])
+    _, codes, indicators = thesis_trials.promoter_stages(["ag", "ct", "aa"])
     np.testing.assert_array_equal(codes.space.rows, [[1, 2], [3, 4], [1, 1]])
     assert indicators.space.rows.shape == (3, 5)  # constant indicators are left out
