@@ -69,8 +69,8 @@ def summary(means: pd.DataFrame, seconds: pd.Series) -> list[str]:
         name = f"**{method}**" if METHODS[method].ours else method
         rank_cell = _bold(f"{rank:.2f}", rank == ranks.iloc[0])
         lines.append(markdown_line([name, *cells, rank_cell, f"{seconds[method]:.2g}"]))
-    sizes = ", ".join(f"{len(part)} sets with {k} columns" for k, part in by_count.items())
-    return [f"{sizes}.", "", *lines]
+    sizes = ", ".join(f"{len(part)} sets for {k} columns" for k, part in by_count.items())
+    return [f"Means over {sizes}.", "", *lines]
 
 
 def tests(means: pd.DataFrame) -> list[str]:

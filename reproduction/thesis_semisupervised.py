@@ -108,7 +108,7 @@ def rows_of(
     changes: Mapping[str, Mapping[str, float]],
     note: str,
 ) -> Iterator[Row]:
-    """Accuracies without and with the graph; the change, in per cent, is in the latter's row."""
+    """Accuracies without and with the graph; the change, in points, is in the row of the latter."""
     for k in NEIGHBORS:
         known, known_changes = figures.get(str(k), {}), changes.get(str(k), {})
         scores = accuracies_of(results, k)

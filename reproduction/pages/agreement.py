@@ -15,7 +15,7 @@ Row = dict[str, Any]
 
 #: Notes of sets whose rows are not those of the publication.
 OTHER_ROWS = ("stand-in", "another sample", "rows where the paper has", "published: RCV1")
-#: Share of the comparable figures that is to agree.
+#: Share of the comparable figures that should agree.
 BAR = 0.85
 BAR_TEXT = f"{100 * BAR:g} %"
 #: Why figures differ, by table; the first entry whose data and methods fit a figure counts.
@@ -23,24 +23,24 @@ REASONS = Path(__file__).with_name("reasons.json")
 #: What an entry is, and how the page says it.
 KINDS = {
     "cause": "a trial supports the cause",
-    "tried": "explanations were tried and failed",
+    "tried": "explanations were tried without success",
     "open": "nothing was tried",
 }
-#: Rows beside those of the publication that the tables show themselves.
+#: Methods that the publication does not have and that the tables show in columns of their own.
 SHOWN = ("default", "graph", "published rule")
 
 
 @dataclass(frozen=True)
 class Scale:
-    """What is near in a table.
+    """Which differences count as agreement in a table.
 
     Attributes
     ----------
     floor : float
         A difference up to this agrees, whatever the standard errors.
     folds : int or None
-        Number of folds of which the published error is the deviation; None: it is a standard
-        error. Where nothing is published, it is taken to be ours.
+        Number of folds, if the published error is a standard deviation over folds; None: it is a
+        standard error. If none is published, ours is used for it.
     repetitions : int or None
         Folds or splits of the publication, None if every run has all of them.
     """
@@ -81,7 +81,7 @@ def agrees(row: Row, scale: Scale) -> bool:
 
 
 def comparable(rows: Iterable[Row]) -> list[Row]:
-    """Rows with both figures, of the publication's own rows, that follow its words."""
+    """Rows with both figures, on the publication's own data and computed as its text says."""
     return [
         row
         for row in rows
@@ -117,7 +117,7 @@ def _repeated(found: Sequence[Row], scale: Scale) -> str:
     if scale.repetitions is None:
         return ""
     whole = sum(row["n_splits"] >= wanted_repetitions(row, scale) for row in found)
-    return f" {whole} of {len(found)} have all folds or splits of the publication."
+    return f" {whole} of {len(found)} have as many folds or splits as the publication."
 
 
 def wanted_repetitions(row: Row, scale: Scale) -> int:
@@ -143,7 +143,7 @@ def reason_of(name: str, row: Row) -> tuple[str, str] | None:
 
 
 def _explained(name: str, others: Sequence[Row], scale: Scale) -> list[str]:
-    """The figures that differ, gathered by the reason that is known for them."""
+    """The figures that differ, grouped by the reason that is known for them."""
     groups: dict[tuple[str, str], list[Row]] = {}
     for row in others:
         reason = reason_of(name, row) or ("open", "No reason is known.")
@@ -155,7 +155,8 @@ def _explained(name: str, others: Sequence[Row], scale: Scale) -> list[str]:
         for known, words in KINDS.items()
         if any(kind == known for kind, _ in groups)
     ]
-    lines = ["", f"The {len(others)} that differ: {', '.join(counts)}.", ""]
+    those = "The one that differs" if len(others) == 1 else f"The {len(others)} that differ"
+    lines = ["", f"{those}: {', '.join(counts)}.", ""]
     order = list(KINDS)
     for (kind, text), rows in sorted(groups.items(), key=lambda item: order.index(item[0][0])):
         lines.append(f"- **{kind.capitalize()}** · {_figures(rows, scale)}: {text}")
@@ -175,7 +176,7 @@ def _figures(rows: Sequence[Row], scale: Scale) -> str:
 
 
 def _variants(rows: Sequence[Row], scale: Scale) -> list[str]:
-    """A line per data set, method and variant: published, by the words, by the variant."""
+    """A line per data set, method and variant: published, as the text says, and the variant."""
     done = [row for row in rows if row["ours"] is not None]
     plain = {_key(row["dataset"], row["method"], row): row for row in done}
     digits = 1 if scale.floor > 1 else (4 if scale.floor == 0 else 3)
@@ -192,13 +193,15 @@ def _variants(rows: Sequence[Row], scale: Scale) -> list[str]:
         line = found.setdefault((f"{data}, {method}", what, splits), ["", "", ""])
         for place, figure in enumerate(figures):  # numbers of neighbours beside each other
             line[place] += f" / {figure}" if line[place] else figure
-    head = markdown_head(["figure", "variant", "splits", "published", "by the words", "variant"])
+    head = markdown_head(
+        ["figure", "variant", "splits", "published", "as the text says", "by the variant"]
+    )
     lines = [markdown_line([*key, *figures]) for key, figures in found.items()]
     return ["", *head, *lines] if lines else []
 
 
 def _three(words: Row, variant: Row) -> list[tuple[Row, str]]:
-    """Where the figures of a line are: published, by the words of the text, by the variant."""
+    """Where the figures of a line are: published, as the text says, by the variant."""
     return [(words, "published"), (words, "ours"), (variant, "ours")]
 
 

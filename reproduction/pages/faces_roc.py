@@ -3,9 +3,9 @@
     python -m reproduction.pages.faces_roc
     python -m reproduction.pages.faces_roc --quick --picture roc.png
 
-Draws docs/images/faces_roc.png and keeps the areas in benchmarks/results/sparse_pls_faces.csv. The
-CBCL images are read from the folder that DEPMAX_DATA names; those that are neither learnt
-from nor near copies of such are ranked. --quick learns from fewer images and keeps no areas.
+Draws docs/images/faces_roc.png and keeps the areas in reproduction/results/sparse_pls_faces.csv.
+The CBCL images are read from the folder that DEPMAX_DATA names. Images are ranked that are neither
+used for training nor near copies of such. --quick trains on fewer images and keeps no areas.
 """
 
 from __future__ import annotations

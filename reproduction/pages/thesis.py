@@ -27,7 +27,7 @@ def accuracies(rows: Sequence[Row]) -> list[str]:
 
 
 def with_graph(rows: Sequence[Row]) -> list[str]:
-    """The same, and in brackets what a graph changes, in per cent."""
+    """The same, and in brackets what a graph changes, in percentage points."""
     lines, methods = _head(rows, "k")
     for key, found in _groups(rows, "neighbors"):
         cells = []

@@ -1,4 +1,4 @@
-"""Optional libraries: asked for by name, and results as data frames of the user's library."""
+"""Optional libraries: imported when needed; results as data frames of the user's library."""
 
 from __future__ import annotations
 

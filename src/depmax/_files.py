@@ -50,9 +50,9 @@ def expand_home(path: str | os.PathLike[str]) -> Path:
 
 
 def require_writable(path: str | os.PathLike[str]) -> Path:
-    """The path, if a file can be written there; an OSError that says why not.
+    """Return the path if a file can be written there, else raise an OSError that says why not.
 
-    Meant to be asked before long work whose result goes there.
+    Meant to be called before long work whose result will be written there.
     """
     path = Path(path)
     folder = path.parent
@@ -179,7 +179,7 @@ def seal(content: bytes) -> bytes:
 
 
 def require_sealed(path: Path) -> None:
-    """Refuse a file that does not end in the checksum of what stands before it."""
+    """Refuse a file that does not end with the checksum of its other bytes."""
     size = path.stat().st_size
     end = len(_MARK) + _DIGITS
     digest = hashlib.sha256()
@@ -230,8 +230,8 @@ class DamagedFileError(ValueError):
 def validated(table: Any, name: object) -> Any:
     """The table or record batch of Arrow, if all of its buffers are sound.
 
-    Arrow takes offsets, indices and lengths in a file at their word. A changed byte then lets later
-    code read beyond a buffer. Validation looks at every one of them; it must come first.
+    Arrow does not check offsets, indices and lengths when it reads a file. A changed byte can then
+    make later code read beyond a buffer. Validation checks all of them, so it must come first.
 
     Parameters
     ----------

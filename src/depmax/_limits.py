@@ -1,8 +1,8 @@
 """How much memory a file, or a matrix of all pairs of rows, may take, and how to allow more.
 
 A file of a few kilobytes can declare, or unpack to, more than any machine has, and a table of a few
-megabytes has a kernel matrix of gigabytes. What either would take is therefore found out before
-memory is asked for, and refused above a limit.
+megabytes has a kernel matrix of gigabytes. The memory that either would take is therefore computed
+before it is allocated, and refused above a limit.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ class FileTooLargeError(ValueError):
 
 
 class TooManyRowsError(ValueError):
-    """Rows so many that what is held of their pairs or classes takes more memory than the limit."""
+    """So many rows that values for their pairs or classes take more memory than the limit."""
 
 
 def parse_memory(text: str) -> int:
-    """Bytes of a size such as ``8GB`` or ``500 MB``; ``none`` is no limit.
+    """Bytes of a size such as ``8GB`` or ``500 MB``; ``none`` means no limit.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def max_memory(requested: int | str | None = None) -> int:
 
 @contextmanager
 def limited_to(n_bytes: int) -> Iterator[None]:
-    """The limit of everything within, in processes that are started there too.
+    """Set the limit for everything in the block, also in processes that are started there.
 
     Examples
     --------
@@ -178,7 +178,7 @@ LONG = 60.0
 
 
 def warn_if_long(what: str, seconds: float, instead: str = MAPS_INSTEAD) -> None:
-    """Say how long something will take, before it starts, where that is more than a minute.
+    """Warn how long something will take, before it starts, if that is more than a minute.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ _UNSEEN = {"Cc", "Cs", "Zl", "Zp"}
 
 
 def printable(text: str) -> str:
-    r"""The text on one line, with a space for every character that steers a terminal or a page.
+    r"""The text on one line, with a space for every character that controls a terminal or a page.
 
     Examples
     --------

@@ -37,7 +37,7 @@ def slices(n_rows: int, size: int) -> Iterator[slice]:
 
 
 def chunk_rows(n_columns: int) -> int:
-    """Rows of a dense float64 chunk with so many columns."""
+    """Rows of a dense float64 chunk with this many columns."""
     return max(64, CHUNK_BYTES // (8 * max(1, n_columns)))
 
 
@@ -47,7 +47,7 @@ def map_threads(
     """Results of ``work`` on every part, in order, whatever the number of threads.
 
     For parts of a millisecond each, where starting a pool of joblib's would cost more than the
-    work itself; the work must leave the interpreter lock, as numpy and compiled loops do.
+    work itself; the work must release the interpreter lock, as numpy and compiled loops do.
 
     Examples
     --------
@@ -102,8 +102,8 @@ def blas_threads_for_parts() -> Iterator[int]:
 def small_problems(small: bool) -> Iterator[None]:
     """Keep BLAS to one thread where many ``small`` problems follow each other.
 
-    Its other threads would wait busily for the next problem. Parts of a larger computation among
-    them still get threads of their own.
+    Its other threads would use the cores while they wait for the next problem. Parts of a larger
+    computation among them still get threads of their own.
     """
     if not small:
         yield
@@ -114,7 +114,7 @@ def small_problems(small: bool) -> Iterator[None]:
 
 @contextmanager
 def thread_pool(threads: int) -> Iterator[Callable[..., Iterable[Any]]]:
-    """What ``map`` does, in threads that stay for many short computations.
+    """Like ``map``, in threads that are kept for many short computations.
 
     Examples
     --------

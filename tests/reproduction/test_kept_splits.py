@@ -161,8 +161,8 @@ def test_agreement_counts_comparable_figures_and_lists_variants(tmp_path, monkey
     monkeypatch.setattr(agreements, "REASONS", nothing)
     lines = agreement("sparse_pls_machines", rows)
     assert "**1 of 2 comparable figures (50 %)" in lines[1]
-    assert "the bar of 85 % is missed.** 2 of 2 have all folds" in lines[1]
-    assert lines[3] == "The 1 that differ: 1 where nothing was tried."
+    assert "the bar of 85 % is missed.** 2 of 2 have as many folds" in lines[1]
+    assert lines[3] == "The one that differs: 1 where nothing was tried."
     assert lines[5] == "- **Open** · *a* SMC (+0.018): No reason is known."
     assert lines[-1] == "| a, SMC | no constant removed | 15 | 0.200 | 0.218 | 0.210 |"
     assert agreement("sparse_pls_text", rows) == []

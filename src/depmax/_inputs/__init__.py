@@ -1,4 +1,4 @@
-"""How data enter: frames, names, types of columns, types of targets, unlabelled rows."""
+"""How data are read: frames, names, types of columns, types of targets, unlabelled rows."""
 
 from depmax._inputs.levels import UnseenCategoryWarning, role_of_text
 from depmax._inputs.table import (

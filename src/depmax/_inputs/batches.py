@@ -8,7 +8,7 @@ from depmax._inputs.table import is_streamed, read_fit, read_new
 
 
 def keeps_sums(estimator: Any) -> bool:
-    """Refuse to go on from ``fit``, which does not keep what further batches are added to."""
+    """Refuse to continue after ``fit``, which does not keep the sums that batches are added to."""
     if hasattr(estimator, "n_features_in_") and not hasattr(estimator, "_batches"):
         raise AttributeError(
             f"{type(estimator).__name__} was fitted by fit, which keeps no sums to continue from: "
@@ -18,7 +18,7 @@ def keeps_sums(estimator: Any) -> bool:
 
 
 def read_batch(estimator: Any, X: Any) -> Any:
-    """Rows of a batch as numbers; the first batch sets what the estimator tells about columns."""
+    """Rows of a batch as numbers; the first batch sets the estimator's attributes about columns."""
     name = type(estimator).__name__
     if is_streamed(X):
         raise TypeError(

@@ -40,7 +40,7 @@ def is_missing(item: Any) -> bool:
 
 
 def require_numbers(X: np.ndarray, name: str) -> np.ndarray:
-    """The array; one of text is refused before anything tries to parse it."""
+    """The array; an array of text is refused before anything tries to parse it."""
     text = X.dtype.kind in "US"
     if text or (X.dtype.kind == "O" and any(isinstance(item, str) for item in X.flat)):
         raise TypeError(
@@ -56,7 +56,7 @@ def require_numbers(X: np.ndarray, name: str) -> np.ndarray:
 
 
 def as_nan(X: np.ndarray) -> np.ndarray:
-    """The same with NaN for None and pandas' NA, of which an array of objects may hold some."""
+    """The same with NaN for None and pandas' NA, which an array of objects may hold."""
     if X.dtype.kind != "O" or not any(is_missing(item) for item in X.flat):
         return X
     return np.array([np.nan if is_missing(item) else item for item in X.flat]).reshape(X.shape)
@@ -116,7 +116,7 @@ class UnseenCategoryWarning(UserWarning):
 
 
 def role_of_text(n_levels: int, n_values: int, n_rows: int) -> TextRole:
-    """What a text column is, by how many different values it has: the one rule for text.
+    """What a text column is, by its number of different values; all code uses this rule.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def find_levels(series: Any, name: str, missing: Missing = "refuse") -> tuple[An
 
 
 def encode_levels(series: Any, levels: Sequence[Any], name: str) -> np.ndarray:
-    """Position of each value among the levels; -1, with a warning, for one that is not there.
+    """Position of each value among the levels; -1, with a warning, for an unknown value.
 
     NaN where there is no value, unless None is one of several levels.
     """

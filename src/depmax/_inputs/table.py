@@ -73,7 +73,7 @@ def is_streamed(X: Any) -> bool:
 
 
 def refuse_unreadable(X: Any, name: str, owner: str | None = None) -> None:
-    """Refuse collections that would be loaded quietly, masks, and frames that repeat a name."""
+    """Refuse collections that would be loaded silently, masks, and frames with duplicate names."""
     if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
         raise ValueError(
             f"{name} is a masked array with {np.ma.count_masked(X)} of {X.size} values masked, "
@@ -104,7 +104,7 @@ def refuse_unreadable(X: Any, name: str, owner: str | None = None) -> None:
 def read_table(
     X: Any, *, categories: Categories | None = None, name: str = "X", missing: Missing = "refuse"
 ) -> Table:
-    """Rows and columns as float values, with every reason for refusal named.
+    """Rows and columns as float values; errors say why an input is refused.
 
     Parameters
     ----------
@@ -161,9 +161,9 @@ def read_objects(X: Any, name: str = "X") -> np.ndarray:
 
 
 def _is_moderate(data: np.ndarray, smallest: float, largest: float) -> bool:
-    """Whether Σx² shows that no number is NaN, infinite or too large, and not all are too small.
+    """Whether Σx² proves that no number is NaN, infinite or too large, and not all are too small.
 
-    One pass over the numbers instead of two. What it leaves open, a look at their range decides.
+    One pass over the numbers instead of two. If it proves nothing, the caller looks at their range.
 
     Examples
     --------
@@ -195,7 +195,7 @@ def require_finite(
     NaN, infinity and numbers beyond ``LARGEST`` are refused, with the first column that has them
     and the remedy; float32 becomes float64 beyond ``LARGEST_SINGLE``. So is a table whose numbers
     are all below ``SMALLEST`` but not all 0, unless it ``is_part`` of the rows or follows a fit.
-    NaN stays where cells may be missing, but in sparse matrices.
+    NaN is allowed where cells may be missing, except in sparse matrices.
     """
     data = values.data if sparse.issparse(values) else values
     if _is_moderate(data, SMALLEST, LARGEST_SINGLE if data.dtype == np.float32 else LARGEST):

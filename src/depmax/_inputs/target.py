@@ -278,7 +278,7 @@ def _refuse_dates_and_complex(array: np.ndarray) -> None:
 
 
 def _refuse_mixed(labels: np.ndarray) -> None:
-    """Refuse text among other values, which cannot be put in order."""
+    """Refuse a mixture of text and other values, which cannot be sorted."""
     texts = [isinstance(label, str) for label in labels] if labels.dtype.kind == "O" else []
     if any(texts) and not all(texts):
         other = labels[texts.index(False)]
@@ -289,7 +289,7 @@ def _refuse_mixed(labels: np.ndarray) -> None:
 
 
 def _require_distinct(array: np.ndarray, numbers: np.ndarray) -> None:
-    """Refuse whole numbers so large that as floats they are all the same."""
+    """Refuse whole numbers so large that they are all equal as floats."""
     if array.dtype.kind in "iu" and np.ptp(numbers) == 0 and array.min() < array.max():
         raise ValueError(
             f"y holds whole numbers around {numbers.flat[0]:.3g}, whose differences are lost in "
@@ -339,7 +339,7 @@ def missing_rows(array: np.ndarray) -> np.ndarray:
 
 
 def _kind_for(task: Task, present: np.ndarray, guess: TargetKind) -> TargetKind:
-    """The type that the task asks for, or the guess, if y can be read so."""
+    """The type that the task requests, or the guess, if y can be read as that type."""
     if task == "classification":
         if present.ndim == 1:
             return "classes"
@@ -375,7 +375,7 @@ def _kind(present: np.ndarray, whole_classes: bool) -> TargetKind:
 
 
 def _has_more_values(values: np.ndarray, most: int) -> bool:
-    """Whether there are more distinct values; a few rows tell of numbers, without sorting all."""
+    """Whether there are more distinct values; for numbers the first rows often show it."""
     return len(np.unique(values[:GLANCE])) > most or len(np.unique(values)) > most
 
 

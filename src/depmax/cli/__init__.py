@@ -41,7 +41,7 @@ def _run() -> None:
 def _interrupt(_: int, frame: FrameType | None) -> None:
     """Ctrl-C: KeyboardInterrupt, which commands catch; while a library is imported, the end.
 
-    Libraries turn an interrupt in the middle of their import into errors of all kinds.
+    Libraries turn an interrupt during their import into errors of all kinds.
     """
     while frame is not None:
         if frame.f_code.co_filename == "<frozen importlib._bootstrap>":

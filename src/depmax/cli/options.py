@@ -32,7 +32,7 @@ class TaskName(StrEnum):
 
 
 def _complete(names: Callable[[], list[str]]) -> Callable[[str], list[str]]:
-    """Completion by those names that begin as what is typed."""
+    """Complete by the names that begin with what is typed."""
 
     def complete(incomplete: str) -> list[str]:
         return [name for name in names() if name.lower().startswith(incomplete.lower())]
@@ -169,7 +169,7 @@ Sheet = Annotated[
 
 
 def _limit_memory(context: typer.Context, requested: str | None) -> str | None:
-    """While the command runs, the limit is that of all it does, in its workers too."""
+    """While the command runs, its limit holds for everything it does, also in its workers."""
     try:
         context.with_resource(limited_to(max_memory(requested)))
     except ValueError as error:

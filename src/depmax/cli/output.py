@@ -181,7 +181,7 @@ class Output:
 
 
 def _time_left(elapsed: float, done: int, total: int | None) -> str:
-    """How long the rest of a step takes, if it goes on as it began.
+    """How long the rest of a step takes, at the speed so far.
 
     >>> _time_left(10.0, 1, 4), _time_left(1.0, 4, 4)
     ('about 30 s left', '')

@@ -99,7 +99,7 @@ def is_large(source: Source) -> bool:
 
 
 def _rows_of(source: Source, columns: list[str], request: Request, notes: list[str]) -> Any:
-    """All rows, or where the request allows it random ones of a large table, with a note."""
+    """All rows or, if the request allows it, random rows of a large table, with a note."""
     if not (request.draws_rows and is_large(source)):
         return source.read(columns)
     notes.append(
@@ -231,7 +231,7 @@ def _labels(values: pl.Series) -> pl.Series:
 
 
 def _mention_doubt(target: Target, names: Sequence[str], task: Task, notes: list[str]) -> None:
-    """Say so where a target of numbers might be classes: few whole values, again and again."""
+    """Say so if a target of numbers might be classes: a few whole values that repeat."""
     if task != "auto" or target.kind != "numbers":
         return
     values = np.asarray(target.values, dtype=float)

@@ -23,8 +23,8 @@ from depmax.samples import Sample, require_finite_values, slices
 class Terms:
     """The sums over two kernel matrices from which HSIC follows.
 
-    Whether they come from Gram matrices, from tiles of them or from moments of maps, the measure
-    cannot tell.
+    A measure does not depend on whether they come from Gram matrices, from tiles of them or from
+    moments of maps.
     """
 
     n_samples: float  # m, or how many rows the given ones stand for
@@ -138,8 +138,8 @@ def terms_from_tiles(x: Sample, y: Sample, *, unbiased: bool, n_jobs: int = 1) -
 class TileSums:
     """Inner products and row sums of two Gram matrices, gathered tile by tile.
 
-    Rows that stand for several count so often. Without diagonals a row is then not compared with
-    itself, but with its other copies.
+    A row that stands for several counts as often. Without diagonals it is not compared with itself,
+    but with its other copies.
     """
 
     products: np.ndarray  # [[tr KK, tr KL], [tr KL, tr LL]]
@@ -220,7 +220,7 @@ class TileSums:
 
 
 def tell_pairs(n_samples: int, visits: int = 1) -> None:
-    """Say how long visits to all pairs of rows take, where that is long."""
+    """Warn how long visits to all pairs of rows take, if that is long."""
     seconds = SECONDS_PER_PAIR * visits * n_samples**2
     if seconds > _limits.LONG:
         _limits.warn_if_long(f"Visiting all pairs of {n_samples:,} rows", seconds)

@@ -315,7 +315,7 @@ def _aggregate_test(
 
 
 def _warn_of_time(x: Family, y: Family) -> None:
-    """Say how long many kernels of many rows take, before they do."""
+    """Warn how long many kernels of many rows take, before they are computed."""
     share = (len(x.sides) + len(y.sides)) / 16
     seconds = share * SECONDS_PER_PAIR * x.n_samples**2
     if seconds > _limits.LONG and not all(side.is_narrow for side in (*x.sides, *y.sides)):

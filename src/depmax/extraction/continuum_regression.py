@@ -84,7 +84,7 @@ class ContinuumRegression:
 
         Where the gradient is zero, SSᵀu = (μ + νC)u. As in ridge regression u is D⁻¹Sw for a
         diagonal D that depends on one number, and w is the first eigenvector of SᵀD⁻¹S: D = C + κ
-        for α < 1/2, where variance is shunned, and D = κ + c₁ - C above, where it is sought.
+        for α < 1/2, where variance is avoided, and D = κ + c₁ - C above, where it is sought.
         """
         gamma = self.alpha / (1.0 - self.alpha)
         if gamma > 1.0 and linalg.norm(cross[0]) < LEAST:

@@ -151,8 +151,8 @@ class DependenceExtractor(FeatureSpaceViews):
     def _span(self, gram: Gram, target: Any, n_components: int) -> Basis | None:
         """Basis of the part of the samples' span that holds the directions; None: all of it.
 
-        Called only where a kernel matrix is large, to spare the eigenproblem of its size, and only
-        of methods that may need less (``_grows``).
+        Called only if a kernel matrix is large, to avoid an eigenproblem of its size, and only for
+        methods that may need less (``_grows``).
         """
         return None
 
@@ -201,7 +201,7 @@ class DependenceExtractor(FeatureSpaceViews):
         return False
 
     def _check_parameters(self) -> None:
-        """Refuse parameters that do not go together; what each may be is declared."""
+        """Refuse parameters that contradict each other; allowed values of each are declared."""
 
     # --- what it inherits ------------------------------------------------------------------------
     def _learn(
@@ -290,7 +290,7 @@ class DependenceExtractor(FeatureSpaceViews):
         return training.resolved(choose), labels, complete
 
     def _find(self, space: Space, target: Any, count: int, *, exact: bool) -> Directions:
-        """Directions; a number that was not requested need not be reached."""
+        """Directions; fewer than ``n_components`` are allowed if the number was not requested."""
         if exact and count > space.dimension:
             raise ValueError(
                 f"n_components={count} of {type(self).__name__} is more than the rank "

@@ -140,7 +140,7 @@ class Residual(TransformerMixin, BaseEstimator):
         return np.asarray(_check_feature_names_in(self, input_features)[self._others()])
 
     def _others(self) -> np.ndarray:
-        """Positions of the columns that are no confounders."""
+        """Positions of the columns that are not confounders."""
         return np.setdiff1d(np.arange(self.n_features_in_), self.given_)
 
     def _refuse_categories(self, others: np.ndarray) -> None:

@@ -147,7 +147,7 @@ class SparseKernelPLS(DeflationExtractor):
         self.random_state = random_state
 
     def _pairs_held(self, side: Sample) -> float:
-        """Cached columns; other kernel values are made a block of rows at a time."""
+        """Cached columns; other kernel values are computed a block of rows at a time."""
         if self.heuristic == "support_vectors":
             return MATRICES * side.n_samples**2
         return side.n_samples * float(self.cache_size or 0)

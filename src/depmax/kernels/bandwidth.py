@@ -157,7 +157,7 @@ def middle_distance(distances: np.ndarray, mass: np.ndarray | None = None) -> fl
 
 
 def _weighted_median(values: np.ndarray, counts: np.ndarray) -> float:
-    """Median of values that occur so many times each."""
+    """Median of values that each occur a given number of times."""
     order = np.argsort(values)
     reached = np.cumsum(counts[order])
     half = reached[-1] / 2
@@ -337,7 +337,7 @@ def _deviations(sample: np.ndarray) -> np.ndarray:
 
 
 def _sample(rows: Any) -> np.ndarray:
-    """All rows of an array, or so many random ones; of other rows the first, the middle, the last.
+    """All rows of an array, or as many random ones; of other rows the first, middle and last.
 
     Rows that are read a block at a time (files) are read in three places only.
     """

@@ -282,7 +282,7 @@ class Kernel(BaseEstimator):
         return self * other
 
     def _copy_with(self, **params: Any) -> Self:
-        """Copy with some parameters replaced, nothing validated, nothing cloned."""
+        """Copy with some parameters replaced; nothing is validated or cloned."""
         return type(self)(**{**self.get_params(deep=False), **params})
 
 

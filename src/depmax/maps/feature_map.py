@@ -265,11 +265,11 @@ class FeatureMap(KernelTransformer):
 
     # --- what a subclass implements --------------------------------------------------------------
     def _fit(self, sample: Sample) -> np.ndarray | None:
-        """Learn from the training rows; their features, if they come for free."""
+        """Learn from the training rows; return their features if these cost nothing extra."""
         raise NotImplementedError
 
     def _prepare(self, training: Sample) -> None:
-        """Ask for the rows that will be needed, where every visit reads a table again."""
+        """Request the rows that will be needed, if every visit reads a table again."""
 
     def _unmixed(self, rows: Any) -> np.ndarray:
         """Features of a block of new rows before the product with ``mixing``."""

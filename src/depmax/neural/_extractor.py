@@ -353,7 +353,7 @@ class NeuralExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
             )
 
     def _check_parameters(self) -> None:
-        """Refuse parameters that are not as declared, or do not go together."""
+        """Refuse parameters that are not as declared, or that contradict each other."""
         check_parameters(self)
 
 

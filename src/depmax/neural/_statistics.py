@@ -95,8 +95,8 @@ def white_hsic(
     """HSIC of the white outputs with a target whose kernel matrix is ΨΨᵀ, times a weight.
 
     The same as ``hsic_with(gram(whiten(outputs), kernel), factor)``, several times faster: HSIC is
-    linear in the kernel matrix, Σ M_ij K_ij, with M from the target alone, and few operations on
-    small tensors are left, whose overhead is most of the cost of a batch.
+    linear in the kernel matrix, Σ M_ij K_ij, with M from the target alone. So there are few
+    operations on small tensors, whose overhead is most of the cost of a batch.
     """
     return _WhiteHSIC.apply(outputs, factor, kernel, unbiased, weight)
 

@@ -151,8 +151,8 @@ class Split:
 class DependenceTask:
     """Minus the dependence of a network's outputs on a target, over that on earlier features.
 
-    The outputs are made white, so that no output repeats another and scale earns nothing. With
-    earlier features the loss is minus A(f, y)/(α + A(f, earlier)), A the centred alignment of
+    The outputs are made white, so that no output repeats another and a larger scale gains nothing.
+    With earlier features the loss is minus A(f, y)/(α + A(f, earlier)), A the centred alignment of
     kernel matrices; without, minus HSIC relative to that of the target with itself. With ``beta``
     it is (1-β) times this plus β times how much features change between neighbouring rows, which
     is 1 for features that ignore the neighbourhood.

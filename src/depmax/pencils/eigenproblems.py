@@ -50,10 +50,10 @@ def attained(moments: Moments, vectors: np.ndarray) -> np.ndarray:
 
 
 def _positive(moments: Moments, n_directions: int) -> np.ndarray:
-    """Eigenvectors of A with λ > 0, at most so many, and no more than the rank of C.
+    """Eigenvectors of A with λ > 0: at most this many, and no more than the rank of C.
 
-    The weighted part of A knows nothing of how samples and targets go together: an eigenvalue
-    beyond the rank of C is positive only by what it adds.
+    The weighted part of A does not depend on which sample has which target: an eigenvalue beyond
+    the rank of C is positive only because of this part.
     """
     rank = min(n_directions, rank_of(moments.cross))
     if moments.weighted is None:  # A = CCᵀ, and its eigenvectors are singular vectors of C

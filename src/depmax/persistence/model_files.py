@@ -222,7 +222,7 @@ def _inspected(path: str | os.PathLike[str], limit: int | str | None) -> ModelFi
 def _loaded_bytes(schema: Any, archive: ZipFile) -> int:
     """Bytes of all arrays that a schema refers to, each as often as it is read.
 
-    What skops reads once is told apart by a number.
+    A number identifies what skops reads only once.
     """
     sizes = {member.filename: member.file_size for member in archive.infolist()}
     total, read = 0, set()

@@ -192,7 +192,7 @@ def abilities_of(kernel: KernelLike) -> Capabilities:
 
 
 def _names(estimator: Any) -> list[str]:
-    """Names of the columns that ``fit`` has read, or their numbers."""
+    """Names of the columns that ``fit`` has read, or their positions."""
     names = getattr(estimator, "feature_names_in_", range(estimator.n_features_in_))
     return [str(name) for name in names]
 

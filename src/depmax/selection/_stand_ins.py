@@ -1,4 +1,4 @@
-"""What a selector tells of its columns; for every dropped one, which kept one says the same."""
+"""What a selector reports about its columns, and which kept column can replace a dropped one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LEVEL = 0.05
 
 
 class RankedColumns:
-    """What a fitted selector tells of the columns: their ranks, and which can replace which."""
+    """What a fitted selector reports about columns: their ranks, and which can replace which."""
 
     ranking_: np.ndarray
     scores_: np.ndarray
@@ -69,7 +69,7 @@ class RankedColumns:
         return make_frame(columns, library)
 
     def redundant_columns(self) -> dict[str, list[str]]:
-        """The kept columns, best first, each with the dropped ones that say most of the same.
+        """The kept columns, best first, each with the dropped columns that it can stand in for.
 
         A dropped column is listed with its stand-in, the kept column that shares most of its
         variation. Dropped columns that appear nowhere share little with any kept one.

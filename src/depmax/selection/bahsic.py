@@ -159,7 +159,7 @@ class BAHSIC(HSICSelector):
     def _protection(
         self, setting: Setting, units: Units, busy: np.ndarray, observed: Observed
     ) -> Protection:
-        """Who stays while others may leave: significant pairs, and columns of their own."""
+        """What stays while others may leave: significant pairs and significant single columns."""
         owners = units.unit_of_inputs()
         found = interacting_pairs(
             observed.X,

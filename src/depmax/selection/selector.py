@@ -152,7 +152,7 @@ class DependenceSelector(RankedColumns, KernelParameters, SelectorMixin, BaseEst
         return None
 
     def _some_rows(self, inputs: Any, most: int) -> tuple[Any, Any]:
-        """At most so many rows in memory, drawn with a fixed seed."""
+        """At most this many rows in memory, drawn with a fixed seed."""
         n_rows = inputs.shape[0]
         if n_rows > most:
             warnings.warn(
@@ -258,7 +258,7 @@ class DependenceSelector(RankedColumns, KernelParameters, SelectorMixin, BaseEst
         return super().inverse_transform(X)
 
     def _transform_streamed(self, X: Any) -> Any:
-        """The selected columns of a scan or a Dask collection, as lazy as it is."""
+        """The selected columns of a scan or a Dask collection, which stays lazy."""
         if hasattr(X, "pieces"):  # a scan
             return X.map(self.transform)
         _check_n_features(self, X, reset=False)

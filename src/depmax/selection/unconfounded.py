@@ -202,7 +202,7 @@ class Unconfounded(MetaEstimatorMixin, TransformerMixin, BaseEstimator):
         return X if not len(self.given_) else _safe_indexing(_indexable(X), self._others(), axis=1)
 
     def _others(self) -> np.ndarray:
-        """Positions of the columns that are no confounders."""
+        """Positions of the columns that are not confounders."""
         return np.setdiff1d(np.arange(self.n_features_in_), self.given_)
 
 

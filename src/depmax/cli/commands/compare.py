@@ -200,7 +200,7 @@ def compare(
 
 
 def _join(scheduler: str | None, until: ExitStack) -> None:
-    """Work on the cluster of a scheduler from here on."""
+    """From now on, compute on the cluster of a scheduler."""
     if scheduler is None:
         return
     from depmax.evaluation.comparison.cluster import ClusterError, connected

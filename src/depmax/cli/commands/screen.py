@@ -201,7 +201,7 @@ def _verdict(
     """Columns that pass prove dependence; only if none does, all are tested together.
 
     The smallest adjusted p-value is that of Simes' test of no dependence at all, so that this
-    statement agrees with the table. Each of the two tests has the level for itself.
+    statement agrees with the table. Each of the two tests has its own level.
     """
     significant = int((found.pvalues_adjusted <= level).sum())
     n_columns = len(found.names)

@@ -46,7 +46,7 @@ _DATE_LIKE = re.compile(r"\d{1,4}[-/.:]\d{1,2}")
 
 
 def _is_decimal(cell: str) -> bool:
-    """Whether the point in a number cannot part thousands."""
+    """Whether the point in a number cannot be a separator of thousands."""
     return "." in cell and re.match(_GROUPED[","], cell) is None
 
 
@@ -223,7 +223,7 @@ NAMED_CELLS = 3
 
 
 def _about_odd_cells(nearly: Mapping[str, Evidence], decimal: str) -> tuple[str, ...]:
-    """Say which columns would be numbers but for some cells, those with the same cells together."""
+    """Say which columns would be numbers except for some cells; group those with the same cells."""
     together: dict[str, list[str]] = {}
     for name, seen in nearly.items():
         together.setdefault(repr(seen.odd or seen.marked), []).append(name)

@@ -166,7 +166,7 @@ class Delimited(Source):
         return None
 
     def _require_closed_quotes(self) -> None:
-        """Refuse a quote that swallows the lines below it; cells with line ends are looked at."""
+        """Refuse a quote that takes in the lines below it; cells with line ends are checked."""
         with open_text(self.path, self.dialect.encoding) as stream:
             lines = Lines(stream, self.path)
             try:

@@ -199,7 +199,7 @@ def _find_separator(lines: Sequence[str], path: Path) -> str:
 
 
 def _is_spaced(lines: Sequence[str]) -> bool:
-    """Whether lines are as many words each, at least half of them numbers, without quotes."""
+    """Whether all lines have equally many words, at least half of them numbers, without quotes."""
     rows = [line.split() for line in lines if line.strip()]
     words = [word for row in rows[1:] or rows for word in row]
     numbers = sum(is_number(word) for word in words)

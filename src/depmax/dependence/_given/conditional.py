@@ -1,4 +1,4 @@
-"""HSIC of what confounders leave of X and y, and its law if nothing is left to share.
+"""HSIC of what confounders do not explain of X and y, and its law under independence.
 
 X ⊥ y | Z holds for x - f(z) and y - g(z) if and only if it holds for x and y, whatever f and g are.
 So numbers first lose their regression on Z; if the noise is additive nothing is left to be
@@ -156,7 +156,7 @@ class Conditional:
         return law.sf(self.total - self.expected)
 
     def _some(self, n_rows: int) -> tuple[Conditional, float]:
-        """The same of units that have about so many rows, and how many times more there are."""
+        """The same for units with about this many rows, and how many times more rows there are."""
         if self.n_samples <= n_rows:
             return self, 1.0
         rows = self.units.some(n_rows)

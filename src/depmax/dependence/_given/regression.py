@@ -157,7 +157,7 @@ _solved = partial(linalg.solve_triangular, lower=True, check_finite=False)
 
 
 def _most_varied(images: np.ndarray) -> np.ndarray:
-    """The centred outputs that vary most, so many as a choice is made by."""
+    """The centred outputs that vary most, as many as are used to choose a regression."""
     centred = images - images.mean(axis=0)
     if centred.shape[1] <= OUTPUTS_TO_CHOOSE:
         return np.asarray(centred)
@@ -207,8 +207,8 @@ class Smoother:
     def studentised(self, images: np.ndarray) -> np.ndarray:
         """Residuals over the root of ``variances``: of the variance of the noise in every row.
 
-        Leave-one-out residuals would be larger where rows are few, on both sides of a test at the
-        same rows, which is a dependence.
+        Leave-one-out residuals would be larger where rows are sparse. As these are the same rows on
+        both sides of a test, that would be a dependence.
         """
         left = self.residual(images)
         return left / np.sqrt(self.variances(self.basis.units.likeness(left)))

@@ -114,7 +114,7 @@ class Side:
 
     @property
     def units(self) -> Units:
-        """What is independent of each other among the rows."""
+        """Units of rows that are independent of each other."""
         return self.smoother.basis.units
 
     @property
@@ -131,7 +131,7 @@ def shared_dof(x: Side, y: Side) -> float:
 
 
 def doubt(x: Side, y: Side) -> float:
-    """What both regressions may have missed alike, see ``GivenFit``."""
+    """What both regressions may have missed in the same way, see ``GivenFit``."""
     return shared_dof(x, y) / float(np.sqrt(x.units.count))
 
 

@@ -14,7 +14,7 @@ from depmax.dependence.exchange import as_exchange
 
 @dataclass(frozen=True)
 class Units:
-    """What is independent of each other, is left out as a whole and has one random sign."""
+    """Units that are independent of each other; each is left out as a whole and has one sign."""
 
     n_rows: int
     codes: np.ndarray | None = None  # the group of every row, from 0 on; None: each row by itself
@@ -58,7 +58,7 @@ class Units:
         return Units(len(rows), codes)
 
     def some(self, n_rows: int) -> np.ndarray:
-        """Positions of the rows of random whole units, about so many, drawn with a fixed seed."""
+        """Positions of about this many rows, in whole random units drawn with a fixed seed."""
         rng = np.random.default_rng(0)
         if self.codes is None:
             return np.asarray(rng.choice(self.n_rows, n_rows, replace=False))

@@ -28,7 +28,7 @@ class Wave:
 class Waves:
     """Plane waves of confounders with random frequencies, the same for all residuals.
 
-    A smooth kernel averages a fast wave of an unknown direction away; a search over frequencies
+    A smooth kernel averages out a fast wave of unknown direction; a search over frequencies
     does not.
     """
 

@@ -58,7 +58,7 @@ class Member:
     of_ranks: bool = False  # of the ranks of every column instead of its values
 
     def views(self, table: TableRows) -> list[tuple[str, Sample]]:
-        """The table seen by this kernel at every width; none if the table cannot be."""
+        """The table with this kernel at every width; none if the kernel cannot read the table."""
         rows = table.ranked() if self.of_ranks else table
         if rows is None or not rows.can_show(self.recipe):
             return []
@@ -172,7 +172,7 @@ def _inverse_root(cosines: np.ndarray) -> np.ndarray:
 
 # --- which kernels --------------------------------------------------------------------------------
 def is_auto(kernel: Any) -> bool:
-    """Whether kernels are chosen by what the rows are."""
+    """Whether kernels are chosen by the type of the rows."""
     return isinstance(kernel, str) and kernel == "auto"
 
 

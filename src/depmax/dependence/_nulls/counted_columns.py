@@ -2,7 +2,7 @@
 
 HSIC of one column needs, of every different value of it, how many rows have it and the sum of the
 target's coordinates over them: sums that can be added, whatever the order of the rows. A column
-with more than ``MOST_LEVELS`` different values is rounded to about so many, fine near its middle
+with more than ``MOST_LEVELS`` different values is rounded to about that many, fine near its middle
 and coarser in its tails, each the mean of the rows that it stands for; a value that many rows share
 keeps a level of its own. Kernels smooth, so that this changes HSIC by about the square of the width
 of a level in bandwidths.

@@ -79,7 +79,7 @@ def _assemble(
 
 
 def random_orders(n_samples: int, count: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    """The identity, then ``count`` random permutations: the one place where rows change theirs."""
+    """The identity, then ``count`` random permutations: the only source of random orders here."""
     yield np.arange(n_samples)
     for _ in range(count):
         yield rng.permutation(n_samples)

@@ -1,7 +1,7 @@
 """Where few rows carry the dependence: levels, exact counts, and permutations instead of a law.
 
 The law of permutations in ``law`` is close to a mixture of chi-squares where many rows take part.
-A rare value on one side against a rare value on the other is out of its reach: the statistic is
+It does not hold for a rare value on one side against a rare value on the other: the statistic is
 then a function of a count that is nearly always 0. Two levels on both sides leave one count,
 whose law is hypergeometric; otherwise the rows are permuted, as often as the p-value needs.
 """

@@ -34,7 +34,7 @@ class Law:
         return special.chdtrc(self.n_directions, self.n_samples * scores)
 
     def after_choice(self, scores: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        """Scores whose p-values are ``counts`` times those of the largest of so many scores."""
+        """Scores whose p-values are ``counts`` times those of the largest of ``counts`` scores."""
         pvalues = self.pvalues(scores)
         known = (counts > 1) & (pvalues > 0.0)  # a p-value of 0 has nothing left to compare
         lowered = scores.copy()

@@ -143,10 +143,10 @@ ROBUST_STEPS, SETTLED = 12, 1e-3
 class MainEffects:
     """Linear and quadratic functions of all columns, which are removed from a target jointly.
 
-    Column by column would not do: what correlated columns leave of an effect, two others explain
-    by their product. With B the bases of all columns as rows and BBᵀ = UΛUᵀ, the fitted values are
-    Σ λ/(λ + α) u uᵀ t: all of them (α = 0) where the functions are few in comparison with the rows,
-    otherwise those of a ridge regression, after the columns with significant effects.
+    Removing them column by column is not enough: what correlated columns leave of an effect can be
+    explained by the product of two others. With B the bases of all columns as rows and BBᵀ = UΛUᵀ,
+    the fitted values are Σ λ/(λ + α) u uᵀ t. With few functions in comparison with the rows, α = 0;
+    otherwise it is a ridge regression, after the columns with significant effects.
     """
 
     bases: ColumnBases

@@ -37,7 +37,7 @@ def data_section(findings: Findings) -> Section:
 
 
 def _about_columns(findings: Findings) -> list[str]:
-    """Types, missing values, constant columns and duplicates, those that there are."""
+    """Types, missing values, constant columns and duplicates, if there are any."""
     X = findings.comparison.X
     read = read_table(findings.comparison.filled)
     n_columns, categories = len(findings.names), len(read.categories)

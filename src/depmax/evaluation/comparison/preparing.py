@@ -239,7 +239,7 @@ class NumericTarget(TransformerMixin, BaseEstimator):
 
 
 def _is_text(frame: nw.DataFrame[Any], name: str) -> bool:
-    """Whether a column of the frame is text, which a part of the rows may not show to be few."""
+    """Whether a column of the frame is text; a part of the rows may not show all of its values."""
     return name in frame.columns and frame.schema[name] == nw.String
 
 

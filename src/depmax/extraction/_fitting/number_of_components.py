@@ -224,7 +224,7 @@ class Exactly(ComponentCount):
     is_exact: ClassVar[bool] = True
 
     def count(self, possible: Possible) -> int:
-        """The number, if the data have so many."""
+        """The number, if the data allow as many."""
         if possible.limited:
             require_possible(
                 possible.side, self.number, possible.owner, beyond_rows=possible.beyond_rows
@@ -267,7 +267,7 @@ class ByPrediction(ComponentCount):
     """As many as predict the target about as well as the best number does."""
 
     def count(self, possible: Possible) -> int:
-        """What held-out rows say."""
+        """The number chosen with held-out rows."""
         return min(possible.predicted(), possible.most)
 
 

@@ -1,4 +1,4 @@
-"""From features back: how far rows are from what features tell of them, and which rows fit."""
+"""From features back to rows: reconstruction errors, and rows that have given features."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ DIFFERENCE = 1e-6
 class Span:
     """μ + span(w₁, …, w_k) in the kernel's feature space, where features f = ⟨w, φ(x) - μ⟩ live.
 
-    Of a row x they tell its projection, the point of this space that is nearest to φ(x).
+    They determine the projection of a row x: the point of this space that is nearest to φ(x).
     """
 
     kernel: Kernel
@@ -127,8 +127,8 @@ class FeatureSpaceViews(LinearViews):
     def reconstruction_error(self, X: Any) -> np.ndarray:
         """Squared distance of rows, in the kernel's feature space, to the span of the directions.
 
-        How little of a row the features tell. With ``IterativePCA`` it is how little a row is like
-        the training rows: novelty. What ``score_samples`` of outlier detectors gives is its
+        The larger it is, the less of a row the features hold. With ``IterativePCA`` it measures how
+        unlike the training rows a row is: novelty. ``score_samples`` of outlier detectors is its
         negative.
 
         Parameters
@@ -172,8 +172,8 @@ class FeatureSpaceViews(LinearViews):
 
         With a linear kernel, those of the least squares regression on the features. With a kernel
         of distances (Gaussian, Laplace, …), the rows whose images in feature space are nearest to
-        the point with these features: pre-images. ``inverse_transform(transform(X))`` takes noise
-        off rows, as far as few features do not hold it.
+        the point with these features: pre-images. ``inverse_transform(transform(X))`` removes noise
+        from rows, as far as the features do not hold it.
 
         Parameters
         ----------

@@ -32,7 +32,7 @@ MOST_CANDIDATES = 2000
 
 
 class SparseExtractor(DeflationExtractor):
-    """Features of single kernel columns; a subclass says what their score divides by."""
+    """Features of single kernel columns; a subclass says what their score is divided by."""
 
     _measure: ClassVar[Measure]
     _streams: ClassVar[bool] = True

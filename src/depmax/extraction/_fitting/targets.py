@@ -285,7 +285,7 @@ def coded_target(
     ----------
     y : target of any type
     whole_numbers_are_numbers : bool
-        Whether numeric labels are numbers, however few they are: regressors have it so.
+        Whether numeric labels are numbers, however few they are, as regressors need.
     mass : ndarray of shape (m,), optional
         How many rows each stands for.
     """

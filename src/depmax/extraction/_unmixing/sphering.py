@@ -113,7 +113,7 @@ LONG = 2.0
 
 
 def warn_if_long(n_rows: int, seconds: float) -> None:
-    """Say what visits to all rows of a stream will cost, where a few dozen take minutes."""
+    """Warn how long visits to all rows of a stream take, if a few dozen take minutes."""
     if seconds > LONG:
         warnings.warn(
             f"ICAFX visits all {n_rows:,} rows at every step, and one visit takes about "

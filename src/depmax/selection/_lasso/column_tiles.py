@@ -32,7 +32,7 @@ class Template:
     to_right: sparse.csr_array  # and of each right row, the diagonal not again
 
     def counted(self, left: np.ndarray, right: np.ndarray) -> Template:
-        """The same where rows of both sides stand for so many."""
+        """The same where rows of both sides stand for several each."""
         of_left, of_right = left[self.first], right[self.second]
         return Template(
             self.first,

@@ -130,7 +130,7 @@ PATIENCE = 20
 
 @dataclass
 class Path:
-    """What a path tells: who entered when, and the coefficients where it stopped."""
+    """A finished path: which column entered when, and the coefficients where it stopped."""
 
     coef: np.ndarray  # α, of shape (n_features,)
     entered: np.ndarray  # penalty at which each column entered last; NaN if it never did
@@ -184,7 +184,7 @@ def nonnegative_path(design: Design, n_active: int) -> Path:
 
 
 class _Walk:
-    """Where a path has come to."""
+    """The current state of a path."""
 
     def __init__(self, design: Design) -> None:
         self.design = design
@@ -207,7 +207,7 @@ class _Walk:
         return Step(0.0, entering=self._nearest())
 
     def enter(self, column: int) -> None:
-        """Make a column active, or put it aside if it is a copy of what is."""
+        """Make a column active, or set it aside if the active columns reproduce it."""
         products = self.known.get(column, self.distance)
         squares = self.design.squares
         self.free[column] = False

@@ -25,7 +25,7 @@ Report = Callable[[int, float], None]
 
 @dataclass(frozen=True)
 class Elimination:
-    """A search: rows, what leaves together, how fast, and pairs that may matter together."""
+    """A search: rows, units of columns, how fast these leave, and pairs that may interact."""
 
     problem: RidgeProblem
     columns: Sequence[np.ndarray]  # columns of every unit
@@ -89,8 +89,8 @@ class Elimination:
     def _with_pairs(self, active: list[int]) -> tuple[list[int], set[int]]:
         """The set with those interacting pairs back that help to predict, and their units.
 
-        A kernel of hundreds of columns is almost linear, and so is blind for pairs that matter
-        only together.
+        A kernel of hundreds of columns is almost linear, so it does not see pairs that matter only
+        together.
         """
         back: set[int] = set()
         error = self._left_out(active) if self.pairs else 0.0

@@ -167,7 +167,7 @@ def pam(X: Any, target: Target) -> np.ndarray:
 
 
 def ridge(X: Any, target: Target, alpha: float = 1.0) -> np.ndarray:
-    """What ridge regression on a column alone lowers the regularised risk by.
+    """By how much ridge regression on a column alone lowers the regularised risk.
 
     With column and outputs centred, the smallest ‖y - wx‖² + αw² is ‖y‖² - (xᵀy)²/(xᵀx + α). The
     last term, summed over the outputs, is (m-1)² times HSIC₀ of ``RidgeKernel("linear", alpha)``

@@ -74,7 +74,7 @@ class Observed:
     def repeated(self, mass: np.ndarray, target_kernel: Any) -> Observed:
         """Each row as often as its mass says if all masses are whole numbers, else once.
 
-        By these BAHSIC tells which columns and pairs to protect; nothing else is read off them.
+        BAHSIC uses these to decide which columns and pairs to protect, and for nothing else.
         """
         rows = repeated_rows(mass)
         if self.y is None:

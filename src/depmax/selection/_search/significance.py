@@ -5,8 +5,8 @@ of them a kernel ridge regression predicts the images ψ(y) of the target (those
 their mean) and is judged by its squared errors on the other half, a number per row. The smallest t
 is kept from which no larger set has significantly smaller errors (one-sided paired t-test over all
 rows, Bonferroni over the sets compared). No unit at all, t = 0, predicts the mean: noise has to
-beat it first. Comparing HSIC itself would not do: a weaker unit may add information and yet lower a
-normalised dependence.
+beat it first. Comparing HSIC itself would not work: a weaker unit may add information and yet
+lower a normalised dependence.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ def first_sufficient(errors: np.ndarray, of_rows: np.ndarray | None = None) -> i
     """First set from which no later one has significantly smaller errors.
 
     ``of_rows`` numbers the independent units of the rows, whose gains are added up: rows of one
-    group are no evidence of their own. The law of a mean gain is Student's, with as many degrees
+    group are not independent evidence. The law of a mean gain is Student's, with as many degrees
     of freedom as there are units less one: with 40 rows the normal law would find columns in pure
     noise too often.
     """
