@@ -132,20 +132,14 @@ def incremental(folder: str) -> dict[str, Any]:
 
 def reading(folder: str) -> dict[str, Any]:
     """Only decode the files, as they are decoded for sums, in one thread or in two."""
-    from concurrent.futures import ThreadPoolExecutor
+    from depmax import scan
 
-    threads = int(os.environ["OMP_NUM_THREADS"])
+    return best(lambda: scan(Path(folder) / "large", target="y").pieces.total(counted))[1]
 
-    def decode(path: Path) -> None:
-        with pq.ParquetFile(path, buffer_size=2**16, pre_buffer=False) as file:
-            for _ in file.iter_batches(5000, use_threads=False):
-                pass
 
-    def read() -> None:
-        with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(decode, sorted((Path(folder) / "large").glob("*.parquet"))))
-
-    return best(read)[1]
+def counted(number: int, chunks: Any) -> int:
+    """Rows of a piece, all of which are decoded for it."""
+    return sum(chunk.n_rows for chunk in chunks)
 
 
 def in_memory(folder: str) -> dict[str, Any]:
@@ -274,14 +268,13 @@ def predicted(folder: str) -> dict[str, Any]:
         return scan(parts[:count], target="y")
 
     def decode() -> None:
-        for _ in rows(1).pieces.chunks():
-            pass
+        rows(1).pieces.total(counted)
 
     decode()
     square, other = np.ones((2, 1000, 1000))
     flops = 2e9 / processor_seconds(lambda: square @ other, 5)
     second_per_number = processor_seconds(decode, 3) / (250_000 * d)
-    # a number is copied into a matrix, looked at, measured from an origin: about three copies
+    # a number is looked at, measured from an origin and multiplied: about three copies
     block = np.ones((5000, d))
     copied = np.empty_like(block)
     copying = processor_seconds(lambda: np.subtract(block, 1.0, out=copied), 20)

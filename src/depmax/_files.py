@@ -265,3 +265,21 @@ def first_line(error: BaseException) -> str:
     """What an error says, on one line that is not too long."""
     lines = str(error).strip().splitlines()
     return lines[0].rstrip(".")[:160] if lines else type(error).__name__
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Errors of Arrow with the name of the file, and what to do about it."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise FileNotFoundError(f"{path} is missing: {error}") from error
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} holds text that is not valid UTF-8.") from error
+    except (OSError, pa.ArrowException) as error:
+        raise ValueError(
+            f"{path} cannot be read: {str(error).rstrip('.')}. It is damaged or incomplete; write "
+            "it again, or remove it."
+        ) from error

@@ -73,6 +73,15 @@ def counted(count: int, thing: str) -> str:
     return f"{count:,} {thing}{ending}"
 
 
+def times(count: int) -> str:
+    """How often something happened.
+
+    >>> times(1), times(2), times(1200)
+    ('once', 'twice', '1,200 times')
+    """
+    return {1: "once", 2: "twice"}.get(count, f"{count:,} times")
+
+
 def listed(names: Sequence[str], most: int) -> str:
     """The first names, and how many more there are.
 

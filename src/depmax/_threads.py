@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any, TypeVar
 
 import numpy as np
-from joblib import Parallel, cpu_count, delayed, effective_n_jobs
+from joblib import cpu_count, effective_n_jobs
 from scipy import sparse
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
@@ -55,9 +55,11 @@ def map_threads(
     [1, 2, 3]
     """
     threads = len(parts)
+    if threads > 1:
+        threads = min(effective_n_jobs(n_jobs), threads)
     if threads > 1:  # counting processors reads files, which takes longer than a small part
         # where joblib's backend is a cluster, it counts the processors of all its machines
-        threads = min(effective_n_jobs(n_jobs), threads, cpu_count())
+        threads = min(threads, cpu_count())
     if threads <= 1:
         return [work(part) for part in parts]
     if threads == len(parts):  # this thread takes one of them
@@ -161,9 +163,10 @@ def each_column(
     values = X.tocsc() if sparse.issparse(X) else X
 
     def scored(position: int) -> Any:
-        column = values[:, [position]]
-        column = column.toarray()[:, 0] if sparse.issparse(column) else column[:, 0]
-        return score(np.asarray(column, dtype=np.float64), position)
+        if sparse.issparse(values):
+            column = values[:, [position]].toarray()[:, 0]
+        else:
+            column = values[:, position]
+        return score(np.ascontiguousarray(column, dtype=np.float64), position)
 
-    jobs = (delayed(scored)(position) for position in range(values.shape[1]))
-    return np.array(Parallel(n_jobs=n_jobs, require="sharedmem")(jobs))
+    return np.array(map_threads(scored, range(values.shape[1]), n_jobs))

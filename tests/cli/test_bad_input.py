@@ -20,6 +20,11 @@ def test_a_missing_file_with_the_nearest_name(fails: Fails, patients: Path) -> N
     assert "Nor does the folder nowhere" in fails(3, "screen", "nowhere/a.csv")
 
 
+@pytest.mark.parametrize("name", ["-", "/dev/stdin"])
+def test_standard_input(fails: Fails, name: str) -> None:
+    assert "not read from standard input" in fails(3, "screen", name, "-t", "y")
+
+
 def test_a_folder_and_an_unknown_format(fails: Fails, tmp_path: Path) -> None:
     (tmp_path / "data.docx").write_text("x")
     assert "no Parquet or Arrow files" in fails(3, "screen", tmp_path)

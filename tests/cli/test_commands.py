@@ -41,6 +41,12 @@ def test_help_teaches_by_example(run: Run) -> None:
     assert run("--version").output == f"depmax {depmax.__version__}\n"
 
 
+def test_help_has_paragraphs(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    text = run("compare", "--help").output
+    assert "on the training rows. After a first round only the best go on" in text
+
+
 def test_screen(run: Run, patients: Path, table: pl.DataFrame) -> None:
     result = run("screen", patients, "-t", "cost", "--seed", 0)
     lines = _lines(result)
@@ -384,6 +390,29 @@ def test_tables_for_people(run: Run, patients: Path, monkeypatch: pytest.MonkeyP
     assert " no " not in kept.stdout
 
 
+def test_columns_that_do_not_fit_are_named(
+    run: Run, patients: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from depmax.cli.output import Output
+
+    monkeypatch.setattr(Output, "on_terminal", property(lambda self: not self.as_json))
+    assert "No room for" not in run("screen", patients, "-t", "cost").stdout
+    monkeypatch.setenv("COLUMNS", "50")
+    assert "No room for: p (adjusted), p. Widen" in run("screen", patients, "-t", "cost").stdout
+
+
+def test_the_joint_test_says_the_same_every_time(run: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame(rng.normal(size=(20, 4)), schema=list("abcd"))
+    frame.with_columns(y=pl.Series(["yes", "no"] * 10)).write_csv(tmp_path / "few.csv")
+    answers = [
+        _json(run("screen", "few.csv", "-t", "y", "--json", *seed))
+        for seed in ((), (), ("--seed", 0))
+    ]
+    assert answers[0]["all_columns"]["method"] == "permutation test"
+    assert answers[0] == answers[1] == answers[2]
+
+
 def test_without_the_extra_it_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -472,3 +501,31 @@ def test_bad_groups_are_refused_by_name(run: Run, visits: Path, tmp_path: Path) 
     assert "'patient' has no value in" in message(
         "screen", tmp_path / "gaps.csv", "-t", "y", "--groups", "patient"
     )
+
+
+def test_a_column_that_holds_the_target_is_pointed_out(
+    run: Run, table: pl.DataFrame, tmp_path: Path
+) -> None:
+    path = tmp_path / "leak.csv"
+    codes = {"ill": "J45", "well": "Z00"}
+    table.with_columns(diagnosis=pl.col("outcome").replace(codes)).write_csv(path)
+    result = run("screen", path, "-t", "outcome", "--drop", "cost")
+    assert "Check diagnosis: by itself it tells nearly everything about outcome." in result.output
+    answer = _json(run("screen", path, "-t", "outcome", "--drop", "cost", "--json"))
+    assert answer["gives_away"] == ["diagnosis"]
+    dropped = run("screen", path, "-t", "outcome", "--drop", "cost", "--drop", "diagnosis")
+    assert "Check " not in dropped.output
+
+
+@pytest.mark.parametrize("command", [("screen",), ("select", "-n", "2", "-m", "DependenceFilter")])
+def test_copies_of_rows_are_pointed_out(
+    run: Run, table: pl.DataFrame, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    path = tmp_path / "copies.csv"
+    few = table.drop("id", "name", "cost").head(30)
+    pl.concat([few] * 5).with_row_index("visit").write_csv(path)
+    name, *options = command
+    result = run(name, path, "-t", "outcome", *options)
+    assert "note: 120 of 150 rows (80%) repeat other rows exactly" in result.output
+    grouped = run(name, path, "-t", "outcome", "--groups", "age", *options)
+    assert "repeat other rows" not in grouped.output

@@ -108,6 +108,38 @@ def test_thousands_and_decimals(
     assert said in " ".join(open_source(str(tmp_path / "a.csv")).assumptions())
 
 
+def test_signs_of_currency_and_per_cent(tmp_path: Path) -> None:
+    path = tmp_path / "prices.csv"
+    path.write_text(
+        "price;rent;share;change;mixed\n"
+        "1.234,50 €;$5;45,5%;-£2;5%\n"
+        "12 €;$6;N/A;£3,5;7 €\n"
+        "-;$-7;3 %;+£4;8%\n"
+        "0,5 €;$8;100%;£0;9%\n",
+        encoding="utf-8",
+    )
+    frame = _agree(path)
+    assert frame.to_dict(as_series=False) == {
+        "price": [1234.5, 12.0, None, 0.5],
+        "rent": [5.0, 6.0, -7.0, 8.0],
+        "share": [45.5, None, 3.0, 100.0],
+        "change": [-2.0, 3.5, 4.0, 0.0],
+        "mixed": ["5%", "7 €", "8%", "9%"],
+    }
+    said = " ".join(open_source(str(path)).assumptions())
+    assert "Signs are left out of the numbers of 'price' (€), 'rent' ($), 'share' (%)" in said
+
+
+def test_a_sign_in_some_blocks_only_leaves_text(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("depmax.cli.reading.delimited.BLOCK", 64)
+    path = tmp_path / "mixed.csv"
+    lines = [f"{i},$5" for i in range(50)] + [f"{i},5" for i in range(50)]
+    path.write_text("\n".join(["row,price", *lines]) + "\n", encoding="utf-8")
+    assert _agree(path)["price"].dtype == pl.String
+
+
 def test_points_and_commas_in_one_file_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("x;y\n1,5;2.25\n2,5;3.25\n")
     with pytest.raises(DataError, match=r"'x'.* decimal comma, such as 1,5, and column 'y'"):

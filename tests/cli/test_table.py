@@ -38,6 +38,23 @@ def test_identifiers_and_constants_are_left_out_and_mentioned(
     assert "cost" not in kept.X.columns
 
 
+@pytest.mark.parametrize(
+    ("name", "numbers", "ignored"),
+    [
+        ("row", [(37 * i) % 80 for i in range(80)], True),  # counts the rows, in another order
+        ("customer_id", [1000 + i * i for i in range(80)], True),
+        ("customerID", [-i * i for i in range(80)], True),
+        ("bid", [1000 + i * i for i in range(80)], False),
+        ("customer_id", [i // 2 for i in range(80)], False),  # several rows each
+    ],
+)
+def test_numbers_that_identify_rows(
+    table: pl.DataFrame, tmp_path: Path, name: str, numbers: list[int], ignored: bool
+) -> None:
+    frame = table.drop("id").with_columns(pl.Series(name, numbers))
+    assert (name not in _table(frame, tmp_path, "outcome").X.columns) == ignored
+
+
 def test_long_texts_are_left_out(table: pl.DataFrame, tmp_path: Path) -> None:
     notes = [f"saw {i // 3} today" for i in range(80)]
     made = _table(table.with_columns(remark=pl.Series(notes)), tmp_path, "outcome")
@@ -90,3 +107,20 @@ def test_columns_without_any_value(table: pl.DataFrame, tmp_path: Path) -> None:
         _table(
             table.with_columns(empty=pl.lit(None, pl.Float64)), tmp_path, "outcome", keep=("empty",)
         )
+
+
+@pytest.mark.parametrize(
+    ("task", "grades", "said"),
+    [
+        ("auto", 5, "5 distinct whole numbers and is treated as classes; if they are grades or"),
+        ("auto", 2, ""),
+        ("classification", 5, ""),
+        ("regression", 5, ""),
+    ],
+)
+def test_grades_may_be_numbers(
+    table: pl.DataFrame, tmp_path: Path, task: str, grades: int, said: str
+) -> None:
+    frame = table.with_columns(grade=pl.int_range(pl.len()) % grades)
+    notes = " ".join(_table(frame, tmp_path, "grade", task=task).notes)
+    assert (said in notes) if said else ("treated as" not in notes)

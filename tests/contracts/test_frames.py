@@ -280,3 +280,37 @@ def test_compare_takes_mixed_frames() -> None:
     for make in (pandas_frame, polars_frame):
         result = depmax.compare(make(), LABELS, ["BAHSIC", "HBFE"], cv=2, dimensions=[2])
         assert len(result.table) > 0
+
+
+ODD_COLUMNS: dict[str, tuple[Any, str]] = {
+    "sparse": (
+        pd.DataFrame(np.eye(20)[:, :3], columns=list("abc")).astype(pd.SparseDtype("float", 0.0)),
+        r"Column 'a' of X is a sparse column of pandas: pass X.sparse.to_dense\(\)",
+    ),
+    "objects": (
+        pd.DataFrame({"a": np.array([True, None] * 10, dtype=object)}),
+        r"Column 'a' of X holds Object values, .* pass X.convert_dtypes\(\)",
+    ),
+    "lists": (pl.DataFrame({"a": [[1.0], [2.0]] * 10}), r"Column 'a' of X holds List\(Float64\)"),
+    "complex": (pd.DataFrame({"a": np.ones(20) * 1j}), "Column 'a' of X holds complex128 values"),
+    "empty": (
+        pl.DataFrame({"b": range(20), "a": [None] * 20}),
+        "Column 'a' of X has no value in any row: drop it",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ODD_COLUMNS)
+def test_columns_that_are_neither_numbers_nor_categories(name: str) -> None:
+    frame, message = ODD_COLUMNS[name]
+    with pytest.raises(TypeError, match=message):
+        depmax.HSCA(1).fit(frame, [0, 1] * 10)
+
+
+def test_whole_numbers_of_128_bits() -> None:
+    frame = polars_frame().select("weight", pl.col("count").cast(pl.Int128))
+    plain = frame.cast({"count": pl.Int64})
+    wide = pl.Series(LABELS).cast(pl.Int128)
+    for model in (depmax.HSCA(2), depmax.BAHSIC(1)):
+        expected = model.fit(plain, LABELS).transform(plain)
+        assert_allclose(model.fit(frame, wide).transform(frame), expected)

@@ -47,6 +47,25 @@ def test_every_open_module_defines_what_the_room_exports(room: str) -> None:
     assert not machinery, f"{machinery} export nothing: give them an underscore or a drawer"
 
 
+def _assigned(module: Path) -> list[str]:
+    """Constants that a module gives a value to, each as often as it does."""
+    return [
+        name.id
+        for node in ast.parse(module.read_text("utf-8")).body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        for name in ast.walk(target)
+        if isinstance(name, ast.Name) and name.id.isupper()
+    ]
+
+
+def test_no_module_gives_a_constant_two_values() -> None:
+    """The first one would be lost to what was written for it, without an error."""
+    modules = sorted(SOURCE.rglob("*.py"))
+    twice = [path.name for path in modules if len(_assigned(path)) > len({*_assigned(path)})]
+    assert not twice
+
+
 # --- data of tests --------------------------------------------------------------------------------
 GENERATORS = ("np.random.default_rng", "np.random.RandomState")
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
-from depmax import hsic_test, resolve, screen
+from depmax import hsic, hsic_test, resolve, screen
 from depmax.dependence._nulls import law as null
 from depmax.dependence._nulls import permutation
 from depmax.dependence._nulls.laplace_column import LaplaceColumn, RareValues, TargetCoordinates
@@ -173,3 +174,45 @@ def test_screening_pays_for_the_choice_of_a_bandwidth() -> None:
     columns, y = rng.normal(size=(60, 200)), rng.normal(size=60)
     for kernel in (Laplace("maximize"), Gaussian("maximize")):
         assert np.mean(screen(columns, y, kernel=kernel).pvalues <= 0.05) <= 0.08
+
+
+class TestFewRows:
+    """Fewer than ten rows have few permutations, which no law with a density describes."""
+
+    TARGETS: ClassVar[dict[str, Any]] = {
+        "heavy": lambda rng: rng.standard_t(1.5, size=8),
+        "rare": lambda rng: rng.permutation([1, 1, 0, 0, 0, 0, 0, 0]),
+        "classes": lambda rng: np.arange(8) % 3,
+    }
+
+    @pytest.mark.parametrize("target", TARGETS)
+    @pytest.mark.parametrize("log", [False, True])
+    def test_levels_are_kept(self, target: str, log: bool) -> None:
+        """With the law alone, 7 to 8 of 100 were below 0.05."""
+        rng = np.random.default_rng(0)
+        below = []
+        for _ in range(25):
+            X = rng.normal(size=(8, 60))
+            X = np.exp(2 * X) if log else X
+            below.append((screen(X, self.TARGETS[target](rng)).pvalues <= 0.05).mean())
+        assert np.mean(below) <= 0.062
+
+    @pytest.mark.parametrize("n_rows", [5, 6])
+    def test_all_permutations(self, n_rows: int) -> None:
+        rng = np.random.default_rng(1)
+        X, y = rng.normal(size=(n_rows, 6)), rng.normal(size=n_rows)
+        X[:, 0] = y
+        orders = [list(order) for order in itertools.permutations(range(n_rows))]
+        found = screen(X, y)
+        for column in range(6):
+            kernel = Laplace(found.bandwidths[column])
+            rows = X[:, [column]]
+            values = np.array([hsic(rows, y[order], kernel=kernel) for order in orders])
+            exact = (values >= values[0] - 1e-12).mean()
+            assert abs(found.pvalues[column] - exact) <= 5 * np.sqrt(exact * exact / 30) + 1e-3
+
+    def test_analytic_test_says_so(self) -> None:
+        X = np.random.default_rng(0).normal(size=(9, 2))
+        assert hsic_test(X, X[:, 0], method="gamma", random_state=0).method == "permutation"
+        X = np.random.default_rng(0).normal(size=(12, 2))
+        assert hsic_test(X, X[:, 0], method="gamma").method == "gamma"

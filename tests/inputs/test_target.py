@@ -15,7 +15,7 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 
 from depmax._inputs import Target, read_target
-from depmax._inputs.target import MAX_INTEGER_CLASSES, marks_unlabeled
+from depmax._inputs.target import MAX_INTEGER_CLASSES, count_integers, marks_unlabeled
 
 NAN = float("nan")
 MONTHS = ["2020-01", "2020-02", "2020-03"]
@@ -372,3 +372,23 @@ def test_the_input_is_not_changed() -> None:
     y = np.array([0, -1, 1, 2])
     read_semi(y)
     assert_array_equal(y, [0, -1, 1, 2])
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.int16, np.int64])
+def test_integers_are_counted_without_overflow(kind: Any) -> None:
+    values = np.array([-128, 127, 5, 127, -128, 0], dtype=kind)
+    found = count_integers(values)
+    assert found is not None
+    for one, other in zip(found, np.unique(values, return_counts=True), strict=True):
+        assert_array_equal(one, other)
+    assert found[0].dtype == kind
+
+
+@pytest.mark.parametrize("values", [np.array([0, 10**9]), np.array([0.0, 1.0]), np.array([], int)])
+def test_only_integers_that_are_near_each_other_are_counted(values: Any) -> None:
+    assert count_integers(values) is None
+
+
+def test_a_target_without_columns() -> None:
+    with pytest.raises(ValueError, match=r"y has no columns: its shape is \(5, 0\)"):
+        read_target(np.zeros((5, 0)))

@@ -167,6 +167,22 @@ class TestNumbers:
         np.testing.assert_allclose(recipe(X), resolved(X, X), rtol=1e-9)
 
 
+def test_squared_distances_of_a_column_with_a_heavy_tail_are_exact() -> None:
+    column = np.array([[0.1], [0.2], [0.7], [5e9]])
+    slow = (column - column.T) ** 2
+    np.testing.assert_array_equal(squared_distances(column, column), slow)
+    np.testing.assert_array_equal(squared_distances(column[:2], column), slow[:2])
+    single = column.astype(np.float32)
+    assert squared_distances(single, single).dtype == np.float32
+
+
+def test_squared_distances_to_one_row_are_those_to_the_same_row_among_others() -> None:
+    X = np.random.default_rng(0).normal(size=(50, 3)) + 1e6
+    np.testing.assert_allclose(
+        squared_distances(X, X[7:8])[:, 0], squared_distances(X, X)[:, 7], rtol=1e-8
+    )
+
+
 def test_squared_distances_far_from_the_origin_keep_their_digits() -> None:
     near = squared_distances(X[:10], X[10:])
     slow = ((X[:10, np.newaxis] - X[np.newaxis, 10:]) ** 2).sum(axis=2)

@@ -138,3 +138,13 @@ def test_threads_and_precision(width, dtype, monkeypatch, rng):
     weighted = centred.T @ (form.weights[:, np.newaxis] * centred)
     np.testing.assert_allclose(moments.weighted, weighted, atol=10 * tolerance)
     assert moments.scatter.dtype == np.float64
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+@pytest.mark.parametrize("center", [True, False])
+def test_mean_and_variance_of_rows_in_memory(offset, center):
+    rows = PHI + offset
+    space = Space.of_array(rows, center=center)
+    mean = rows.mean(axis=0) if center else np.zeros(3)
+    np.testing.assert_array_equal(space.mean, mean)
+    np.testing.assert_allclose(space.variance, np.sum((rows - mean) ** 2), rtol=1e-12)

@@ -18,6 +18,7 @@ from numpy.testing import assert_allclose
 
 import depmax
 
+dask = pytest.importorskip("dask", reason="needs depmax[distributed]")
 da = pytest.importorskip("dask.array", reason="needs depmax[distributed]")
 distributed = pytest.importorskip("distributed", reason="needs depmax[distributed]")
 
@@ -54,6 +55,9 @@ def _in_memory() -> tuple[np.ndarray, np.ndarray]:
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
     with (
+        # A lost worker is looked for again after 15 s and given up if it is missing then. On a busy
+        # machine that moment can fall into the restart after the next test has killed it again.
+        dask.config.set({"distributed.deploy.lost-worker-timeout": "10 minutes"}),
         distributed.LocalCluster(
             n_workers=2,
             threads_per_worker=1,

@@ -370,3 +370,14 @@ def test_the_target_stands_anywhere_in_a_dask_table(
     found = depmax.HSCA(1, target_kernel="linear").fit(scan(table, target=target))
     assert_allclose(found.components_, expected.components_, atol=1e-12)
     assert list(found.feature_names_in_) == inputs
+
+
+@pytest.mark.filterwarnings("ignore:The inplace keyword")
+def test_a_damaged_file_of_a_dask_table_is_named_by_a_scan(folder: Path) -> None:
+    dd = pytest.importorskip("dask.dataframe", reason="needs depmax[distributed]")
+    path = folder / "part-1.parquet"
+    content = bytearray(path.read_bytes())
+    content[4:3000] = b"\xff" * 2996
+    path.write_bytes(bytes(content))
+    with pytest.raises(ValueError, match=r"partition .* cannot be read: .* depmax\.scan of their"):
+        depmax.HBFE(1).fit(scan(dd.read_parquet(folder), target="y"))

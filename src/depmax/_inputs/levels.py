@@ -84,6 +84,8 @@ MANY_LEVELS = 20
 SHOWN_LEVELS = 3
 
 DATES = (nw.Date, nw.Datetime, nw.Duration, nw.Time)
+#: Whole numbers of 128 bits, which no array has.
+WIDE = (nw.Int128, nw.UInt128)
 _DECLARED = (nw.Categorical, nw.Enum, nw.Boolean)
 
 #: What a missing cell of X says: nothing, that it is missing, or it is refused.
@@ -208,17 +210,34 @@ def _why_not_category(series: Any, name: str, role: TextRole, n_levels: int) -> 
     )
 
 
-def why_not_numeric(column: str, dtype: Any, name: str) -> str:
+def why_not_numeric(series: Any, name: str) -> str:
     """Message about a column that holds neither numbers nor categories."""
+    column, dtype = f"Column {series.name!r} of {name}", series.dtype
     if isinstance(dtype, DATES):
         return (
-            f"Column {column!r} of {name} holds dates: turn it into meaningful numbers, such as "
-            "the month or the days since an event."
+            f"{column} holds dates: turn it into meaningful numbers, such as the month or the days "
+            "since an event."
+        )
+    if len(series) and series.null_count() == len(series):
+        return f"{column} has no value in any row: drop it."
+    if isinstance(dtype, nw.Unknown):
+        native = series.to_native()
+        dtype = getattr(native, "dtype", dtype)  # as its library calls it
+    if str(dtype).startswith("Sparse"):
+        return (
+            f"{column} is a sparse column of pandas: pass {name}.sparse.to_dense() if all columns "
+            f"are sparse, {name}.sparse.to_coo() for a sparse matrix, or make the column dense."
+        )
+    if isinstance(dtype, nw.Object) and hasattr(series.to_native(), "convert_dtypes"):
+        return (
+            f"{column} holds Object values, neither numbers nor categories: pass "
+            f"{name}.convert_dtypes(), which finds numbers and truth values among gaps, "
+            "declare it a category (.astype('category')), or drop it."
         )
     return (
-        f"Column {column!r} of {name} holds {dtype} values, neither numbers nor categories: turn "
-        "it into numbers, declare it a category (pandas: .astype('category'), polars: "
-        ".cast(pl.Categorical)), or drop it."
+        f"{column} holds {dtype} values, neither numbers nor categories: turn it into numbers, "
+        "declare it a category (pandas: .astype('category'), polars: .cast(pl.Categorical)), or "
+        "drop it."
     )
 
 
@@ -253,7 +272,10 @@ def encode_frame(
             columns[series.name] = np.full(len(series), np.nan)  # of no type in some libraries
             unreadable = True
         elif not series.dtype.is_numeric():
-            raise TypeError(why_not_numeric(series.name, series.dtype, name))
+            raise TypeError(why_not_numeric(series, name))
+        elif isinstance(series.dtype, WIDE):
+            columns[series.name] = series.cast(nw.Float64).to_numpy()
+            unreadable = True
         else:
             columns[series.name] = series.to_numpy()
     if not found and not unreadable:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
 from math import inf, isfinite
 from numbers import Integral, Real
 from typing import Any
@@ -112,6 +113,7 @@ COMMON = {
 }
 
 
+@cache
 def rules_of(estimator: type) -> dict[str, Rule]:
     """Rules by parameter: the common ones, then ``_declared`` of the class and its bases."""
     rules = dict(COMMON)
@@ -131,9 +133,16 @@ def check_parameters(estimator: Any) -> None:
     ...
     ValueError: fdr of DependenceFilter must be a number from 0 to 1, got -1.
     """
-    rules, owner = rules_of(type(estimator)), type(estimator).__name__
-    is_estimator = hasattr(estimator, "get_params")
-    values = estimator.get_params(deep=False) if is_estimator else vars(estimator)
-    for name, value in values.items():
+    kind: Any = type(estimator)
+    rules = rules_of(kind)
+    for name in _parameters_of(kind):
         if name in rules:
-            rules[name].require(value, name, owner)
+            rules[name].require(getattr(estimator, name), name, kind.__name__)
+
+
+@cache
+def _parameters_of(kind: type) -> tuple[str, ...]:
+    """Parameters of an estimator in alphabetical order, or fields of a dataclass."""
+    if is_dataclass(kind):
+        return tuple(field.name for field in fields(kind))
+    return tuple(kind._get_param_names())  # type: ignore[attr-defined]  # scikit-learn's

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, NoReturn
 
 import narwhals.stable.v2 as nw
@@ -51,15 +53,38 @@ class Table:
         return int(self.values.shape[0])
 
 
+def in_narwhals(X: Any, **kinds: Any) -> Any:
+    """A frame or series of any library as narwhals', anything else as it is; arrays at once."""
+    return X if isinstance(X, np.ndarray) else nw.from_native(X, pass_through=True, **kinds)
+
+
 def is_frame(X: Any) -> bool:
     """Whether X is an eager data frame of any library that narwhals knows."""
-    return isinstance(nw.from_native(X, eager_only=True, pass_through=True), nw.DataFrame)
+    return isinstance(in_narwhals(X, eager_only=True), nw.DataFrame)
 
 
 def column_names(X: Any) -> tuple[str, ...]:
     """Names of the columns of a frame, none for anything else."""
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    frame = in_narwhals(X, eager_only=True)
     return tuple(map(str, frame.columns)) if isinstance(frame, nw.DataFrame) else ()
+
+
+def take_columns(X: Any, positions: Iterable[Any]) -> Any:
+    """Some columns of a data frame, by position: the names of pandas may be no text."""
+    places = [int(position) for position in positions]
+    return nw.from_native(X, eager_only=True)[:, places].to_native()
+
+
+@lru_cache(maxsize=8)
+def numbered_columns(count: int, prefix: str = "x") -> tuple[str, ...]:
+    """Names of columns that have none; made once for all fits to tables of one width.
+
+    Examples
+    --------
+    >>> numbered_columns(2)
+    ('x0', 'x1')
+    """
+    return tuple([f"{prefix}{position}" for position in range(count)])
 
 
 def is_dask(X: Any) -> bool:
@@ -89,7 +114,7 @@ def refuse_unreadable(X: Any, name: str, owner: str | None = None) -> None:
             "KernelRidgeElimination read a table a chunk at a time."
         )
     try:
-        frame = nw.from_native(X, pass_through=True)
+        frame = in_narwhals(X)
     except DuplicateError:
         counts = Counter(map(str, X.columns))
         repeated = [column for column, count in counts.items() if count > 1]
@@ -127,7 +152,7 @@ def read_table(
         X, found = encode_frame(X, categories, name, missing)
         X = nw.from_native(X, eager_only=True).to_numpy()
     elif not sparse.issparse(X):
-        series = nw.from_native(X, series_only=True, pass_through=True)
+        series = in_narwhals(X, series_only=True)
         X = np.asarray(series.to_numpy() if isinstance(series, nw.Series) else X)
         X = _numbers(X[:, np.newaxis] if X.ndim == 1 else X, name)
     values = check_array(
@@ -147,7 +172,7 @@ def read_objects(X: Any, name: str = "X") -> np.ndarray:
     A frame with several columns (for ``Columns`` with a string part) becomes a matrix of objects.
     """
     refuse_unreadable(X, name)
-    native = nw.from_native(X, eager_only=True, allow_series=True, pass_through=True)
+    native = in_narwhals(X, eager_only=True, allow_series=True)
     if isinstance(native, nw.DataFrame):
         columns = [object_array(series.to_list()) for series in native.iter_columns()]
         return columns[0] if len(columns) == 1 else np.column_stack(columns)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
 from numbers import Real
 from typing import Any, ClassVar, Literal
 
@@ -13,8 +13,8 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from scipy import sparse
 
-from depmax._inputs.levels import DATES, is_missing, object_array
-from depmax._inputs.table import refuse_unreadable, require_finite
+from depmax._inputs.levels import DATES, WIDE, is_missing, object_array
+from depmax._inputs.table import in_narwhals, refuse_unreadable, require_finite
 
 TargetKind = Literal["classes", "numbers", "multilabel", "multioutput"]
 #: What is to be predicted, where the type of the target is not to be guessed.
@@ -26,6 +26,8 @@ MAX_INTEGER_CLASSES = 20
 
 #: Rows that are looked at first.
 GLANCE = 1000
+#: Whole numbers that lie within this are counted without sorting.
+NEAR = 1000
 
 _NO_DATES = (
     "y holds dates or durations: turn them into meaningful numbers, such as days since an event, "
@@ -59,10 +61,11 @@ class Target:
         """Number of rows without a label."""
         return int(self.n_samples - self.labelled.sum())
 
-    @property
+    @cached_property
     def classes(self) -> np.ndarray:
         """Distinct labels of the labelled rows, sorted."""
-        return np.unique(self.values[self.labelled])
+        values = self.values[self.labelled] if self.n_unlabeled else self.values
+        return np.unique(values) if (counts := count_integers(values)) is None else counts[0]
 
     @property
     def is_constant(self) -> bool:
@@ -136,6 +139,8 @@ def read_target(
         raise ValueError(f"y must have one or two dimensions, got shape {array.shape}.")
     if array.shape[0] == 0:
         raise ValueError("y is empty: found 0 sample(s), at least 1 is needed.")
+    if array.size == 0:
+        raise ValueError(f"y has no columns: its shape is {array.shape}.")
     missing = missing_rows(array)
     categorical = is_categorical(y)
     if semi and minus_one:
@@ -149,18 +154,19 @@ def read_target(
             f"y is missing (NaN or None) in {int(missing.sum())} of {len(array)} rows: drop these "
             "rows, or use an estimator with a beta parameter, which learns from unlabelled rows."
         )
-    present = settle(array[~missing])
+    complete = not missing.any()
+    present = settle(array if complete else array[~missing])
     _refuse_mixed(present)
     guess: TargetKind = "classes" if categorical else _kind(present, whole_classes)
     kind = _kind_for(task, present, guess)
     if array.ndim == 2 or present.dtype.kind == "f" or kind == "numbers":
         numbers = _numbers(array)
-        require_finite(numbers[~missing], None, "y")
+        require_finite(numbers if complete else numbers[~missing], None, "y")
         _require_distinct(array, numbers)
         array = numbers if array.ndim == 2 or kind == "numbers" else numbers[:, 0]
     elif array.dtype.kind == "O" and present.dtype.kind in "iu":
         array = _numbers(array)[:, 0]  # missing whole numbers are NaN
-    if task == "classification" and array.dtype.kind == "f" and not missing.any():
+    if task == "classification" and array.dtype.kind == "f" and complete:
         whole = array.ndim == 1 and bool((array == np.floor(array)).all())
         array = array.astype(np.int64) if whole and np.abs(array).max() < 2**53 else array
     return Target(kind, array, ~missing)
@@ -185,17 +191,6 @@ def marks_unlabeled(unlabeled: Any, beta: Any) -> bool:
     if unlabeled is not None and not (isinstance(unlabeled, str) and unlabeled == "auto"):
         raise ValueError(f"unlabeled must be 'auto' or None, got {unlabeled!r}.")
     return unlabeled == "auto" and isinstance(beta, Real) and float(beta) > 0
-
-
-def warn_of_unlabeled(n_unlabeled: int, n_samples: int, owner: str, stacklevel: int) -> None:
-    """Say how many rows are ignored because they have no label."""
-    if n_unlabeled:
-        warnings.warn(
-            f"{owner} ignored {n_unlabeled} of {n_samples} rows without a label in y (NaN or "
-            "None). beta > 0 learns from such rows too.",
-            UserWarning,
-            stacklevel=stacklevel + 1,
-        )
 
 
 def _marked(
@@ -231,7 +226,7 @@ def target_array(y: Any) -> np.ndarray:
         )
     if sparse.issparse(y):
         return y.toarray()
-    native = nw.from_native(y, eager_only=True, allow_series=True, pass_through=True)
+    native = in_narwhals(y, eager_only=True, allow_series=True)
     if isinstance(native, nw.Series):
         return _of_series(native)
     if isinstance(native, nw.DataFrame):
@@ -253,7 +248,7 @@ def _of_series(series: Any) -> np.ndarray:
     if isinstance(series.dtype, DATES):
         raise TypeError(_NO_DATES)
     gaps = series.dtype.is_integer() and series.null_count() > 0
-    if series.dtype.is_numeric() and not gaps:
+    if series.dtype.is_numeric() and not gaps and not isinstance(series.dtype, WIDE):
         return series.to_numpy()
     if series.null_count() == 0 and series.dtype == nw.Boolean:
         return series.to_numpy().astype(bool, copy=False)
@@ -264,7 +259,7 @@ def _of_series(series: Any) -> np.ndarray:
 
 def is_categorical(y: Any) -> bool:
     """Whether y is a series of categories, whose levels may be numbers."""
-    native = nw.from_native(y, eager_only=True, allow_series=True, pass_through=True)
+    native = in_narwhals(y, eager_only=True, allow_series=True)
     if isinstance(native, nw.DataFrame) and len(native.columns) == 1:
         native = next(native.iter_columns())
     return isinstance(native, nw.Series) and isinstance(native.dtype, nw.Categorical | nw.Enum)
@@ -376,7 +371,22 @@ def _kind(present: np.ndarray, whole_classes: bool) -> TargetKind:
 
 def _has_more_values(values: np.ndarray, most: int) -> bool:
     """Whether there are more distinct values; for numbers the first rows often show it."""
-    return len(np.unique(values[:GLANCE])) > most or len(np.unique(values)) > most
+    if len(np.unique(values[:GLANCE])) > most:
+        return True
+    counts = count_integers(values)
+    return len(np.unique(values) if counts is None else counts[0]) > most
+
+
+def count_integers(values: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """Distinct whole numbers, sorted, and the rows of each, in one pass; None if far apart."""
+    if values.dtype.kind != "i" or not values.size:
+        return None
+    low, high = int(values.min()), int(values.max())
+    if high - low >= NEAR:
+        return None
+    counts = np.bincount(np.subtract(values, low, dtype=np.intp))
+    found = np.flatnonzero(counts)
+    return (found + low).astype(values.dtype), counts[found]
 
 
 def _numbers(array: np.ndarray) -> np.ndarray:

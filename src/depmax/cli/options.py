@@ -155,7 +155,7 @@ Missing = Annotated[
         metavar="TEXT",
         help="Text that stands for a missing value in text files, besides an empty cell; may "
         "be repeated. It replaces the default: NA, N/A, NaN, nan, null, NULL and ?, and among "
-        "numbers also -.",
+        "numbers also -, --, . and none.",
     ),
 ]
 Sheet = Annotated[
@@ -198,7 +198,7 @@ def _some(jobs: int | None) -> int | None:
     return jobs
 
 
-Seed = Annotated[int | None, SEED]
+Seed = Annotated[int, SEED]
 Jobs = Annotated[
     int | None,
     typer.Option(

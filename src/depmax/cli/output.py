@@ -171,6 +171,10 @@ class Output:
             style = "bold green" if place == emphasised else ""
             table.add_row(*(Text(cells[column][place]) for column in drawn), style=style)
         self._out.print(table)
+        hidden = [HEADINGS.get(column, column) for column in columns if column not in drawn]
+        if any(hidden):
+            names = ", ".join(filter(None, hidden))
+            self._out.print(Text(f"No room for: {names}. Widen the terminal.", style="dim"))
         if len(visible) < len(rows):
             self._out.print(Text(f"… and {len(rows) - len(visible):,} more", style="dim"))
 

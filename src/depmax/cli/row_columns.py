@@ -1,13 +1,19 @@
-"""Columns that are not features but describe the rows: their groups and weights."""
+"""What is known of the rows: groups and weights from columns that are not features, and doubts."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from depmax._text import counted
 from depmax.cli.errors import DataError
+from depmax.cli.output import Output
 from depmax.samples.weights import read_weights
+
+if TYPE_CHECKING:
+    from depmax.cli.table import Table
 
 
 def groups_of_rows(frame: pl.DataFrame, name: str, notes: list[str]) -> np.ndarray:
@@ -48,3 +54,12 @@ def weights_of_rows(frame: pl.DataFrame, name: str, notes: list[str]) -> np.ndar
     without = f"; {left_out} have a weight of 0 and are ignored" if left_out else ""
     notes.append(f"Rows are weighted by {name!r}, which is not used as a column{without}.")
     return weights
+
+
+def mention_doubts(out: Output, table: Table) -> None:
+    """Say so where rows may be copies of each other, or alike because they belong together."""
+    from depmax.evaluation.comparison.doubts import doubts_about_rows
+
+    found = doubts_about_rows(table.X, table.target.values, table.target.kind, table.groups)
+    table.notes.extend(found)
+    out.note(found)

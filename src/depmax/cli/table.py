@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -21,8 +22,11 @@ from depmax.cli.row_columns import groups_of_rows, weights_of_rows
 ColumnType = Literal["number", "category", "boolean"]
 TYPES: dict[str, ColumnType] = {"number": "number", "text": "category", "boolean": "boolean"}
 
-#: Fewer rows show nothing: the unbiased measures need four.
-FEWEST_ROWS = 4
+#: Fewer rows show nothing (the unbiased measures need four); classes that may be grades or counts.
+FEWEST_ROWS, FEWEST_GRADES = 4, 4
+
+#: Names such as id, ID, customer_id and customerId.
+_NAMED_ID = re.compile(r"(?:^|[ _-])(?:id|Id|ID)$|[a-z]I[dD]$")
 
 
 @dataclass(frozen=True)
@@ -144,8 +148,8 @@ def make_table(source: Source, request: Request) -> Table:
     frame, y = _split_target(frame, targets, request.task, notes)
     if frame.height < FEWEST_ROWS:
         raise DataError(
-            f"{source.name} has {frame.height} row{'' if frame.height == 1 else 's'} with a "
-            f"target: at least {FEWEST_ROWS} are needed to detect any dependence."
+            f"{source.name} has {counted(frame.height, 'row')} with a target: at least "
+            f"{FEWEST_ROWS} are needed to detect any dependence."
         )
     groups = None if request.groups is None else groups_of_rows(frame, request.groups, notes)
     weights = None if request.weight is None else weights_of_rows(frame, request.weight, notes)
@@ -231,16 +235,17 @@ def _labels(values: pl.Series) -> pl.Series:
 
 
 def _mention_doubt(target: Target, names: Sequence[str], task: Task, notes: list[str]) -> None:
-    """Say so if a target of numbers might be classes: a few whole values that repeat."""
-    if task != "auto" or target.kind != "numbers":
+    """Say so where whole numbers might be classes instead of numbers, or the other way round."""
+    numeric = target.kind == "numbers"
+    if task != "auto" or not (numeric or target.kind == "classes"):
         return
-    values = np.asarray(target.values, dtype=float)
-    distinct = np.unique(values)
-    if (distinct == np.floor(distinct)).all() and len(distinct) <= target.n_samples / 5:
-        notes.append(
-            f"The target {names[0]!r} has {len(distinct)} distinct whole numbers and is treated as "
-            "numeric; if they are classes, pass --task classification."
-        )
+    distinct = np.unique(np.asarray(target.values if numeric else target.classes))
+    whole = distinct.dtype.kind in "fiu" and bool((distinct == np.floor(distinct)).all())
+    seen = f"The target {names[0]!r} has {len(distinct)} distinct whole numbers and is treated as"
+    if whole and numeric and len(distinct) <= target.n_samples / 5:
+        notes.append(f"{seen} numeric; if they are classes, pass --task classification.")
+    if whole and not numeric and len(distinct) >= FEWEST_GRADES:
+        notes.append(f"{seen} classes; if they are grades or counts, pass --task regression.")
 
 
 def _features(frame: pl.DataFrame, keep: Sequence[str], notes: list[str]) -> pl.DataFrame:
@@ -274,27 +279,22 @@ def _features(frame: pl.DataFrame, keep: Sequence[str], notes: list[str]) -> pl.
 
 def _ignored(kind: str, names: Sequence[str]) -> str:
     """What was ignored: ``Ignored free-text column 'note'``."""
-    columns = "column" if len(names) == 1 else "columns"
-    return f"Ignored {kind} {columns} {shortened(map(repr, names))}"
+    return f"Ignored {kind} column{'s' * (len(names) > 1)} {shortened(map(repr, names))}"
 
 
 def _is_identifier(series: pl.Series, levels: int) -> bool:
-    """Text that differs in every row, or whole numbers that count the rows."""
+    """Text or a number named id that differs in every row, or whole numbers that count the rows."""
     if kind_of(series.dtype) == "text":
         return role_of_text(levels, series.count(), series.len()) == "identifier"
-    if levels < series.len() or series.null_count():
+    if levels < max(2, series.len()) or series.null_count() or not series.dtype.is_integer():
         return False
-    if not series.dtype.is_integer() or series.len() < 2:
-        return False
-    steps = series.cast(pl.Int64, strict=False).diff().drop_nulls()
-    return bool((steps == 1).all() or (steps == -1).all())
+    span = int(series.max()) - int(series.min())  # type: ignore[arg-type]  # of integers
+    return span == levels - 1 or _NAMED_ID.search(series.name) is not None
 
 
 def _require_finite(X: pl.DataFrame) -> None:
     floats = [name for name, dtype in X.schema.items() if dtype.is_float()]
-    if not floats:
-        return
-    infinite = X.select(pl.col(floats).is_infinite().sum()).row(0)
+    infinite = X.select(pl.col(floats).is_infinite().sum()).row(0) if floats else ()
     for name, count in zip(floats, infinite, strict=True):
         if count:
             raise DataError(
@@ -327,8 +327,8 @@ def _report_missing(
         raise DataError(f"Columns without any value: {shortened(empty)}. Drop them with --drop.")
     if impute is None and not uses_missing:
         raise DataError(
-            f"Missing values in {len(missing)} column{'' if len(missing) == 1 else 's'}: {shown}. "
-            "Fill them with --impute median, or drop columns with --drop."
+            f"Missing values in {counted(len(missing), 'column')}: {shown}. Fill them with "
+            "--impute median, or drop columns with --drop."
         )
     notes.append(f"Missing values {f'filled ({impute})' if impute else 'not filled'}: {shown}.")
 
@@ -370,7 +370,7 @@ def ask(
     weight: str | None = None,
     *,
     draws_rows: bool = False,
-    seed: int | None = None,
+    seed: int = 0,
     uses_missing: bool = False,
 ) -> Table:
     """The table and its target, with a line about each and notes on what was ignored."""
@@ -387,7 +387,7 @@ def ask(
                 groups,
                 weight,
                 draws_rows,
-                seed or 0,
+                seed,
                 uses_missing,
             ),
         )

@@ -373,7 +373,7 @@ def _gamma_test(
     counted = counted_pvalue(levels_x, levels_y)
     if counted is not None:
         return IndependenceTest(statistic, counted, "counts", m)
-    if is_out_of_range(law, levels_x, levels_y):
+    if is_out_of_range(law, levels_x, levels_y, m):
         return _permutation_test(x, y, n_permutations, random_state, n_jobs)
     return IndependenceTest(statistic, law.sf(statistic), "gamma", m)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from depmax._inputs import Table, read_objects, read_table
+from depmax._inputs.table import numbered_columns, take_columns
 from depmax._text import counted
 from depmax.dependence import _terms
 from depmax.dependence.resolve import most_dependent
@@ -164,7 +164,7 @@ def _stack(
         tables = _read_alike(X, Z)
         values = [table.values for table in tables]
         n_features = values[0].shape[1]
-        names = tables[0].names or tuple(str(column) for column in range(n_features))
+        names = tables[0].names or numbered_columns(n_features, "")
         recipe = recipe.bind(names)
     else:
         values = [read_objects(X, "X"), read_objects(Z, "Z")]
@@ -197,7 +197,7 @@ def _read_alike(X: Any, Z: Any) -> tuple[Table, Table]:
             raise ValueError(
                 f"X and Z are two samples of the same columns, but only one has {different}."
             )
-        Z = _select(Z, x.names)
+        Z = take_columns(Z, map(z.names.index, x.names))
         z = read_table(Z, name="Z")
     n_x, n_z = x.values.shape[1], z.values.shape[1]
     if n_x != n_z:
@@ -218,12 +218,6 @@ def _read_alike(X: Any, Z: Any) -> tuple[Table, Table]:
         for column in x.categories
     }
     return read_table(X, categories=levels), read_table(Z, categories=levels, name="Z")
-
-
-def _select(frame: Any, names: Sequence[str]) -> Any:
-    import narwhals.stable.v2 as nw
-
-    return nw.from_native(frame, eager_only=True).select(list(names)).to_native()
 
 
 def _concatenate(parts: list[Any]) -> Any:

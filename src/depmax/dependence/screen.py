@@ -12,7 +12,7 @@ from depmax._extras import library_of
 from depmax._inputs import read_table
 from depmax._inputs.levels import Missing
 from depmax._inputs.parameters import COMMON
-from depmax._inputs.table import has_missing
+from depmax._inputs.table import has_missing, numbered_columns
 from depmax._threads import each_column, map_threads, one_blas_thread
 from depmax.dependence._given.conditional import GivenTarget, read_dense
 from depmax.dependence._nulls.screening_target import ScreeningTarget
@@ -103,13 +103,12 @@ def screen(
     A p-value comes from the distribution of unbiased HSIC under permutations of the target: its
     exact mean and variance, its skewness (the part of the target from 768 rows if there are more
     with as many values), a gamma distribution for the body and a chi-square mixture for the tail.
-    If column and target have two values each, it is exact, from counts. If rare values of the
-    column meet rare values of the target, or the distribution is more skewed than any such mixture,
-    the target is permuted, with a fixed seed, until 30 permuted scores have reached the observed
-    one, at most 9,999 times: no p-value below 0.0001 is then reported. A constant column scores 0
-    with p-value
-    1. With ``bandwidth="maximize"`` the p-value is that of the chosen bandwidth times the number of
-    candidates (Bonferroni).
+    If column and target have two values each, it is exact, from counts. If there are fewer than ten
+    rows, rare values of the column meet rare values of the target, or the distribution is more
+    skewed than any such mixture, the target is permuted, with a fixed seed, until 30 permuted
+    scores have reached the observed one, at most 9,999 times: no p-value below 0.0001 is then
+    reported. A constant column scores 0 with p-value 1. With ``bandwidth="maximize"`` the p-value
+    is that of the chosen bandwidth times the number of candidates (Bonferroni).
 
     A column with neutral gaps is judged by its rows with a value, a share s of all: its score is s²
     times theirs, its effect s times theirs, and its p-value theirs. The p-value is valid if the
@@ -178,7 +177,7 @@ def screen(
     with one_blas_thread(always=True):
         results = map_threads(scored, range(values.shape[1]), n_jobs)
     scores, pvalues, widths, shares, low, high = np.array(results).T
-    names = table.names or tuple(f"x{position}" for position in range(values.shape[1]))
+    names = table.names or numbered_columns(values.shape[1])
     return Screening(
         names=names,
         scores=scores,
@@ -224,7 +223,7 @@ def _screen_weighed(
         return target.score(Delta() if position in table.categories else recipe, column, unbiased)
 
     scores, pvalues, widths = each_column(table.values, scored, n_jobs).T
-    names = table.names or tuple(f"x{position}" for position in range(len(scores)))
+    names = table.names or numbered_columns(len(scores))
     unknown = np.full(len(scores), np.nan)
     known = (names, scores, pvalues, _adjusted(pvalues), widths, target.error)
     return Screening(*known, unknown, unknown, unknown, _library=library_of(X))
@@ -258,7 +257,7 @@ def _screen_streamed(
     effects = counted.effects(scores)
     pvalues = np.array([score.pvalue for score in scores])
     return Screening(
-        names=decoder.names or tuple(f"x{position}" for position in range(decoder.n_columns)),
+        names=decoder.names or numbered_columns(decoder.n_columns),
         scores=np.array([score.hsic if unbiased else score.biased for score in scores]),
         pvalues=pvalues,
         pvalues_adjusted=_adjusted(pvalues),
@@ -284,7 +283,7 @@ def _screen_given(
     recipe = _kernel_of_columns(kernel)
     target = GivenTarget.of(y, given, target_kernel, groups)
     table = read_dense(X, target.regressions)
-    names = table.names or tuple(f"x{position}" for position in range(table.values.shape[1]))
+    names = table.names or numbered_columns(table.values.shape[1])
     choose = partial(refuse_to_choose, "screen with given")
 
     def scored(position: int) -> tuple[float, ...]:

@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from depmax._extras import library_of, make_frame
 from depmax._inputs import Table, read_table
+from depmax._inputs.table import numbered_columns
 from depmax.dependence._pairs.moments import PairScores
 from depmax.dependence._pairs.ranking import (
     BestPairs,
@@ -232,7 +233,7 @@ def screen_table(
         refuted = chosen[alone > 1.0 / (n_permutations + 1)]
         pvalues[refuted] = np.maximum(pvalues[refuted], permuted[refuted])
     return PairScreening(
-        names=table.names or tuple(f"x{position}" for position in range(d)),
+        names=table.names or numbered_columns(d),
         pairs=pairs,
         scores=scores,
         pvalues=pvalues,

@@ -13,7 +13,7 @@ from depmax.dependence._nulls.law import permutation_law, spread
 from depmax.dependence._terms import TILE, TileSums, self_and_cross_terms
 from depmax.dependence.resolve import read_pair
 from depmax.kernels import KernelLike
-from depmax.samples import Sample, require_finite_values, require_samples, slices
+from depmax.samples import Sample, chunk_rows, require_finite_values, require_samples, slices
 
 
 @dataclass(frozen=True)
@@ -46,9 +46,15 @@ def effect_of(
         return NO_EFFECT
     scale = math.sqrt(of_x) * math.sqrt(of_y)
     share = hsic / scale
-    influence = influences(cross) / scale
-    influence -= 0.5 * share * (influences(own_x) / of_x + influences(own_y) / of_y)
-    return effect_with(share, float(np.mean(influence**2)), m, confidence_level)
+    # a row does to HSIC₁ four times ĥ_i less their mean: this factor times what it contributes,
+    # less the mean of that; and to the share what follows from the three of them
+    factor = 2.0 * (m - 2) / ((m - 1) * (m - 3))
+    influence = cross / scale
+    influence -= (0.5 * share / of_x) * own_x
+    influence -= (0.5 * share / of_y) * own_y
+    influence -= influence.mean()
+    mean_square = factor**2 * float(influence @ influence) / m
+    return effect_with(share, mean_square, m, confidence_level)
 
 
 def effect_with(
@@ -59,12 +65,6 @@ def effect_with(
     # under independence the variance of HSIC₁ is 2 HSIC₁(x, x) HSIC₁(y, y) / (m (m - 3))
     low, high = root_interval(share, mean_square / m, 2.0 / (m * (m - 3)), m, confidence_level)
     return Effect(*(min(1.0, max(0.0, each)) for each in (share, low, high)))
-
-
-def influences(shares: np.ndarray) -> np.ndarray:
-    """What every row does to HSIC₁, from what it contributes: four times ĥ_i less their mean."""
-    m = len(shares)
-    return 2.0 * (m - 2) * (shares - shares.mean()) / ((m - 1) * (m - 3))
 
 
 def root_interval(
@@ -336,18 +336,21 @@ def _tile_shares(x: Sample, y: Sample) -> np.ndarray:
 def _coordinate_shares(x: Sample, y: Sample) -> np.ndarray:
     """(Ã ∘ B̃)1 from centred coordinates, for which K̃1 = -diag K."""
     phi = x.centred_coordinates()
-    k = np.einsum("ij,ij->i", phi, phi)
+    return shares_of_coordinates(phi, phi if y is x else y.centred_coordinates())
+
+
+def shares_of_coordinates(phi: np.ndarray, psi: np.ndarray) -> np.ndarray:
+    """The same from the coordinates themselves, whose columns sum to zero."""
     m = len(phi)
-    if y is x:
-        psi, l = phi, k  # noqa: E741  (kernel l of y, as in the formulas)
-    else:
-        psi = y.centred_coordinates()
-        l = np.einsum("ij,ij->i", psi, psi)  # noqa: E741  (the same)
+    k = np.einsum("ij,ij->i", phi, phi)
+    l = k if psi is phi else np.einsum("ij,ij->i", psi, psi)  # noqa: E741  (kernel l of y, as in the formulas)
     u, v = -k / (m - 2), -l / (m - 2)
     c, e = u.sum() / (m - 1), v.sum() / (m - 1)
-    products = np.einsum("ij,ij->i", phi @ (phi.T @ psi), psi)  # (K ∘ L)1 with diagonals
+    cross, products = phi.T @ psi, np.empty(m)  # (K ∘ L)1 with diagonals
+    for rows in slices(m, chunk_rows(psi.shape[1])):
+        products[rows] = np.einsum("ij,ij->i", phi[rows] @ cross, psi[rows])
     k_v = phi @ (phi.T @ v) - k * v  # K̃v
-    l_u = k_v if y is x else psi @ (psi.T @ u) - l * u
+    l_u = k_v if psi is phi else psi @ (psi.T @ u) - l * u
     # Σ_{j≠i} (K_ij - a_i - u_j)(L_ij - b_i - v_j) with a = u - c, b = v - e, and K̃1 = -k, L̃1 = -l
     a, b = u - c, v - e
     return (

@@ -372,7 +372,8 @@ class MLkNN(ClassifierMixin, BaseEstimator):
             )
         self.classes_ = unique_labels(y)
         if len(self.classes_) < 2:
-            raise ValueError(f"y has only one class, {self.classes_[0]!r}: two are needed.")
+            only = self.classes_.tolist()[0]
+            raise ValueError(f"y has only one class, {only!r}: two are needed.")
         return (y[:, np.newaxis] == self.classes_).astype(np.intp)
 
     def _check_parameters(self, n_samples: int) -> None:

@@ -142,11 +142,13 @@ class BoostedLatentFeatures(DeflationExtractor):
         scale = np.ones(target.values.shape[1])
         if target.classes is not None and len(scale) > 1:  # back to indicators 0 and 1
             scale = np.sqrt(target.counts)
-        values = target.signs if loss.margins else target.values * scale
+        values = target.signs if loss.margins else (target.values - target.shift) * scale
         m = len(found.features)
         basis = np.column_stack([np.full(m, 1.0 / np.sqrt(m)), found.features / roots])
         fits = np.column_stack([loss.fit(column, basis) for column in values.T])
         self.intercept_ = fits[0] / np.sqrt(m)
+        if not loss.margins:
+            self.intercept_ += target.shift
         self.target_loadings_ = fits[1:] / roots[:, np.newaxis]
         self._labels = target.kind == "multilabel"
         self.__dict__.pop("classes_", None)  # of an earlier fit
@@ -166,7 +168,7 @@ class BoostedLatentFeatures(DeflationExtractor):
 def seen_by(loss: str, target: CodedTarget, owner: str) -> np.ndarray:
     """The target as a loss reads it: -1 and +1 for those of margins, which need classes."""
     if not LOSSES[loss].margins:
-        return target.values
+        return np.asarray(target.values - target.shift)
     if target.kind not in ("classes", "multilabel"):
         raise ValueError(
             f"loss={loss!r} of {owner} needs classes, but y holds numbers: use 'least_squares' or "

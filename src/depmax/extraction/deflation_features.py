@@ -161,15 +161,18 @@ class DeflationFeatures(DeflationExtractor):
 
     def _chosen(self, target: CodedTarget | None) -> tuple[Criterion, Scale, np.ndarray | None]:
         values = None if target is None else target.values
+        numbers = target is not None and target.kind in ("numbers", "multioutput")
+        if numbers and self.center and isinstance(self.criterion, str):
+            assert target is not None
+            values = target.centred
         if not isinstance(self.criterion, str):
             return self.criterion, getattr(self.criterion, "scale", "given"), values
         if self.criterion in _NAMED:
             return *_NAMED[self.criterion], values
         assert target is not None
-        numbers = target.kind in ("numbers", "multioutput")
         loss = LOSSES["absolute" if numbers else "logistic"]
         criterion = _BOOSTED[self.criterion](loss)
-        return criterion, "feature", target.values if numbers else target.signs
+        return criterion, "feature", values if numbers else target.signs
 
     def _signs(self, found: Extracted, target: CodedTarget | None) -> np.ndarray:
         """A sample, chosen without a target, points to itself."""

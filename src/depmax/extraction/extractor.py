@@ -12,7 +12,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from depmax._inputs import Target, read_target
 from depmax._inputs.parameters import check_parameters
-from depmax._inputs.target import warn_of_unlabeled
 from depmax._threads import small_problems
 from depmax.dependence.resolve import most_dependent
 from depmax.extraction._fitting.number_of_components import (
@@ -46,6 +45,7 @@ from depmax.samples import (
     require_coordinates,
     require_equal_length,
     warn_of_units,
+    warn_of_unlabeled,
     weigh,
 )
 

@@ -68,7 +68,7 @@ class PLSExtractor(DeflationExtractor, BatchExtractor):
         if side.mass is not None:
             return self._of_counted(side, side.mass, target, n_components)
         images = images_of(side, center=True)
-        directions, found = deflate(images, target.values, pls, n_components, center=True)
+        directions, found = deflate(images, target.centred, pls, n_components, center=True)
         return Extracted.of(images, directions, found)
 
     def _of_counted(
@@ -86,7 +86,7 @@ class PLSExtractor(DeflationExtractor, BatchExtractor):
         scale = np.ones(target.values.shape[1])
         if target.classes is not None and len(scale) > 1:  # back to indicators 0 and 1
             scale = np.sqrt(target.counts)
-        covariances = found.covariances(target.values)  # YᵀT, shape (r, k)
+        covariances = found.covariances(target.centred)  # YᵀT, shape (r, k)
         self.target_loadings_ = (covariances / found.squares).T * scale
         self.intercept_ = target.mean * scale
         if hasattr(self, "components_"):

@@ -146,8 +146,9 @@ class Residual(TransformerMixin, BaseEstimator):
     def _refuse_categories(self, others: np.ndarray) -> None:
         for position in others.tolist():
             if position in self.categories_:
+                name = getattr(self, "feature_names_in_", range(position + 1))[position]
                 raise TypeError(
-                    f"Column {self.feature_names_in_[position]!r} is categorical, and Residual "
+                    f"Column {name!r} is categorical, and Residual "
                     "subtracts regressions from numbers: encode it, e.g. with "
                     "sklearn.preprocessing.OneHotEncoder, or name it in given."
                 )

@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from depmax._inputs.levels import warn_caller
+from depmax.kernels.distance import city_block, squared_distances
 from depmax.kernels.kernel import Choose, Kernel
 
 Bandwidth = float | Literal["median", "dimension", "maximize"]
@@ -95,7 +95,7 @@ class BandwidthKernel(Kernel):
 
     def difference_sums(self, X: Any, Z: Any) -> np.ndarray:
         """Sums over columns of squared (or for the L1 norm absolute) differences of rows."""
-        return squared_distances(X, Z) if self.norm_ == 2 else _city_block(X, Z)
+        return squared_distances(X, Z) if self.norm_ == 2 else city_block(X, Z)
 
     def of_sums(self, sums: np.ndarray) -> np.ndarray:
         """Kernel values from such sums, in place."""
@@ -176,45 +176,6 @@ def _pairwise(X: Any, norm: int) -> np.ndarray:
     return pdist(X, "cityblock" if norm == 1 else "euclidean")
 
 
-def squared_distances(X: Any, Z: Any) -> np.ndarray:
-    """Squared Euclidean distances by one matrix product, about the mean of Z for accuracy."""
-    same = X is Z
-    dense = not sparse.issparse(Z) and not sparse.issparse(X)
-    if dense:
-        centre = Z.mean(axis=0)
-        Z = Z - centre
-        X = Z if same else X - centre
-    if dense and not same:
-        distances = _joint_product(X, Z)
-    else:
-        distances = safe_sparse_dot(X, Z.T, dense_output=True)
-        distances *= -2.0
-        distances += row_norms(X, squared=True)[:, np.newaxis]
-        distances += row_norms(Z, squared=True)[np.newaxis, :]
-    np.maximum(distances, 0.0, out=distances)
-    if same:
-        np.fill_diagonal(distances, 0.0)
-    return distances
-
-
-def _city_block(X: np.ndarray, Z: np.ndarray) -> np.ndarray:
-    """Sums of absolute differences, in the precision of X."""
-    from scipy.spatial.distance import cdist
-
-    return cdist(X, Z, "cityblock").astype(np.result_type(X, Z), copy=False)
-
-
-def _joint_product(X: np.ndarray, Z: np.ndarray) -> np.ndarray:
-    """‖x‖² - 2xᵀz + ‖z‖² as one product of longer rows, instead of four visits to the matrix."""
-    left = np.empty((len(X), X.shape[1] + 2), X.dtype)
-    right = np.empty((len(Z), Z.shape[1] + 2), Z.dtype)
-    left[:, :-2], left[:, -2], left[:, -1] = X, row_norms(X, squared=True), 1.0
-    right[:, -2], right[:, -1] = 1.0, row_norms(Z, squared=True)
-    np.multiply(Z, -2.0, out=right[:, :-2])
-    product: np.ndarray = left @ right.T
-    return product
-
-
 #: Spreads that differ by more than this factor are warned about.
 FAR_APART = 100.0
 #: Rows that spreads are read off; more are sampled with a fixed seed.
@@ -290,7 +251,8 @@ def warn_of_scales(
         sample = drawn(sample)
         low, high = _ends(sample)
     ranges = _ranges(low, high)
-    groups = [group for group in groups if _are_far_apart(ranges[group])]
+    every = len(ranges)  # indexing by all columns would take longer than looking at them
+    groups = [g for g in groups if _are_far_apart(ranges if len(g) == every else ranges[g])]
     if not groups:
         return
     deviations = np.where(ranges > 0.0, _deviations(sample), 0.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -11,6 +12,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from depmax._inputs.levels import object_array
+from depmax._inputs.target import count_integers
 from depmax._text import counted
 
 if TYPE_CHECKING:
@@ -281,6 +283,12 @@ class Kernel(BaseEstimator):
     def __rmul__(self, other: Any) -> Product | Scaled:
         return self * other
 
+    @classmethod
+    @cache
+    def _get_param_names(cls) -> list[str]:
+        """Names of the parameters, looked up once: a search copies kernels in every round."""
+        return super()._get_param_names()
+
     def _copy_with(self, **params: Any) -> Self:
         """Copy with some parameters replaced; nothing is validated or cloned."""
         return type(self)(**{**self.get_params(deep=False), **params})
@@ -342,8 +350,11 @@ def frequencies(labels: np.ndarray, mass: np.ndarray | None = None) -> dict[Hash
     >>> frequencies(np.array(["b", "a", "b", "b"]))
     {'a': 0.25, 'b': 0.75}
     """
-    values, positions = np.unique(labels, return_inverse=True)
-    counts = np.bincount(positions, weights=mass)
+    if mass is None:
+        values, counts = count_integers(labels) or np.unique(labels, return_counts=True)
+    else:
+        values, positions = np.unique(labels, return_inverse=True)
+        counts = np.bincount(positions, weights=mass)
     return dict(zip(values.tolist(), (counts / counts.sum()).tolist(), strict=True))
 
 

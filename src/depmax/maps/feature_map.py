@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from depmax._extras import make_frame
 from depmax._inputs.parameters import check_parameters, integer
-from depmax._inputs.table import refuse_unreadable
+from depmax._inputs.table import numbered_columns, refuse_unreadable
 from depmax._limits import map_instead, require_pairs
 from depmax._text import counted
 from depmax._threads import small_problems
@@ -378,9 +378,12 @@ def coordinate_names(estimator: Any) -> np.ndarray:
 
     Columns keep their names (x0, x1, … without names); a level is named "colour=red".
     """
-    unnamed = [f"x{column}" for column in range(estimator.n_features_in_)]
-    names = np.array(getattr(estimator, "feature_names_in_", unnamed), dtype=object)
-    categories = estimator.categories_
+    names = getattr(estimator, "feature_names_in_", None)
+    if names is None:
+        names = numbered_columns(estimator.n_features_in_)
+    names, categories = np.array(names, dtype=object), estimator.categories_
+    if not categories:
+        return names
     levels = [
         f"{names[column]}={level}" for column in sorted(categories) for level in categories[column]
     ]

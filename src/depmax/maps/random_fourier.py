@@ -96,7 +96,7 @@ class RandomFourier(FeatureMap):
         others = "NystroemMap or IncompleteCholesky, which take any kernel"
         if self.categories_:
             column = min(self.categories_)
-            names = getattr(self, "feature_names_in_", {})
+            names = getattr(self, "feature_names_in_", range(column + 1))
             raise TypeError(
                 f"RandomFourier cannot map the categorical column {names[column]!r}: encode it as "
                 f"numbers, or use {others}."

@@ -11,7 +11,7 @@ from scipy import linalg
 from sklearn.utils import check_random_state
 
 from depmax._inputs.parameters import number, one_of
-from depmax._inputs.target import marks_unlabeled, warn_of_unlabeled
+from depmax._inputs.target import marks_unlabeled
 from depmax.kernels import KernelLike
 from depmax.neural._extractor import NeuralExtractor, upward
 from depmax.neural._networks import check_width, fresh_copy, perceptron, seeded
@@ -19,7 +19,7 @@ from depmax.neural._statistics import gram, hsic_with, whiten
 from depmax.neural._tasks import DependenceTask, LabelledTarget, Smoothness, Split, read_labelled
 from depmax.neural.solvers import as_solver
 from depmax.pencils.graphs import GraphLike, as_graph
-from depmax.samples import require_equal_length, require_samples
+from depmax.samples import require_equal_length, require_samples, warn_of_unlabeled
 
 #: Rows over which a dependence is averaged.
 BLOCK = 1000

@@ -42,6 +42,15 @@ def norms_of(phi: Any, psi: Any, mass: np.ndarray | None = None) -> Norms:
     )
 
 
+def norms_about(phi: np.ndarray, mean: np.ndarray) -> Norms:
+    """Those of φ alone about its mean, without a copy of φ unless digits would be lost."""
+    square, of_mean = float(np.vdot(phi, phi)), len(phi) * float(mean @ mean)
+    if 2.0 * of_mean > square:
+        centred = phi - mean
+        square, of_mean = float(np.vdot(centred, centred)), 0.0
+    return Norms(square - of_mean, 0.0, 0.0, np.zeros(0), np.zeros(len(mean)))
+
+
 def _squares(rows: Any) -> np.ndarray:
     """Squared length of each row."""
     if sparse.issparse(rows):

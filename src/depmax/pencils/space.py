@@ -9,14 +9,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from depmax.pencils.form import (
-    CentredValues,
-    Factor,
-    FeaturesOfPart,
-    Form,
-    Operator,
-    values_at,
-)
+from depmax.pencils.form import CentredValues, Factor, FeaturesOfPart, Form, Operator, values_at
+from depmax.pencils.norms import norms_about
 from depmax.pencils.row_sums import Aligned, RowSums, chunks_of, dense, sum_rows
 from depmax.pencils.streamed import BlockImages, SumBlocks
 from depmax.samples import Sample, Stream, add_up, slices
@@ -152,7 +146,7 @@ class Space:
             whole=whole,
             mass=mass,
         )
-        space._is_ready = coordinates.dtype == np.float64
+        space._is_ready, space._is_sparse = coordinates.dtype == np.float64, whole
         return space
 
     @classmethod
@@ -335,7 +329,17 @@ class Space:
         return Form(CentredValues(_no_values, (self.n_samples, 0), gram=np.zeros((0, 0))))
 
     def _visited(self) -> RowSums:
+        if self._sums is None and self._is_ready and self.mass is None and not self._is_sparse:
+            self._sums = self._sums_of_array()
         return self._visit(self._no_form, scatter=False) if self._sums is None else self._sums
+
+    @np.errstate(invalid="ignore", over="ignore")
+    def _sums_of_array(self) -> RowSums:
+        """Mean and squared lengths of coordinates in memory, without a copy of them."""
+        phi, zero = self._block(slice(0, self.n_samples)), np.zeros(self.dimension)
+        mean = phi.mean(axis=0) if self._center else zero
+        known = zero, np.zeros(0), np.zeros((self.dimension, 0)), mean, np.zeros(0)
+        return RowSums(float(self.n_samples), *known, norms=norms_about(phi, mean))
 
     @np.errstate(invalid="ignore")
     def _visit(self, form: Form, *, scatter: bool = True) -> RowSums:

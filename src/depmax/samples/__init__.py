@@ -22,6 +22,7 @@ from depmax.samples.reading import (
     sample_of_table,
     target_sample,
     warn_of_units,
+    warn_of_unlabeled,
 )
 from depmax.samples.sample import (
     FREE_ROWS,
@@ -112,5 +113,6 @@ __all__ = [
     "some_rows",
     "target_sample",
     "warn_of_units",
+    "warn_of_unlabeled",
     "weigh",
 ]

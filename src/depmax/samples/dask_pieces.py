@@ -64,7 +64,7 @@ class DaskPieces:
         while len(results) > 1:
             groups = range(0, len(results), FAN_IN)
             results = [merge(results[start : start + FAN_IN]) for start in groups]
-        return results[0].compute() if results else None
+        return _computed(results[0]) if results else None
 
     def chunks(self) -> Iterator[Chunk]:
         """All chunks in order, each computed when it is asked for."""
@@ -98,6 +98,21 @@ class _Visit:
     target: Any
     change: Callable[[Chunk], Chunk] | None
     names: tuple[str, ...]  # of the columns of X, if they have any
+
+
+def _computed(result: Any) -> Any:
+    """The result; what Arrow says of a damaged file does not name it, and so says what will."""
+    try:
+        return result.compute()
+    except Exception as error:
+        if type(error) is not OSError and type(error).__module__.split(".")[0] != "pyarrow":
+            raise
+        said = " ".join(str(error).split()).rstrip(".")
+        raise ValueError(
+            f"A partition of the Dask collection cannot be read: {said}. "
+            "If it comes from files, one of them is damaged or incomplete; depmax.scan of their "
+            "folder, in place of the collection, names it."
+        ) from error
 
 
 def _visit(visit: _Visit, number: int, x: Any, y: Any) -> Any:

@@ -10,12 +10,20 @@ from pathlib import Path
 from typing import Any
 
 from depmax._extras import require
-from depmax._files import validated
+from depmax._files import DamagedFileError, naming, validated
 from depmax._limits import max_memory, require_memory, table_bytes
-from depmax.samples.pieces import Chunk, LocalPieces, rows_of_piece, split_target
+from depmax.samples.pieces import Chunk, LocalPieces, has_numbers, rows_of_piece, split_target
+from depmax.samples.sources import RowGroup
 
-#: Bytes of each column that are read from a Parquet file at a time.
-PAGE_BYTES = 2**16
+#: Bytes that row groups may take which threads read at the same time; at least one is read.
+READING_BYTES = 2**29
+#: Bytes that Arrow holds of every column of a long row group of which it decodes some rows at a
+#: time: a dictionary and a page, of a megabyte each as most files have them.
+COLUMN_BYTES = 11 * 2**18
+#: Bytes of a column up to which it takes less memory, and less time, to decode the whole of it, ...
+WHOLE_BYTES = 2**21
+#: ... and those of all columns.
+GROUP_BYTES = 2**28
 #: Endings of the files that are read, and pyarrow's names of their formats.
 FORMATS = {
     ".parquet": "parquet",
@@ -63,6 +71,13 @@ class TableFile:
                 "would mix old and new rows: call depmax.scan again once nothing is writing to it."
             )
 
+    @cached_property
+    def has_untyped(self) -> bool:
+        """Whether a column has no value, and the type "null" for that."""
+        import pyarrow as pa
+
+        return any(pa.types.is_null(column.type) for column in self.fragment.schema)
+
 
 @dataclass(frozen=True)
 class FilePieces(LocalPieces):
@@ -86,7 +101,7 @@ class _Table:
         """File, row group and number of rows of every piece."""
         found = []
         for file in self.files:
-            with _Naming(file.path):
+            with naming(file.path):
                 groups = file.fragment.split_by_row_group() if _has_groups(file) else None
                 if groups is None:
                     found.append((file, file.fragment, int(file.fragment.count_rows())))
@@ -95,25 +110,82 @@ class _Table:
                     found.append((file, group, sum(one.num_rows for one in group.row_groups)))
         return found
 
+    @cached_property
+    def readers(self) -> int:
+        """Row groups that may be read at the same time."""
+        width = len(self.names) + len(_as_list(self.target))
+        most = max((rows for file, _, rows in self.pieces if _has_groups(file)), default=0)
+        held = 8 * most * width
+        return max(1, READING_BYTES // max(1, min(held, COLUMN_BYTES * width)))
+
     def read(self, number: int, columns: Sequence[str] | None) -> Iterator[Chunk]:
         """Batches of a row group, of the columns that are asked for."""
         file, group, _ = self.pieces[number]
         file.require_unchanged()
         chosen = list(self.names if columns is None else columns)
-        targets = _as_list(self.target)
-        size = self.rows_per_chunk or rows_of_piece(len(chosen))
-        if any(str(self.schema.field(name).type) in TEXT for name in (*chosen, *targets)):
-            size = min(size, TEXT_ROWS)
-        with _Naming(file.path):
-            for batch in self._batches(file, group, [*chosen, *targets], size):
-                yield self._chunk(validated(batch, file.path), len(chosen))
+        asked = [*chosen, *_as_list(self.target)]
+        with naming(file.path):
+            for batch in self._batches(file, group, asked, self._n_rows_at_once(chosen)):
+                yield self._chunk(file, batch, len(chosen))
         file.require_unchanged()
 
-    def _chunk(self, batch: Any, n_inputs: int) -> Chunk:
+    def read_matrices(
+        self, number: int, columns: Sequence[str] | None, *, partly: bool = False
+    ) -> Iterator[Chunk]:
+        """The same with matrices of all inputs, where columns of numbers are short enough.
+
+        ``partly`` says that the first rows may be enough.
+        """
+        file, group, n_rows = self.pieces[number]
+        if columns is not None or not self._has_short_numbers(file, n_rows):
+            yield from self.read(number, columns)
+            return
+        file.require_unchanged()
+        targets, size = _as_list(self.target), self._n_rows_at_once(self.names)
+        with naming(file.path):
+            answers = self._batches(file, group, targets, size) if targets else None
+            for x in _row_group(file, group).matrices(self.names, size, partly=partly):
+                if answers is None:
+                    yield Chunk(x)
+                    continue
+                batch = next(answers, None)
+                if batch is None or batch.num_rows != len(x):
+                    raise DamagedFileError(f"{file.path} is damaged: its columns differ in length.")
+                yield Chunk(x, self._chunk(file, batch, 0).y)
+        file.require_unchanged()
+
+    def _n_rows_at_once(self, chosen: Sequence[str]) -> int:
+        """Rows of a chunk."""
+        size = self.rows_per_chunk or rows_of_piece(len(chosen))
+        asked = (*chosen, *_as_list(self.target))
+        has_text = any(str(self.schema.field(name).type) in TEXT for name in asked)
+        return min(size, TEXT_ROWS) if has_text else size
+
+    def _has_short_numbers(self, file: TableFile, n_rows: int) -> bool:
+        """Whether the inputs are numbers, and so few rows that each is decoded as a whole."""
+        is_short = 8 * n_rows <= min(WHOLE_BYTES, GROUP_BYTES // max(1, len(self.names)))
+        if n_rows <= 0 or not (is_short and self._has_own_columns(file)) or file.has_untyped:
+            return False
+        return has_numbers(self._schema_of_inputs)
+
+    @cached_property
+    def _schema_of_inputs(self) -> Any:
+        import pyarrow as pa
+
+        return pa.schema([self.schema.field(name) for name in self.names])
+
+    def _has_own_columns(self, file: TableFile) -> bool:
+        """Whether a Parquet file holds all columns, and names of folders none."""
+        fragment = file.fragment
+        return _has_groups(file) and fragment.schema.names == fragment.physical_schema.names
+
+    def _chunk(self, file: TableFile, batch: Any, n_inputs: int) -> Chunk:
         """The first columns of a batch as X, the others as y; nothing is copied."""
         import pyarrow as pa
 
-        table = _with_types(pa.Table.from_batches([batch]), self.schema)
+        table = pa.Table.from_batches([validated(batch, file.path)])
+        if file.has_untyped:
+            table = _with_types(table, self.schema)
         x = table.select(range(n_inputs)) if n_inputs else None
         if self.target is None:
             return Chunk(x)
@@ -123,18 +195,10 @@ class _Table:
 
     def _batches(self, file: TableFile, group: Any, columns: list[str], size: int) -> Iterator[Any]:
         """Batches of some rows each; of Parquet no more than these are decoded at a time."""
-        if _has_groups(file) and file.fragment.schema.names == file.fragment.physical_schema.names:
-            import pyarrow.parquet as pq
-
-            rows = pq.ParquetFile(
-                file.path, metadata=file.fragment.metadata, buffer_size=PAGE_BYTES, pre_buffer=False
-            )
-            numbers = [one.id for one in group.row_groups]
-            with rows:
-                # row groups are decoded in threads of ours, columns of the only one in Arrow's
-                alone = len(self.pieces) == 1
-                for batch in rows.iter_batches(size, numbers, columns, use_threads=alone):
-                    yield batch.select(columns)  # in this order
+        if self._has_own_columns(file):
+            # row groups are decoded in threads of ours, columns of a single one in Arrow's
+            threads = min(self.readers, len(self.pieces)) == 1
+            yield from _row_group(file, group).batches(columns, size, threads=threads)
             return
         # other formats, and columns that the names of folders hold: all of a row group at a time
         n_rows = int(group.count_rows())
@@ -176,7 +240,15 @@ def open_files(
     table = _Table(files, schema, target, tuple(wanted), rows_per_chunk)
     empty = split_target(schema.empty_table(), target)
     lengths = [rows for _, _, rows in table.pieces]
-    return FilePieces(table.read, len(table.pieces), empty, lengths, files=files)
+    return FilePieces(
+        table.read,
+        len(table.pieces),
+        empty,
+        lengths,
+        read_matrices=table.read_matrices,
+        readers=table.readers,
+        files=files,
+    )
 
 
 def _fragments(path: Path) -> list[tuple[Path, Any]]:
@@ -202,7 +274,7 @@ def _fragments(path: Path) -> list[tuple[Path, Any]]:
                 f"{name} is not a file that can be read a part at a time: its name should end in "
                 f"{', '.join(FORMATS)}. depmax.cli reads other formats as a whole."
             )
-        with _Naming(name):
+        with naming(name):
             options: dict[str, Any] = {"format": FORMATS[name.suffix.lower()]}
             if path.is_dir():
                 options |= {"partitioning": "hive", "partition_base_dir": str(path)}
@@ -224,6 +296,11 @@ class _Fragment:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.fragment, name)
+
+
+def _row_group(file: TableFile, group: Any) -> RowGroup:
+    (one,) = group.row_groups
+    return RowGroup(file.path, file.fragment.metadata, one.id, one.num_rows)
 
 
 def _has_groups(file: TableFile) -> bool:
@@ -290,28 +367,3 @@ def _require_known(wanted: Sequence[str], known: Sequence[str], path: Path) -> N
 
 def _as_list(target: str | Sequence[str] | None) -> list[str]:
     return [] if target is None else [target] if isinstance(target, str) else list(target)
-
-
-class _Naming:
-    """Errors of pyarrow with the name of the file."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
-        if error is None or isinstance(error, GeneratorExit | ChangedFileError):
-            return
-        import pyarrow as pa
-
-        if isinstance(error, FileNotFoundError):
-            raise FileNotFoundError(f"{self.path} is missing: {error}") from error
-        if isinstance(error, UnicodeDecodeError):
-            raise ValueError(f"{self.path} holds text that is not valid UTF-8.") from error
-        if isinstance(error, OSError | pa.ArrowException):
-            raise ValueError(
-                f"{self.path} cannot be read: {str(error).rstrip('.')}. It is damaged or "
-                "incomplete; write it again, or remove it."
-            ) from error

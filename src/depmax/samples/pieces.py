@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import lru_cache, reduce
+from functools import lru_cache, partial, reduce
 from itertools import islice, pairwise
 from operator import add
 from typing import Any, Protocol
@@ -113,13 +113,19 @@ class LocalPieces:
         Number of pieces.
     empty : Chunk
     lengths : sequence of int or None
+    read_matrices : callable, optional
+        The same as ``read`` for sums, which need matrices and no names; ``partly`` says that the
+        first rows of a piece may be enough.
+    readers : int, optional
+        Pieces of which memory holds all at a time; by default one per thread.
     """
 
     read: Callable[[int, Sequence[str] | None], Iterator[Chunk]]
     count: int
     empty: Chunk
     lengths: Sequence[int] | None = None
-    concurrent: bool = True
+    read_matrices: Callable[..., Iterator[Chunk]] | None = None
+    readers: int | None = None
 
     def total(
         self,
@@ -133,12 +139,16 @@ class LocalPieces:
         ends = [len(numbers) * run // RUNS for run in range(RUNS + 1)]
         runs = [numbers[start:end] for start, end in pairwise(ends) if start < end]
 
-        def summed(run: list[int]) -> Any:
-            return add_up(work(number, self.read(number, columns)) for number in run)
+        read: Callable[..., Iterator[Chunk]] = self.read
+        if self.read_matrices is not None:
+            read = partial(self.read_matrices, partly=only is not None)
 
-        many = self.concurrent and len(runs) > 1
-        with blas_threads_for_parts() if many else nullcontext(1) as threads:
-            return add_up(map_threads(summed, runs, threads))
+        def summed(run: list[int]) -> Any:
+            return add_up(work(number, read(number, columns)) for number in run)
+
+        readers = min(len(runs), self.readers or len(runs))
+        with blas_threads_for_parts() if readers > 1 else nullcontext(1) as threads:
+            return add_up(map_threads(summed, runs, min(threads, max(1, readers))))
 
     def chunks(self) -> Iterator[Chunk]:
         """All chunks in order."""
@@ -246,6 +256,13 @@ def _columns(x: Any, columns: Sequence[str] | None) -> Any:
     )
 
 
+def with_text_names(x: Any) -> Any:
+    """A frame of pandas whose columns have text as names, by which chunks are cut; others as is."""
+    if not hasattr(x, "set_axis") or all(isinstance(name, str) for name in x.columns):
+        return x
+    return x.set_axis(list(map(str, x.columns)), axis=1)
+
+
 def split_target(frame: Any, target: str | Sequence[str] | None) -> Chunk:
     """A chunk of a table whose target is one of its columns, or some."""
     if target is None:
@@ -345,7 +362,7 @@ def numbers_of(frame: Any) -> np.ndarray | None:
     """
     table = frame.to_native()
     if frame.implementation.is_pyarrow():
-        if not _has_numbers(table.schema):
+        if not has_numbers(table.schema):
             return None
         values = np.empty((table.num_columns, table.num_rows))
         for position, column in enumerate(table.columns):
@@ -378,7 +395,7 @@ def column_major(table: Any) -> np.ndarray:
 
 
 @lru_cache(maxsize=16)
-def _has_numbers(schema: Any) -> bool:
+def has_numbers(schema: Any) -> bool:
     """Whether all columns of an Arrow table are numbers, not all of them of single precision."""
     frame = nw.from_native(schema.empty_table(), eager_only=True)
     types = set(frame.schema.values())

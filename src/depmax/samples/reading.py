@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -20,7 +21,7 @@ from depmax._inputs import (
     read_target,
 )
 from depmax._inputs.levels import is_missing
-from depmax._inputs.table import is_streamed
+from depmax._inputs.table import is_streamed, numbered_columns
 from depmax.kernels import (
     Capabilities,
     ClassBalanced,
@@ -57,7 +58,7 @@ def read_sample(
     recipe = as_kernel(kernel)
     if hasattr(X, "stream"):
         decoder = X.stream.decoder
-        names = [str(column) for column in decoder.names or range(X.shape[1])]
+        names = _names_or_numbers(decoder.names, X.shape[1])
         bound = streamed_sample(recipe, X.rows, names)
         if not scale_free:
             warn_of_scales(recipe.bind(names), X.rows, decoder.names, decoder.categories)
@@ -82,7 +83,7 @@ def sample_of_table(
     mass: np.ndarray | None = None,
 ) -> Sample:
     """Sample of a table that is read already, for a kernel of vectors."""
-    names = [str(name) for name in table.names or range(table.values.shape[1])]
+    names = _names_or_numbers(table.names, table.values.shape[1])
     bound = recipe.bind(names)
     if not scale_free:
         warn_of_scales(bound, table.values, table.names, table.categories)
@@ -93,7 +94,7 @@ def sample_of_table(
 def read_table_rows(X: Any, *, name: str = "X") -> TableRows:
     """Rows X for kernels of vectors; warns of columns in units too far apart for distances."""
     table = read_table(X, name=name)
-    names = [str(name) for name in table.names or range(table.values.shape[1])]
+    names = _names_or_numbers(table.names, table.values.shape[1])
     warn_of_scales(Gaussian(), table.values, table.names, table.categories)
     return TableRows(table.values, names, table.categories)
 
@@ -135,7 +136,7 @@ def warn_of_units(estimator: Any, training: Sample) -> None:
 
 def reads_chunks(X: Any) -> bool:
     """Whether X is streamed, or a source of rows of the user's own."""
-    return is_streamed(X) or isinstance(X, RowSource)
+    return not isinstance(X, np.ndarray) and (is_streamed(X) or isinstance(X, RowSource))
 
 
 def aligned(X: Any, y: Any = None, *, supervised: bool = True) -> tuple[Any, Any]:
@@ -191,10 +192,14 @@ def abilities_of(kernel: KernelLike) -> Capabilities:
         return Capabilities()
 
 
-def _names(estimator: Any) -> list[str]:
+def _names(estimator: Any) -> Sequence[str]:
     """Names of the columns that ``fit`` has read, or their positions."""
-    names = getattr(estimator, "feature_names_in_", range(estimator.n_features_in_))
-    return [str(name) for name in names]
+    names = getattr(estimator, "feature_names_in_", None)
+    return _names_or_numbers(names, estimator.n_features_in_)
+
+
+def _names_or_numbers(names: Any, n_columns: int) -> Sequence[str]:
+    return numbered_columns(n_columns, "") if names is None else [str(name) for name in names]
 
 
 def _read_stream(estimator: Any, X: Any, recipe: Kernel) -> Sample:
@@ -359,6 +364,17 @@ def _read_objects(y: Any, recipe: Any, *, minus_one: bool, mass: np.ndarray | No
         known = known.astype(np.intp)  # row numbers, which gaps had made floats
     mass = None if mass is None else mass[~missing]
     return Labels(Sample(recipe, known, mass=mass).resolved(), ~missing)
+
+
+def warn_of_unlabeled(n_unlabeled: int, n_samples: int, owner: str, stacklevel: int) -> None:
+    """Say how many rows are ignored because they have no label."""
+    if n_unlabeled:
+        warnings.warn(
+            f"{owner} ignored {n_unlabeled} of {n_samples} rows without a label in y (NaN or "
+            "None). beta > 0 learns from such rows too.",
+            UserWarning,
+            stacklevel=stacklevel + 1,
+        )
 
 
 def _require_some(labelled: np.ndarray) -> None:

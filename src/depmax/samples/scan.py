@@ -23,6 +23,7 @@ from depmax.samples.pieces import (
     n_rows,
     pieces_of_memory,
     split_target,
+    with_text_names,
 )
 
 #: A file, a folder, or several.
@@ -233,6 +234,7 @@ def _in_memory(data: Any, target: Any, columns: Any, rows_per_chunk: int | None)
     if is_frame(data):
         import narwhals.stable.v2 as nw
 
+        data = with_text_names(data)
         named = target is not None and _is_names(target) and len(target) != n_rows(data)
         names = ([target] if isinstance(target, str) else list(target)) if named else []
         if columns is not None:
@@ -282,11 +284,11 @@ def _iterated(make: Callable[[], Iterable[Any]], target: Any, columns: Any) -> I
     def chunks() -> Iterator[Chunk]:
         for item in make():
             if isinstance(item, tuple):
-                chunk = Chunk(*item)
+                chunk = Chunk(with_text_names(item[0]), *item[1:])
                 _require_equal_length(chunk.x, chunk.y)
                 yield chunk
             else:
-                yield split_target(item, target)
+                yield split_target(with_text_names(item), target)
 
     is_used_up = iter(make()) is iter(make())  # the same iterator twice
     first = next(chunks(), None)

@@ -41,7 +41,8 @@ class PresentTarget:
 
 def present_target(y: Any) -> PresentTarget:
     """The target of a chunk, without the rows that have none."""
-    array = target_array(y)
+    is_double = str(getattr(y, "type", "")) == "double"  # a column of an Arrow table
+    array = y.to_numpy() if is_double else target_array(y)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     missing = missing_rows(array)
@@ -250,7 +251,7 @@ def columns_of(empty: Any) -> tuple[tuple[str, ...] | None, int, tuple[int, ...]
         if is_nominal(series.dtype):
             nominal.append(position)
         elif not series.dtype.is_numeric():
-            raise TypeError(why_not_numeric(series.name, series.dtype, "X"))
+            raise TypeError(why_not_numeric(series, "X"))
         else:
             types.add(series.dtype)
     single = not nominal and types == {nw.Float32()}

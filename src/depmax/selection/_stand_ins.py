@@ -13,6 +13,7 @@ from scipy.stats import false_discovery_control, rankdata
 from sklearn.utils.validation import check_is_fitted
 
 from depmax._extras import make_frame
+from depmax._inputs.table import numbered_columns
 from depmax._threads import map_threads
 from depmax.samples import is_streamed, slices, some_rows
 
@@ -93,8 +94,9 @@ class RankedColumns:
 
     def _column_names(self) -> np.ndarray:
         """Those of the frame that was fitted, else x0, x1 and so on."""
-        numbered = [f"x{j}" for j in range(len(self.ranking_))]
-        return np.asarray(getattr(self, "feature_names_in_", numbered), dtype=object)
+        names = getattr(self, "feature_names_in_", None)
+        names = numbered_columns(len(self.ranking_)) if names is None else names
+        return np.asarray(names, dtype=object)
 
 
 def stand_ins(
@@ -248,10 +250,17 @@ def _sums(values: np.ndarray, widths: np.ndarray, axis: int) -> np.ndarray:
 
 def _coordinates(X: np.ndarray, coded: np.ndarray) -> _Coordinates:
     """Ranks of columns of numbers, and contrasts of levels for codes."""
-    read = [
-        _of_known(_unit_levels if is_code else _unit_ranks, values)
-        for values, is_code in zip(np.ascontiguousarray(X.T), coded, strict=True)
-    ]
+    increasing, all_orders = _unit_ranks(np.arange(len(X), dtype=np.float64))
+    read = []
+    for values, is_code in zip(np.ascontiguousarray(X.T), coded, strict=True):
+        order = np.argsort(values)
+        ordered = values[order]
+        if is_code or len(X) < 2 or not (ordered[1:] > ordered[:-1]).all():
+            read.append(_of_known(_unit_levels if is_code else _unit_ranks, values))
+        else:  # all differ: every such column has the same ranks in another order
+            vector = np.empty_like(increasing)
+            vector[0, order] = increasing[0]
+            read.append((vector, all_orders))
     return _Coordinates(
         np.concatenate([vectors for vectors, _ in read]),
         np.array([len(vectors) for vectors, _ in read]),
@@ -276,21 +285,12 @@ def _of_known(
 
 def _unit_ranks(values: np.ndarray) -> tuple[np.ndarray, float]:
     """Centred ranks of length 1, (1, n_samples) or (0, n_samples) if constant; log of orders."""
-    m = len(values)
-    order = np.argsort(values)
-    ordered = values[order]
-    edges = np.flatnonzero(ordered[1:] != ordered[:-1]) + 1
-    if not len(edges):
-        return np.empty((0, m)), 0.0
-    if len(edges) == m - 1:  # all different
-        ranks = np.empty(m)
-        ranks[order] = np.arange(m, dtype=np.float64)
-        counts = np.ones(1)
-    else:
-        ranks = rankdata(values)
-        counts = np.diff(np.concatenate([[0], edges, [m]]))
+    counts = np.unique(values, return_counts=True)[1]
+    if len(counts) < 2:
+        return np.empty((0, len(values))), 0.0
+    ranks = rankdata(values)
     ranks -= ranks.mean()
-    return (ranks / np.linalg.norm(ranks))[np.newaxis], _log_orders(m, counts)
+    return (ranks / np.linalg.norm(ranks))[np.newaxis], _log_orders(len(values), counts)
 
 
 def _unit_levels(codes: np.ndarray) -> tuple[np.ndarray, float]:

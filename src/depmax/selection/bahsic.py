@@ -149,15 +149,15 @@ class BAHSIC(HSICSelector):
         self.verbose = verbose
 
     def _search(
-        self, setting: Setting, units: Units, busy: np.ndarray, observed: Observed
+        self, setting: Setting, units: Units, candidates: np.ndarray, observed: Observed
     ) -> SearchResult:
         if self.interactions is None or self._is_unsupervised():
-            return backward(setting, busy.tolist())
-        protection = self._protection(setting, units, busy, observed)
-        return backward(setting, busy.tolist(), protection.may_leave)
+            return backward(setting, candidates.tolist())
+        protection = self._protection(setting, units, candidates, observed)
+        return backward(setting, candidates.tolist(), protection.may_leave)
 
     def _protection(
-        self, setting: Setting, units: Units, busy: np.ndarray, observed: Observed
+        self, setting: Setting, units: Units, candidates: np.ndarray, observed: Observed
     ) -> Protection:
         """What stays while others may leave: significant pairs and significant single columns."""
         owners = units.unit_of_inputs()
@@ -170,9 +170,9 @@ class BAHSIC(HSICSelector):
             observed.exchange,
         )
         pairs = owners[found]
-        pairs = pairs[np.isin(pairs, busy).all(axis=1)]
+        pairs = pairs[np.isin(pairs, candidates).all(axis=1)]
         alone = np.zeros(len(units.columns), dtype=bool)
-        if len(busy) > FAR_SIGHTED or len(pairs):
+        if len(candidates) > FAR_SIGHTED or len(pairs):
             alone[owners[observed.pvalues_adjusted < LEVEL]] = True
         return Protection.of(setting, pairs, alone)
 
@@ -254,7 +254,7 @@ def interacting_pairs(
         X, y = X[rows], _safe_indexing(y, rows)
         exchange = None if exchange is None else exchange.take(rows)
     automatic = isinstance(target_kernel, str) and target_kernel == "auto"
-    if automatic and _is_constant(y):  # a rare class may not be among these rows
+    if automatic and read_target(y).is_constant:  # a rare class may not be among these rows
         return nothing
     try:
         found = screen_table(
@@ -268,8 +268,3 @@ def interacting_pairs(
     except TooFewWays:  # a part of the rows that shows nothing by itself
         return nothing
     return found.pairs[found.pvalues_adjusted < LEVEL]
-
-
-def _is_constant(y: Any) -> bool:
-    values = read_target(y).values
-    return bool((values == values[:1]).all())

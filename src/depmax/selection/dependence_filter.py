@@ -9,12 +9,12 @@ import numpy as np
 from scipy.stats import false_discovery_control
 from sklearn.utils.metaestimators import available_if
 
-from depmax._inputs.batches import keeps_sums, read_batch
 from depmax._inputs.levels import Missing
 from depmax._inputs.parameters import check_parameters, number
 from depmax._inputs.table import Categories, constant_columns
 from depmax.dependence.exchange import plan_of
 from depmax.kernels import Kernel, KernelLike, as_kernel
+from depmax.samples.sources import keeps_sums, read_batch
 from depmax.selection._scores.registry import SCORES, Question, Scored, find_score, require
 from depmax.selection._scores.streamed import Batches
 from depmax.selection.selector import DependenceSelector, Ranking, WeightedRows, best_first

@@ -96,7 +96,7 @@ class FOHSIC(HSICSelector):
         self.verbose = verbose
 
     def _search(
-        self, setting: Setting, units: Units, busy: np.ndarray, observed: Observed
+        self, setting: Setting, units: Units, candidates: np.ndarray, observed: Observed
     ) -> SearchResult:
-        n_requested = self._n_requested(observed.X.shape[1]) or len(busy)
-        return forward(setting, busy.tolist(), min(n_requested, len(busy)))
+        n_requested = self._n_requested(observed.X.shape[1]) or len(candidates)
+        return forward(setting, candidates.tolist(), min(n_requested, len(candidates)))

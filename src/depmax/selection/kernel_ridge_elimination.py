@@ -278,17 +278,17 @@ class KernelRidgeElimination(WeightedRows, DependenceSelector):
         self, problem: RidgeProblem, units: Units, X: Any, y: Any, exchange: Exchange | None
     ) -> SearchResult:
         """Order all units, those that say nothing new last."""
-        idle = units.idle()
-        busy = np.flatnonzero(~idle)
-        if not len(busy):
-            return SearchResult(np.arange(len(idle)), np.zeros(len(idle)), ())
+        uninformative = units.uninformative()
+        candidates = np.flatnonzero(~uninformative)
+        if not len(candidates):
+            return SearchResult(np.arange(len(uninformative)), np.zeros(len(uninformative)), ())
         pairs: list[tuple[int, int]] = []
-        if self.interactions == "auto" and len(busy) > EXACT_FROM:
+        if self.interactions == "auto" and len(candidates) > EXACT_FROM:
             rows = slice(None) if problem.mass is None else repeated_rows(problem.mass)
             pairs = self._pairs(units, X[rows], _safe_indexing(y, rows), exchange)
         search = Elimination(problem, units.columns, self.step, pairs, self.n_jobs, self._report)
-        searched = search.run(busy.tolist())
-        order = np.concatenate([searched.order, np.flatnonzero(idle)])
+        searched = search.run(candidates.tolist())
+        order = np.concatenate([searched.order, np.flatnonzero(uninformative)])
         return SearchResult(order, searched.scores, searched.path)
 
     def _pairs(

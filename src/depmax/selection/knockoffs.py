@@ -142,13 +142,13 @@ class Knockoffs(DependenceSelector):
             check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         )
         constant = constant_columns(X)
-        busy = np.flatnonzero(~constant)
+        varying = np.flatnonzero(~constant)
         self.s_ = np.zeros(X.shape[1])
         scores = np.zeros(X.shape[1])
-        if len(busy):
-            columns = _standardised(X[:, busy], self.normal_scores)
-            knockoffs, self.s_[busy] = gaussian_knockoffs(columns, rng)
-            scores[busy] = self._contest(columns, knockoffs, y, rng)
+        if len(varying):
+            columns = _standardised(X[:, varying], self.normal_scores)
+            knockoffs, self.s_[varying] = gaussian_knockoffs(columns, rng)
+            scores[varying] = self._contest(columns, knockoffs, y, rng)
         self.threshold_ = knockoff_threshold(scores, self.fdr)
         order = best_first(scores, constant)
         return Ranking(order, scores, n_significant=int(np.sum(scores >= self.threshold_)))

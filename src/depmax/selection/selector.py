@@ -20,7 +20,7 @@ from sklearn.utils.validation import _check_feature_names, _check_n_features, ch
 from depmax._inputs import read_fit
 from depmax._inputs.levels import Missing
 from depmax._inputs.parameters import check_parameters, is_whole
-from depmax._inputs.table import Categories, refuse_unreadable
+from depmax._inputs.table import Categories, refuse_unreadable, take_columns
 from depmax.kernels import Kernel, Linear
 from depmax.kernels.bandwidth import warn_of_scales
 from depmax.kernels.names import KernelParameters
@@ -235,8 +235,8 @@ class DependenceSelector(RankedColumns, KernelParameters, SelectorMixin, BaseEst
             return super().transform(X)
         _check_feature_names(self, X, reset=False)
         _check_n_features(self, X, reset=False)
-        kept = [frame.columns[column] for column in np.flatnonzero(self.support_)]
-        selected = frame.select(kept)
+        kept = take_columns(X, np.flatnonzero(self.support_))
+        selected = nw.from_native(kept, eager_only=True)
         if library in ("default", selected.implementation.value):
             return selected.to_native()
         return selected.to_pandas() if library == "pandas" else selected.to_polars()

@@ -258,3 +258,20 @@ def test_warnings_that_differ_in_numbers_are_one_point(data):
     points = section(replace(found, trials=tuple(noisy)).report(), "Worth knowing").points
     (point,) = [point for point in points if "stopped after" in point]
     assert point.endswith("rounds. (correlation filter: 3 times, PCA: 3 times)")
+
+
+def test_a_warning_that_came_once(data):
+    found = compare(*data, ["PCA"], **QUICK)
+    first, *others = found.trials
+    noisy = replace(found, trials=(replace(first, warnings=("UserWarning: slow.",)), *others))
+    assert "UserWarning: slow. (PCA: once)" in section(noisy.report(), "Worth knowing").points
+
+
+def test_scores_of_a_search_that_rise_with_the_rank_are_explained():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 6))
+    y = (X[:, 2] * X[:, 4] > 0).astype(int)  # each explains little without the other
+    found = compare(X, y, ["KernelRidgeElimination"], cv=3, random_state=0)
+    assert sorted(found.kept) == [2, 4]
+    said = section(found.report(), "Which columns?").text
+    assert any(text.startswith("Each score belongs to the round") for text in said)

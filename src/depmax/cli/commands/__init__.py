@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from inspect import cleandoc
 from typing import Annotated, Any
 
 import typer
@@ -55,7 +57,11 @@ class _FlagsWithoutType:
 
 
 class _Command(_FlagsWithoutType, TyperCommand):
-    pass
+    """A command whose help has paragraphs, not the lines of the source."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.help = re.sub(r"(?<=\S)\n(?=\S)", " ", cleandoc(self.help or ""))
 
 
 class _Commands(_FlagsWithoutType, TyperGroup):

@@ -83,7 +83,7 @@ def compare(
     missing: o.Missing = None,
     sheet: o.Sheet = None,
     max_memory: o.MaxMemory = None,
-    seed: Annotated[int, o.SEED] = 0,
+    seed: o.Seed = 0,
     n_jobs: o.AllJobs = -1,
     scheduler: Annotated[
         str | None,
@@ -218,6 +218,8 @@ def _show(out: Output, found: Comparison, verdict: Verdict) -> None:
     answer = asdict(verdict)
     out.result("verdict", answer, verdict.headline, style="bold")
     out.result("recommended", found.recommended, "\n".join(verdict.reasons))
+    doubts = f"Caution: {' '.join(verdict.cautions)}" if verdict.cautions else None
+    out.result("cautions", verdict.cautions, doubts, style="yellow")
     rows: list[dict[str, Any]] = _records(found.table)
     metric = list(rows[0])[2]
     best = [row["method"] for row in rows].index(found.recommended)

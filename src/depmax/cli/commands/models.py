@@ -54,7 +54,7 @@ def fit(
     missing: o.Missing = None,
     sheet: o.Sheet = None,
     max_memory: o.MaxMemory = None,
-    seed: o.Seed = None,
+    seed: o.Seed = 0,
     n_jobs: o.Jobs = None,
     as_json: o.Json = False,
     quiet: o.Quiet = False,

@@ -68,7 +68,7 @@ def screen(
     missing: o.Missing = None,
     sheet: o.Sheet = None,
     max_memory: o.MaxMemory = None,
-    seed: o.Seed = None,
+    seed: o.Seed = 0,
     n_jobs: o.AllJobs = -1,
     as_json: o.Json = False,
     quiet: o.Quiet = False,
@@ -93,6 +93,7 @@ def screen(
 
       depmax screen patients.csv -t outcome --given age --given batch
     """
+    from depmax.cli.row_columns import mention_doubts
     from depmax.cli.table import ask
     from depmax.dependence import screen as screen_columns
     from depmax.evaluation import FillGaps, PrepareColumns
@@ -104,6 +105,7 @@ def screen(
     about = (drop, keep, impute, groups, weight)
     uses_missing = not given and weight is None  # gaps say nothing
     table = ask(out, data, reading, target, task, *about, uses_missing=uses_missing)
+    mention_doubts(out, table)
     X = table.X if impute is None else FillGaps(str(impute)).fit_transform(table.X)
     X = PrepareColumns().fit_transform(X)
     X, confounders = _split(X, given)
@@ -138,6 +140,7 @@ def screen(
         )
     out.result("significant", verdict.significant, verdict.columns, style="bold")
     out.result("all_columns", verdict.all_columns, verdict.joint)
+    out.result("gives_away", *_given_away(found, table))
     out.finish()
     if check and verdict.all_columns["pvalue"] > level:
         raise typer.Exit(Code.NOT_FOUND)
@@ -152,6 +155,15 @@ def _effect(found: Any, place: int) -> dict[str, float]:
         "effect_low": float(found.effects_low[place]),
         "effect_high": float(found.effects_high[place]),
     }
+
+
+def _given_away(found: Any, table: Table) -> tuple[list[str], str | None]:
+    """Columns that say nearly everything about the target, and what to do about them."""
+    from depmax.evaluation.comparison.doubts import GIVES_AWAY, gives_away
+
+    places = [place for place in found.ranking.argsort() if found.effects[place] >= GIVES_AWAY]
+    names = [found.names[place] for place in places]
+    return names, gives_away(names, ", ".join(table.target_names)) or None
 
 
 def _for_people(row: dict[str, Any], best: float) -> dict[str, Any]:
@@ -232,9 +244,7 @@ def _pvalue(value: float) -> str:
     return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"
 
 
-def _joint_test(
-    X: Any, table: Table, seed: int | None, n_jobs: int | None, given: Any
-) -> dict[str, Any]:
+def _joint_test(X: Any, table: Table, seed: int, n_jobs: int | None, given: Any) -> dict[str, Any]:
     """Permutation test of all columns together, on a random part of many rows or groups."""
     from sklearn.utils import _safe_indexing
 
@@ -245,7 +255,7 @@ def _joint_test(
     if missing_counts(X):  # permutations allow for gaps that are filled by the same rule
         X = FillGaps().fit_transform(X)
     y, groups, weights = table.y, table.groups, table.weights
-    rng = np.random.default_rng(seed or 0)
+    rng = np.random.default_rng(seed)
     rows = (
         _joint_rows(y, table.target.kind, X.height, rng)
         if groups is None

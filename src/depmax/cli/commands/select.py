@@ -49,7 +49,7 @@ def select(
     missing: o.Missing = None,
     sheet: o.Sheet = None,
     max_memory: o.MaxMemory = None,
-    seed: o.Seed = None,
+    seed: o.Seed = 0,
     n_jobs: o.Jobs = None,
     as_json: o.Json = False,
     quiet: o.Quiet = False,
@@ -73,6 +73,7 @@ def select(
 
     from depmax.cli.methods import build, find_method, fit_model, parse_size
     from depmax.cli.reading import open_source
+    from depmax.cli.row_columns import mention_doubts
     from depmax.cli.streaming import batch_rows
     from depmax.cli.table import ask, is_large
     from depmax.cli.writing import open_writer, require_format
@@ -98,6 +99,7 @@ def select(
         seed=seed,
         uses_missing=weight is None and get_tags(estimator).input_tags.allow_nan,
     )
+    mention_doubts(out, table)
     with out.working(
         f"{known.name} on {counted(table.X.height, 'row')} and {counted(table.X.width, 'column')}"
     ):

@@ -58,6 +58,11 @@ def open_source(path: str, options: ReadOptions | None = None) -> Source:
     """The file, ready to be read, if it exists and its format is known."""
     if not path:
         raise DataError("The name of the data file is empty.")
+    if path in ("-", "/dev/stdin"):
+        raise DataError(
+            "Tables are not read from standard input, since their rows are visited more than once: "
+            "write the table to a file first, such as table.csv."
+        )
     options = options or ReadOptions()
     if options.sheet is not None and not suffix_of(path).startswith(".xls"):
         raise DataError(f"--sheet is for Excel files, and {path} is not one.")

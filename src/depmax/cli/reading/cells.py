@@ -43,6 +43,8 @@ _DATES: tuple[tuple[Any, str], ...] = (
 
 
 _DATE_LIKE = re.compile(r"\d{1,4}[-/.:]\d{1,2}")
+#: What may stand before or after all numbers of a column.
+_UNITS = "$€£¥%"
 
 
 def _is_decimal(cell: str) -> bool:
@@ -65,6 +67,8 @@ class Evidence:
     #: The first number seen with a mark in it, and the first cell that is not a number.
     marked: str = ""
     odd: str = ""
+    #: Signs that numbers come with, such as % or $; of one kind in a column of numbers.
+    units: set[str] = field(default_factory=set)
     dates: list[tuple[Any, str]] = field(default_factory=lambda: list(_DATES))
 
     def add(self, text: pl.Series) -> None:
@@ -75,6 +79,11 @@ class Evidence:
         self.cells += text.len()
         values = clean(text, self.options.missing_numbers).drop_nulls()
         self.values += values.len()
+        unit = _unit_of(values)
+        if values.len():
+            self.units.add(unit)
+        self.whole &= not unit
+        values = without_unit(values, unit)
         self.whole &= values.cast(pl.Int64, strict=False).null_count() == 0
         if self.booleans:
             self.booleans = bool(text.is_in(list(_BOOLEANS)).all())
@@ -106,6 +115,7 @@ class Evidence:
             self.marked = self.marked or first
         self.cells += text.len()
         self.values += text.len()
+        self.units.add("")
         self.numbers["."] += text.len()
         self.numbers[","] += with_comma
         self.booleans = False
@@ -126,8 +136,8 @@ class Evidence:
             self.odd = str(seen[0]) if seen.len() else ""
 
     def are_numbers(self, mark: str) -> bool:
-        """Whether all cells are numbers with this mark before the decimals."""
-        return 0 < self.values == self.numbers[mark]
+        """Whether all cells are numbers with this mark before the decimals, in the same unit."""
+        return 0 < self.values == self.numbers[mark] and len(self.units) == 1
 
 
 def clean(text: pl.Series, missing: Sequence[str]) -> pl.Series:
@@ -140,6 +150,25 @@ def clean(text: pl.Series, missing: Sequence[str]) -> pl.Series:
 def _without(text: pl.Series, gaps: pl.Series) -> pl.Series:
     nothing = pl.Series(text.name, [None], dtype=pl.String).new_from_index(0, text.len())
     return nothing.zip_with(gaps.fill_null(True), text)
+
+
+def _unit_of(text: pl.Series) -> str:
+    """The sign that stands before or after every cell, empty if there is none."""
+    first = str(text[0]) if text.len() else ""
+    found = [unit for unit in _UNITS if unit in first]
+    if len(found) != 1:
+        return ""
+    unit = re.escape(found[0])
+    return found[0] if bool(text.str.contains(rf"^[+-]?{unit}|{unit}$").all()) else ""
+
+
+def without_unit(text: pl.Series, unit: str) -> pl.Series:
+    """Cells without the sign before or after their numbers."""
+    if not unit:
+        return text
+    sign = re.escape(unit)
+    text = text.str.replace(rf"^([+-]?){sign}\s?", "${1}")
+    return text.str.replace(rf"\s?{sign}$", "")
 
 
 def read_numbers(text: pl.Series, mark: str) -> pl.Series:
@@ -168,6 +197,8 @@ class Types:
     decimal: str
     assumed: tuple[str, ...]
     notes: tuple[str, ...]
+    #: The sign that the numbers of a column come with.
+    units: Mapping[str, str] = field(default_factory=dict)
 
     def convert(self, name: str, text: pl.Series, options: ReadOptions) -> pl.Series:
         """Cells of a column as values of its type."""
@@ -179,6 +210,7 @@ class Types:
                 if numbers.null_count() == 0 and not nan:
                     return numbers
             text = clean(text, (*options.missing, *options.missing_numbers))
+            text = without_unit(text, self.units.get(name, ""))
             return text.cast(kind) if kind == pl.Int64 else read_numbers(text, self.decimal)
         text = clean(text, options.missing)
         if kind == pl.Boolean:
@@ -215,7 +247,16 @@ def settle(evidence: Mapping[str, Evidence], options: ReadOptions, separator: st
         if seen.numbers[decimal] > seen.cells / 2
     ]
     notes = _about_odd_cells({name: evidence[name] for name in nearly}, decimal)
-    return Types(columns, dates, decimal, tuple(assumed), notes)
+    units = {
+        name: unit
+        for name, seen in evidence.items()
+        if columns[name] == pl.Float64
+        for unit in seen.units - {""}
+    }
+    if units:
+        shown = shortened(f"{name!r} ({unit})" for name, unit in units.items())
+        notes += (f"Signs are left out of the numbers of {shown}.",)
+    return Types(columns, dates, decimal, tuple(assumed), notes, units)
 
 
 #: Different cells that notes name; columns with others are counted.
@@ -224,15 +265,15 @@ NAMED_CELLS = 3
 
 def _about_odd_cells(nearly: Mapping[str, Evidence], decimal: str) -> tuple[str, ...]:
     """Say which columns would be numbers except for some cells; group those with the same cells."""
-    together: dict[str, list[str]] = {}
+    columns_by_cells: dict[str, list[str]] = {}
     for name, seen in nearly.items():
-        together.setdefault(repr(seen.odd or seen.marked), []).append(name)
+        columns_by_cells.setdefault(repr(seen.odd or seen.marked), []).append(name)
     remedy = (
         "If that stands for a missing value, pass it with --missing, together with any others "
         "(such as NA)."
     )
     notes = []
-    for held, names in list(together.items())[:NAMED_CELLS]:
+    for held, names in list(columns_by_cells.items())[:NAMED_CELLS]:
         seen = nearly[names[0]]
         found = (
             f"Column {names[0]!r} is read as text, although {seen.numbers[decimal]} of "
@@ -242,7 +283,7 @@ def _about_odd_cells(nearly: Mapping[str, Evidence], decimal: str) -> tuple[str,
             f"cells are numbers: they also hold {held}."
         )
         notes.append(f"{found} {remedy}")
-    others = sum(map(len, list(together.values())[NAMED_CELLS:]))
+    others = sum(map(len, list(columns_by_cells.values())[NAMED_CELLS:]))
     if others:
         notes.append(
             f"{others} more column{'s are' if others > 1 else ' is'} read as text, although most "

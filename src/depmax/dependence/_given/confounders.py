@@ -12,7 +12,7 @@ from scipy import linalg
 
 from depmax._inputs import Table
 from depmax._inputs.table import Categories
-from depmax.kernels.bandwidth import squared_distances
+from depmax.kernels.distance import squared_distances
 
 #: A column with values beyond so many standard deviations is compressed first.
 LONG_TAIL = 6.0
@@ -114,10 +114,10 @@ def positions_of(given: Any, names: Sequence[str] | None, n_columns: int) -> np.
     ValueError
         If a column is not there, is named twice, or none is named, or no other column remains.
     """
-    asked = [given] if isinstance(given, str | Integral) else list(given)
+    requested = [given] if isinstance(given, str | Integral) else list(given)
     known = list(map(str, names)) if names is not None else []
     found = []
-    for each in asked:
+    for each in requested:
         if isinstance(each, str) and each in known:
             found.append(known.index(each))
         elif isinstance(each, Integral) and not isinstance(each, bool) and each < n_columns:

@@ -106,6 +106,7 @@ def own_sums(decays, row_sums, row_squares, images, out):  # type: ignore[no-unt
     "void(float64[::1], float64[:, ::1], float64[::1], float64[::1], float64[:, ::1])",
     cache=True,
     nogil=True,
+    fastmath={"reassoc", "contract"},
 )
 def target_rows(decays, psi, v, u, found):  # type: ignore[no-untyped-def]  # numba's signature has the types
     """Row sums of K̃ ∘ ΨΨᵀ, the image K̃v and ΨΨᵀu, up and down the sorted rows.
@@ -145,3 +146,32 @@ def target_rows(decays, psi, v, u, found):  # type: ignore[no-untyped-def]  # nu
             image += psi[i, a] * turned[a]
         found[0, i] += inner
         found[2, i] = image
+
+
+@njit(
+    "void(float64[::1], float64[:, ::1], float64[::1], float64[::1], float64[:, ::1])",
+    cache=True,
+    nogil=True,
+)
+def cross_shares(decays, psi, squares, row_sums, found):  # type: ignore[no-untyped-def]  # numba's signature has the types
+    """Row sums of Ã ∘ B̃ with a target L = ΨΨᵀ into the first row of ``found``, of shape (3, m).
+
+    ``squares`` is the diagonal of L and ``row_sums`` is K̃1. Off the diagonal
+    Ã_ij = K_ij - u_i - u_j + Σu/(m-1), and B̃_ij is the same with L and v, since L̃1 = -diag L.
+    """
+    m = len(squares)
+    u, v = row_sums / (m - 2), -squares / (m - 2)
+    target_rows(decays, psi, v, u, found)  # (K̃ ∘ L)1, K̃v and Lu
+    sum_u, sum_v, product = u.sum(), v.sum(), (u * v).sum()
+    for i in range(m):
+        a, b = u[i] - sum_u / (m - 1), v[i] - sum_v / (m - 1)
+        found[0, i] += (
+            (m - 1) * a * b
+            - b * row_sums[i]
+            - found[1, i]
+            + (a + u[i]) * squares[i]  # L̃u = Lu - diag(L) u
+            - found[2, i]
+            + a * (sum_v - v[i])
+            + b * (sum_u - u[i])
+            + (product - u[i] * v[i])
+        )

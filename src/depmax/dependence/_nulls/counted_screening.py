@@ -252,7 +252,8 @@ class CountedScreening:
                 left = column.psi[1] - ones_x * target.psi[0]
                 n_both = round(float(left @ step / (step @ step)))
                 return pvalue_of_counts(column.n_samples, ones_x, ones_y, n_both), "counts"
-        if is_out_of_range(law, None if target is None else column, target):
+        known = None if target is None else column
+        if is_out_of_range(law, known, target, column.n_samples):
             permuted = self._permuted(levels)
             return sequential_pvalue(statistic, permuted, SLACK * law.scale), "permutation"
         return law.sf(statistic), "gamma"

@@ -10,7 +10,6 @@ import numpy as np
 
 from depmax.dependence._nulls.law import (
     NOTHING,
-    SKEWNESS_ROWS,
     Spread,
     leading_eigenvalues,
     u_centred,
@@ -84,7 +83,7 @@ class LaplaceColumn:
         np.exp(decays[1:], out=decays[1:])
         return cls(order, ordered, decays, width)
 
-    @property
+    @cached_property
     def is_constant(self) -> bool:
         """Whether all values are equal, so that nothing can depend on them."""
         return bool((self.decays[1:] == 1.0).all())
@@ -98,6 +97,17 @@ class LaplaceColumn:
         found = np.empty(m), np.empty(m), np.empty(m), np.empty(2)
         own_sums(self.decays, *found)
         return found
+
+    @cached_property
+    def _own_shares(self) -> np.ndarray:
+        """(Ã ∘ Ã)1 in sorted order, from the row sums of K̃ and K̃∘K̃, and from K̃(K̃1)."""
+        m, (r, q, image, _) = len(self.order), self._own_sums
+        u, n_u = r / (m - 2), image / (m - 2)  # n_u = K̃u
+        a = u - u.sum() / (m - 1)
+        shares: np.ndarray = (
+            q - 2.0 * n_u - 2.0 * a * r + (u @ u - u**2) + 2.0 * a * (u.sum() - u) + (m - 1) * a**2
+        )
+        return shares
 
     def terms(
         self,
@@ -129,14 +139,18 @@ class LaplaceColumn:
         return tuple(m / size * leading_eigenvalues(u_centred(gram)))
 
     def levels(self) -> Levels | None:
-        """Which rows are equal; None if nearly all differ."""
-        starts = np.flatnonzero(np.append(True, self.values[1:] != self.values[:-1]))
-        counts = np.diff(np.append(starts, len(self.values)))
-        if len(counts) > SKEWNESS_ROWS and counts.max() <= len(self.values) // 2:
+        """Which rows are equal; None if no value is that of half of them: none is rare then."""
+        m = len(self.values)
+        ends = np.flatnonzero(self.values[1:] != self.values[:-1]) + 1
+        if len(ends) == m - 1:  # all differ
             return None
-        codes = np.empty(len(self.values), dtype=np.intp)
+        bounds = np.concatenate([[0], ends, [m]])
+        counts = np.diff(bounds)
+        if 2 * counts.max() < m:
+            return None
+        codes = np.empty(m, dtype=np.intp)
         codes[self.order] = np.repeat(np.arange(len(counts)), counts)
-        return Levels(codes, counts, self.order[starts])
+        return Levels(codes, counts, self.order[bounds[:-1]])
 
     def permuted(self, target: TargetCoordinates, row_sums_total: float) -> Iterator[np.ndarray]:
         """HSIC₁ of random permutations of the target, with a fixed seed, in chunks."""
@@ -154,27 +168,12 @@ class LaplaceColumn:
 
     def shares(self, sorted_target: TargetCoordinates) -> tuple[np.ndarray, np.ndarray]:
         """(Ã ∘ B̃)1 with a target and (Ã ∘ Ã)1, what every row contributes, in sorted order."""
-        from depmax.dependence._nulls._laplace_loop import target_rows
+        from depmax.dependence._nulls._laplace_loop import cross_shares
 
-        m = len(self.order)
-        r, q, image, _ = self._own_sums
-        psi, squares = sorted_target.psi, sorted_target.squares
-        u, v = r / (m - 2), -squares / (m - 2)  # Ã_ij = K_ij - u_i - u_j + c, B̃_ij with v and e
-        a, b = u - u.sum() / (m - 1), v - v.sum() / (m - 1)
-        products, k_v, image_u = found = np.empty((3, m))  # (K̃ ∘ L)1, K̃v and Lu
-        target_rows(self.decays, psi, v, u, found)
-        cross = (
-            products
-            - b * r
-            - k_v
-            + (a + u) * squares  # L̃u = Lu - diag(L) u
-            - image_u
-            + (m - 1) * a * b
-            + a * (v.sum() - v)
-            + b * (u.sum() - u)
-            + (u @ v - u * v)
-        )
-        return cross, _square_rows(r, q, image / (m - 2))
+        found = np.empty((3, len(self.order)))
+        target = sorted_target.psi, sorted_target.squares
+        cross_shares(self.decays, *target, self._own_sums[0], found)
+        return found[0], self._own_shares
 
     def exchanged(
         self, target: TargetCoordinates, row_sums_total: float, plan: Plan
@@ -193,11 +192,10 @@ class LaplaceColumn:
             return NOTHING, float(m * (m - 1))
         r, q, image, (cubes, triangles) = self._own_sums
         # Ã_ij = K_ij - u_i - u_j + c off the diagonal; B is the same on it too, with diagonal δ
-        u, n_u = r / (m - 2), image / (m - 2)  # n_u = K̃u
+        u, n_u, rows = r / (m - 2), image / (m - 2), self._own_shares  # n_u = K̃u
         total = float(r.sum())
         c = total / ((m - 1) * (m - 2))
         delta = c - 2.0 * u
-        rows = _square_rows(r, q, n_u)
         z = u - 0.5 * c
         shifts = (2 * m - 8) * _cubes(z) + 6 * (z @ z) * z.sum()  # Σ_{i≠j} (z_i + z_j)³
         sum_cubes = (
@@ -208,8 +206,8 @@ class LaplaceColumn:
         )
         # tr B³ with B = K̃ - VMVᵀ, V = [u, 1]
         middle = np.array([[0.0, 1.0], [1.0, -c]])
-        v = np.column_stack([u, np.ones(m)])
-        n_v = np.column_stack([n_u, r])
+        v, n_v = np.ones((m, 2)), np.empty((m, 2))
+        v[:, 0], n_v[:, 0], n_v[:, 1] = u, n_u, r
         gram = middle @ (v.T @ v)
         trace = (
             triangles
@@ -219,16 +217,6 @@ class LaplaceColumn:
         )
         trace += -3.0 * (delta @ rows) - _cubes(delta)
         return Spread(float(rows.sum()), float(sum_cubes), float(trace)), total
-
-
-def _square_rows(r: np.ndarray, q: np.ndarray, n_u: np.ndarray) -> np.ndarray:
-    """Row sums of Ã² from those of K̃ and K̃∘K̃, and from K̃u."""
-    m, u = len(r), r / (len(r) - 2)
-    a = u - u.sum() / (m - 1)
-    rows: np.ndarray = (
-        q - 2.0 * n_u - 2.0 * a * r + (u @ u - u**2) + 2.0 * a * (u.sum() - u) + (m - 1) * a**2
-    )
-    return rows
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,8 @@ from depmax.samples import Sample
 SKEWEST = 3.0
 #: Rows that are rare on both sides at once: with fewer expected the law is not believed.
 EXPECTED = 5.0
+#: With fewer rows than this the law is not believed: they have few permutations.
+FEWEST_ROWS = 10
 #: Rows that tell whether nearly all differ.
 SAMPLED = 1000
 #: A p-value is settled when so many permuted values have reached the observed one …
@@ -92,15 +94,17 @@ def spread_of(side: Sample, levels: Levels | None, squares: float | None = None)
     return spread(side, squares, None if levels is None else (levels.first, levels.counts))
 
 
-def is_out_of_range(law: PermutationLaw, x: Counted | None, y: Counted | None) -> bool:
+def is_out_of_range(
+    law: PermutationLaw, x: Counted | None, y: Counted | None, n_samples: int
+) -> bool:
     """Whether the rows must be permuted, since the law is not close to that of permutations."""
     if law.scale == 0.0:
         return False
-    if law.skewness > SKEWEST:
+    if law.skewness > SKEWEST or n_samples < FEWEST_ROWS:
         return True
     if x is None or y is None:
         return False
-    m = x.n_samples
+    m = n_samples
     return max(x.n_rare, y.n_rare) <= m / 2 and x.n_rare * y.n_rare < EXPECTED * m
 
 

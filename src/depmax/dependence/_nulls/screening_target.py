@@ -22,7 +22,13 @@ from depmax.dependence._nulls.rare import (
 from depmax.dependence._terms import terms
 from depmax.dependence.exchange import Exchange, Plan, TooFewWays
 from depmax.dependence.resolve import most_dependent, refuse_to_choose
-from depmax.dependence.variance import NO_EFFECT, Effect, effect_of, shares_of_rows
+from depmax.dependence.variance import (
+    NO_EFFECT,
+    Effect,
+    effect_of,
+    shares_of_coordinates,
+    shares_of_rows,
+)
 from depmax.kernels import Delta, Linear
 from depmax.kernels.kernel import Kernel
 from depmax.maps.incomplete_cholesky import factor_to
@@ -55,9 +61,7 @@ class Choice:
 class ScreeningTarget:
     """A target prepared once for all columns."""
 
-    side: Sample  # coordinates of the target with the linear kernel
     coordinates: TargetCoordinates
-    spread: Spread
     levels: Levels | None  # which rows of y are equal, if known
     error: float
     exchanged: ExchangedTarget | None = None  # where rows are not independent
@@ -73,10 +77,10 @@ class ScreeningTarget:
             exact = np.asarray(partial.factor)
             error = float(partial.residual.sum() / max(side.diag().sum(), np.finfo(float).tiny))
         coordinates = TargetCoordinates.of(exact, tol=0.01 * tol)
-        linear = Sample(Linear(), coordinates.psi)
-        levels = Levels.of(side)
         exchanged = None if plan is None else ExchangedTarget.of(coordinates, plan)
-        return cls(linear, coordinates, spread_of(linear, levels), levels, error, exchanged)
+        found = cls(coordinates, Levels.of(side), error, exchanged)
+        _ = found.spread  # once, before threads ask for it
+        return found
 
     def score(
         self, recipe: Kernel, column: np.ndarray, unbiased: bool
@@ -122,9 +126,20 @@ class ScreeningTarget:
         return effect_of(cross, own, self.own_shares)
 
     @cached_property
+    def side(self) -> Sample:
+        """Coordinates of the target with the linear kernel."""
+        return Sample(Linear(), self.coordinates.psi)
+
+    @cached_property
+    def spread(self) -> Spread:
+        """That of the target's U-centred kernel matrix."""
+        squares = float(self.own_shares.sum()) if self.levels is None else None
+        return spread_of(self.side, self.levels, squares)
+
+    @cached_property
     def own_shares(self) -> np.ndarray:
         """(B̃ ∘ B̃)1 of the target."""
-        return shares_of_rows(self.side, self.side)
+        return shares_of_coordinates(self.coordinates.psi, self.coordinates.psi)
 
     def _pvalue(
         self,
@@ -138,7 +153,7 @@ class ScreeningTarget:
         counted = counted_pvalue(levels, self.levels)
         if counted is not None:
             return counted
-        if is_out_of_range(law, levels, self.levels):
+        if is_out_of_range(law, levels, self.levels, self.side.n_samples):
             return sequential_pvalue(statistic, permuted, slack * law.scale)
         return law.sf(statistic)
 
@@ -313,7 +328,6 @@ class GappedTarget:
         coordinates = TargetCoordinates.of(self.whole.coordinates.psi[rows])
         if not coordinates.psi.any():  # the target is constant there
             return None
-        side = Sample(Linear(), coordinates.psi)
         levels = self.whole.levels
         levels = None if levels is None else Levels.of_values(levels.codes[rows])
         exchanged = None
@@ -323,14 +337,7 @@ class GappedTarget:
             except TooFewWays:
                 return None
             exchanged = ExchangedTarget.of(coordinates, plan)
-        return replace(
-            self.whole,
-            side=side,
-            coordinates=coordinates,
-            spread=spread_of(side, levels),
-            levels=levels,
-            exchanged=exchanged,
-        )
+        return ScreeningTarget(coordinates, levels, self.whole.error, exchanged)
 
 
 def shrinkage(n_known: int, n_rows: int, unbiased: bool) -> float:

@@ -65,7 +65,7 @@ def streamed_test(
     law = permutation_law(
         spread(x, scale * _hsic(own_x)), _spread_of_target(y_side, scale), n_samples=m
     )
-    if is_out_of_range(law, None, None):
+    if is_out_of_range(law, None, None, m):
         return permute("permutation")
     statistic = _hsic(streamed_sums(x, target_factor(y_side)))
     return IndependenceTest(statistic, law.sf(statistic), "gamma", m)

@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
-from depmax._inputs.table import is_frame
+from depmax._inputs.table import is_frame, take_columns
 from depmax.dependence import Screening, alignment, hsic, screen
 from depmax.evaluation.comparison.methods import Method
 from depmax.evaluation.comparison.preparing import PrepareColumns
@@ -164,8 +164,7 @@ class Findings:
         """Some prepared columns of the sample."""
         places = [int(column) for column in which]
         if is_frame(self._prepared):
-            frame = nw.from_native(self._prepared, eager_only=True)
-            return frame.select([frame.columns[column] for column in places]).to_native()
+            return take_columns(self._prepared, places)
         part = self._prepared[:, places]
         return part.toarray() if sparse.issparse(part) else part
 

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
-import narwhals.stable.v2 as nw
 import numpy as np
 from scipy.special import fdtrc
 from sklearn.base import clone
 
 from depmax._inputs import read_target
 from depmax._inputs.parameters import check_parameters, integer
-from depmax._inputs.table import Categories, is_frame
+from depmax._inputs.table import Categories, is_frame, take_columns
 from depmax.evaluation.comparison.setting import Problem
 from depmax.selection.selector import DependenceSelector, Ranking
 
@@ -145,8 +144,7 @@ def by_ranking(selector: Any, rows: Any) -> Callable[[int], Any]:
     def best(count: int) -> Any:
         kept = np.flatnonzero(ranking <= count)
         if is_frame(rows):
-            frame = nw.from_native(rows, eager_only=True)
-            return frame.select([frame.columns[column] for column in kept]).to_native()
+            return take_columns(rows, kept)
         return rows[:, kept]
 
     return best

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from depmax._text import counted, listed
+from depmax._text import counted, listed, times
 from depmax._version import __version__
 from depmax.evaluation.comparison.findings import Findings
 from depmax.evaluation.comparison.page_columns import (
@@ -109,7 +109,8 @@ def answer(findings: Findings) -> tuple[str, ...]:
     """The verdict and what supports it, in a few sentences."""
     comparison = findings.comparison
     verdict = comparison.verdict
-    paragraphs = [verdict.headline, " ".join(verdict.reasons), _ties(comparison)]
+    cautions = [f"Caution: {text}" for text in verdict.cautions]
+    paragraphs = [verdict.headline, " ".join(verdict.reasons), *cautions, _ties(comparison)]
     if not comparison.complete:
         paragraphs.insert(1, interruption(comparison))
     if comparison.setting.prepare:
@@ -124,16 +125,20 @@ def _ties(comparison: Comparison) -> str:
     if not others:
         return "No other method was compared."
     best = comparison.best
+    plural = next(m for m in comparison.methods if m.name == best).complexity == 0
+    subject = "All columns together" if plural else best
     if not ties:
         return (
-            f"{best} is better than every other method compared (significance level {PERCENT}, "
-            "corrected for overlapping splits and for the number of comparisons)."
+            f"{subject} {'are' if plural else 'is'} better than every other method compared "
+            f"(significance level {PERCENT}, corrected for overlapping splits and for the number "
+            "of comparisons)."
         )
     group = "the other method" if others == 1 else f"{len(ties)} of the {others} other methods"
     group = f"any of the {others} other methods" if len(ties) == others > 1 else group
+    have, it = ("have", "them") if plural else ("has", "it")
     return (
-        f"{best} has the highest score, but after correction for the number of comparisons these "
-        f"data do not distinguish it from {group} (significance level {PERCENT}): "
+        f"{subject} {have} the highest score, but after correction for the number of comparisons "
+        f"these data do not distinguish {it} from {group} (significance level {PERCENT}): "
         f"{listed(ties, 6)}."
     )
 
@@ -309,7 +314,7 @@ def grouped_warnings(comparison: Comparison) -> list[str]:
             methods = groups.setdefault(key, (text, {}))[1]
             methods[name] = methods.get(name, 0) + count
     return [
-        f"{text} ({', '.join(f'{name}: {n} times' for name, n in methods.items())})"
+        f"{text} ({', '.join(f'{name}: {times(n)}' for name, n in methods.items())})"
         for text, methods in groups.values()
     ]
 

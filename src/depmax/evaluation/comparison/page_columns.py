@@ -113,6 +113,11 @@ def _loadings(findings: Findings) -> Picture | None:
 
 #: Rows of the table of columns.
 LISTED = 50
+#: Said where a column has a higher score than one ranked before it.
+SCORES_OF_ROUNDS = (
+    "Each score belongs to the round of the search that decided about the column, so scores need "
+    "not fall with the rank: a column may explain little until another is known."
+)
 #: Edges of the bands in the heat map.
 EDGES = 13
 
@@ -127,6 +132,9 @@ def columns_section(findings: Findings) -> Section | None:
         "column alone, adjusted over all columns (false discovery rate); it does not test the "
         "kept columns as a set, since the rows that chose them cannot also test them.",
     )
+    scores = np.asarray(getattr(findings.selected, "scores_", np.zeros(len(findings.names))))
+    if (np.diff(scores[findings.kept]) > 0).any():
+        text += (SCORES_OF_ROUNDS,)
     return Section("Which columns?", text, (_kept_table(findings),), (_ranking_picture(findings),))
 
 
@@ -218,7 +226,7 @@ def redundancy_section(findings: Findings) -> Section | None:
     text = [
         f"{findings.selector.name} keeps {kept}: they are meant to be used together. "
         f"{counted(n_redundant, 'dropped column')} shared at least a quarter of the variation of "
-        "one of them (significantly) and can replace it if it is costly or missing."
+        "one of them (significantly): the first to try where that one is costly or missing."
     ]
     if n_other:
         text.append(

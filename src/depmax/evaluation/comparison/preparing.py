@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from depmax._inputs import read_fit, read_new
-from depmax._inputs.table import has_missing, is_frame
+from depmax._inputs.table import has_missing, is_frame, take_columns
 from depmax.pencils.streamed import target_sums
 from depmax.samples import Sample, aligned, is_streamed, read_training
 
@@ -108,8 +108,9 @@ class PrepareColumns(TransformerMixin, BaseEstimator):
         if not self.categories_ and nw.maybe_get_index(frame) is None:
             # without an index to keep, a wide frame of numbers is made in one step
             return nw.from_numpy(scaled, frame.columns, backend=frame.implementation).to_native()
-        columns: dict[str, Any] = {}
-        for position, name in enumerate(frame.columns):
+        columns: dict[Any, Any] = {}
+        text = []
+        for position, (name, own) in enumerate(zip(self._names(frame), frame.columns, strict=True)):
             levels = self.categories_.get(position)
             if levels is None:
                 columns[name] = scaled[:, position]
@@ -122,13 +123,19 @@ class PrepareColumns(TransformerMixin, BaseEstimator):
                 }
             else:
                 columns[name] = None  # stays as it is, text declared to be categories
+                if frame.schema[own] == nw.String:
+                    text.append(frame.get_column(own).cast(nw.Categorical))
         series = [
             nw.new_series(name, numbers, backend=frame.implementation)
             for name, numbers in columns.items()
             if numbers is not None
         ]
-        text = [nw.col(name).cast(nw.Categorical) for name in columns if _is_text(frame, name)]
-        return frame.with_columns(*text).with_columns(*series).select(list(columns)).to_native()
+        made = frame.with_columns(*text).with_columns(*series)
+        return take_columns(made.to_native(), map(made.columns.index, columns))
+
+    def _names(self, frame: nw.DataFrame[Any]) -> list[Any]:
+        """Names of the columns, all text where names of indicators join them."""
+        return list(map(str, frame.columns)) if self.encode and self.categories_ else frame.columns
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names of the prepared columns.
@@ -236,11 +243,6 @@ class NumericTarget(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         return self.transformer_.get_feature_names_out(input_features)
-
-
-def _is_text(frame: nw.DataFrame[Any], name: str) -> bool:
-    """Whether a column of the frame is text; a part of the rows may not show all of its values."""
-    return name in frame.columns and frame.schema[name] == nw.String
 
 
 def _moments(values: Any) -> tuple[np.ndarray, np.ndarray]:

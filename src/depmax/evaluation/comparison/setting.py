@@ -23,6 +23,7 @@ from sklearn.model_selection import (
 )
 
 from depmax._inputs import TargetKind, Task, read_table, read_target
+from depmax._inputs.table import numbered_columns
 from depmax._text import counted
 from depmax.dependence.exchange import as_exchange
 from depmax.evaluation.comparison.metrics import Metric
@@ -99,7 +100,7 @@ def read_problem(X: Any, y: Any, *, table: bool, task: Task = "auto") -> tuple[P
     read = read_table(X)
     _require_equal(read.n_samples, target.n_samples)
     n_features = read.values.shape[1]
-    names = read.names or tuple(f"x{position}" for position in range(n_features))
+    names = read.names or numbered_columns(n_features)
     problem = Problem(
         target.kind,
         read.n_samples,

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import stdtr
 
 from depmax._text import counted, html_table, listed, share, short_pvalue
+from depmax.evaluation.comparison.doubts import dependent_columns, doubts_of
 from depmax.evaluation.comparison.methods import Method
 from depmax.evaluation.comparison.metrics import CorrectedMean
 from depmax.evaluation.comparison.setting import clock
@@ -47,6 +48,8 @@ class Verdict:
         Score of the best constant prediction.
     python : str
         Lines of Python that put it to use.
+    cautions : tuple of str
+        Reasons to doubt the scores: copies of rows, a column that gives the target away, and such.
     """
 
     outcome: Outcome
@@ -56,9 +59,10 @@ class Verdict:
     columns: tuple[str, ...]
     chance: float | None
     python: str
+    cautions: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return " ".join([self.headline, *self.reasons])
+        return " ".join([self.headline, *self.reasons, *self.cautions])
 
 
 def recommend(comparison: Comparison) -> str:
@@ -123,20 +127,25 @@ def verdict_of(comparison: Comparison) -> Verdict:
         outcome, headline = "features", _features(comparison, method)
     else:
         outcome, headline = "method", f"Use {name}."
+    cautions = doubts_of(comparison, columns if outcome == "few columns" else ())
     return Verdict(
         outcome,
         headline,
-        _reasons(comparison, outcome),
+        _reasons(comparison, outcome, doubted=bool(cautions)),
         name,
         columns,
         comparison.chance,
         _python(comparison, outcome, columns),
+        cautions,
     )
 
 
 def _nothing(comparison: Comparison) -> str:
     chance = "" if comparison.chance is None else f" ({comparison.chance:.2f})"
-    return f"Nothing here predicts {comparison.target_name}: no better than guessing{chance}."
+    name, yet = comparison.target_name, dependent_columns(comparison, LEVEL)
+    if yet:
+        return f"No method predicts {name} better than guessing{chance}, although {yet} on it."
+    return f"Nothing here predicts {name}: no better than guessing{chance}."
 
 
 def _few(comparison: Comparison, columns: tuple[str, ...]) -> str:
@@ -170,7 +179,7 @@ def _features(comparison: Comparison, method: Method) -> str:
     return f"New features help: {method.name} turns {counted(n_columns, 'column')} into {size}."
 
 
-def _reasons(comparison: Comparison, outcome: Outcome) -> tuple[str, ...]:
+def _reasons(comparison: Comparison, outcome: Outcome, *, doubted: bool) -> tuple[str, ...]:
     outcomes, name = comparison.outcomes, comparison.recommended
     metric = outcomes.metrics[0].label
     honest = comparison.winner_score
@@ -189,7 +198,7 @@ def _reasons(comparison: Comparison, outcome: Outcome) -> tuple[str, ...]:
     if f"{best:.3f}" != f"{outcomes.score(name).mean:.3f}":
         scores += f"; the highest score, {best:.3f} ({comparison.best}), is not clearly better"
     # All columns were not chosen for their score, which needs no correction.
-    expected += "." if name == baseline else ": expect this on new data."
+    expected += "." if name == baseline or doubted else ": expect this on new data."
     return tuple(filter(None, (f"{scores}.", expected, guessing)))
 
 
@@ -248,7 +257,8 @@ def summary(comparison: Comparison) -> str:
         f"{clock(comparison.seconds)}; target {comparison.target_name!r}: {problem.about_target}"
     )
     verdict = comparison.verdict
-    lines = [head, verdict.headline, *verdict.reasons, *leaderboard_lines(comparison)]
+    lines = [head, verdict.headline, *verdict.reasons, *verdict.cautions]
+    lines += leaderboard_lines(comparison)
     lines += [*limits(comparison)]
     if not comparison.complete:
         lines.append(interruption(comparison))
@@ -294,8 +304,9 @@ def html_summary(comparison: Comparison) -> str:
     ]
     head = ("method", metric.label, "95% interval", "features", "p vs best")
     verdict = comparison.verdict
-    texts = "".join(f"<p>{escape(text)}</p>" for text in (*verdict.reasons, *limits(comparison)))
-    return f"<p><strong>{escape(verdict.headline)}</strong></p>{texts}{html_table(head, rows)}"
+    texts = [*verdict.reasons, *verdict.cautions, *limits(comparison)]
+    said = "".join(f"<p>{escape(text)}</p>" for text in texts)
+    return f"<p><strong>{escape(verdict.headline)}</strong></p>{said}{html_table(head, rows)}"
 
 
 def limits(comparison: Comparison) -> list[str]:

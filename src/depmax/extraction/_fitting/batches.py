@@ -10,7 +10,6 @@ from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 
 from depmax._inputs import read_target
-from depmax._inputs.batches import keeps_sums, read_batch
 from depmax._inputs.parameters import check_parameters
 from depmax._text import counted
 from depmax.extraction.extractor import WeightedExtractor
@@ -18,6 +17,7 @@ from depmax.kernels import as_kernel
 from depmax.maps.feature_map import coordinate_names
 from depmax.pencils.row_sums import Aligned, RowSums, Summation, dense, origin_of
 from depmax.samples import Weighed, require_equal_length
+from depmax.samples.sources import keeps_sums, read_batch
 
 
 @dataclass(frozen=True)

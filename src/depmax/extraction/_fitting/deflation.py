@@ -267,10 +267,14 @@ class DeflationExtractor(DependenceExtractor):
             explained = self._own_dependence(side, found.features) / found.squares
             images = images_of(side, center=center)
             return explained / images.variance
-        values = target.centred if center else target.about_zero
+        values = self._seen(target)
         total = square_of(values, target.mass)
         shares: np.ndarray = self._explained_of(found, values) / total
         return shares
+
+    def _seen(self, target: CodedTarget) -> Any:
+        """The target as features see it: less its mean if they have mean zero."""
+        return target.centred if self.center else target.about_zero
 
     def _explained_of(self, found: Extracted, values: np.ndarray) -> np.ndarray:
         """‖Yᵀτ_j‖²/‖τ_j‖², of shape (k,)."""
@@ -295,12 +299,12 @@ class DeflationExtractor(DependenceExtractor):
         """Signs that make the largest covariance with a column of the target positive."""
         if target is None or not self._supervised:
             return signs(found.projection.weights)
-        return signs(found.covariances(target.values))
+        return signs(found.covariances(self._seen(target)))
 
     def _keep_views(self, side: Sample, found: Extracted, target: CodedTarget | None) -> None:
         scale = float(side.total - 1) ** 2
         if target is not None:
-            covariances = found.covariances(target.values)
+            covariances = found.covariances(self._seen(target))
             self.dependence_ = np.square(covariances).sum(axis=0) / scale
         else:
             self.dependence_ = self._own_dependence(side, found.features) / scale

@@ -89,7 +89,7 @@ class SparseExtractor(DeflationExtractor):
         examples = Examples.of(side, center=center)
         chosen = sparse_deflate(
             examples.side,
-            target.values,
+            target.centred if center else target.values,
             self._measure,
             n_components,
             draw=draw,

@@ -92,7 +92,8 @@ def outputs_of(target: Target, mass: np.ndarray | None = None) -> np.ndarray:
         return values - np.average(values, axis=0, weights=mass)
     centred = values - np.average(values, axis=0, weights=mass)
     spread = np.sqrt(np.average(centred**2, axis=0, weights=mass))
-    spread[spread <= 1e-12 * np.abs(values).max(axis=0, initial=0.0)] = np.inf
+    rounding = 10 * np.finfo(np.float64).eps * np.abs(values).max(axis=0, initial=0.0)
+    spread[spread <= rounding] = np.inf
     return centred / spread
 
 
@@ -235,6 +236,12 @@ class CodedTarget:
         return self.values - self.mean
 
     @property
+    def shift(self) -> np.ndarray:
+        """What losses of numbers need not see of Y, since a constant fits it: their mean."""
+        is_number = self.kind in ("numbers", "multioutput")
+        return self.mean if is_number else np.zeros(self.values.shape[1])
+
+    @property
     def about_zero(self) -> Any:
         """Y as it is: an array, or what gives the values of a block."""
         if not is_streamed(self.values):
@@ -344,8 +351,8 @@ def coded_classes(labels: np.ndarray, mass: np.ndarray | None = None) -> CodedTa
     classes, values = columns_of_classes(labels)
     if len(classes) < 2:
         raise ValueError(
-            f"y has one class only ({classes[0]!r}): nothing can depend on a constant. At least "
-            "two classes are needed."
+            f"y has one class only ({classes.tolist()[0]!r}): nothing can depend on a constant. At "
+            "least two classes are needed."
         )
     if len(classes) > 2:
         counts = values.sum(axis=0) if mass is None else mass @ values

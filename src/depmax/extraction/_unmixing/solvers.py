@@ -151,8 +151,8 @@ def _rotate(likelihood: Likelihood, rows: np.ndarray) -> tuple[np.ndarray, int]:
     while step < STEPS and closeness < FOUND:
         step += 1
         pull, bend = likelihood.bends(rotation)
-        wanted = (pull - bend[:, np.newaxis] * rotation) @ rows.T @ rows
-        left, _, right = linalg.svd(wanted, full_matrices=False)
+        update = (pull - bend[:, np.newaxis] * rotation) @ rows.T @ rows
+        left, _, right = linalg.svd(update, full_matrices=False)
         turned = left @ right  # the nearest matrix with orthonormal rows
         closeness = float(np.abs(np.einsum("ij,ij->i", turned, rotation)).min())
         rotation = turned

@@ -197,8 +197,7 @@ def most_covariant(residual: Residual, values: np.ndarray) -> np.ndarray | None:
 def pls(residual: Residual) -> np.ndarray | None:
     """Largest covariance with the target: u_j is the first left singular vector of X_jᵀY_j."""
     left = residual.left_target
-    assert residual.target is not None
-    if linalg.norm(left) <= EXHAUSTED * linalg.norm(residual.target):
+    if linalg.norm(left) <= EXHAUSTED * residual.target_size:
         return None
     return most_covariant(residual, left)
 
@@ -280,8 +279,7 @@ def descent(found: OrthogonalFeatures, target: np.ndarray, loss: Loss) -> np.nda
 def _left(residual: Residual) -> np.ndarray:
     """What is left of the target, of shape (m, r); zero where that is nothing but rounding."""
     left = residual.left_target
-    assert residual.target is not None
-    exhausted = linalg.norm(left) <= EXHAUSTED * linalg.norm(residual.target)
+    exhausted = linalg.norm(left) <= EXHAUSTED * residual.target_size
     return np.zeros_like(left) if exhausted else left
 
 

@@ -60,6 +60,10 @@ class OrthogonalFeatures:
         """‖τ_j‖ of every feature."""
         return np.array(self._lengths)
 
+    def centred(self, values: np.ndarray) -> np.ndarray:
+        """Vectors over samples, less their means if features have mean zero."""
+        return values - values.mean(axis=0) if self._first else values
+
     def residual(self, values: np.ndarray) -> np.ndarray:
         """(I - Π_T)V of vectors over samples."""
         basis = self.basis
@@ -74,7 +78,7 @@ class OrthogonalFeatures:
         """
         rest = self.residual(image)
         length = float(linalg.norm(rest))
-        start = image - image.mean() if self._first else image
+        start = self.centred(image)
         if not length > max(INDEPENDENT * float(linalg.norm(start)), noise):
             return False
         position = self._first + self.count
@@ -151,7 +155,13 @@ class Residual:
         """Y_j = (I - Π_T)Y of shape (m, r)."""
         if self.target is None:
             raise ValueError("This criterion needs a target: pass y.")
-        return self.found.residual(self.target)
+        return self.found.residual(self.found.centred(self.target))
+
+    @property
+    def target_size(self) -> float:
+        """‖Y‖ before the first feature, from its mean if features are centred."""
+        assert self.target is not None
+        return float(linalg.norm(self.found.centred(self.target)))
 
     @property
     def matrix(self) -> np.ndarray:

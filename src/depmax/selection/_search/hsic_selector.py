@@ -197,9 +197,9 @@ class HSICSelector(WeightedRows, DependenceSelector):
         if groups is not None:
             exchange = as_exchange(groups)
             plan_of(exchange, X.shape[0], target.rows)  # refuses what cannot be exchanged, at once
-        tells = self.pvalues and mass is None and not self._is_unsupervised()
+        has_pvalues = self.pvalues and mass is None and not self._is_unsupervised()
         observed = Observed(
-            X, y, target, categories, self.n_jobs, exchange, self.missing, with_effects=tells
+            X, y, target, categories, self.n_jobs, exchange, self.missing, with_effects=has_pvalues
         )
         if mass is not None:
             observed = observed.repeated(mass, self.target_kernel)
@@ -207,7 +207,7 @@ class HSICSelector(WeightedRows, DependenceSelector):
             result = self._decide(setting, units, observed)
         self.target_kernel_ = target.kernel
         self.pvalues_adjusted_ = self.effects_ = None
-        if tells:
+        if has_pvalues:
             self.pvalues_adjusted_ = observed.pvalues_adjusted
             self.effects_ = observed.effects
         n_significant = None
@@ -217,21 +217,23 @@ class HSICSelector(WeightedRows, DependenceSelector):
         return _ranking(result, units, n_significant)
 
     def _decide(self, setting: Setting, units: Units, observed: Observed) -> SearchResult:
-        """Order all units: the idle ones last, the rest by their shares or by the search."""
+        """Order all units by their shares or by the search, those without information last."""
         if setting.recipe.capabilities.is_linear:
             return self._by_shares(setting, units)
-        idle = units.idle()
-        busy = np.flatnonzero(~idle)
-        if not len(busy):
-            order = np.arange(len(idle))
-            return SearchResult(order, np.zeros(len(idle)), ())
-        result = self._search(setting, units, busy, observed)
+        uninformative = units.uninformative()
+        candidates = np.flatnonzero(~uninformative)
+        if not len(candidates):
+            order = np.arange(len(uninformative))
+            return SearchResult(order, np.zeros(len(uninformative)), ())
+        result = self._search(setting, units, candidates, observed)
         return SearchResult(
-            np.concatenate([result.order, np.flatnonzero(idle)]), result.scores, result.path
+            np.concatenate([result.order, np.flatnonzero(uninformative)]),
+            result.scores,
+            result.path,
         )
 
     def _search(
-        self, setting: Setting, units: Units, busy: np.ndarray, observed: Observed
+        self, setting: Setting, units: Units, candidates: np.ndarray, observed: Observed
     ) -> SearchResult:
         raise NotImplementedError
 
@@ -301,10 +303,10 @@ class HSICSelector(WeightedRows, DependenceSelector):
         """Refuse a kernel that compares all columns but not a few of them, before any search."""
         if has_fast_form(setting.recipe):
             return
-        busy = np.flatnonzero(~units.idle())
-        if not len(busy):
+        candidates = np.flatnonzero(~units.uninformative())
+        if not len(candidates):
             return
-        smallest = min((units.columns[unit] for unit in busy.tolist()), key=len)
+        smallest = min((units.columns[unit] for unit in candidates.tolist()), key=len)
         setting.try_kernel(np.arange(setting.X.shape[1]))  # speaks for itself where it fails
         try:
             setting.try_kernel(smallest)

@@ -45,7 +45,7 @@ class Units:
             result[members] = unit
         return result
 
-    def idle(self) -> np.ndarray:
+    def uninformative(self) -> np.ndarray:
         """Units that say nothing new: constant, or an exact copy of an earlier one."""
         if sparse.issparse(self.X):
             return np.zeros(len(self.columns), dtype=bool)

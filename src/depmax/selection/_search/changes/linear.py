@@ -17,7 +17,7 @@ def column_shares(problem: Problem) -> np.ndarray:
     psi = _coordinates(problem)
     if psi is not None:
         return _from_coordinates(X, psi, weights.unbiased)
-    dense = None if sparse.issparse(X) else np.asarray(X, dtype=np.float64)
+    dense = None if sparse.issparse(X) else _centred(X)  # rows of M sum to 0
     shares = np.zeros(X.shape[1])
     for rows in weights.strips():
         strip = weights.strip(rows)
@@ -39,22 +39,27 @@ def _from_coordinates(X: Any, psi: np.ndarray, unbiased: bool) -> np.ndarray:
     """Shares in O(m d r): squared covariances, less the diagonal for the unbiased estimate."""
     m = X.shape[0]
     squares = np.einsum("ij,ij->i", psi, psi)  # diagonal of L
-    means = np.asarray(X.mean(axis=0)).ravel()
-    cross = X.T @ psi  # Ψ is centred, so X need not be
+    centred = None if sparse.issparse(X) else _centred(X)
+    cross = X.T @ psi if centred is None else centred.T @ psi  # Ψ is centred
     inner = np.einsum("ij,ij->i", cross, cross)
     if not unbiased:
         return inner / (m - 1) ** 2
-    if sparse.issparse(X):
+    if centred is None:
+        means = np.asarray(X.mean(axis=0)).ravel()
         quadratic = X.multiply(X).T
         total = np.asarray(quadratic.sum(axis=1)).ravel() - m * means**2
         weighted = quadratic @ squares - 2 * means * (X.T @ squares) + means**2 * squares.sum()
     else:
-        centred = X - means
         total = np.einsum("ij,ij->j", centred, centred)
         weighted = squares @ (centred * centred)
     # terms of centred coordinates: inner - Σkl, middle Σkl, outer Σk Σl
     value = inner - weighted * (1.0 + 2.0 / (m - 2)) + total * squares.sum() / ((m - 1) * (m - 2))
     return value / (m * (m - 3))
+
+
+def _centred(X: np.ndarray) -> np.ndarray:
+    """Columns less their means, which no share depends on, but its digits would."""
+    return np.subtract(X, X.mean(axis=0, dtype=np.float64), dtype=np.float64)
 
 
 def linear_changes(problem: Problem, kernel: object, change: Change) -> Outcome:

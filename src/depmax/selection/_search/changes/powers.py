@@ -37,7 +37,7 @@ from depmax.selection._search.changes.problem import (
 )
 
 #: From so many columns on, taking some away is cheaper than starting anew.
-FEWEST = 128
+FEWEST_COLUMNS = 128
 
 
 @dataclass
@@ -80,12 +80,12 @@ class InnerProducts:
         if strip is not None:
             np.subtract(strip, out, out=strip)
             out[...] = strip
-        elif self.problem.weights.n_samples**2 <= KEPT and len(self.columns) >= FEWEST:
+        elif self.problem.weights.n_samples**2 <= KEPT and len(self.columns) >= FEWEST_COLUMNS:
             self.strips[rows.start] = out.copy()
 
 
 #: Entries of W held at a time, and rows of a strip at least: memory is linear in the rows.
-ENTRIES, FEWEST = 2**24, 512
+ENTRIES, FEWEST_ROWS = 2**24, 512
 
 #: Writes K of some rows against others into an array.
 FillKernel = Callable[[slice, slice, np.ndarray], None]
@@ -120,7 +120,7 @@ def pair_weights(
     """W strip by strip, each in the place of the one before; ``effort`` is that of all of K."""
     thin = problem.weights.strips()
     m = problem.weights.n_samples
-    height = max(FEWEST, ENTRIES // max(m, 1))
+    height = max(FEWEST_ROWS, ENTRIES // max(m, 1))
     at_a_time = max(1, height // (thin[0].stop - thin[0].start))
     for first in range(0, len(thin), at_a_time):
         yield _strip(problem, fill_kernel, thin[first : first + at_a_time], effort)

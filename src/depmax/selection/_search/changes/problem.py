@@ -11,6 +11,7 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from depmax._threads import map_threads
+from depmax.kernels.distance import with_far_values
 from depmax.kernels.kernel import Kernel
 from depmax.samples import Sample, slices
 
@@ -131,7 +132,7 @@ COLUMNS = 64
 class Ranges:
     """Where the values of each column lie."""
 
-    middle: np.ndarray  # half-way between the smallest and the largest value
+    middle: np.ndarray  # half-way between the smallest and the largest value, if none is far
     half_width: np.ndarray  # largest distance from the middle
     variance: np.ndarray
 
@@ -154,8 +155,10 @@ class Problem:
     def ranges(self) -> Ranges:
         """Ranges of all columns, read once for all rounds of a search."""
         low, high = self.X.min(axis=0).astype(np.float64), self.X.max(axis=0).astype(np.float64)
-        variance = self.X.var(axis=0, dtype=np.float64)
-        return Ranges(0.5 * (low + high), 0.5 * (high - low), variance)
+        variance, middle = self.X.var(axis=0, dtype=np.float64), 0.5 * (low + high)
+        median, is_far = with_far_values(self.X, 0.5 * (high - low))
+        middle = np.where(is_far, median, middle)
+        return Ranges(middle, np.maximum(high - middle, middle - low), variance)
 
     @cached_property
     def centred(self) -> np.ndarray:

@@ -1,0 +1,241 @@
+"""What makes scores and p-values look better, or worse, than they are.
+
+Copies of rows, rows that resemble their neighbours, columns that give the target away, and targets
+of which a few rows decide the score. None of this stops a comparison; whoever reads it must know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+from scipy.stats import rankdata
+from sklearn.utils import _safe_indexing
+
+from depmax._inputs.table import read_table
+from depmax._inputs.target import TargetKind
+from depmax._text import counted, listed, share
+from depmax.dependence import screen
+
+if TYPE_CHECKING:
+    from depmax.evaluation.comparison.comparison import Comparison
+
+#: Cells that are looked at; of a larger table, the first rows.
+MOST_CELLS = 20_000_000
+#: Share of rows from which on copies are mentioned, and how many times as many pairs of equal rows
+#: there must be as columns with these values would have by chance.
+COPIES = 0.01
+MORE_THAN_CHANCE = 50.0
+#: Share of the values of a column that differ, from which on it is a measurement: no chance then.
+MEASURED = 0.9
+#: Rows below which neighbours are not compared, columns that are looked at, and what counts as
+#: alike: standard errors and correlation of the target, and the differences of the columns as a
+#: share of the usual ones.
+FEWEST_ROWS = 100
+MOST_COLUMNS = 200
+ERRORS = 5.0
+CORRELATION = 0.3
+ALIKE = 0.8
+#: Effect of a column alone, or score with one column, from which on it may hold the target.
+GIVES_AWAY = 0.9
+PERFECT = 0.97
+OF_ONE = ("balanced_accuracy", "accuracy", "roc_auc", "r2")  # scores of which 1 is the best
+#: Share of the variance that the most extreme 1% of the rows hold, from which on they decide.
+FEW_DECIDE = 0.5
+
+
+def doubts_of(comparison: Comparison, columns: tuple[str, ...]) -> tuple[str, ...]:
+    """Reasons to doubt the scores of a comparison whose recommended method keeps these columns."""
+    setting = comparison.setting
+    if not setting.prepare:
+        return ()
+    kind = setting.problem.kind
+    found = [_given_away(comparison, columns)]
+    found += doubts_about_rows(comparison.X, comparison.y, kind, setting.groups)
+    found.append(_few_decide(comparison.y, comparison.target_name) if kind == "numbers" else "")
+    return tuple(filter(None, found))
+
+
+def doubts_about_rows(X: Any, y: Any, kind: TargetKind, groups: Any = None) -> list[str]:
+    """Whether rows are copies of each other or resemble their neighbours; nothing if grouped.
+
+    Parameters
+    ----------
+    X : table
+    y : ndarray
+        Classes, or numbers of shape (n,) or (n, n_outputs).
+    kind : type of the target
+    groups : array, optional
+        If rows are known to belong together, splits and p-values allow for it.
+    """
+    if groups is not None:
+        return []
+    read = read_table(X, missing="neutral")
+    if sparse.issparse(read.values):
+        return []
+    n_rows = min(len(read.values), max(1, MOST_CELLS // max(1, read.values.shape[1])))
+    values = np.asarray(read.values, dtype=float)[:n_rows]
+    answers = _as_numbers(np.asarray(y)[:n_rows], kind)
+    # copies next to each other are alike, which need not be said twice
+    doubt = _copies(values, answers, kind) or _neighbours(
+        values, answers, kind, set(read.categories)
+    )
+    return [doubt] if doubt else []
+
+
+def _as_numbers(y: np.ndarray, kind: TargetKind) -> np.ndarray:
+    """The target with one column per output; classes as codes."""
+    if kind == "classes":
+        y = np.unique(y.ravel(), return_inverse=True)[1]
+    numbers = y.astype(float)
+    return numbers[:, np.newaxis] if numbers.ndim == 1 else numbers
+
+
+def _copies(values: np.ndarray, answers: np.ndarray, kind: TargetKind) -> str:
+    rows = np.ascontiguousarray(np.hstack([values, answers]) + 0.0)  # -0 is 0
+    firsts: dict[bytes, int] = {}
+    places = [firsts.setdefault(row.tobytes(), place) for place, row in enumerate(rows)]
+    counts = np.unique(places, return_counts=True)[1]
+    again = len(rows) - len(counts)
+    if again < max(3.0, COPIES * len(rows)):
+        return ""
+    classes = answers[:, 0] if kind == "classes" else np.zeros(len(rows))
+    expected = sum(_pairs_by_chance(rows[classes == label]) for label in np.unique(classes))
+    measured = _has_measurements(rows[list(firsts.values())])
+    if not measured and (counts * (counts - 1.0)).sum() / 2.0 < MORE_THAN_CHANCE * expected:
+        return ""  # few columns with few values: equal rows are what one expects
+    return (
+        f"{again:,} of {len(rows):,} rows ({share(again, len(rows))}) repeat other rows exactly, "
+        "target included. If these are copies, p-values are too small and scores too good, since a "
+        "copy of a test row may be among the training rows: remove copies, or give equal rows one "
+        "group (groups= or --groups)."
+    )
+
+
+def _has_measurements(rows: np.ndarray) -> bool:
+    """Whether different rows hardly ever have the same value of some column."""
+    distinct = max(len(np.unique(column)) for column in rows.T)
+    return bool(distinct >= max(10.0, MEASURED * len(rows)))
+
+
+def _pairs_by_chance(rows: np.ndarray) -> float:
+    """Pairs of equal rows to expect if columns did not depend on each other."""
+    log_pairs = np.log(max(1.0, len(rows) * (len(rows) - 1.0) / 2.0))
+    return float(np.exp(log_pairs + sum(np.log(_coincidence(column)) for column in rows.T)))
+
+
+def _coincidence(column: np.ndarray) -> float:
+    """Probability that two rows have the same value."""
+    shares = np.unique(column, return_counts=True)[1] / len(column)
+    return float((shares**2).sum())
+
+
+def _neighbours(
+    values: np.ndarray, answers: np.ndarray, kind: TargetKind, categories: set[int]
+) -> str:
+    """Whether rows next to each other are alike in the target, and in X beyond what that explains.
+
+    A table that is sorted by its target, or by one of its columns, is not meant.
+    """
+    n_rows = len(values)
+    if n_rows < FEWEST_ROWS or kind == "multilabel" or not _follow_each_other(answers, kind):
+        return ""
+    ties = np.random.default_rng(0).random(n_rows)
+    by_target = np.lexsort((ties, answers[:, 0]))
+    here, sorted_by_target = [], []
+    for place in range(0, values.shape[1], 1 + (values.shape[1] - 1) // MOST_COLUMNS):
+        column = values[:, place]
+        steps = np.diff(column[np.isfinite(column)])
+        if not steps.size or (steps >= 0).all() or (steps <= 0).all():
+            continue  # constant, or what the table is sorted by
+        here.append(_difference(column, place in categories))
+        sorted_by_target.append(_difference(column[by_target], place in categories))
+    if not here or not np.nanmean(here) < ALIKE * np.nanmean(sorted_by_target):
+        return ""
+    return (
+        "Rows next to each other are alike, in the target and in the columns. If rows follow each "
+        "other in time, or several belong to one person or place, p-values are too small and "
+        "scores on random splits too good: name what belongs together (groups= or --groups), such "
+        "as the patient or the month."
+    )
+
+
+def _follow_each_other(answers: np.ndarray, kind: TargetKind) -> bool:
+    """Whether the target of a row tells something about that of the next."""
+    first = answers[:, 0]
+    n_rows = len(first)
+    if kind == "classes":
+        chance = _coincidence(first)
+        agreement = (float((first[1:] == first[:-1]).mean()) - chance) / (1.0 - chance)
+        error = np.sqrt(chance / (1.0 - chance) / n_rows)
+    else:
+        ranks = rankdata(first)
+        agreement, error = float(np.corrcoef(ranks[1:], ranks[:-1])[0, 1]), n_rows**-0.5
+    return agreement > max(CORRELATION, ERRORS * error)
+
+
+def _difference(column: np.ndarray, category: bool) -> float:
+    """How much rows next to each other differ, about 1 for rows in random order."""
+    known = column[np.isfinite(column)]
+    if category:
+        return float((known[1:] != known[:-1]).mean() / max(1e-12, 1.0 - _coincidence(known)))
+    ranks = rankdata(known)
+    return float((np.diff(ranks) ** 2).mean() / max(1e-12, 2.0 * ranks.var()))
+
+
+def _given_away(comparison: Comparison, columns: tuple[str, ...]) -> str:
+    """Columns that say nearly all about the target alone.
+
+    Those that the recommended method keeps are looked at; if it keeps none and does not err, all.
+    """
+    perfect = comparison.outcomes.metrics[0].name in OF_ONE and (
+        comparison.outcomes.score(comparison.recommended).mean >= PERFECT
+    )
+    if perfect and len(columns) == 1:
+        return gives_away(columns, comparison.target_name)
+    names = columns or comparison.setting.problem.names
+    if not columns and not (perfect and len(names) <= MOST_COLUMNS):
+        return ""
+    places = comparison.kept if columns else np.arange(len(names))
+    chosen = _safe_indexing(comparison.filled, places, axis=1)
+    found = np.flatnonzero(screen(chosen, comparison.y).effects >= GIVES_AWAY)
+    return gives_away([names[place] for place in found], comparison.target_name)
+
+
+def gives_away(names: Sequence[str], target: str) -> str:
+    """What to say of columns that may hold the target, if there are some."""
+    if not names:
+        return ""
+    return (
+        f"Check {listed(names, 6)}: {'by itself it tells' if len(names) == 1 else 'each tells'} "
+        f"nearly everything about {target}. A column that is made from the target, or known only "
+        "after it, will not help with new rows: drop it and try again."
+    )
+
+
+def _few_decide(y: np.ndarray, name: str) -> str:
+    """Whether a few extreme rows hold most of the variance."""
+    squares = np.sort((np.asarray(y, dtype=float) - np.mean(y)) ** 2)[::-1]
+    n_extreme = max(1, len(squares) // 100)
+    total = squares.sum()
+    held = float(squares[:n_extreme].sum() / total) if total > 0.0 else 0.0
+    if len(squares) < FEWEST_ROWS or held < FEW_DECIDE:
+        return ""
+    return (
+        f"{counted(n_extreme, 'row')} of {len(squares):,} "
+        f"{'holds' if n_extreme == 1 else 'hold'} {100 * held:.0f}% of the variance of {name} and "
+        "so decide the score. Where values span orders of magnitude, such as prices or counts, "
+        "take their logarithm as the target."
+    )
+
+
+def dependent_columns(comparison: Comparison, level: float) -> str:
+    """Columns that each depend on the target, as "2 of 9 columns depend"; empty if none does."""
+    if not comparison.setting.prepare:
+        return ""
+    pvalues = screen(comparison.filled, comparison.y).pvalues_adjusted
+    found = int((pvalues <= level).sum())
+    verb = "depends" if found == 1 else "depend"
+    return f"{found:,} of {counted(len(pvalues), 'column')} {verb}" if found else ""
