@@ -59,7 +59,7 @@ def mutual_information(X: np.ndarray, y: np.ndarray, count: int) -> np.ndarray:
     return _largest_first(estimate(X, y, random_state=0))
 
 
-def rfe(X: np.ndarray, y: np.ndarray, count: int) -> np.ndarray:
+def rfe(X: np.ndarray, y: np.ndarray, count: int, C: float = 1.0, part: int = 10) -> np.ndarray:
     """Recursive elimination with a linear SVM, a tenth of the columns left a round.
 
     The rounds of scikit-learn's ``RFE``, whose ``step`` is a share of all columns instead.
@@ -67,8 +67,8 @@ def rfe(X: np.ndarray, y: np.ndarray, count: int) -> np.ndarray:
     left = np.arange(X.shape[1])
     gone: list[np.ndarray] = []  # the first to leave last
     while len(left) > count:
-        keep = max(count, len(left) - max(1, len(left) // 10))
-        machine = LinearSVC(C=1.0, dual="auto", max_iter=20_000, random_state=0).fit(X[:, left], y)
+        keep = max(count, len(left) - max(1, len(left) // part))
+        machine = LinearSVC(C=C, dual="auto", max_iter=20_000, random_state=0).fit(X[:, left], y)
         least_first = np.argsort(np.square(machine.coef_).sum(axis=0), kind="stable")
         gone.insert(0, left[least_first[:-keep][::-1]])
         left = left[np.sort(least_first[-keep:])]

@@ -17,6 +17,7 @@ from reproduction.pages.ica import regressions
 from reproduction.pages.markdown import DASH, markdown_head, markdown_line
 from reproduction.pages.sparse_pls import areas, errors, precisions
 from reproduction.pages.thesis import accuracies, neural_features, web_pages, with_graph
+from reproduction.pages.trials import accuracies_of_readings, readings
 
 Row = dict[str, Any]
 
@@ -145,6 +146,7 @@ TABLES: dict[str, Callable[[Sequence[Row]], list[str]]] = {
     ),
     "bahsic_artificial": artificial,
     "bahsic_table1": side_by_side,
+    "bahsic_trials": readings,
     "bahsic_figure3": curves,
     "bahsic_eeg": plain(
         ("task", "dataset", ""),
@@ -171,6 +173,14 @@ TABLES: dict[str, Callable[[Sequence[Row]], list[str]]] = {
     "sparse_pls_regression": errors(4),
     "sparse_pls_neighbors": errors(3),
     "sparse_pls_machines": errors(3),
+    "sparse_pls_trials": plain(
+        ("data", "dataset", ""),
+        ("method and reading", "method", ""),
+        ("published", "published", ".3f"),
+        ("ours", "ours", ".3f"),
+        ("±", "standard_error", ".3f"),
+        ("folds", "n_splits", ".0f"),
+    ),
     "sparse_pls_text": precisions,
     "sparse_pls_faces": areas,
     "thesis_linear": accuracies,
@@ -178,5 +188,6 @@ TABLES: dict[str, Callable[[Sequence[Row]], list[str]]] = {
     "thesis_semisupervised": with_graph,
     "thesis_yahoo": web_pages,
     "thesis_promoters": accuracies,
+    "thesis_trials": accuracies_of_readings,
     "thesis_neural": neural_features,
 }
