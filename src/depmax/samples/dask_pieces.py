@@ -109,9 +109,9 @@ def _computed(result: Any) -> Any:
             raise
         said = " ".join(str(error).split()).rstrip(".")
         raise ValueError(
-            f"A partition of the Dask collection cannot be read: {said}. "
-            "If it comes from files, one of them is damaged or incomplete; pass depmax.scan of their "
-            "folder instead of the collection to learn which one."
+            f"A partition of the Dask collection cannot be read: {said}. If it comes from files, "
+            "one of them is damaged or incomplete: pass depmax.scan of their folder instead of the "
+            "collection to learn which one."
         ) from error
 
 

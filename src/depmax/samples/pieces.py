@@ -87,11 +87,8 @@ class Pieces(Protocol):
     ) -> Any:
         """Sum of what ``work`` makes of every piece; None if it makes nothing of any.
 
-        Parameters
-        ----------
-        work : callable
-        columns : names of the columns of X to read, where they have names; None: all
-        only : numbers of the pieces to visit; None: all
+        ``columns`` are the names of those of X to read, where they have names, and ``only`` the
+        numbers of the pieces to visit; None: all.
         """
 
     def chunks(self) -> Iterator[Chunk]:

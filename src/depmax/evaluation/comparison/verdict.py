@@ -164,13 +164,14 @@ def _few(comparison: Comparison, columns: tuple[str, ...]) -> str:
 def _beats_all_columns(comparison: Comparison) -> bool:
     """Whether the recommended method is better than all columns, by the corrected test of the two.
 
-    One planned comparison, so that nothing is adjusted.
+    It was chosen from several by the same scores, so its p-value counts them all (Bonferroni).
     """
     baseline = _all_columns(comparison)
     if baseline is None:
         return False
     gain = comparison.outcomes.difference(comparison.recommended, baseline)
-    return gain.mean > 0.0 and gain.pvalue <= LEVEL
+    n_rivals = len(comparison.methods) - 1
+    return gain.mean > 0.0 and n_rivals * gain.pvalue <= LEVEL
 
 
 def _features(comparison: Comparison, method: Method) -> str:
