@@ -18,9 +18,9 @@ from sklearn.preprocessing import StandardScaler
 import depmax
 from depmax import extraction, maps, selection
 from depmax import kernels as k
+from depmax._inputs.checks import SAMPLE_ROWS
 from depmax.evaluation import PrepareColumns
 from depmax.extraction import DependenceExtractor
-from depmax.kernels.bandwidth import SAMPLE_ROWS
 from depmax.maps.feature_map import FeatureMap
 from depmax.samples import as_rows
 from depmax.selection import DependenceSelector

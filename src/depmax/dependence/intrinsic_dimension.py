@@ -8,8 +8,8 @@ import numpy as np
 from scipy import sparse
 
 from depmax._inputs import read_table
+from depmax._inputs.checks import warn_of_scales
 from depmax.kernels import Distance
-from depmax.kernels.bandwidth import warn_of_scales
 from depmax.samples import chunk_rows, slices
 
 #: Rows whose neighbours the likelihood uses; of more, a sample with a fixed seed.

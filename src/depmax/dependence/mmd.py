@@ -9,12 +9,12 @@ import numpy as np
 from scipy import sparse
 
 from depmax._inputs import Table, read_objects, read_table
+from depmax._inputs.checks import warn_of_scales
 from depmax._inputs.table import numbered_columns, take_columns
 from depmax._text import counted
 from depmax.dependence import _terms
 from depmax.dependence.resolve import most_dependent
 from depmax.kernels import KernelLike, as_kernel
-from depmax.kernels.bandwidth import warn_of_scales
 from depmax.kernels.kernel import resolved_on
 from depmax.kernels.mixed import join_categories
 from depmax.samples import (

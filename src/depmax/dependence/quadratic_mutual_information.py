@@ -11,9 +11,9 @@ from scipy import sparse
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from depmax._inputs import Target, read_table, read_target
+from depmax._inputs.checks import warn_of_scales
 from depmax.dependence._terms import is_constant, terms
 from depmax.kernels import Columns, Delta, Gaussian, Kernel
-from depmax.kernels.bandwidth import warn_of_scales
 from depmax.samples import Sample, require_equal_length, require_samples, weigh
 
 

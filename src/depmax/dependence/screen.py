@@ -10,8 +10,8 @@ from scipy import sparse
 
 from depmax._extras import library_of
 from depmax._inputs import read_table
+from depmax._inputs.checks import COMMON, warn_of_scales
 from depmax._inputs.levels import Missing
-from depmax._inputs.parameters import COMMON
 from depmax._inputs.table import has_missing, numbered_columns
 from depmax._threads import each_column, map_threads, one_blas_thread
 from depmax.dependence._given.conditional import GivenTarget, read_dense
@@ -20,7 +20,6 @@ from depmax.dependence.exchange import as_exchange, plan_of
 from depmax.dependence.independence_test import GivenFit, Screening
 from depmax.dependence.resolve import refuse_to_choose
 from depmax.kernels import Delta, KernelLike, as_kernel
-from depmax.kernels.bandwidth import warn_of_scales
 from depmax.kernels.kernel import Kernel
 from depmax.samples import (
     aligned,

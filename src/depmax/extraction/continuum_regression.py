@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from scipy import linalg, optimize
 
-from depmax._inputs.parameters import check_parameters, number
+from depmax._inputs.checks import check_parameters, number
 from depmax.pencils import leading
 from depmax.pencils.deflation.criteria import pca, pls
 from depmax.pencils.deflation.steps import Residual, Scale

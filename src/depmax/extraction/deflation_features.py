@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from depmax._inputs.parameters import one_of
+from depmax._inputs.checks import one_of
 from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted, gram_values
 from depmax.extraction._fitting.targets import CodedTarget
 from depmax.kernels import KernelLike

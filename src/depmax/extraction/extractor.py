@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from depmax._inputs import Target, read_target
-from depmax._inputs.parameters import check_parameters
+from depmax._inputs.checks import check_parameters
 from depmax._threads import small_problems
 from depmax.dependence.resolve import most_dependent
 from depmax.extraction._fitting.number_of_components import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal
 
-from depmax._inputs.parameters import one_of
+from depmax._inputs.checks import one_of
 from depmax.extraction._fitting.quotients import (
     Criterion,
     SemiSupervisedExtractor,

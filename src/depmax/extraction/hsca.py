@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from depmax._inputs.parameters import number
+from depmax._inputs.checks import number
 from depmax.extraction._fitting.quotients import (
     Criterion,
     SemiSupervisedExtractor,

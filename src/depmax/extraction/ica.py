@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from depmax._inputs.parameters import integer
+from depmax._inputs.checks import integer
 from depmax._threads import one_blas_thread
 from depmax.extraction._fitting.number_of_components import AtMost, ComponentCount
 from depmax.extraction._unmixing import Likelihood, as_solver, best_of, starts

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from depmax._inputs import read_target
-from depmax._inputs.parameters import integer, number, one_of
+from depmax._inputs.checks import integer, number, one_of
 from depmax._threads import one_blas_thread
 from depmax.extraction._fitting.number_of_components import AtMost, ComponentCount
 from depmax.extraction._unmixing import (

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy import linalg, special
 
-from depmax._inputs.parameters import one_of
+from depmax._inputs.checks import one_of
 from depmax._limits import warn_if_long
 from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted
 from depmax.extraction._fitting.targets import CodedTarget

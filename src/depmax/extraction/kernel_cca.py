@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from depmax._inputs import read_target
-from depmax._inputs.parameters import number
+from depmax._inputs.checks import number
 from depmax.extraction._fitting.quotients import SINGULAR, Alpha, SpheringExtractor
 from depmax.kernels import Delta, KernelLike, Linear
 from depmax.pencils import Directions, Form, Space, Sphere

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from depmax._inputs.parameters import number
+from depmax._inputs.checks import number
 from depmax.extraction.extractor import DependenceExtractor
 from depmax.kernels import KernelLike
 from depmax.pencils import Directions, Space, Sphere, smoothest

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from depmax._inputs import read_target
-from depmax._inputs.parameters import FLAG
+from depmax._inputs.checks import FLAG
 from depmax.extraction._fitting.batches import BatchExtractor
 from depmax.extraction._fitting.quotients import Alpha, SpheringExtractor
 from depmax.extraction._fitting.targets import side_of_outputs

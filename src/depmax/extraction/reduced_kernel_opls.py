@@ -8,7 +8,7 @@ import numpy as np
 from scipy import linalg
 from sklearn.utils import check_random_state
 
-from depmax._inputs.parameters import integer
+from depmax._inputs.checks import integer
 from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted
 from depmax.extraction._fitting.targets import CodedTarget
 from depmax.kernels import KernelLike

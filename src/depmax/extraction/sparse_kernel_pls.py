@@ -10,7 +10,7 @@ from scipy import linalg
 from sklearn.svm import NuSVR
 from sklearn.utils import check_random_state
 
-from depmax._inputs.parameters import integer, number, one_of
+from depmax._inputs.checks import integer, number, one_of
 from depmax._limits import warn_if_long
 from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted
 from depmax.extraction._fitting.targets import CodedTarget

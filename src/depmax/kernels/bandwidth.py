@@ -1,16 +1,15 @@
-"""Bandwidths, policies that estimate them from data, and columns on different scales."""
+"""Distances of rows, bandwidths, and policies that estimate them from data."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from numbers import Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
-from depmax._inputs.levels import warn_caller
-from depmax.kernels.distance import city_block, squared_distances
 from depmax.kernels.kernel import Choose, Kernel
 
 Bandwidth = float | Literal["median", "dimension", "maximize"]
@@ -176,184 +175,96 @@ def _pairwise(X: Any, norm: int) -> np.ndarray:
     return pdist(X, "cityblock" if norm == 1 else "euclidean")
 
 
-#: Spreads that differ by more than this factor are warned about.
-FAR_APART = 100.0
-#: Rows that spreads are read off; more are sampled with a fixed seed.
-SAMPLE_ROWS = 1000
-#: Cells of the sample that are looked at together.
-CELLS = 10**6
+#: Rows among which the middle of a table is looked for.
+CENTRE_ROWS = 32
 
 
-class ScaleWarning(UserWarning):
-    """Numeric columns of X are on very different scales, and the method compares them.
+def squared_distances(X: Any, Z: Any) -> np.ndarray:
+    """Squared Euclidean distances by one matrix product, about the middle of Z for accuracy.
 
-    Raised by every measure and estimator whose result depends on the units of the columns, if one
-    column has more than 100 times the spread (standard deviation and range) of another. The wide
-    column then determines all distances and inner products, and the narrow one is nearly ignored.
-    Put a ``StandardScaler`` before the estimator, or standardise X before calling a measure. If the
-    scales are intended, ``warnings.simplefilter("ignore", depmax.ScaleWarning)`` silences it.
-
-    Methods that do not depend on the columns' units (``screen``, ``DependenceFilter`` with its
-    defaults, ``SIR`` and others), sparse matrices, precomputed kernel matrices and kernels of
-    objects never raise it; neither do ``compare`` and the command line, which standardise.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> import numpy as np
-    >>> import depmax
-    >>> X = np.random.default_rng(0).normal(size=(50, 2)) * [1.0, 10_000.0]
-    >>> with warnings.catch_warnings(record=True) as caught:
-    ...     warnings.simplefilter("always")
-    ...     value = depmax.hsic(X, X[:, 0])
-    >>> [str(warning.message).split(":")[0] for warning in caught]
-    ['Column 1 of X has 10,646 times the spread of column 0']
+    By differences if rows are so far away that their squares cost the others their digits, and for
+    single columns, as a few prices and incomes are far from the others.
     """
-
-
-def warn_of_scales(
-    kernel: Kernel,
-    rows: Any,
-    names: Sequence[str] | None,
-    categorical: Collection[int] = (),
-    *,
-    owner: str | None = None,
-    one_by_one: bool = False,
-) -> None:
-    """Warn if the kernel compares columns with very different spreads.
-
-    Parameters
-    ----------
-    kernel : Kernel
-        Bound to column positions, not resolved yet.
-    rows : array, sparse matrix, or anything that gives an array when it is sliced
-    names : names of the columns, if they have any
-    categorical : positions of categorical columns, which have no scale
-    owner : name of the estimator that reads the rows, if it is not a measure
-    one_by_one : bool
-        Whether the kernel is applied to every column alone and the values are then compared.
-    """
-    if sparse.issparse(rows) or rows.shape[0] < 2:
-        return
-    if one_by_one and kernel.follows_scale:
-        return
-    numeric: Sequence[int] = range(rows.shape[1])
-    if categorical:
-        numeric = [column for column in numeric if column not in categorical]
-    groups = [group for group in kernel.columns_on_one_scale(numeric) if len(group) > 1]
-    if not groups:
-        return
-    sample = _sample(rows)
-    low, high = _ends(sample)
-    if np.isnan(low).any():  # the rows may have missing cells
-        from depmax.kernels.neutral import drawn
-
-        sample = drawn(sample)
-        low, high = _ends(sample)
-    ranges = _ranges(low, high)
-    every = len(ranges)  # indexing by all columns would take longer than looking at them
-    groups = [g for g in groups if _are_far_apart(ranges if len(g) == every else ranges[g])]
-    if not groups:
-        return
-    deviations = np.where(ranges > 0.0, _deviations(sample), 0.0)
-    for group in groups:
-        found = _farthest(deviations[group], ranges[group])
-        if found is not None:
-            wide, narrow = group[found[0]], group[found[1]]
-            text = _message(wide, narrow, deviations, names, bool(categorical), owner)
-            warn_caller(text, ScaleWarning)
-            return
-
-
-def _ends(sample: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Least and largest value of every column; NaN where a cell is missing."""
-    with np.errstate(invalid="ignore"):
-        return sample.min(axis=0), sample.max(axis=0)
-
-
-def _ranges(low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Range of every column; zero for one that is constant or not finite."""
-    eps = np.finfo(low.dtype).eps
-    low, high = low.astype(np.float64), high.astype(np.float64)
-    with np.errstate(over="ignore", invalid="ignore"):
-        reach = high - low
-        # What rounding leaves of a constant column is not a spread.
-        rounding = 10 * eps * np.maximum(np.abs(low), np.abs(high))
-        return np.where((reach > rounding) & np.isfinite(reach), reach, 0.0)
-
-
-def _are_far_apart(spreads: np.ndarray) -> bool:
-    varying = spreads[spreads > 0.0]
-    return len(varying) > 1 and bool(varying.max() > FAR_APART * varying.min())
-
-
-def _deviations(sample: np.ndarray) -> np.ndarray:
-    """Standard deviation of every column; zero for one that is not finite."""
-    width = max(1, CELLS // len(sample))
-    deviations = np.zeros(sample.shape[1])
-    with np.errstate(over="ignore", invalid="ignore"):
-        for start in range(0, sample.shape[1], width):
-            part = slice(start, start + width)
-            deviations[part] = np.std(sample[:, part], axis=0, dtype=np.float64)
-    return np.where(np.isfinite(deviations), deviations, 0.0)
-
-
-def _sample(rows: Any) -> np.ndarray:
-    """All rows of an array, or as many random ones; of other rows the first, middle and last.
-
-    Rows that are read a block at a time (files) are read in three places only.
-    """
-    n_rows = rows.shape[0]
-    if isinstance(rows, np.ndarray):
-        if n_rows <= SAMPLE_ROWS:
-            return rows
-        return rows[np.random.default_rng(0).choice(n_rows, SAMPLE_ROWS, replace=False)]
-    if hasattr(rows, "glance"):
-        found = rows.glance(SAMPLE_ROWS)
+    same = X is Z
+    dense = not sparse.issparse(Z) and not sparse.issparse(X)
+    if dense and Z.shape[1] == 1:
+        apart: np.ndarray = X - Z.T
+        return np.square(apart, out=apart)
+    if dense and not same and len(Z) == 1:
+        return _squares(X - Z)[:, np.newaxis]
+    if dense:
+        centre = np.median(Z[:: 1 + len(Z) // CENTRE_ROWS], axis=0).astype(Z.dtype)
+        Z = Z - centre
+        X = Z if same else X - centre
+    of_z = _squares(Z)
+    of_x = of_z if same else _squares(X)
+    if dense and (_has_far(of_z) or (not same and _has_far(of_x))):
+        distances = _differences(X, Z, "sqeuclidean")
+    elif dense and not same:
+        distances = _joint_product(X, Z, of_x, of_z)
     else:
-        length = min(n_rows, SAMPLE_ROWS // 3)
-        starts = sorted({0, (n_rows - length) // 2, n_rows - length})
-        found = rows[np.concatenate([np.arange(start, start + length) for start in starts])]
-    return found.toarray() if sparse.issparse(found) else found
+        distances = safe_sparse_dot(X, Z.T, dense_output=True)
+        distances *= -2.0
+        distances += of_x[:, np.newaxis]
+        distances += of_z[np.newaxis, :]
+    np.maximum(distances, 0.0, out=distances)
+    if same:
+        np.fill_diagonal(distances, 0.0)
+    return distances
 
 
-def _farthest(deviations: np.ndarray, ranges: np.ndarray) -> tuple[int, int] | None:
-    """The widest column and the narrowest, if their spreads are far apart.
+def with_far_values(X: np.ndarray, reach: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A median of each column, and in which columns a value is out of all proportion to the others.
 
-    The ranges must be, too: a column of zeros with few ones has a small deviation, but counts as
-    much as others in the rows where it is one.
+    ``reach`` is the largest distance from the middle of each column. About such a middle, the other
+    values of a column would lose their digits.
     """
-    varying = np.flatnonzero(deviations > 0.0)
-    if len(varying) < 2:
-        return None
-    wide = varying[np.argmax(deviations[varying])]
-    ratios = np.minimum(deviations[wide] / deviations[varying], ranges[wide] / ranges[varying])
-    narrow = int(np.argmax(ratios))
-    return (int(wide), int(varying[narrow])) if ratios[narrow] > FAR_APART else None
+    some = X[:: 1 + len(X) // CENTRE_ROWS]
+    median = np.median(some, axis=0)
+    typical = np.median(np.abs(some - median), axis=0)
+    for column in np.flatnonzero((typical == 0) & (reach > 0)):  # most values are equal
+        apart = np.abs(X[:, column] - median[column])
+        typical[column] = np.median(apart[apart > 0])
+    return median, reach > typical * float(np.finfo(X.dtype).eps) ** -0.3
 
 
-def _message(
-    wide: int,
-    narrow: int,
-    deviations: np.ndarray,
-    names: Sequence[str] | None,
-    mixed: bool,
-    owner: str | None,
-) -> str:
-    def label(column: int) -> str:
-        return f"column {column}" if names is None else repr(str(names[column]))
+def _squares(rows: Any) -> np.ndarray:
+    """Squared length of each row."""
+    if sparse.issparse(rows):
+        return row_norms(rows, squared=True)
+    return np.einsum("ij,ij->i", rows, rows)
 
-    large, small = label(wide), label(narrow)
-    scaler = "depmax.evaluation.PrepareColumns()" if mixed else "StandardScaler()"
-    remedy = f"{scaler}.fit_transform(X)"
-    if owner is not None:
-        remedy = f"make_pipeline({scaler}, {owner}(...))"
-    ratio = deviations[wide] / deviations[narrow]
-    start = f"{large} of X" if names is None else f"Column {large} of X"
-    return (
-        f"{start[0].upper()}{start[1:]} has {ratio:,.0f} times the spread of {small}: it "
-        "dominates distances and inner products, and columns with a small spread are nearly "
-        f"ignored (standard deviations {deviations[wide]:.3g} and {deviations[narrow]:.3g}). Put "
-        f"the columns on one scale with {remedy}, or give each its own with "
-        "kernel=depmax.kernels.Columns(...)."
-    )
+
+def _has_far(squares: np.ndarray) -> bool:
+    """Whether the square of the longest row leaves few digits to those of others."""
+    if not len(squares):
+        return False
+    longest = float(squares.max()) * float(np.finfo(squares.dtype).eps) ** 0.6
+    some = squares[:: 1 + len(squares) // CENTRE_ROWS]
+    if longest <= float(np.median(some)):
+        return False
+    positive = squares[squares > 0]
+    return len(positive) > 1 and longest > float(np.median(positive))
+
+
+def _differences(X: np.ndarray, Z: np.ndarray, metric: str) -> np.ndarray:
+    """Sums over the differences of columns, in the precision of X."""
+    from scipy.spatial.distance import cdist
+
+    return cdist(X, Z, metric).astype(np.result_type(X, Z), copy=False)
+
+
+def _joint_product(X: np.ndarray, Z: np.ndarray, of_x: np.ndarray, of_z: np.ndarray) -> np.ndarray:
+    """‖x‖² - 2xᵀz + ‖z‖² as one product of longer rows, instead of four visits to the matrix."""
+    left = np.empty((len(X), X.shape[1] + 2), X.dtype)
+    right = np.empty((len(Z), Z.shape[1] + 2), Z.dtype)
+    left[:, :-2], left[:, -2], left[:, -1] = X, of_x, 1.0
+    right[:, -2], right[:, -1] = 1.0, of_z
+    np.multiply(Z, -2.0, out=right[:, :-2])
+    product: np.ndarray = left @ right.T
+    return product
+
+
+def city_block(X: np.ndarray, Z: np.ndarray) -> np.ndarray:
+    """Sums of absolute differences, in the precision of X."""
+    return _differences(X, Z, "cityblock")

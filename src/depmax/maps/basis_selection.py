@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 from sklearn.utils import check_random_state
 
-from depmax._inputs.parameters import integer, number
+from depmax._inputs.checks import integer, number
 from depmax._limits import require_pairs
 from depmax.kernels import KernelLike
 from depmax.maps.incomplete_cholesky import PartialFactor, PivotRule, _PivotMap, pivot_steps

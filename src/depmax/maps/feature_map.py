@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from depmax._extras import make_frame
-from depmax._inputs.parameters import check_parameters, integer
+from depmax._inputs.checks import check_parameters, integer
 from depmax._inputs.table import numbered_columns, refuse_unreadable
 from depmax._limits import map_instead, require_pairs
 from depmax._text import counted

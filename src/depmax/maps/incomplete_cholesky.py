@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import linalg
 
-from depmax._inputs.parameters import integer, number
+from depmax._inputs.checks import integer, number
 from depmax._limits import map_instead, require_pairs, warn_if_long
 from depmax.kernels import KernelLike
 from depmax.maps.feature_map import FeatureMap

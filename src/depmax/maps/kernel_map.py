@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 
-from depmax._inputs.parameters import integer
+from depmax._inputs.checks import integer
 from depmax._limits import require_pairs, warn_if_long
 from depmax.kernels import KernelLike
 from depmax.maps.feature_map import FeatureMap, leading_eigenpairs, signs

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from sklearn.utils import check_random_state
 
-from depmax._inputs.parameters import Rule, check_parameters, integer
+from depmax._inputs.checks import Rule, check_parameters, integer
 from depmax.kernels import KernelLike
 from depmax.maps.feature_map import FeatureMap, leading_eigenpairs, signs
 from depmax.samples import Sample

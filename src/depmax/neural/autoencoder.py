@@ -12,7 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from depmax._inputs import read_target
-from depmax._inputs.parameters import FLAG, number, one_of
+from depmax._inputs.checks import FLAG, number, one_of
 from depmax.neural._extractor import NeuralExtractor, upward
 from depmax.neural._networks import ACTIVATIONS, Transposed, mirror, perceptron, seeded
 from depmax.neural._tasks import OutputTarget, ReconstructionTask, Split

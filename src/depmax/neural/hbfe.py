@@ -10,7 +10,7 @@ import torch
 from scipy import linalg
 from sklearn.utils import check_random_state
 
-from depmax._inputs.parameters import number, one_of
+from depmax._inputs.checks import number, one_of
 from depmax._inputs.target import marks_unlabeled
 from depmax.kernels import KernelLike
 from depmax.neural._extractor import NeuralExtractor, upward

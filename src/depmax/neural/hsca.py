@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from depmax._inputs.parameters import number
+from depmax._inputs.checks import number
 from depmax.kernels import KernelLike
 from depmax.neural._extractor import upward
 from depmax.neural._networks import fresh_copy, perceptron

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from scipy import optimize
 
-from depmax._inputs.parameters import check_parameters, integer, number
+from depmax._inputs.checks import check_parameters, integer, number
 
 
 class Task(Protocol):

@@ -20,6 +20,7 @@ from depmax._inputs import (
     read_table,
     read_target,
 )
+from depmax._inputs.checks import warn_of_scales
 from depmax._inputs.levels import is_missing
 from depmax._inputs.table import is_streamed, numbered_columns
 from depmax.kernels import (
@@ -31,7 +32,6 @@ from depmax.kernels import (
     Linear,
     as_kernel,
 )
-from depmax.kernels.bandwidth import warn_of_scales
 from depmax.kernels.kernel import Choose, Kernel
 from depmax.samples.sample import Sample, TableRows, joined, sample_of_matrix
 from depmax.samples.sources import RowSource, SourceRows

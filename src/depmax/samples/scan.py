@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from depmax._inputs.parameters import is_whole
+from depmax._inputs.checks import is_whole
 from depmax._inputs.table import is_dask, is_frame
 from depmax._text import counted
 from depmax.samples.files import open_files

@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 
 from depmax._inputs import read_target
+from depmax._inputs.checks import one_of
 from depmax._inputs.levels import Missing
-from depmax._inputs.parameters import one_of
 from depmax._inputs.table import Categories, Table, has_missing
 from depmax.dependence.exchange import Exchange, TooFewWays
 from depmax.dependence.screen_pairs import screen_table

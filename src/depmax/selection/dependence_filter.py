@@ -9,8 +9,8 @@ import numpy as np
 from scipy.stats import false_discovery_control
 from sklearn.utils.metaestimators import available_if
 
+from depmax._inputs.checks import check_parameters, number
 from depmax._inputs.levels import Missing
-from depmax._inputs.parameters import check_parameters, number
 from depmax._inputs.table import Categories, constant_columns
 from depmax.dependence.exchange import plan_of
 from depmax.kernels import Kernel, KernelLike, as_kernel

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
-from depmax._inputs.parameters import integer
+from depmax._inputs.checks import integer
 from depmax._inputs.table import Categories
 from depmax.dependence.resolve import most_dependent
 from depmax.kernels import Gaussian, KernelLike, as_kernel

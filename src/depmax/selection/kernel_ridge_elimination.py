@@ -10,8 +10,8 @@ from scipy.stats import false_discovery_control
 from sklearn.utils import _safe_indexing
 
 from depmax._inputs import read_target
+from depmax._inputs.checks import FLAG, integer, number, one_of
 from depmax._inputs.levels import Missing
-from depmax._inputs.parameters import FLAG, integer, number, one_of
 from depmax._inputs.table import Categories
 from depmax._text import counted
 from depmax._threads import one_blas_thread

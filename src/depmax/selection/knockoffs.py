@@ -16,8 +16,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.fixes import parse_version
 
 from depmax._inputs import read_target
+from depmax._inputs.checks import FLAG, number
 from depmax._inputs.levels import warn_caller
-from depmax._inputs.parameters import FLAG, number
 from depmax._inputs.table import Categories, constant_columns
 from depmax.samples import require_equal_length, require_samples
 from depmax.selection._scores.outputs import target_images

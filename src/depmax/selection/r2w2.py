@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from sklearn.svm import SVC, OneClassSVM
 
 from depmax._inputs import Target, read_target
-from depmax._inputs.parameters import integer, number
+from depmax._inputs.checks import integer, number
 from depmax._inputs.table import Categories, constant_columns
 from depmax._limits import require_pairs, warn_if_long
 from depmax.kernels import Gaussian, KernelLike, Linear, as_kernel

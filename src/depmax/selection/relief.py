@@ -11,7 +11,7 @@ from scipy.spatial.distance import cdist
 from sklearn.utils import check_random_state
 
 from depmax._inputs import Target, read_target
-from depmax._inputs.parameters import FLAG, integer
+from depmax._inputs.checks import FLAG, integer
 from depmax._inputs.table import Categories, constant_columns
 from depmax._limits import warn_if_long
 from depmax.samples import require_equal_length, require_samples

@@ -18,11 +18,10 @@ from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
 
 from depmax._inputs import read_fit
+from depmax._inputs.checks import check_parameters, is_whole, warn_of_scales
 from depmax._inputs.levels import Missing
-from depmax._inputs.parameters import check_parameters, is_whole
 from depmax._inputs.table import Categories, refuse_unreadable, take_columns
 from depmax.kernels import Kernel, Linear
-from depmax.kernels.bandwidth import warn_of_scales
 from depmax.kernels.names import KernelParameters
 from depmax.samples import (
     SampledRowsWarning,

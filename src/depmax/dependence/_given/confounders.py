@@ -12,7 +12,7 @@ from scipy import linalg
 
 from depmax._inputs import Table
 from depmax._inputs.table import Categories
-from depmax.kernels.distance import squared_distances
+from depmax.kernels.bandwidth import squared_distances
 
 #: A column with values beyond so many standard deviations is compressed first.
 LONG_TAIL = 6.0

@@ -12,7 +12,7 @@ from scipy.special import fdtrc
 from sklearn.base import clone
 
 from depmax._inputs import read_target
-from depmax._inputs.parameters import check_parameters, integer
+from depmax._inputs.checks import check_parameters, integer
 from depmax._inputs.table import Categories, is_frame, take_columns
 from depmax.evaluation.comparison.setting import Problem
 from depmax.selection.selector import DependenceSelector, Ranking

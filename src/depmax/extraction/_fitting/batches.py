@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 
 from depmax._inputs import read_target
-from depmax._inputs.parameters import check_parameters
+from depmax._inputs.checks import check_parameters
 from depmax._text import counted
 from depmax.extraction.extractor import WeightedExtractor
 from depmax.kernels import as_kernel

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from depmax._inputs.parameters import check_parameters
+from depmax._inputs.checks import check_parameters
 from depmax.dependence.resolve import most_dependent
 from depmax.extraction._fitting.number_of_components import ComponentCount, Possible
 from depmax.extraction._fitting.targets import CodedTarget, coded_target

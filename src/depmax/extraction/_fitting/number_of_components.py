@@ -17,8 +17,8 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.utils import _safe_indexing, get_tags
 
 from depmax._inputs import Target
+from depmax._inputs.checks import ScaleWarning
 from depmax.dependence.intrinsic_dimension import dimension_of_distances
-from depmax.kernels.bandwidth import ScaleWarning
 from depmax.pencils.graphs import Points
 from depmax.pencils.graphs.points import points_of
 from depmax.samples import Sample

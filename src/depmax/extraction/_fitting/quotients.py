@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from depmax._inputs import Target, read_target
-from depmax._inputs.parameters import number
+from depmax._inputs.checks import number
 from depmax._inputs.target import marks_unlabeled
 from depmax.extraction._fitting.batches import BatchExtractor
 from depmax.extraction.extractor import DependenceExtractor

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.utils import check_random_state
 
-from depmax._inputs.parameters import Rule, integer, is_whole
+from depmax._inputs.checks import Rule, integer, is_whole
 from depmax.extraction._fitting.deflation import Basis, DeflationExtractor, Extracted
 from depmax.extraction._fitting.targets import CodedTarget
 from depmax.kernels import KernelLike

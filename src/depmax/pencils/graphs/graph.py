@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from depmax._inputs.parameters import FLAG, check_parameters, integer, number
+from depmax._inputs.checks import FLAG, check_parameters, integer, number
 from depmax._limits import warn_if_long
 from depmax.pencils.graphs.laplacian import DrawnEdges, EdgeWeights, Laplacian, Weights
 from depmax.pencils.graphs.points import SECONDS_PER_PAIR, Pairs, Points, median_distance

@@ -12,8 +12,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.extmath import row_norms
 
 from depmax._limits import warn_if_long
-from depmax.kernels.bandwidth import MEDIAN_ROWS
-from depmax.kernels.distance import squared_distances
+from depmax.kernels.bandwidth import MEDIAN_ROWS, squared_distances
 from depmax.samples import Sample, slices
 
 #: Distances of one block of rows to all others.

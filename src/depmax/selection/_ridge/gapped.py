@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from depmax.kernels.distance import squared_distances
+from depmax.kernels.bandwidth import squared_distances
 from depmax.kernels.neutral import GappedRows, Gaps
 from depmax.selection._ridge.problem import ALL, RidgeProblem, Rows, moved
 

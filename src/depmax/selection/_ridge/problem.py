@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from scipy import linalg
 
-from depmax.kernels.distance import squared_distances
+from depmax.kernels.bandwidth import squared_distances
 from depmax.samples import slices
 
 #: Some of the rows.

@@ -11,8 +11,8 @@ import numpy as np
 from scipy.stats import false_discovery_control
 from sklearn.utils import _safe_indexing
 
+from depmax._inputs.checks import FLAG, Rule, integer, is_number, one_of
 from depmax._inputs.levels import Missing
-from depmax._inputs.parameters import FLAG, Rule, integer, is_number, one_of
 from depmax._inputs.table import Categories, has_missing
 from depmax._text import counted
 from depmax._threads import one_blas_thread

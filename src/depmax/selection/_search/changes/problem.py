@@ -11,7 +11,7 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from depmax._threads import map_threads
-from depmax.kernels.distance import with_far_values
+from depmax.kernels.bandwidth import with_far_values
 from depmax.kernels.kernel import Kernel
 from depmax.samples import Sample, slices
 
