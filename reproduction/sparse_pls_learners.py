@@ -101,6 +101,7 @@ def _decide(inner: np.ndarray, outer: np.ndarray, y: np.ndarray, penalty: float)
     That of ``SVC(C=penalty, kernel="precomputed", max_iter=MOST_ITERATIONS)``, without its checks,
     which take six times as long as thousands of small machines.
     """
+    _libsvm.set_verbosity_wrap(0)  # it prints what it does unless told otherwise
     places, _, _, dual, intercept, *_ = _libsvm.fit(
         inner,
         (y > 0).astype(np.float64),

@@ -74,6 +74,13 @@ def promoter_stages(strings: Sequence[str]) -> list[Stage]:
     ]
 
 
+def gaussian_promoter_stages(strings: Sequence[str]) -> list[Stage]:
+    """Table 5.10, Gaussian: the bandwidth and the coordinates of columns that keep their scale."""
+    codes = np.array([[CODES[letter] for letter in text] for text in strings])
+    own = renamed(_PLAIN, ", letters as they are")
+    return [Stage(GaussianSpace(codes), own, MOST_FEATURES, variant=True)]
+
+
 def stream(
     quick: bool,
     n_jobs: int | None,
@@ -93,14 +100,18 @@ def stream(
             if data.X is not None and data.y is not None:
                 dataset, own = f"{table} {data.name}", stages(data.X)
                 yield from _rows(dataset, own, data.y, figures[data.name], kept, count, n_jobs)
-    dataset = "thesis_promoters linear"
-    if _wanted(dataset, datasets):
-        promoters = load("promoters")
-        y = np.where(promoters.y == "+", 1.0, -1.0)
-        known = published("thesis_promoters")["figures"]
-        figures = {k: known["linear"][k] | {"Full": known["gaussian"][k]["Full"]} for k in "135"}
-        own = promoter_stages([text.lower() for text in promoters.X])
-        yield from _rows(dataset, own, y, figures, kept, count, n_jobs)
+    promoters = load("promoters")
+    y = np.where(promoters.y == "+", 1.0, -1.0)
+    strings = [text.lower() for text in promoters.X]
+    known = published("thesis_promoters")["figures"]
+    linear = {k: known["linear"][k] | {"Full": known["gaussian"][k]["Full"]} for k in "135"}
+    for kernel, figures, own in (
+        ("linear", linear, promoter_stages(strings)),
+        ("gaussian", known["gaussian"], gaussian_promoter_stages(strings)),
+    ):
+        dataset = f"thesis_promoters {kernel}"
+        if _wanted(dataset, datasets):
+            yield from _rows(dataset, own, y, figures, kept, count, n_jobs)
 
 
 def _wanted(dataset: str, datasets: Sequence[str] | None) -> bool:
