@@ -290,8 +290,8 @@ def supported(
 
     Examples
     --------
-    >>> supported(np.eye(3), np.array([[1.0], [0.0], [-1.0]]), nu=0.5, C=1.0)[0]
-    array([0, 2])
+    >>> supported(np.eye(3), np.array([[1.0], [0.0], [-1.0]]), nu=0.5, C=1.0)[0].tolist()
+    [0, 2]
     """
     _, vectors = leading(left.T @ K @ left, 1)
     residual = left @ vectors[:, 0]

@@ -177,6 +177,9 @@ def _pairwise(X: Any, norm: int) -> np.ndarray:
 
 #: Rows among which the middle of a table is looked for.
 CENTRE_ROWS = 32
+#: Squared distance between mean and median, in those of typical rows, from which on a few rows far
+#: away have taken the mean with them.
+DRAGGED = 1e4
 
 
 def squared_distances(X: Any, Z: Any) -> np.ndarray:
@@ -193,7 +196,7 @@ def squared_distances(X: Any, Z: Any) -> np.ndarray:
     if dense and not same and len(Z) == 1:
         return _squares(X - Z)[:, np.newaxis]
     if dense:
-        centre = np.median(Z[:: 1 + len(Z) // CENTRE_ROWS], axis=0).astype(Z.dtype)
+        centre = _middle(Z)
         Z = Z - centre
         X = Z if same else X - centre
     of_z = _squares(Z)
@@ -211,6 +214,16 @@ def squared_distances(X: Any, Z: Any) -> np.ndarray:
     if same:
         np.fill_diagonal(distances, 0.0)
     return distances
+
+
+def _middle(rows: np.ndarray) -> np.ndarray:
+    """The mean of the rows, or a median if the mean is far from nearly all of them."""
+    mean: np.ndarray = rows.mean(axis=0)
+    some = rows[:: 1 + len(rows) // CENTRE_ROWS]
+    median = np.median(some, axis=0).astype(rows.dtype)
+    apart = mean - median
+    typical = float(np.median(_squares(some - median)))
+    return median if float(apart @ apart) > DRAGGED * typical else mean
 
 
 def with_far_values(X: np.ndarray, reach: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
