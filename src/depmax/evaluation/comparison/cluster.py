@@ -42,7 +42,7 @@ def connected(address: str) -> Iterator[None]:
 
     try:
         client = distributed.Client(address, timeout=PATIENCE, set_as_default=False)
-    except (OSError, TimeoutError) as error:
+    except (AssertionError, OSError, TimeoutError) as error:  # the first if it gives up half-way
         raise ClusterError(
             f"There is no Dask scheduler at {address!r}: `dask scheduler` starts one and prints "
             "its address, such as tcp://10.0.0.1:8786."
