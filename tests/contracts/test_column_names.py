@@ -106,6 +106,7 @@ def expected() -> Any:
     return compared(None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", ["other numbers", "levels"])
 def test_comparisons_and_their_reports(names: str, expected: Any, tmp_path: Path) -> None:
     found = compared(names)

@@ -185,6 +185,7 @@ class TestFewRows:
         "classes": lambda rng: np.arange(8) % 3,
     }
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("target", TARGETS)
     @pytest.mark.parametrize("log", [False, True])
     def test_levels_are_kept(self, target: str, log: bool) -> None:
