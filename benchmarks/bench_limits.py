@@ -206,7 +206,7 @@ def _outcome(call: Call, count: int, seconds: int, gigabytes: float) -> dict[str
     start = time.process_time()
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+            warnings.simplefilter("ignore")  # of the data, which say nothing of time and memory
             call(rows)
     except MemoryError:
         return {"outcome": "memory"}

@@ -170,7 +170,7 @@ def main() -> None:
     if options.table:
         table()
         return
-    warnings.simplefilter("ignore")
+    warnings.simplefilter("ignore")  # of peers and of small folds, thousands of times
     extra = tuple({*CHOICE, *CHECK} - {*_shootout_sets.CLASSES, *_shootout_sets.NUMBERS})
     _shootout_sets.CLASSES += extra  # sets that the shoot-out itself does not have
     with FILE.open("a+", newline="") as file:

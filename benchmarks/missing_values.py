@@ -218,7 +218,7 @@ def main() -> None:
     parser.add_argument("--level", action="store_true", help="levels of p-values instead")
     parser.add_argument("--table", action="store_true", help="only show the results")
     options = parser.parse_args()
-    warnings.simplefilter("ignore")
+    warnings.simplefilter("ignore")  # of small folds and of peers, thousands of times
     if options.level:
         print(levels())
         return

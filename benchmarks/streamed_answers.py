@@ -229,7 +229,7 @@ def main() -> None:
     parser.add_argument("--kinds", nargs="*", default=list(KINDS))
     parser.add_argument("--folder", type=Path, help="for the Parquet files; kept")
     options = parser.parse_args()
-    warnings.simplefilter("ignore", depmax.ScaleWarning)
+    warnings.simplefilter("ignore", depmax.ScaleWarning)  # columns as they are, on purpose
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     with TemporaryDirectory() as own:
         folder = options.folder or Path(own)

@@ -56,7 +56,7 @@ def signs_of(y: np.ndarray) -> list[np.ndarray]:
 def linear_weights(X: np.ndarray, y: np.ndarray, C: float) -> np.ndarray:
     """Weights of shape (n_machines, n_columns); NaN where rounding leaves no solution."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LinAlgWarning)
+        warnings.simplefilter("ignore", LinAlgWarning)  # a hard margin may not exist
         try:
             return np.array([hinge_weights(X, signs, C) for signs in signs_of(y)])
         except LinAlgError:

@@ -238,3 +238,16 @@ def test_compare_and_its_methods_scale() -> None:
     methods = ["BAHSIC", "HBFE", "PCA"]
     result = depmax.compare(UNSCALED, CLASSES, methods, cv=2, dimensions=[1])
     assert not any(trial.warnings for trial in result.trials)
+
+
+@pytest.mark.parametrize("missing", ["neutral", "level"])
+def test_cells_that_are_missing_do_not_hide_the_scales(missing: Any) -> None:
+    gapped = UNSCALED.copy()
+    gapped[::7, 2] = gapped[1::7, 0] = np.nan
+    selector = depmax.BAHSIC(1, missing=missing)
+    with pytest.warns(depmax.ScaleWarning, match="Column 2 of X has"):
+        selector.fit(gapped, CLASSES)
+    known = np.nanstd(gapped, axis=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", depmax.ScaleWarning)
+        selector.fit(gapped / known, CLASSES)

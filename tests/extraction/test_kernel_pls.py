@@ -298,9 +298,9 @@ class TestSparseKernelPLS:
 
     def test_support_vectors_leave_the_global_seed_alone(self):
         np.random.seed(0)  # noqa: NPY002  # the state that must not be drawn from
-        before = np.random.get_state()[1].copy()  # noqa: NPY002
+        before = np.random.get_state()[1].copy()  # noqa: NPY002  # the same state
         SparseKernelPLS(1, heuristic="support_vectors").fit(X, y)
-        np.testing.assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002
+        np.testing.assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002  # the same
 
     def test_options_of_another_heuristic_are_refused(self):
         with pytest.raises(ValueError, match="C of SparseKernelPLS has no effect"):

@@ -372,6 +372,7 @@ def test_the_target_stands_anywhere_in_a_dask_table(
     assert list(found.feature_names_in_) == inputs
 
 
+# as above: dask 2026.8 with pandas 3
 @pytest.mark.filterwarnings("ignore:The inplace keyword")
 def test_a_damaged_file_of_a_dask_table_is_named_by_a_scan(folder: Path) -> None:
     dd = pytest.importorskip("dask.dataframe", reason="needs depmax[distributed]")
