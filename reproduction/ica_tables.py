@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -30,6 +31,9 @@ METHODS: dict[str, Callable[[int], Any]] = {
     "PHD": PHD,
     "ICA-FX": ICAFX,
     "ICA-FX, published rule": lambda count: ICAFX(count, solver="natural-gradient"),
+    "ICA-FX, random start": lambda count: ICAFX(
+        count, solver="natural-gradient", init="random", random_state=0
+    ),
 }
 #: Splits of one draw, and draws: the paper has one, and single draws differ more than methods.
 PER_DRAW, DRAWS, QUICK_SPLITS = 10, 5, 2
@@ -183,7 +187,8 @@ def _row(
         means = {name: float(np.mean(e)) for name, e in zip(REGRESSORS, results, strict=True)}
         regressor = min(means, key=lambda name: means[name])
         best = means[regressor]
-    return compared(
+    spread = _between_draws(scores or [])
+    row = compared(
         experiment.name,
         method,
         scores,
@@ -194,8 +199,22 @@ def _row(
         published_best=None if figure is None else figure["best"],
         published_regressor=None if figure is None else figure["regressor"],
         n_splits=None if scores is None else len(scores),
+        draw_error=spread,
         note=note,
     )
+    if spread is not None and scores is not None:
+        # folds of one draw share their rows: what is independent are the draws
+        row["standard_error"] = spread / math.sqrt(len(scores) // PER_DRAW)
+    return row
+
+
+def _between_draws(scores: Sequence[float]) -> float | None:
+    """Deviation of the mean of a whole draw, over draws; None: there are fewer than three."""
+    n_draws = len(scores) // PER_DRAW
+    if n_draws < 3:
+        return None
+    means = np.reshape(scores[: n_draws * PER_DRAW], (n_draws, PER_DRAW)).mean(axis=1)
+    return float(np.std(means, ddof=1))
 
 
 for _experiment in EXPERIMENTS:
@@ -213,6 +232,7 @@ for _experiment in EXPERIMENTS:
                 "published_best",
                 "published_regressor",
                 "n_splits",
+                "draw_error",
                 "note",
             ),
             PAIRED,

@@ -67,6 +67,14 @@ class Read:
     X: np.ndarray | None = None
     y: np.ndarray | None = None
 
+    def sample(self, n_rows: int) -> Read:
+        """Some of the rows, drawn with seed 0; the set itself if it is not at hand."""
+        if self.X is None or self.y is None:
+            return self
+        rows = np.random.default_rng(0).permutation(len(self.y))[:n_rows]
+        note = f"another sample of the rows, {n_rows:,} of {len(self.y):,}"
+        return Read(self.name, note, self.X[rows], self.y[rows])
+
 
 def read_wanted(figures: Mapping[str, Any], wanted: Sequence[str] | None) -> Iterator[Read]:
     """The wanted sets of a table (None: all), those at hand first."""

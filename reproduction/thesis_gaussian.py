@@ -23,10 +23,15 @@ def stages(X: np.ndarray) -> list[Stage]:
     ]
 
 
+#: The accuracies that the thesis prints for all columns of spambase here, 0.04 below those of its
+#: Table 5.3, are those of about a thousand rows (``thesis_trials``).
+SAMPLES = {"spambase": 1000}
+
 TABLE = SplitTable(
     "thesis_gaussian",
     "Thesis, Table 5.5: accuracy of k-NN on features of the Gaussian kernel",
     ("heart",),
     stages,
+    samples=SAMPLES,
 )
 TABLE.register()

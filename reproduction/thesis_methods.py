@@ -16,6 +16,7 @@ from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import ConvergenceWarning
 
+from depmax import ScaleWarning
 from depmax.extraction import HBFE, HSCA
 from reproduction.dimension_choice import Method
 
@@ -36,14 +37,18 @@ def hbfe(
 ) -> Transform:
     """HBFE with eigenvectors of any sign, as published."""
     model = HBFE(count, target_kernel="linear", unbiased=unbiased, completion=completion, **more)
-    return model.fit(rows, y).transform
+    with warnings.catch_warnings():  # inputs are standardised; coordinates of a kernel need not be
+        warnings.simplefilter("ignore", ScaleWarning)
+        return model.fit(rows, y).transform
 
 
 def hsca(rows: np.ndarray, y: np.ndarray, count: int, unbiased: bool, **more: Any) -> Transform:
     """HSCA; it may end with fewer features than asked for."""
     model = HSCA(count, target_kernel="linear", unbiased=unbiased, **more)
-    with warnings.catch_warnings():  # fewer features are an outcome of the table, not a surprise
+    with warnings.catch_warnings():
+        # fewer features are an outcome of the table, not a surprise; scales: as for HBFE
         warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", ScaleWarning)
         try:
             return model.fit(rows, y).transform
         except ValueError:

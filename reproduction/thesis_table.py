@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,7 @@ class SplitTable:
     quick: tuple[str, ...]  # sets that come with the package, for a quick look
     stages: Callable[[np.ndarray], list[Stage]]  # methods, given the inputs of a set
     labelled: float = 1.0  # share of the training rows whose label is known
+    samples: Mapping[str, int] = field(default_factory=dict)  # sets with only so many rows
     rows: MakeRows = accuracy_rows
     beside: str = "marks"  # what the publication prints beside its figures
     columns: tuple[str, ...] = COLUMNS
@@ -54,6 +55,8 @@ class SplitTable:
         contents = published(self.name)
         figures = contents["figures"]
         for data in read_wanted(figures, datasets or (self.quick if quick else None)):
+            if data.name in self.samples:
+                data = data.sample(self.samples[data.name])
             known = figures[data.name]
             if data.X is None or data.y is None:
                 yield from whole(absent_rows(data.name, known, data.note))

@@ -33,6 +33,8 @@ GAUSSIAN_SETS = ("specft", "sonar", "heart", "ionosphere", "wdbc")
 ABSOLUTE = 1e-9
 #: Numbers of features; the thesis gives no range, the table has the number of columns.
 UP_TO = (10, 100)
+#: Rows of spambase, of which Table 5.5 has fewer than Table 5.3, as its figures show.
+NUMBERS_OF_ROWS = (500, 1000, 2000, 4601)
 _PCA = tuple(m for m in LINEAR if m.name == "PCA")
 _PLAIN = tuple(m for m in LINEAR if m is not FULL and "," not in m.name)
 
@@ -100,6 +102,7 @@ def stream(
             if data.X is not None and data.y is not None:
                 dataset, own = f"{table} {data.name}", stages(data.X)
                 yield from _rows(dataset, own, data.y, figures[data.name], kept, count, n_jobs)
+    yield from _rows_of_spambase(datasets, kept, count, n_jobs)
     promoters = load("promoters")
     y = np.where(promoters.y == "+", 1.0, -1.0)
     strings = [text.lower() for text in promoters.X]
@@ -112,6 +115,22 @@ def stream(
         dataset = f"thesis_promoters {kernel}"
         if _wanted(dataset, datasets):
             yield from _rows(dataset, own, y, figures, kept, count, n_jobs)
+
+
+def _rows_of_spambase(
+    datasets: Sequence[str] | None, kept: KeptSplits, n_splits: int, n_jobs: int | None
+) -> Iterator[Row]:
+    """Table 5.5: all columns with different numbers of rows."""
+    dataset, figures = "thesis_gaussian spambase", published("thesis_gaussian")["figures"]
+    if not _wanted(dataset, datasets):
+        return
+    [data] = read_wanted(figures, ["spambase"])
+    for n_rows in NUMBERS_OF_ROWS:
+        own = data.sample(n_rows)
+        if own.X is not None and own.y is not None:
+            full = renamed((FULL,), f", {n_rows:,} rows")
+            stages = [Stage(Inputs(own.X), full, 1, variant=True)]
+            yield from _rows(dataset, stages, own.y, figures["spambase"], kept, n_splits, n_jobs)
 
 
 def _wanted(dataset: str, datasets: Sequence[str] | None) -> bool:

@@ -25,6 +25,8 @@ from reproduction.figures import published
 from reproduction.half_splits import half_splits
 from reproduction.kept_splits import KeptSplits
 from reproduction.label_curves import MEASURES, label_curves
+from reproduction.pages.agreement import comparable
+from reproduction.thesis_accuracy import PAIRED
 from reproduction.thesis_data import SETS, read_wanted
 from reproduction.thesis_marks import method_marks, set_marks
 from reproduction.thesis_methods import FULL, hsca, pca
@@ -161,6 +163,25 @@ def test_sets_at_hand_come_first_and_unknown_names_are_refused():
     with pytest.raises(ValueError, match="nothing"):
         list(read_wanted(names, ["nothing"]))
     assert {data.name for data in SETS} <= set(published("thesis_linear")["figures"])
+
+
+def test_a_sample_of_a_set_is_drawn_once_and_says_so():
+    [heart] = read_wanted({"heart": {}}, None)
+    few = heart.sample(100)
+    assert few.X.shape == (100, heart.X.shape[1])
+    assert few.note == "another sample of the rows, 100 of 270"  # so it is not counted
+    np.testing.assert_array_equal(few.X, heart.sample(100).X)
+    assert {tuple(row) for row in few.X} <= {tuple(row) for row in heart.X}
+    [absent] = read_wanted({"spambase": {}}, None)
+    assert absent.sample(100) is absent
+
+
+def test_a_table_takes_a_sample_of_the_sets_it_names():
+    table = replace(thesis_linear.TABLE, samples={"heart": 80})
+    kept = KeptSplits(PAIRED, methods=["Full"])
+    rows = list(table.stream(False, None, ["heart"], 2, kept=kept))
+    assert {row["note"] for row in rows} == {"another sample of the rows, 80 of 270"}
+    assert not comparable(rows)
 
 
 # --- multi-label curves ---------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from reproduction import bahsic_trials, methods, tables, thesis_trials
+from reproduction import bahsic_trials, methods, tables, thesis_data, thesis_trials
 from reproduction.bahsic_trials import TRIALS, Case, Trial
 from reproduction.dimension_choice import Inputs
 from reproduction.kept_splits import KeptSplits
@@ -92,6 +92,17 @@ def test_readings_of_the_thesis_stand_beside_the_published_figures(monkeypatch):
     assert pca == [0.7138, 0.7623, 0.7415]
     lines = accuracies_of_readings(rows)
     assert lines[2].startswith("| thesis_promoters linear | PCA, indicators | 2 | 0.714 / 0.762 /")
+
+
+def test_all_columns_are_judged_with_several_numbers_of_rows(monkeypatch):
+    wide = thesis_data.Read("spambase", "same data", X, np.where(TWO == 1, 1.0, -1.0))
+    monkeypatch.setattr(thesis_trials, "read_wanted", lambda figures, names: [wide] * len(names))
+    monkeypatch.setattr(thesis_trials, "NUMBERS_OF_ROWS", (20, 90))
+    kept = KeptSplits(PAIRED)
+    wanted = ["thesis_gaussian spambase"]
+    rows = tables()["thesis_trials"].run(n_splits=2, datasets=wanted, kept=kept)
+    assert {row["method"] for row in rows} == {"Full, 20 rows", "Full, 90 rows"}
+    assert {row["published"] for row in rows} == {0.857, 0.863, 0.8637}
 
 
 class _Promoters:
