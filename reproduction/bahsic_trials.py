@@ -13,6 +13,7 @@ from functools import partial
 
 import numpy as np
 from scipy.linalg import LinAlgError, LinAlgWarning
+from scipy.stats import rankdata
 from sklearn.preprocessing import LabelEncoder
 
 from depmax import ScaleWarning
@@ -99,6 +100,15 @@ def by_sign(X: np.ndarray, y: np.ndarray, count: int, score: str = "t") -> np.nd
     return np.concatenate([ranked[larger], ranked[~larger][::-1]])
 
 
+def by_ranks(X: np.ndarray, y: np.ndarray, count: int) -> np.ndarray:
+    """BAHSIC on ranks of the genes within each array, which its preparation does not change."""
+    ranks = rankdata(X, axis=1)
+    deviations = ranks.std(axis=0)
+    return methods.bahsic(
+        (ranks - ranks.mean(axis=0)) / np.where(deviations > 0, deviations, 1), y, count
+    )
+
+
 @dataclass(frozen=True)
 class Trial:
     """A method of the table in another reading."""
@@ -153,6 +163,7 @@ GENE_TRIALS = _trials(
             Trial("m-t", "as they are", methods.filtered("moderated_t"), raw=True),
             Trial("m-t", "by sign", partial(by_sign, score="moderated_t"), raw=True),
         ],
+        "RBF": [Trial("RBF", "ranks in an array", by_ranks, raw=True)],
         "dis": [
             Trial("dis", "ε = 1", partial(methods.bahsic, kernel=InverseDistance(bandwidth=1.0)))
         ],

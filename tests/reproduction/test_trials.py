@@ -65,6 +65,13 @@ def test_columns_as_they_are_only_reach_the_selector():
     assert seen[1].std(axis=0) == pytest.approx(1.0)
 
 
+def test_ranks_in_an_array_do_not_depend_on_its_preparation():
+    order = bahsic_trials.by_ranks(X, TWO, 2)
+    assert set(order[:2].tolist()) == {3, 6}
+    prepared = np.exp(X) * np.linspace(1, 50, len(X))[:, np.newaxis]
+    np.testing.assert_array_equal(bahsic_trials.by_ranks(prepared, TWO, 2)[:2], order[:2])
+
+
 def test_quick_trials_of_a_bundled_set():
     rows = tables()["bahsic_trials"].run(quick=True)
     assert [row["method"] for row in rows] == [trial.name for trial in TRIALS]
