@@ -8,6 +8,7 @@ from sklearn.naive_bayes import GaussianNB
 from depmax import compare
 from depmax.evaluation.comparison.doubts import doubts_about_rows
 
+FAST_NUMBERS = {"cv": 4, "random_state": 0}
 FAST = {"estimator": GaussianNB(), "cv": 4, "random_state": 0}
 
 
@@ -132,3 +133,37 @@ def test_all_columns_are_plural_in_the_report():
     y = (X.sum(axis=1) > 0).astype(int)
     found = compare(X, y, ["all columns", "PCA"], **FAST)
     assert any(text.startswith("All columns together ") for text in found.report().answer)
+
+
+class TestGroups:
+    """Columns and target are alike within patients and have nothing to do with each other."""
+
+    def patients(self, n_patients):
+        rng = np.random.default_rng(0)
+        patient = np.repeat(np.arange(n_patients), 8)
+        X = rng.normal(size=(n_patients, 6))[patient] + 0.2 * rng.normal(size=(len(patient), 6))
+        return X, rng.permutation(n_patients)[patient] % 2, patient
+
+    def test_columns_are_tested_by_whole_groups(self):
+        X, y, patient = self.patients(60)
+        found = compare(X, y, ["HSIC filter"], groups=patient, **FAST)
+        assert found.verdict.headline == "Nothing here predicts y: no better than guessing (0.50)."
+        assert (found.screening.pvalues_adjusted > 0.05).all()
+        told = " ".join(found.report().answer)
+        assert "Tested one at a time, 0 of 6 columns depend on y" in told
+        without = compare(X, y, ["HSIC filter"], **FAST)
+        assert (without.screening.pvalues_adjusted < 0.05).any()
+
+    def test_too_few_groups_to_test_columns(self):
+        X, _, patient = self.patients(3)
+        y = np.arange(len(patient)) % 2
+        found = compare(X, y, ["HSIC filter"], groups=patient, estimator=GaussianNB(), cv=3)
+        assert (found.screening.pvalues == 1.0).all()
+        assert "too few groups of rows to test columns" in " ".join(found.report().answer)
+
+    def test_groups_of_many_sizes(self):
+        X, y, patient = self.patients(60)
+        kept = np.random.default_rng(1).random(len(y)) < 0.6
+        y = y + np.random.default_rng(2).normal(size=len(y))  # differs within groups
+        found = compare(X[kept], y[kept], ["HSIC filter"], groups=patient[kept], **FAST_NUMBERS)
+        assert (found.screening.pvalues_adjusted > 0.05).all()

@@ -12,6 +12,8 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from depmax._extras import library_of, make_frame
+from depmax.dependence import Screening
+from depmax.evaluation.comparison.findings import screen_columns
 from depmax.evaluation.comparison.methods import Method
 from depmax.evaluation.comparison.metrics import CorrectedMean, chance_score
 from depmax.evaluation.comparison.preparing import OwnLabels
@@ -110,6 +112,11 @@ class Comparison:
     def filled(self) -> Any:
         """The rows with all gaps filled, for display; methods fill gaps by themselves."""
         return without_gaps(self.X, self.setting.impute)
+
+    @cached_property
+    def screening(self) -> Screening:
+        """Every column alone, with p-values adjusted over all columns; groups stay whole."""
+        return screen_columns(self.filled, self.y, self.setting.groups)
 
     @property
     def best(self) -> str:
@@ -346,14 +353,8 @@ class Comparison:
         """
         from depmax.evaluation.comparison.page import report_of
 
-        return report_of(
-            self,
-            title=title,
-            command=command,
-            use=use,
-            notes=notes,
-            listener=read_listener(progress),
-        )
+        listener = read_listener(progress)
+        return report_of(self, title=title, command=command, use=use, notes=notes, listener=listener)
 
     def to_html(
         self,

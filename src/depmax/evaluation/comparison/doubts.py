@@ -235,7 +235,7 @@ def dependent_columns(comparison: Comparison, level: float) -> str:
     """Columns that each depend on the target, as "2 of 9 columns depend"; empty if none does."""
     if not comparison.setting.prepare:
         return ""
-    pvalues = screen(comparison.filled, comparison.y).pvalues_adjusted
+    pvalues = comparison.screening.pvalues_adjusted
     found = int((pvalues <= level).sum())
     verb = "depends" if found == 1 else "depend"
     return f"{found:,} of {counted(len(pvalues), 'column')} {verb}" if found else ""

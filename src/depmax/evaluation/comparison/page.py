@@ -152,6 +152,8 @@ def _screened(findings: Findings) -> str:
         f"{'depends' if found == 1 else 'depend'} on {comparison.target_name} (false discovery "
         f"rate {PERCENT})."
     )
+    if (findings.screening.pvalues == 1.0).all():
+        text = "There are too few groups of rows to test columns one at a time."
     stable = comparison.outcomes.stability(name)
     if stable is None:
         return text
