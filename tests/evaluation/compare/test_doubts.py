@@ -65,6 +65,27 @@ class TestNeighbours:
         X = rng.normal(size=(40, 6))[patient] + 0.3 * rng.normal(size=(320, 6))
         assert len(doubts_about_rows(X, rng.integers(0, 2, 40)[patient], "classes")) == 1
 
+    @pytest.mark.parametrize("name", ["patient", "PatientNo", "group"])
+    def test_of_one_patient_in_any_order(self, name):
+        rng, *_ = rows()
+        patient = rng.permutation(np.repeat(np.arange(40), 8))
+        X = rng.normal(size=(40, 6))[patient] + 0.3 * rng.normal(size=(320, 6))
+        frame = pd.DataFrame(X).rename(columns=str)
+        y = rng.integers(0, 2, 40)[patient]
+        assert doubts_about_rows(frame, y, "classes") == []  # nothing names the patient
+        numbered = doubts_about_rows(frame.assign(**{name: patient}), y, "classes")
+        text = [f"P{number}" for number in patient]
+        (said,) = doubts_about_rows(frame.assign(**{name: text}), y, "classes")
+        assert said.startswith(f"Rows with the same {name} are alike, in the target")
+        assert numbered == ([] if name == "group" else [said])
+
+    def test_of_one_city_that_only_predicts(self):
+        rng, X, _ = rows(400)
+        city = rng.integers(0, 30, 400)
+        frame = pd.DataFrame(X).rename(columns=str).assign(city=[f"C{code}" for code in city])
+        y = 2 * rng.normal(size=30)[city] + rng.normal(size=400)
+        assert doubts_about_rows(frame, y, "numbers") == []
+
     @pytest.mark.parametrize("kind", ["classes", "numbers"])
     def test_in_a_table_sorted_by_its_target(self, kind):
         rng, X, _ = rows(400)

@@ -159,7 +159,7 @@ def _screened(findings: Findings) -> str:
         return text
     return text + (
         f" The selection stability of {name} is {stable.value:.2f} (1: the same columns on every "
-        "split, 0: no better than chance)."
+        "split, 0 or less: no better than chance)."
     )
 
 
