@@ -141,7 +141,9 @@ class RankingDisplay(Display):
             ax.bar_label(bars, texts, padding=4, fontsize="x-small")
             ax.margins(x=0.16)
         ax.set_yticks(
-            np.arange(len(shown)), short_labels(self.names[column] for column in shown), fontsize="small"
+            np.arange(len(shown)),
+            short_labels(self.names[column] for column in shown),
+            fontsize="small",
         )
         ax.invert_yaxis()
         ax.set_xlabel(self.label)

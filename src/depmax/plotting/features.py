@@ -339,7 +339,9 @@ class LoadingsDisplay(Display):
                 color=COLOURS[number % len(COLOURS)],
                 label=in_legend(self.component_names[number]),
             )
-        ax.set_yticks(places, short_labels(self.names[column] for column in largest), fontsize="small")
+        ax.set_yticks(
+            places, short_labels(self.names[column] for column in largest), fontsize="small"
+        )
         ax.invert_yaxis()
         ax.axvline(0.0, color=FAINT, linewidth=0.8)
         ax.set_xlabel("weight")

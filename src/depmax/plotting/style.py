@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterable
-from os.path import commonprefix
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -127,7 +126,7 @@ def _distinct(texts: list[str], length: int) -> list[str]:
         alike.setdefault(label, []).append(place)
     for places in alike.values():
         if len(places) > 1 and length > 3:
-            common = len(commonprefix([texts[place] for place in places]))
+            common = _n_common([texts[place] for place in places])
             words = [found.end() for found in re.finditer(r"[\W_]+", texts[places[0]][:common])]
             start = max([common - length // 4, *words])  # the word in which they differ
             rest = _distinct([texts[place][start:] for place in places], length - length // 3 - 1)
@@ -136,17 +135,23 @@ def _distinct(texts: list[str], length: int) -> list[str]:
     return labels
 
 
+def _n_common(texts: list[str]) -> int:
+    """Number of characters that all texts begin with."""
+    pairs = enumerate(zip(*texts, strict=False))
+    return next((place for place, seen in pairs if len(set(seen)) > 1), min(map(len, texts)))
+
+
 def _cut(text: str, length: int) -> str:
     return text if len(text) <= length else f"{text[: length - 1]}…"
 
 
 def below_ticks(names: Iterable[Any]) -> list[str]:
-    """Labels side by side below an axis, in lines of ten characters.
+    r"""Labels side by side below an axis, in lines of ten characters.
 
     Examples
     --------
     >>> below_ticks(["neutral", "strongly disagree"])
-    ['neutral', 'strongly\\ndisagree']
+    ['neutral', 'strongly\ndisagree']
     """
     return [textwrap.fill(label, 10).replace("$", r"\$") for label in _short_texts(names, 18)]
 

@@ -66,6 +66,8 @@ class Comparison:
         As above, for the method with the best mean score.
     chance : float or None
         Score of the best constant prediction, in the units of the metric.
+    screening : Screening
+        Every column alone, with p-values; if there are groups of rows, they are exchanged whole.
     race : Race or None
         Scores of the first round, which decided what was tried on the splits.
     winner_score : CorrectedMean
@@ -217,8 +219,7 @@ class Comparison:
         if not self._method(method).selects:
             return np.arange(self.setting.problem.n_features)
         model = self.estimator(method)
-        steps = getattr(model, "named_steps", {})
-        selector = steps.get("features", model)
+        selector = getattr(model, "named_steps", {}).get("features", model)
         support = np.flatnonzero(selector.get_support())
         ranking = getattr(selector, "ranking_", None)
         return support if ranking is None else support[np.argsort(ranking[support])]
@@ -353,8 +354,8 @@ class Comparison:
         """
         from depmax.evaluation.comparison.page import report_of
 
-        listener = read_listener(progress)
-        return report_of(self, title=title, command=command, use=use, notes=notes, listener=listener)
+        told = read_listener(progress)
+        return report_of(self, title=title, command=command, use=use, notes=notes, listener=told)
 
     def to_html(
         self,

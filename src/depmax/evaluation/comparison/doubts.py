@@ -40,10 +40,10 @@ ERRORS = 5.0
 CORRELATION = 0.3
 ALIKE = 0.8
 ALIKE_IN_ORDER = (
-    "Rows next to each other are alike, in the target and in the columns. If rows follow each other "
-    "in time, or several belong to one person or place, p-values are too small and scores on random "
-    "splits too good: name what belongs together (groups= or --groups), such as the patient or the "
-    "month."
+    "Rows next to each other are alike, in the target and in the columns. If rows follow each "
+    "other in time, or several belong to one person or place, p-values are too small and scores on "
+    "random splits too good: name what belongs together (groups= or --groups), such as the patient "
+    "or the month."
 )
 #: Names of columns that may say which rows belong together even if they hold numbers, how many of
 #: them and of categories are looked at, and how many groups there must be.

@@ -243,7 +243,9 @@ def screen_columns(X: Any, y: np.ndarray, groups: np.ndarray | None) -> Screenin
     Where there are too few groups for any p-value to be small, all of them are 1.
     """
     with warnings.catch_warnings():  # that groups are cut to one size
-        warnings.filterwarnings("ignore", message=r"[\d,]+ of [\d,]+ rows are not used for p-values")
+        warnings.filterwarnings(
+            "ignore", message=r"[\d,]+ of [\d,]+ rows are not used for p-values"
+        )
         try:
             return screen(X, y, groups=groups)
         except TooFewWays:

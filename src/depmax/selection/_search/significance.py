@@ -42,7 +42,8 @@ def significant_units(
     m = target.n_samples
     if m < 16:
         raise ValueError(
-            f'n_features_to_select="auto" needs at least 16 rows, got {m}: pass a number of columns.'
+            f'n_features_to_select="auto" needs at least 16 rows, got {m}: pass a number of '
+            "columns."
         )
     of_rows = units_of_rows(observed.exchange, m)
     first, second = split_rows(of_rows, 2)
