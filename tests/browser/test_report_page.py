@@ -224,3 +224,17 @@ def test_dark_and_light(browser, page):
 def test_print(browser, page):
     browser.get(page.as_uri())
     assert len(browser.print_page()) > 10_000
+
+
+def test_long_names_without_spaces_fit_a_phone(browser, tmp_path):
+    rng = np.random.default_rng(0)
+    long = "a_name_without_spaces_that_is_wider_than_the_screen_of_any_telephone"
+    X = pd.DataFrame(rng.normal(size=(80, 6)), columns=[f"{long}_{place}" for place in range(6)])
+    y = pd.Series(X.iloc[:, 0] > 0, name=f"{long}_target").map({True: f"{long}_yes", False: "no"})
+    found = compare(
+        X, y, ["HSIC filter", "PCA"], estimator=GaussianNB(), cv=3, dimensions=[2], random_state=0
+    )
+    resize(browser, 380, 900)
+    browser.get(found.to_html(tmp_path / "long.html", title=long * 2).as_uri())
+    widths = "return [document.documentElement.scrollWidth, innerWidth]"
+    assert browser.execute_script(widths) == [380, 380]

@@ -201,6 +201,40 @@ def test_select_decides_how_many(run: Run, patients: Path) -> None:
     assert len(share["selected"]) == 2
 
 
+def test_select_of_few_rows_does_not_contradict_its_pvalues(run: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    values = rng.normal(size=(20, 6))
+    values[:, 5] = 2 * values[:, 0] + rng.normal(size=20)
+    pl.DataFrame(values, schema=[*"abcde", "y"]).write_csv(tmp_path / "few.csv")
+    answer = run("select", tmp_path / "few.csv", "-t", "y")
+    assert "a\t1\t" in answer.stdout
+    said = "could not show on held-out rows that columns predict the target; a is kept as the best"
+    assert f"KernelRidgeElimination {said}" in answer.stderr
+    assert "although 1 column depends on it (adjusted p-values of each alone)" in answer.stderr
+    assert "found no column" not in answer.stderr
+    assert "do not read anything into it" not in answer.stderr
+
+
+def test_select_says_how_many_rows_are_searched(run: Run, tmp_path: Path) -> None:
+    values = np.random.default_rng(0).normal(size=(300, 4))
+    pl.DataFrame(values, schema=[*"abc", "y"]).write_csv(tmp_path / "long.csv")
+    arguments = ("select", tmp_path / "long.csv", "-t", "y", "-n", 1)
+    said = "KernelRidgeElimination searches 200 of 300 rows, drawn with a fixed seed"
+    assert said in run(*arguments, "--set", "subsample=200").stderr
+    assert said in run(*arguments, "--set", "subsample=200", "--screen", 2).stderr
+    assert "searches" not in run(*arguments, "--set", "subsample=none").stderr
+    fitted = ("fit", *arguments[1:], "-m", "KernelRidgeElimination", "-o", tmp_path / "m.skops")
+    assert said in run(*fitted, "--set", "subsample=200").stderr
+
+
+def test_select_auto_of_very_few_rows_names_the_remedy(run: Run, tmp_path: Path) -> None:
+    values = np.random.default_rng(0).normal(size=(12, 4))
+    pl.DataFrame(values, schema=[*"abc", "y"]).write_csv(tmp_path / "few.csv")
+    refused = run("select", tmp_path / "few.csv", "-t", "y")
+    assert refused.exit_code == 3
+    assert "needs at least 20 rows, got 12: pass a number of columns" in refused.stderr
+
+
 def test_select_says_that_nothing_was_found(run: Run, tmp_path: Path) -> None:
     noise = np.random.default_rng(0).normal(size=(80, 4))
     pl.DataFrame(noise, schema=["a", "b", "c", "y"]).write_csv(tmp_path / "noise.csv")

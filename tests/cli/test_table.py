@@ -45,6 +45,9 @@ def test_identifiers_and_constants_are_left_out_and_mentioned(
         ("customer_id", [1000 + i * i for i in range(80)], True),
         ("customerID", [-i * i for i in range(80)], True),
         ("bid", [1000 + i * i for i in range(80)], False),
+        ("year", list(range(1940, 2020)), False),  # may well predict
+        ("Baujahr", list(range(2020, 1940, -1)), False),
+        ("year", list(range(80)), True),
         ("customer_id", [i // 2 for i in range(80)], False),  # several rows each
     ],
 )
@@ -53,6 +56,15 @@ def test_numbers_that_identify_rows(
 ) -> None:
     frame = table.drop("id").with_columns(pl.Series(name, numbers))
     assert (name not in _table(frame, tmp_path, "outcome").X.columns) == ignored
+
+
+def test_sentences_that_differ_in_every_row_are_free_text(
+    table: pl.DataFrame, tmp_path: Path
+) -> None:
+    notes = [f"came {i} minutes late and left" for i in range(80)]
+    made = _table(table.with_columns(remark=pl.Series(notes)), tmp_path, "outcome")
+    assert "Ignored free-text column 'remark' (override with --keep)." in made.notes
+    assert "Ignored identifier columns 'id', 'name' (override with --keep)." in made.notes
 
 
 def test_long_texts_are_left_out(table: pl.DataFrame, tmp_path: Path) -> None:

@@ -216,3 +216,34 @@ def test_a_target_over_many_orders_of_magnitude() -> None:
     found = screen(X, y)
     assert found.pvalues[0] < 1e-6
     assert (found.pvalues[1:] > 0.01).all()
+
+
+class TestEffectsOfGroups:
+    """Rows of a group are alike, in columns and target, which have nothing in common."""
+
+    rng = np.random.default_rng(0)
+    group = np.repeat(np.arange(40), 8)
+    X = rng.normal(size=(40, 12))[group] + 0.2 * rng.normal(size=(320, 12))
+    y = rng.normal(size=40)[group] + 0.2 * rng.normal(size=320)
+
+    @pytest.mark.parametrize("kernel", ["laplace", "gaussian"])
+    def test_intervals_are_those_of_whole_groups(self, kernel: str) -> None:
+        of_rows = screen(self.X, self.y, kernel=kernel)
+        of_groups = screen(self.X, self.y, kernel=kernel, groups=self.group)
+        np.testing.assert_allclose(of_groups.effects, of_rows.effects)
+        assert (of_rows.effects_low > 0.0).sum() > 6  # as if something were there
+        assert (of_groups.effects_low[of_groups.pvalues > 0.025] == 0.0).all()
+        assert (of_groups.effects_low > 0.0).sum() <= 1
+        assert (of_groups.effects_high >= of_rows.effects_high).all()
+
+    def test_of_one_row_each_change_nothing(self) -> None:
+        found = screen(self.X[::8], self.y[::8], groups=self.group[::8])
+        expected = screen(self.X[::8], self.y[::8])
+        np.testing.assert_allclose(found.effects_low, expected.effects_low)
+        np.testing.assert_allclose(found.effects_high, expected.effects_high)
+
+    def test_beside_missing_cells(self) -> None:
+        X = self.X.copy()
+        X[::5, 0] = np.nan
+        found = screen(X, self.y, groups=self.group)
+        assert found.effects_low[0] == 0.0 < screen(X, self.y).effects_low[0]

@@ -181,8 +181,9 @@ class TestFrames:
         X = frame({"size": [1.0], "day": [value]})
         if isinstance(X, pd.DataFrame) and value is DAY:  # pandas keeps plain dates as objects
             X["day"] = pd.to_datetime(X["day"])
+        kind = "durations" if isinstance(value, datetime.timedelta) else "dates"
         with pytest.raises(
-            TypeError, match="Column 'day' of X holds dates: turn it into meaningful numbers"
+            TypeError, match=f"Column 'day' of X holds {kind}: turn it into meaningful numbers"
         ):
             read_table(X)
 

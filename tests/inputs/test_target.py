@@ -241,9 +241,9 @@ class TestMissingLabels:
         [
             (["a", None, "b"], r"missing \(NaN or None\) in 1 of 3 rows: drop these rows, or use"),
             (pd.Series([1, None, 2], dtype="Int64"), r"missing .* in 1 of 3 rows"),
-            ([1.0, NAN, NAN], r"y contains NaN in column 0 \(2 of 3 rows\)"),
+            ([1.0, NAN, NAN], r"y is missing \(NaN or None\) in 2 of 3 rows: drop these rows"),
             ([[1.0, 2.0], [1.0, NAN]], "y contains NaN in column 1"),
-            (pl.Series([1.0, None]), "y contains NaN"),
+            (pl.Series([1.0, None]), "y is missing"),
         ],
     )
     def test_elsewhere_they_are_refused(self, y: Any, message: str) -> None:

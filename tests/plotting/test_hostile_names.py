@@ -19,6 +19,7 @@ from depmax.plotting import (
     LoadingsDisplay,
     RankingDisplay,
 )
+from depmax.plotting.style import short, short_labels
 from depmax.report import Picture, Report, Section, render_html
 
 NAMES = {
@@ -103,3 +104,30 @@ def test_the_report_holds_every_picture(picture: str, name: str) -> None:
     page.encode()
     assert "<script>alert" not in page
     assert not {"\x00", "\x1b"} & set(page)
+
+
+class TestShortLabels:
+    @pytest.mark.parametrize("length", [10, 16, 24])
+    @pytest.mark.parametrize(
+        "names",
+        [
+            ["strongly agree", "agree", "disagree", "strongly disagree"],
+            [f"somewhat {end}" for end in ("agree", "disagree")]
+            + [f"strongly {end}" for end in ("agree", "disagree")],
+            [f"a_long_name_without_spaces_{place:02d}_in_milligrams" for place in range(30)],
+            ["x" * 50 + "a", "x" * 50 + "b", "x" * 49],
+            [f"{start} something in between {end}" for start in "ab" for end in "cd"],
+        ],
+    )
+    def test_different_names_have_different_labels(self, names: list[str], length: int) -> None:
+        labels = short_labels(names, length)
+        assert len(set(labels)) == len(names)
+        assert max(map(len, labels)) <= length
+
+    def test_names_that_differ_early_are_cut_at_the_end(self) -> None:
+        names = ["US$ per year, corrected for inflation", "EUR per year, corrected for inflation"]
+        assert short_labels(names) == [short(name) for name in names]
+
+    def test_equal_names_and_no_names(self) -> None:
+        assert short_labels(["a" * 40, "a" * 40], 10) == [short("a" * 40, 10)] * 2
+        assert short_labels([]) == []

@@ -214,10 +214,10 @@ def why_not_numeric(series: Any, name: str) -> str:
     """Message about a column that holds neither numbers nor categories."""
     column, dtype = f"Column {series.name!r} of {name}", series.dtype
     if isinstance(dtype, DATES):
-        return (
-            f"{column} holds dates: turn it into meaningful numbers, such as the month or the days "
-            "since an event."
-        )
+        found, such = "dates", "the month or the days since an event"
+        if isinstance(dtype, nw.Duration):
+            found, such = "durations", "hours or days"
+        return f"{column} holds {found}: turn it into meaningful numbers, such as {such}."
     if len(series) and series.null_count() == len(series):
         return f"{column} has no value in any row: drop it."
     if isinstance(dtype, nw.Unknown):

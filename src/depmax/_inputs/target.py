@@ -148,7 +148,7 @@ def read_target(
             array, missing, categorical=categorical, whole_classes=whole_classes
         )
     elif not semi and missing.any():
-        if array.dtype.kind in "fc":
+        if array.dtype.kind in "fc" and array.size > len(array):  # names the output
             require_finite(np.atleast_2d(array.T).T, None, "y")
         raise ValueError(
             f"y is missing (NaN or None) in {int(missing.sum())} of {len(array)} rows: drop these "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -61,5 +61,18 @@ def mention_doubts(out: Output, table: Table) -> None:
     from depmax.evaluation.comparison.doubts import doubts_about_rows
 
     found = doubts_about_rows(table.X, table.target.values, table.target.kind, table.groups)
+    table.notes.extend(found)
+    out.note(found)
+
+
+def mention_searched_rows(out: Output, table: Table, method: str, estimator: Any) -> None:
+    """Say so where a selector searches only some of the rows."""
+    searched = getattr(getattr(estimator, "selector", estimator), "subsample", None)
+    if searched is None or table.X.height <= searched:
+        return
+    found = [
+        f"{method} searches {searched:,} of {table.X.height:,} rows, drawn with a fixed seed: "
+        "scores, effects and p-values are theirs (--set subsample=none searches all)."
+    ]
     table.notes.extend(found)
     out.note(found)

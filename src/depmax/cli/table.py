@@ -27,6 +27,7 @@ FEWEST_ROWS, FEWEST_GRADES = 4, 4
 
 #: Names such as id, ID, customer_id and customerId.
 _NAMED_ID = re.compile(r"(?:^|[ _-])(?:id|Id|ID)$|[a-z]I[dD]$")
+_NAMED_YEAR = re.compile(r"year|jahr|ann[ée]e|año|anno|(?:^|[ _-])yr", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -264,16 +265,13 @@ def _features(frame: pl.DataFrame, keep: Sequence[str], notes: list[str]) -> pl.
         elif _is_identifier(series, levels):
             identifiers.append(name)
         elif kind_of(series.dtype) == "text" and (
-            role_of_text(levels, count, frame.height) == "free text"
+            role_of_text(levels, count, frame.height) != "category"
         ):
             texts.append(name)
-    for kind, names, hint in (
-        ("empty", empty, ""),
-        ("constant", constant, ""),
-        ("identifier", identifiers, " (override with --keep)"),
-        ("free-text", texts, " (override with --keep)"),
-    ):
-        notes.extend([f"{_ignored(kind, names)}{hint}."] if names else [])
+    for kind, names in (("empty", empty), ("constant", constant)):
+        notes.extend([f"{_ignored(kind, names)}."] if names else [])
+    for kind, names in (("identifier", identifiers), ("free-text", texts)):
+        notes.extend([f"{_ignored(kind, names)} (override with --keep)."] if names else [])
     return as_features(frame.drop([*empty, *constant, *identifiers, *texts]))
 
 
@@ -285,11 +283,14 @@ def _ignored(kind: str, names: Sequence[str]) -> str:
 def _is_identifier(series: pl.Series, levels: int) -> bool:
     """Text or a number named id that differs in every row, or whole numbers that count the rows."""
     if kind_of(series.dtype) == "text":
-        return role_of_text(levels, series.count(), series.len()) == "identifier"
+        unique = role_of_text(levels, series.count(), series.len()) == "identifier"
+        spaces = series.cast(pl.String).str.count_matches(r"\s+")
+        return unique and float((spaces < 3).mean() or 0.0) > 0.5  # type: ignore[arg-type]  # prose
     if levels < max(2, series.len()) or series.null_count() or not series.dtype.is_integer():
         return False
-    span = int(series.max()) - int(series.min())  # type: ignore[arg-type]  # of integers
-    return span == levels - 1 or _NAMED_ID.search(series.name) is not None
+    low, high = int(series.min()), int(series.max())  # type: ignore[arg-type]  # of integers
+    years = low >= 1000 and high < 3000 and _NAMED_YEAR.search(series.name)
+    return (high - low == levels - 1 and not years) or _NAMED_ID.search(series.name) is not None
 
 
 def _require_finite(X: pl.DataFrame) -> None:

@@ -127,7 +127,9 @@ def screen(
     An effect is HSIC(x, y) / √(HSIC(x, x) HSIC(y, y)), all unbiased, cut to [0, 1]: a squared
     correlation of kernels, which does not depend on the units of a column or on its type. It is 0
     under independence and 1 if both kernels tell the same rows apart to the same degree; for linear
-    kernels it is the squared correlation itself. Its 95% interval holds for one column at a time.
+    kernels it is the squared correlation itself. Its 95% interval holds for one column at a time;
+    with ``groups`` it is as wide as independent groups, not rows, make it, and begins at 0 unless
+    the p-value is at most 0.025.
 
     Examples
     --------

@@ -30,7 +30,11 @@ NO_EFFECT = Effect(0.0, 0.0, 0.0)
 
 
 def effect_of(
-    cross: np.ndarray, own_x: np.ndarray, own_y: np.ndarray, confidence_level: float = 0.95
+    cross: np.ndarray,
+    own_x: np.ndarray,
+    own_y: np.ndarray,
+    units: np.ndarray | None = None,
+    confidence_level: float = 0.95,
 ) -> Effect:
     """The share HSIC₁(x, y) / √(HSIC₁(x, x) HSIC₁(y, y)), between 0 and 1, with an interval.
 
@@ -38,6 +42,9 @@ def effect_of(
     ----------
     cross, own_x, own_y : ndarray of shape (n_samples,)
         (Ã ∘ B̃)1, (Ã ∘ Ã)1 and (B̃ ∘ B̃)1: what every row contributes to m(m-3) HSIC₁.
+    units : ndarray of int of shape (n_samples,), optional
+        The independent unit, such as the patient, that each row belongs to. The interval is then as
+        wide as if rows of a unit repeated each other where HSIC vanishes.
     confidence_level : float, default=0.95
     """
     m = len(cross)
@@ -53,8 +60,13 @@ def effect_of(
     influence -= (0.5 * share / of_x) * own_x
     influence -= (0.5 * share / of_y) * own_y
     influence -= influence.mean()
-    mean_square = factor**2 * float(influence @ influence) / m
-    return effect_with(share, mean_square, m, confidence_level)
+    n_units = m
+    if units is not None:  # what whole units do, on the scale of a mean over units
+        places = np.unique(units, return_inverse=True)[1]
+        n_units = int(places.max()) + 1
+        influence = n_units / m * np.bincount(places, influence).astype(np.float64)
+    mean_square = factor**2 * float(influence @ influence) / n_units
+    return effect_with(share, mean_square, n_units, confidence_level)
 
 
 def effect_with(
@@ -62,6 +74,8 @@ def effect_with(
 ) -> Effect:
     """A share with its interval, from the mean square of what every row does to it."""
     m = n_samples
+    if m < 4:  # as few units as this show nothing
+        return Effect(min(1.0, max(0.0, share)), 0.0, 1.0)
     # under independence the variance of HSIC₁ is 2 HSIC₁(x, x) HSIC₁(y, y) / (m (m - 3))
     low, high = root_interval(share, mean_square / m, 2.0 / (m * (m - 3)), m, confidence_level)
     return Effect(*(min(1.0, max(0.0, each)) for each in (share, low, high)))

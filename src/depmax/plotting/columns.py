@@ -12,11 +12,13 @@ from depmax.plotting.style import (
     COLOURS,
     FAINT,
     Display,
+    below_ticks,
     in_legend,
     last_step,
     names_of,
     require_fitted,
     short,
+    short_labels,
     tidy,
 )
 
@@ -139,7 +141,9 @@ class RankingDisplay(Display):
             ax.bar_label(bars, texts, padding=4, fontsize="x-small")
             ax.margins(x=0.16)
         ax.set_yticks(
-            np.arange(len(shown)), [short(self.names[column]) for column in shown], fontsize="small"
+            np.arange(len(shown)),
+            short_labels(self.names[column] for column in shown),
+            fontsize="small",
         )
         ax.invert_yaxis()
         ax.set_xlabel(self.label)
@@ -248,7 +252,7 @@ class TargetByColumnDisplay(Display):
             bottom += counts / sizes
         if ticks is not None:
             levels = edges if self.categorical else [f"{place:g}" for place in ticks]
-            ax.set_xticks(ticks, [short(str(level), 10) for level in levels], fontsize="small")
+            ax.set_xticks(ticks, below_ticks(levels), fontsize="small")
         ax.set_ylim(0.0, 1.0)
         ax.set_ylabel("share of the rows")
         ax.legend(
@@ -296,8 +300,7 @@ class TargetByColumnDisplay(Display):
             low, middle, high = np.quantile(target[codes == place], [0.25, 0.5, 0.75])
             ax.plot([place, place], [low, high], color=COLOURS[0], linewidth=5, alpha=0.45)
             ax.plot(place, middle, "o", color=COLOURS[0], markersize=5)
-        names = [short(str(level), 10) for level in levels]
-        ax.set_xticks(np.arange(len(levels)), names, fontsize="small")
+        ax.set_xticks(np.arange(len(levels)), below_ticks(levels), fontsize="small")
         ax.set_ylabel(short(self.target_name))
 
     def _draw_points(self, ax: Axes) -> None:

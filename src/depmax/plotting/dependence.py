@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from depmax._text import counted, short_pvalue
-from depmax.plotting.style import COLOURS, FAINT, Display, short, tidy
+from depmax.plotting.style import COLOURS, FAINT, Display, short_labels, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -220,5 +220,5 @@ def _name_ticks(axis: Any, names: Sequence[str]) -> None:
     step = 1 if len(names) <= NAMED else -(-len(names) // 20)
     places = range(0, len(names), step)
     size = "small" if len(names) <= 16 else "x-small"
-    axis.set_ticks(list(places), [short(names[j], 16) for j in places], fontsize=size)
+    axis.set_ticks(list(places), short_labels((names[j] for j in places), 16), fontsize=size)
     axis.set_tick_params(length=0)

@@ -19,6 +19,7 @@ from depmax.plotting.style import (
     last_step,
     names_of,
     short,
+    short_labels,
     tidy,
 )
 
@@ -338,7 +339,9 @@ class LoadingsDisplay(Display):
                 color=COLOURS[number % len(COLOURS)],
                 label=in_legend(self.component_names[number]),
             )
-        ax.set_yticks(places, [short(self.names[column]) for column in largest], fontsize="small")
+        ax.set_yticks(
+            places, short_labels(self.names[column] for column in largest), fontsize="small"
+        )
         ax.invert_yaxis()
         ax.axvline(0.0, color=FAINT, linewidth=0.8)
         ax.set_xlabel("weight")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -93,9 +96,64 @@ def short(name: Any, length: int = 24) -> str:
     >>> short("US$ per year, corrected for inflation")
     'US\\$ per year, corrected…'
     """
-    text = printable(str(name))
-    text = text if len(text) <= length else f"{text[: length - 1]}…"
-    return text.replace("$", r"\$")  # between two dollar signs matplotlib reads formulas
+    # between two dollar signs matplotlib reads formulas
+    return _cut(printable(str(name)), length).replace("$", r"\$")
+
+
+def short_labels(names: Iterable[Any], length: int = 24) -> list[str]:
+    """Several names on one axis: those that begin alike are cut where they differ.
+
+    Examples
+    --------
+    >>> short_labels(["strongly agree", "strongly disagree", "neutral"], 10)
+    ['str…agree', 'str…disag…', 'neutral']
+    """
+    return [label.replace("$", r"\$") for label in _short_texts(names, length)]
+
+
+def _short_texts(names: Iterable[Any], length: int) -> list[str]:
+    texts = [printable(str(name)) for name in names]
+    different = list(dict.fromkeys(texts))
+    labels = dict(zip(different, _distinct(different, length), strict=True))
+    return [labels[text] for text in texts]
+
+
+def _distinct(texts: list[str], length: int) -> list[str]:
+    """Labels of different texts, which differ wherever this is possible."""
+    labels = [_cut(text, length) for text in texts]
+    alike: dict[str, list[int]] = {}
+    for place, label in enumerate(labels):
+        alike.setdefault(label, []).append(place)
+    for places in alike.values():
+        if len(places) > 1 and length > 3:
+            common = _n_common([texts[place] for place in places])
+            words = [found.end() for found in re.finditer(r"[\W_]+", texts[places[0]][:common])]
+            start = max([common - length // 4, *words])  # the word in which they differ
+            rest = _distinct([texts[place][start:] for place in places], length - length // 3 - 1)
+            for place, end in zip(places, rest, strict=True):
+                labels[place] = f"{texts[place][: length // 3]}…{end}"
+    return labels
+
+
+def _n_common(texts: list[str]) -> int:
+    """Number of characters that all texts begin with."""
+    pairs = enumerate(zip(*texts, strict=False))
+    return next((place for place, seen in pairs if len(set(seen)) > 1), min(map(len, texts)))
+
+
+def _cut(text: str, length: int) -> str:
+    return text if len(text) <= length else f"{text[: length - 1]}…"
+
+
+def below_ticks(names: Iterable[Any]) -> list[str]:
+    r"""Labels side by side below an axis, in lines of ten characters.
+
+    Examples
+    --------
+    >>> below_ticks(["neutral", "strongly disagree"])
+    ['neutral', 'strongly\ndisagree']
+    """
+    return [textwrap.fill(label, 10).replace("$", r"\$") for label in _short_texts(names, 18)]
 
 
 def in_legend(name: Any, length: int = 40) -> str:

@@ -23,7 +23,7 @@ ROWS = 10_000
 COLUMNS = 128
 #: Part of a column's variation that its stand-in shares at least: a correlation of one half.
 LEAST_SHARE = 0.25
-#: False discovery rate of the stand-ins that are named.
+#: False discovery rate of the stand-ins that are named, and of columns alone.
 LEVEL = 0.05
 
 
@@ -92,11 +92,35 @@ class RankedColumns:
             for kept in order[: self.n_features_]
         }
 
+    def _why_only(self, best: int) -> str:
+        """What to say where a number of columns was asked for and none is worth keeping."""
+        names = getattr(self, "feature_names_in_", None)
+        name = f"x{best}" if names is None else names[best]
+        maker = f"{type(self).__name__} with n_features_to_select='auto'"
+        alone = n_dependent(self)
+        if alone:
+            depend = "column depends" if alone == 1 else "columns depend"
+            return (
+                f"{maker} could not show on held-out rows that columns predict the target, "
+                f"although {alone:,} {depend} on it (adjusted p-values of each alone). The best "
+                f"one, {name!r}, is kept."
+            )
+        return (
+            f"{maker} found no column that depends on the target. The best one, {name!r}, is kept "
+            "only so that a pipeline can continue: do not read anything into it."
+        )
+
     def _column_names(self) -> np.ndarray:
         """Those of the frame that was fitted, else x0, x1 and so on."""
         names = getattr(self, "feature_names_in_", None)
         names = numbered_columns(len(self.ranking_)) if names is None else names
         return np.asarray(names, dtype=object)
+
+
+def n_dependent(selector: Any) -> int:
+    """Number of columns that each depend on the target; 0 where the selector has no p-values."""
+    pvalues = getattr(selector, "pvalues_adjusted_", None)
+    return 0 if pvalues is None else int((pvalues <= LEVEL).sum())
 
 
 def stand_ins(

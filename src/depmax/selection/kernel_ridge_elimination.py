@@ -305,7 +305,10 @@ class KernelRidgeElimination(WeightedRows, DependenceSelector):
         """Smallest number of units from which no larger one predicts significantly better."""
         m = problem.n_samples
         if m < 4 * FOLDS:
-            raise ValueError(f'n_features_to_select="auto" needs at least {4 * FOLDS} rows.')
+            raise ValueError(
+                f'n_features_to_select="auto" needs at least {4 * FOLDS} rows, got {m}: pass a '
+                "number of columns."
+            )
         of_rows = units_of_rows(exchange, m)
         share = max(1, ROWS_FOR_NUMBER // FOLDS)
         folds = [fold[:share] for fold in split_rows(of_rows, FOLDS)]

@@ -49,6 +49,7 @@ class Ranking:
 class NoDependenceWarning(UserWarning):
     """No column is worth keeping: ``n_features_to_select="auto"`` found no dependence on y.
 
+    Of few rows it may not find what p-values of single columns show; the message then says both.
     The best column is kept all the same, since most estimators in a pipeline need one, and
     ``n_significant_`` is 0. Do not read anything into that column. (:class:`depmax.Knockoffs`,
     which bounds the share of false discoveries, keeps none.) To stop a script in this case, turn
@@ -167,16 +168,8 @@ class DependenceSelector(RankedColumns, KernelParameters, SelectorMixin, BaseEst
         """How many columns "auto" keeps: at least one, with a warning where none is worth it."""
         self.n_significant_ = ranking.n_significant or 0
         if not self.n_significant_:
-            best = int(ranking.order[0])
-            names = getattr(self, "feature_names_in_", None)
-            name = f"x{best}" if names is None else names[best]
-            warnings.warn(
-                f"{type(self).__name__} with n_features_to_select='auto' found no column that "
-                f"depends on the target. The best one, {name!r}, is kept only so that a pipeline "
-                "can continue: do not read anything into it.",
-                NoDependenceWarning,
-                stacklevel=4,
-            )
+            why = self._why_only(int(ranking.order[0]))
+            warnings.warn(why, NoDependenceWarning, stacklevel=4)
         return max(1, self.n_significant_)
 
     def _uses_missing(self) -> bool:

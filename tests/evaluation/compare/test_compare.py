@@ -615,3 +615,17 @@ def test_a_rare_class_is_not_ignored(n_rows: int) -> None:
     assert "Nothing here predicts" not in str(found.verdict)
     accurate = compare(X, y, ["BAHSIC"], dimensions=[1], cv=3, scoring="accuracy", random_state=0)
     assert accurate.table["accuracy"].min() > 0.94  # judged by it, the rare class is ignored
+
+
+class TestTooFewOfAClass:
+    X = np.random.default_rng(0).normal(size=(60, 3))
+
+    def test_rows(self) -> None:
+        y = np.repeat(["no", "yes"], [58, 2])
+        with pytest.raises(ValueError, match=r"^Class 'yes' of y has 2 rows: too few to hold some"):
+            compare(self.X, y, ["HSIC filter", "PCA"], random_state=0)
+
+    def test_groups(self) -> None:
+        patient = np.repeat(np.arange(4), 15)
+        with pytest.raises(ValueError, match=r"of y has 30 rows in 2 groups: too few to hold some"):
+            compare(self.X, patient % 2, ["HSIC filter"], groups=patient, cv=2, random_state=0)

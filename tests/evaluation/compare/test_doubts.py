@@ -8,6 +8,7 @@ from sklearn.naive_bayes import GaussianNB
 from depmax import compare
 from depmax.evaluation.comparison.doubts import doubts_about_rows
 
+FAST_NUMBERS = {"cv": 4, "random_state": 0}
 FAST = {"estimator": GaussianNB(), "cv": 4, "random_state": 0}
 
 
@@ -63,6 +64,27 @@ class TestNeighbours:
         patient = np.repeat(np.arange(40), 8)
         X = rng.normal(size=(40, 6))[patient] + 0.3 * rng.normal(size=(320, 6))
         assert len(doubts_about_rows(X, rng.integers(0, 2, 40)[patient], "classes")) == 1
+
+    @pytest.mark.parametrize("name", ["patient", "PatientNo", "group"])
+    def test_of_one_patient_in_any_order(self, name):
+        rng, *_ = rows()
+        patient = rng.permutation(np.repeat(np.arange(40), 8))
+        X = rng.normal(size=(40, 6))[patient] + 0.3 * rng.normal(size=(320, 6))
+        frame = pd.DataFrame(X).rename(columns=str)
+        y = rng.integers(0, 2, 40)[patient]
+        assert doubts_about_rows(frame, y, "classes") == []  # nothing names the patient
+        numbered = doubts_about_rows(frame.assign(**{name: patient}), y, "classes")
+        text = [f"P{number}" for number in patient]
+        (said,) = doubts_about_rows(frame.assign(**{name: text}), y, "classes")
+        assert said.startswith(f"Rows with the same {name} are alike, in the target")
+        assert numbered == ([] if name == "group" else [said])
+
+    def test_of_one_city_that_only_predicts(self):
+        rng, X, _ = rows(400)
+        city = rng.integers(0, 30, 400)
+        frame = pd.DataFrame(X).rename(columns=str).assign(city=[f"C{code}" for code in city])
+        y = 2 * rng.normal(size=30)[city] + rng.normal(size=400)
+        assert doubts_about_rows(frame, y, "numbers") == []
 
     @pytest.mark.parametrize("kind", ["classes", "numbers"])
     def test_in_a_table_sorted_by_its_target(self, kind):
@@ -132,3 +154,37 @@ def test_all_columns_are_plural_in_the_report():
     y = (X.sum(axis=1) > 0).astype(int)
     found = compare(X, y, ["all columns", "PCA"], **FAST)
     assert any(text.startswith("All columns together ") for text in found.report().answer)
+
+
+class TestGroups:
+    """Columns and target are alike within patients and have nothing to do with each other."""
+
+    def patients(self, n_patients):
+        rng = np.random.default_rng(0)
+        patient = np.repeat(np.arange(n_patients), 8)
+        X = rng.normal(size=(n_patients, 6))[patient] + 0.2 * rng.normal(size=(len(patient), 6))
+        return X, rng.permutation(n_patients)[patient] % 2, patient
+
+    def test_columns_are_tested_by_whole_groups(self):
+        X, y, patient = self.patients(60)
+        found = compare(X, y, ["HSIC filter"], groups=patient, **FAST)
+        assert found.verdict.headline == "Nothing here predicts y: no better than guessing (0.50)."
+        assert (found.screening.pvalues_adjusted > 0.05).all()
+        told = " ".join(found.report().answer)
+        assert "Tested one at a time, 0 of 6 columns depend on y" in told
+        without = compare(X, y, ["HSIC filter"], **FAST)
+        assert (without.screening.pvalues_adjusted < 0.05).any()
+
+    def test_too_few_groups_to_test_columns(self):
+        X, _, patient = self.patients(3)
+        y = np.arange(len(patient)) % 2
+        found = compare(X, y, ["HSIC filter"], groups=patient, estimator=GaussianNB(), cv=3)
+        assert (found.screening.pvalues == 1.0).all()
+        assert "too few groups of rows to test columns" in " ".join(found.report().answer)
+
+    def test_groups_of_many_sizes(self):
+        X, y, patient = self.patients(60)
+        kept = np.random.default_rng(1).random(len(y)) < 0.6
+        y = y + np.random.default_rng(2).normal(size=len(y))  # differs within groups
+        found = compare(X[kept], y[kept], ["HSIC filter"], groups=patient[kept], **FAST_NUMBERS)
+        assert (found.screening.pvalues_adjusted > 0.05).all()

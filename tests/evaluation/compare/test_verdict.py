@@ -199,6 +199,11 @@ class TestScreenFirst:
         np.testing.assert_array_equal(wrapped.ranking_, alone.ranking_)
         np.testing.assert_array_equal(wrapped.get_support(), alone.get_support())
 
+    def test_a_target_of_another_length_is_refused(self):
+        X, y = draw(60, 8)
+        with pytest.raises(ValueError, match="inconsistent numbers of samples: 60 rows against 50"):
+            ScreenFirst(BAHSIC(1), 2).fit(X, y[:50])
+
     def test_columns_that_are_not_linear_pass(self):
         rng = np.random.default_rng(0)
         X = rng.normal(size=(200, 300))

@@ -80,6 +80,7 @@ def fit(
     from depmax.cli.errors import OutputError
     from depmax.cli.methods import build, find_method, fit_model, model_notes, parse_size
     from depmax.cli.reading import open_source
+    from depmax.cli.row_columns import mention_searched_rows
     from depmax.cli.streaming import can_stream, fit_streamed
     from depmax.cli.table import ask, is_large
     from depmax.cli.writing import require_place
@@ -108,6 +109,7 @@ def fit(
             model = fit_streamed(source, table, estimator, scale=scale)
             out.note([f"{known.name} was fitted to all {counted(rows, 'row')}, read in parts."])
         else:
+            mention_searched_rows(out, table, known.name, estimator)
             model = fit_model(table, known, estimator, scale=scale, impute=impute and str(impute))
     try:
         _save(model, place, as_graph, model_notes(table, known.name, data))

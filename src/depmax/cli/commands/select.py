@@ -73,10 +73,11 @@ def select(
 
     from depmax.cli.methods import build, find_method, fit_model, parse_size
     from depmax.cli.reading import open_source
-    from depmax.cli.row_columns import mention_doubts
+    from depmax.cli.row_columns import mention_doubts, mention_searched_rows
     from depmax.cli.streaming import batch_rows
     from depmax.cli.table import ask, is_large
     from depmax.cli.writing import open_writer, require_format
+    from depmax.selection._stand_ins import n_dependent
 
     out = Output(as_json=as_json, quiet=quiet)
     known = find_method(method, "selector")
@@ -100,6 +101,7 @@ def select(
         uses_missing=weight is None and get_tags(estimator).input_tags.allow_nan,
     )
     mention_doubts(out, table)
+    mention_searched_rows(out, table, known.name, estimator)
     with out.working(
         f"{known.name} on {counted(table.X.height, 'row')} and {counted(table.X.width, 'column')}"
     ):
@@ -113,6 +115,9 @@ def select(
     sentence = f"{len(kept)} of {counted(table.X.width, 'column')} selected by {known.name}."
     if getattr(selector, "n_significant_", None) == 0:  # of -n auto
         sentence = f"{known.name} found no column of {table.X.width} that depends on the target"
+        if n_dependent(selector):  # few rows: p-values show what held-out rows cannot
+            sentence = f"{known.name} could not show on held-out rows that columns predict the "
+            sentence += "target"
         sentence += f"; {kept[0]} is kept as the best of them." if kept else "."
         out.result("significant", 0)
     out.result("selected", kept, sentence)

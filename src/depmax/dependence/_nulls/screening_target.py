@@ -114,7 +114,8 @@ class ScreeningTarget:
             found = self._effect_sorted(ordered)
         else:
             score, found = self.score(recipe, column, unbiased), self.effect(recipe, column)
-        return (*score, found.share, found.low, found.high)
+        low = found.low if self.exchanged is None else _low_with(found.low, score[1])
+        return (*score, found.share, low, found.high)
 
     def effect(self, recipe: Any, column: np.ndarray, bandwidth: float | None = None) -> Effect:
         """Normalised HSIC of a column; a Laplace kernel has this bandwidth, or the median."""
@@ -123,7 +124,12 @@ class ScreeningTarget:
         rows = column[:, np.newaxis]
         side = Sample(recipe.resolve(rows, Choice(self.side)), rows)
         cross, own = shares_of_rows(side, self.side), shares_of_rows(side, side)
-        return effect_of(cross, own, self.own_shares)
+        return effect_of(cross, own, self.own_shares, self._units)
+
+    @property
+    def _units(self) -> np.ndarray | None:
+        """The independent unit of every row, if rows are not independent."""
+        return None if self.exchanged is None else self.exchanged.plan.units
 
     @cached_property
     def side(self) -> Sample:
@@ -169,7 +175,9 @@ class ScreeningTarget:
         if ordered.column.is_constant:
             return NO_EFFECT
         cross, own = ordered.column.shares(ordered.target)
-        return effect_of(cross, own, self.own_shares[ordered.column.order])
+        order = ordered.column.order
+        units = None if self._units is None else self._units[order]
+        return effect_of(cross, own, self.own_shares[order], units)
 
     def _score_sorted(
         self, ordered: _Sorted, column: np.ndarray, unbiased: bool
@@ -248,6 +256,8 @@ class ExchangedTarget:
         return sequential_pvalue(observed, chunks, SLACK * scale)
 
 
+#: Level of the test that the lower end of an interval of 95% stands for.
+EXCLUDES_ZERO = 0.025
 #: Patterns of missing cells whose rows of the target are kept.
 PATTERNS = 64
 
@@ -292,7 +302,8 @@ class GappedTarget:
             return self.whole.score_and_effect(recipe, column, unbiased)
         score, pvalue, width = self.score(recipe, column, unbiased)
         found = self.effect(recipe, column, None if np.isnan(width) else width)
-        return score, pvalue, width, found.share, found.low, found.high
+        low = found.low if self.exchange is None else _low_with(found.low, pvalue)
+        return score, pvalue, width, found.share, low, found.high
 
     def effect(self, recipe: Any, column: np.ndarray, bandwidth: float | None = None) -> Effect:
         """Effect where there is a value, times the share of these rows.
@@ -345,6 +356,14 @@ def shrinkage(n_known: int, n_rows: int, unbiased: bool) -> float:
     if unbiased:
         return n_known * (n_known - 1) / (n_rows * (n_rows - 1))
     return ((n_known - 1) / (n_rows - 1)) ** 2
+
+
+def _low_with(low: float, pvalue: float) -> float:
+    """The lower end of an effect where rows belong together: 0 unless the p-value excludes it.
+
+    Pairs of rows of one group make HSIC larger than it is; exchanging whole groups allows for it.
+    """
+    return low if pvalue <= EXCLUDES_ZERO else 0.0
 
 
 def _both(first: float, second: float) -> float:

@@ -327,8 +327,31 @@ def _require_an_outcome(comparison: Comparison) -> None:
         return
     if not comparison.complete:
         raise KeyboardInterrupt
+    lacking = _lacking_class(comparison)
+    if lacking:
+        raise ValueError(lacking)
     reasons = "; ".join(f"{name}: {why}" for name, why in comparison.failures.items())
     raise ValueError(f"No method could be fitted. {reasons}")
+
+
+def _lacking_class(comparison: Comparison) -> str:
+    """What to say if parts of the training rows are of one class."""
+    y, setting = comparison.y, comparison.setting
+    if setting.problem.kind != "classes":
+        return ""
+    for train, _ in comparison.splits:
+        for part, _ in setting.inner_splits(comparison.X, y[train], train):
+            if len(np.unique(y[train][part])) > 1:
+                continue
+            rare = np.setdiff1d(y, y[train][part])[0]
+            rows = y == rare
+            where = "" if setting.groups is None else f" in {len(set(setting.groups[rows]))} groups"
+            return (
+                f"Class {rare.tolist()!r} of y has {counted(int(rows.sum()), 'row')}{where}: too "
+                "few to hold some out twice, for the test and for the choice of the number of "
+                "features. More are needed; screen tests columns on all rows."
+            )
+    return ""
 
 
 def _count_rows(X: Any) -> int:

@@ -12,6 +12,8 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from depmax._extras import library_of, make_frame
+from depmax.dependence import Screening
+from depmax.evaluation.comparison.findings import screen_columns
 from depmax.evaluation.comparison.methods import Method
 from depmax.evaluation.comparison.metrics import CorrectedMean, chance_score
 from depmax.evaluation.comparison.preparing import OwnLabels
@@ -64,6 +66,8 @@ class Comparison:
         As above, for the method with the best mean score.
     chance : float or None
         Score of the best constant prediction, in the units of the metric.
+    screening : Screening
+        Every column alone, with p-values; if there are groups of rows, they are exchanged whole.
     race : Race or None
         Scores of the first round, which decided what was tried on the splits.
     winner_score : CorrectedMean
@@ -110,6 +114,11 @@ class Comparison:
     def filled(self) -> Any:
         """The rows with all gaps filled, for display; methods fill gaps by themselves."""
         return without_gaps(self.X, self.setting.impute)
+
+    @cached_property
+    def screening(self) -> Screening:
+        """Every column alone, with p-values adjusted over all columns; groups stay whole."""
+        return screen_columns(self.filled, self.y, self.setting.groups)
 
     @property
     def best(self) -> str:
@@ -210,8 +219,7 @@ class Comparison:
         if not self._method(method).selects:
             return np.arange(self.setting.problem.n_features)
         model = self.estimator(method)
-        steps = getattr(model, "named_steps", {})
-        selector = steps.get("features", model)
+        selector = getattr(model, "named_steps", {}).get("features", model)
         support = np.flatnonzero(selector.get_support())
         ranking = getattr(selector, "ranking_", None)
         return support if ranking is None else support[np.argsort(ranking[support])]
@@ -346,14 +354,8 @@ class Comparison:
         """
         from depmax.evaluation.comparison.page import report_of
 
-        return report_of(
-            self,
-            title=title,
-            command=command,
-            use=use,
-            notes=notes,
-            listener=read_listener(progress),
-        )
+        told = read_listener(progress)
+        return report_of(self, title=title, command=command, use=use, notes=notes, listener=told)
 
     def to_html(
         self,

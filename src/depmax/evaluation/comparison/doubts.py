@@ -6,6 +6,7 @@ of which a few rows decide the score. None of this stops a comparison; whoever r
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +39,21 @@ MOST_COLUMNS = 200
 ERRORS = 5.0
 CORRELATION = 0.3
 ALIKE = 0.8
+ALIKE_IN_ORDER = (
+    "Rows next to each other are alike, in the target and in the columns. If rows follow each "
+    "other in time, or several belong to one person or place, p-values are too small and scores on "
+    "random splits too good: name what belongs together (groups= or --groups), such as the patient "
+    "or the month."
+)
+#: Names of columns that may say which rows belong together even if they hold numbers, how many of
+#: them and of categories are looked at, and how many groups there must be.
+GROUPING = re.compile(
+    r"(patient|subject|participant|person|respondent|customer|client|user|household|family|animal|"
+    r"mouse|session|batch|plate|site)([ _-]?(id|no|nr|number|code))?|(.*[ _-])?id",
+    re.IGNORECASE,
+)
+MOST_GROUPINGS = 20
+FEWEST_GROUPS = 10
 #: Effect of a column alone, or score with one column, from which on it may hold the target.
 GIVES_AWAY = 0.9
 PERFECT = 0.97
@@ -79,9 +95,12 @@ def doubts_about_rows(X: Any, y: Any, kind: TargetKind, groups: Any = None) -> l
     values = np.asarray(read.values, dtype=float)[:n_rows]
     answers = _as_numbers(np.asarray(y)[:n_rows], kind)
     # copies next to each other are alike, which need not be said twice
-    doubt = _copies(values, answers, kind) or _neighbours(
-        values, answers, kind, set(read.categories)
-    )
+    doubt = _copies(values, answers, kind)
+    if not doubt and n_rows >= FEWEST_ROWS and kind != "multilabel":
+        categories = set(read.categories)
+        doubt = _belonging(values, answers, kind, categories, read.names or ())
+        if not doubt and _neighbours_alike(values, answers, kind, categories):
+            doubt = ALIKE_IN_ORDER
     return [doubt] if doubt else []
 
 
@@ -132,17 +151,42 @@ def _coincidence(column: np.ndarray) -> float:
     return float((shares**2).sum())
 
 
-def _neighbours(
-    values: np.ndarray, answers: np.ndarray, kind: TargetKind, categories: set[int]
+def _belonging(
+    values: np.ndarray,
+    answers: np.ndarray,
+    kind: TargetKind,
+    categories: set[int],
+    names: Sequence[str],
 ) -> str:
+    """Whether rows with the same value of a column, such as the patient, are alike in the rest."""
+    places = [place for place, name in enumerate(names) if GROUPING.fullmatch(name)]
+    places += sorted(categories.difference(places))
+    ties = np.random.default_rng(0).random(len(values))
+    for place in places[:MOST_GROUPINGS]:
+        column = values[:, place]
+        known = column[np.isfinite(column)]
+        if not FEWEST_GROUPS <= len(np.unique(known)) <= len(known) / 2:
+            continue
+        order = np.lexsort((ties, column))
+        if _neighbours_alike(values[order], answers[order], kind, categories):
+            return (
+                f"Rows with the same {names[place]} are alike, in the target and in the columns. "
+                "If they belong together, as those of a patient do, p-values are too small and "
+                "scores on random splits too good: say so with this column (groups= or --groups)."
+            )
+    return ""
+
+
+def _neighbours_alike(
+    values: np.ndarray, answers: np.ndarray, kind: TargetKind, categories: set[int]
+) -> bool:
     """Whether rows next to each other are alike in the target, and in X beyond what that explains.
 
     A table that is sorted by its target, or by one of its columns, is not meant.
     """
-    n_rows = len(values)
-    if n_rows < FEWEST_ROWS or kind == "multilabel" or not _follow_each_other(answers, kind):
-        return ""
-    ties = np.random.default_rng(0).random(n_rows)
+    if not _follow_each_other(answers, kind):
+        return False
+    ties = np.random.default_rng(0).random(len(values))
     by_target = np.lexsort((ties, answers[:, 0]))
     here, sorted_by_target = [], []
     for place in range(0, values.shape[1], 1 + (values.shape[1] - 1) // MOST_COLUMNS):
@@ -152,14 +196,7 @@ def _neighbours(
             continue  # constant, or what the table is sorted by
         here.append(_difference(column, place in categories))
         sorted_by_target.append(_difference(column[by_target], place in categories))
-    if not here or not np.nanmean(here) < ALIKE * np.nanmean(sorted_by_target):
-        return ""
-    return (
-        "Rows next to each other are alike, in the target and in the columns. If rows follow each "
-        "other in time, or several belong to one person or place, p-values are too small and "
-        "scores on random splits too good: name what belongs together (groups= or --groups), such "
-        "as the patient or the month."
-    )
+    return bool(here) and bool(np.nanmean(here) < ALIKE * np.nanmean(sorted_by_target))
 
 
 def _follow_each_other(answers: np.ndarray, kind: TargetKind) -> bool:
@@ -235,7 +272,7 @@ def dependent_columns(comparison: Comparison, level: float) -> str:
     """Columns that each depend on the target, as "2 of 9 columns depend"; empty if none does."""
     if not comparison.setting.prepare:
         return ""
-    pvalues = screen(comparison.filled, comparison.y).pvalues_adjusted
+    pvalues = comparison.screening.pvalues_adjusted
     found = int((pvalues <= level).sum())
     verb = "depends" if found == 1 else "depend"
     return f"{found:,} of {counted(len(pvalues), 'column')} {verb}" if found else ""

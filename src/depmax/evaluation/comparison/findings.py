@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import warnings
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from sklearn.utils import _safe_indexing
 
 from depmax._inputs.table import is_frame, take_columns
 from depmax.dependence import Screening, alignment, hsic, screen
+from depmax.dependence.exchange import TooFewWays
 from depmax.evaluation.comparison.methods import Method
 from depmax.evaluation.comparison.preparing import PrepareColumns
 from depmax.evaluation.comparison.trial import make_estimator
@@ -130,7 +132,7 @@ class Findings:
     @cached_property
     def screening(self) -> Screening:
         """Every column alone, with p-values adjusted over all columns."""
-        return screen(self.comparison.filled, self.comparison.y)
+        return self.comparison.screening
 
     @cached_property
     def frequencies(self) -> np.ndarray | None:
@@ -233,6 +235,22 @@ class Findings:
         methods = {method.name: method for method in self.comparison.methods}
         ordered = [methods[name] for name in self.comparison.outcomes.names]
         return next((method for method in ordered if accepts(method)), None)
+
+
+def screen_columns(X: Any, y: np.ndarray, groups: np.ndarray | None) -> Screening:
+    """Every column alone; of rows that belong together, whole groups are exchanged.
+
+    Where there are too few groups for any p-value to be small, all of them are 1.
+    """
+    with warnings.catch_warnings():  # that groups are cut to one size
+        warnings.filterwarnings(
+            "ignore", message=r"[\d,]+ of [\d,]+ rows are not used for p-values"
+        )
+        try:
+            return screen(X, y, groups=groups)
+        except TooFewWays:
+            nothing_shown = np.ones(X.shape[1])
+            return replace(screen(X, y), pvalues=nothing_shown, pvalues_adjusted=nothing_shown)
 
 
 def class_scores(model: Any, rows: Any, classes: np.ndarray) -> np.ndarray | None:

@@ -15,6 +15,7 @@ from depmax._inputs import read_target
 from depmax._inputs.checks import check_parameters, integer
 from depmax._inputs.table import Categories, is_frame, take_columns
 from depmax.evaluation.comparison.setting import Problem
+from depmax.samples import require_equal_length
 from depmax.selection.selector import DependenceSelector, Ranking
 
 
@@ -313,6 +314,7 @@ class ScreenFirst(DependenceSelector):
         return self.selector._compared_by()
 
     def _rank(self, X: Any, y: Any, categories: Categories) -> Ranking:
+        require_equal_length(X.shape[0], read_target(y).n_samples)
         first = np.argsort(screening_pvalues(X, y, categories), kind="stable")
         self.screened_ = np.sort(first[: self.n_screened])
         search = clone(self.selector)

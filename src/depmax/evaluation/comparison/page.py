@@ -152,12 +152,14 @@ def _screened(findings: Findings) -> str:
         f"{'depends' if found == 1 else 'depend'} on {comparison.target_name} (false discovery "
         f"rate {PERCENT})."
     )
+    if (findings.screening.pvalues == 1.0).all():
+        text = "There are too few groups of rows to test columns one at a time."
     stable = comparison.outcomes.stability(name)
     if stable is None:
         return text
     return text + (
         f" The selection stability of {name} is {stable.value:.2f} (1: the same columns on every "
-        "split, 0: no better than chance)."
+        "split, 0 or less: no better than chance)."
     )
 
 

@@ -41,7 +41,10 @@ def significant_units(
     target = observed.target
     m = target.n_samples
     if m < 16:
-        raise ValueError(f'n_features_to_select="auto" needs at least 16 rows, got {m}.')
+        raise ValueError(
+            f'n_features_to_select="auto" needs at least 16 rows, got {m}: pass a number of '
+            "columns."
+        )
     of_rows = units_of_rows(observed.exchange, m)
     first, second = split_rows(of_rows, 2)
     sizes = sizes_to_compare(len(units.columns))
