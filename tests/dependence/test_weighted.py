@@ -211,7 +211,7 @@ def test_screening_with_class_weights_keeps_the_level(
 
 
 def test_class_weights_weigh_the_same_covariance(rng: np.random.Generator) -> None:
-    """Whichever side has the weights, Σw(φ - μ)ψ is the same; one row for each value is no class."""
+    """Whichever side has them, Σw(φ - μ)ψ is the same; values with one row each are no classes."""
     x, y = rng.normal(size=(30, 2)), np.arange(30) % 3
     weights = np.array([0.5, 1.0, 1.5])[y]
     of_x, of_y = Sample(Linear(), x), Sample(Delta(), y).resolved()

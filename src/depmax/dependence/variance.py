@@ -97,7 +97,7 @@ def root_interval(
     return min(low, estimate), max((root + half) ** 2, estimate)
 
 
-#: With fewer rows than this beside the most frequent value of a side, the interval is too short.
+#: If fewer rows than this differ from the most frequent value of a side, the interval is short.
 FEWEST_RARE = 10
 
 
@@ -109,8 +109,7 @@ class Interval:
     low: float
     high: float
     confidence_level: float
-    #: Whether enough rows differ from the most frequent value of X and of y; if not, the upper
-    #: end is often too low.
+    #: Whether enough rows differ from the most frequent value; if not, ``high`` is too low.
     reliable: bool = True
 
 
@@ -170,9 +169,10 @@ def hsic_interval(
     variance is that of :func:`depmax.hsic_variance` plus the part that remains under independence.
     In simulations with bounded kernels, the 95% interval covered the truth in 94 to 100% of the
     draws, with 20, 50 and 200 rows. With unbounded kernels (linear) and skewed data it is too
-    short: it covered 82, 86 and 91%. It is also too short for a rare class or value: with fewer
-    than ten rows (a quarter, if less) that differ from the most frequent value of X or of y there
-    is a warning, and ``reliable`` is False. To test whether there is any dependence, use :func:`depmax.hsic_test`.
+    short: it covered 82, 86 and 91%. It is too short for a rare value, too: if fewer than ten rows
+    (or a quarter of them) differ from the most frequent value of X or of y, or if a class with a
+    weight has one row, there is a warning, and ``reliable`` is False. To test whether there is any
+    dependence, use :func:`depmax.hsic_test`.
 
     Parameters
     ----------
@@ -295,13 +295,17 @@ def _is_varied(side: Sample, name: str) -> bool:
     if levels is None:
         return True
     counts = np.bincount(levels.codes, weights=side.mass)
-    n_rare = round(float(counts.sum() - counts.max()))
-    if n_rare >= min(FEWEST_RARE, counts.sum() / 4):
+    weights = getattr(side.kernel, "weights", None)
+    if isinstance(weights, dict) and len(set(weights.values())) > 1:  # which undo frequencies
+        found, enough, what = counts.min(), 2.0, "have the rarest class"
+    else:
+        found, enough = counts.sum() - counts.max(), min(FEWEST_RARE, counts.sum() / 4)
+        what = "differ from the most frequent value"
+    if found >= enough:
         return True
     warn_caller(
-        f"Rows that differ from the most frequent value of {name}: {n_rare}. From fewer than "
-        f"{FEWEST_RARE} it is not known well how frequent other values are, and the upper end of "
-        "the interval is often too low. depmax.hsic_test is valid here.",
+        f"Rows of {name} that {what}: {found:.0f}. With so few, the interval is often too short, "
+        "and the truth above it. depmax.hsic_test is valid here.",
         UserWarning,
     )
     return False
