@@ -12,6 +12,11 @@ from joblib import Parallel, delayed
 from sklearn.utils.class_weight import compute_sample_weight
 
 from depmax import hsic, hsic_interval, hsic_test, screen
+from depmax.dependence._nulls.law import permutation_law, spread
+from depmax.dependence._nulls.permutation import permuted_statistics
+from depmax.dependence._nulls.rare import SKEWEST
+from depmax.dependence._terms import terms
+from depmax.dependence.resolve import read_pair
 from depmax.kernels import Gaussian
 
 LEVELS = (0.05, 0.01, 0.001)
@@ -88,6 +93,67 @@ def show_heavy(found: list[dict[str, Any]]) -> None:
             for each in found
         ],
     )
+
+
+# --- where the law ends ---------------------------------------------------------------------------
+#: Bounds between which rates are averaged, of the rows that carry both sides at once.
+SHARED = (0.0, 0.1, 0.3, 0.6, 1.0, 2.0, 3.0, 5.0, 8.0, 15.0, np.inf)
+SIDES: dict[str, Draw] = {
+    "normal": lambda rng, m: rng.normal(size=m),
+    "exponential": HEAVY["exponential"],
+    "t with 3": lambda rng, m: rng.standard_t(3, size=m),
+    "log-normal": lambda rng, m: rng.lognormal(0.0, 1.0, m),
+    "log-normal, sigma 2": HEAVY["log-normal, sigma 2"],
+    "Cauchy": HEAVY["Cauchy"],
+    "two values": lambda rng, m: (np.arange(m) < m // 2).astype(float),
+}
+
+
+def shared_rates(n_samples: int, cells: common.Cells) -> list[dict[str, Any]]:
+    """Rejection rates of the law alone at 0.001, by the rows that carry both sides at once."""
+    found = np.array(cells.of(_law_rates, n_samples))
+    places = np.searchsorted(SHARED, found[:, 0], side="right")
+    return [
+        {
+            "from": SHARED[place - 1],
+            "n_pairs": int(np.sum(places == place)),
+            "rate": float(found[places == place, 1].mean()),
+        }
+        for place in range(1, len(SHARED))
+        if np.any(places == place)
+    ]
+
+
+def _law_rates(n_samples: int, n_jobs: int) -> list[tuple[float, float]]:
+    names = list(SIDES)
+    settings = [
+        (kernel, x, y, m, index)
+        for kernel in ("linear", "distance")
+        for place, x in enumerate(names[:-1])
+        for y in names[place:]
+        for m in (30, 100, 300)
+        for index in range(n_samples)
+    ]
+    rates = Parallel(n_jobs=n_jobs)(delayed(_law_rate)(*each) for each in settings)
+    return [each for each in rates if each is not None]
+
+
+def _law_rate(kernel: str, x: str, y: str, m: int, index: int) -> tuple[float, float] | None:
+    rng = np.random.default_rng([25, m, index])
+    sides = read_pair(SIDES[x](rng, m), SIDES[y](rng, m), kernel, kernel)
+    law = permutation_law(spread(sides[0]), spread(sides[1]), m)
+    if law.skewness > SKEWEST:
+        return None
+    observed, permuted = permuted_statistics(*sides, 4000, rng)
+    values = permuted + (terms(*sides, unbiased=True).hsic() - observed)
+    far = values[values > law.scale]
+    return law.n_shared, sum(law.sf(float(value)) <= 0.001 for value in far) / len(values)
+
+
+def show_shared(found: list[dict[str, Any]]) -> None:
+    print("\nThe law alone at 0.001, by rows that carry both sides at once")
+    rows = [[each["from"], each["n_pairs"], f"{each['rate']:.4f}"] for each in found]
+    common.table(["from", "pairs", "rate"], rows)
 
 
 # --- weights of classes ---------------------------------------------------------------------------

@@ -76,6 +76,7 @@ PARTS: dict[str, tuple[Callable[[Run], Found], Callable[[Found], None]]] = {
     ),
     "interval": (lambda run: intervals.coverage(run.draws(500), run.cells), intervals.show),
     "heavy": (lambda run: corners.heavy_rates(run.draws(500), run.cells), corners.show_heavy),
+    "shared": (lambda run: corners.shared_rates(run.draws(4), run.cells), corners.show_shared),
     "class_weights": (
         lambda run: corners.class_weight_rates(run.draws(300), run.cells),
         corners.show_class_weights,
