@@ -162,11 +162,14 @@ GENE_TRIALS = _trials(
 #: arcene was released in two halves, and the paper's errors are whole per cents.
 HALF = 100
 HALF_TRIALS = tuple(
-    Trial(method, f"first {HALF} rows", order)
-    for method, order in (
-        ("PC", METHODS["PC"]),
-        ("FOHSIC", METHODS["FOHSIC"]),
-        ("MI", methods.filtered("mutual_information")),
+    Trial(method, f"first {HALF} rows{more}", order)
+    for method, more, order in (
+        ("PC", "", METHODS["PC"]),
+        ("FOHSIC", "", METHODS["FOHSIC"]),
+        ("MI", "", methods.filtered("mutual_information")),
+        ("R2W2", "", METHODS["R2W2"]),
+        ("R2W2", ", linear", partial(methods.r2w2, kernel="linear")),
+        ("R2W2", ", C = 1", partial(methods.r2w2, C=1.0)),
     )
 )
 

@@ -24,7 +24,7 @@ def stages(X: np.ndarray) -> list[Stage]:
 
 
 #: The accuracies that the thesis prints for all columns of spambase here, 0.04 below those of its
-#: Table 5.3, are those of about a thousand rows (``thesis_trials``).
+#: Table 5.3, are those of one to two thousand rows (``thesis_trials``).
 SAMPLES = {"spambase": 1000}
 
 TABLE = SplitTable(
