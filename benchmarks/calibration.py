@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import _calibrate_compare as comparing
+import _calibrate_corners as corners
 import _calibrate_given as given
 import _calibrate_groups as groups
 import _calibrate_interval as intervals
@@ -74,6 +75,16 @@ PARTS: dict[str, tuple[Callable[[Run], Found], Callable[[Found], None]]] = {
         simulated.show_simulations,
     ),
     "interval": (lambda run: intervals.coverage(run.draws(500), run.cells), intervals.show),
+    "heavy": (lambda run: corners.heavy_rates(run.draws(500), run.cells), corners.show_heavy),
+    "shared": (lambda run: corners.shared_rates(run.draws(4), run.cells), corners.show_shared),
+    "class_weights": (
+        lambda run: corners.class_weight_rates(run.draws(300), run.cells),
+        corners.show_class_weights,
+    ),
+    "rare_intervals": (
+        lambda run: corners.rare_coverage(run.draws(300), run.cells),
+        corners.show_rare_coverage,
+    ),
     "aggregate": (
         lambda run: simulated.aggregate_levels(run.draws(2000), run.jobs),
         simulated.show_levels,

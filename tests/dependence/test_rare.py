@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from typing import Any, ClassVar
 
 import numpy as np
@@ -217,3 +218,51 @@ class TestFewRows:
         assert hsic_test(X, X[:, 0], method="gamma", random_state=0).method == "permutation"
         X = np.random.default_rng(0).normal(size=(12, 2))
         assert hsic_test(X, X[:, 0], method="gamma").method == "gamma"
+
+
+# --- outliers -------------------------------------------------------------------------------------
+def test_one_outlier_that_both_sides_share_is_no_proof() -> None:
+    """It meets itself in one of m orders of the rows; the law of many rows gave p = 0."""
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(2, 100))
+    x[7], y[7] = 1e4, 1e4
+    kernels = {"kernel": "linear", "target_kernel": "linear"}
+    test = hsic_test(x, y, method="gamma", n_permutations=999, random_state=0, **kernels)
+    assert test.method == "permutation"
+    assert test.pvalue >= 0.003
+    assert screen(x[:, np.newaxis], y, **kernels).pvalues[0] >= 0.003
+
+
+def test_outliers_among_many_rows_are_noticed_by_some() -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(2, 3000))
+    x[1234], y[1234] = 1e6, 1e6
+    side = Sample(Linear(), x[:, np.newaxis])
+    assert spread(side).n_carrying < 2.0
+    assert spread(Sample(Linear(), y[:100, np.newaxis])).n_carrying > 20.0
+    assert spread(Sample(Gaussian(1.0), x[:, np.newaxis])).n_carrying > 1000.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kernel", ["linear", "distance"])
+def test_analytic_tests_of_heavy_tails_hold_small_levels(kernel: str) -> None:
+    rng = np.random.default_rng(0)
+    pvalues = []
+    for seed in range(300):
+        x, y = rng.standard_cauchy(size=(2, 40))
+        kernels = {"kernel": kernel, "target_kernel": kernel}
+        test = hsic_test(x, y, method="gamma", n_permutations=199, random_state=seed, **kernels)
+        pvalues.append(test.pvalue)
+    assert np.mean(np.array(pvalues) <= 0.01) <= 0.035
+    assert np.mean(np.array(pvalues) <= 0.001) <= 0.007
+
+
+def test_no_pvalue_is_zero_or_below_what_the_rows_allow() -> None:
+    x = np.random.default_rng(0).normal(size=2000)
+    assert hsic_test(x, x, method="gamma").pvalue > 0.0
+    assert screen(x[:, np.newaxis], x).pvalues[0] > 0.0
+    for m in (10, 12):
+        few = np.arange(m, dtype=float)
+        for target in (few, (few > 0).astype(float) * few):
+            test = hsic_test(few, target, method="gamma", kernel="linear", random_state=0)
+            assert test.pvalue >= 1.0 / math.factorial(m)

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.utils.class_weight import compute_sample_weight
 
 from depmax import hsic, hsic_test, screen
-from depmax.dependence._nulls.weighted import with_weights
-from depmax.kernels import Gaussian, Linear
+from depmax.dependence._nulls.weighted import are_of_classes, weighted_sides, with_weights
+from depmax.kernels import Delta, Gaussian, Linear
 from depmax.samples import Sample
 
 
@@ -169,3 +170,58 @@ def test_what_has_no_exact_test_with_weights_is_refused(
     x, y = rng.normal(size=(2, 30))
     with pytest.raises(ValueError, match=message):
         hsic_test(x, y, sample_weight=np.ones(30), **options)
+
+
+def balanced(y: np.ndarray) -> np.ndarray:
+    """Weights with which all classes count alike."""
+    return compute_sample_weight("balanced", y)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["aggregate", "permutation"])
+def test_class_weights_keep_the_level(method: Any, rng: np.random.Generator) -> None:
+    """Weights of classes belong to y: permuting y against them rejected noise in 92% of draws."""
+    pvalues = []
+    for seed in range(80):
+        y = (np.arange(40) < 6).astype(int)
+        x = rng.normal(size=40)
+        found = hsic_test(
+            x,
+            y,
+            method=method,
+            n_permutations=99,
+            random_state=seed,
+            sample_weight=balanced(y),
+        )
+        pvalues.append(found.pvalue)
+    assert np.mean(np.array(pvalues) <= 0.05) <= 0.15
+
+
+@pytest.mark.parametrize("kernel", ["laplace", "gaussian"])
+def test_screening_with_class_weights_keeps_the_level(
+    kernel: str, rng: np.random.Generator
+) -> None:
+    y = np.where(np.arange(60) < 6, "case", "control")
+    X = rng.normal(size=(60, 150))
+    found = screen(X, y, kernel=kernel, sample_weight=balanced(y))
+    assert np.mean(found.pvalues <= 0.05) <= 0.12  # 0.05 and four standard errors
+    # what is there is found
+    X[:, 0] += 3.0 * (y == "case")
+    assert screen(X[:, :5], y, kernel=kernel, sample_weight=balanced(y)).pvalues[0] <= 0.001
+
+
+def test_class_weights_weigh_the_same_covariance(rng: np.random.Generator) -> None:
+    """Whichever side has them, Σw(φ - μ)ψ is the same; values with one row each are no classes."""
+    x, y = rng.normal(size=(30, 2)), np.arange(30) % 3
+    weights = np.array([0.5, 1.0, 1.5])[y]
+    of_x, of_y = Sample(Linear(), x), Sample(Delta(), y).resolved()
+    assert are_of_classes(of_y, weights)
+    assert not are_of_classes(of_y, np.ones(30))
+    assert not are_of_classes(of_y, weights_of(x[:, 0]))
+    assert not are_of_classes(Sample(Linear(), x[:, :1]), weights)
+    plain, weighted = (sides[0] for sides in weighted_sides((of_x,), (of_y,), weights))
+    assert plain is of_x
+    swapped = weighted.centred_coordinates().T @ x
+    about = x - weights @ x / weights.sum()
+    direct = of_y.centred_coordinates().T @ (weights[:, np.newaxis] * about)
+    assert_allclose(np.linalg.norm(swapped), np.linalg.norm(direct), rtol=1e-10)

@@ -29,7 +29,7 @@ from depmax.dependence._nulls.permutation import (
     slack_of,
 )
 from depmax.dependence._nulls.rare import Levels, counted_pvalue, is_out_of_range, spread_of
-from depmax.dependence._nulls.weighted import refuse_with_weights, with_weights
+from depmax.dependence._nulls.weighted import refuse_with_weights, weighted_sides
 from depmax.dependence._terms import self_and_cross_terms, terms
 from depmax.dependence.exchange import Plan, plan_of
 from depmax.dependence.independence_test import (
@@ -100,7 +100,7 @@ def hsic_test(
         distinct values, skewness and mixture come from a random subset of rows. If this
         approximation is not reliable, the ``method`` of the result says what was done instead:
         ``"counts"`` (X and y have two values each: exact, hypergeometric) or ``"permutation"``
-        (rare values on both sides, or a skewness above 3).
+        (rare values or outliers decide on both sides, or a skewness above 3).
     n_permutations : int, default=1000
     groups : array-like of shape (n_samples,), WholeGroups, WithinGroups or Shifts, optional
         For rows that are not independent. Labels (of patients, litters, …) keep the rows of a group
@@ -124,11 +124,11 @@ def hsic_test(
         of them, regressions are chosen by leaving out whole groups, and the rows of a group have
         one sign; :class:`depmax.WithinGroups` and :class:`depmax.Shifts` are refused.
     sample_weight : array-like of shape (n_samples,), optional
-        Weights that belong to the rows of X, such as those of a survey or of a shift in X. The
-        statistic is unbiased HSIC of the images of X, weighted and about their weighted mean, and y
-        is permuted against rows and weights together, which is exact if y is independent of both.
-        It is not valid for weights derived from y, nor for weights that count equal rows: repeat
-        these (``np.repeat``) instead. Not with ``groups``, ``given`` or ``method="gamma"``.
+        Weights that belong to the rows of X, such as those of a survey or of a shift in X: y is
+        permuted against rows and weights together, which is exact if y is independent of both.
+        Weights that each value of y has one of (class weights) belong to y, and X is permuted. Not
+        valid for other weights derived from y (of numbers: exchange X and y), nor for counts of
+        equal rows: repeat these. Not with ``groups``, ``given`` or ``method="gamma"``.
 
     Returns
     -------
@@ -268,8 +268,8 @@ def _weighed_families(
             "method='aggregate' with sample_weight holds whole matrices of many kernels and takes "
             f"up to {GROUPED_ROWS} rows, got {x.n_samples}. Pass method='permutation'."
         )
-    counted = (with_weights(replace(side, mass=weighed.mass)) for side in x.sides)
-    return replace(x, sides=tuple(counted)), of_y
+    of_x, counted = weighted_sides(x.sides, of_y.sides, weighed.mass)
+    return replace(x, sides=of_x), replace(of_y, sides=counted)
 
 
 #: What ``bandwidth="maximize"`` comes to: a choice that the null law knows nothing of.

@@ -83,8 +83,9 @@ def screen(
     sample_weight : array-like of shape (n_samples,), optional
         How many rows each row stands for, as in :func:`depmax.hsic`: scores are those of the rows
         repeated. P-values come from at most 9,999 permutations of y against the rows of X with
-        their weights, and are exact if y is independent of both. They are not valid for weights
-        derived from y, nor for weights that count equal rows: repeat those rows instead.
+        their weights, and are exact if y is independent of both; with one weight for each value of
+        y (class weights) columns are permuted against y with its weights. They are not valid for
+        other weights derived from y, nor for counts of equal rows: repeat those rows instead.
         ``effects`` are NaN, and missing cells are refused. Not with ``groups`` or ``given``.
     missing : {"neutral", "level", "refuse"}, default="neutral"
         What a missing cell means. ``"neutral"``: nothing; the mean embedding of its column stands

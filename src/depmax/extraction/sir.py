@@ -35,6 +35,8 @@ class SIR(SpheringExtractor, BatchExtractor):
         minus one, directions of largest variance follow.
     n_slices : int, default=10
         Number of slices, with nearly equal numbers of rows; rows with equal targets share a slice.
+        Increasing functions of y have the same slices. If the rows cannot be divided evenly, the
+        slices of the smallest targets have one more, so that those of -y may be cut elsewhere.
         Each of several outputs has its own slices, and their criteria are added. Not used for
         classes.
     kernel : kernel, name, callable, transformer or "precomputed", default="linear"

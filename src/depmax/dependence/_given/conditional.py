@@ -25,6 +25,7 @@ import numpy as np
 from scipy import sparse
 
 from depmax._inputs import Table, read_table, read_target
+from depmax._inputs.table import SMALLEST
 from depmax._text import counted
 from depmax.dependence._given.confounders import Confounders
 from depmax.dependence._given.regression import Basis, Regressions
@@ -71,10 +72,11 @@ FEWEST_UNITS = 20
 class Conditional:
     """The statistic and what its null law is made of."""
 
-    total: float  # ‖Σ φ̃ ⊗ ψ̃ ⊗ ζ‖²
+    total: float  # ‖Σ φ̃ ⊗ ψ̃ ⊗ ζ‖², in a unit in which no power of it overflows or vanishes
     noise: np.ndarray  # ε, shape (n_samples, p), for the parameters that both regressions share
     others: np.ndarray  # (I - H_x)(ψ̃ ⊗ ζ), shape (n_samples, q)
     units: Units  # rows with a sign of their own, or groups of rows with one
+    unit: float = 1.0  # of the total
     also: tuple[Conditional, ...] = ()  # the same of other images or ζ, in the same test
 
     @classmethod
@@ -83,12 +85,12 @@ class Conditional:
         m = len(zeta)
         left = x.left
         product = (y.left[:, :, np.newaxis] * zeta[:, np.newaxis, :]).reshape(m, -1)
-        return cls(
-            float(np.sum((left.T @ product) ** 2)),
-            x.smoother.studentised(x.images) / (1.0 - min(shared_dof(x, y) / x.units.count, 0.5)),
-            x.smoother.residual(product),
-            x.units,
-        )
+        noise = x.smoother.studentised(x.images)
+        noise /= 1.0 - min(shared_dof(x, y) / x.units.count, 0.5)
+        others = x.smoother.residual(product)
+        of_x, of_y = (float(np.abs(each).max(initial=0.0)) or 1.0 for each in (noise, others))
+        total = float(np.sum(((left / of_x).T @ (product / of_y)) ** 2))
+        return cls(total, noise / of_x, others / of_y, x.units, (of_x * of_y) ** 2)
 
     @property
     def n_samples(self) -> int:
@@ -103,7 +105,9 @@ class Conditional:
     def hsic(self, unbiased: bool = True) -> float:
         """The squared norm of a mean of m terms, without what chance adds if unbiased."""
         m = self.n_samples
-        return (self.total - self.expected) / (m * (m - 1)) if unbiased else self.total / m**2
+        if not unbiased:
+            return self.unit * self.total / m**2
+        return self.unit * (self.total - self.expected) / (m * (m - 1))
 
     def signed_pvalue(self, n_repetitions: int, rng: np.random.Generator) -> float:
         """Share of random signs of the noise that reach the statistic.
@@ -133,7 +137,9 @@ class Conditional:
             form = some.form()
             squares = float(np.sum(form**2))
             values = np.sum((signed @ form.astype(np.float32)) * signed, axis=1)
-        scale = float(np.sqrt(2.0 * max(squares, np.finfo(float).tiny)))
+        if squares <= 0.0:  # the confounders explain all
+            return 0.0, np.zeros(len(signed))
+        scale = float(np.sqrt(2.0 * squares))
         return (self.total - self.expected) * (1.0 - 1e-10) / (scale * ratio), values / scale
 
     def law(self, n_rows: int) -> PermutationLaw:
@@ -250,7 +256,10 @@ class GivenTarget:
         Kernels that won for the target compete for the column too, so that directions of the
         confounders are looked for once.
         """
-        numeric = [] if recipe.capabilities.labels else [0]
+        numeric, unit = [] if recipe.capabilities.labels else [0], 1.0
+        largest = float(np.abs(values).max())
+        if numeric and 0.0 < largest < SMALLEST and not _has_width(recipe):
+            unit, values = largest, values / largest  # differences of tiny numbers would vanish
         left = left_of_columns(
             values[:, np.newaxis], numeric, self.regressions, self.winners, directions=False
         )
@@ -259,11 +268,16 @@ class GivenTarget:
         x = Side.of(Sample(kernel, left.values), left, self.regressions, also, directions=False)
         return ColumnGiven(
             Conditional.of(x, self.side, self.zeta),
-            float(getattr(kernel, "bandwidth", np.nan)),
+            unit * float(getattr(kernel, "bandwidth", np.nan)),
             x.explained,
             doubt(x, self.side),
             both_missed(x, self.side),
         )
+
+
+def _has_width(recipe: Kernel) -> bool:
+    """Whether a kernel compares differences with a number that the caller chose."""
+    return isinstance(getattr(recipe, "bandwidth", None), int | float)
 
 
 def _read_left(

@@ -50,18 +50,29 @@ def left_of_columns(
     noisy = [j for j in numeric if len(np.unique(values[:, j])) > FEW_VALUES]
     if not noisy:
         return Left(values, (), (), ())
-    columns = values[:, noisy]
-    columns = (columns - columns.mean(axis=0)) / columns.std(axis=0)
+    columns, sizes = _standardised(values[:, noisy])
     also = [*also, *regressions.directions(columns)] if directions else also
     explained, dofs, winners = [], [], []
     for place, (smoother, winner) in enumerate(regressions.best_of_each(columns, also)):
         position, column = noisy[place], columns[:, [place]]
         left = smoother.studentised(column)[:, 0] if smoother.error > ROUNDING else 0.0
-        values[:, position] = left * values[:, position].std()
+        values[:, position] = left * sizes[place]
         explained.append(1.0 - smoother.error)
         dofs.append(smoother.dof)
         winners.append(winner)
     return Left(values, tuple(explained), tuple(dofs), tuple(winners), tuple(noisy))
+
+
+def _standardised(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Columns that vary with mean 0 and variance 1, and their standard deviations.
+
+    The largest number of a column is made 1 first, since squares of tiny ones would vanish.
+    """
+    largest = np.abs(columns).max(axis=0)
+    columns = columns / largest
+    columns -= columns.mean(axis=0)
+    sizes = columns.std(axis=0)
+    return columns / sizes, largest * sizes
 
 
 # --- images ---------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ variance 2 ΣÃ² ΣB̃² / (m(m-3)), and its third moment a bilinear form in (�
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -79,6 +80,8 @@ def _cumulant(variances: np.ndarray, scales: np.ndarray, s: float) -> float:
     return float(np.sum(variances * s**2 * shape))
 
 
+#: The least p-value of any number of rows.
+TINY = float(np.finfo(np.float64).tiny)
 #: Rows that the third moment is taken from; beyond, a random subset with a fixed seed.
 SKEWNESS_ROWS = 768
 #: Below this skewness the gamma law is indistinguishable from the normal one.
@@ -102,6 +105,9 @@ class Spread:
     cubes: float  # Σ Ã_ij³
     triangles: float  # tr Ã³
     leading: tuple[float, ...] = ()
+    #: (Σe)²/Σe² of the rows' sums of squares e: how many rows the matrix is made of. Bounded
+    #: kernels of numbers have no rows that matter more than all others.
+    n_carrying: float = math.inf
 
 
 NOTHING = Spread(0.0, 0.0, 0.0)
@@ -119,12 +125,16 @@ class PermutationLaw:
     scale: float
     skewness: float
     weights: tuple[float, ...] = ()  # of the chi-squares, in units of the scale
+    #: Rows among those that carry X and among those that carry y at once, under permutations.
+    n_shared: float = math.inf
+    #: No statistic is less likely: the order of the rows that was observed is one of m!.
+    least: float = TINY
 
     def sf(self, value: float) -> float:
-        """Probability of at least ``value`` under independence."""
-        if self.scale == 0.0:
-            return 1.0
-        z = value / self.scale
+        """Probability of at least ``value`` under independence, never 0."""
+        return 1.0 if self.scale == 0.0 else max(self._sf(value / self.scale), self.least)
+
+    def _sf(self, z: float) -> float:
         # Σ8w³ ≤ 4 max(w) Σ2w²: weights too small for the skewness are not the leading ones, which
         # a few rows of a column with rare values may miss
         if z > TAIL and self.weights and 4.0 * self.weights[0] >= self.skewness:
@@ -159,8 +169,10 @@ def permutation_law(x: Spread, y: Spread, n_samples: int) -> PermutationLaw:
     if variance == 0.0:
         return PermutationLaw(0.0, 0.0)
     scale = float(np.sqrt(variance))
+    n_shared = min(x.n_carrying, m) * min(y.n_carrying, m) / m
+    least = max(math.exp(-math.lgamma(m + 1.0)), TINY)
     if m < 6:  # the third moment needs six distinct rows
-        return PermutationLaw(scale / pairs, 0.0)
+        return PermutationLaw(scale / pairs, 0.0, (), n_shared, least)
     require_finite_values([x.cubes, x.triangles, y.cubes, y.triangles])
     falling = m * (m - 1) * (m - 2) * (m - 3) * (m - 4) * (m - 5)
     third = (
@@ -170,7 +182,8 @@ def permutation_law(x: Spread, y: Spread, n_samples: int) -> PermutationLaw:
     ) / falling
     skewness = float(third / scale**3)
     products = np.outer(x.leading, y.leading).ravel() / (m * scale)
-    return PermutationLaw(scale / pairs, skewness, tail_weights(products, skewness))
+    weights = tail_weights(products, skewness)
+    return PermutationLaw(scale / pairs, skewness, weights, n_shared, least)
 
 
 def tail_weights(products: np.ndarray, skewness: float) -> tuple[float, ...]:
@@ -233,11 +246,16 @@ def spread_of_part(gram: np.ndarray, n_samples: int, squares: Callable[[], float
     if of_all <= ROUNDING * gross:  # a constant: what is left is rounding
         return NOTHING
     pairs = m * (m - 1) / (s * (s - 1))
+    rows = np.einsum("ij,ij->i", centred, centred)
+    found = float(rows.sum())
+    # where some rows are looked at and these hold too little, rows that were not carry the rest
+    part = min(1.0, found * pairs / of_all) if m > s else 1.0
     return Spread(
         of_all,
         cubes=float(np.sum(centred * centred * centred)) * pairs,
         triangles=float(np.sum(product * centred)) * pairs * (m - 2) / (s - 2),
         leading=tuple(m / s * leading_eigenvalues(centred)),
+        n_carrying=part * m / s * (found / math.sqrt(rows @ rows)) ** 2 if found > 0.0 else 1.0,
     )
 
 
@@ -268,6 +286,7 @@ def spread_of_levels(gram: np.ndarray, counts: np.ndarray, *, with_leading: bool
         cubes=float(counts @ centred**3 @ counts - counts @ delta**3),
         triangles=float(trace - 3.0 * counts @ (delta * rows) - counts @ delta**3),
         leading=leading,
+        n_carrying=(squares / math.sqrt(counts @ rows**2)) ** 2,
     )
 
 

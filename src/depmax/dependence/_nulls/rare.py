@@ -22,6 +22,8 @@ from depmax.samples import Sample
 SKEWEST = 3.0
 #: Rows that are rare on both sides at once: with fewer expected the law is not believed.
 EXPECTED = 5.0
+#: The same of rows whose numbers outweigh all others, such as outliers with unbounded kernels.
+SHARED = 2.0
 #: With fewer rows than this the law is not believed: they have few permutations.
 FEWEST_ROWS = 10
 #: Rows that tell whether nearly all differ.
@@ -100,7 +102,7 @@ def is_out_of_range(
     """Whether the rows must be permuted, since the law is not close to that of permutations."""
     if law.scale == 0.0:
         return False
-    if law.skewness > SKEWEST or n_samples < FEWEST_ROWS:
+    if law.skewness > SKEWEST or n_samples < FEWEST_ROWS or law.n_shared < SHARED:
         return True
     if x is None or y is None:
         return False

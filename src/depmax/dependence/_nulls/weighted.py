@@ -1,16 +1,16 @@
-"""Tests with weights of rows: these belong to X, and the target is permuted against both.
+"""Tests with weights of rows: these belong to one side, which the other is permuted against.
 
 The weighted covariance of the images φ of X and ψ of y is Σ w_i(φ_i - μ)ψ_iᵀ/Σw, with μ the
 weighted mean of φ. It is the plain covariance of w_i(φ_i - μ), which add up to zero, and ψ: a
 permutation of y changes nothing else. So the test with weights is the plain one with these images
-of X. It is exact if y is independent of (X, w) and its kernel is read off y alone
-(docs/mathematics/weights.md).
+of X. It is exact if y is independent of (X, w) and its kernel is read off y alone. Weights of the
+classes of y belong to y: then X is permuted against (y, w), likewise (docs/mathematics/weights.md).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -18,7 +18,7 @@ import numpy as np
 
 from depmax.dependence._nulls.laplace_column import MEDIAN_POINTS, LaplaceColumn
 from depmax.dependence._nulls.permutation import permutation_chunks, permuted_statistics
-from depmax.dependence._nulls.rare import CHUNK, sequential_pvalue
+from depmax.dependence._nulls.rare import CHUNK, Levels, sequential_pvalue
 from depmax.dependence._terms import Terms, terms
 from depmax.dependence.resolve import most_dependent, refuse_to_choose
 from depmax.kernels import Linear
@@ -42,6 +42,26 @@ def with_weights(side: Sample) -> Sample:
     return sample_of_matrix(shares[:, np.newaxis] * centred * shares).resolved()
 
 
+def weighted_sides(
+    x: tuple[Sample, ...], y: tuple[Sample, ...], mass: np.ndarray
+) -> tuple[tuple[Sample, ...], tuple[Sample, ...]]:
+    """Both sides for a test, with weighted images of the side that the weights belong to."""
+    if are_of_classes(y[0], mass):
+        return x, tuple(with_weights(replace(side, mass=mass)) for side in y)
+    return tuple(with_weights(replace(side, mass=mass)) for side in x), y
+
+
+def are_of_classes(y: Sample, mass: np.ndarray) -> bool:
+    """Whether weights differ between the few values of y, and only between these.
+
+    Such as ``class_weight="balanced"`` gives, or a survey that oversamples cases.
+    """
+    levels = Levels.of(y)
+    if levels is None or 2 * len(levels.counts) > levels.n_samples:
+        return False
+    return mass.min() < mass.max() and bool((mass == mass[levels.first][levels.codes]).all())
+
+
 def refuse_with_weights(groups: Any, given: Any, method: str) -> None:
     """Refuse what no permutation of y against weighted rows of X can answer."""
     for name, value in (("groups", groups), ("given", given)):
@@ -60,6 +80,7 @@ class WeighedTarget:
     coordinates: np.ndarray  # Ψ about its weighted mean, with LLᵀ to tol, shape (m, rank)
     permuted: np.ndarray  # the same of the target's kernel without weights, about its plain mean
     mass: np.ndarray  # w, shape (m,)
+    tested: np.ndarray  # weights of the rows of X in tests: 1 where they belong to the target
     error: float  # part of the kernel's trace that the coordinates leave out
 
     @classmethod
@@ -67,8 +88,11 @@ class WeighedTarget:
         """A target with weights, and the same without."""
         assert side.mass is not None
         coordinates, error = _coordinates(side, tol)
+        if are_of_classes(plain, side.mass):
+            weighted = (side.mass / side.mass.mean())[:, np.newaxis] * coordinates
+            return cls(coordinates, weighted, side.mass, np.ones_like(side.mass), error)
         permuted, _ = _coordinates(plain, tol)
-        return cls(coordinates, permuted, side.mass, error)
+        return cls(coordinates, permuted, side.mass, side.mass, error)
 
     @property
     def side(self) -> Sample:
@@ -89,6 +113,9 @@ class WeighedTarget:
         value = terms(side, self.side, unbiased=unbiased).hsic()
         pvalue = np.nan
         if test:
+            if self.tested is not self.mass:
+                kernel = resolved_on(recipe, rows, self._choice(test), self.tested)
+                side = Sample(kernel, rows, mass=self.tested)
             images, plain = with_weights(side), Sample(Linear(), self.permuted)
             observed, _ = permuted_statistics(images, plain, 1, np.random.default_rng(0))
             chunks = permutation_chunks(images, plain)
@@ -108,7 +135,9 @@ class WeighedTarget:
         value = sorted_terms(prepared, self.coordinates, self.mass, unbiased).hsic()
         pvalue = np.nan
         if test:
-            observed = sorted_terms(prepared, self._about_mean(None), self.mass, False).hsic()
+            if self.tested is not self.mass and recipe.bandwidth == "median":
+                prepared = LaplaceColumn.of(column, median_gap_of(column, self.tested))
+            observed = sorted_terms(prepared, self._about_mean(None), self.tested, False).hsic()
             pvalue = sequential_pvalue(observed, self._chunks(prepared), TIE * observed)
         return value, pvalue, width
 
@@ -118,7 +147,7 @@ class WeighedTarget:
         while True:
             orders = (rng.permutation(m) for _ in range(CHUNK))
             found = (
-                sorted_terms(prepared, self._about_mean(order), self.mass, False)
+                sorted_terms(prepared, self._about_mean(order), self.tested, False)
                 for order in orders
             )
             yield np.array([each.hsic() for each in found])
@@ -126,7 +155,7 @@ class WeighedTarget:
     def _about_mean(self, order: np.ndarray | None) -> np.ndarray:
         """The target in another order, about the mean that the weights of the rows then give."""
         psi = self.permuted if order is None else self.permuted[order]
-        centred: np.ndarray = psi - self.mass @ psi / self.mass.sum()
+        centred: np.ndarray = psi - self.tested @ psi / self.tested.sum()
         return centred
 
     def _choice(self, test: bool) -> Choose:
