@@ -169,7 +169,7 @@ def test_a_constant_column_has_no_dependence() -> None:
         ((X, y[:-1]), {}, "inconsistent numbers of samples"),
         ((np.where(X[0, 1] == X, np.nan, X), y), {}, r"NaN in column 1 \(1 of 40 rows\)"),
         ((np.where(X[0, 2] == X, np.inf, X), y), {}, "infinity in column 2"),
-        ((X, np.full(40, np.nan)), {}, "NaN in column 0"),
+        ((X, np.full(40, np.nan)), {}, r"y is missing \(NaN or None\) in 40 of 40 rows"),
         ((X, np.zeros(40, dtype=int)), {}, r"one class only \(0\)"),
         ((X, ["a"] * 40), {}, r"one class only \('a'\)"),
         ((X, y), {"kernel": "gausian"}, "Did you mean 'gaussian'"),

@@ -9,9 +9,8 @@ from typing import Any, Literal
 import numpy as np
 from scipy import special
 
-from depmax._inputs.levels import warn_caller
 from depmax.dependence._nulls.law import permutation_law, spread
-from depmax.dependence._nulls.rare import Levels
+from depmax.dependence._nulls.rare import is_varied
 from depmax.dependence._terms import TILE, TileSums, self_and_cross_terms
 from depmax.dependence.resolve import read_pair
 from depmax.kernels import KernelLike
@@ -109,10 +108,6 @@ def root_interval(
     half = quantile * math.sqrt(spread) / (2.0 * root) if root > 0 else 0.0
     low = max(root - half, 0.0) ** 2 if estimate > 0 else estimate
     return min(low, estimate), max((root + half) ** 2, estimate)
-
-
-#: If fewer rows than this differ from the most frequent value of a side, the interval is short.
-FEWEST_RARE = 10
 
 
 @dataclass(frozen=True)
@@ -223,7 +218,7 @@ def hsic_interval(
     # the variance under independence, 2 ΣÃ² ΣB̃² / (m (m - 3)), in units of HSIC₁
     left = 2.0 * max(of_x, 0.0) * max(of_y, 0.0) / (m * (m - 3))
     low, high = root_interval(cross, _variance(x_sample, y_sample), left, m, confidence_level)
-    reliable = all([_is_varied(x_sample, "X"), _is_varied(y_sample, "y")])  # warns of both
+    reliable = all([is_varied(x_sample, "X"), is_varied(y_sample, "y")])  # warns of both
     return Interval(cross, low, high, confidence_level, reliable)
 
 
@@ -301,28 +296,6 @@ def _read(
         )
     require_samples(_n_counted(x_sample), unbiased=True)
     return x_sample, y_sample
-
-
-def _is_varied(side: Sample, name: str) -> bool:
-    """Whether enough rows differ from the most frequent value; warns if they do not."""
-    levels = Levels.of(side)
-    if levels is None:
-        return True
-    counts = np.bincount(levels.codes, weights=side.mass)
-    weights = getattr(side.kernel, "weights", None)
-    if isinstance(weights, dict) and len(set(weights.values())) > 1:  # which undo frequencies
-        found, enough, what = counts.min(), 2.0, "have the rarest class"
-    else:
-        found, enough = counts.sum() - counts.max(), min(FEWEST_RARE, counts.sum() / 4)
-        what = "differ from the most frequent value"
-    if found >= enough:
-        return True
-    warn_caller(
-        f"Rows of {name} that {what}: {found:.0f}. With so few, the interval is often too short, "
-        "and the truth above it. depmax.hsic_test is valid here.",
-        UserWarning,
-    )
-    return False
 
 
 def _n_counted(x: Sample) -> int:

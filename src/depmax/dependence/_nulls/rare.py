@@ -15,6 +15,7 @@ from typing import Protocol
 import numpy as np
 from scipy import stats
 
+from depmax._inputs.levels import warn_caller
 from depmax.dependence._nulls.law import SKEWNESS_ROWS, PermutationLaw, Spread, spread
 from depmax.samples import Sample
 
@@ -28,6 +29,8 @@ SHARED = 2.0
 FEWEST_ROWS = 10
 #: Rows that tell whether nearly all differ.
 SAMPLED = 1000
+#: If fewer rows than this differ from the most frequent value of a side, the interval is short.
+FEWEST_RARE = 10
 #: A p-value is settled when so many permuted values have reached the observed one …
 ENOUGH = 30
 #: … or after so many permutations; no smaller p-value than 1 over one more is reported.
@@ -150,3 +153,25 @@ def sequential_pvalue(observed: float, chunks: Iterable[np.ndarray], slack: floa
         if done >= MOST_PERMUTATIONS:
             break
     return (1 + reached) / (1 + min(done, MOST_PERMUTATIONS))
+
+
+def is_varied(side: Sample, name: str) -> bool:
+    """Whether enough rows differ from the most frequent value; warns if they do not."""
+    levels = Levels.of(side)
+    if levels is None:
+        return True
+    counts = np.bincount(levels.codes, weights=side.mass)
+    weights = getattr(side.kernel, "weights", None)
+    if isinstance(weights, dict) and len(set(weights.values())) > 1:  # which undo frequencies
+        found, enough, what = counts.min(), 2.0, "have the rarest class"
+    else:
+        found, enough = counts.sum() - counts.max(), min(FEWEST_RARE, counts.sum() / 4)
+        what = "differ from the most frequent value"
+    if found >= enough:
+        return True
+    warn_caller(
+        f"Rows of {name} that {what}: {found:.0f}. With so few, the interval is often too short, "
+        "and the truth above it. depmax.hsic_test is valid here.",
+        UserWarning,
+    )
+    return False
