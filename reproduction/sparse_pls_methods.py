@@ -162,7 +162,10 @@ _UNIT_VARIANCE = tuple(
     for method in _GAUSSIAN
 )
 REGRESSION_VARIANTS = tuple(m for m in _UNIT_VARIANCE if not m.name.startswith("Sp. RBF PLS"))
-CLASSES_VARIANTS = (Method("RBF SMC, no constant removed", _uncentred_smc, gaussian=True),)
+CLASSES_VARIANTS = (
+    Method("RBF SMC, no constant removed", _uncentred_smc, gaussian=True),
+    *(method for method in _UNIT_VARIANCE if method.name.startswith("Sp. RBF PLS")),
+)
 #: Readings of rows whose figures differ, on all sets, in a table of their own.
 CLASSES_TRIALS = (
     Method("SMC, no constant removed", _uncentred_smc),
