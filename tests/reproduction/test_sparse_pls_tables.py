@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.neighbors import KNeighborsClassifier
@@ -96,6 +98,15 @@ def test_classes(method, monkeypatch):
     plan = Plan(folds=2, inner_folds=2)
     errors = outer_errors(X, CLASS, method, Neighbours(), plan, KeptSplits(PAIRED), "toy")
     assert max(errors) < 0.4
+
+
+def test_other_folds_go_on_where_the_first_end():
+    plain = next(method for method in CLASSES if method.name == "PLS")
+    later = replace(plain, name="PLS, other folds", first_seed=1)
+    two, one = Plan(repeats=2, inner_folds=2), Plan(inner_folds=2)
+    both = outer_errors(X, CLASS, plain, Neighbours(), two, KeptSplits(PAIRED), "toy")
+    second = outer_errors(X, CLASS, later, Neighbours(), one, KeptSplits(PAIRED), "toy")
+    assert second == both[5:]
 
 
 def test_streams(monkeypatch):
