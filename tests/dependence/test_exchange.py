@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -7,8 +8,10 @@ import pytest
 from sklearn.utils import _safe_indexing
 
 from depmax import Shifts, WholeGroups, WithinGroups, hsic, hsic_test, screen, screen_pairs
+from depmax.dependence._nulls import laplace_column
 from depmax.dependence._nulls.permutation import permuted_statistics
 from depmax.dependence.exchange import as_exchange, plan_of
+from depmax.kernels import Laplace
 from depmax.samples import read_sample, read_target_sample
 
 EQUAL = np.repeat(np.arange(12), 4)
@@ -244,3 +247,26 @@ def test_bad_groups_are_refused_by_name(rng: np.random.Generator) -> None:
         hsic_test(x, y, groups=Shifts(shortest=20))
     with pytest.raises(ValueError, match="pass method='permutation'"):
         hsic_test(x, y, groups=EQUAL, method="gamma")
+
+
+@pytest.mark.parametrize("places", [2**20, 50], ids=["at once", "in parts"])
+def test_orders_of_a_column_with_the_laplace_kernel(
+    places: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Compiled sums over many orders at once, against HSIC of the rows in each order."""
+    monkeypatch.setattr(laplace_column, "ORDERED", places)
+    rng = np.random.default_rng(1)
+    x, Y = np.round(rng.normal(size=24), 1), rng.normal(size=(24, 3))
+    plan = WholeGroups(np.repeat(np.arange(8), 3)).plan(24)
+    column = laplace_column.LaplaceColumn.of(x)
+    target = laplace_column.TargetCoordinates.of(Y)
+    total = column.spread()[1]
+    kernels = {"kernel": Laplace(column.bandwidth), "target_kernel": "linear"}
+    draws = np.random.default_rng(0), np.random.default_rng(0)
+    for found, draw in (
+        (column.exchanged(target, total, plan), lambda: plan.draw(draws[0])),
+        (column.permuted(target, total), lambda: draws[1].permutation(24)),
+    ):
+        for chunk in islice(found, 2):
+            expected = [hsic(x, Y[draw()], **kernels) for _ in chunk]
+            np.testing.assert_allclose(chunk, expected, rtol=0, atol=1e-15)

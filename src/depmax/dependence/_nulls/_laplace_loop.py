@@ -61,6 +61,40 @@ def target_sums(decays, psi, squares, out):  # type: ignore[no-untyped-def]  # n
     out[1] = middle
 
 
+@njit("void(float64[::1], float64[:, ::1], int64[:, ::1], float64[:, ::1])", cache=True, nogil=True)
+def exchanged_sums(decays, psi, orders, out):  # type: ignore[no-untyped-def]  # numba's signature has the types
+    """The same for several orders of the target's rows, which are centred anew.
+
+    ``orders`` has a row of places, in sorted order of x, for each; so has ``out``, which also
+    receives Σ ‖ψ_i‖².
+    """
+    m, rank = len(decays), psi.shape[1]
+    mean, carried, row, last = np.empty((4, rank))
+    for k in range(len(orders)):
+        mean[:] = 0.0
+        for i in range(m):
+            for a in range(rank):
+                mean[a] += psi[orders[k, i], a]
+        mean /= m
+        carried[:] = 0.0
+        last[:] = 0.0
+        ones, weighted, inner, middle, total, before = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        for i in range(m):
+            decay, square = decays[i], 0.0  # the first decay is 0
+            for a in range(rank):
+                row[a] = psi[orders[k, i], a] - mean[a]
+                square += row[a] * row[a]
+                carried[a] = decay * (carried[a] + last[a])
+                inner += row[a] * carried[a]
+                last[a] = row[a]
+            ones = decay * (ones + 1.0)
+            weighted = decay * (weighted + before)
+            middle += square * ones + weighted
+            total += square
+            before = square
+        out[k, 0], out[k, 1], out[k, 2] = 2.0 * inner, middle, total
+
+
 @njit(
     "void(float64[::1], float64[::1], float64[::1], float64[::1], float64[::1])",
     cache=True,

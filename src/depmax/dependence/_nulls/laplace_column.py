@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,12 +17,14 @@ from depmax.dependence._nulls.law import (
 from depmax.dependence._nulls.rare import CHUNK, Levels
 from depmax.dependence._terms import Terms
 from depmax.dependence.exchange import Plan
+from depmax.samples import slices
 
 #: Order statistics that the median distance of a column is taken from.
 MEDIAN_POINTS = 1000
 #: Order statistics that the leading eigenvalues of a column's kernel are taken from.
 SPECTRUM_POINTS = 120
-
+#: Places of permuted rows that are held at once.
+ORDERED = 2**20
 #: Rare rows are permuted alone if their pairs are at most so many times the rows.
 RARE_PAIRS = 10
 
@@ -48,12 +50,6 @@ class TargetCoordinates:
     def take(self, order: np.ndarray) -> TargetCoordinates:
         """The same rows in another order."""
         return TargetCoordinates(self.psi.take(order, axis=0), self.squares[order])
-
-    def repeat(self, order: np.ndarray) -> TargetCoordinates:
-        """Rows in an order that may repeat some and leave out others, centred anew."""
-        psi = self.psi.take(order, axis=0)
-        psi -= psi.mean(axis=0)
-        return TargetCoordinates(psi, np.einsum("ij,ij->i", psi, psi))
 
 
 @dataclass(frozen=True)
@@ -157,14 +153,11 @@ class LaplaceColumn:
         rng, m = np.random.default_rng(0), len(self.order)
         rare = RareValues.of(self)
         few = len(rare.places) ** 2 <= RARE_PAIRS * m
+        if not few:
+            yield from self._in_orders(target, row_sums_total, lambda: rng.permutation(m))
         while True:
-            if few:
-                draws = (rng.choice(m, len(rare.places), replace=False) for _ in range(CHUNK))
-                found = [rare.terms(target, rows) for rows in draws]
-            else:
-                orders = (rng.permutation(m) for _ in range(CHUNK))
-                found = [self.terms(target.take(order), row_sums_total, True) for order in orders]
-            yield np.array([terms.hsic() for terms in found])
+            draws = (rng.choice(m, len(rare.places), replace=False) for _ in range(CHUNK))
+            yield np.array([rare.terms(target, rows).hsic() for rows in draws])
 
     def shares(self, sorted_target: TargetCoordinates) -> tuple[np.ndarray, np.ndarray]:
         """(Ã ∘ B̃)1 with a target and (Ã ∘ Ã)1, what every row contributes, in sorted order."""
@@ -180,10 +173,30 @@ class LaplaceColumn:
     ) -> Iterator[np.ndarray]:
         """HSIC₁ of random orders of a plan, with a fixed seed, in chunks."""
         rng = np.random.default_rng(0)
+        return self._in_orders(target, row_sums_total, lambda: plan.draw(rng))
+
+    def _in_orders(
+        self, target: TargetCoordinates, row_sums_total: float, draw: Callable[[], np.ndarray]
+    ) -> Iterator[np.ndarray]:
+        """HSIC₁ with the rows of the target in orders that are drawn, in chunks without end.
+
+        An order may repeat rows and leave out others.
+        """
+        from depmax.dependence._nulls._laplace_loop import exchanged_sums
+
+        m = len(self.order)
+        at_once = max(1, min(CHUNK, ORDERED // m))
         while True:
-            orders = plan.orders(CHUNK, rng)
-            found = [self.terms(target.repeat(order), row_sums_total, True) for order in orders]
-            yield np.array([terms.hsic() for terms in found])
+            chunk: list[float] = []
+            for part in slices(CHUNK, at_once):
+                orders = np.array([draw()[self.order] for _ in range(part.start, part.stop)])
+                sums = np.empty((len(orders), 3))
+                exchanged_sums(self.decays, target.psi, orders.astype(np.int64, copy=False), sums)
+                for inner, weighted, total in sums.tolist():
+                    outer = -row_sums_total * total
+                    terms = Terms(m, inner, -weighted, outer, zero_diagonal=True)
+                    chunk.append(terms.hsic())
+            yield np.array(chunk)
 
     def spread(self) -> tuple[Spread, float]:
         """Spread of the U-centred kernel matrix, and 1ᵀK̃1, all exact in O(m)."""
