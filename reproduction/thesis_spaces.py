@@ -35,12 +35,13 @@ class GaussianSpace:
 
     rows: np.ndarray
     settings: tuple[Setting, ...] = tuple({"scale": scale} for scale in SCALES)
+    n_basis: int | None = None  # rows at most
 
     def coordinates(self, train: np.ndarray, setting: Setting) -> np.ndarray:
         """Coordinates of every row with σ a multiple of the median of the training rows."""
         rows = self.rows[train]
         kernel = Gaussian(bandwidth=setting["scale"] * median_distance(rows))
-        return BasisSelection(kernel=kernel).fit(rows).transform(self.rows)
+        return BasisSelection(self.n_basis, kernel=kernel).fit(rows).transform(self.rows)
 
 
 @dataclass(frozen=True)

@@ -130,6 +130,8 @@ def test_gaussian_coordinates_give_the_kernel(rng):
     kernel = Gaussian(bandwidth=0.9 * np.median(pdist(X[:20])))
     # training rows are in the span, so products with them are exact
     np.testing.assert_allclose(Z @ Z[:20].T, kernel(X, X[:20]), atol=1e-6)
+    few = GaussianSpace(X, n_basis=5).coordinates(train, {"scale": 0.9})
+    np.testing.assert_allclose(few, Z[:, :5], atol=1e-10)  # the first of the same rows
 
 
 def test_string_coordinates_give_the_kernel(rng):
