@@ -135,7 +135,11 @@ def test_fills_are_in_the_order_of_the_columns() -> None:
 DATES = pd.DataFrame({"day": pd.date_range("2020-01-01", periods=3), "size": [1.0, None, 2.0]})
 UNREADABLE: dict[str, tuple[Any, type[Exception], str]] = {
     "dates": (DATES, TypeError, "Column 'day' of X holds dates"),
-    "times": (DATES.assign(day=DATES["day"] - DATES["day"][0]), TypeError, "'day' of X holds dur"),
+    "times": (
+        DATES.assign(day=DATES["day"] - DATES["day"][0]),
+        TypeError,
+        "Column 'day' of X holds durations",
+    ),
     "repeated": (DATES[["size", "size"]], ValueError, "several columns named 'size'"),
     "lazy": (pl.LazyFrame({"a": [1.0]}), TypeError, "lazy frame: pass X.collect"),
     "complex": (np.array([[1j]]), ValueError, "X holds complex numbers"),

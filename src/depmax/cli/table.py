@@ -27,6 +27,7 @@ FEWEST_ROWS, FEWEST_GRADES = 4, 4
 
 #: Names such as id, ID, customer_id and customerId.
 _NAMED_ID = re.compile(r"(?:^|[ _-])(?:id|Id|ID)$|[a-z]I[dD]$")
+#: Names of years in English, German, French, Spanish and Italian.
 _NAMED_YEAR = re.compile(r"year|jahr|ann[ée]e|año|anno|(?:^|[ _-])yr", re.IGNORECASE)
 
 
@@ -283,9 +284,10 @@ def _ignored(kind: str, names: Sequence[str]) -> str:
 def _is_identifier(series: pl.Series, levels: int) -> bool:
     """Text or a number named id that differs in every row, or whole numbers that count the rows."""
     if kind_of(series.dtype) == "text":
-        unique = role_of_text(levels, series.count(), series.len()) == "identifier"
-        spaces = series.cast(pl.String).str.count_matches(r"\s+")
-        return unique and float((spaces < 3).mean() or 0.0) > 0.5  # type: ignore[arg-type]  # prose
+        if role_of_text(levels, series.count(), series.len()) != "identifier":
+            return False
+        is_short = series.cast(pl.String).str.count_matches(r"\s+") < 3  # not a sentence
+        return 2 * int(is_short.sum()) > series.count()
     if levels < max(2, series.len()) or series.null_count() or not series.dtype.is_integer():
         return False
     low, high = int(series.min()), int(series.max())  # type: ignore[arg-type]  # of integers

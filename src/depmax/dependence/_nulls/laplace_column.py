@@ -152,9 +152,9 @@ class LaplaceColumn:
         """HSIC₁ of random permutations of the target, with a fixed seed, in chunks."""
         rng, m = np.random.default_rng(0), len(self.order)
         rare = RareValues.of(self)
-        few = len(rare.places) ** 2 <= RARE_PAIRS * m
-        if not few:
+        if len(rare.places) ** 2 > RARE_PAIRS * m:
             yield from self._in_orders(target, row_sums_total, lambda: rng.permutation(m))
+            return
         while True:
             draws = (rng.choice(m, len(rare.places), replace=False) for _ in range(CHUNK))
             yield np.array([rare.terms(target, rows).hsic() for rows in draws])

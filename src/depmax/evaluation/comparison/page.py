@@ -152,7 +152,7 @@ def _screened(findings: Findings) -> str:
         f"{'depends' if found == 1 else 'depend'} on {comparison.target_name} (false discovery "
         f"rate {PERCENT})."
     )
-    if (findings.screening.pvalues == 1.0).all():
+    if comparison.setting.groups is not None and (findings.screening.pvalues == 1.0).all():
         text = "There are too few groups of rows to test columns one at a time."
     stable = comparison.outcomes.stability(name)
     if stable is None:
