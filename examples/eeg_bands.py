@@ -23,15 +23,16 @@ windows = trials.reshape(len(y), 21, 4, RATE) * np.hanning(RATE)
 power = np.log(np.mean(np.abs(np.fft.rfft(windows)) ** 2, axis=2))  # (trials, electrodes, hertz)
 
 # %%
-# Which frequencies matter? :class:`~depmax.BAHSIC` with ``groups``: the 21 electrodes of a
+# Which frequencies matter? :class:`~depmax.BAHSIC` with ``column_groups``: the 21 electrodes of a
 # frequency stay or leave together.
 from depmax import BAHSIC
 
 hertz = np.arange(4, 36)
 X = power[:, :, hertz].reshape(len(y), -1)
 X = (X - X.mean(axis=0)) / X.std(axis=0)
-select = BAHSIC(21 * 5, groups=np.tile(hertz, 21), interactions=None, pvalues=False).fit(X, y)
-kept = np.unique(np.tile(hertz, 21)[select.get_support()])
+bands = np.tile(hertz, 21)
+select = BAHSIC(21 * 5, column_groups=bands, interactions=None, pvalues=False).fit(X, y)
+kept = np.unique(bands[select.get_support()])
 print(f"five frequencies: {', '.join(map(str, kept))} Hz")
 
 # %%

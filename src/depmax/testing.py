@@ -255,7 +255,7 @@ def _with_nan(X: np.ndarray) -> np.ndarray:
 def check_selector(selector: Any, X: np.ndarray, y: Any) -> None:
     """Check that a selector keeps the contract on X and y.
 
-    Distinct ranks from 1, the support being the first of them, finite scores, a kept stand-in for
+    Distinct ranks from 1, the support being the first of them, finite scores, a kept substitute for
     every dropped column, the same answer for a second fit, and constant columns never kept before
     others.
 
@@ -281,9 +281,9 @@ def check_selector(selector: Any, X: np.ndarray, y: Any) -> None:
     assert fitted.scores_.shape == (n_features,), "one score per column"
     assert np.isfinite(fitted.scores_).all(), "scores must be finite"
     np.testing.assert_array_equal(fitted.transform(X), X[:, kept])
-    assert (fitted.stand_ins_[kept] == -1).all(), "a kept column needs no stand-in"
-    replaced = fitted.stand_ins_[~fitted.support_]
-    assert fitted.support_[replaced[replaced >= 0]].all(), "a stand-in must be kept itself"
+    assert (fitted.substitutes_[kept] == -1).all(), "a kept column needs no substitute"
+    replaced = fitted.substitutes_[~fitted.support_]
+    assert fitted.support_[replaced[replaced >= 0]].all(), "a substitute must be kept itself"
     again = clone(selector).fit(X, y)
     np.testing.assert_array_equal(again.ranking_, fitted.ranking_, err_msg="a second fit differs")
     spoiled = np.column_stack([np.full(len(X), 3.0), X])

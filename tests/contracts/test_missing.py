@@ -343,7 +343,7 @@ def test_a_column_without_any_value_comes_last(name: str) -> None:
         found = clone(SELECTORS[name]).fit(rows, y)
     assert found.ranking_[4] == 6 or name == "BAHSIC, linear"
     assert found.scores_[4] == 0.0
-    assert found.stand_ins_[4] == -1
+    assert found.substitutes_[4] == -1
 
 
 def test_categories_are_embedded_as_wholes() -> None:

@@ -181,7 +181,7 @@ def test_filters(score: str, target: str) -> None:
         return
     found = model.fit(scan(X, y, rows_per_chunk=101))
     assert_array_equal(found.ranking_, expected.ranking_)
-    assert_array_equal(found.stand_ins_, expected.stand_ins_)
+    assert_array_equal(found.substitutes_, expected.substitutes_)
     assert list(found.feature_names_in_) == list(X.columns)
     # in memory numbers have coordinates to 1e-6 of the trace of their kernel
     tolerance = 1e-6 if target in ("numbers", "outputs") else 1e-8
@@ -250,7 +250,7 @@ def test_searches_take_the_rows_that_they_say(
         with pytest.warns(depmax.SampledRowsWarning, match="500 of 1,300 rows"):
             found = clone(SEARCHES[name]).fit(*given)
     _require_same_search(found, expected)
-    assert_array_equal(found.stand_ins_, expected.stand_ins_)
+    assert_array_equal(found.substitutes_, expected.substitutes_)
 
 
 @pytest.mark.parametrize("name", sorted(SEARCHES))

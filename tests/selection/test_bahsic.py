@@ -115,7 +115,7 @@ def test_unsupervised_keeps_what_stands_for_the_rest(rng: np.random.Generator) -
 
 def test_groups_leave_together() -> None:
     groups = ["a", "b", "c", "a", "b", "c", "d", "d", "e", "e"]  # c holds the XOR pair
-    selector = BAHSIC(2, groups=groups, interactions=None).fit(X, XOR)
+    selector = BAHSIC(2, column_groups=groups, interactions=None).fit(X, XOR)
     assert set(np.flatnonzero(selector.support_)) == {2, 5}
     by_group = {
         g: sorted(selector.ranking_[[j for j in range(10) if groups[j] == g]]) for g in groups
@@ -134,7 +134,7 @@ def test_interactions_of_categories_and_groups_are_protected() -> None:
     kept = set(BAHSIC(5, kernel=kernel).fit(frame, y).get_feature_names_out())
     assert {"7", "colour"} <= kept
     xor = (wide[:, 3] * wide[:, 8] > 0).astype(int)
-    selector = BAHSIC(6, kernel=kernel, groups=np.arange(150) // 3).fit(wide, xor)
+    selector = BAHSIC(6, kernel=kernel, column_groups=np.arange(150) // 3).fit(wide, xor)
     assert set(np.flatnonzero(selector.support_)) == {3, 4, 5, 6, 7, 8}
 
 
@@ -315,12 +315,12 @@ def test_constant_and_copied_columns_come_last() -> None:
     assert set(np.flatnonzero(selector.support_)) == {3, 6}
 
 
-def test_stand_ins_name_the_kept_column_that_replaces_each(rng: np.random.Generator) -> None:
+def test_substitutes_name_the_kept_column_that_replaces_each(rng: np.random.Generator) -> None:
     noisy = np.column_stack([X, X[:, 2] + 0.1 * rng.normal(size=120)])
     selector = BAHSIC(3).fit(noisy, XOR)
     for dropped in np.flatnonzero(~selector.support_):
-        assert selector.support_[selector.stand_ins_[dropped]]
-    assert (selector.stand_ins_[selector.support_] == -1).all()
+        assert selector.support_[selector.substitutes_[dropped]]
+    assert (selector.substitutes_[selector.support_] == -1).all()
 
 
 @pytest.mark.slow
@@ -351,7 +351,7 @@ def test_frames_in_names_out(library: str) -> None:
     selector = BAHSIC(2).set_output(transform=library).fit(frame, XOR)
     assert list(selector.transform(frame).columns) == ["c2", "c5"]
     table = selector.to_frame(library)
-    assert {"column", "rank", "score", "stand_in", "pvalue_adjusted"} <= set(table.columns)
+    assert {"column", "rank", "score", "substitute", "pvalue_adjusted"} <= set(table.columns)
 
 
 def test_in_a_pipeline_on_real_data() -> None:
@@ -383,7 +383,7 @@ def test_progress_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
         ({"kernel": "subsequence"}, (X, XOR), "Subsequence cannot do"),
         ({"kernel": Delta()}, (X, XOR), "Delta cannot do"),
         ({"kernel": "precomputed"}, (X, XOR), "precomputed kernel matrix"),
-        ({"groups": [1, 2]}, (X, XOR), "one label per column"),
+        ({"column_groups": [1, 2]}, (X, XOR), "one label per column"),
         ({"precision": "half"}, (X, XOR), "precision of BAHSIC must be"),
         ({"block_size": 3}, (X, XOR), "block_size of BAHSIC must be an integer >= 4"),
         ({"interactions": "all"}, (X, XOR), "interactions of BAHSIC must be"),

@@ -44,7 +44,7 @@ def test_of_two_alike_one_is_kept_early(size: int | None, rng: np.random.Generat
     assert (3 in first) != (20 in first)
     assert {7, 11} <= set(first)
     dropped = 20 if 3 in first else 3
-    assert selector.stand_ins_[dropped] == 23 - dropped
+    assert selector.substitutes_[dropped] == 23 - dropped
 
 
 def test_blocks_come_close_to_all_samples_at_once() -> None:

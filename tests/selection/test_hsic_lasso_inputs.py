@@ -34,7 +34,7 @@ def test_constants_come_last_and_copies_before_them(size: int | None) -> None:
     assert order[0] == 4
     assert order[-2:].tolist() == [0, 8]
     assert order[-3] == 7
-    assert selector.stand_ins_[7] == 4
+    assert selector.substitutes_[7] == 4
     assert np.all(selector.scores_[[0, 7, 8]] == 0.0)
     assert np.isfinite(selector.coef_).all()
 

@@ -121,7 +121,7 @@ def test_groups_leave_together() -> None:
     X = data(120, 30)
     y = X[:, 7] + X[:, 22]
     groups = np.arange(30) // 2
-    selector = KernelRidgeElimination(4, groups=groups).fit(X, y)
+    selector = KernelRidgeElimination(4, column_groups=groups).fit(X, y)
     assert selector.get_support(indices=True).tolist() == [6, 7, 22, 23]
 
 
@@ -213,7 +213,7 @@ def test_refuses_by_name() -> None:
         ("n_landmarks", 1),
         ("n_landmarks", "few"),
         ("subsample", 5),
-        ("groups", [1, 2]),
+        ("column_groups", [1, 2]),
     ]:
         with pytest.raises(ValueError, match=parameter):
             KernelRidgeElimination(2, **{parameter: value}).fit(X, y)

@@ -57,7 +57,7 @@ class BAHSIC(HSICSelector):
         Whether unbiased or biased HSIC is maximised.
     step : float or int, default=0.1
         Share of the remaining columns, or number of columns, to drop in a round.
-    groups : sequence of n_features labels, optional
+    column_groups : sequence of n_features labels, optional
         Columns with the same label are dropped together. (Groups of rows are passed to ``fit``.)
     interactions : {"auto", None}, default="auto"
         With hundreds of columns a Gaussian kernel is almost linear and would lose interactions in
@@ -95,7 +95,7 @@ class BAHSIC(HSICSelector):
         Dependence of the remaining columns before each round.
     n_significant_ : int
         With "auto": how many columns were worth keeping, 0 if none was.
-    stand_ins_ : ndarray of shape (n_features,)
+    substitutes_ : ndarray of shape (n_features,)
         For every dropped column the kept one that can replace it, -1 if none can: the one that
         shares most of its variation (by rank correlation; by levels for categories), named only
         if that is at least a quarter and significant.
@@ -125,7 +125,7 @@ class BAHSIC(HSICSelector):
         target_kernel: KernelLike | Literal["auto", "inputs"] = "auto",
         unbiased: bool = True,
         step: float = 0.1,
-        groups: Any = None,
+        column_groups: Any = None,
         interactions: Literal["auto"] | None = "auto",
         block_size: int | Literal["auto"] | None = "auto",
         precision: Literal["auto", "single", "double"] = "auto",
@@ -139,7 +139,7 @@ class BAHSIC(HSICSelector):
         self.target_kernel = target_kernel
         self.unbiased = unbiased
         self.step = step
-        self.groups = groups
+        self.column_groups = column_groups
         self.interactions = interactions
         self.block_size = block_size
         self.precision = precision

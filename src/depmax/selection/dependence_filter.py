@@ -92,7 +92,7 @@ class DependenceFilter(WeightedRows, DependenceSelector):
         For "hsic": normalised HSIC between 0 and 1 and the ends of its 95% interval, as in
         :func:`depmax.screen`.
     support_ : ndarray of bool
-    stand_ins_ : ndarray of int
+    substitutes_ : ndarray of int
         For each dropped column the kept one that can replace it, -1 if none can: the one that
         shares most of its variation (by rank correlation; by levels for categories), named only
         if that is at least a quarter and significant.
@@ -158,7 +158,7 @@ class DependenceFilter(WeightedRows, DependenceSelector):
         """Learn from one more batch of rows; the ranking is that of all batches so far.
 
         Any split of the rows into batches gives the scores of one ``fit`` to all of them. For the
-        scores that are made of means and variances, of which only sums are kept; a stand-in for a
+        scores that are made of means and variances, of which only sums are kept; a substitute for a
         column is not named, since that takes rows.
 
         Parameters
@@ -191,7 +191,7 @@ class DependenceFilter(WeightedRows, DependenceSelector):
         if batches.is_enough:
             n_requested = self._n_requested(rows.shape[1])
             self._keep(self._rank(batches.columns, batches, {}), n_requested)
-            self.stand_ins_ = np.full(rows.shape[1], -1)
+            self.substitutes_ = np.full(rows.shape[1], -1)
         self._batches = batches
         return self
 

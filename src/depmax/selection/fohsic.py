@@ -32,7 +32,7 @@ class FOHSIC(HSICSelector):
         As in :class:`BAHSIC`.
     step : float or int, default=1
         Number of columns, or share of the remaining ones, to add in a round.
-    groups : array-like of shape (n_features,), optional
+    column_groups : sequence of n_features labels, optional
         As in :class:`BAHSIC`.
     block_size : int, "auto" or None, default="auto"
         As in :class:`BAHSIC`.
@@ -49,7 +49,7 @@ class FOHSIC(HSICSelector):
 
     Attributes
     ----------
-    ranking_, support_, stand_ins_
+    ranking_, support_, substitutes_
         As in :class:`BAHSIC`.
     scores_ : ndarray of shape (n_features,)
         Dependence with the column added, in the last round in which it was a candidate.
@@ -74,7 +74,7 @@ class FOHSIC(HSICSelector):
         target_kernel: KernelLike | Literal["auto", "inputs"] = "auto",
         unbiased: bool = True,
         step: float = 1,
-        groups: Any = None,
+        column_groups: Any = None,
         block_size: int | Literal["auto"] | None = "auto",
         precision: Literal["auto", "single", "double"] = "auto",
         missing: Missing = "neutral",
@@ -87,7 +87,7 @@ class FOHSIC(HSICSelector):
         self.target_kernel = target_kernel
         self.unbiased = unbiased
         self.step = step
-        self.groups = groups
+        self.column_groups = column_groups
         self.block_size = block_size
         self.precision = precision
         self.missing = missing

@@ -77,7 +77,7 @@ class HSICLasso(DependenceSelector):
         λ where the path starts and after each step, in decreasing order.
     path_ : tuple of (int, float)
         After each step: the active features, and the alignment (cosine) between Σ α_j K̄_j and L̄.
-    support_, stand_ins_, n_features_
+    support_, substitutes_, n_features_
         As in every selector.
     kernel_, target_kernel_ : Kernel
         Kernels of the features and of the target, the latter with every recipe replaced by numbers.

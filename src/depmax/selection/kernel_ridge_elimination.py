@@ -68,7 +68,7 @@ class KernelRidgeElimination(WeightedRows, DependenceSelector):
     step : float or int, default=0.1
         Share of the remaining columns, or number of columns, to drop in a round while more than 24
         are left.
-    groups : sequence of n_features labels, optional
+    column_groups : sequence of n_features labels, optional
         Columns with the same label are dropped together. (Groups of rows are passed to ``fit``.)
     interactions : {"auto", None}, default="auto"
         With "auto", pairs of columns whose interaction is significant (see
@@ -109,7 +109,7 @@ class KernelRidgeElimination(WeightedRows, DependenceSelector):
     path_ : tuple of (n_columns, error)
         Mean squared leave-one-out error with the remaining columns, as a share of the target's
         variance: 0 is a perfect prediction, 1 is as good as predicting the mean.
-    stand_ins_ : ndarray of shape (n_features,)
+    substitutes_ : ndarray of shape (n_features,)
         For every dropped column the kept one most correlated with it, -1 if there is none.
     alpha_ : float
         Penalty of the regression on the kept columns.
@@ -168,7 +168,7 @@ class KernelRidgeElimination(WeightedRows, DependenceSelector):
         *,
         alpha: float | Literal["auto"] = "auto",
         step: float = 0.1,
-        groups: Any = None,
+        column_groups: Any = None,
         interactions: Literal["auto"] | None = "auto",
         scale: bool = True,
         n_landmarks: int | Literal["auto"] | None = "auto",
@@ -181,7 +181,7 @@ class KernelRidgeElimination(WeightedRows, DependenceSelector):
         self.n_features_to_select = n_features_to_select
         self.alpha = alpha
         self.step = step
-        self.groups = groups
+        self.column_groups = column_groups
         self.interactions = interactions
         self.scale = scale
         self.n_landmarks = n_landmarks
@@ -228,7 +228,7 @@ class KernelRidgeElimination(WeightedRows, DependenceSelector):
             target = target.take(rows)
             exchange = None if exchange is None else exchange.take(rows)
             mass = None if mass is None else mass[rows]
-        units = make_units(X, self.groups, categories, Gaussian(), self.missing, mass)
+        units = make_units(X, self.column_groups, categories, Gaussian(), self.missing, mass)
         columns = _columns(units, self.scale, mass)
         problem = self._problem(columns, target_images(target, mass), units.cells, mass)
         with one_blas_thread(self.n_jobs):

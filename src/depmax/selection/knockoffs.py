@@ -76,7 +76,7 @@ class Knockoffs(DependenceSelector):
     s_ : ndarray of shape (n_features,)
         1 minus the correlation of each column with its knockoff: if it is near 0, the two can
         hardly be told apart, and the column is rarely found.
-    ranking_, support_, stand_ins_, n_features_
+    ranking_, support_, substitutes_, n_features_
         As in every selector; if the guarantee allows no column to be kept, ``support_`` is empty,
         with a :class:`NoDependenceWarning`.
 

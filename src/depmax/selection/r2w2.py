@@ -208,7 +208,7 @@ class R2W2(DependenceSelector):
         better.
     n_iter_ : int
         Steps of the minimisation.
-    support_, stand_ins_, n_features_
+    support_, substitutes_, n_features_
         As in every selector.
 
     Notes

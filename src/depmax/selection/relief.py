@@ -54,7 +54,7 @@ class Relief(DependenceSelector):
     scores_ : ndarray of shape (n_features,)
         Between -1 and 1: for classes the probability that the column differs between near rows of
         different classes minus that for near rows of the same class.
-    support_, stand_ins_, n_features_
+    support_, substitutes_, n_features_
         As in every selector.
 
     Notes

@@ -33,7 +33,7 @@ from depmax.samples import (
     refuse_with_streams,
     weigh,
 )
-from depmax.selection._stand_ins import RankedColumns, stand_ins
+from depmax.selection._substitutes import RankedColumns, substitutes
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class DependenceSelector(RankedColumns, KernelParameters, SelectorMixin, BaseEst
     """Base of the selectors: a subclass implements ``_rank``.
 
     Fitted: ``ranking_`` (1 is best, all distinct), ``scores_``, ``support_``, ``path_``,
-    ``stand_ins_``, ``n_features_``; with ``n_features_to_select="auto"`` also ``n_significant_``:
+    ``substitutes_``, ``n_features_``; with ``n_features_to_select="auto"`` also ``n_significant_``:
     how many columns were worth keeping, 0 if none was, with a :class:`NoDependenceWarning`.
     """
 
@@ -115,7 +115,7 @@ class DependenceSelector(RankedColumns, KernelParameters, SelectorMixin, BaseEst
         n_requested = self._n_requested(rows.shape[1])
         self._warn_of_scales(rows)
         self._keep(rank(rows, y, self.categories_), n_requested)
-        self.stand_ins_ = stand_ins(rows, self.support_, self.n_jobs, self.categories_)
+        self.substitutes_ = substitutes(rows, self.support_, self.n_jobs, self.categories_)
         return self
 
     def _keep(self, ranking: Ranking, n_requested: int | None) -> None:
@@ -322,8 +322,8 @@ class GroupsOfRows:
         groups : array-like of shape (n_samples,), WholeGroups, WithinGroups or Shifts, optional
             Groups of *rows* that are not independent, such as those of one patient, as in
             :func:`depmax.hsic_test`: p-values, and how many columns "auto" keeps, allow for them.
-            Passed on in a pipeline by ``set_fit_request(groups=True)``. Groups of *columns* are a
-            parameter of the class.
+            Passed on in a pipeline by ``set_fit_request(groups=True)``. Groups of *columns* are
+            the parameter ``column_groups`` of some classes.
 
         Returns
         -------
@@ -349,8 +349,8 @@ class WeightedRows(GroupsOfRows):
         groups : array-like of shape (n_samples,), WholeGroups, WithinGroups or Shifts, optional
             Groups of *rows* that are not independent, such as those of one patient, as in
             :func:`depmax.hsic_test`: p-values, and how many columns "auto" keeps, allow for them.
-            Passed on in a pipeline by ``set_fit_request(groups=True)``. Groups of *columns* are a
-            parameter of the class.
+            Passed on in a pipeline by ``set_fit_request(groups=True)``. Groups of *columns* are
+            the parameter ``column_groups`` of some classes.
         sample_weight : array-like of shape (n_samples,), optional
             How many rows each row stands for: a weight of 3 is the row three times, a weight of 0
             the row left out. There are no p-values and effects then, and no "auto"; not with

@@ -110,7 +110,7 @@ class ZeroNormSVM(DependenceSelector):
         Scale of the column in the round in which it faded, or in the last.
     n_iter_ : int
         Rounds of training.
-    support_, stand_ins_, n_features_
+    support_, substitutes_, n_features_
         As in every selector.
 
     Notes

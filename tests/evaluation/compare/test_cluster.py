@@ -245,7 +245,7 @@ def _pretend(package: str, version: str | None) -> None:
             raise metadata.PackageNotFoundError(name)
         return version if name == package and version else real(name)
 
-    told.real = real  # type: ignore[attr-defined]  # kept with its stand-in
+    told.real = real  # type: ignore[attr-defined]  # kept with its substitute
     metadata.version = told  # type: ignore[assignment]  # on the worker, until _no_more
 
 

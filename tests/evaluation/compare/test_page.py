@@ -82,7 +82,7 @@ def test_pvalues_are_those_of_the_screening_over_all_columns(data, report):
     assert len(table.rows) <= 2
 
 
-def test_stand_ins_and_frequencies(found):
+def test_substitutes_and_frequencies(found):
     findings = Findings(found)
     (here,) = {1, 5} & set(findings.kept)  # the dose or its copy
     other = {1: "dose copy", 5: "dose"}[here]

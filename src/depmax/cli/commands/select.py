@@ -77,7 +77,7 @@ def select(
     from depmax.cli.streaming import batch_rows
     from depmax.cli.table import ask, is_large
     from depmax.cli.writing import open_writer, require_format
-    from depmax.selection._stand_ins import n_dependent
+    from depmax.selection._substitutes import n_dependent
 
     out = Output(as_json=as_json, quiet=quiet)
     known = find_method(method, "selector")
@@ -138,7 +138,7 @@ def select(
 
 
 def _tell_redundant(out: Output, redundant: dict[str, list[str]], n_columns: int) -> None:
-    """Which dropped columns the kept ones stand in for: all in JSON, the first in sentences."""
+    """Which dropped columns the kept ones can replace: all in JSON, the first in sentences."""
     out.result("redundant", redundant)
     for kept, dropped in redundant.items():
         if dropped:

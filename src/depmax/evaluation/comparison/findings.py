@@ -143,9 +143,9 @@ class Findings:
         return np.mean(masks, axis=0) if masks else None
 
     def replaced_by(self, column: int) -> list[str]:
-        """Dropped columns that a kept one stands in for."""
-        stand_ins = getattr(self.selected, "stand_ins_", np.empty(0))
-        return [self.names[dropped] for dropped in np.flatnonzero(stand_ins == column)]
+        """Dropped columns that a kept one can replace."""
+        substitutes = getattr(self.selected, "substitutes_", np.empty(0))
+        return [self.names[dropped] for dropped in np.flatnonzero(substitutes == column)]
 
     # --- matrices --------------------------------------------------------------------------------
     @cached_property

@@ -176,7 +176,7 @@ def _kept_table(findings: Findings) -> Table:
             ),
             Column("p (adjusted)", "p", "of this column alone, adjusted over all columns"),
             Column(
-                "stands in for",
+                "substitute for",
                 "",
                 "dropped columns that share at least a quarter of their variation with it, and "
                 "more than with any other kept column",
@@ -215,7 +215,7 @@ def _ranking_picture(findings: Findings) -> Picture:
 
 def redundancy_section(findings: Findings) -> Section | None:
     """The columns kept, together, and the dropped ones that say most of the same."""
-    if findings.selector is None or not hasattr(findings.selected, "stand_ins_"):
+    if findings.selector is None or not hasattr(findings.selected, "substitutes_"):
         return None
     replaced = {int(column): findings.replaced_by(column) for column in findings.kept}
     n_redundant = sum(map(len, replaced.values()))
@@ -241,13 +241,13 @@ def _redundant_table(findings: Findings) -> Table:
     for column in findings.kept:
         dropped = findings.replaced_by(column)
         if dropped:
-            count = int(dependent[findings.selected.stand_ins_ == column].sum())
+            count = int(dependent[findings.selected.substitutes_ == column].sum())
             rows.append((findings.names[column], len(dropped), count, listed(dropped, 8)))
     return Table(
         "Dropped columns, each with the kept column that shares most of its variation.",
         (
             Column("kept"),
-            Column("stands in for", "d", "number of dropped columns"),
+            Column("substitute for", "d", "number of dropped columns"),
             Column("of them dependent", "d", "on the target when looked at alone (adjusted p)"),
             Column("redundant columns"),
         ),

@@ -116,7 +116,7 @@ class HSICSelector(WeightedRows, DependenceSelector):
     target_kernel: Any
     unbiased: bool
     step: float
-    groups: Any
+    column_groups: Any
     block_size: int | str | None
     precision: str
     missing: Missing
@@ -181,7 +181,7 @@ class HSICSelector(WeightedRows, DependenceSelector):
         recipe = self._recipe()
         if has_missing(X):
             self._require_missing(X)
-        units = make_units(X, self.groups, categories, recipe, self.missing, mass)
+        units = make_units(X, self.column_groups, categories, recipe, self.missing, mass)
         if self._is_unsupervised():
             counted = recipe.counting(X.shape[1])
             if len(units.cells):

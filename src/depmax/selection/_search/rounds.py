@@ -64,7 +64,7 @@ class Units:
 
 def make_units(
     X: Any,
-    groups: Any,
+    column_groups: Any,
     categories: Categories,
     kernel: Kernel,
     missing: Missing = "refuse",
@@ -80,13 +80,13 @@ def make_units(
     scaled = kernel.capabilities.joins_categories == "distance"
     tells_gaps = missing == "level" and has_missing(X)
     expanded, places = _expand(X, categories, scaled, tells_gaps, mass)
-    if groups is None:
+    if column_groups is None:
         members = [np.array([column]) for column in range(n_features)]
     else:
-        labels = np.asarray(groups)
+        labels = np.asarray(column_groups)
         if labels.shape != (n_features,):
             raise ValueError(
-                f"groups must hold one label per column of X ({n_features}), got shape "
+                f"column_groups must hold one label per column of X ({n_features}), got shape "
                 f"{labels.shape}."
             )
         _, first, codes = np.unique(labels, return_index=True, return_inverse=True)

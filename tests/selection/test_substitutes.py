@@ -1,4 +1,4 @@
-"""A stand-in is named where a kept column says much of the same, and nowhere else."""
+"""A substitute is named where a kept column says much of the same, and nowhere else."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from scipy import sparse
 from scipy.stats import chi2_contingency, f_oneway, pearsonr, rankdata, spearmanr
 
 from depmax import BAHSIC, FOHSIC, DependenceFilter, HSICLasso, Relief
-from depmax.selection import _stand_ins as module
-from depmax.selection._stand_ins import _by_ranks, stand_ins
+from depmax.selection import _substitutes as module
+from depmax.selection._substitutes import _by_ranks, substitutes
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(60, 7)) @ rng.normal(size=(7, 7))
@@ -22,7 +22,7 @@ SUPPORT = np.array([True, False, False, True, False, True, False])
 
 
 def test_the_kept_column_of_largest_rank_correlation() -> None:
-    found = stand_ins(X, SUPPORT)
+    found = substitutes(X, SUPPORT)
     correlations = np.abs(spearmanr(X).statistic)
     kept = np.flatnonzero(SUPPORT)
     for column in np.flatnonzero(~SUPPORT):
@@ -38,7 +38,7 @@ def test_independent_columns_have_none(n_rows: int, rng: np.random.Generator) ->
     named = 0
     for _ in range(20):
         table = rng.normal(size=(n_rows, 30))
-        found = stand_ins(table, np.arange(30) < 10)
+        found = substitutes(table, np.arange(30) < 10)
         named += (found >= 0).any()
     assert named <= 4
 
@@ -47,7 +47,7 @@ def test_a_weak_relation_is_none_however_many_rows_show_it(rng: np.random.Genera
     source = rng.normal(size=(5000, 1))
     weak = source + 4 * rng.normal(size=(5000, 1))
     table = np.column_stack([source, weak, source**3])
-    assert stand_ins(table, np.array([True, False, False])).tolist() == [-1, -1, 0]
+    assert substitutes(table, np.array([True, False, False])).tolist() == [-1, -1, 0]
 
 
 def test_copies_are_found_among_thousands_of_columns_with_few_rows(
@@ -55,7 +55,7 @@ def test_copies_are_found_among_thousands_of_columns_with_few_rows(
 ) -> None:
     table = rng.normal(size=(20, 3000))
     table[:, 100] = -table[:, 3]
-    found = stand_ins(table, np.arange(3000) < 50)
+    found = substitutes(table, np.arange(3000) < 50)
     assert found[100] == 3
     assert (found >= 0).sum() <= 3
 
@@ -68,8 +68,8 @@ def test_categories_are_compared_by_their_levels(rng: np.random.Generator) -> No
     table = np.column_stack([levels, size, renamed, other, rng.normal(size=200)])
     codes = {0: list("abcd"), 2: list("wxyz"), 3: list("klmn")}
     kept = np.array([True, False, False, False, False])
-    assert stand_ins(table, kept, categories=codes).tolist() == [-1, 0, 0, -1, -1]
-    assert stand_ins(table, np.roll(kept, 1), categories=codes).tolist() == [1, -1, 1, -1, -1]
+    assert substitutes(table, kept, categories=codes).tolist() == [-1, 0, 0, -1, -1]
+    assert substitutes(table, np.roll(kept, 1), categories=codes).tolist() == [1, -1, 1, -1, -1]
 
 
 def test_shares_and_pvalues_are_those_of_the_usual_tests(rng: np.random.Generator) -> None:
@@ -94,10 +94,10 @@ def test_shares_and_pvalues_are_those_of_the_usual_tests(rng: np.random.Generato
 
 def test_constants_have_none() -> None:
     constant = np.column_stack([X, np.ones(60)])
-    assert stand_ins(constant, np.append(SUPPORT, False))[-1] == -1
-    only = stand_ins(constant, np.arange(8) == 7)
+    assert substitutes(constant, np.append(SUPPORT, False))[-1] == -1
+    only = substitutes(constant, np.arange(8) == 7)
     assert (only == -1).all()
-    coded = stand_ins(constant, np.append(SUPPORT, False), categories={7: ["a"], 3: ["a", "b"]})
+    coded = substitutes(constant, np.append(SUPPORT, False), categories={7: ["a"], 3: ["a", "b"]})
     assert coded[-1] == -1
 
 
@@ -105,10 +105,10 @@ def test_sparse_columns_are_compared_by_correlation(rng: np.random.Generator) ->
     counts = rng.poisson(0.3, size=(80, 4)).astype(float)
     counts[:, 3] = 2 * counts[:, 1]
     support = np.array([True, True, False, False])
-    assert stand_ins(sparse.csr_matrix(counts), support).tolist() == [-1, -1, -1, 1]
+    assert substitutes(sparse.csr_matrix(counts), support).tolist() == [-1, -1, -1, 1]
     full = rng.normal(size=(80, 2))
     table = sparse.csr_matrix(np.column_stack([full, -full]))
-    assert stand_ins(table, support).tolist() == [-1, -1, 0, 1]
+    assert substitutes(table, support).tolist() == [-1, -1, 0, 1]
 
 
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_matrix])
@@ -118,14 +118,14 @@ def test_rare_values_that_coincide_prove_nothing(
     rare = np.zeros((100, 40))
     rare[rng.integers(0, 100, 40), np.arange(40)] = 1.0
     rare[:, 39] = rare[:, 0]
-    assert (stand_ins(make(rare), np.arange(40) < 20) == -1).all()
+    assert (substitutes(make(rare), np.arange(40) < 20) == -1).all()
 
 
 def test_long_tables_are_sampled(monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator) -> None:
     source = rng.normal(size=(500, 2))
     table = np.column_stack([source, source + 0.1 * rng.normal(size=(500, 2))])
     monkeypatch.setattr(module, "ROWS", 100)
-    assert stand_ins(table, np.array([True, True, False, False])).tolist() == [-1, -1, 0, 1]
+    assert substitutes(table, np.array([True, True, False, False])).tolist() == [-1, -1, 0, 1]
 
 
 @pytest.mark.parametrize("kind", [BAHSIC, FOHSIC, DependenceFilter, HSICLasso, Relief])
@@ -137,6 +137,6 @@ def test_every_selector_leaves_the_cell_of_an_independent_column_empty(kind: typ
     )
     frame = kind(1).fit(table, source[:, 0]).to_frame().set_index("column")
     kept, dropped = ("dose", "copy") if frame.loc["dose", "kept"] else ("copy", "dose")
-    assert frame.loc[dropped, "stand_in"] == kept
-    assert frame["stand_in"].isna()["noise"]
-    assert frame["stand_in"].isna()[kept]
+    assert frame.loc[dropped, "substitute"] == kept
+    assert frame["substitute"].isna()["noise"]
+    assert frame["substitute"].isna()[kept]

@@ -21,9 +21,9 @@ from depmax.samples import is_streamed, slices, some_rows
 ROWS = 10_000
 #: Columns that are compared at a time.
 COLUMNS = 128
-#: Part of a column's variation that its stand-in shares at least: a correlation of one half.
+#: Part of a column's variation that its substitute shares at least: a correlation of one half.
 LEAST_SHARE = 0.25
-#: False discovery rate of the stand-ins that are named, and of columns alone.
+#: False discovery rate of the substitutes that are named, and of columns alone.
 LEVEL = 0.05
 
 
@@ -33,15 +33,15 @@ class RankedColumns:
     ranking_: np.ndarray
     scores_: np.ndarray
     support_: np.ndarray
-    stand_ins_: np.ndarray
+    substitutes_: np.ndarray
     effects_: Any  # None without effects
     pvalues_adjusted_: Any  # None without p-values
     n_features_: int
 
     def to_frame(self, library: str | None = None) -> Any:
-        """Data frame of all columns, best first: rank, score, kept, stand-in, effect, p-value.
+        """Data frame of all columns, best first: rank, score, kept, substitute, effect, p-value.
 
-        The stand-in of a dropped column is a kept one that shares at least a quarter of its
+        The substitute of a dropped column is a kept one that shares at least a quarter of its
         variation, significantly; the cell is empty (None) where no kept column does.
 
         The effect (where the selector has it: with ``pvalues=True``, or as a filter by HSIC) is
@@ -54,13 +54,13 @@ class RankedColumns:
         check_is_fitted(self)
         order = np.argsort(self.ranking_)
         names = self._column_names()
-        replaced = [None if p < 0 else names[p] for p in self.stand_ins_[order]]
+        replaced = [None if p < 0 else names[p] for p in self.substitutes_[order]]
         columns: dict[str, Any] = {
             "column": names[order].tolist(),
             "rank": self.ranking_[order],
             "score": self.scores_[order],
             "kept": self.support_[order],
-            "stand_in": replaced,
+            "substitute": replaced,
         }
         if getattr(self, "effects_", None) is not None:
             for place, name in enumerate(("effect", "effect_low", "effect_high")):
@@ -70,9 +70,9 @@ class RankedColumns:
         return make_frame(columns, library)
 
     def redundant_columns(self) -> dict[str, list[str]]:
-        """The kept columns, best first, each with the dropped columns that it can stand in for.
+        """The kept columns, best first, each with the dropped columns that it can replace.
 
-        A dropped column is listed with its stand-in, the kept column that shares most of its
+        A dropped column is listed with its substitute, the kept column that shares most of its
         variation. Dropped columns that appear nowhere share little with any kept one.
 
         Examples
@@ -88,7 +88,7 @@ class RankedColumns:
         names = self._column_names()
         order = np.argsort(self.ranking_)
         return {
-            str(names[kept]): [str(names[p]) for p in order if self.stand_ins_[p] == kept]
+            str(names[kept]): [str(names[p]) for p in order if self.substitutes_[p] == kept]
             for kept in order[: self.n_features_]
         }
 
@@ -123,7 +123,7 @@ def n_dependent(selector: Any) -> int:
     return 0 if pvalues is None else int((pvalues <= LEVEL).sum())
 
 
-def stand_ins(
+def substitutes(
     X: Any,
     support: np.ndarray,
     n_jobs: int | None = None,
@@ -135,7 +135,7 @@ def stand_ins(
     columns share, from 0 to 1, is then the squared rank correlation of two columns of numbers, the
     correlation ratio of numbers and a category, Cramér's V squared of two categories, each less
     what chance alone would give. Missing cells are zero after centring: they agree with nothing. A
-    stand-in is named only if it shares at least a quarter of the variation, and significantly so:
+    substitute is named only if it shares at least a quarter of the variation, and significantly so:
     p-values over all pairs, with a false discovery rate of 5%.
 
     Parameters
@@ -160,7 +160,7 @@ def stand_ins(
     >>> rng = np.random.default_rng(0)
     >>> one, other, third = rng.normal(size=(3, 50))
     >>> X = np.column_stack([one, np.exp(one), other, third])  # one is kept, and other
-    >>> stand_ins(X, np.array([True, False, True, False]))
+    >>> substitutes(X, np.array([True, False, True, False]))
     array([-1,  0, -1, -1])
     """
     if not support.any():
