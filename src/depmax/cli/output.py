@@ -190,7 +190,7 @@ def _time_left(elapsed: float, done: int, total: int | None) -> str:
     >>> _time_left(10.0, 1, 4), _time_left(1.0, 4, 4)
     ('about 30 s left', '')
     """
-    from depmax.evaluation.comparison.setting import clock
+    from depmax.evaluation.comparison.problem import clock
 
     if total is None or not 0 < done < total:
         return ""

@@ -58,9 +58,9 @@ def weights_of_rows(frame: pl.DataFrame, name: str, notes: list[str]) -> np.ndar
 
 def mention_doubts(out: Output, table: Table) -> None:
     """Say so where rows may be copies of each other, or alike because they belong together."""
-    from depmax.evaluation.comparison.doubts import doubts_about_rows
+    from depmax.evaluation.comparison.cautions import cautions_about_rows
 
-    found = doubts_about_rows(table.X, table.target.values, table.target.kind, table.groups)
+    found = cautions_about_rows(table.X, table.target.values, table.target.kind, table.groups)
     table.notes.extend(found)
     out.note(found)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from contextlib import ExitStack
-from dataclasses import asdict
+from enum import StrEnum
 from math import isnan
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,7 +18,16 @@ if TYPE_CHECKING:
     from depmax.evaluation import Comparison, Progress, Verdict
 
 #: Columns of the leaderboard that a terminal shows, beside the scores.
-SHOWN = ("dimension", "low", "high", "pvalue_adjusted", "stability", "fit_seconds")
+SHOWN = ("features", "low", "high", "loss", "stability", "seconds")
+
+
+class JudgeOption(StrEnum):
+    """Predictors by name."""
+
+    auto = "auto"
+    kernel = "kernel"
+    boosting = "boosting"
+    linear = "linear"
 
 
 @guarded
@@ -53,14 +62,27 @@ def compare(
         str | None,
         typer.Option(metavar="NAME", help="A scikit-learn scorer, such as roc_auc or r2."),
     ] = None,
-    thorough: Annotated[
-        bool,
+    judge: Annotated[
+        JudgeOption,
+        typer.Option(help="The predictor that the answer holds for; auto is a kernel machine."),
+    ] = JudgeOption.auto,
+    margin: Annotated[
+        float,
         typer.Option(
-            "--thorough",
-            help="Try every suitable method on every split, search all columns, and repeat the "
-            "folds: minutes instead of seconds.",
+            min=0.0,
+            max=0.99,
+            metavar="SHARE",
+            help="Share of the gain over guessing that fewer columns may cost.",
         ),
-    ] = False,
+    ] = 0.02,
+    time: Annotated[
+        float | None,
+        typer.Option(
+            min=1.0,
+            metavar="SECONDS",
+            help="Spend about this long: on the methods that fit in, then on repeats of the folds.",
+        ),
+    ] = None,
     rows: Annotated[
         str,
         typer.Option(
@@ -73,6 +95,7 @@ def compare(
     ] = "5000",
     task: o.Task = o.TaskName.auto,
     groups: o.Groups = None,
+    weight: o.Weight = None,
     drop: o.Drop = None,
     keep: o.Keep = None,
     impute: o.Fill = o.Impute.median,
@@ -100,19 +123,19 @@ def compare(
 ) -> None:
     """Which few columns predict the target? A verdict here, and a report to send to a colleague.
 
-    Methods are judged on held-out rows, with the number of features chosen on the training rows.
-    After a first round only the best go on, unless --thorough is given. Ctrl-C stops and reports
-    what is finished.
+    Methods are judged on held-out rows, with all their numbers of columns; the fewest columns that
+    lose next to nothing are recommended, and what is lost is said. Ctrl-C stops and reports what is
+    finished.
 
     [bold]Examples[/]
 
       depmax compare patients.csv --target outcome
 
-      depmax compare genes.parquet -t class --thorough --report genes.html
+      depmax compare genes.parquet -t class --time 300 --report genes.html
 
       depmax compare bundled:wine -m BAHSIC -m PCA --dimensions 1,2,5
 
-      depmax compare genes.parquet -t class --thorough --scheduler tcp://10.0.0.1:8786
+      depmax compare genes.parquet -t class --scheduler tcp://10.0.0.1:8786
     """
     from depmax.cli.table import ask
     from depmax.cli.writing import require_place
@@ -129,7 +152,7 @@ def compare(
     reading = o.read_options(separator, decimal, encoding, header, missing, max_memory, sheet)
     with ExitStack() as until_compared:
         _join(scheduler, until_compared)
-        table = ask(out, data, reading, target, task, drop, keep, impute, groups)
+        table = ask(out, data, reading, target, task, drop, keep, impute, groups, weight)
         count = until_compared.enter_context(out.counting())
 
         def listen(state: Progress) -> None:
@@ -145,7 +168,10 @@ def compare(
             impute=impute and str(impute),
             task=task.value,
             groups=table.groups,
-            thorough=thorough,
+            sample_weight=table.weights,
+            judge=judge.value,
+            margin=margin,
+            time=time,
             max_rows=most,
             random_state=seed,
             n_jobs=n_jobs,
@@ -158,9 +184,10 @@ def compare(
         "--target": list(table.target_names),
         "--task": None if task == o.TaskName.auto else task,
         "--groups": groups,
+        "--weight": weight,
         "--drop": drop,
         "--keep": keep,
-        "--impute": found.setting.impute,  # None where nothing is missing
+        "--impute": found.setting.fill,  # None where nothing is missing
         "--separator": separator,
         "--decimal": decimal,
         "--encoding": encoding,
@@ -173,10 +200,11 @@ def compare(
         "--folds": folds,
         "--scoring": scoring,
         "--rows": None if rows == "5000" else rows,
+        "--judge": None if judge == JudgeOption.auto else judge.value,
+        "--margin": None if margin == 0.02 else margin,
     }
     named = [] if header is None else ["--header" if header else "--no-header"]
-    whole = ["--thorough"] if thorough else []
-    again = ["depmax", "compare", data, *_spelled(typed), *named, *_spelled(comparing), *whole]
+    again = ["depmax", "compare", data, *_spelled(typed), *named, *_spelled(comparing)]
     if groups is not None:  # a fit splits no rows: there the column is only no feature
         typed = {**typed, "--groups": None, "--drop": [*(drop or ()), groups]}
     use = _command_to_use(found, data, [*_spelled(typed), *named], seed)
@@ -191,7 +219,7 @@ def compare(
             )
         except OSError as error:
             raise OutputError(f"Cannot write {place}: {error}") from error
-    if len(found.methods) == 1 or verdict.outcome not in ("nothing", "all columns"):
+    if len(found.methods) == 1 or verdict.outcome not in ("nothing", "too few rows", "all columns"):
         out.command("next", use, "Next:")
     out.command("report", str(place), "Report:", shown=str(place.resolve()))
     out.finish()
@@ -213,39 +241,30 @@ def _join(scheduler: str | None, until: ExitStack) -> None:
 
 def _show(out: Output, found: Comparison, verdict: Verdict) -> None:
     """The verdict first, then the leaderboard and what was not tried."""
-    from depmax.evaluation.comparison.verdict import interruption, limits
+    from depmax.evaluation.comparison.words import limits
 
-    answer = asdict(verdict)
+    facts = found.to_dict()
+    answer = {**facts["verdict"], "headline": verdict.headline, "reasons": verdict.reasons}
     out.result("verdict", answer, verdict.headline, style="bold")
     out.result("recommended", found.recommended, "\n".join(verdict.reasons))
     doubts = f"Caution: {' '.join(verdict.cautions)}" if verdict.cautions else None
     out.result("cautions", verdict.cautions, doubts, style="yellow")
-    rows: list[dict[str, Any]] = _records(found.table)
-    metric = list(rows[0])[2]
+    rows: list[dict[str, Any]] = facts["leaderboard"]
     best = [row["method"] for row in rows].index(found.recommended)
     if out.on_terminal:
-        columns = ("rank", "method", metric, *SHOWN)
+        columns = ("rank", "method", facts["metric"], *SHOWN)
         rows = [{column: row[column] for column in columns} for row in rows]
         for row in rows:
-            row["dimension"] = "all" if isnan(row["dimension"]) else row["dimension"]
+            row["features"] = "all" if isnan(row["features"]) else row["features"]
         out.line()
     out.table("leaderboard", rows, emphasised=best)
     if out.on_terminal:
         out.line()
-    honest = found.winner_score
-    score = {"mean": honest.mean, "low": honest.low, "high": honest.high}
-    out.result("metric", metric)
-    out.result("best", found.best)
-    out.result("winner_score", score)
-    out.result("significance", _records(found.significance))
-    out.result("failures", found.failures)
-    out.result("stopped", {} if found.race is None else found.race.stopped)
-    out.result("rows_used", len(found.y))
+    for name in ("metric", "failures", "left_out", "rows_used"):
+        out.result(name, facts[name])
     out.note(limits(found))
     out.note(f"{name} failed: {why}" for name, why in found.failures.items())
     out.result("complete", found.complete)
-    if not found.complete:
-        out.note([interruption(found)])
 
 
 def _command_to_use(found: Comparison, data: str, reading: list[str], seed: int) -> str:
@@ -253,11 +272,8 @@ def _command_to_use(found: Comparison, data: str, reading: list[str], seed: int)
     from depmax.cli.methods import methods, settings_of
     from depmax.evaluation.comparison.catalogue import plain_name
 
-    method = next(method for method in found.methods if method.name == found.recommended)
-    known = methods()[plain_name(method.name)]
-    size = None
-    if method.has_dimension:
-        size = len(found.kept) if method.selects else _median_size(found)
+    method = found.method(found.recommended)
+    known, size = methods()[plain_name(method.name)], found.verdict.size
     estimator = method.make(size or 0)
     screened = found.setting.n_screened if method.selects else None
     options = {
@@ -268,17 +284,6 @@ def _command_to_use(found: Comparison, data: str, reading: list[str], seed: int)
         "--seed": seed if "random_state" in estimator.get_params() else None,
     }
     return shlex.join(["depmax", "fit", data, *reading, *_spelled(options)])
-
-
-def _median_size(found: Comparison) -> int:
-    rows = {row["method"]: row for row in _records(found.table)}
-    return int(rows[found.recommended]["dimension"])
-
-
-def _records(frame: Any) -> list[dict[str, Any]]:
-    """Rows of a frame of polars, which the comparison makes since it was given one."""
-    rows: list[dict[str, Any]] = frame.to_dicts()
-    return rows
 
 
 def _spelled(options: dict[str, Any]) -> list[str]:

@@ -159,7 +159,7 @@ def _effect(found: Any, place: int) -> dict[str, float]:
 
 def _given_away(found: Any, table: Table) -> tuple[list[str], str | None]:
     """Columns that say nearly everything about the target, and what to do about them."""
-    from depmax.evaluation.comparison.doubts import GIVES_AWAY, gives_away
+    from depmax.evaluation.comparison.cautions import GIVES_AWAY, gives_away
 
     places = [place for place in found.ranking.argsort() if found.effects[place] >= GIVES_AWAY]
     names = [found.names[place] for place in places]

@@ -17,7 +17,7 @@ from depmax.evaluation.comparison.methods import (
     method_of,
 )
 from depmax.evaluation.comparison.preparing import NumericTarget
-from depmax.evaluation.comparison.setting import Problem
+from depmax.evaluation.comparison.problem import Problem
 from depmax.extraction import HBFE, HSCA, ICAFX, SIR, SMA, KernelLDA, KernelPLS
 from depmax.selection import (
     BAHSIC,
@@ -28,8 +28,7 @@ from depmax.selection import (
     Relief,
 )
 
-#: Rows that carry the regression of KernelRidgeElimination, unless the comparison is thorough: ten
-#: times as fast as 600 at the same choice of columns.
+#: Rows that carry the regression of KernelRidgeElimination: three times as fast as 600 on 2,000 rows.
 LANDMARKS = 150
 #: Rows in a block of HSIC; smaller problems are one block.
 BLOCK_ROWS = 1000
@@ -43,16 +42,10 @@ QUADRATIC_ROWS = 5000
 SMALL_CELLS = 30_000
 
 
-def default_methods(problem: Problem, *, thorough: bool = False) -> tuple[Method, ...]:
+def default_methods(problem: Problem) -> tuple[Method, ...]:
     """Methods that suit the type of the target and the size of the data."""
-    suitable = (method for method in catalogue() if method.suits(problem))
-    possible = (method for method in suitable if method.takes_sparse or not problem.sparse)
-    return tuple(method for method in possible if thorough or not method.slow)
-
-
-def with_exact_settings(method: Method) -> Method:
-    """A method as a thorough comparison uses it."""
-    return method if method.thorough is None else replace(method, make=method.thorough)
+    suitable = (m for m in catalogue() if m.by_default and m.suits(problem))
+    return tuple(method for method in suitable if method.takes_sparse or not problem.sparse)
 
 
 def catalogue() -> tuple[Method, ...]:
@@ -97,8 +90,6 @@ def _selectors() -> tuple[Method, ...]:
             partial(KernelRidgeElimination, pvalues=False, n_landmarks=LANDMARKS),
             "Backward elimination with kernel ridge regression: redundant columns count once.",
             suits=_can_be_regressed_often,
-            stays=True,  # the selector that depmax recommends
-            thorough=Sized(partial(KernelRidgeElimination, pvalues=False), "n_features_to_select"),
         ),
         selector(
             "BAHSIC",
@@ -110,10 +101,11 @@ def _selectors() -> tuple[Method, ...]:
             partial(FOHSIC, None, block_size=BLOCK_ROWS, pvalues=False),
             "Forward selection with HSIC: columns are added one by one.",
             suits=_can_be_searched_twice,
+            by_default=False,
         ),
         selector(
             "HSIC filter",
-            DependenceFilter,
+            partial(DependenceFilter, score_func="alignment"),
             "Ranks each column by its own dependence on the target, linear or not.",
             complexity=1,
             takes_sparse=True,
@@ -125,6 +117,7 @@ def _selectors() -> tuple[Method, ...]:
             complexity=1,
             takes_sparse=True,
             suits=_is_numeric,
+            by_default=False,
         ),
         selector(
             "HSIC-Lasso",
@@ -148,6 +141,7 @@ def _extractors() -> tuple[Method, ...]:
             nested=leading,
             takes_sparse=True,
             description="Orthogonal directions that depend most on the target.",
+            by_default=False,
         ),
         Method(
             "HSCA",
@@ -164,6 +158,7 @@ def _extractors() -> tuple[Method, ...]:
             suits=_has_classes_of_few_rows,
             complexity=4,
             description="Nonlinear features that separate the class means best.",
+            by_default=False,
         ),
         Method(
             "SIR",
@@ -172,6 +167,7 @@ def _extractors() -> tuple[Method, ...]:
             takes_sparse=True,
             suits=_predicts_numbers,
             description="Directions along which the means of the columns change with the target.",
+            by_default=False,
         ),
         Method(
             "KernelPLS",
@@ -187,13 +183,14 @@ def _extractors() -> tuple[Method, ...]:
             nested=leading,
             complexity=4,
             description="Nonlinear features that each need one kernel value for a new row.",
+            by_default=False,
         ),
         Method(
             "ICAFX",
             Sized(ICAFX, "n_components"),
             largest=_five_at_most,
             suits=_is_small_and_narrow,
-            slow=True,
+            by_default=False,
             description="Supervised independent components.",
         ),
     )
@@ -226,12 +223,13 @@ def _scikit_learn() -> tuple[Method, ...]:
             largest=_classes_less_one_or_columns,
             suits=_has_classes,
             description="Directions that separate the class means best.",
+            by_default=False,
         ),
         Method(
             "FastICA",
             Sized(FastICA(whiten="unit-variance", whiten_solver="svd", tol=1e-3), "n_components"),
             suits=_is_small,
-            slow=True,
+            by_default=False,
             description="Independent components, ignoring the target.",
         ),
         Method(
@@ -239,7 +237,7 @@ def _scikit_learn() -> tuple[Method, ...]:
             Sized(NeighborhoodComponentsAnalysis(max_iter=50), "n_components"),
             largest=_two_at_most,
             suits=_has_classes_and_is_small,
-            slow=True,
+            by_default=False,
             description="A projection for nearest neighbours, learnt by gradient descent.",
         ),
         Method(
@@ -252,7 +250,7 @@ def _scikit_learn() -> tuple[Method, ...]:
             ),
             largest=_five_at_most,
             suits=_is_small,
-            slow=True,
+            by_default=False,
             description="Locally linear embedding: keeps neighbours together, ignoring the target.",
         ),
     )
@@ -327,11 +325,11 @@ Methods = Mapping[str, Any] | Iterable[Any] | str | None
 
 
 def read_methods(
-    methods: Methods, problem: Problem, *, thorough: bool = False
+    methods: Methods, problem: Problem
 ) -> tuple[Method, ...]:
     """Methods from None (chosen by the data), names, estimators, or a dictionary of both."""
     if methods is None:
-        return default_methods(problem, thorough=thorough)
+        return default_methods(problem)
     if isinstance(methods, str):
         methods = [methods]
     if isinstance(methods, Mapping):

@@ -1,9 +1,10 @@
-"""What a comparison of methods found."""
+"""What a comparison of methods found: a thin view of the predictions behind it."""
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,23 +13,17 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from depmax._extras import library_of, make_frame
-from depmax.dependence import Screening
-from depmax.evaluation.comparison.findings import screen_columns
+from depmax.dependence import Screening, screen
+from depmax.dependence.exchange import TooFewWays
+from depmax.evaluation.comparison.candidates import Candidates
+from depmax.evaluation.comparison.cautions import cautions_of
 from depmax.evaluation.comparison.methods import Method
-from depmax.evaluation.comparison.metrics import CorrectedMean, chance_score
 from depmax.evaluation.comparison.preparing import OwnLabels
-from depmax.evaluation.comparison.race import Race
-from depmax.evaluation.comparison.setting import Listener, Setting, read_listener
-from depmax.evaluation.comparison.tables import (
-    Outcomes,
-    curve_columns,
-    leaderboard_columns,
-    score_columns,
-    significance_columns,
-)
-from depmax.evaluation.comparison.trial import Trial, choose_dimension, make_estimator
-from depmax.evaluation.comparison.verdict import Verdict, recommend, verdict_of
-from depmax.evaluation.gaps import without_gaps
+from depmax.evaluation.comparison.problem import Listener, read_listener
+from depmax.evaluation.comparison.trials import Setting, Trial, fitted, make_estimator
+from depmax.evaluation.comparison.verdict import CLEAR, LEVEL, Verdict, decide
+from depmax.evaluation.prepare import without_gaps
+from depmax.evidence import Metric, choose
 
 if TYPE_CHECKING:
     from depmax.report import Report
@@ -36,139 +31,135 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Comparison:
-    """Leaderboard, significance, curves and the best model of :func:`compare`.
+    """Verdict, leaderboard, curves and fitted models of :func:`compare`.
 
     Attributes
     ----------
-    table : data frame
-        One row per method, best mean score first: the deciding metric with its interval, the other
-        metrics, the median of the chosen dimensions, the p-value against the best method (Holm's
-        correction over all pairs), the stability of the selected columns, seconds per fit and per
-        transform of a test part, and the kernel values needed for a new row.
-    significance : data frame
-        All pairs of methods: difference, corrected standard error and interval, p-value, adjusted.
-    curves : data frame
-        Score against dimension on the test parts, with a pointwise interval.
-    scores : data frame
-        Every trial.
     verdict : Verdict
-        The answer in words: use all columns, some columns, or new features; or nothing predicts.
+        The answer, as facts and in words.
     recommended : str
-        The method to use: the simplest of those within one corrected standard error of the best.
-    recommended_estimator_ : estimator
-        That method, fitted on all rows, with its dimension chosen by inner splits of all rows: rows
-        in, predictions out.
-    recommended_transformer_ : estimator
-        The same without the predictor: rows in, features out.
+        The method that the verdict names.
+    table : data frame
+        One row per method, best score first: the number of features it does best with (the cheapest
+        within the margin), the deciding score with its 95% interval, how much lower it is than the
+        best, the other scores, the stability of the selected columns, and seconds per fold.
+    curves : data frame
+        Score against number of features, with a pointwise 95% interval.
     kept : ndarray of int
         Columns that the recommended method keeps, best first; all of them if it selects none.
-    best, best_estimator_, best_transformer_
-        As above, for the method with the best mean score.
-    chance : float or None
-        Score of the best constant prediction, in the units of the metric.
     screening : Screening
         Every column alone, with p-values; if there are groups of rows, they are exchanged whole.
-    race : Race or None
-        Scores of the first round, which decided what was tried on the splits.
-    winner_score : CorrectedMean
-        What to expect of the winner on new rows, without the optimism of picking the best of many:
-        on each split the method was chosen by the inner splits of the training part.
-    winners : dict
-        How often each method was chosen in this way.
     failures : dict
         Reason for each method that failed; it is not in the tables.
     warnings : dict
-        The warnings of each method, with the number of trials that raised each.
+        The warnings of each method, with the number of folds that raised each.
+    left_out : tuple of str
+        Methods that ``time`` left no room for.
     complete : bool
         False if the comparison was interrupted.
 
     Notes
     -----
-    Both estimators can be saved by :func:`depmax.save_model`, and every method of depmax's own
-    catalogue can be loaded again without further ado. Your own class must be importable and listed
-    in ``trusted``. The comparison itself can be pickled, unless your own :class:`Method` holds a
+    The models can be saved by :func:`depmax.save_model`, and every method of depmax's own catalogue
+    can be loaded again without further ado. Your own class must be importable and listed in
+    ``trusted``. The comparison itself can be pickled, unless your own :class:`Method` holds a
     lambda.
     """
 
-    trials: tuple[Trial, ...]
-    methods: tuple[Method, ...]
-    setting: Setting
-    splits: tuple[tuple[np.ndarray, np.ndarray], ...]
+    candidates: Candidates
     X: Any
     y: np.ndarray
+    margin: float
+    judge_name: str
     complete: bool = True
     seconds: float = float("nan")
     target_name: str = "y"
     seed: int | None = None  # that repeats the comparison, if one was given
-    race: Race | None = None  # that decided what was compared
     n_rows_given: int | None = None  # before a sample was drawn
-    thorough: bool = False
+    left_out: tuple[str, ...] = ()
+
+    # --- the answer ------------------------------------------------------------------------------
+    @cached_property
+    def verdict(self) -> Verdict:
+        """The answer, as facts and in words."""
+        return decide(self)
 
     @cached_property
-    def outcomes(self) -> Outcomes:
-        """Finished trials by method."""
-        ratios = [len(test) / len(train) for train, test in self.splits]
-        return Outcomes.of(self.trials, self.setting.metrics, ratios)
+    def place(self) -> int:
+        """Place of the chosen candidate; guessing is never chosen."""
+        return self.place_of(np.arange(1, len(self.candidates.all)))
+
+    def place_of(self, places: np.ndarray) -> int:
+        """The chosen one of some candidates."""
+        evidence, costs = self.candidates.evidence, self.candidates.costs
+        chosen = choose(
+            evidence.scores[places], costs[places], evidence.scores[0], margin=self.margin
+        )
+        return int(places[chosen])
+
+    @property
+    def recommended(self) -> str:
+        """Name of the method that the verdict names."""
+        return self.candidates.all[self.place].method
+
+    @cached_property
+    def all_columns(self) -> int | None:
+        """Place of the candidate that uses every column, if it was compared."""
+        plain = {method.name for method in self.methods if method.complexity == 0}
+        names = (place for place, one in enumerate(self.candidates.all) if one.method in plain)
+        return next(names, None)
+
+    @cached_property
+    def dependent_columns(self) -> tuple[int | None, bool]:
+        """How many columns depend on the target alone, and whether one does so clearly."""
+        if not self.setting.prepare:
+            return None, False
+        adjusted, pvalues = self.screening.pvalues_adjusted, self.screening.pvalues
+        return int((adjusted <= LEVEL).sum()), bool(pvalues.min() * len(pvalues) <= CLEAR)
+
+    def cautions_about(self, columns: tuple[str, ...]) -> tuple[str, ...]:
+        """Reasons to doubt the scores."""
+        return cautions_of(self, columns) if self.setting.prepare else ()
+
+    # --- the data --------------------------------------------------------------------------------
+    @property
+    def setting(self) -> Setting:
+        """What all trials share."""
+        return self.candidates.setting
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """The one that decides, then others."""
+        return self.candidates.metrics
+
+    @property
+    def methods(self) -> tuple[Method, ...]:
+        """All that were compared, also those that failed."""
+        return self.candidates.methods
+
+    @property
+    def trials(self) -> tuple[Trial, ...]:
+        """Every method on every fold."""
+        return self.candidates.trials
 
     @cached_property
     def filled(self) -> Any:
         """The rows with all gaps filled, for display; methods fill gaps by themselves."""
-        return without_gaps(self.X, self.setting.impute)
+        return without_gaps(self.X, self.setting.fill)
 
     @cached_property
     def screening(self) -> Screening:
-        """Every column alone, with p-values adjusted over all columns; groups stay whole."""
-        return screen_columns(self.filled, self.y, self.setting.groups)
-
-    @property
-    def best(self) -> str:
-        """Name of the method with the best mean score."""
-        return self.outcomes.names[0]
-
-    @cached_property
-    def recommended(self) -> str:
-        """Name of the simplest method that is about as good as the best."""
-        return recommend(self)
-
-    @cached_property
-    def verdict(self) -> Verdict:
-        """The answer in words."""
-        return verdict_of(self)
-
-    @cached_property
-    def chance(self) -> float | None:
-        """Score of guessing."""
-        return chance_score(self.outcomes.metrics[0], self.setting.problem.kind, self.y)
-
-    @cached_property
-    def table(self) -> Any:
-        """Leaderboard."""
-        return self._frame(leaderboard_columns(self.outcomes, significance_columns(self.outcomes)))
-
-    @cached_property
-    def significance(self) -> Any:
-        """All pairs of methods."""
-        return self._frame(significance_columns(self.outcomes))
-
-    @cached_property
-    def curves(self) -> Any:
-        """Score against dimension."""
-        return self._frame(curve_columns(self.outcomes))
-
-    @cached_property
-    def scores(self) -> Any:
-        """Every finished trial."""
-        return self._frame(score_columns(self.outcomes))
-
-    @property
-    def winner_score(self) -> CorrectedMean:
-        """Score of the whole procedure, including the choice of the method."""
-        return self.outcomes.honest_score()[0]
-
-    @property
-    def winners(self) -> dict[str, int]:
-        """How often each method was chosen inside the training part."""
-        return self.outcomes.honest_score()[1]
+        """Every column alone; groups are exchanged whole. P-values are 1 with too few of them."""
+        groups = self.candidates.units
+        with warnings.catch_warnings():  # that groups are cut to one size
+            warnings.filterwarnings("ignore", message=r"[\d,]+ of [\d,]+ rows are not used for p-")
+            try:
+                return screen(self.filled, self.y, groups=groups)
+            except TooFewWays:
+                nothing = np.ones(self.setting.problem.n_features)
+                return replace(
+                    screen(self.filled, self.y), pvalues=nothing, pvalues_adjusted=nothing
+                )
 
     @property
     def failures(self) -> dict[str, str]:
@@ -181,121 +172,112 @@ class Comparison:
 
     @property
     def warnings(self) -> dict[str, dict[str, int]]:
-        """Warnings of each method, with the number of trials that raised them."""
+        """Warnings of each method, with the number of folds that raised them."""
         texts: dict[str, Counter[str]] = {}
         for trial in self.trials:
             if trial.warnings:
                 texts.setdefault(trial.method, Counter()).update(trial.warnings)
         return {method: dict(counts) for method, counts in texts.items()}
 
+    # --- tables ----------------------------------------------------------------------------------
     @cached_property
-    def recommended_estimator_(self) -> Any:
-        """The recommended method, fitted on all rows."""
-        return self.estimator(self.recommended)
-
-    @cached_property
-    def recommended_transformer_(self) -> Any:
-        """The recommended method without its predictor, fitted on all rows."""
-        return self._features_of(self.recommended, self.recommended_estimator_)
-
-    @cached_property
-    def kept(self) -> np.ndarray:
-        """Columns that the recommended method keeps, best first."""
-        return self.kept_by(self.recommended)
-
-    def kept_by(self, method: str) -> np.ndarray:
-        """Columns that a method keeps when it is fitted on all rows, best first if it ranks them.
-
-        Parameters
-        ----------
-        method : str
-            Its name in ``table``.
-
-        Returns
-        -------
-        ndarray of int
-            Positions of the columns; all of them if the method does not select.
-        """
-        if not self._method(method).selects:
-            return np.arange(self.setting.problem.n_features)
-        model = self.estimator(method)
-        selector = getattr(model, "named_steps", {}).get("features", model)
-        support = np.flatnonzero(selector.get_support())
-        ranking = getattr(selector, "ranking_", None)
-        return support if ranking is None else support[np.argsort(ranking[support])]
+    def leaders(self) -> tuple[int, ...]:
+        """The candidate of each method, best score first; the recommended one is as chosen."""
+        scores = self.candidates.evidence.scores
+        places = [
+            self.place if name == self.recommended else self.place_of(self.candidates.of_method(name))
+            for name in self.candidates.by_method
+        ]
+        return tuple(sorted(places, key=lambda place: -scores[place]))
 
     @cached_property
-    def best_estimator_(self) -> Any:
-        """The best method, fitted on all rows."""
-        return self.estimator(self.best)
+    def table(self) -> Any:
+        """Leaderboard."""
+        return self._frame(self.rows())
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Leaderboard, a dictionary per method."""
+        evidence, first = self.candidates.evidence, self.metrics[0]
+        rows = []
+        for rank, place in enumerate(self.leaders, 1):
+            one = self.candidates.all[place]
+            stable = self.candidates.stability(one)
+            trials = self.candidates.by_method[one.method].values()
+            loss = evidence.difference(self.leaders[0], place)
+            score = self.interval(place)
+            row = {
+                "rank": rank,
+                "method": one.method,
+                "features": float("nan") if one.size is None else float(one.size),
+                first.name: score[0],
+                "low": score[1],
+                "high": score[2],
+                "loss": loss.value,
+                "loss_error": loss.error,
+            }
+            row |= {m.name: self.candidates.score(place, m) for m in self.metrics[1:]}
+            row["stability"] = float("nan") if stable is None else stable.value
+            row["seconds"] = float(np.mean([trial.seconds for trial in trials]))
+            rows.append(row)
+        return rows
+
+    def interval(self, place: int) -> tuple[float, float, float]:
+        """Score of a candidate with its 95% interval, as shown."""
+        metric, score = self.metrics[0], self.candidates.evidence.score(place)
+        low, high = np.clip(sorted(metric.sign * end for end in score.ends()), *metric.bounds)
+        return metric.sign * score.value, float(low), float(high)
 
     @cached_property
-    def best_transformer_(self) -> Any:
-        """The best method without its predictor, fitted on all rows."""
-        return self._features_of(self.best, self.best_estimator_)
+    def curves(self) -> Any:
+        """Score against number of features."""
+        rows = []
+        for place, one in enumerate(self.candidates.all):
+            if one.size is not None:
+                score, low, high = self.interval(place)
+                named = {"method": one.method, "features": one.size}
+                rows.append(named | {"score": score, "low": low, "high": high})
+        empty = {"method": [], "features": [], "score": [], "low": [], "high": []}
+        return self._frame(rows) if rows else make_frame(empty, library_of(self.X))
 
-    def transformer(self, method: str) -> Any:
-        """A method of this comparison without its predictor, fitted on all rows.
+    def _frame(self, rows: list[dict[str, Any]]) -> Any:
+        columns = {name: [row[name] for row in rows] for name in rows[0]}
+        return make_frame(columns, library_of(self.X))
 
-        Parameters
-        ----------
-        method : str
-            Its name in ``table``.
-
-        Returns
-        -------
-        estimator
-            Pipeline of preparation and method: its features are those that the predictor was given.
-            For a selector they are the columns it keeps, standardised.
-
-        Raises
-        ------
-        ValueError
-            If the method is a predictor that makes no features.
-        """
-        self._require_features(self._method(method))
-        return self._features_of(method, self.estimator(method))
-
-    def _features_of(self, name: str, model: Any) -> Any:
-        self._require_features(self._method(name))
-        steps = [step for step, _ in model.steps]
-        return model[: steps.index("features") + 1]
-
-    @staticmethod
-    def _require_features(method: Method) -> None:
-        if method.predicts:
-            raise ValueError(
-                f"{method.name} predicts from all columns and makes no features: use "
-                f"estimator({method.name!r}) for predictions."
-            )
-
-    def _method(self, name: str) -> Method:
+    # --- models ----------------------------------------------------------------------------------
+    def method(self, name: str) -> Method:
+        """A method of this comparison by its name."""
         found = {method.name: method for method in self.methods}.get(name)
         if found is None:
             names = ", ".join(repr(method.name) for method in self.methods)
             raise ValueError(f"There is no method {name!r} in this comparison: {names}.")
         return found
 
-    def estimator(self, method: str) -> Any:
-        """A method of this comparison, fitted on all rows.
+    def estimator(self, method: str | None = None) -> Any:
+        """A method of this comparison with its predictor, fitted on all rows.
 
         Parameters
         ----------
-        method : str
-            Its name in ``table``.
+        method : str, optional
+            Its name in ``table``; by default the recommended one.
 
         Returns
         -------
         estimator
-            Pipeline of preparation, method and predictor; the dimension is chosen by inner splits
-            of all rows.
+            Pipeline of preparation, method and predictor, with the number of features of ``table``:
+            rows in, predictions out.
         """
-        if method not in self._fitted:
-            chosen = self._method(method)
-            dimension = choose_dimension(chosen, self.X, self.y, self.setting).dimension
-            model = make_estimator(chosen, dimension, self.X, self.setting)
-            self._fitted[method] = self._with_own_labels(model).fit(self.X, self.y)
-        return self._fitted[method]
+        name = self.recommended if method is None else method
+        if name not in self._fitted:
+            own = self.method(name)
+            size = next(
+                (self.candidates.all[p].size for p in self.leaders if self._name(p) == name), None
+            )
+            model = self._with_own_labels(make_estimator(own, size, self.X, self.setting))
+            self._fitted[name] = fitted(model, self.X, self.y, self.setting.sample_weight)
+        return self._fitted[name]
+
+    def _name(self, place: int) -> str:
+        return self.candidates.all[place].method
 
     @cached_property
     def _fitted(self) -> dict[str, Any]:
@@ -313,8 +295,88 @@ class Comparison:
         *before, (name, predictor) = steps
         return Pipeline([*before, (name, OwnLabels(predictor, labels))])
 
+    def transformer(self, method: str | None = None) -> Any:
+        """A method of this comparison without its predictor, fitted on all rows.
+
+        Parameters
+        ----------
+        method : str, optional
+            Its name in ``table``; by default the recommended one.
+
+        Returns
+        -------
+        estimator
+            Pipeline of preparation and method: its features are those that the predictor was given.
+            For a selector they are the columns it keeps, standardised.
+
+        Raises
+        ------
+        ValueError
+            If the method is a predictor that makes no features.
+        """
+        name = self.recommended if method is None else method
+        if self.method(name).predicts:
+            raise ValueError(
+                f"{name} predicts from all columns and makes no features: use estimator({name!r}) "
+                "for predictions."
+            )
+        model = self.estimator(name)
+        return model[: [step for step, _ in model.steps].index("features") + 1]
+
+    @property
+    def kept(self) -> np.ndarray:
+        """Columns that the recommended method keeps, best first."""
+        return self.kept_by(self.recommended)
+
+    def kept_by(self, method: str) -> np.ndarray:
+        """Columns that a method keeps when it is fitted on all rows, best first if it ranks them.
+
+        Parameters
+        ----------
+        method : str
+            Its name in ``table``.
+
+        Returns
+        -------
+        ndarray of int
+            Positions of the columns; all of them if the method does not select.
+        """
+        if not self.method(method).selects:
+            return np.arange(self.setting.problem.n_features)
+        model = self.estimator(method)
+        selector = getattr(model, "named_steps", {}).get("features", model)
+        support = np.flatnonzero(selector.get_support())
+        ranking = getattr(selector, "ranking_", None)
+        return support if ranking is None else support[np.argsort(ranking[support])]
+
+    def kept_names(self, place: int) -> tuple[str, ...]:
+        """Names of the columns that a candidate keeps; empty if it keeps all or has no names."""
+        name = self._name(place)
+        if not self.method(name).selects or not self.setting.prepare:
+            return ()
+        return tuple(self.setting.problem.names[column] for column in self.kept_by(name))
+
+    # --- output ----------------------------------------------------------------------------------
+    def to_dict(self) -> dict[str, Any]:
+        """Everything that is shown, as plain dictionaries, lists, text and numbers."""
+        verdict = self.verdict
+        return {
+            "verdict": asdict(verdict),
+            "headline": verdict.headline,
+            "reasons": list(verdict.reasons),
+            "cautions": list(verdict.cautions),
+            "recommended": self.recommended,
+            "metric": self.metrics[0].name,
+            "leaderboard": self.rows(),
+            "failures": self.failures,
+            "left_out": list(self.left_out),
+            "rows_used": len(self.y),
+            "seconds": self.seconds,
+            "complete": self.complete,
+        }
+
     def plot(self, ax: Any = None) -> Any:
-        """Draw score against dimension with confidence bands; needs matplotlib.
+        """Draw score against number of features with confidence bands; needs matplotlib.
 
         Parameters
         ----------
@@ -324,7 +386,7 @@ class Comparison:
         -------
         DimensionCurveDisplay
         """
-        from depmax.evaluation.comparison.tables import curves_display
+        from depmax.evaluation.comparison.page import curves_display
 
         return curves_display(self).plot(ax=ax)
 
@@ -386,15 +448,12 @@ class Comparison:
         return write_html(made, path)
 
     def __repr__(self) -> str:
-        from depmax.evaluation.comparison.verdict import summary
+        from depmax.evaluation.comparison.words import summary
 
         return summary(self)
 
     def _repr_html_(self) -> str:
         """The verdict and the leaderboard, for notebooks."""
-        from depmax.evaluation.comparison.verdict import html_summary
+        from depmax.evaluation.comparison.words import html_summary
 
         return html_summary(self)
-
-    def _frame(self, columns: dict[str, list[Any]]) -> Any:
-        return make_frame(columns, library_of(self.X))

@@ -14,7 +14,7 @@ from sklearn.base import clone
 from depmax._inputs import read_target
 from depmax._inputs.checks import check_parameters, integer
 from depmax._inputs.table import Categories, is_frame, take_columns
-from depmax.evaluation.comparison.setting import Problem
+from depmax.evaluation.comparison.problem import Problem
 from depmax.samples import require_equal_length
 from depmax.selection.selector import DependenceSelector, Ranking
 
@@ -99,15 +99,11 @@ class Method:
     description : str
         One sentence for reports.
     complexity : int, default=3
-        Of methods that predict equally well, the one with the lowest value is recommended: 0 for no
+        Of candidates with as many columns, the one with the lowest value is preferred: 0 for no
         method at all, 1 for columns judged one at a time, 2 for columns searched together, 3 for
         linear features, 4 for nonlinear features.
-    slow : bool, default=False
-        Whether it is tried by default only in a thorough comparison.
-    stays : bool, default=False
-        Whether it is tried on every split, whatever its score in the first round.
-    thorough : callable, optional
-        Like ``make``, but for a thorough comparison, with more exact settings that take longer.
+    by_default : bool, default=True
+        Whether it is tried where the user names no methods.
     """
 
     name: str
@@ -122,9 +118,7 @@ class Method:
     suits: Callable[[Problem], bool] = any_problem
     description: str = ""
     complexity: int = 3
-    slow: bool = False
-    stays: bool = False
-    thorough: Callable[[int], Any] | None = None
+    by_default: bool = True
 
 
 def by_ranking(selector: Any, rows: Any) -> Callable[[int], Any]:
@@ -166,26 +160,6 @@ def leading(extractor: Any, rows: Any) -> Callable[[int], Any]:
     """
     features = np.asarray(extractor.transform(rows))
     return lambda count: features[:, :count]
-
-
-def kernel_evaluations(transformer: Any, n_train: int) -> float:
-    """Kernel values that one new row needs: none, those of a basis, or all training rows.
-
-    NaN if the fitted attributes do not tell.
-    """
-    transformer = getattr(transformer, "transformer_", transformer)
-    if hasattr(transformer, "basis_indices_"):
-        return float(len(transformer.basis_indices_))
-    if hasattr(transformer, "eigenvectors_") and hasattr(transformer, "X_fit_"):
-        return float(n_train)  # scikit-learn's kernel PCA
-    if type(transformer).__name__ == "FunctionTransformer":
-        return 0.0
-    linear = ("components_", "get_support", "x_rotations_", "scalings_", "ranking_")
-    if any(hasattr(transformer, name) for name in linear):
-        return 0.0
-    if hasattr(transformer, "kernel_"):
-        return float(n_train)
-    return float("nan")
 
 
 #: Parameters that say how many features come out.

@@ -7,36 +7,22 @@ import re
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from depmax._text import counted, listed, times
 from depmax._version import __version__
-from depmax.evaluation.comparison.findings import Findings
 from depmax.evaluation.comparison.page_columns import (
     columns_section,
+    data_section,
     features_section,
-    matrices_section,
-    redundancy_section,
+    target_section,
 )
-from depmax.evaluation.comparison.page_data import classes_section, data_section, target_section
-from depmax.evaluation.comparison.setting import Listener, Progress, clock, quiet
-from depmax.evaluation.comparison.tables import (
-    curves_display,
-    leaderboard_columns,
-    significance_columns,
-)
-from depmax.evaluation.comparison.trial import quiet_warnings
-from depmax.evaluation.comparison.verdict import (
-    KINDS,
-    LEVEL,
-    PERCENT,
-    interruption,
-    judged_on,
-    limits,
-    ties_with_best,
-)
+from depmax.evaluation.comparison.problem import Listener, Progress, clock, quiet
+from depmax.evaluation.comparison.trials import quiet_warnings
+from depmax.evaluation.comparison.words import judged_on, limits
+from depmax.plotting import Curve, DimensionCurveDisplay
 from depmax.report import (
     Code,
     Column,
@@ -66,151 +52,87 @@ def report_of(
     listener: Listener = quiet,
 ) -> Report:
     """The page of a comparison."""
-    findings = Findings(comparison)
     table = comparison.setting.prepare
     parts: list[tuple[str, Callable[[], Section | None]]] = [
-        ("use", lambda: use_section(findings, use)),
-        ("data", lambda: data_section(findings) if table else None),
-        ("target", lambda: target_section(findings) if table else None),
-        ("columns", lambda: columns_section(findings) if table else None),
-        ("redundancy", lambda: redundancy_section(findings) if table else None),
+        ("use", lambda: use_section(comparison, use)),
+        ("data", lambda: data_section(comparison) if table else None),
+        ("target", lambda: target_section(comparison) if table else None),
+        ("columns", lambda: columns_section(comparison) if table else None),
         ("methods", lambda: leaderboard_section(comparison)),
         ("curves", lambda: curves_section(comparison)),
-        ("classes", lambda: classes_section(findings)),
-        ("pairs", lambda: matrices_section(findings) if table else None),
-        ("features", lambda: features_section(findings)),
+        ("classes", lambda: classes_section(comparison)),
+        ("features", lambda: features_section(comparison)),
         ("notes", lambda: trouble_section(comparison, notes)),
-        ("cost", lambda: cost_section(comparison)),
         ("repeat", lambda: repeat_section(comparison, command)),
     ]
-    problem = comparison.setting.problem
+    problem, verdict = comparison.setting.problem, comparison.verdict
     sections = []
     started = perf_counter()
     with quiet_warnings():  # those of the trials are in the report
-        answered, figures = answer(findings), key_figures(findings)
         for done, (name, make) in enumerate(parts, 1):
             sections.append(make())
-            listener(
-                Progress(done, len(parts), perf_counter() - started, name, "writing the report")
-            )
+            elapsed = perf_counter() - started
+            listener(Progress(done, len(parts), elapsed, name, "writing the report"))
+    cautions = [f"Caution: {text}" for text in verdict.cautions]
+    answer = [verdict.headline, " ".join(verdict.reasons), *cautions, *limits(comparison)[-1:]]
     return Report(
         title or f"What predicts {comparison.target_name}?",
         f"Which few of {counted(problem.n_features, 'column')} predict {comparison.target_name} "
-        f"({KINDS[problem.kind]}, {counted(len(comparison.y), 'row')}), how sure can we be, and "
-        "which method should be used?",
-        answered,
-        figures,
+        f"({problem.about_target}, {counted(len(comparison.y), 'row')}), and how sure can we be?",
+        tuple(answer if not comparison.complete else answer[: 2 + len(cautions)]),
+        key_figures(comparison),
         tuple(section for section in sections if section is not None),
         f"Made by depmax in {clock(comparison.seconds)}. This page needs no network.",
     )
 
 
-def answer(findings: Findings) -> tuple[str, ...]:
-    """The verdict and what supports it, in a few sentences."""
-    comparison = findings.comparison
+def key_figures(comparison: Comparison) -> tuple[KeyFigure, ...]:
+    """Numbers to remember."""
     verdict = comparison.verdict
-    cautions = [f"Caution: {text}" for text in verdict.cautions]
-    paragraphs = [verdict.headline, " ".join(verdict.reasons), *cautions, _ties(comparison)]
-    if not comparison.complete:
-        paragraphs.insert(1, interruption(comparison))
-    if comparison.setting.prepare:
-        paragraphs.append(_screened(findings))
-    return tuple(paragraphs)
-
-
-def _ties(comparison: Comparison) -> str:
-    """How sure it is which method is best."""
-    ties = ties_with_best(comparison)
-    others = len(comparison.outcomes.names) - 1
-    if not others:
-        return "No other method was compared."
-    best = comparison.best
-    plural = next(m for m in comparison.methods if m.name == best).complexity == 0
-    subject = "All columns together" if plural else best
-    if not ties:
-        return (
-            f"{subject} {'are' if plural else 'is'} better than every other method compared "
-            f"(significance level {PERCENT}, corrected for overlapping splits and for the number "
-            "of comparisons)."
-        )
-    group = "the other method" if others == 1 else f"{len(ties)} of the {others} other methods"
-    group = f"any of the {others} other methods" if len(ties) == others > 1 else group
-    have, it = ("have", "them") if plural else ("has", "it")
-    return (
-        f"{subject} {have} the highest score, but after correction for the number of comparisons "
-        f"these data do not distinguish {it} from {group} (significance level {PERCENT}): "
-        f"{listed(ties, 6)}."
-    )
-
-
-def _screened(findings: Findings) -> str:
-    """How stable the choice of columns is, and what columns show one at a time."""
-    comparison, name = findings.comparison, findings.comparison.recommended
-    found = int((findings.screening.pvalues_adjusted <= LEVEL).sum())
-    text = (
-        f"Tested one at a time, {found:,} of {counted(len(findings.names), 'column')} "
-        f"{'depends' if found == 1 else 'depend'} on {comparison.target_name} (false discovery "
-        f"rate {PERCENT})."
-    )
-    if comparison.setting.groups is not None and (findings.screening.pvalues == 1.0).all():
-        text = "There are too few groups of rows to test columns one at a time."
-    stable = comparison.outcomes.stability(name)
-    if stable is None:
-        return text
-    return text + (
-        f" The selection stability of {name} is {stable.value:.2f} (1: the same columns on every "
-        "split, 0 or less: no better than chance)."
-    )
-
-
-def key_figures(findings: Findings) -> tuple[KeyFigure, ...]:
-    """Numbers to remember, all of the recommended method."""
-    comparison = findings.comparison
-    outcomes, name = comparison.outcomes, comparison.recommended
-    metric, score = outcomes.metrics[0], outcomes.score(name)
-    margin = "" if np.isnan(score.low) else f"95% interval {score.low:.3f} to {score.high:.3f}"
+    ends = f"95% interval {verdict.expected.low:.3f} to {verdict.expected.high:.3f}"
     figures = [
-        KeyFigure("recommended method", name, f"of {len(outcomes.names)} compared"),
-        KeyFigure(f"its {metric.label}", f"{score.mean:.3f}", margin),
+        KeyFigure("recommended method", verdict.method, f"of {verdict.n_methods} compared"),
+        KeyFigure(f"{verdict.metric} to expect", f"{verdict.expected.value:.3f}", ends),
+        KeyFigure("guessing", f"{verdict.guess:.3f}", "best constant prediction"),
     ]
-    if comparison.chance is not None:
-        figures.append(
-            KeyFigure("guessing", f"{comparison.chance:.3f}", "best constant prediction")
-        )
-    n_columns = comparison.setting.problem.n_features
-    sizes = outcomes.dimensions(name)
-    if comparison.verdict.columns:
-        kept = f"{len(comparison.kept):,} of {n_columns:,}"
+    if verdict.columns:
+        kept = f"{len(verdict.columns):,} of {verdict.n_columns:,}"
         figures.append(KeyFigure("columns it keeps", kept, "fitted on all rows"))
-    elif sizes:
-        size = sorted(sizes)[(len(sizes) - 1) // 2]
-        figures.append(KeyFigure("features it uses", f"{size}", "median over the splits"))
+    elif verdict.size is not None:
+        figures.append(KeyFigure("features it makes", str(verdict.size), "of all columns"))
     return tuple(figures)
 
 
-def use_section(findings: Findings, use: str) -> Section | None:
+def use_section(comparison: Comparison, use: str) -> Section | None:
     """Lines that put the recommended method to work, and its columns as files."""
-    verdict = findings.comparison.verdict
-    code = (
-        [Code("In Python, after found = compare(X, y)", verdict.python)] if verdict.python else []
-    )
-    if use and verdict.outcome in ("few columns", "features"):
+    verdict = comparison.verdict
+    if verdict.outcome in ("nothing", "too few rows"):
+        return None
+    lines = ["predicted = found.estimator().predict(new_rows)"]
+    if verdict.columns and len(verdict.columns) <= 20:
+        names, places = list(verdict.columns), [int(place) for place in comparison.kept]
+        named = hasattr(comparison.X, "columns")
+        lines.insert(0, f"few = X[{names!r}]" if named else f"few = X[:, {places}]")
+    elif verdict.outcome == "features":
+        lines.insert(0, "features = found.transformer().transform(X)")
+    code = [Code("In Python, after found = compare(X, y)", "\n".join(lines))]
+    if use and verdict.size is not None:
         code.append(Code("On the command line", use))
     downloads: tuple[Download, ...] = ()
     if verdict.columns:
-        screening, kept = findings.screening, findings.comparison.kept
-        lines = [
-            f"{quoted(findings.names[column])},{rank},{screening.pvalues_adjusted[column]:.6g}"
-            for rank, column in enumerate(kept, 1)
+        adjusted = comparison.screening.pvalues_adjusted
+        rows = [
+            f"{quoted(name)},{rank},{adjusted[column]:.6g}"
+            for rank, (name, column) in enumerate(
+                zip(verdict.columns, comparison.kept, strict=True), 1
+            )
         ]
-        table = "\n".join(["column,rank,pvalue_adjusted", *lines]) + "\n"
-        names = "\n".join(verdict.columns) + "\n"
+        table = "\n".join(["column,rank,pvalue_adjusted", *rows]) + "\n"
+        plain = "\n".join(verdict.columns) + "\n"
         downloads = (
             Download("Kept columns (CSV)", "kept_columns.csv", table, "text/csv"),
-            Download("Kept columns (one name per line)", "kept_columns.txt", names),
+            Download("Kept columns (one name per line)", "kept_columns.txt", plain),
         )
-    if not code and not downloads:
-        return None
     return Section("How to use it", code=tuple(code), downloads=downloads)
 
 
@@ -224,49 +146,60 @@ def quoted(text: str) -> str:
 
 
 def leaderboard_section(comparison: Comparison) -> Section:
-    """All methods with their scores and significance."""
-    outcomes = comparison.outcomes
-    columns = leaderboard_columns(outcomes, significance_columns(outcomes))
-    first, *others = outcomes.metrics
+    """All methods with their scores."""
+    first, *others = comparison.metrics
     notes = {method.name: method.description for method in comparison.methods}
-    shown: list[tuple[Column, list[object]]] = [
-        (Column("rank", "d"), columns["rank"]),
-        (Column("method"), [Noted(name, notes[name]) for name in columns["method"]]),
-        (Column(first.label, ".3f", "mean over the test parts"), columns[first.name]),
-        (Column("from", ".3f", "95% interval, corrected for overlapping splits"), columns["low"]),
-        (Column("to", ".3f", "95% interval, corrected for overlapping splits"), columns["high"]),
-        (Column("features", ".0f", "median of the numbers chosen"), columns["dimension"]),
-        (
-            Column("p vs best", "p", "corrected t-test, Holm's correction over all pairs"),
-            columns["pvalue_adjusted"],
-        ),
-        (Column("stability", ".2f", "of the columns kept over splits"), columns["stability"]),
+    rows = comparison.rows()
+    shown: list[tuple[Column, str]] = [
+        (Column("rank", "d"), "rank"),
+        (Column("method"), "method"),
+        (Column("features", ".0f", "the fewest within the margin of its best"), "features"),
+        (Column(first.label, ".3f", "of all held-out rows together"), first.name),
+        (Column("from", ".3f", "95% interval for new data"), "low"),
+        (Column("to", ".3f", "95% interval for new data"), "high"),
+        (Column("below the best", ".3f", "difference from the highest score"), "loss"),
+        (Column("± error", ".3f", "standard error of the difference"), "loss_error"),
+        (Column("stability", ".2f", "of the columns kept over folds; 1: always the same"), "stability"),
+        (Column("seconds", ".3g", "per fold, predictors included"), "seconds"),
     ]
-    shown += [(Column(metric.label, ".3f"), columns[metric.name]) for metric in others]
+    shown += [(Column(metric.label, ".3f"), metric.name) for metric in others]
+    cells = [
+        tuple(
+            Noted(row[name], notes[row[name]]) if name == "method" else row[name]
+            for _, name in shown
+        )
+        for row in rows
+    ]
     table = Table(
-        f"Methods by mean {first.label} on {judged_on(comparison)}; the recommended one is "
-        "highlighted. Click a heading to sort.",
+        f"Methods by {first.label} on {judged_on(comparison)}; the recommended one is highlighted. "
+        "Click a heading to sort.",
         tuple(column for column, _ in shown),
-        tuple(zip(*(values for _, values in shown), strict=True)),
-        emphasised=(columns["method"].index(comparison.recommended),),
+        tuple(cells),
+        emphasised=([row["method"] for row in rows].index(comparison.recommended),),
     )
     text = (
-        "Every method saw only the training part of a split: scaling, the choice of columns or "
-        "directions, and the number of features (by inner splits). The p-value asks whether the "
-        "difference from the best method could be due to chance; it allows for training parts "
-        "that share rows (Nadeau and Bengio) and for the number of comparisons (Holm).",
+        "Every method saw only the training part of a fold: filling, scaling, and the choice of "
+        f"columns or directions. {comparison.judge_name.capitalize()} judged each number of "
+        "features on the rows held out. The cheapest candidate that loses at most "
+        f"{100 * comparison.margin:g}% of the gain over guessing is recommended; columns count "
+        "first, then how involved the method is.",
     )
-    if comparison.race is None or not comparison.race.stopped:
-        return Section("Which method?", text, (table,))
-    race = comparison.race
-    stopped = Table(
-        f"Stopped after the first round, on {counted(len(race.rows), 'row')} that are in every "
-        f"training part: mean inner {first.label}. These scores cannot be compared with those "
-        "above.",
-        (Column("method"), Column(f"first-round {first.label}", ".3f")),
-        tuple(race.stopped.items()),
-    )
-    return Section("Which method?", text, (table, stopped))
+    return Section("Which method?", text, (table,))
+
+
+def curves_display(comparison: Comparison, most: int | None = None) -> DimensionCurveDisplay:
+    """Score against number of features, best methods first, those without one as lines."""
+    curves, levels = {}, {}
+    for place in comparison.leaders:
+        one = comparison.candidates.all[place]
+        if one.size is None:
+            levels[one.method] = comparison.interval(place)[0]
+        elif most is None or len(curves) < most:
+            own = comparison.candidates.of_method(one.method)
+            values = np.array([comparison.interval(int(other)) for other in own]).T
+            sizes = np.array([comparison.candidates.all[other].size for other in own], dtype=float)
+            curves[one.method] = Curve(sizes, *values)
+    return DimensionCurveDisplay(curves, comparison.metrics[0].label, levels)
 
 
 def curves_section(comparison: Comparison) -> Section | None:
@@ -274,38 +207,64 @@ def curves_section(comparison: Comparison) -> Section | None:
     display = curves_display(comparison, CURVES)
     if not display.curves:
         return None
-    metric = comparison.outcomes.metrics[0].label
     peaks = [
         f"{name} peaks at {curve.scores.max():.3f} with {curve.dimensions[curve.scores.argmax()]:g}"
         for name, curve in display.curves.items()
     ]
-    with_curve = sum(bool(comparison.outcomes.dimensions(m)) for m in comparison.outcomes.names)
     caption = (
-        f"Mean {metric} on the test parts against the number of features"
-        + (
-            f", the best {len(display.curves)} of {with_curve} methods"
-            if with_curve > CURVES
-            else ""
-        )
-        + ". The band is a pointwise 95% interval of the first."
+        f"{comparison.metrics[0].label.capitalize()} on held-out rows against the number of "
+        f"features, the best {len(display.curves)} methods with such a choice. The band is a "
+        "pointwise 95% interval of the first."
     )
     picture = Picture(display, caption, f"{caption} {'; '.join(peaks)} features.", height=4.0)
     return Section("How many features?", pictures=(picture,))
 
 
+def classes_section(comparison: Comparison) -> Section | None:
+    """Precision, recall and F1 of every class, on held-out rows."""
+    truth = comparison.setting.truth
+    if truth.kind != "classes":
+        return None
+    from sklearn.metrics import precision_recall_fscore_support
+
+    assert truth.classes is not None
+    run = comparison.candidates.runs(comparison.candidates.all[comparison.place])[0]
+    precision, recall, f1, support = precision_recall_fscore_support(
+        truth.values[run.tested],
+        run.values[run.tested],
+        labels=np.arange(truth.n_classes),
+        zero_division=0.0,
+    )
+    rows = tuple(
+        (str(label), int(support[j]), float(precision[j]), float(recall[j]), float(f1[j]))
+        for j, label in enumerate(truth.classes)
+    )
+    text = (
+        f"Predictions with {comparison.recommended} for {counted(int(run.tested.sum()), 'row')} "
+        "that the model was not fitted on. Precision: the share of the rows predicted as this "
+        "class that belong to it. Recall: the share of its rows that are found.",
+    )
+    columns = (
+        Column("class"),
+        Column("rows", "d"),
+        Column("precision", ".3f"),
+        Column("recall", ".3f"),
+        Column("F1", ".3f"),
+    )
+    table = Table(f"Each class with {comparison.recommended}, on held-out rows.", columns, rows)
+    return Section("How well is each class predicted?", text, (table,))
+
+
 def trouble_section(comparison: Comparison, notes: tuple[str, ...]) -> Section | None:
-    """What was not tried, failed, warned or stopped early; each warning once, with who gave it."""
-    points = list(notes)
-    if not comparison.complete:
-        points.append(interruption(comparison))
-    points += limits(comparison)
+    """What was not tried, failed or warned; each warning once, with who gave it."""
+    points = [*notes, *limits(comparison)]
     points += [f"{name} failed and is not shown: {w}" for name, w in comparison.failures.items()]
     points += grouped_warnings(comparison)
     return Section("Worth knowing", points=tuple(points)) if points else None
 
 
 def grouped_warnings(comparison: Comparison) -> list[str]:
-    """Warnings that say the same but for their numbers, with the methods and trials that gave them.
+    """Warnings that say the same but for their numbers, with the methods and folds that gave them.
 
     One of the texts stands for its group.
     """
@@ -321,74 +280,27 @@ def grouped_warnings(comparison: Comparison) -> list[str]:
     ]
 
 
-def cost_section(comparison: Comparison) -> Section:
-    """Seconds and memory per fit, seconds per transform, kernel values per new row."""
-    outcomes = comparison.outcomes
-    columns = leaderboard_columns(outcomes, significance_columns(outcomes))
-    shown = [
-        (Column("method"), columns["method"]),
-        (Column("seconds per fit", ".3g", "of the method alone"), columns["fit_seconds"]),
-        (
-            Column("seconds per transform", ".3g", "of a test part, including preparation"),
-            columns["transform_seconds"],
-        ),
-        (
-            Column("kernel values per new row", ".4g", "0 for columns and linear directions"),
-            columns["kernel_evaluations"],
-        ),
-        (
-            Column("MB while fitting", ".3g", "peak held by Python and numpy, beyond the data"),
-            columns["fit_megabytes"],
-        ),
-    ]
-    table = Table(
-        "Mean over the splits; memory on the first of them.",
-        tuple(column for column, _ in shown),
-        tuple(zip(*(values for _, values in shown), strict=True)),
-    )
-    text = f"The whole comparison, {counted(len(comparison.trials), 'trial')}, took "
-    text += f"{clock(comparison.seconds)}."
-    peak = process_megabytes()
-    if peak is not None:
-        text += f" This process, data and libraries included, held at most {peak:.0f} MB."
-    return Section("What does it cost?", (text,), (table,))
-
-
-def process_megabytes() -> float | None:
-    """Most memory of this process so far; None where the system does not say."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return None
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak / (1024.0 if platform.system() == "Linux" else 1024.0**2)  # macOS tells bytes
-
-
 def repeat_section(comparison: Comparison, command: str) -> Section:
     """Command or call, versions and seed."""
+    setting = comparison.setting
+    seed = "none was given, so the folds cannot be reproduced"
+    seed = seed if comparison.seed is None else str(comparison.seed)
+    filling = f"impute={setting.fill!r}, " if setting.fill else ""
     names = [method.name for method in comparison.methods]
-    seed = "none was given, so the splits cannot be reproduced" if comparison.seed is None else ""
-    impute = comparison.setting.impute
-    filling = f"impute={impute!r}, " if impute else ""
-    named = "" if comparison.race is not None else f"{names!r}, "
-    whole = "thorough=True, " if comparison.thorough else ""
-    arguments = f"X, y, {named}{filling}{whole}random_state={comparison.seed!r}"
+    arguments = f"X, y, {names!r}, {filling}random_state={comparison.seed!r}"
     call = f"from depmax import compare\n\ncompare({arguments})"
     libraries = ("numpy", "scipy", "scikit-learn", "pandas", "polars")
     found = [f"{name} {number}" for name in libraries if (number := _version(name)) is not None]
-    setting = comparison.setting
     text = (
-        f"Seed: {seed or comparison.seed}. Predictor: {' '.join(repr(setting.predictor).split())}. "
-        f"Numbers of features tried: {', '.join(map(str, setting.dimensions))}. "
-        f"{counted(len(comparison.splits), 'outer split')}"
-        + ("." if comparison.complete else ", some of which the interruption left unfinished."),
+        f"Seed: {seed}. Judge: {' '.join(repr(setting.judge).split())}. Numbers of features tried: "
+        f"{', '.join(map(str, setting.sizes))}. {judged_on(comparison).capitalize()}.",
         f"depmax {__version__}, {', '.join(found)}, Python {platform.python_version()} on "
         f"{platform.system()}.",
     )
     return Section("How to reproduce this", text, code=command or call)
 
 
-def _version(name: str) -> str | None:
+def _version(name: str) -> Any:
     try:
         return version(name)
     except PackageNotFoundError:

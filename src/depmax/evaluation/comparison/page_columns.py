@@ -1,18 +1,43 @@
-"""The part of a report about columns: those kept, their redundancy, pairs and bands."""
+"""The part of a report about the data and its columns: those kept, drawn, and alike."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
+from scipy import sparse
+from sklearn.utils import _safe_indexing
 
-from depmax._text import counted, listed, short_effect
-from depmax.evaluation.comparison.findings import MATRIX_COLUMNS, Findings
+from depmax._inputs.table import is_frame, read_table
+from depmax._text import counted, listed, share, short_effect
+from depmax.dependence import alignment
+from depmax.evaluation.comparison.methods import Method
 from depmax.evaluation.comparison.verdict import LEVEL
-from depmax.plotting import FeatureScatterDisplay, HeatMapDisplay, LoadingsDisplay, RankingDisplay
+from depmax.evaluation.comparison.words import class_balance
+from depmax.evaluation.prepare import Prepare
+from depmax.plotting import (
+    FeatureScatterDisplay,
+    HeatMapDisplay,
+    LoadingsDisplay,
+    RankingDisplay,
+    TargetByColumnDisplay,
+)
 from depmax.report import Column, Picture, Section, Table
 
+if TYPE_CHECKING:
+    from depmax.evaluation.comparison.comparison import Comparison
+
+#: Columns that are drawn against the target, and that are listed.
+DRAWN = 6
+LISTED = 50
+#: Cells up to which equal rows and columns are looked for.
+MOST_CELLS = 20_000_000
+#: Rows that similarities of columns are computed from, and columns that they show.
+MATRIX_ROWS = 500
+MATRIX_COLUMNS = 12
 #: Numbers after these words count columns and say nothing about an order.
 COUNTERS = frozenset(
     {"a", "att", "attr", "attribute", "c", "col", "column", "f", "feat", "feature", "field"}
@@ -52,45 +77,288 @@ def unit_of(names: Sequence[str]) -> str:
     return re.sub(r"[-_\d.\s]+", " ", names[0]).strip()
 
 
-def features_section(findings: Findings) -> Section | None:
-    """The first two features of the best extractor, and how they weigh the columns."""
-    if findings.extractor is None:
+def data_section(comparison: Comparison) -> Section:
+    """Rows, types, missing values, constant columns, duplicates, and the target."""
+    given, used = comparison.n_rows_given or len(comparison.y), len(comparison.y)
+    drawn = f", of which {used:,} were drawn at random" if given > used else ""
+    points = [f"{counted(given, 'row')}{drawn}", *_about_columns(comparison)]
+    problem, y = comparison.setting.problem, comparison.y
+    target = class_balance(comparison) or problem.about_target
+    if problem.kind == "numbers":
+        target += f" from {y.min():.4g} to {y.max():.4g}, median {np.median(y):.4g}"
+    points.append(f"Target: {comparison.target_name}, {target}")
+    return Section("The data", points=tuple(f"{point}." for point in points))
+
+
+def _about_columns(comparison: Comparison) -> list[str]:
+    """Types, missing values, constant columns and duplicates, if there are any."""
+    names, read = comparison.setting.problem.names, read_table(comparison.filled)
+    n_columns, categories = len(names), len(read.categories)
+    types = [
+        f"{count:,} {kind}"
+        for kind, count in (("numeric", n_columns - categories), ("categorical", categories))
+        if count
+    ]
+    points = [f"{counted(n_columns, 'column')}: {', '.join(types)}"]
+    missing, cells = _missing(comparison.X), len(comparison.y) * n_columns
+    if missing.sum():
+        where = [names[j] for j in np.argsort(-missing, kind="stable") if missing[j]]
+        points.append(
+            f"{counted(int(missing.sum()), 'missing value')} ({share(int(missing.sum()), cells)} "
+            f"of the cells) in {listed(where, 5)}, filled with the {comparison.setting.fill} of the "
+            "column, in categories with the most frequent value"
+        )
+    if sparse.issparse(read.values):
+        return [*points, f"{share(read.values.nnz, max(1, cells))} of the cells are not zero"]
+    values = np.asarray(read.values)
+    constant = np.flatnonzero((values == values[:1]).all(axis=0))
+    if len(constant):
+        which = listed([names[j] for j in constant], 5)
+        points.append(f"{counted(len(constant), 'constant column')}: {which}")
+    return points + (_duplicates(values, names) if values.size <= MOST_CELLS else [])
+
+
+def _missing(X: Any) -> np.ndarray:
+    """Missing values of every column."""
+    if sparse.issparse(X):
+        return np.zeros(X.shape[1], dtype=int)
+    if not is_frame(X):
+        values = np.asarray(X)
+        numbers = values if values.dtype.kind == "f" else np.zeros(values.shape)
+        return np.asarray(np.isnan(numbers).sum(axis=0))
+    counts = []
+    for column in nw.from_native(X, eager_only=True).iter_columns():
+        gaps = column.is_null()
+        counts.append(int((gaps | column.is_nan() if column.dtype.is_float() else gaps).sum()))
+    return np.array(counts)
+
+
+def _duplicates(values: np.ndarray, names: tuple[str, ...]) -> list[str]:
+    """Rows and columns that occur more than once."""
+    points = []
+    again = len(values) - len({row.tobytes() for row in np.ascontiguousarray(values)})
+    if again:
+        verb = "repeats" if again == 1 else "repeat"
+        points.append(f"{counted(again, 'row')} {verb} another row in every column")
+    seen: dict[bytes, int] = {}
+    copies = []
+    for place, column in enumerate(np.ascontiguousarray(values.T)):
+        first = seen.setdefault(column.tobytes(), place)
+        if first != place:
+            copies.append(f"{names[place]} (of {names[first]})")
+    if copies:
+        points.append(f"{counted(len(copies), 'duplicate column')}: {listed(copies, 4)}")
+    return points
+
+
+def target_section(comparison: Comparison) -> Section | None:
+    """The target by the values of each column that matters most."""
+    kind = comparison.setting.problem.kind
+    if kind not in ("classes", "numbers"):
         return None
-    pictures = [_scatter(findings), _loadings(findings)]
-    drawn = tuple(picture for picture in pictures if picture is not None)
-    if not drawn:
-        return None
-    text = (
-        f"{findings.extractor.name} makes the best new features. {findings.extractor.description}",
+    if comparison.verdict.columns:
+        which, why = comparison.kept, f"The columns that {comparison.recommended} keeps, best first."
+    else:
+        which = np.argsort(comparison.screening.ranking)
+        why = "The columns that depend most on the target by themselves."
+    pictures = tuple(_target_picture(comparison, int(column)) for column in which[:DRAWN])
+    drawn = (
+        "Bars show the share of each class among rows with similar values."
+        if kind == "classes"
+        else "Points are rows; the line joins medians of rows with similar values. For a "
+        "category, the dot is the median and the bar spans the middle half."
     )
-    return Section("What do the new features show?", text, pictures=drawn)
+    title = f"How {comparison.target_name} depends on single columns"
+    return Section(title, (f"{why} {drawn}",), pictures=pictures)
 
 
-def _scatter(findings: Findings) -> Picture | None:
-    comparison = findings.comparison
+def _target_picture(comparison: Comparison, column: int) -> Picture:
+    values, categorical = _raw_column(comparison, column)
+    name = comparison.setting.problem.names[column]
+    display = TargetByColumnDisplay(
+        values,
+        comparison.y,
+        name,
+        target_name=comparison.target_name,
+        classes=comparison.setting.problem.kind == "classes",
+        categorical=categorical,
+    )
+    pvalue = float(comparison.screening.pvalues_adjusted[column])
+    alone = "p < 0.001" if pvalue < 1e-3 else f"p = {pvalue:.2g}"
+    caption = f"{comparison.target_name} by {name} (alone: adjusted {alone})"
+    return Picture(display, caption, f"Plot of {caption}.", width=3.4, height=2.5)
+
+
+def _raw_column(comparison: Comparison, column: int) -> tuple[np.ndarray, bool]:
+    """Values of a column as they were given, gaps filled, and whether it is a category."""
+    X = comparison.filled
+    if is_frame(X):
+        frame = nw.from_native(X, eager_only=True)
+        series = frame.get_column(frame.columns[column])
+        numeric = series.dtype.is_numeric()
+        values = series.to_numpy() if numeric else np.array(series.to_list(), dtype=object)
+        return values, not numeric
+    part = X[:, [column]].toarray() if sparse.issparse(X) else np.asarray(X)[:, [column]]
+    return part.ravel(), False
+
+
+def columns_section(comparison: Comparison) -> Section | None:
+    """The columns that the best selector keeps, how alike they are, and the screening of all."""
+    method = best_of(comparison, lambda method: method.selects)
+    if method is None:
+        return None
+    kept = comparison.kept_by(method.name)
+    text = (
+        f"Kept by {method.name} when it is fitted on all rows. The p-value comes from screening "
+        "each column alone, adjusted over all columns (false discovery rate); it does not test "
+        "the kept columns as a set, since the rows that chose them cannot also test them.",
+    )
+    pictures = [_ranking_picture(comparison, method, kept)]
+    if len(kept) > 1:
+        pictures.append(_similarity_picture(comparison, kept[:MATRIX_COLUMNS]))
+    table = _kept_table(comparison, method, kept)
+    return Section("Which columns?", text, (table,), tuple(pictures))
+
+
+def _kept_table(comparison: Comparison, method: Method, kept: np.ndarray) -> Table:
+    names, screening = comparison.setting.problem.names, comparison.screening
+    model = comparison.estimator(method.name)
+    selector = getattr(model, "named_steps", {}).get("features", model)
+    substitutes = getattr(selector, "substitutes_", np.full(len(names), -1))
+    place = next(p for p in comparison.leaders if comparison.candidates.all[p].method == method.name)
+    masks = comparison.candidates.masks(comparison.candidates.all[place])
+    chosen = None if masks is None else masks.mean(axis=0)
+    shares = (screening.effects, screening.effects_low, screening.effects_high)
+    rows = tuple(
+        (
+            position + 1,
+            names[column],
+            None if chosen is None else float(chosen[column]),
+            short_effect(*(ends[column] for ends in shares)),
+            float(screening.pvalues_adjusted[column]),
+            listed([names[other] for other in np.flatnonzero(substitutes == column)], 4) or None,
+        )
+        for position, column in enumerate(kept[:LISTED])
+    )
+    more = f", the best {LISTED} of them shown" if len(kept) > LISTED else ""
+    return Table(
+        f"{counted(len(kept), 'column')} kept{more}.",
+        (
+            Column("rank", "d"),
+            Column("column"),
+            Column("chosen on folds", "bar", "share of the training parts on which it was kept"),
+            Column(
+                "effect alone",
+                "",
+                "dependence of the column alone on the target, from 0 (independent) to 1, with a "
+                "95% interval: comparable between columns of different units and types",
+            ),
+            Column("p (adjusted)", "p", "of this column alone, adjusted over all columns"),
+            Column(
+                "substitute for",
+                "",
+                "dropped columns that share at least a quarter of their variation with it, and "
+                "more than with any other kept column",
+            ),
+        ),
+        rows,
+    )
+
+
+def _ranking_picture(comparison: Comparison, method: Method, which: np.ndarray) -> Picture:
+    screening, names = comparison.screening, comparison.setting.problem.names
+    kept = np.zeros(len(names), dtype=bool)
+    kept[which] = True
+    display = RankingDisplay.from_predictions(
+        np.maximum(screening.scores, 0.0),
+        names=names,
+        pvalues_adjusted=screening.pvalues_adjusted,
+        kept=kept,
+        label="HSIC of the column alone with the target",
+        n_shown=15,
+    )
+    order = np.argsort(screening.ranking)
+    shown = min(15, len(order))
+    significant = int((screening.pvalues_adjusted <= LEVEL).sum())
+    caption = (
+        f"The {shown} columns that each depend most on the target, with adjusted p-values; those "
+        f"that {method.name} keeps are in colour. A column that matters only together with others "
+        "may still be kept."
+    )
+    alternative = (
+        f"Bar chart. {significant} of {len(order)} columns have an adjusted p-value of at most "
+        f"{LEVEL:g}; the strongest are {listed([names[j] for j in order[:5]], 5)}."
+    )
+    return Picture(display, caption, alternative, height=0.9 + 0.24 * shown)
+
+
+def _similarity_picture(comparison: Comparison, which: np.ndarray) -> Picture:
+    """Centred kernel alignment of every pair of columns: 1 if one repeats the other."""
+    rows = np.arange(len(comparison.y))
+    if len(rows) > MATRIX_ROWS:
+        rng = np.random.default_rng(comparison.setting.seed)
+        rows = np.sort(rng.choice(rows, MATRIX_ROWS, replace=False))
+    prepared = Prepare(None).fit_transform(_safe_indexing(comparison.filled, rows))
+    sides = [_safe_indexing(prepared, [int(column)], axis=1) for column in which]
+    sides = [side.toarray() if sparse.issparse(side) else side for side in sides]
+    values = np.eye(len(which))
+    for one, other in zip(*np.tril_indices(len(which), -1), strict=True):
+        value = alignment(sides[one], sides[other], kernel="gaussian", target_kernel="gaussian")
+        values[one, other] = values[other, one] = value
+    names = [comparison.setting.problem.names[column] for column in which]
+    display = HeatMapDisplay.from_predictions(values, names=names, label="alignment")
+    lower = np.tril(values, -1)
+    first, second = np.unravel_index(np.argmax(lower), lower.shape)
+    caption = (
+        f"How alike the {len(which)} best columns kept are: 1 if one column repeats another "
+        f"(centred kernel alignment). The most alike are {names[second]} and {names[first]} "
+        f"({lower[first, second]:.2f})."
+    )
+    return Picture(display, caption, f"Heat map. {caption}", height=4.4)
+
+
+def best_of(comparison: Comparison, accepts: Any) -> Method | None:
+    """The recommended method if it is accepted, else the best that is."""
+    names = [comparison.candidates.all[place].method for place in comparison.leaders]
+    methods = [comparison.method(name) for name in (comparison.recommended, *names)]
+    return next((method for method in methods if accepts(method)), None)
+
+
+def features_section(comparison: Comparison) -> Section | None:
+    """The first two features of the best extractor, and how they weigh the columns."""
+    method = best_of(comparison, lambda m: m.has_dimension and not m.selects and not m.predicts)
+    if method is None or not comparison.setting.prepare:
+        return None
+    pictures = [_scatter(comparison, method), _loadings(comparison, method)]
+    drawn = tuple(picture for picture in pictures if picture is not None)
+    text = (f"{method.name} makes the best new features. {method.description}",)
+    return Section("What do the new features show?", text, pictures=drawn) if drawn else None
+
+
+def _scatter(comparison: Comparison, method: Method) -> Picture | None:
+    """Features of all rows, as the method makes them when fitted on all rows."""
     if comparison.y.ndim != 1:
         return None
-    features, held_out = findings.extracted
+    features = np.asarray(comparison.transformer(method.name).transform(comparison.X))[:, :2]
     display = FeatureScatterDisplay.from_predictions(
-        features, comparison.y, held_out=held_out, target_name=comparison.target_name
+        features, comparison.y, target_name=comparison.target_name
     )
-    dimensions = "first two features" if features.shape[1] > 1 else "feature"
-    caption = (
-        f"The {dimensions}, found from one training part; {int(held_out.sum())} held-out rows are "
-        "drawn in full colour, training rows faintly."
-    )
+    which = "first two features" if features.shape[1] > 1 else "feature"
+    caption = f"The {which} of all rows, fitted on all rows: held-out rows would be less apart."
     if display.n_merged:
         caption += f" The {display.n_merged} rarest classes are drawn as one, in grey."
     return Picture(display, caption, f"Scatter plot coloured by the target. {caption}", height=4.0)
 
 
-def _loadings(findings: Findings) -> Picture | None:
-    if not findings.comparison.setting.prepare:
-        return None
-    extractor, names = findings.directions
+def _loadings(comparison: Comparison, extractor: Method) -> Picture | None:
+    model = comparison.estimator(extractor.name)
+    names = comparison.setting.problem.names
+    if "prepare" in model.named_steps:
+        prepared = model["prepare"].get_feature_names_out(list(names))
+        names = tuple(str(name) for name in prepared)
     positions = positions_of(names)
     try:
-        display = LoadingsDisplay.from_estimator(extractor)
+        display = LoadingsDisplay.from_estimator(model["features"])
     except ValueError:  # no linear directions
         return None
     if display.weights.shape[1] != len(names):
@@ -109,219 +377,3 @@ def _loadings(findings: Findings) -> Picture | None:
     height = 3.4 if positions is not None else 1.0 + 0.24 * min(display.n_shown, len(names))
     kind = "Curves" if positions is not None else "Bar chart"
     return Picture(display, caption, f"{kind}. {caption}", height=height)
-
-
-#: Rows of the table of columns.
-LISTED = 50
-#: Said where a column has a higher score than one ranked before it.
-SCORES_OF_ROUNDS = (
-    "Each score belongs to the round of the search that decided about the column, so scores need "
-    "not fall with the rank: a column may explain little until another is known."
-)
-#: Edges of the bands in the heat map.
-EDGES = 13
-
-
-def columns_section(findings: Findings) -> Section | None:
-    """The columns that the best selector keeps, and the screening of all."""
-    if findings.selector is None:
-        return None
-    name = findings.selector.name
-    text: tuple[str, ...] = (
-        f"Kept by {name} when it is fitted on all rows. The p-value comes from screening each "
-        "column alone, adjusted over all columns (false discovery rate); it does not test the "
-        "kept columns as a set, since the rows that chose them cannot also test them.",
-    )
-    scores = np.asarray(getattr(findings.selected, "scores_", np.zeros(len(findings.names))))
-    if (np.diff(scores[findings.kept]) > 0).any():
-        text += (SCORES_OF_ROUNDS,)
-    return Section("Which columns?", text, (_kept_table(findings),), (_ranking_picture(findings),))
-
-
-def _kept_table(findings: Findings) -> Table:
-    kept = findings.kept[:LISTED]
-    screening, frequencies = findings.screening, findings.frequencies
-    shares = (screening.effects, screening.effects_low, screening.effects_high)
-    scores = getattr(findings.selected, "scores_", None)
-    rows = tuple(
-        (
-            position + 1,
-            findings.names[column],
-            None if scores is None else float(scores[column]),
-            None if frequencies is None else float(frequencies[column]),
-            max(0.0, float(screening.scores[column])),  # an unbiased estimate may be negative
-            short_effect(*(ends[column] for ends in shares)),
-            float(screening.pvalues_adjusted[column]),
-            listed(findings.replaced_by(column), 4) or None,
-        )
-        for position, column in enumerate(kept)
-    )
-    count = counted(len(findings.kept), "column")
-    caption = f"{count} kept" + (
-        f", the best {LISTED} of them shown." if len(findings.kept) > LISTED else "."
-    )
-    return Table(
-        caption,
-        (
-            Column("rank", "d"),
-            Column("column"),
-            Column("score", ".3g", "the selector's own; comparable within a round of its search"),
-            Column("chosen on splits", "bar", "share of the training parts on which it was kept"),
-            Column("HSIC alone", ".3f", "dependence of this column alone on the target; 0 is none"),
-            Column(
-                "effect alone",
-                "",
-                "the same on a scale from 0 (independent) to 1, with a 95% interval: comparable "
-                "between columns of different units and types",
-            ),
-            Column("p (adjusted)", "p", "of this column alone, adjusted over all columns"),
-            Column(
-                "substitute for",
-                "",
-                "dropped columns that share at least a quarter of their variation with it, and "
-                "more than with any other kept column",
-            ),
-        ),
-        rows,
-    )
-
-
-def _ranking_picture(findings: Findings) -> Picture:
-    screening = findings.screening
-    kept = np.zeros(len(findings.names), dtype=bool)
-    kept[findings.kept] = True
-    display = RankingDisplay.from_predictions(
-        np.maximum(screening.scores, 0.0),
-        names=findings.names,
-        pvalues_adjusted=screening.pvalues_adjusted,
-        kept=kept,
-        label="HSIC of the column alone with the target",
-        n_shown=15,
-    )
-    order = np.argsort(screening.ranking)
-    shown = min(15, len(order))
-    significant = int((screening.pvalues_adjusted <= LEVEL).sum())
-    caption = (
-        f"The {shown} columns that each depend most on the target, with adjusted p-values; those "
-        f"that {findings.selector.name if findings.selector else ''} keeps are in colour. A column "
-        "that matters only together with others may still be kept."
-    )
-    alternative = (
-        f"Bar chart. {significant} of {len(order)} columns have an adjusted p-value of at most "
-        f"{LEVEL:g}; the strongest are {listed([findings.names[j] for j in order[:5]], 5)}."
-    )
-    return Picture(display, caption, alternative, height=0.9 + 0.24 * shown)
-
-
-def redundancy_section(findings: Findings) -> Section | None:
-    """The columns kept, together, and the dropped ones that say most of the same."""
-    if findings.selector is None or not hasattr(findings.selected, "substitutes_"):
-        return None
-    replaced = {int(column): findings.replaced_by(column) for column in findings.kept}
-    n_redundant = sum(map(len, replaced.values()))
-    if not n_redundant:
-        return None
-    n_other = len(findings.names) - len(findings.kept) - n_redundant
-    kept = listed([findings.names[column] for column in findings.kept], 8)
-    text = [
-        f"{findings.selector.name} keeps {kept}: they are meant to be used together. "
-        f"{counted(n_redundant, 'dropped column')} shared at least a quarter of the variation of "
-        "one of them (significantly): the first to try where that one is costly or missing."
-    ]
-    if n_other:
-        text.append(
-            f"{counted(n_other, 'other dropped column')} shared less with any single kept column."
-        )
-    return Section("Which columns are redundant?", tuple(text), (_redundant_table(findings),))
-
-
-def _redundant_table(findings: Findings) -> Table:
-    dependent = findings.screening.pvalues_adjusted <= LEVEL
-    rows = []
-    for column in findings.kept:
-        dropped = findings.replaced_by(column)
-        if dropped:
-            count = int(dependent[findings.selected.substitutes_ == column].sum())
-            rows.append((findings.names[column], len(dropped), count, listed(dropped, 8)))
-    return Table(
-        "Dropped columns, each with the kept column that shares most of its variation.",
-        (
-            Column("kept"),
-            Column("substitute for", "d", "number of dropped columns"),
-            Column("of them dependent", "d", "on the target when looked at alone (adjusted p)"),
-            Column("redundant columns"),
-        ),
-        tuple(rows[:LISTED]),
-    )
-
-
-def matrices_section(findings: Findings) -> Section | None:
-    """Dependence of pairs or bands, and redundancy among the kept columns."""
-    pictures = [_bands_picture(findings) or _pairs_picture(findings), _redundancy(findings)]
-    drawn = tuple(picture for picture in pictures if picture is not None)
-    if not drawn:
-        return None
-    n_rows = len(findings.comparison.y)
-    part = len(findings.sample)
-    text = () if part == n_rows else (f"From {part} of {n_rows} rows, drawn at random.",)
-    return Section("Redundancy and interactions", text, pictures=drawn)
-
-
-def _bands_picture(findings: Findings) -> Picture | None:
-    positions = positions_of(findings.names)
-    if positions is None:
-        return None
-    places = np.unique(np.linspace(0, len(positions), EDGES).round().astype(int))
-    step = positions[-1] - positions[-2]
-    at = {
-        int(p): float(positions[p] if p < len(positions) else positions[-1] + step) for p in places
-    }
-    back = {edge: place for place, edge in at.items()}
-    display = HeatMapDisplay.from_bands(
-        lambda low, high: findings.band_dependence(back[low], back[high]),
-        list(at.values()),
-        unit=unit_of(findings.names),
-    )
-    row, column = np.unravel_index(np.nanargmax(display.values), display.values.shape)
-    best = f"{display.column_names[int(column)]} to {display.row_names[int(row)]}"
-    caption = f"Dependence of bands of neighbouring columns on the target; the best is {best}."
-    return Picture(display, caption, f"Heat map over lower and upper edges. {caption}", height=4.2)
-
-
-def _pairs_picture(findings: Findings) -> Picture | None:
-    if findings.selector is not None:
-        ranking = getattr(findings.selected, "ranking_", findings.screening.ranking)
-    else:
-        ranking = findings.screening.ranking
-    which = np.argsort(ranking)[:MATRIX_COLUMNS]
-    if len(which) < 2:
-        return None
-    values = findings.joint_dependence(which)
-    names = [findings.names[column] for column in which]
-    display = HeatMapDisplay.from_predictions(values, names=names, label="HSIC with the target")
-    pairs = np.tril(values, -1)
-    pairs[np.triu_indices(len(which))] = -np.inf
-    one, other = np.unravel_index(np.argmax(pairs), pairs.shape)
-    best = f"{names[other]} and {names[one]}"
-    caption = (
-        f"Dependence of pairs of columns on the target, for the {len(which)} columns ranked best; "
-        f"the diagonal is a column alone. The strongest pair is {best}."
-    )
-    return Picture(display, caption, f"Heat map. {caption}", height=4.4)
-
-
-def _redundancy(findings: Findings) -> Picture | None:
-    if findings.selector is None or len(findings.kept) < 2:
-        return None
-    which = findings.kept[:MATRIX_COLUMNS]
-    values = findings.redundancy(which)
-    names = [findings.names[column] for column in which]
-    display = HeatMapDisplay.from_predictions(values, names=names, label="alignment")
-    lower = np.tril(values, -1)
-    one, other = np.unravel_index(np.argmax(lower), lower.shape)
-    caption = (
-        f"Redundancy among the {len(which)} best columns kept: 1 if one column repeats another "
-        f"(centred kernel alignment). The most alike are {names[other]} and {names[one]} "
-        f"({lower[one, other]:.2f})."
-    )
-    return Picture(display, caption, f"Heat map. {caption}", height=4.4)

@@ -62,19 +62,19 @@ OF_ONE = ("balanced_accuracy", "accuracy", "roc_auc", "r2")  # scores of which 1
 FEW_DECIDE = 0.5
 
 
-def doubts_of(comparison: Comparison, columns: tuple[str, ...]) -> tuple[str, ...]:
+def cautions_of(comparison: Comparison, columns: tuple[str, ...]) -> tuple[str, ...]:
     """Reasons to doubt the scores of a comparison whose recommended method keeps these columns."""
     setting = comparison.setting
     if not setting.prepare:
         return ()
     kind = setting.problem.kind
     found = [_given_away(comparison, columns)]
-    found += doubts_about_rows(comparison.X, comparison.y, kind, setting.groups)
+    found += cautions_about_rows(comparison.X, comparison.y, kind, comparison.candidates.units)
     found.append(_few_decide(comparison.y, comparison.target_name) if kind == "numbers" else "")
     return tuple(filter(None, found))
 
 
-def doubts_about_rows(X: Any, y: Any, kind: TargetKind, groups: Any = None) -> list[str]:
+def cautions_about_rows(X: Any, y: Any, kind: TargetKind, groups: Any = None) -> list[str]:
     """Whether rows are copies of each other or resemble their neighbours; nothing if grouped.
 
     Parameters
@@ -227,9 +227,8 @@ def _given_away(comparison: Comparison, columns: tuple[str, ...]) -> str:
 
     Those that the recommended method keeps are looked at; if it keeps none and does not err, all.
     """
-    perfect = comparison.outcomes.metrics[0].name in OF_ONE and (
-        comparison.outcomes.score(comparison.recommended).mean >= PERFECT
-    )
+    score = comparison.candidates.evidence.scores[comparison.place]
+    perfect = comparison.metrics[0].name in OF_ONE and score >= PERFECT
     if perfect and len(columns) == 1:
         return gives_away(columns, comparison.target_name)
     names = columns or comparison.setting.problem.names
@@ -266,13 +265,3 @@ def _few_decide(y: np.ndarray, name: str) -> str:
         "so decide the score. Where values span orders of magnitude, such as prices or counts, "
         "take their logarithm as the target."
     )
-
-
-def dependent_columns(comparison: Comparison, level: float) -> str:
-    """Columns that each depend on the target, as "2 of 9 columns depend"; empty if none does."""
-    if not comparison.setting.prepare:
-        return ""
-    pvalues = comparison.screening.pvalues_adjusted
-    found = int((pvalues <= level).sum())
-    verb = "depends" if found == 1 else "depend"
-    return f"{found:,} of {counted(len(pvalues), 'column')} {verb}" if found else ""

@@ -1,0 +1,167 @@
+"""What predictions of held-out rows say about candidates, and how sure one can be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtri
+
+from depmax.evidence.choice import choose
+from depmax.evidence.metrics import Metric, Predicted, Truth
+
+#: Errors of a bootstrap of rows, times this, hold for new data: rows are drawn again, but the
+#: models were fitted to one sample. Chosen on half of the sets of benchmarks/verdicts.py.
+WIDENING = 1.4
+#: Draws that are computed at a time, to bound memory.
+AT_A_TIME = 250
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value with its standard error for new data."""
+
+    value: float
+    error: float
+
+    def ends(self, confidence: float = 0.95) -> tuple[float, float]:
+        """Ends of the two-sided normal interval.
+
+        >>> low, high = Estimate(0.8, 0.05).ends()
+        >>> round(low, 3), round(high, 3)
+        (0.702, 0.898)
+        """
+        reach = float(ndtri(0.5 + confidence / 2.0)) * self.error
+        return self.value - reach, self.value + reach
+
+    def at_least(self, confidence: float) -> float:
+        """Value that is exceeded with this confidence (one-sided)."""
+        return self.value - float(ndtri(confidence)) * self.error
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Scores of candidates on rows that their models did not see; larger is better.
+
+    Candidate 0 is guessing: the best constant prediction of every training part.
+
+    Attributes
+    ----------
+    scores : array of shape (n_candidates,)
+    draws : array of shape (n_draws, n_candidates)
+        Scores on rows drawn again with replacement, whole groups where rows come in groups.
+    left_out : array of shape (n_draws, n_candidates)
+        Scores on the rows that a draw does not hold.
+    """
+
+    scores: np.ndarray
+    draws: np.ndarray
+    left_out: np.ndarray
+
+    def score(self, candidate: int) -> Estimate:
+        """Score of a candidate that was not chosen by its score."""
+        return Estimate(float(self.scores[candidate]), self._error(self.draws[:, candidate]))
+
+    def difference(self, one: int, other: int) -> Estimate:
+        """How much better one candidate is than another, on the same rows."""
+        value = float(self.scores[one] - self.scores[other])
+        return Estimate(value, self._error(self.draws[:, one] - self.draws[:, other]))
+
+    @staticmethod
+    def _error(values: np.ndarray) -> float:
+        return WIDENING * float(np.nanstd(values))
+
+    def chosen(self, costs: np.ndarray, margin: float) -> int:
+        """The cheapest candidate that loses next to nothing."""
+        return int(choose(self.scores, costs, self.scores[0], margin=margin))
+
+    def expected(self, costs: np.ndarray, margin: float) -> Estimate:
+        """Score of the chosen candidate on new rows, without the optimism of the choice.
+
+        The choice is repeated on every draw of the rows and judged on those left out of it.
+
+        References
+        ----------
+        I. Tsamardinos, E. Greasidou, G. Borboudakis (2018). Bootstrapping the out-of-sample
+        predictions for efficient and accurate cross-validation.
+        """
+        picked = choose(self.draws, costs, self.draws[:, 0], margin=margin)
+        seen = np.take_along_axis(self.draws, picked[:, np.newaxis], axis=1)[:, 0]
+        unseen = np.take_along_axis(self.left_out, picked[:, np.newaxis], axis=1)[:, 0]
+        own = self.chosen(costs, margin)
+        # the optimism of a draw is that of the sample; the level comes from all rows
+        optimism = float(np.nanmean(seen - unseen))
+        base = float(np.nanmean(self.draws[:, own] - self.left_out[:, own]))
+        value = float(self.scores[own]) - max(0.0, optimism - base)
+        return Estimate(value, self._error(self.draws[:, own]))
+
+    def pvalue_of_guessing(self) -> float:
+        """P-value that no candidate is better than guessing (the largest of all gains)."""
+        gains = self.scores[1:] - self.scores[0]
+        drawn = self.draws[:, 1:] - self.draws[:, :1]
+        errors = WIDENING * np.nanstd(drawn, axis=0)
+        usable = np.isfinite(gains) & (errors > 0.0)
+        if not usable.any():
+            return 0.0 if np.nanmax(gains, initial=0.0) > 0.0 else 1.0
+        largest = (gains[usable] / errors[usable]).max()
+        spread = WIDENING * (drawn[:, usable] - gains[usable]) / errors[usable]
+        return float((1 + (np.nanmax(spread, axis=1) >= largest).sum()) / (1 + len(spread)))
+
+
+def gather(
+    truth: Truth,
+    metric: Metric,
+    candidates: Sequence[Sequence[Predicted]],
+    *,
+    sample_weight: np.ndarray | None = None,
+    units: np.ndarray | None = None,
+    seed: int = 0,
+) -> Evidence:
+    """Evidence from predictions of every candidate, one array per repeat of the folds.
+
+    Parameters
+    ----------
+    truth : Truth
+    metric : Metric
+    candidates : sequence of sequences of Predicted
+        Guessing first.
+    sample_weight : array of shape (n_rows,), optional
+    units : array of int of shape (n_rows,), optional
+        The group of every row: groups are drawn whole.
+    seed : int
+    """
+    tested = np.any([run.tested for run in candidates[0]], axis=0)
+    weight = tested * (1.0 if sample_weight is None else sample_weight)
+    judges = [metric.judge(truth, runs) for runs in candidates]
+    counts = _drawn_counts(truth, tested, units, metric.n_draws, np.random.default_rng(seed))
+    draws, left_out = (np.empty((len(counts), len(judges))) for _ in range(2))
+    for low in range(0, len(counts), AT_A_TIME):
+        part = counts[low : low + AT_A_TIME]
+        inside, outside = part * weight, (part == 0) * weight
+        for place, judge in enumerate(judges):
+            draws[low : low + AT_A_TIME, place] = judge(inside)
+            left_out[low : low + AT_A_TIME, place] = judge(outside)
+    scores = np.array([judge(weight[np.newaxis])[0] for judge in judges])
+    return Evidence(scores, draws, left_out)
+
+
+def _drawn_counts(
+    truth: Truth,
+    tested: np.ndarray,
+    units: np.ndarray | None,
+    n_draws: int,
+    rng: np.random.Generator,
+) -> np.ndarray:
+    """How often each row is drawn, of shape (n_draws, n_rows); classes keep their numbers."""
+    counts = np.zeros((n_draws, len(tested)))
+    if units is not None:
+        names, codes = np.unique(units[tested], return_inverse=True)
+        drawn = rng.multinomial(len(names), np.full(len(names), 1.0 / len(names)), size=n_draws)
+        counts[:, tested] = drawn[:, codes]
+        return counts
+    strata = truth.values if truth.kind == "classes" else np.zeros(len(tested), dtype=int)
+    for stratum in np.unique(strata[tested]):
+        rows = np.flatnonzero(tested & (strata == stratum))
+        counts[:, rows] = rng.multinomial(len(rows), np.full(len(rows), 1 / len(rows)), size=n_draws)
+    return counts
