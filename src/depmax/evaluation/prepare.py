@@ -14,7 +14,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from depmax._inputs import read_fit, read_new, read_table
 from depmax._inputs.levels import Categories
-from depmax._inputs.table import has_missing, is_frame, take_columns
+from depmax._inputs.table import as_requested, has_missing, is_frame
 from depmax.pencils.streamed import target_sums
 from depmax.samples import Sample, aligned, is_streamed, read_training
 
@@ -133,10 +133,13 @@ class Prepare(TransformerMixin, BaseEstimator):
         if not is_frame(X):
             return prepared
         frame = nw.from_native(X, eager_only=True)
+        types = enumerate(frame.schema.values())
+        if {dtype for at, dtype in types if at not in self.categories_} == {nw.Float32()}:
+            prepared = prepared.astype(np.float32)  # codes and polars are read as float64
         if self.encode and self.categories_:
             names = self._names_out(frame.columns)
-            return _as_frame(self._encoded(prepared), frame, names).to_native()
-        return self._beside_kept(prepared, np.isnan(values).any(axis=0), frame)
+            return as_requested(self, _as_frame(self._encoded(prepared), frame, names))
+        return as_requested(self, self._kept_and(prepared, np.isnan(values).any(axis=0), frame))
 
     def _filled(self, values: Any) -> Any:
         if not has_missing(values):
@@ -153,14 +156,14 @@ class Prepare(TransformerMixin, BaseEstimator):
             parts.append(column.astype(values.dtype))
         return np.hstack(parts)
 
-    def _beside_kept(self, prepared: np.ndarray, gaps: np.ndarray, frame: Any) -> Any:
-        """Frame of prepared numbers and, filled, of the columns that keep their type."""
+    def _kept_and(self, prepared: np.ndarray, gaps: np.ndarray, frame: Any) -> Any:
+        """Frame of the columns that keep their type, filled, and of the prepared numbers."""
         kept = sorted(self.categories_)
         if not self.scale:
             types = enumerate(frame.schema.values())
             kept = [at for at, dtype in types if at in self.categories_ or dtype.is_numeric()]
         if not kept:
-            return _as_frame(prepared, frame).to_native()
+            return _as_frame(prepared, frame)
         made = sorted({*range(self.n_features_in_)}.difference(kept))
         changed = [
             self._kept(frame[:, at], at, gaps[at])
@@ -170,7 +173,7 @@ class Prepare(TransformerMixin, BaseEstimator):
         others = frame[:, kept].with_columns(*changed)
         numbers = [_as_frame(prepared[:, made], frame[:, made])] if made else []
         whole = nw.concat([*numbers, others], how="horizontal")
-        return take_columns(whole.to_native(), np.argsort([*made, *kept]))
+        return whole[:, np.argsort([*made, *kept]).tolist()]
 
     def _kept(self, series: Any, position: int, has_gaps: bool) -> Any:
         """A column that keeps its type, with its gaps filled; text becomes categories."""

@@ -20,7 +20,7 @@ from sklearn.utils.validation import _check_feature_names, _check_n_features, ch
 from depmax._inputs import read_fit
 from depmax._inputs.checks import check_parameters, is_whole, warn_of_scales
 from depmax._inputs.levels import Missing
-from depmax._inputs.table import Categories, refuse_unreadable, take_columns
+from depmax._inputs.table import Categories, as_requested, refuse_unreadable, take_columns
 from depmax.kernels import Kernel, Linear
 from depmax.kernels.names import KernelParameters
 from depmax.samples import (
@@ -228,10 +228,7 @@ class DependenceSelector(RankedColumns, KernelParameters, SelectorMixin, BaseEst
         _check_feature_names(self, X, reset=False)
         _check_n_features(self, X, reset=False)
         kept = take_columns(X, np.flatnonzero(self.support_))
-        selected = nw.from_native(kept, eager_only=True)
-        if library in ("default", selected.implementation.value):
-            return selected.to_native()
-        return selected.to_pandas() if library == "pandas" else selected.to_polars()
+        return as_requested(self, nw.from_native(kept, eager_only=True))
 
     def inverse_transform(self, X: Any) -> Any:
         """Rows with zeros in the columns that were dropped.
