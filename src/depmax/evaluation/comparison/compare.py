@@ -86,7 +86,7 @@ def compare(
         By default the methods of depmax and scikit-learn that suit the type of the target and the
         size of the data. A transformer with ``n_components``, ``n_features_to_select`` or ``k`` has
         this number chosen for it; a predictor is used as it is; a
-        :class:`~depmax.evaluation.Method` declares more.
+        :class:`~depmax.evaluation.Method` declares more. All columns are always compared too.
     judge : {"auto", "kernel", "boosting", "linear"} or predictor, default="auto"
         Predicts the target from the features; the recommendation holds for this predictor. By
         default it is ``"kernel"``: a support vector machine with a Gaussian kernel up to 1,000
@@ -159,9 +159,10 @@ def compare(
     >>> wine = load("wine")
     >>> found = compare(wine.X, wine.y, ["BAHSIC", "PCA"], dimensions=[1, 2, 5], random_state=0)
     >>> found.table[["method", "features"]]
-       method  features
-    0  BAHSIC       5.0
-    1     PCA       2.0
+            method  features
+    0  all columns       NaN
+    1       BAHSIC       5.0
+    2          PCA       2.0
     >>> found.recommended
     'BAHSIC'
     """
