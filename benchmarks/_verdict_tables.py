@@ -31,6 +31,8 @@ REPORT = (
     "dna_statlog",
     "svmguide3",
 )
+#: Targets that are numbers, also where they are whole.
+NUMBERS = ("abalone", "ailerons", "bank32nh", "pole_telecomm", "puma32H", "pumadyn32nm")
 SIMULATED = ("noise classes", "noise numbers", "rare class", "groups", "prices", "copies")
 #: Rows of a draw, and of what it is judged on.
 ROWS = (181, 301)
@@ -66,7 +68,7 @@ def drawn(name: str, number: int) -> Drawn:
     if name in SIMULATED:
         return _simulated(name, n_rows, rng)
     data = load_external(name)
-    y = np.asarray(data.y)
+    y = np.asarray(data.y, dtype=float) if name in NUMBERS else np.asarray(data.y)
     order = rng.permutation(len(y))
     if y.dtype.kind != "f":  # a class of one row cannot be held out
         labels, counts = np.unique(y[order[:n_rows]], return_counts=True)

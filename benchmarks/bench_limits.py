@@ -105,12 +105,6 @@ CALLS: dict[str, Call] = {
     "stability": lambda rows: evaluation.stability(
         selection.DependenceFilter(3), rows.X, rows.y, random_state=0
     ),
-    "covariance_bound": lambda rows: evaluation.covariance_bound(
-        extraction.KernelPLS().fit(rows.X, rows.y), rows.X, rows.y
-    ),
-    "components_by_bound": lambda rows: evaluation.components_by_bound(
-        extraction.KernelPLS().fit(rows.X, rows.y), rows.X, rows.y
-    ),
     **{
         name: partial(lambda measure, rows: measure(rows.labels, rows.X[:, :3]), measure)
         for name, measure in (

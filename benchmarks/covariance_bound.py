@@ -11,6 +11,7 @@ Norm and radius are those of the training rows, as in the paper, so the bound is
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 import matplotlib
@@ -18,7 +19,10 @@ import numpy as np
 
 from depmax import SMC
 from depmax.datasets import load_external
-from depmax.evaluation import covariance_bound
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from reproduction.covariance_bound import covariance_bound
 
 matplotlib.use("Agg")
 from matplotlib import pyplot as plt

@@ -100,7 +100,7 @@ def judged(name: str, number: int, arrays: str | None = None) -> dict[str, Any]:
         "size": verdict.size,
         "kept": len(verdict.columns),
         "true": truth[place],
-        "true_best": float(np.nanmax(truth[1:])),
+        "true_best": float(np.nanmax(truth[list(found.leaders)])),  # of the rows of the table
         "true_all": truth[whole],
         "true_guess": truth[0],
         "margin": verdict.margin,

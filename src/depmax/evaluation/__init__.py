@@ -1,12 +1,5 @@
 """Evaluation of methods: comparisons, stability, measures of multi-label predictions."""
 
-from depmax.evaluation.bounds import (
-    BoundedComponents,
-    CovarianceBound,
-    components_by_bound,
-    covariance_bound,
-    hsic_bound,
-)
 from depmax.evaluation.comparison import Comparison, compare
 from depmax.evaluation.comparison.methods import Method, ScreenFirst, Sized, by_ranking, leading
 from depmax.evaluation.comparison.preparing import NumericTarget
@@ -17,9 +10,7 @@ from depmax.evaluation.prepare import Prepare
 from depmax.evaluation.stability import Stability, stability, stability_of
 
 __all__ = [
-    "BoundedComponents",
     "Comparison",
-    "CovarianceBound",
     "MLkNN",
     "Method",
     "NumericTarget",
@@ -33,10 +24,7 @@ __all__ = [
     "average_precision",
     "by_ranking",
     "compare",
-    "components_by_bound",
-    "covariance_bound",
     "coverage",
-    "hsic_bound",
     "leading",
     "one_error",
     "ranking_loss",

@@ -86,15 +86,15 @@ class Candidates:
         """Cost of every candidate."""
         return np.array([candidate.cost for candidate in self.all])
 
-    def runs(self, candidate: Candidate) -> list[Predicted]:
-        """Predictions of all rows, one array per repeat."""
+    def runs(self, candidate: Candidate, metric: Metric) -> list[Predicted]:
+        """Predictions of all rows as a metric judges them, one array per repeat."""
         return [
-            self._run(candidate, repeat)
+            self._run(candidate, repeat, metric)
             for repeat in range(len(self.folds))
             if any(done == repeat for done, _ in self.done)
         ]
 
-    def _run(self, candidate: Candidate, repeat: int) -> Predicted:
+    def _run(self, candidate: Candidate, repeat: int, metric: Metric) -> Predicted:
         truth = self.setting.truth
         n_rows = len(truth.values)
         tested = np.zeros(n_rows, dtype=bool)
@@ -112,14 +112,10 @@ class Candidates:
             values[test] = found[0]
             if found[1] is not None:
                 scores = np.zeros((n_rows, found[1].shape[1])) if scores is None else scores
-                scores[test] = self._comparable(found[1])
+                # scores of different models are pooled as ranks in the test part
+                ranked = metric.needs == "scores"
+                scores[test] = _ranks(found[1]) if ranked else found[1]
         return Predicted(values, scores, tested)
-
-    def _comparable(self, scores: np.ndarray) -> np.ndarray:
-        """Scores that may be pooled over folds: probabilities, else ranks in the test part."""
-        if all(metric.needs != "scores" for metric in self.metrics):
-            return scores
-        return rankdata(scores, axis=0) / (1.0 + len(scores))
 
     @cached_property
     def evidence(self) -> Evidence:
@@ -127,7 +123,7 @@ class Candidates:
         return gather(
             self.setting.truth,
             self.metrics[0],
-            [self.runs(candidate) for candidate in self.all],
+            [self.runs(candidate, self.metrics[0]) for candidate in self.all],
             sample_weight=self.setting.sample_weight,
             units=self.units,
             seed=self.setting.seed,
@@ -135,7 +131,7 @@ class Candidates:
 
     def score(self, place: int, metric: Metric) -> float:
         """Score of a candidate by any metric, as it is shown."""
-        runs = self.runs(self.all[place])
+        runs = self.runs(self.all[place], metric)
         tested = np.any([run.tested for run in runs], axis=0)
         weight = self.setting.sample_weight
         weights = tested * (1.0 if weight is None else weight)
@@ -158,6 +154,10 @@ class Candidates:
         if masks is None or len(masks) < 2 or masks.all() or not masks.any():
             return None
         return stability_of(masks)
+
+
+def _ranks(scores: np.ndarray) -> np.ndarray:
+    return np.asarray(rankdata(scores, axis=0) / (1.0 + len(scores)))
 
 
 def _guess(

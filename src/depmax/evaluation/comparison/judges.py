@@ -76,7 +76,7 @@ def _kernel(problem: Problem, weight: str | None, probabilities: bool) -> NamedJ
         return NamedJudge("nearest neighbours", _scaled(problem, MLkNN(neighbours)))
     if problem.kind == "multioutput":
         return NamedJudge("nearest neighbours", _scaled(problem, KNeighborsRegressor(neighbours)))
-    coordinates = NystroemMap(COORDINATES, kernel=Gaussian("dimension"))
+    coordinates = NystroemMap(min(COORDINATES, problem.n_samples), kernel=Gaussian("dimension"))
     few = problem.n_samples <= KERNEL_MACHINE_ROWS
     if problem.kind == "classes":
         if probabilities:

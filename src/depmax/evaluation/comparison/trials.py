@@ -13,7 +13,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from joblib.parallel import get_active_backend
 from sklearn.base import clone
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
 
@@ -260,9 +260,7 @@ def make_estimator(method: Method, size: int | None, X: Any, setting: Setting) -
         model = seeded(method.make(0), setting.seed)
         return Pipeline([*steps, ("predict", model)]) if steps else model
     steps.append(("features", _transformer(method, size, setting, X)))
-    predictor = _predictor(method, setting)
-    inner = predictor.steps if isinstance(predictor, Pipeline) else [("predict", predictor)]
-    return Pipeline([*steps, *inner])
+    return Pipeline([*steps, *_predictor(method, setting).steps])
 
 
 def _preparer(method: Method, setting: Setting) -> Any:
@@ -287,11 +285,12 @@ def _judge(setting: Setting) -> Any:
     return seeded(clone(setting.judge), setting.seed)
 
 
-def _predictor(method: Method, setting: Setting) -> Any:
-    predictor = _judge(setting)
+def _predictor(method: Method, setting: Setting) -> Pipeline:
+    judge = _judge(setting)
+    steps = list(judge.steps) if isinstance(judge, Pipeline) else [("predict", judge)]
     if setting.problem.categorical and method.takes_categories:
-        return make_pipeline(Prepare(None, encode=True), predictor)
-    return predictor
+        steps.insert(0, ("encode", Prepare(None, encode=True)))
+    return Pipeline(steps)
 
 
 def seeded(estimator: Any, seed: int) -> Any:

@@ -7,7 +7,7 @@ import pytest
 from sklearn.decomposition import PCA
 
 from depmax import HBFE, SMC, DeflationFeatures, KernelPLS
-from depmax.evaluation import components_by_bound, covariance_bound
+from reproduction.covariance_bound import components_by_bound, covariance_bound
 from depmax.kernels import Gaussian
 
 rng = np.random.default_rng(0)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from depmax import hsic
-from depmax.evaluation import hsic_bound
+from depmax import hsic_bound
 from depmax.kernels import Delta
 
 
