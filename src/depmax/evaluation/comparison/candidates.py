@@ -113,7 +113,7 @@ class Candidates:
             if found[1] is not None:
                 scores = np.zeros((n_rows, found[1].shape[1])) if scores is None else scores
                 # scores of different models are pooled as ranks in the test part
-                ranked = metric.needs == "scores"
+                ranked = metric.needs == "scores" and truth.kind == "classes"
                 scores[test] = _ranks(found[1]) if ranked else found[1]
         return Predicted(values, scores, tested)
 

@@ -228,7 +228,8 @@ def classes_section(comparison: Comparison) -> Section | None:
     from sklearn.metrics import precision_recall_fscore_support
 
     assert truth.classes is not None
-    run = comparison.candidates.runs(comparison.candidates.all[comparison.place])[0]
+    place = comparison.candidates.all[comparison.place]
+    run = comparison.candidates.runs(place, comparison.metrics[0])[0]
     precision, recall, f1, support = precision_recall_fscore_support(
         truth.values[run.tested],
         run.values[run.tested],
