@@ -87,6 +87,8 @@ class DependenceSelector(RankedColumns, KernelParameters, SelectorMixin, BaseEst
     #: What the second number of each round in ``path_`` is.
     path_quantity = "HSIC with the target"
     _accepts_sparse = False
+    #: What to do with sparse X other than to make it dense.
+    _sparse_remedy = "use DependenceFilter, which takes sparse X"
     #: Whether the kernel is applied to one column at a time.
     _one_by_one = False
     #: Whether n_features_to_select="auto" is offered.
@@ -134,6 +136,7 @@ class DependenceSelector(RankedColumns, KernelParameters, SelectorMixin, BaseEst
     def _read(self, X: Any, y: Any) -> tuple[Any, Any]:
         """Rows of X and the target; sets what ``fit`` tells about the columns."""
         if not is_streamed(X) or not self._streams:
+            self._refuse_sparse(X)
             sparse_too = self._accepts_sparse
             rows, categories = read_fit(self, X, accept_sparse=sparse_too, missing=self.missing)
             refuse_streamed_target(X, y)
@@ -145,11 +148,17 @@ class DependenceSelector(RankedColumns, KernelParameters, SelectorMixin, BaseEst
                 f"{type(self).__name__} requires y to be passed, but the target y is None: pass "
                 "target= to depmax.scan."
             )
-        if sparse.issparse(inputs.rows.example) and not self._accepts_sparse:
-            raise TypeError(f"{type(self).__name__} needs dense rows, but X is sparse.")
+        self._refuse_sparse(inputs.rows.example)
         inputs.describe_to(self)
         most = self._most_rows(inputs.shape[1])
         return (inputs.rows, target) if most is None else self._some_rows(inputs, most)
+
+    def _refuse_sparse(self, rows: Any) -> None:
+        if sparse.issparse(rows) and not self._accepts_sparse:
+            raise TypeError(
+                f"{type(self).__name__} needs dense rows here, but X is sparse: pass X.toarray(), "
+                f"or {self._sparse_remedy}."
+            )
 
     def _most_rows(self, n_features: int) -> int | None:
         """How many rows of a table that is read a chunk at a time are searched; None: all."""

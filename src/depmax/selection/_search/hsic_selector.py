@@ -129,6 +129,7 @@ class HSICSelector(WeightedRows, DependenceSelector):
     n_jobs: int | None
     verbose: int
     _decides_how_many = True
+    _sparse_remedy = 'use kernel="linear", with which X stays sparse'
     _streams: ClassVar[bool] = True
     _declared: ClassVar = {
         "step": STEP,
