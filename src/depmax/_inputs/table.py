@@ -353,7 +353,8 @@ def _read(
     if sparse.issparse(X) and not accept_sparse:
         linear = ', or kernel="linear", with which X stays sparse' * hasattr(estimator, "kernel")
         raise TypeError(
-            f"{type(estimator).__name__} needs dense rows, but X is sparse: pass X.toarray(){linear}."
+            f"{type(estimator).__name__} needs dense rows, but X is sparse: pass "
+            f"X.toarray(){linear}."
         )
     values = validate_data(
         estimator,

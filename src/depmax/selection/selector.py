@@ -33,8 +33,9 @@ from depmax.samples import (
     refuse_with_streams,
     weigh,
 )
+from depmax.selection._ranked_columns import RankedColumns
 from depmax.selection._search.units import n_leading
-from depmax.selection._substitutes import RankedColumns, substitutes
+from depmax.selection._substitutes import substitutes
 
 
 @dataclass(frozen=True)
