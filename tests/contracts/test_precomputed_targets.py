@@ -110,7 +110,7 @@ def test_functions(name: str, which: str) -> None:
 
 def test_more_rows_than_pairs_are_looked_for_in(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bahsic, "ROWS", 40)
-    wide = rng.normal(size=(60, 14))
+    wide = np.random.default_rng(1).normal(size=(60, 14))
     expected = BAHSIC(2, target_kernel=KERNEL).fit(wide, y)
     found = BAHSIC(2, target_kernel="precomputed").fit(wide, MATRIX)
     assert_array_equal(found.ranking_, expected.ranking_)
