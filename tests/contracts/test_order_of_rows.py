@@ -54,7 +54,9 @@ def test_every_part_with_confounders_is_here() -> None:
         for name, part in parts.items()
         if isfunction(part) or (isinstance(part, type) and hasattr(part, "fit"))
     }
-    assert set(GIVEN) == {name for name in callables if "given" in signature(parts[name]).parameters}
+    assert set(GIVEN) == {
+        name for name in callables if "given" in signature(parts[name]).parameters
+    }
 
 
 @pytest.mark.parametrize("by", ["confounder", "x", "y"])
