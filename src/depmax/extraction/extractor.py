@@ -398,4 +398,4 @@ class WeightedExtractor(DependenceExtractor):
             )
         weighed = weigh(sample_weight, X, y)
         rows = X if is_precomputed(self.kernel) else weighed.of(X)
-        return rows, weighed.of(y), None, weighed
+        return rows, weighed.of(y, getattr(self, "target_kernel", None)), None, weighed

@@ -22,6 +22,7 @@ from depmax.dependence.intrinsic_dimension import dimension_of_distances
 from depmax.pencils.graphs import Points
 from depmax.pencils.graphs.points import points_of
 from depmax.samples import Sample
+from depmax.samples.weights import take_rows as rows_of
 
 #: Folds by which the number of components is chosen.
 FOLDS = 3
@@ -309,7 +310,8 @@ def predicted_count(extractor: Any, X: Any, y: Any, side: Sample) -> int:
         with warnings.catch_warnings():  # the fit to all rows is the one that warns
             warnings.simplefilter("ignore", ScaleWarning)
             warnings.simplefilter("ignore", ConvergenceWarning)
-            fitted = model._learn(own, _safe_indexing(y, train), AtMost(count))
+            answers = rows_of(y, train, getattr(extractor, "target_kernel", None))
+            fitted = model._learn(own, answers, AtMost(count))
         features = fitted.features if fitted.complete else model._apply(own)
         return features, model._apply(take_rows(extractor, X, test, train))
 
