@@ -3,9 +3,9 @@
 The rows are split at random (fixed seed) and each half in turn orders the units. With the first t
 of them a kernel ridge regression predicts the images ψ(y) of the target (those of its kernel, less
 their mean) and is judged by its squared errors on the other half, a number per row. The smallest t
-is kept from which no larger set has significantly smaller errors (one-sided paired t-test over all
-rows, Bonferroni over the sets compared). No unit at all, t = 0, predicts the mean: noise has to
-beat it first. Comparing HSIC itself would not work: a weaker unit may add information and yet
+is kept that loses at most 2% of the largest gain over predicting the mean, the rule of `compare`
+(:func:`depmax.evidence.choose`). No unit at all, t = 0, predicts the mean: noise has to beat it
+first (one-sided paired t-test over all rows, Bonferroni over the sets compared). Comparing HSIC itself would not work: a weaker unit may add information and yet
 lower a normalised dependence.
 """
 
@@ -18,9 +18,11 @@ import numpy as np
 from scipy import special
 
 from depmax.dependence.exchange import Exchange
+from depmax.evidence import choose
 from depmax.kernels.kernel import Kernel
 from depmax.samples import Sample
-from depmax.selection._search.rounds import Setting, Units, columns_of_units
+from depmax.selection._search.rounds import Setting
+from depmax.selection._search.units import Units, columns_of_units
 
 if TYPE_CHECKING:
     from depmax.selection._search.hsic_selector import HSICSelector, Observed
@@ -185,9 +187,10 @@ def _errors_on_groups(
 
 
 def first_sufficient(errors: np.ndarray, of_rows: np.ndarray | None = None) -> int:
-    """First set from which no later one has significantly smaller errors.
+    """The smallest set that loses next to nothing: the rule of `compare` on squared errors.
 
-    ``of_rows`` numbers the independent units of the rows, whose gains are added up: rows of one
+    The first set is empty and predicts the mean: it is kept unless another one is significantly
+    better. ``of_rows`` numbers the independent units of the rows, whose gains are added up: rows of one
     group are not independent evidence. The law of a mean gain is Student's, with as many degrees
     of freedom as there are units less one: with 40 rows the normal law would find columns in pure
     noise too often.
@@ -198,10 +201,10 @@ def first_sufficient(errors: np.ndarray, of_rows: np.ndarray | None = None) -> i
         codes = np.unique(of_rows, return_inverse=True)[1]
         totals = np.array([np.bincount(codes, row) for row in errors])
     n_units = totals.shape[1]
-    for place in range(count - 1):
-        gains = totals[place] - totals[place + 1 :]
-        spreads = gains.std(axis=1, ddof=1) / math.sqrt(n_units)
-        critical = -special.stdtrit(n_units - 1, LEVEL / len(gains))
-        if not (gains.mean(axis=1) > critical * spreads).any():
-            return place
-    return count - 1
+    gains = totals[0] - totals[1:]
+    spreads = gains.std(axis=1, ddof=1) / math.sqrt(n_units)
+    critical = -special.stdtrit(n_units - 1, LEVEL / max(1, len(gains)))
+    if not (gains.mean(axis=1) > critical * spreads).any():
+        return 0
+    scores = -totals.mean(axis=1)
+    return int(choose(scores, np.arange(count), scores[0]))
