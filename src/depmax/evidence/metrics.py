@@ -1,9 +1,10 @@
-"""How predictions are judged: sums over rows where a metric has them, replayed scorers elsewhere."""
+"""How predictions are judged: by sums over rows where a metric has them, else by any scorer."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -200,7 +201,9 @@ def _r2(sums: np.ndarray) -> np.ndarray:
 
 def _neg_rmse(sums: np.ndarray) -> np.ndarray:
     n_outputs = (sums.shape[-1] - 1) // 3
-    return -np.sqrt(_ratio(sums[..., :n_outputs], sums[..., -1:] + np.zeros(n_outputs))).mean(axis=-1)
+    return -np.sqrt(_ratio(sums[..., :n_outputs], sums[..., -1:] + np.zeros(n_outputs))).mean(
+        axis=-1
+    )
 
 
 def _absolute_parts(truth: Truth, run: Predicted) -> np.ndarray:
@@ -354,9 +357,13 @@ def replayed(name: str, scorer: Any, truth: Truth) -> Metric:
     needs: Any = (
         "probabilities"
         if response.startswith("predict_proba")
-        else "values" if response == "predict" or truth.n_classes == 0 else "scores"
+        else "values"
+        if response == "predict" or truth.n_classes == 0
+        else "scores"
     )
-    evaluate = _Replay(function, weighed=hasattr(function, "_score_func"))
+    inner = getattr(function, "_score_func", None)  # of a scorer that scikit-learn made
+    weighed = inner is not None and "sample_weight" in signature(inner).parameters
+    evaluate = _Replay(function, weighed)
     metric = RowwiseMetric(name, needs=needs, n_draws=100, evaluate=evaluate)
     _require_suitable(metric, truth)
     return metric
@@ -396,15 +403,17 @@ class _Replay:
         rows = np.flatnonzero(weight)
         given = weight[rows]
         options: dict[str, Any] = {}
-        if (given == np.round(given)).all():
-            rows = np.repeat(rows, given.astype(int))  # counts of rows need no weights
-        elif self.weighed:
+        if self.weighed:
             options = {"sample_weight": given}
+        elif (given == np.round(given)).all():
+            rows = np.repeat(rows, given.astype(int))  # counts of rows need no weights
         else:
-            raise ValueError("scoring is a function that takes no sample_weight: name a scorer.")
+            raise ValueError("scoring takes no sample_weight: name another scorer.")
         model = _Stored(truth, run, rows)
         answer = truth.values if truth.classes is None else truth.classes[truth.values]
-        return float(self.scorer(model, np.arange(len(rows))[:, np.newaxis], answer[rows], **options))
+        return float(
+            self.scorer(model, np.arange(len(rows))[:, np.newaxis], answer[rows], **options)
+        )
 
 
 class _Stored:
