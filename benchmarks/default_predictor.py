@@ -13,6 +13,8 @@ from dataclasses import replace
 
 import common
 import numpy as np
+from depmax.evaluation.comparison.predictor import KERNEL_MACHINE_ROWS, default_predictor
+from depmax.evaluation.comparison.setting import read_problem
 from sklearn.feature_selection import SelectKBest, f_classif
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
@@ -21,8 +23,6 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from depmax.datasets import load_external
-from depmax.evaluation.comparison.predictor import KERNEL_MACHINE_ROWS, default_predictor
-from depmax.evaluation.comparison.setting import read_problem
 
 CHOSEN = (
     "spectf",

@@ -125,7 +125,9 @@ def collect(names: tuple[str, ...], draws: int, n_jobs: int, arrays: str | None)
     for found in Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)(jobs):
         with CELLS.open("a") as file:
             file.write(json.dumps(found, default=common._plain) + "\n")
-        print(found["set"], found["number"], found["outcome"], f"{found['seconds']:.0f} s", flush=True)
+        print(
+            found["set"], found["number"], found["outcome"], f"{found['seconds']:.0f} s", flush=True
+        )
 
 
 def results() -> list[dict[str, Any]]:
@@ -157,7 +159,9 @@ def summary(cells: list[dict[str, Any]]) -> dict[str, str]:
     plain = [c for c in signal if c["set"] not in ("rare class", "prices")]
     spoken = [c for c in plain if c["outcome"] not in ("nothing", "too few rows")]
     suffice = [c for c in plain if c["outcome"] in ("few columns suffice", "better than all")]
-    true = [c for c in spoken if c["size"] and c["kept"] and c["true"] >= c["true_all"] - c["margin"]]
+    true = [
+        c for c in spoken if c["size"] and c["kept"] and c["true"] >= c["true_all"] - c["margin"]
+    ]
     whole = [c for c in spoken if c["outcome"] == "all columns"]
     better = [c for c in plain if c["outcome"] == "better than all"]
     rare = [c for c in cells if c["set"] == "rare class"]
@@ -184,7 +188,7 @@ def summary(cells: list[dict[str, Any]]) -> dict[str, str]:
         "rare class found": share([c["outcome"] not in silent for c in rare]),
         "silent on noise": share([c["outcome"] in silent for c in noise]),
         "95% interval covers": share([covered(c) for c in spoken]),
-        "its median width": f"{np.median([c['expected'][2] - c['expected'][1] for c in spoken]):.3f}",
+        "its median width": f"{np.median([np.ptp(c['expected'][1:]) for c in spoken]):.3f}",
         "prices: bias": mean([c["expected"][0] - c["true"] for c in prices]),
         "prices: covers": share([covered(c) for c in prices]),
         "worse and larger than another": share([c["dominated"] for c in cells]),

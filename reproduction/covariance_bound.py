@@ -1,4 +1,4 @@
-"""How far the covariance of extracted features can be off on new data: a bound of the sparse PLS paper."""
+"""How far the covariance of features can be off on new data (sparse PLS paper, Theorem 5.5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rule by which one of several candidates is chosen: the cheapest that loses next to nothing."""
+"""The rule that chooses one of several candidates: the cheapest that loses next to nothing."""
 
 from __future__ import annotations
 

@@ -163,5 +163,7 @@ def _drawn_counts(
     strata = truth.values if truth.kind == "classes" else np.zeros(len(tested), dtype=int)
     for stratum in np.unique(strata[tested]):
         rows = np.flatnonzero(tested & (strata == stratum))
-        counts[:, rows] = rng.multinomial(len(rows), np.full(len(rows), 1 / len(rows)), size=n_draws)
+        counts[:, rows] = rng.multinomial(
+            len(rows), np.full(len(rows), 1 / len(rows)), size=n_draws
+        )
     return counts

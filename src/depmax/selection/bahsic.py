@@ -40,10 +40,10 @@ class BAHSIC(HSICSelector):
     Parameters
     ----------
     n_features_to_select : int, float, "auto" or None, default=None
-        A number, a share, half (None), or "auto": as many as significantly improve a kernel ridge
-        regression of the target, judged on rows that the search did not see. If no set of columns
-        predicts better than the mean, the best column is kept, with a
-        :class:`depmax.NoDependenceWarning`.
+        A number, a share, half (None), or "auto": the fewest columns with which a kernel ridge
+        regression of the target loses at most 2% of its largest gain over predicting the mean, on
+        rows that the search did not see. If no set of columns predicts significantly better than
+        the mean, the best column is kept, with a :class:`depmax.NoDependenceWarning`.
     kernel : kernel or name, default="gaussian"
         Kernel of a row. A bandwidth policy (``"median"``, ``"dimension"``, ``"maximize"``) is
         applied again in every round. Gaussian, polynomial and linear kernels are scored by matrix

@@ -60,9 +60,10 @@ class KernelRidgeElimination(WeightedRows, DependenceSelector):
     Parameters
     ----------
     n_features_to_select : int, float, "auto" or None, default=None
-        A number, a share, half (None), or "auto": the smallest number such that no larger one
-        predicts unseen rows significantly better (five folds). If none predicts better than the
-        mean, the best column is kept, with a :class:`depmax.NoDependenceWarning`.
+        A number, a share, half (None), or "auto": the fewest columns that lose at most 2% of
+        the largest gain over predicting the mean, on held-out rows (five folds). If none predicts
+        significantly better than the mean, the best column is kept, with a
+        :class:`depmax.NoDependenceWarning`.
     alpha : float or "auto", default="auto"
         Penalty ε of the regression per row. "auto": the search averages over 0.0001, 0.001 and
         0.01, and ``path_`` and ``error_`` use the smallest leave-one-out error for each set.

@@ -45,7 +45,7 @@ class Candidates:
 
     @cached_property
     def by_method(self) -> Mapping[str, Mapping[tuple[int, int], Trial]]:
-        """Finished trials of the methods that failed nowhere, on folds that all of them finished."""
+        """Finished trials of the methods that failed nowhere, on folds that all finished."""
         failed = {trial.method for trial in self.trials if trial.failure is not None}
         found: dict[str, dict[tuple[int, int], Trial]] = {
             method.name: {} for method in self.methods if method.name not in failed
@@ -71,7 +71,9 @@ class Candidates:
         n_features = self.setting.problem.n_features
         found = [Candidate("guessing", None, 0, 0.0)]
         for method in self.methods:
-            for size in possible_sizes(method, self.setting) if method.name in self.by_method else ():
+            for size in (
+                possible_sizes(method, self.setting) if method.name in self.by_method else ()
+            ):
                 columns = n_features
                 if method.selects and size is not None:
                     columns = min(size, n_features)

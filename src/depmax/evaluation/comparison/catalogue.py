@@ -28,7 +28,7 @@ from depmax.selection import (
     Relief,
 )
 
-#: Rows that carry the regression of KernelRidgeElimination: three times as fast as 600 on 2,000 rows.
+#: Rows that carry the regression of KernelRidgeElimination: 600 take three times as long.
 LANDMARKS = 150
 #: Rows in a block of HSIC; smaller problems are one block.
 BLOCK_ROWS = 1000
@@ -324,9 +324,7 @@ def _has_classes_and_is_small(problem: Problem) -> bool:
 Methods = Mapping[str, Any] | Iterable[Any] | str | None
 
 
-def read_methods(
-    methods: Methods, problem: Problem
-) -> tuple[Method, ...]:
+def read_methods(methods: Methods, problem: Problem) -> tuple[Method, ...]:
     """Methods from None (chosen by the data), names, estimators, or a dictionary of both."""
     if methods is None:
         return default_methods(problem)

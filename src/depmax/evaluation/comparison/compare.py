@@ -23,6 +23,7 @@ from depmax.evaluation.comparison.problem import (
     Listener,
     Problem,
     Progress,
+    clock,
     folds_of,
     read_groups,
     read_listener,
@@ -251,6 +252,11 @@ class _Work:
         """Every method on some folds; all methods on one fold before the next one."""
         if not self.complete:
             return
+        step = "trying every method once"
+        if self.trials:
+            once = sum(trial.seconds for trial in self.trials)
+            left = once * len(folds) / max(1, effective_n_jobs(self.n_jobs))
+            step = f"comparing methods, about {clock(left)}"
         tasks = (
             (method, place, parts, self.X, self.y, self.setting)
             for place, parts in folds
@@ -262,7 +268,7 @@ class _Work:
             for trial in results:
                 self.trials.append(trial)
                 elapsed = perf_counter() - self.started
-                state = Progress(len(self.trials), total, elapsed, trial.method, "comparing methods")
+                state = Progress(len(self.trials), total, elapsed, trial.method, step)
                 self.listener(state)
         except KeyboardInterrupt:
             self.complete = False
@@ -287,7 +293,7 @@ class _Work:
         return 1 + int(np.clip((room - used) / max(once, 1e-6), 0, MOST_REPEATS - 1))
 
     def ordered(self) -> tuple[Trial, ...]:
-        """As if trials had been run one after the other: which of two equals is first is no accident."""
+        """Trials as if run one after the other: which of two equals is first is no accident."""
         place = {method.name: number for number, method in enumerate(self.methods)}
         return tuple(sorted(self.trials, key=lambda trial: (trial.fold, place[trial.method])))
 
@@ -348,8 +354,8 @@ def _split_off(X: Any, name: str) -> tuple[Any, Any]:
     """A frame without one of its columns, and this column."""
     if not is_frame(X) or name not in list(X.columns):
         raise ValueError(
-            f"groups={name!r} names a column, but X is not a data frame that has it: pass the group "
-            "of every row."
+            f"groups={name!r} names a column, but X is not a data frame that has it: pass the "
+            "group of every row."
         )
     names = list(X.columns)
     rest = take_columns(X, [place for place, other in enumerate(names) if other != name])

@@ -185,7 +185,9 @@ class Comparison:
         """The candidate of each method, best score first; the recommended one is as chosen."""
         scores = self.candidates.evidence.scores
         places = [
-            self.place if name == self.recommended else self.place_of(self.candidates.of_method(name))
+            self.place
+            if name == self.recommended
+            else self.place_of(self.candidates.of_method(name))
             for name in self.candidates.by_method
         ]
         return tuple(sorted(places, key=lambda place: -scores[place]))
@@ -236,7 +238,13 @@ class Comparison:
                 score, low, high = self.interval(place)
                 named = {"method": one.method, "features": one.size}
                 rows.append(named | {"score": score, "low": low, "high": high})
-        empty = {"method": [], "features": [], "score": [], "low": [], "high": []}
+        empty: dict[str, list[Any]] = {
+            "method": [],
+            "features": [],
+            "score": [],
+            "low": [],
+            "high": [],
+        }
         return self._frame(rows) if rows else make_frame(empty, library_of(self.X))
 
     def _frame(self, rows: list[dict[str, Any]]) -> Any:

@@ -26,9 +26,7 @@ class NamedJudge:
     predictor: Any
 
 
-def read_judge(
-    judge: Any, problem: Problem, *, balanced: bool, probabilities: bool
-) -> NamedJudge:
+def read_judge(judge: Any, problem: Problem, *, balanced: bool, probabilities: bool) -> NamedJudge:
     """The predictor that a name stands for, or an estimator of the user's.
 
     Parameters
@@ -44,7 +42,8 @@ def read_judge(
     if not isinstance(judge, str):
         if not hasattr(judge, "predict"):
             raise TypeError(
-                f"judge must be 'auto', 'kernel', 'boosting', 'linear' or a predictor, got {judge!r}."
+                f"judge must be 'auto', 'kernel', 'boosting', 'linear' or a predictor, "
+                f"got {judge!r}."
             )
         return NamedJudge(type(judge).__name__, judge)
     names = {"kernel": _kernel, "boosting": _boosting, "linear": _linear}
@@ -83,7 +82,9 @@ def _kernel(problem: Problem, weight: str | None, probabilities: bool) -> NamedJ
             model = LogisticRegression(class_weight=weight, max_iter=200)
             return NamedJudge("a kernel classifier", _scaled(problem, coordinates, model))
         if few:
-            return NamedJudge("a support vector machine", _scaled(problem, SVC(class_weight=weight)))
+            return NamedJudge(
+                "a support vector machine", _scaled(problem, SVC(class_weight=weight))
+            )
         ridge = RidgeClassifier(alpha=0.01, class_weight=weight)
         return NamedJudge("a kernel classifier", _scaled(problem, coordinates, ridge))
     if few:

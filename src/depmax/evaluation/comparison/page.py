@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from depmax._text import counted, listed, times
+from depmax._text import counted, times
 from depmax._version import __version__
 from depmax.evaluation.comparison.page_columns import (
     columns_section,
@@ -159,7 +159,10 @@ def leaderboard_section(comparison: Comparison) -> Section:
         (Column("to", ".3f", "95% interval for new data"), "high"),
         (Column("below the best", ".3f", "difference from the highest score"), "loss"),
         (Column("± error", ".3f", "standard error of the difference"), "loss_error"),
-        (Column("stability", ".2f", "of the columns kept over folds; 1: always the same"), "stability"),
+        (
+            Column("stability", ".2f", "of the columns kept over folds; 1: always the same"),
+            "stability",
+        ),
         (Column("seconds", ".3g", "per fold, predictors included"), "seconds"),
     ]
     shown += [(Column(metric.label, ".3f"), metric.name) for metric in others]
@@ -189,7 +192,8 @@ def leaderboard_section(comparison: Comparison) -> Section:
 
 def curves_display(comparison: Comparison, most: int | None = None) -> DimensionCurveDisplay:
     """Score against number of features, best methods first, those without one as lines."""
-    curves, levels = {}, {}
+    curves: dict[str, Curve] = {}
+    levels: dict[str, float] = {}
     for place in comparison.leaders:
         one = comparison.candidates.all[place]
         if one.size is None:

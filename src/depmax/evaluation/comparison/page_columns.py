@@ -105,8 +105,8 @@ def _about_columns(comparison: Comparison) -> list[str]:
         where = [names[j] for j in np.argsort(-missing, kind="stable") if missing[j]]
         points.append(
             f"{counted(int(missing.sum()), 'missing value')} ({share(int(missing.sum()), cells)} "
-            f"of the cells) in {listed(where, 5)}, filled with the {comparison.setting.fill} of the "
-            "column, in categories with the most frequent value"
+            f"of the cells) in {listed(where, 5)}, filled with the {comparison.setting.fill} of "
+            "the column, in categories with the most frequent value"
         )
     if sparse.issparse(read.values):
         return [*points, f"{share(read.values.nnz, max(1, cells))} of the cells are not zero"]
@@ -157,7 +157,10 @@ def target_section(comparison: Comparison) -> Section | None:
     if kind not in ("classes", "numbers"):
         return None
     if comparison.verdict.columns:
-        which, why = comparison.kept, f"The columns that {comparison.recommended} keeps, best first."
+        which, why = (
+            comparison.kept,
+            f"The columns that {comparison.recommended} keeps, best first.",
+        )
     else:
         which = np.argsort(comparison.screening.ranking)
         why = "The columns that depend most on the target by themselves."
@@ -225,7 +228,9 @@ def _kept_table(comparison: Comparison, method: Method, kept: np.ndarray) -> Tab
     model = comparison.estimator(method.name)
     selector = getattr(model, "named_steps", {}).get("features", model)
     substitutes = getattr(selector, "substitutes_", np.full(len(names), -1))
-    place = next(p for p in comparison.leaders if comparison.candidates.all[p].method == method.name)
+    place = next(
+        p for p in comparison.leaders if comparison.candidates.all[p].method == method.name
+    )
     masks = comparison.candidates.masks(comparison.candidates.all[place])
     chosen = None if masks is None else masks.mean(axis=0)
     shares = (screening.effects, screening.effects_low, screening.effects_high)

@@ -138,7 +138,7 @@ def folds_of(
     repeats as their test parts need.
     """
     if cv is None or isinstance(cv, int | np.integer):
-        n_folds = _number_of_folds(cv, problem, y, groups)
+        n_folds = _number_of_folds(None if cv is None else int(cv), problem, y, groups)
         repeats = 1 + sum(len(y) <= most for most, _ in REPEATS) if cv is None else 1
         return [_folds(n_folds, problem, y, groups, seed + number) for number in range(repeats)]
     with warnings.catch_warnings():  # a splitter that parts groups is refused below

@@ -194,9 +194,7 @@ def fitted(model: Any, X: Any, y: np.ndarray, weight: np.ndarray | None) -> Any:
         return model.fit(X, y)
     if not isinstance(model, Pipeline):
         return model.fit(X, y, **({"sample_weight": weight} if takes_weight(model) else {}))
-    given = {
-        f"{name}__sample_weight": weight for name, step in model.steps if takes_weight(step)
-    }
+    given = {f"{name}__sample_weight": weight for name, step in model.steps if takes_weight(step)}
     return model.fit(X, y, **given)
 
 
@@ -224,7 +222,9 @@ def _scores(model: Any, rows: Any, truth: Truth) -> np.ndarray:
     """A score per class, in the order of the classes; of a class it did not see, the lowest."""
     assert truth.classes is not None
     found = np.asarray(
-        model.predict_proba(rows) if hasattr(model, "predict_proba") else model.decision_function(rows)
+        model.predict_proba(rows)
+        if hasattr(model, "predict_proba")
+        else model.decision_function(rows)
     )
     if found.ndim == 1:
         found = np.column_stack([-found, found])

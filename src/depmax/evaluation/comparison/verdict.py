@@ -223,7 +223,9 @@ def _alternative(comparison: Comparison, place: int) -> tuple[str, int, float] |
     few = [
         number
         for number, one in enumerate(candidates.all)
-        if number and one.n_columns < comparison.setting.problem.n_features and scores[number] >= least
+        if number
+        and one.n_columns < comparison.setting.problem.n_features
+        and scores[number] >= least
     ]
     if not few or scores[place] <= scores[0]:
         return None

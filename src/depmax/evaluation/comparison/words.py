@@ -31,8 +31,8 @@ def headline(verdict: Verdict) -> str:
         )
     if v.outcome == "too few rows":
         return (
-            f"{counted(v.n_rows, 'row')} {'is' if v.n_rows == 1 else 'are'} too few to tell whether "
-            f"anything here predicts {v.target}."
+            f"{counted(v.n_rows, 'row')} are too few to tell whether anything here predicts "
+            f"{v.target}."
         )
     if v.outcome == "all columns":
         return f"Use all {counted(v.n_columns, 'column')}: fewer predict {v.target} less well."
@@ -44,7 +44,9 @@ def headline(verdict: Verdict) -> str:
         return f"{few} {'reaches' if one else 'reach'} {v.score.value:.2f}{_price(v)}{names}."
     if v.outcome == "features":
         features = counted(v.size or 0, "feature")
-        return f"New features help: {v.method} turns {counted(v.n_columns, 'column')} into {features}."
+        return (
+            f"New features help: {v.method} turns {counted(v.n_columns, 'column')} into {features}."
+        )
     return f"Use {v.method}."
 
 
@@ -74,8 +76,11 @@ def reasons(verdict: Verdict) -> tuple[str, ...]:
         text += f" (with 90% confidence no more than {v.margin:.3f} is lost)"
     if v.alternative is not None:
         method, size, score = v.alternative
-        text += f"; {counted(size, 'column')} ({method}) {'reaches' if size == 1 else 'reach'} {score:.3f}"
-    told = "On new data expect" if not v.cautions else "Without the doubts below, new data would give"
+        reach = "reaches" if size == 1 else "reach"
+        text += f"; {counted(size, 'column')} ({method}) {reach} {score:.3f}"
+    told = (
+        "On new data expect" if not v.cautions else "Without the doubts below, new data would give"
+    )
     return (f"{text}.", f"{told} {interval(v.expected)}.", guess)
 
 
@@ -122,7 +127,7 @@ def _leaderboard_lines(comparison: Comparison) -> list[str]:
 
 def _leaderboard_cells(comparison: Comparison) -> list[tuple[str, ...]]:
     metric = comparison.metrics[0]
-    cells = [("", "method", metric.label, "95% interval", "features")]
+    cells: list[tuple[str, ...]] = [("", "method", metric.label, "95% interval", "features")]
     for row in comparison.rows():
         size = "all" if row["features"] != row["features"] else f"{row['features']:.0f}"
         ends = f"{row['low']:.3f} – {row['high']:.3f}"

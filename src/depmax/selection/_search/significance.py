@@ -5,8 +5,8 @@ of them a kernel ridge regression predicts the images ψ(y) of the target (those
 their mean) and is judged by its squared errors on the other half, a number per row. The smallest t
 is kept that loses at most 2% of the largest gain over predicting the mean, the rule of `compare`
 (:func:`depmax.evidence.choose`). No unit at all, t = 0, predicts the mean: noise has to beat it
-first (one-sided paired t-test over all rows, Bonferroni over the sets compared). Comparing HSIC itself would not work: a weaker unit may add information and yet
-lower a normalised dependence.
+first (one-sided paired t-test over all rows, Bonferroni over the sets compared). Comparing HSIC
+itself would not work: a weaker unit may add information and yet lower a normalised dependence.
 """
 
 from __future__ import annotations
@@ -190,10 +190,10 @@ def first_sufficient(errors: np.ndarray, of_rows: np.ndarray | None = None) -> i
     """The smallest set that loses next to nothing: the rule of `compare` on squared errors.
 
     The first set is empty and predicts the mean: it is kept unless another one is significantly
-    better. ``of_rows`` numbers the independent units of the rows, whose gains are added up: rows of one
-    group are not independent evidence. The law of a mean gain is Student's, with as many degrees
-    of freedom as there are units less one: with 40 rows the normal law would find columns in pure
-    noise too often.
+    better. ``of_rows`` numbers the independent units of the rows, whose gains are added up: rows of
+    one group are not independent evidence. The law of a mean gain is Student's, with as many
+    degrees of freedom as there are units less one: with 40 rows the normal law would find columns
+    in pure noise too often.
     """
     count, n = errors.shape
     totals = errors
