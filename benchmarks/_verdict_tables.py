@@ -95,6 +95,7 @@ def _simulated(name: str, n_rows: int, rng: np.random.Generator) -> Drawn:
     if name == "noise numbers":
         return Drawn(name, X, rng.normal(size=m), n_rows, truth="noise")
     if name == "rare class":  # 16 of 300 rows
+        X, n_rows, m = rng.normal(size=(300 + UNSEEN, d)), 300, 300 + UNSEEN
         score = X[:, 0] + X[:, 1] + 1.2 * rng.normal(size=m)
         y = np.zeros(m, dtype=int)
         for part in (np.arange(n_rows), np.arange(n_rows, m)):

@@ -13,7 +13,7 @@ from depmax.evidence.metrics import Metric, Predicted, Truth
 
 #: Errors of a bootstrap of rows, times this, hold for new data: rows are drawn again, but the
 #: models were fitted to one sample. Chosen on half of the sets of benchmarks/verdicts.py.
-WIDENING = 1.4
+WIDENING = 1.3
 #: Draws that are computed at a time, to bound memory.
 AT_A_TIME = 250
 
@@ -51,62 +51,61 @@ class Evidence:
     scores : array of shape (n_candidates,)
     draws : array of shape (n_draws, n_candidates)
         Scores on rows drawn again with replacement, whole groups where rows come in groups.
-    left_out : array of shape (n_draws, n_candidates)
-        Scores on the rows that a draw does not hold.
     """
 
     scores: np.ndarray
     draws: np.ndarray
-    left_out: np.ndarray
 
     def score(self, candidate: int) -> Estimate:
         """Score of a candidate that was not chosen by its score."""
-        return Estimate(float(self.scores[candidate]), self._error(self.draws[:, candidate]))
+        return Estimate(float(self.scores[candidate]), _error(self.draws[:, candidate]))
 
     def difference(self, one: int, other: int) -> Estimate:
         """How much better one candidate is than another, on the same rows."""
         value = float(self.scores[one] - self.scores[other])
-        return Estimate(value, self._error(self.draws[:, one] - self.draws[:, other]))
+        return Estimate(value, _error(self.draws[:, one] - self.draws[:, other]))
 
-    @staticmethod
-    def _error(values: np.ndarray) -> float:
-        return WIDENING * float(np.nanstd(values))
+    def of_choice(
+        self, costs: np.ndarray, margin: float, beside: int | None = None
+    ) -> tuple[int, Estimate]:
+        """The chosen candidate, and its score without the optimism of the choice.
 
-    def chosen(self, costs: np.ndarray, margin: float) -> int:
-        """The cheapest candidate that loses next to nothing."""
-        return int(choose(self.scores, costs, self.scores[0], margin=margin))
+        The choice is repeated on every draw of the rows: how much better the chosen one looks on
+        the draw than on all rows is what the choice adds to a score by chance (Efron's optimism).
+        Guessing is never chosen.
 
-    def expected(self, costs: np.ndarray, margin: float) -> Estimate:
-        """Score of the chosen candidate on new rows, without the optimism of the choice.
-
-        The choice is repeated on every draw of the rows and judged on those left out of it.
-
-        References
+        Parameters
         ----------
-        I. Tsamardinos, E. Greasidou, G. Borboudakis (2018). Bootstrapping the out-of-sample
-        predictions for efficient and accurate cross-validation.
+        costs : array of shape (n_candidates,)
+        margin : float
+            As in :func:`choose`.
+        beside : int, optional
+            A candidate that was not chosen: the difference from it is estimated.
         """
-        picked = choose(self.draws, costs, self.draws[:, 0], margin=margin)
-        seen = np.take_along_axis(self.draws, picked[:, np.newaxis], axis=1)[:, 0]
-        unseen = np.take_along_axis(self.left_out, picked[:, np.newaxis], axis=1)[:, 0]
-        own = self.chosen(costs, margin)
-        # the optimism of a draw is that of the sample; the level comes from all rows
-        optimism = float(np.nanmean(seen - unseen))
-        base = float(np.nanmean(self.draws[:, own] - self.left_out[:, own]))
-        value = float(self.scores[own]) - max(0.0, optimism - base)
-        return Estimate(value, self._error(self.draws[:, own]))
+        own = 1 + int(choose(self.scores[1:], costs[1:], self.scores[0], margin=margin))
+        picked = 1 + choose(self.draws[:, 1:], costs[1:], self.draws[:, 0], margin=margin)
+        scores, draws = self.scores, self.draws
+        if beside is not None:
+            scores, draws = scores - scores[beside], draws - draws[:, [beside]]
+        looks = np.take_along_axis(draws, picked[:, np.newaxis], axis=1)[:, 0]
+        optimism = max(0.0, float(np.nanmean(looks - scores[picked])))
+        return own, Estimate(float(scores[own]) - optimism, _error(draws[:, own]))
 
     def pvalue_of_guessing(self) -> float:
         """P-value that no candidate is better than guessing (the largest of all gains)."""
         gains = self.scores[1:] - self.scores[0]
         drawn = self.draws[:, 1:] - self.draws[:, :1]
-        errors = WIDENING * np.nanstd(drawn, axis=0)
+        errors = np.nanstd(drawn, axis=0)
         usable = np.isfinite(gains) & (errors > 0.0)
         if not usable.any():
             return 0.0 if np.nanmax(gains, initial=0.0) > 0.0 else 1.0
-        largest = (gains[usable] / errors[usable]).max()
-        spread = WIDENING * (drawn[:, usable] - gains[usable]) / errors[usable]
-        return float((1 + (np.nanmax(spread, axis=1) >= largest).sum()) / (1 + len(spread)))
+        largest = (gains[usable] / errors[usable]).max() / WIDENING
+        spread = np.nanmax((drawn[:, usable] - gains[usable]) / errors[usable], axis=1)
+        return float((1 + (spread >= largest).sum()) / (1 + len(spread)))
+
+
+def _error(values: np.ndarray) -> float:
+    return WIDENING * float(np.nanstd(values))
 
 
 def gather(
@@ -135,15 +134,12 @@ def gather(
     weight = tested * (1.0 if sample_weight is None else sample_weight)
     judges = [metric.judge(truth, runs) for runs in candidates]
     counts = _drawn_counts(truth, tested, units, metric.n_draws, np.random.default_rng(seed))
-    draws, left_out = (np.empty((len(counts), len(judges))) for _ in range(2))
+    draws = np.empty((len(counts), len(judges)))
     for low in range(0, len(counts), AT_A_TIME):
-        part = counts[low : low + AT_A_TIME]
-        inside, outside = part * weight, (part == 0) * weight
+        part = counts[low : low + AT_A_TIME] * weight
         for place, judge in enumerate(judges):
-            draws[low : low + AT_A_TIME, place] = judge(inside)
-            left_out[low : low + AT_A_TIME, place] = judge(outside)
-    scores = np.array([judge(weight[np.newaxis])[0] for judge in judges])
-    return Evidence(scores, draws, left_out)
+            draws[low : low + AT_A_TIME, place] = judge(part)
+    return Evidence(np.array([judge(weight[np.newaxis])[0] for judge in judges]), draws)
 
 
 def _drawn_counts(

@@ -208,6 +208,7 @@ def _scikit_learn() -> tuple[Method, ...]:
             "PCA",
             Sized(PCA(svd_solver="full"), "n_components"),
             nested=leading,
+            by_default=False,
             description="Directions of largest variance, ignoring the target.",
         ),
         Method(

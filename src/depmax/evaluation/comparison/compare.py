@@ -96,7 +96,7 @@ def compare(
         ``"linear"`` ridge or logistic regression. Rare classes weigh as much as frequent ones if
         they do so in the score, as in balanced accuracy.
     cv : int, splitter or iterable of (train, test), optional
-        By default five folds, repeated three times up to 400 rows and twice up to 1,000.
+        By default ten folds, repeated twice up to 150 rows; five folds beyond 1,000 rows.
     scoring : str, callable, list or dict, optional
         scikit-learn's scorers; the first decides. By default balanced accuracy for classes, R² for
         numbers, micro-averaged F1 for several labels. A scorer is shown stored predictions.
@@ -150,8 +150,9 @@ def compare(
     Scores are those of all held-out rows together, R² included. Their intervals come from rows
     drawn again with replacement (whole groups, where rows come in groups), widened because the
     models were fitted to one sample: how often the sentences and intervals hold is simulated in
-    ``benchmarks/verdicts.py``. What to expect on new data is corrected for the choice: it is
-    repeated on every draw and judged on the rows left out of it.
+    ``benchmarks/verdicts.py``. What to expect on new data is corrected for the choice, which is
+    repeated on every draw: how much better the chosen one looks on the draw than on all rows is
+    what the choice adds by chance.
 
     Examples
     --------

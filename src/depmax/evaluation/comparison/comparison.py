@@ -20,8 +20,14 @@ from depmax.evaluation.comparison.cautions import cautions_of
 from depmax.evaluation.comparison.methods import Method
 from depmax.evaluation.comparison.preparing import OwnLabels
 from depmax.evaluation.comparison.problem import Listener, read_listener
-from depmax.evaluation.comparison.trials import Setting, Trial, fitted, make_estimator
-from depmax.evaluation.comparison.verdict import CLEAR, LEVEL, Verdict, decide
+from depmax.evaluation.comparison.trials import (
+    Setting,
+    Trial,
+    fitted,
+    make_estimator,
+    owners_of,
+)
+from depmax.evaluation.comparison.verdict import LEVEL, Verdict, decide
 from depmax.evaluation.prepare import without_gaps
 from depmax.evidence import Metric, choose
 
@@ -87,7 +93,7 @@ class Comparison:
     @cached_property
     def place(self) -> int:
         """Place of the chosen candidate; guessing is never chosen."""
-        return self.place_of(np.arange(1, len(self.candidates.all)))
+        return self.candidates.evidence.of_choice(self.candidates.costs, self.margin)[0]
 
     def place_of(self, places: np.ndarray) -> int:
         """The chosen one of some candidates."""
@@ -110,12 +116,12 @@ class Comparison:
         return next(names, None)
 
     @cached_property
-    def dependent_columns(self) -> tuple[int | None, bool]:
-        """How many columns depend on the target alone, and whether one does so clearly."""
+    def dependent_columns(self) -> tuple[int | None, float]:
+        """How many columns depend on the target alone, and the p-value that none does."""
         if not self.setting.prepare:
-            return None, False
+            return None, 1.0
         adjusted, pvalues = self.screening.pvalues_adjusted, self.screening.pvalues
-        return int((adjusted <= LEVEL).sum()), bool(pvalues.min() * len(pvalues) <= CLEAR)
+        return int((adjusted <= LEVEL).sum()), min(1.0, float(np.nanmin(pvalues)) * len(pvalues))
 
     def cautions_about(self, columns: tuple[str, ...]) -> tuple[str, ...]:
         """Reasons to doubt the scores."""
@@ -354,6 +360,8 @@ class Comparison:
         model = self.estimator(method)
         selector = getattr(model, "named_steps", {}).get("features", model)
         support = np.flatnonzero(selector.get_support())
+        if len(selector.get_support()) != self.setting.problem.n_features:
+            return np.unique(owners_of(model["prepare"])[support])  # it chose among indicators
         ranking = getattr(selector, "ranking_", None)
         return support if ranking is None else support[np.argsort(ranking[support])]
 

@@ -118,8 +118,10 @@ def _require_equal(n_rows: int, n_targets: int) -> None:
 
 #: Sizes that are tried.
 GRID = (1, 2, 3, 5, 8, 12, 20, 32, 50, 80)
-#: Repeats of the folds by number of rows: few rows need more, and cost less.
-REPEATS = ((400, 3), (1000, 2))
+#: Folds up to so many rows, and beyond.
+MANY_ROWS, FOLDS, FEWER_FOLDS = 1000, 10, 5
+#: Up to this many rows folds are repeated.
+FEW_ROWS = 150
 
 
 def read_groups(groups: Any, n_samples: int) -> np.ndarray | None:
@@ -133,13 +135,13 @@ def folds_of(
 ) -> list[list[tuple[np.ndarray, np.ndarray]]]:
     """Repeats of folds, as (train, test): in a repeat every row is in one test part at most.
 
-    None is five folds, repeated where rows are few; a number is as many folds. Folds are stratified
+    None is ten folds, twice where rows are few, five where they are many; a number is as many. Folds are stratified
     by class and never split a group. The splits of a splitter or an iterable are put into as few
     repeats as their test parts need.
     """
     if cv is None or isinstance(cv, int | np.integer):
         n_folds = _number_of_folds(None if cv is None else int(cv), problem, y, groups)
-        repeats = 1 + sum(len(y) <= most for most, _ in REPEATS) if cv is None else 1
+        repeats = 2 if cv is None and len(y) <= FEW_ROWS else 1
         return [_folds(n_folds, problem, y, groups, seed + number) for number in range(repeats)]
     with warnings.catch_warnings():  # a splitter that parts groups is refused below
         warnings.filterwarnings("ignore", message="The groups parameter is ignored")
@@ -174,7 +176,8 @@ def _packed(
 def _number_of_folds(
     cv: int | None, problem: Problem, y: np.ndarray, groups: np.ndarray | None
 ) -> int:
-    n_folds = 5 if cv is None else int(cv)
+    usual = FOLDS if len(y) <= MANY_ROWS else FEWER_FOLDS
+    n_folds = usual if cv is None else int(cv)
     if n_folds < 2:
         raise ValueError(f"cv must be at least 2 folds, a splitter or None, got {cv!r}.")
     if groups is not None:

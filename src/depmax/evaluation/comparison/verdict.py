@@ -31,8 +31,6 @@ CONFIDENCE = 0.9
 WORTHWHILE = 0.1
 #: Share of the gain over guessing that an alternative with fewer columns has to keep.
 MOST_OF_IT = 0.9
-#: Of a column tested alone: dependence that makes up for a test of predictions without power.
-CLEAR = 0.01
 
 
 @dataclass(frozen=True)
@@ -78,7 +76,7 @@ class Verdict:
         Where all columns or features of them are best: method, number and score of the fewest
         columns that keep nine tenths of the gain over guessing.
     pvalue : float
-        That no candidate is better than guessing.
+        That no candidate is better than guessing and no column depends on the target.
     n_dependent : int or None
         Columns that each depend on the target (adjusted p at most 0.05); None where not tested.
     metric, judge, target : str
@@ -139,13 +137,16 @@ def decide(comparison: Comparison) -> Verdict:
     gain = float(np.nanmax(evidence.scores)) - guess
     allowed = margin * max(gain, 0.0)
     whole = comparison.all_columns
-    difference = None if whole is None or whole == place else evidence.difference(place, whole)
-    pvalue = evidence.pvalue_of_guessing()
-    n_dependent, clear = comparison.dependent_columns
-    expected = evidence.expected(costs, margin)
+    expected = evidence.of_choice(costs, margin)[1]
+    difference = None
+    if whole is not None and whole != place:
+        difference = evidence.of_choice(costs, margin, beside=whole)[1]
+    n_dependent, alone = comparison.dependent_columns
+    # Bonferroni with unequal shares: predictions of all candidates, and single columns
+    pvalue = min(1.0, evidence.pvalue_of_guessing() / 0.8, alone / 0.2)
     columns = comparison.kept_names(place)
     outcome: Outcome
-    if pvalue > LEVEL and not (clear and gain > 0.0 and evidence.scores[place] > guess):
+    if pvalue > LEVEL or evidence.scores[place] <= guess:
         outcome = _no_signal(comparison, guess, bool(n_dependent))
     elif not method.has_dimension or chosen.size is None:
         outcome = "all columns" if method.complexity == 0 else "method"
