@@ -111,19 +111,20 @@ class OwnLabels(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.estimator = estimator
         self.labels = labels
 
-    def fit(self, X: Any, y: Any) -> OwnLabels:
+    def fit(self, X: Any, y: Any, **options: Any) -> OwnLabels:
         """Fit on the classes as text.
 
         Parameters
         ----------
         X : rows
         y : array-like of str of shape (n_samples,)
+        **options : passed on, such as sample_weight
 
         Returns
         -------
         self
         """
-        self.estimator_ = clone(self.estimator).fit(X, np.asarray(y).astype(str))
+        self.estimator_ = clone(self.estimator).fit(X, np.asarray(y).astype(str), **options)
         self.classes_ = self._given(self.estimator_.classes_)
         return self
 

@@ -138,7 +138,7 @@ def _try(
     sizes = possible_sizes(method, setting)
     # levels that the training part lacks make it narrower
     widest = getattr(rows, "shape", (0, setting.problem.width))[-1]
-    transformer = None
+    transformer, ranking = None, None
     for size in sizes[::-1]:
         if transformer is None or method.nested is None:
             limit = size if size is None or method.selects else min(size, max(1, widest))
@@ -146,6 +146,7 @@ def _try(
             transformer = fitted(transformer, rows, y_train, weight)
             if method.nested is not None:
                 old, later = _views(method, transformer, rows, new, setting)
+            ranking = _ranking(method, transformer, setting.problem, size, ranking)
         if method.nested is None:
             inside, outside = transformer.transform(rows), transformer.transform(new)
         else:
@@ -153,7 +154,7 @@ def _try(
         judge = _predictor(method, setting) if method.nested is None else _judge(setting)
         model = fitted(judge, inside, y_train, weight)
         predictions[size] = response(model, outside, setting)
-    return Trial(method.name, fold, predictions, _ranking(method, transformer, setting.problem))
+    return Trial(method.name, fold, predictions, ranking)
 
 
 def _views(
@@ -167,8 +168,7 @@ def _views(
     if not (setting.problem.categorical and method.takes_categories):
         return method.nested(transformer, rows), method.nested(transformer, new)
     encoder = Prepare(None, encode=True).fit(rows)
-    widths = [len(encoder.categories_.get(place, (0,))) for place in range(rows.shape[1])]
-    owners = np.repeat(np.arange(len(widths)), widths)
+    owners = owners_of(encoder)
     ranking = np.asarray(transformer.ranking_)
 
     def view(values: np.ndarray) -> Callable[[int], Any]:
@@ -177,31 +177,49 @@ def _views(
     return view(np.asarray(encoder.transform(rows))), view(np.asarray(encoder.transform(new)))
 
 
-def _ranking(method: Method, transformer: Any, problem: Problem) -> np.ndarray | None:
-    """Ranks of the columns, or 1 for those kept and 2 for the others."""
+def owners_of(encoder: Prepare) -> np.ndarray:
+    """The column that each column of a fitted encoder comes from."""
+    widths = [len(encoder.categories_.get(j, (0,))) for j in range(encoder.n_features_in_)]
+    return np.repeat(np.arange(len(widths)), widths)
+
+
+def _ranking(
+    method: Method,
+    transformer: Any,
+    problem: Problem,
+    size: int | None,
+    larger: np.ndarray | None,
+) -> np.ndarray | None:
+    """Ranks of the columns; without them, the least size with which a column is kept."""
     if not method.selects:
         return None
-    if hasattr(transformer, "ranking_"):
-        ranks = np.asarray(transformer.ranking_)
-    else:
-        ranks = np.where(transformer.get_support(), 1, 2)
-    return ranks if len(ranks) == problem.n_features else None
+    if method.nested is not None:
+        return np.asarray(transformer.ranking_)
+    kept = np.asarray(transformer.get_support())
+    if len(kept) != problem.n_features:  # indicators of categories
+        return None
+    before = np.full(len(kept), len(kept) + 1) if larger is None else larger
+    return np.where(kept, size or 1, before)
 
 
 def fitted(model: Any, X: Any, y: np.ndarray, weight: np.ndarray | None) -> Any:
     """A model fitted with the weights of rows, given to every step that takes them."""
-    if weight is None:
-        return model.fit(X, y)
-    if not isinstance(model, Pipeline):
-        return model.fit(X, y, **({"sample_weight": weight} if takes_weight(model) else {}))
-    given = {f"{name}__sample_weight": weight for name, step in model.steps if takes_weight(step)}
-    return model.fit(X, y, **given)
+    return model.fit(X, y) if weight is None else model.fit(X, y, **_weights(model, weight))
+
+
+def _weights(model: Any, weight: np.ndarray, prefix: str = "") -> dict[str, np.ndarray]:
+    """Options of ``fit`` that hand the weights to a model, or to the steps of a pipeline."""
+    if isinstance(model, Pipeline):
+        parts = [_weights(step, weight, f"{prefix}{name}__") for name, step in model.steps]
+        return {name: given for part in parts for name, given in part.items()}
+    return {f"{prefix}sample_weight": weight} if takes_weight(model) else {}
 
 
 def takes_weight(model: Any) -> bool:
     """Whether ``fit`` takes weights of rows; one that passes them on takes what the inner takes."""
-    inner = getattr(model, "regressor", None) or getattr(model, "estimator", None)
-    return has_fit_parameter(inner if inner is not None else model, "sample_weight")
+    parts = (getattr(model, name, None) for name in ("regressor", "estimator"))
+    inner = next((part for part in parts if part is not None), model)
+    return has_fit_parameter(inner, "sample_weight")
 
 
 def response(model: Any, rows: Any, setting: Setting) -> tuple[np.ndarray, np.ndarray | None]:
