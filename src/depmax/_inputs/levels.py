@@ -50,6 +50,11 @@ def require_numbers(X: np.ndarray, name: str) -> np.ndarray:
         )
     if X.dtype.kind in "mM":
         raise TypeError(f"{name} holds dates or durations where numbers are needed.")
+    if X.dtype.names:
+        raise TypeError(
+            f"{name} is a structured array with the fields {', '.join(map(repr, X.dtype.names))}: "
+            f"pass a data frame, e.g. pandas.DataFrame({name})."
+        )
     if X.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: {name} holds complex numbers.")
     return X

@@ -15,7 +15,14 @@ from depmax._inputs.table import Categories, constant_columns
 from depmax.dependence.exchange import plan_of
 from depmax.kernels import Kernel, KernelLike, as_kernel
 from depmax.samples.sources import keeps_sums, read_batch
-from depmax.selection._scores.registry import SCORES, Question, Scored, find_score, require
+from depmax.selection._scores.registry import (
+    SCORES,
+    Question,
+    Score,
+    Scored,
+    find_score,
+    require,
+)
 from depmax.selection._scores.streamed import Batches
 from depmax.selection.selector import DependenceSelector, Ranking, WeightedRows, best_first
 
@@ -218,6 +225,7 @@ class DependenceFilter(WeightedRows, DependenceSelector):
         mass: np.ndarray | None = None,
     ) -> Ranking:
         score = find_score(self.score_func)
+        self._refuse_unused(score)
         if mass is not None and not score.weights:
             raise ValueError(
                 f"score_func={score.name!r} counts every row once: use score_func='hsic' or "
@@ -257,6 +265,21 @@ class DependenceFilter(WeightedRows, DependenceSelector):
             constant = constant_columns(X, self.missing)
         order = best_first(scores, constant)
         return Ranking(order, scores, n_significant=self._significant())
+
+    def _refuse_unused(self, score: Score) -> None:
+        """Refuse a kernel that the score does not look at."""
+        for name, default, used in (
+            ("kernel", "laplace", score.kernel),
+            ("target_kernel", "auto", score.target_kernel),
+        ):
+            value = getattr(self, name)
+            if not used and not (isinstance(value, str) and value == default):
+                takes = [other for other, one in SCORES.items() if getattr(one, name)]
+                raise ValueError(
+                    f"{name}={value!r} of DependenceFilter has no effect on "
+                    f"score_func={score.name!r}: use one of {', '.join(map(repr, takes))}, or "
+                    f"leave out {name}."
+                )
 
     def _significant(self) -> int | None:
         if self.pvalues_adjusted_ is None:
