@@ -184,6 +184,26 @@ def test_structured_inputs_are_refused_by_name() -> None:
         depmax.BAHSIC(1).fit(SURVIVAL, X[:, 0])
 
 
+EVERY_METHOD = {
+    **classes(extraction, DependenceExtractor),
+    **classes(selection, DependenceSelector),
+}
+CONSTANT: dict[str, Any] = {
+    "array": np.ones((N, 3)),
+    "single precision": np.full((N, 3), 0.1, dtype=np.float32),
+    "frame": pd.DataFrame({"a": np.ones(N), "b": np.zeros(N)}),
+}
+
+
+@pytest.mark.parametrize("table", sorted(CONSTANT))
+@pytest.mark.parametrize("name", sorted(EVERY_METHOD))
+def test_constant_inputs_are_refused_as_constant_targets_are(name: str, table: str) -> None:
+    y = (X[:, 0] > 0).astype(int)
+    with pytest.raises(ValueError, match="X is constant"):
+        EVERY_METHOD[name](1).fit(CONSTANT[table], y)
+    EVERY_METHOD[name](1).fit(X, y)
+
+
 # --- what is said ---------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     "frame",

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from depmax._inputs.levels import warn_caller
+from depmax._inputs.levels import Missing, warn_caller
+from depmax._inputs.table import constant_columns
 
 
 @dataclass(frozen=True)
@@ -152,6 +153,18 @@ def _parameters_of(kind: type) -> tuple[str, ...]:
     if is_dataclass(kind):
         return tuple(field.name for field in fields(kind))
     return tuple(kind._get_param_names())  # type: ignore[attr-defined]  # scikit-learn's
+
+
+def require_varying(X: Any, missing: Missing = "neutral") -> None:
+    """Refuse rows in memory that are all equal."""
+    if not (sparse.issparse(X) or isinstance(X, np.ndarray)) or X.shape[0] < 2:
+        return
+    if X.dtype.kind != "f" or (isinstance(X, np.ndarray) and (X[0] < X[-1]).any()):
+        return
+    if constant_columns(X, missing).all():
+        raise ValueError(
+            f"X is constant: all {X.shape[0]} rows are equal, and nothing can depend on a constant."
+        )
 
 
 #: Spreads that differ by more than this factor are warned about.
