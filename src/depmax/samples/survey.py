@@ -12,7 +12,13 @@ from scipy import sparse
 
 from depmax._inputs import role_of_text
 from depmax._inputs.labels import warn_of_order
-from depmax._inputs.levels import encode_levels, is_nominal, refuse_gaps, why_not_numeric
+from depmax._inputs.levels import (
+    encode_levels,
+    is_nominal,
+    refuse_gaps,
+    why_not_category,
+    why_not_numeric,
+)
 from depmax._inputs.table import (
     Categories,
     column_names,
@@ -275,13 +281,13 @@ def categories_of(survey: Survey, names: tuple[str, ...] | None, empty: Any) -> 
         assert names is not None
         name = names[position]
         text = nw.from_native(empty, eager_only=True).get_column(name).dtype == nw.String
-        role = "free text" if found is None else role_of_text(len(found), count, count)
-        if found is None or (text and role != "category"):
-            size = f"more than {MOST_LEVELS}" if found is None else str(len(found))
+        if found is None:
             raise TypeError(
-                f"Column {name!r} of X holds text with {size} different values in {count} rows: "
-                "free text or an identifier. Omit it from columns=, or encode it."
+                f"Column {name!r} of X holds text with more than {MOST_LEVELS} different values in "
+                f"{count} rows: free text or an identifier. Omit it from columns=, or encode it."
             )
+        if text and role_of_text(len(found), count, count) != "category":
+            raise TypeError(why_not_category(name, "X", len(found), count))
         categories[position] = tuple(sorted(found, key=str))
     return categories
 
