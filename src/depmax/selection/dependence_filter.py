@@ -13,6 +13,7 @@ from depmax._inputs.checks import check_parameters, number
 from depmax._inputs.levels import Missing
 from depmax._inputs.table import Categories, constant_columns
 from depmax.dependence.exchange import plan_of
+from depmax.dependence._nulls.law import TINY
 from depmax.kernels import Kernel, KernelLike, as_kernel
 from depmax.samples.sources import keeps_sums, read_batch
 from depmax.selection._scores.registry import (
@@ -288,7 +289,8 @@ class DependenceFilter(WeightedRows, DependenceSelector):
 
 
 def _adjusted(scored: Scored) -> np.ndarray | None:
-    """Adjusted p-values; NaN, as a constant column may have, counts as 1."""
+    """Adjusted p-values, never 0; NaN, as a constant column may have, counts as 1."""
     if scored.pvalues is None:
         return None
-    return false_discovery_control(np.where(np.isnan(scored.pvalues), 1.0, scored.pvalues))
+    pvalues = np.where(np.isnan(scored.pvalues), 1.0, scored.pvalues)
+    return false_discovery_control(np.maximum(pvalues, TINY))
