@@ -104,7 +104,8 @@ def screen(
     o.require_one("--given", given, "--weight", weight)
     about = (drop, keep, impute, groups, weight)
     uses_missing = not given and weight is None  # gaps say nothing
-    table = ask(out, data, reading, target, task, *about, uses_missing=uses_missing)
+    columns = {"uses_missing": uses_missing, "given": given}
+    table = ask(out, data, reading, target, task, *about, **columns)
     mention_doubts(out, table)
     X = table.X if impute is None else FillGaps(str(impute)).fit_transform(table.X)
     X = PrepareColumns().fit_transform(X)
