@@ -31,9 +31,7 @@ CASES: dict[str, Callable[[], Any]] = {
     "screen weights": lambda: (
         depmax.screen(BINARY, TWO, sample_weight=rng.integers(1, 3, N)).pvalues
     ),
-    "screen chunks": lambda: (
-        depmax.screen(depmax.scan(FRAME.drop("c"), target="y"), None).pvalues
-    ),
+    "screen chunks": lambda: depmax.screen(depmax.scan(FRAME.drop("c"), target="y"), None).pvalues,
     "screen chunks of counts": lambda: (
         depmax.screen(depmax.scan(FRAME.drop("y"), target="c"), None).pvalues
     ),

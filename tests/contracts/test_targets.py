@@ -166,15 +166,10 @@ def test_many_declared_classes_are_classes() -> None:
     depmax.hsic(X, pd.Series(pd.Categorical(thirty)))
 
 
-@pytest.mark.parametrize("method", ["fit", "scan"])
-def test_a_scanned_target_is_as_strict(method: str) -> None:
+def test_a_scanned_target_is_as_strict() -> None:
     frame = pl.DataFrame(X).with_columns(y=pl.Series(IDENTIFIERS))
-    data = frame if method == "fit" else depmax.scan(frame, target="y")
     with pytest.raises(TypeError, match=r"y has another label in every row.*Spectrum"):
-        if method == "fit":
-            depmax.HSCA(1).fit(frame.drop("y"), frame["y"])
-        else:
-            depmax.HSCA(1).fit(data)
+        depmax.HSCA(1).fit(depmax.scan(frame, target="y"))
 
 
 def test_structured_inputs_are_refused_by_name() -> None:
@@ -262,7 +257,8 @@ def test_units_of_outputs_either_do_not_matter_or_are_warned_about(name: str) ->
     try:
         before, none = _answer(CASES[name], ONE_SCALE)
     except ValueError as error:
-        assert any(word in str(error) for word in ("class", "two classes"))  # of classes only
+        if "class" not in str(error):  # of classes only
+            raise
         return
     after, warned = _answer(CASES[name], FAR_APART)
     assert not none
@@ -322,7 +318,9 @@ def test_a_kernel_is_used_or_refused(score: str, parameter: str) -> None:
     if is_used:
         assert not np.allclose(other.fit(X, y).scores_, before.scores_)
     else:
-        with pytest.raises(ValueError, match=f"{parameter}=.* has no effect on score_func='{score}'"):
+        with pytest.raises(
+            ValueError, match=f"{parameter}=.* has no effect on score_func='{score}'"
+        ):
             other.fit(X, y)
 
 

@@ -252,7 +252,7 @@ def warn_of_scales(
         found = _farthest(deviations[group], ranges[group])
         if found is not None:
             wide, narrow = group[found[0]], group[found[1]]
-            text = _message(wide, narrow, deviations, names, bool(categorical), owner, name)
+            text = _message(wide, narrow, deviations, names, owner, name)
             warn_caller(text, ScaleWarning)
             return
 
@@ -332,7 +332,6 @@ def _message(
     narrow: int,
     deviations: np.ndarray,
     names: Sequence[str] | None,
-    mixed: bool,
     owner: str | None,
     name: str,
 ) -> str:
@@ -340,10 +339,10 @@ def _message(
         return f"column {column}" if names is None else repr(str(names[column]))
 
     large, small = label(wide), label(narrow)
-    scaler = "depmax.evaluation.PrepareColumns()" if mixed else "StandardScaler()"
+    scaler = "depmax.Prepare()" if name == "X" else "StandardScaler()"
     remedy = f"{scaler}.fit_transform({name})"
     if owner is not None:
-        remedy = f"make_pipeline({scaler}, {owner}(...))"
+        remedy = f"make_pipeline(depmax.Prepare(), {owner}(...))"
     ratio = deviations[wide] / deviations[narrow]
     start = f"{large} of {name}" if names is None else f"Column {large} of {name}"
     parameter = "kernel" if name == "X" else "target_kernel"

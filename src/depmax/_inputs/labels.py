@@ -67,8 +67,8 @@ def _refuse_records(names: tuple[str, ...]) -> NoReturn:
     fields = ", ".join(map(repr, names))
     raise TypeError(
         f"y is a structured array with the fields {fields}, as for survival times: depmax has no "
-        f"measure of censored times. Pass one field, such as y[{names[-1]!r}], or several as the columns "
-        "of a data frame, which are then several outputs, each compared as it is."
+        f"measure of censored times. Pass one field, such as y[{names[-1]!r}], or several as the "
+        "columns of a data frame, which are then several outputs, each compared as it is."
     )
 
 

@@ -101,10 +101,10 @@ class Spectrum(Kernel):
 
     Notes
     -----
-    The defaults were chosen by measurement: tests of dependence on the class of news articles, pages
-    of manuals and DNA strings, 40 to 200 rows each. Pieces of 4 symbols have the smallest p-values
-    over all of them. Counts that are not normalised find the class of 60 news articles in a third
-    of the samples at 3 symbols and in half at 4, normalised ones in all.
+    The defaults were chosen by measurement: tests of dependence on the class of news articles,
+    pages of manuals and DNA strings, 40 to 200 rows each. Pieces of 4 symbols have the smallest
+    p-values over all of them. Counts that are not normalised find the class of 60 news articles in
+    a third of the samples at 3 symbols and in half at 4, normalised ones in all.
 
     References
     ----------
