@@ -205,6 +205,7 @@ class TestSelectors:
         for make in (pandas_frame, polars_frame):
             steps = make_pipeline(Prepare(), _make(SELECTORS[name]), depmax.KernelPLS(1))
             assert steps.fit(make(), LABELS).transform(make()).shape == (N, 1)
+            assert set(steps[:-1].get_feature_names_out()) <= set(make().columns)
 
     def test_an_array_instead_of_the_frame_is_refused(self, name: str) -> None:
         model = _make(SELECTORS[name]).fit(pandas_frame(), LABELS)

@@ -37,7 +37,7 @@ from depmax.evaluation.comparison.trials import (
     require_possible,
     run_trial,
 )
-from depmax.evaluation.prepare import WAYS, has_gaps, without_gaps
+from depmax.evaluation.prepare import WAYS, Prepare, has_gaps, without_gaps
 from depmax.evidence import MARGIN, Truth, read_metrics
 from depmax.evidence.metrics import Scoring
 from depmax.samples.weights import read_weights
@@ -338,6 +338,9 @@ def _read_table(
     X = list(X) if isinstance(X, tuple) else X
     if isinstance(groups, str):
         X, groups = _split_off(X, groups)
+    if prepare and is_frame(X):
+        # a part of the rows may look like free text where the whole table has levels
+        X = Prepare(None, scale=False).fit_transform(X)
     n_given = int(X.shape[0]) if hasattr(X, "shape") else len(X)
     codes = read_groups(groups, n_given)
     weight = None if sample_weight is None else read_weights(sample_weight, n_given)

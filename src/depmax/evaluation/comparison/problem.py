@@ -256,7 +256,8 @@ def as_classes(labels: np.ndarray) -> np.ndarray:
     >>> as_classes(np.array([0.5, 1.5, 2.5])).tolist()
     ['0.5', '1.5', '2.5']
     """
-    plain = labels.dtype.kind not in "fc" and read_target(labels).kind == "classes"
+    plain = labels.dtype.kind not in "fc"
+    plain = plain and read_target(labels, is_part=True).kind == "classes"
     return labels if plain else labels.astype(str)
 
 
