@@ -248,18 +248,21 @@ def page(cells: list[dict[str, Any]]) -> str:
 
 INTRODUCTION = """# How often the verdict is true
 
-`compare` ends with a sentence that people act on, so the sentence is tested like a number. Tables of 181 to 300 rows are
-drawn from large sets, and simulated. Every candidate that was compared is also fitted on the table and judged on up to 4,000
-other rows, which tells what the verdict should have said.
+`compare` ends with a sentence that people act on, so the sentence is tested like a number. Tables
+of 181 to 300 rows are drawn from large sets, and simulated. Every candidate that was compared is
+also fitted on the table and judged on up to 4,000 other rows, which tells what the verdict should
+have said.
 
-Constants (the margin, the widening of errors, folds, default methods) were chosen on one half of the sets ({tuning}); the
-other half ({report}) was looked at afterwards. Simulated tables: noise, a rare class (16 of 300 rows), patients with five rows each, skewed
-numbers like prices, and columns that are noisy copies of others.
+Constants (the margin, the widening of errors, folds, default methods) were chosen on one half of
+the sets ({tuning}); the other half ({report}) was looked at afterwards. Simulated tables: noise,
+a rare class (16 of 300 rows), patients with five rows each, skewed numbers like prices, and
+columns that are noisy copies of others.
 
 {table}
 
-A point is 0.01 of balanced accuracy or R². Regret: the best row of the leaderboard in hindsight minus the recommended one. "Suffice" includes
-"predict better than all". Standard errors are those of so many tables.
+A point is 0.01 of balanced accuracy or R². Regret: the best row of the leaderboard in hindsight
+minus the recommended one. "Suffice" includes "predict better than all". Standard errors are those
+of so many tables.
 
 ![What was expected and what came](images/verdicts.png)
 
