@@ -145,7 +145,7 @@ def test_float32_and_float64_have_the_same_features(name: str, kernel: str) -> N
 
 
 def test_wide_rows_of_low_rank_are_as_their_matrix() -> None:
-    rows = WIDE[:40, :3] @ rng.normal(size=(3, 60))
+    rows = WIDE[:40, :3] @ np.random.default_rng(3).normal(size=(3, 60))
     y = classes_of(rows)
     expected = KernelLDA(2).fit_transform(rows, y)
     found = KernelLDA(2, kernel="precomputed").fit_transform(matrix(rows), y)
@@ -238,7 +238,7 @@ def test_a_smooth_kernel_has_fewer_features_than_rows_differ() -> None:
 
 
 def test_coordinates_of_a_map_are_not_called_columns() -> None:
-    X = rng.normal(size=(100, 50))
+    X = np.random.default_rng(3).normal(size=(100, 50))
     landmarks = NystroemMap(15, kernel="gaussian", random_state=0)
     with pytest.raises(ValueError, match=r"coordinates of its map .* = 15"):
         HBFE(20, kernel=landmarks).fit(X, X[:, 0])

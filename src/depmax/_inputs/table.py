@@ -351,9 +351,10 @@ def _read(
     elif isinstance(X, list | tuple):
         require_numbers(np.asarray(X[:1]), "X")  # the first row tells
     if sparse.issparse(X) and not accept_sparse:
+        linear = ', or kernel="linear", with which X stays sparse' * hasattr(estimator, "kernel")
         raise TypeError(
-            f"Sparse data was passed to {type(estimator).__name__}, but dense data is required: "
-            "its kernel is not a function of inner products. Use X.toarray()."
+            f"{type(estimator).__name__} needs dense rows, but X is sparse: pass "
+            f"X.toarray(){linear}."
         )
     values = validate_data(
         estimator,

@@ -51,7 +51,6 @@ from depmax.samples import (
 
 #: Skewness of a feature, relative to its largest possible value, below which it is symmetric.
 EVEN = 1e-8
-NOTHING_VARIES = "All rows of X are equal: nothing can depend on them."
 #: Up to this many coordinates, threads of BLAS cost an eigenproblem more than they gain.
 FEW = 256
 
@@ -91,6 +90,8 @@ class DependenceExtractor(FeatureSpaceViews):
     #: What predicts the target from features, and how it is scored, for ``n_components="auto"``.
     estimator: Any = None
     scoring: Any = None
+    #: Whether labels that are whole numbers are numbers.
+    _regresses: ClassVar[bool] = False
     #: Whether a target is needed.
     _supervised: ClassVar[bool] = True
     #: Whether fewer components are the first of more.
@@ -297,15 +298,17 @@ class DependenceExtractor(FeatureSpaceViews):
         self, coordinates: Coordinates, side: Sample, target: Any, count: int, *, exact: bool
     ) -> Directions:
         """Directions; fewer than ``count`` where no other makes features beyond rounding errors."""
-        space = coordinates.space
-        if space.dimension == 0:
-            raise ValueError(NOTHING_VARIES)
+        space, nothing = coordinates.space, Directions(np.empty((0, 0)), np.empty(0))
         with warnings.catch_warnings():
             if not exact:  # fewer are expected where no number was requested
                 warnings.simplefilter("ignore", ConvergenceWarning)
-            found = self._extract(space, target, min(count, space.dimension))
+            most = min(count, space.dimension)
+            found = self._extract(space, target, most) if most else nothing
         if found.count == 0:
-            raise ValueError(NOTHING_VARIES)
+            raise ValueError(
+                f"All rows of X are equal (n_samples = {space.n_samples}): nothing can depend on "
+                "them."
+            )
         in_products = is_linear(self) or side.is_streamed or stays_single(side)
         if not (in_products or self._leaves_the_span()):
             features = space.features(found.vectors)
@@ -432,4 +435,4 @@ class WeightedExtractor(DependenceExtractor):
             )
         weighed = weigh(sample_weight, X, y)
         rows = X if is_precomputed(self.kernel) else weighed.of(X)
-        return rows, weighed.of(y), None, weighed
+        return rows, weighed.of(y, getattr(self, "target_kernel", None)), None, weighed

@@ -27,6 +27,7 @@ _TRUSTED = {
     "depmax.evaluation.comparison.methods": ("ScreenFirst",),
     "depmax.evaluation.gaps": ("FillGaps",),
     "depmax.extraction._fitting.batches": ("Batches",),
+    "depmax.extraction._fitting.prediction": ("Readout",),
     "depmax.extraction._unmixing.solvers": ("NaturalGradient", "QuasiNewton"),
     "depmax.extraction.boosted_latent_features": ("BoostedLatentFeatures",),
     "depmax.extraction.continuum_regression": ("ContinuumRegression",),
