@@ -226,7 +226,7 @@ def test_no_feature_is_made_of_rounding_errors(name: str, target: str) -> None:
 
 @pytest.mark.parametrize("cls", [SIR, PHD, HBFE, HSCA, IterativePCA, KernelLDA])
 def test_all_constant_rows_are_refused(cls: Any) -> None:
-    with pytest.raises(ValueError, match=r"All rows of X are equal|No direction depends"):
+    with pytest.raises(ValueError, match=r"X is constant|All rows of X are equal"):
         cls(1).fit(np.ones((20, 3)), np.repeat([0, 1], 10))
 
 
