@@ -91,7 +91,8 @@ class BandwidthKernel(Kernel):
         if self.policy is not None:
             middle = median()
             return [self._copy_with(bandwidth=float(factor * middle)) for factor in GRID]
-        widths = [self._copy_with(bandwidth=width)._width() for width in self.bandwidth]
+        given: Any = self.bandwidth
+        widths = [self._copy_with(bandwidth=width)._width() for width in given]
         if not widths:
             raise ValueError(f"bandwidth of {type(self).__name__} holds no number to choose from.")
         return [self._copy_with(bandwidth=width) for width in sorted(set(widths))]
