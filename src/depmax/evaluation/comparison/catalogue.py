@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+
+from depmax._inputs import TargetKind
 from depmax.evaluation.comparison.methods import (
     Method,
     Sized,
@@ -32,14 +35,42 @@ from depmax.selection import (
 LANDMARKS = 150
 #: Rows in a block of HSIC; smaller problems are one block.
 BLOCK_ROWS = 1000
-#: Up to this many rows the second search with HSIC is tried beside the first.
-SEARCH_ROWS = 2000
 #: Up to this many rows a regression is fitted to a hundred sets of columns per fold.
 RIDGE_ROWS = 50_000
 #: Up to this many rows methods without blocks compare every row with every other.
 QUADRATIC_ROWS = 5000
-#: Up to this many cells (rows times columns) methods that search anew per dimension are tried.
-SMALL_CELLS = 30_000
+
+
+@dataclass(frozen=True)
+class Suits:
+    """Types and sizes that a method is tried on by default; unlike a lambda it can be pickled."""
+
+    kinds: tuple[TargetKind, ...] = ()  # of the target; empty: all
+    rows: float = np.inf  # at most
+    categorical: bool = True  # whether tables may have categories
+
+    def __call__(self, problem: Problem) -> bool:
+        """Whether a problem is of this type and size."""
+        return (
+            (not self.kinds or problem.kind in self.kinds)
+            and problem.n_samples <= self.rows
+            and (self.categorical or not problem.categorical)
+        )
+
+
+@dataclass(frozen=True)
+class AtMost:
+    """The largest number of features: of all columns, at most so many, or one less than classes."""
+
+    number: int | None = None
+    below_classes: bool = False
+
+    def __call__(self, problem: Problem) -> int:
+        """The number for a problem."""
+        most = (
+            all_columns(problem) if self.number is None else min(self.number, all_columns(problem))
+        )
+        return min(most, problem.n_outputs - 1) if self.below_classes else most
 
 
 def default_methods(problem: Problem) -> tuple[Method, ...]:
@@ -78,7 +109,7 @@ def _selectors() -> tuple[Method, ...]:
             nested=by_ranking,
             selects=True,
             takes_categories=True,
-            largest=_columns,
+            largest=_every_column,
             description=description,
             complexity=complexity,
             **options,
@@ -89,7 +120,7 @@ def _selectors() -> tuple[Method, ...]:
             "KernelRidgeElimination",
             partial(KernelRidgeElimination, pvalues=False, n_landmarks=LANDMARKS),
             "Backward elimination with kernel ridge regression: redundant columns count once.",
-            suits=_can_be_regressed_often,
+            suits=Suits(rows=RIDGE_ROWS),
         ),
         selector(
             "BAHSIC",
@@ -100,7 +131,6 @@ def _selectors() -> tuple[Method, ...]:
             "FOHSIC",
             partial(FOHSIC, None, block_size=BLOCK_ROWS, pvalues=False),
             "Forward selection with HSIC: columns are added one by one.",
-            suits=_can_be_searched_twice,
             by_default=False,
         ),
         selector(
@@ -116,7 +146,7 @@ def _selectors() -> tuple[Method, ...]:
             "Ranks each column by its squared correlation with the target.",
             complexity=1,
             takes_sparse=True,
-            suits=_is_numeric,
+            suits=Suits(categorical=False),
             by_default=False,
         ),
         selector(
@@ -128,7 +158,7 @@ def _selectors() -> tuple[Method, ...]:
             "Relief",
             Relief,
             "Columns that differ between near neighbours of different targets.",
-            suits=_has_few_pairs_of_rows,
+            suits=Suits(rows=QUADRATIC_ROWS),
         ),
     )
 
@@ -154,8 +184,8 @@ def _extractors() -> tuple[Method, ...]:
             "KernelLDA",
             Sized(partial(KernelLDA, kernel="gaussian"), "n_components"),
             nested=leading,
-            largest=_one_less_than_classes,
-            suits=_has_classes_of_few_rows,
+            largest=AtMost(below_classes=True),
+            suits=Suits(("classes",), rows=BLOCK_ROWS),
             complexity=4,
             description="Nonlinear features that separate the class means best.",
             by_default=False,
@@ -165,7 +195,7 @@ def _extractors() -> tuple[Method, ...]:
             Sized(SIR, "n_components"),
             nested=leading,
             takes_sparse=True,
-            suits=_predicts_numbers,
+            suits=Suits(("numbers", "multioutput")),
             description="Directions along which the means of the columns change with the target.",
             by_default=False,
         ),
@@ -173,7 +203,7 @@ def _extractors() -> tuple[Method, ...]:
             "KernelPLS",
             Sized(partial(KernelPLS, kernel="gaussian"), "n_components"),
             nested=leading,
-            suits=_has_few_rows,
+            suits=Suits(rows=BLOCK_ROWS),
             complexity=4,
             description="Nonlinear features with the largest covariance with the target.",
         ),
@@ -188,8 +218,7 @@ def _extractors() -> tuple[Method, ...]:
         Method(
             "ICAFX",
             Sized(ICAFX, "n_components"),
-            largest=_five_at_most,
-            suits=_is_small_and_narrow,
+            largest=AtMost(5),
             by_default=False,
             description="Supervised independent components.",
         ),
@@ -221,23 +250,21 @@ def _scikit_learn() -> tuple[Method, ...]:
             "LDA",
             Sized(LinearDiscriminantAnalysis(), "n_components"),
             nested=leading,
-            largest=_classes_less_one_or_columns,
-            suits=_has_classes,
+            largest=AtMost(below_classes=True),
+            suits=Suits(("classes",)),
             description="Directions that separate the class means best.",
             by_default=False,
         ),
         Method(
             "FastICA",
             Sized(FastICA(whiten="unit-variance", whiten_solver="svd", tol=1e-3), "n_components"),
-            suits=_is_small,
             by_default=False,
             description="Independent components, ignoring the target.",
         ),
         Method(
             "NCA",
             Sized(NeighborhoodComponentsAnalysis(max_iter=50), "n_components"),
-            largest=_two_at_most,
-            suits=_has_classes_and_is_small,
+            largest=AtMost(2),
             by_default=False,
             description="A projection for nearest neighbours, learnt by gradient descent.",
         ),
@@ -249,77 +276,15 @@ def _scikit_learn() -> tuple[Method, ...]:
                 ),
                 "n_components",
             ),
-            largest=_five_at_most,
-            suits=_is_small,
+            largest=AtMost(5),
             by_default=False,
             description="Locally linear embedding: keeps neighbours together, ignoring the target.",
         ),
     )
 
 
-def _columns(problem: Problem) -> int:  # with a name, so that a comparison can be pickled
+def _every_column(problem: Problem) -> int:  # with a name, so that a comparison can be pickled
     return problem.n_features
-
-
-def _one_less_than_classes(problem: Problem) -> int:
-    return min(problem.n_outputs - 1, all_columns(problem))
-
-
-def _classes_less_one_or_columns(problem: Problem) -> int:
-    return min(problem.n_outputs - 1, problem.n_features)
-
-
-def _two_at_most(problem: Problem) -> int:
-    return min(2, all_columns(problem))
-
-
-def _five_at_most(problem: Problem) -> int:
-    return min(5, all_columns(problem))
-
-
-def _can_be_searched_twice(problem: Problem) -> bool:
-    cells = problem.n_samples * problem.n_features
-    return cells <= SMALL_CELLS and problem.n_samples <= SEARCH_ROWS
-
-
-def _can_be_regressed_often(problem: Problem) -> bool:
-    return problem.n_samples <= RIDGE_ROWS
-
-
-def _is_numeric(problem: Problem) -> bool:
-    return not problem.categorical
-
-
-def _has_few_pairs_of_rows(problem: Problem) -> bool:
-    return problem.n_samples <= QUADRATIC_ROWS
-
-
-def _has_few_rows(problem: Problem) -> bool:
-    return problem.n_samples <= BLOCK_ROWS
-
-
-def _has_classes(problem: Problem) -> bool:
-    return problem.kind == "classes"
-
-
-def _has_classes_of_few_rows(problem: Problem) -> bool:
-    return _has_classes(problem) and _has_few_rows(problem)
-
-
-def _predicts_numbers(problem: Problem) -> bool:
-    return problem.kind in ("numbers", "multioutput")
-
-
-def _is_small(problem: Problem) -> bool:
-    return problem.n_samples * problem.width <= SMALL_CELLS
-
-
-def _is_small_and_narrow(problem: Problem) -> bool:
-    return _is_small(problem) and problem.width <= 30
-
-
-def _has_classes_and_is_small(problem: Problem) -> bool:
-    return _has_classes(problem) and _is_small(problem) and problem.n_samples <= 1000
 
 
 Methods = Mapping[str, Any] | Iterable[Any] | str | None

@@ -135,9 +135,9 @@ def folds_of(
 ) -> list[list[tuple[np.ndarray, np.ndarray]]]:
     """Repeats of folds, as (train, test): in a repeat every row is in one test part at most.
 
-    None is ten folds, twice where rows are few, five where they are many; a number is as many. Folds are stratified
-    by class and never split a group. The splits of a splitter or an iterable are put into as few
-    repeats as their test parts need.
+    None is ten folds, twice where rows are few, five where they are many; a number is as many.
+    Folds are stratified by class and never split a group. The splits of a splitter or an iterable
+    are put into as few repeats as their test parts need.
     """
     if cv is None or isinstance(cv, int | np.integer):
         n_folds = _number_of_folds(None if cv is None else int(cv), problem, y, groups)
