@@ -1,4 +1,4 @@
-"""The verdict, the race before it, screening and sampling: what is said, and that it is honest."""
+"""The verdict: which outcome, of which candidate, and that its facts are those of the tables."""
 
 import numpy as np
 import pandas as pd
@@ -8,11 +8,8 @@ from sklearn.naive_bayes import GaussianNB
 
 from depmax import BAHSIC, DependenceFilter, KernelRidgeElimination, compare
 from depmax.evaluation import Method, ScreenFirst, Sized
-from depmax.evaluation.comparison.catalogue import default_methods, find_method
-from depmax.evaluation.comparison.race import beaten, pilot_rows, sample_rows, splits_beside
-from depmax.evaluation.comparison.setting import Problem
 
-FAST = {"estimator": GaussianNB(), "cv": 4, "random_state": 0}
+FAST = {"judge": GaussianNB(), "cv": 4, "random_state": 0}
 
 
 def draw(n_rows, n_columns, seed=0):
@@ -21,42 +18,155 @@ def draw(n_rows, n_columns, seed=0):
     return X, (X[:, 0] + X[:, 1] > 0).astype(int)
 
 
-class TestTheVerdict:
-    def test_few_columns_suffice(self):
-        X, y = draw(80, 60)
-        found = compare(X, y, ["correlation filter", "BAHSIC", "all columns"], **FAST)
-        verdict = found.verdict
-        assert verdict.outcome == "few columns"
-        assert verdict.headline.startswith(f"{len(verdict.columns)} of 60 columns suffice")
+class TestOutcomes:
+    def test_few_columns_of_many(self):
+        X, y = draw(200, 30)
+        verdict = compare(X, y, ["correlation filter", "BAHSIC"], **FAST).verdict
+        assert verdict.outcome in ("few columns suffice", "better than all")
         assert {"x0", "x1"} <= set(verdict.columns)
-        assert verdict.recommended == "correlation filter"  # the simplest that does as well
-        assert "Guessing scores 0.500; 2 classes: " in str(verdict)
-        assert verdict.headline in repr(found)
-        places = [int(place) for place in found.kept]
-        assert f"X[:, {places}]" in verdict.python
+        assert len(verdict.columns) == verdict.size < 10
+        assert verdict.method == "correlation filter"  # the simplest of those that do as well
+        assert verdict.pvalue < 0.05
+        assert verdict.n_columns == 30
 
-    def test_all_columns_where_selection_gains_nothing(self):
+    def test_better_than_all(self):
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(150, 100))
+        y = X[:, 0] + 0.1 * rng.normal(size=150)
+        verdict = compare(X, y, ["HSIC filter"], cv=4, random_state=0).verdict
+        assert verdict.outcome == "better than all"
+        assert verdict.columns == ("x0",)
+        assert verdict.loss.high < 0  # even at worst it is a gain
+
+    def test_a_price_is_said_where_few_rows_cannot_rule_out_a_loss(self):
+        rng = np.random.default_rng(3)
+        X = rng.normal(size=(40, 6))
+        y = X[:, 0] + 0.4 * X[:, 1] + 0.4 * rng.normal(size=40)
+        found = compare(X, y, ["HSIC filter"], judge=Ridge(), margin=0.2, cv=4, random_state=0)
+        verdict = found.verdict
+        assert verdict.outcome == "few columns at a price"
+        assert verdict.loss.high > verdict.margin
+        assert f"{verdict.all_columns:.2f}" in verdict.headline
+
+    def test_all_columns_where_fewer_are_worse(self):
         rng = np.random.default_rng(1)
-        X = rng.normal(size=(120, 6))
-        y = (X.sum(axis=1) > 0).astype(int)
-        found = compare(X, y, ["correlation filter", "PCA", "all columns"], **FAST)
+        X = rng.normal(size=(300, 6))
+        y = X.sum(axis=1) + 0.1 * rng.normal(size=300)
+        found = compare(X, y, ["correlation filter"], judge=Ridge(), cv=4, random_state=0)
         assert found.recommended == "all columns"
-        assert found.verdict.headline == "Selection does not help here: use all columns."
+        assert found.verdict.outcome == "all columns"
         assert found.verdict.columns == ()
+        assert found.kept.tolist() == list(range(6))
+        assert found.verdict.size is None
+
+    def test_features(self):
+        rng = np.random.default_rng(1)
+        shared = rng.normal(size=(150, 1))
+        X = shared + 2.0 * rng.normal(size=(150, 40))  # each column says little
+        found = compare(X, shared[:, 0], ["PLS", "HSIC filter"], cv=4, random_state=0)
+        verdict = found.verdict
+        assert verdict.outcome == "features"
+        assert (verdict.method, verdict.columns) == ("PLS", ())
+        assert found.transformer().transform(X).shape == (150, verdict.size)
+
+    def test_a_predictor_of_the_user(self):
+        X, y = draw(120, 8)
+        y = (X[:, 0] * X[:, 1] > 0).astype(int)
+        from sklearn.ensemble import RandomForestClassifier
+
+        forest = RandomForestClassifier(50)
+        verdict = compare(X, y, {"forest": forest}, **FAST).verdict
+        assert verdict.outcome == "method"
+        assert verdict.headline == "Use forest."
 
     @pytest.mark.parametrize("numbers", [False, True])
-    def test_noise(self, numbers):
-        X, _ = draw(60, 5)
+    @pytest.mark.parametrize("n_rows", [60, 400])
+    def test_noise(self, numbers, n_rows):
+        X, _ = draw(n_rows, 5)
         rng = np.random.default_rng(3)
-        y = rng.normal(size=60) if numbers else rng.permutation(np.tile([0, 1], 30))
-        options = {"cv": 4, "random_state": 0}
-        found = compare(X, y, ["correlation filter", "all columns"], **options)
-        assert found.verdict.outcome == "nothing"
-        chance = "0.00" if numbers else "0.50"
-        assert found.verdict.headline == (
-            f"Nothing here predicts y: no better than guessing ({chance})."
-        )
-        assert found.verdict.python == ""
+        y = rng.normal(size=n_rows) if numbers else rng.permutation(np.arange(n_rows) % 2)
+        verdict = compare(X, y, ["HSIC filter", "PLS"], cv=4, random_state=0).verdict
+        assert verdict.outcome in ("nothing", "too few rows")
+        assert verdict.columns == ()
+        assert verdict.guess == pytest.approx(0.0 if numbers else 0.5, abs=0.05)
+
+    def test_what_few_rows_show_is_not_nothing(self):
+        """With a gain that cannot be ruled out, the rows are too few."""
+        rng = np.random.default_rng(0)
+        X, y = rng.normal(size=(24, 4)), np.arange(24) % 2
+        verdict = compare(X, y, ["HSIC filter"], **FAST).verdict
+        assert verdict.outcome == "too few rows"
+        assert verdict.headline.startswith("24 rows are too few")
+
+
+@pytest.fixture(name="found", scope="module")
+def run():
+    X, y = draw(120, 12)
+    return compare(X, y, ["correlation filter", "PLS"], **FAST)
+
+
+class TestFacts:
+    def test_are_those_of_the_table(self, found):
+        verdict, rows = found.verdict, {row["method"]: row for row in found.rows()}
+        row = rows[verdict.method]
+        assert found.recommended == verdict.method
+        assert verdict.score.value == row["balanced_accuracy"]
+        assert (verdict.score.low, verdict.score.high) == (row["low"], row["high"])
+        assert verdict.size == row["features"]
+        assert verdict.all_columns == rows["all columns"]["balanced_accuracy"]
+        # the choice looks better than it is: the loss is at least that of the scores
+        assert verdict.loss.value >= verdict.all_columns - verdict.score.value
+        assert verdict.loss.low <= verdict.loss.value <= verdict.loss.high
+        assert verdict.n_methods == len(rows)
+
+    def test_the_expected_score_is_no_better_than_the_best(self, found):
+        verdict = found.verdict
+        assert verdict.expected.value <= verdict.score.value
+        assert 0.0 <= verdict.expected.low <= verdict.expected.value <= verdict.expected.high <= 1.0
+
+    def test_are_plain(self, found):
+        """Text, numbers and tuples of them, as JSON wants them."""
+        import json
+        from dataclasses import asdict
+
+        assert json.loads(json.dumps(asdict(found.verdict)))["method"] == found.recommended
+
+    def test_errors_are_shown_as_errors(self):
+        X, _ = draw(80, 4)
+        scoring = "neg_root_mean_squared_error"
+        options = {"judge": Ridge(), "cv": 3, "scoring": scoring, "random_state": 0}
+        found = compare(X, X[:, 0], ["HSIC filter"], **options)
+        verdict = found.verdict
+        assert verdict.guess == pytest.approx(X[:, 0].std(), abs=0.1)
+        assert 0 <= verdict.score.low <= verdict.score.value < 0.1 < verdict.guess
+        assert verdict.metric == "root mean squared error"
+        assert found.table["rmse"].is_monotonic_increasing
+
+
+class TestTheChoice:
+    def test_never_worse_and_larger_than_another_candidate(self):
+        """On data of many kinds: no candidate has fewer columns and a higher score."""
+        for seed in range(4):
+            rng = np.random.default_rng(seed)
+            X = rng.normal(size=(60, 15)) @ rng.normal(size=(15, 15))
+            y = X[:, :3].sum(axis=1) + rng.normal(0, 1 + seed, size=60)
+            y = y if seed % 2 else (y > 0).astype(int)
+            found = compare(X, y, ["correlation filter", "PLS"], cv=3, random_state=0)
+            scores, costs = found.candidates.evidence.scores[1:], found.candidates.costs[1:]
+            place = found.place - 1
+            assert not ((scores > scores[place]) & (costs <= costs[place])).any()
+            assert not ((scores >= scores[place]) & (costs < costs[place])).any()
+            best = scores.max()
+            allowed = 0.02 * max(0.0, best - found.candidates.evidence.scores[0])
+            assert scores[place] >= best - allowed - 1e-12
+
+    def test_columns_count_first_and_extractors_need_all(self):
+        X, y = draw(80, 10)
+        found = compare(X, y, ["PLS", "correlation filter"], **FAST)
+        costs = {(one.method, one.size): one.cost for one in found.candidates.all}
+        assert costs["correlation filter", 8] < costs["all columns", None] < costs["PLS", 1]
+        assert costs["PLS", 1] < costs["PLS", 2]
+        assert costs["guessing", None] == 0
 
     def test_of_methods_that_tie_the_simplest_is_recommended(self):
         """A twin that costs more and is called more complex is never preferred."""
@@ -71,121 +181,40 @@ class TestTheVerdict:
             found = compare(X, y, methods, dimensions=[2], **FAST)
             assert found.recommended == "correlation filter"
 
-    def test_a_frame_is_indexed_by_names(self):
-        X, y = draw(80, 30)
-        frame = pd.DataFrame(X, columns=[f"gene {j}" for j in range(30)])
-        found = compare(frame, pd.Series(y, name="ill"), ["correlation filter"], **FAST)
-        assert f"few = X[{list(found.verdict.columns)!r}]" in found.verdict.python
-        assert found.recommended_estimator_.predict(frame).shape == (80,)
-        assert found.recommended_transformer_.transform(frame).shape == (80, len(found.kept))
-
-    def test_one_split_is_no_ground_for_doubt(self):
-        X, y = draw(80, 4)
-        folds = [(np.arange(60), np.arange(60, 80))]
-        found = compare(X, y, ["PCA"], estimator=GaussianNB(), cv=folds, random_state=0)
-        assert found.verdict.outcome == "features"
-
-
-class TestLargerSizes:
-    def test_are_tried_where_the_largest_does_best(self):
-        """40 of 50 columns carry the target: 32 are not enough."""
+    def test_numbers_beyond_fifty_are_tried(self):
+        """60 of 90 columns carry the target: few are not enough."""
         rng = np.random.default_rng(0)
-        X = rng.normal(size=(300, 50))
-        y = X[:, :40].sum(axis=1)
-        found = compare(X, y, ["correlation filter"], cv=2, tolerance=0, random_state=0)
-        assert max(found.outcomes.dimensions("correlation filter")) > 32
-        named = compare(
-            X, y, ["correlation filter"], cv=2, tolerance=0, random_state=0, dimensions=[1, 32]
+        X = rng.normal(size=(300, 90))
+        found = compare(
+            X, X[:, :60].sum(axis=1), ["correlation filter"], judge=Ridge(), cv=2, random_state=0
         )
-        assert set(named.outcomes.dimensions("correlation filter")) <= {1, 32}
+        assert max(found.curves["features"]) == 80
+        assert (found.verdict.size or 90) >= 50
 
-
-class TestTheRace:
-    def test_its_rows_are_in_every_training_part_and_in_no_test_part(self):
-        y = np.tile([0, 1, 1], 100)
-        problem = Problem("classes", 300, 4, 2)
-        pilot = pilot_rows(y, problem, seed=0)
-        assert len(pilot) == 75
-        tested = []
-        for train, test in splits_beside(pilot, None, problem, y, seed=0):
-            assert set(pilot) <= set(train)
-            assert not set(pilot) & set(test)
-            assert not set(train) & set(test)
-            tested += test.tolist()
-        assert sorted([*tested, *pilot.tolist()]) == list(range(300))
-
-    def test_targets_of_test_rows_change_nothing_that_is_chosen(self):
-        """What the race decides is the same whatever the targets of the other rows are."""
-        X, _ = draw(240, 6)
+    def test_targets_of_test_rows_change_no_prediction_of_others(self):
+        """Nothing that predicts a row has seen its target, or that of its test part."""
+        X, _ = draw(90, 6)
         y = X[:, 0] + X[:, 1] ** 2
-        first = compare(X, y, estimator=Ridge(), cv=2, random_state=0)
-        others = np.setdiff1d(np.arange(240), first.race.rows)
-        changed = y.copy()
-        changed[others] = np.random.default_rng(5).normal(size=len(others))
-        second = compare(X, changed, estimator=Ridge(), cv=2, random_state=0)
-        np.testing.assert_array_equal(second.race.rows, first.race.rows)
-        assert second.race.finalists == first.race.finalists
-        assert second.race.scores == pytest.approx(first.race.scores)
-
-    def test_every_kind_goes_on(self):
-        X, y = draw(240, 6)
-        found = compare(X, y, estimator=GaussianNB(), cv=2, random_state=0)
-        entered = default_methods(found.setting.problem)
-        assert {m.complexity for m in found.methods} == {m.complexity for m in entered}
-        assert set(found.race.stopped) == {m.name for m in entered} - set(found.race.finalists)
-        assert "Stopped after a first round on 60 rows" in repr(found)
-
-    def test_the_recommended_selector_goes_on_even_if_last(self):
-        methods = default_methods(Problem("classes", 300, 4, 2))
-        scores = {method.name: 0.9 - 0.01 * k for k, method in enumerate(methods)}
-        scores["KernelRidgeElimination"] = 0.1
-        searches = {method.name for method in methods if method.complexity == 2}
-        assert searches - set(beaten(methods, scores)) == {
-            "KernelRidgeElimination", "BAHSIC", "FOHSIC"
-        }  # fmt: skip  # shorter to read in this form
-
-    @pytest.mark.parametrize("options", [{"thorough": True}, {"methods": ["PCA", "HBFE"]}])
-    def test_who_names_methods_or_asks_for_all_gets_them(self, options):
-        X, y = draw(220, 3)
-        found = compare(X, y, estimator=GaussianNB(), cv=2, random_state=0, **options)
-        assert found.race is None
-        assert len(found.outcomes.names) >= 2
-
-    def test_thorough_repeats_the_folds_and_uses_exact_settings(self):
-        X, y = draw(60, 3)
-        options = {"estimator": GaussianNB(), "dimensions": [1], "random_state": 0}
-        quick = compare(X, y, ["KernelRidgeElimination"], **options)
-        whole = compare(X, y, ["KernelRidgeElimination"], thorough=True, **options)
-        assert (len(quick.splits), len(whole.splits)) == (5, 10)
-        assert quick.methods[0].make(1).n_landmarks == 150
-        assert whole.methods[0].make(1).n_landmarks == "auto"
+        cv = [(np.arange(60), np.arange(60, 90))]
+        methods = ["HSIC filter", "KernelRidgeElimination", "PLS"]
+        changed = np.r_[y[:60], np.random.default_rng(5).normal(size=30)]
+        first, second = (compare(X, each, methods, cv=cv, random_state=0) for each in (y, changed))
+        for one, other in zip(first.trials, second.trials, strict=True):
+            for size, (values, _) in one.predictions.items():
+                np.testing.assert_array_equal(values, other.predictions[size][0])
 
 
-class TestSampling:
-    def test_rows_are_drawn_and_said(self):
-        X, y = draw(500, 3)
-        found = compare(X, y, ["PCA"], estimator=GaussianNB(), max_rows=100, random_state=0)
-        assert len(found.y) == 100
-        assert found.n_rows_given == 500
-        assert "100 of 500 rows were used" in repr(found)
-        assert "100 were drawn at random" in " ".join(found.report().sections[1].points)
-        every = compare(X, y, ["PCA"], estimator=GaussianNB(), max_rows=None, random_state=0)
-        assert len(every.y) == 500
-
-    def test_rare_classes_keep_rows(self):
-        y = np.repeat([0, 1], [10_000, 12])
-        rows = sample_rows(y, 500, 0, classes=True, at_least=10)
-        assert (y[rows] == 1).sum() == 10
-
-    def test_splits_that_name_rows_use_all(self):
-        X, y = draw(60, 3)
-        cv = [(np.arange(40), np.arange(40, 60))]
-        found = compare(X, y, ["PCA"], estimator=GaussianNB(), cv=cv, max_rows=20)
-        assert len(found.y) == 60
-
-    def test_none_or_at_least_one(self):
-        with pytest.raises(ValueError, match="max_rows must be None or at least 1"):
-            compare(*draw(20, 2), ["PCA"], max_rows=0)
+def test_a_frame_is_indexed_by_names():
+    X, y = draw(120, 30)
+    frame = pd.DataFrame(X, columns=[f"gene {j}" for j in range(30)])
+    found = compare(frame, pd.Series(y, name="ill"), ["correlation filter"], **FAST)
+    names = list(found.verdict.columns)
+    assert names == [frame.columns[place] for place in found.kept]
+    (use, *_) = found.report().sections
+    assert f"few = X[{names!r}]" in use.code[0].text
+    assert found.verdict.target == "ill"
+    assert found.estimator().predict(frame).shape == (120,)
+    assert found.transformer().transform(frame).shape == (120, len(names))
 
 
 class TestScreenFirst:
@@ -221,20 +250,3 @@ class TestScreenFirst:
         found = ScreenFirst(DependenceFilter(1), 5).fit(frame, y)
         assert found.get_feature_names_out().tolist() == ["ward"]
         assert found.transform(frame).columns.tolist() == ["ward"]
-
-    def test_wide_tables_are_screened_and_that_is_said(self):
-        X, y = draw(50, 600)
-        found = compare(X, y, ["correlation filter"], dimensions=[2], **FAST)
-        assert found.setting.n_screened == 500
-        assert "Selectors searched the 500 of 600 columns" in repr(found)
-        whole = compare(X, y, ["correlation filter"], dimensions=[2], thorough=True, **FAST)
-        assert whole.setting.n_screened is None
-        assert set(found.kept) == set(whole.kept)
-
-
-def test_slow_methods_are_for_thorough_comparisons():
-    problem = Problem("classes", 100, 5, 2)
-    names = {method.name for method in default_methods(problem)}
-    more = {method.name for method in default_methods(problem, thorough=True)}
-    assert more - names == {"ICAFX", "FastICA", "LLE", "NCA"}
-    assert find_method("NCA").slow
