@@ -53,7 +53,7 @@ def make_page(tmp_path_factory):
         X,
         y,
         ["BAHSIC", "HSIC filter", "correlation filter", "Relief", "LDA", "PCA"],
-        estimator=GaussianNB(),
+        judge=GaussianNB(),
         cv=3,
         dimensions=[1, 2, 5],
         random_state=0,
@@ -232,7 +232,7 @@ def test_long_names_without_spaces_fit_a_phone(browser, tmp_path):
     X = pd.DataFrame(rng.normal(size=(80, 6)), columns=[f"{long}_{place}" for place in range(6)])
     y = pd.Series(X.iloc[:, 0] > 0, name=f"{long}_target").map({True: f"{long}_yes", False: "no"})
     found = compare(
-        X, y, ["HSIC filter", "PCA"], estimator=GaussianNB(), cv=3, dimensions=[2], random_state=0
+        X, y, ["HSIC filter", "PCA"], judge=GaussianNB(), cv=3, dimensions=[2], random_state=0
     )
     resize(browser, 380, 900)
     browser.get(found.to_html(tmp_path / "long.html", title=long * 2).as_uri())

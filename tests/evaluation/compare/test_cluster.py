@@ -22,7 +22,6 @@ from depmax import compare
 from depmax.cli.commands import app
 from depmax.evaluation import Comparison
 from depmax.evaluation.comparison import cluster as module
-from depmax.evaluation.comparison.race import Race, run_race
 
 distributed = pytest.importorskip("distributed", reason="needs depmax[distributed]")
 
@@ -36,8 +35,8 @@ pytestmark = [
 
 METHODS = ["all columns", "correlation filter", "PCA", "HSIC filter"]
 OPTIONS: dict[str, Any] = {"cv": 2, "dimensions": [1, 2], "random_state": 0}
-#: What a trial finds; times and memory are the machine's.
-FOUND = ("method", "split", "dimension", "inner_score", "scores", "curve", "warnings", "failure")
+#: What a trial finds; times are the machine's.
+FOUND = ("method", "fold", "predictions", "warnings", "failure")
 
 
 @pytest.fixture(scope="module")
@@ -63,10 +62,10 @@ def table() -> tuple[np.ndarray, np.ndarray]:
 
 
 def outcome(found: Comparison) -> list[Any]:
-    """Everything that was found, to the last bit, with the supports."""
+    """Everything that was found, to the last bit, with the rankings."""
     return [
         [getattr(trial, name) for name in FOUND]
-        + [None if trial.support is None else trial.support.tolist()]
+        + [None if trial.ranking is None else trial.ranking.tolist()]
         for trial in found.trials
     ]
 
@@ -115,20 +114,6 @@ def _clients(dask_scheduler: Any) -> int:
     )
 
 
-def test_the_first_round_too(client: Any, here: Comparison) -> None:
-    pilot = np.arange(0, 240, 4)
-
-    def race() -> Race:
-        parts = (here.methods, here.X, here.y, pilot, here.setting)
-        return run_race(*parts, n_jobs=1, listener=lambda state: None)
-
-    expected = race()
-    with parallel_config("dask"):
-        found = race()
-    assert found.scores == expected.scores
-    assert found.finalists == expected.finalists
-
-
 def test_several_threads_of_a_worker_change_nothing(table: Any, here: Comparison) -> None:
     """Warnings and the threads of BLAS belong to a process: trials there wait for each other."""
     with (
@@ -143,7 +128,7 @@ def test_several_threads_of_a_worker_change_nothing(table: Any, here: Comparison
 
 
 def test_a_worker_that_is_killed(client: Any, cluster: Any, table: Any) -> None:
-    options: dict[str, Any] = {"estimator": Ridge(), "cv": 4, "dimensions": [1, 2]}
+    options: dict[str, Any] = {"judge": Ridge(), "cv": 4, "dimensions": [1, 2]}
     options |= {"random_state": 0, "prepare": False}
     methods = {"slow": Slow(), "PCA": "PCA"}
     expected = compare(*table, methods, **options)
@@ -169,7 +154,7 @@ def test_the_command_line(cluster: Any, tmp_path: Any, monkeypatch: pytest.Monke
         return json.loads(done.stdout)
 
     local, there = run("--n-jobs", "1"), run("--scheduler", cluster.scheduler_address)
-    for key in ("recommended", "winner_score", "significance", "failures"):
+    for key in ("recommended", "verdict", "failures"):
         assert local[key] == there[key]
     for left, right in zip(local["leaderboard"], there["leaderboard"], strict=True):
         assert left["balanced_accuracy"] == right["balanced_accuracy"]
@@ -273,7 +258,7 @@ if __name__ == "__main__":
     threading.Timer(2.5, os.kill, (os.getpid(), signal.SIGINT)).start()
     with parallel_config("dask"):
         found = compare(
-            X, X[:, 0], {"slow": Slow()}, estimator=Ridge(), cv=50, dimensions=[1], prepare=False
+            X, X[:, 0], {"slow": Slow()}, judge=Ridge(), cv=50, dimensions=[1], prepare=False
         )
     assert not found.complete and 0 < len(found.trials) < 50, len(found.trials)
     for _ in range(100):

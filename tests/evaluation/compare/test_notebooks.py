@@ -48,7 +48,7 @@ def test_independence_test(data, method, statistic):
 
 
 def test_comparison(data):
-    found = compare(*data, ["correlation filter", "PCA"], estimator=GaussianNB(), cv=3)
+    found = compare(*data, ["correlation filter", "PCA"], judge=GaussianNB(), cv=3)
     page = found._repr_html_()
     assert "<strong>" in page
     assert "correlation filter" in page

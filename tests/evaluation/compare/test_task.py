@@ -48,7 +48,7 @@ def test_many_classes_that_look_like_numbers(y: np.ndarray, tmp_path: Path) -> N
     found = compare(X, y, task="classification", **QUICK)
     assert "target 'y': 26 classes" in repr(found)
     assert found.setting.problem.kind == "classes"
-    predicted = found.best_estimator_.predict(X)
+    predicted = found.estimator().predict(X)
     assert predicted.dtype.kind == ("f" if (y % 1).any() else "i")
     assert set(predicted.tolist()) <= set(y.tolist())
     assert np.mean(predicted == y) > 0.1  # chance is 0.04
@@ -65,3 +65,12 @@ def test_few_whole_numbers_as_numbers() -> None:
     assert "target 'y': numbers" in repr(compare(X, LABELS % 4, task="regression", **QUICK))
     assert "target 'y': 4 classes" in repr(compare(X, LABELS % 4, **QUICK))
     assert "target 'y': numbers" in repr(compare(X, LABELS, **QUICK))
+
+
+def test_two_classes_between_whole_numbers() -> None:
+    found = compare(X, (X[:, 0] > 12) + 0.5, task="classification", **QUICK)
+    assert found.setting.problem.kind == "classes"
+    assert set(found.estimator().predict(X)) == {0.5, 1.5}
+    assert found.verdict.guess == 0.5
+    with_defaults = compare(X, (X[:, 0] > 12) + 0.5, ["BAHSIC"], task="classification", cv=2)
+    assert not with_defaults.failures
