@@ -203,9 +203,7 @@ def hsic_test(
     if method == "aggregate":
         x, y_family = family_of(X, kernel), family_of_target(y, target_kernel)
         _require_rows(x.n_samples, y_family.n_samples)
-        plan = None
-        if groups is not None:
-            plan = plan_of(groups, x.n_samples, y_family.sides[0].rows)
+        plan = plan_of(groups, x.n_samples, y_family.sides[0].rows, x.sides[0].rows)
         if len(x.sides) > 1 or len(y_family.sides) > 1:
             return _aggregate_test(x, y_family, n_permutations, random_state, n_jobs, plan)
         return _permutation_test(
@@ -217,7 +215,7 @@ def hsic_test(
     one = _one_kernel(_gaussian_if_auto(kernel), "kernel", f"method={method!r}")
     x_sample = read_sample(X, one, choose=_refuse_to_choose)
     _require_rows(x_sample.n_samples, y_sample.n_samples)
-    plan = None if groups is None else plan_of(groups, x_sample.n_samples, y_sample.rows)
+    plan = plan_of(groups, x_sample.n_samples, y_sample.rows, x_sample.rows)
     if method == "permutation":
         return _permutation_test(x_sample, y_sample, n_permutations, random_state, n_jobs, plan)
     if method == "gamma" and plan is not None:
@@ -308,6 +306,7 @@ def _aggregate_test(
         method="aggregate",
         n_samples=x.n_samples,
         permuted=found.permuted,
+        exchangeable=plan is None or plan.reliable,
         kernels=x.names,
         target_kernels=y.names,
         standardized=found.z,
@@ -354,6 +353,7 @@ def _permutation_test(
         method="permutation",
         n_samples=x.n_samples,
         permuted=permuted,
+        exchangeable=plan is None or plan.reliable,
     )
 
 
