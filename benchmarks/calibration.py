@@ -70,6 +70,10 @@ PARTS: dict[str, tuple[Callable[[Run], Found], Callable[[Found], None]]] = {
     "ties": (lambda run: comparing.tie_rates(run.draws(2000), run.jobs), comparing.show),
     "given": (lambda run: given.levels(run.draws(60), run.jobs), given.show),
     "knockoffs": (lambda run: knockoffs.rates(run.draws(100), run.cells), knockoffs.show),
+    "scales": (
+        lambda run: knockoffs.scale_rates(run.draws(100), run.cells),
+        knockoffs.show_scales,
+    ),
     "pilots": (lambda run: pilots.rates(run.draws(300), run.cells), pilots.show),
     "power": (lambda run: shapes.power(run.draws(200), run.jobs), shapes.show),
     "simulations": (
