@@ -331,7 +331,7 @@ def _why_not_gaussian(excess: float, fdr: float) -> str:
     return (
         "Columns of X are not jointly Gaussian, even after rank transforms: where one is large, "
         f"others are, too ({excess:.0f} standard errors more than correlations explain). Knockoffs "
-        f"can then be told from columns, and more than fdr={fdr:g} of the kept columns may be "
+        f"then differ from columns, and more than fdr={fdr:g} of the kept columns may be "
         "false. If the size of a row means nothing, divide each row by its norm; or use "
         "DependenceFilter, whose p-values need no model of X."
     )
