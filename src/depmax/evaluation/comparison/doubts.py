@@ -91,9 +91,7 @@ def doubts_about_rows(X: Any, y: Any, kind: TargetKind, groups: Any = None) -> l
     if not doubt and n_rows >= FEWEST_ROWS and kind != "multilabel":
         categories = set(read.categories)
         doubt = _belonging(values, answers, kind, categories, read.names or ())
-        if not doubt and neighbours_alike(
-            values, answers[:, 0], kind == "classes", categories
-        ):
+        if not doubt and neighbours_alike(values, answers[:, 0], kind == "classes", categories):
             doubt = ALIKE_IN_ORDER
     return [doubt] if doubt else []
 
@@ -156,9 +154,7 @@ def _belonging(
         if not FEWEST_GROUPS <= len(np.unique(known)) <= len(known) / 2:
             continue
         order = np.lexsort((ties, column))
-        if neighbours_alike(
-            values[order], answers[order, 0], kind == "classes", categories
-        ):
+        if neighbours_alike(values[order], answers[order, 0], kind == "classes", categories):
             return (
                 f"Rows with the same {names[place]} are alike, in the target and in the columns. "
                 "If they belong together, as those of a patient do, p-values are too small and "
