@@ -124,8 +124,10 @@ def test_outputs_without_what_features_explain(rng):
     outputs = torch.as_tensor(F, dtype=torch.float64).clone().requires_grad_()
     rest = statistics.uncorrelated(outputs, features).detach().numpy()
     explained = LinearRegression().fit(features.numpy(), F)
-    expected = F - explained.predict(features.numpy()) + explained.predict(
-        features.numpy().mean(axis=0, keepdims=True)
+    expected = (
+        F
+        - explained.predict(features.numpy())
+        + explained.predict(features.numpy().mean(axis=0, keepdims=True))
     )
     np.testing.assert_allclose(rest, expected, atol=1e-4)  # the ridge is 1e-6
     assert torch.autograd.gradcheck(lambda o: statistics.uncorrelated(o, features), (outputs,))

@@ -112,9 +112,7 @@ class Smoothness:
         features = whiten(outputs)
         return _Energy.apply(features, self.laplacian) / (self.total * features.shape[1])
 
-    def of_some(
-        self, outputs: Callable[[Any], Any], count: int, rng: np.random.RandomState
-    ) -> Any:
+    def of_some(self, outputs: Callable[[Any], Any], count: int, rng: np.random.RandomState) -> Any:
         """An estimate from pairs of neighbours drawn at random; ``outputs`` from row numbers."""
         pairs = self.laplacian.weights.draw(count, rng)
         ends = np.concatenate([pairs.first, pairs.second])

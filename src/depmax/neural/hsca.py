@@ -9,7 +9,7 @@ from scipy import linalg
 
 from depmax._inputs.checks import number
 from depmax.kernels import KernelLike
-from depmax.neural._extractor import upward
+from depmax.neural._extractor import n_constant, upward
 from depmax.neural._networks import fresh_copy, perceptron
 from depmax.neural._tasks import LabelledTarget, Smoothness, Split
 from depmax.neural.hbfe import DependenceNetwork
@@ -144,6 +144,7 @@ verbose
             rest = target.beyond(features)
         assert features is not None
         self.dependence_ = self._dependences(features, target)
+        self._warn_of_constant(n_constant(features))
 
     def _settle(self, modules: list[Any], inputs: np.ndarray) -> np.ndarray:
         """Keep the networks so far; their features, standardised and with a sign.
