@@ -20,6 +20,7 @@ import _calibrate_given as given
 import _calibrate_groups as groups
 import _calibrate_interval as intervals
 import _calibrate_knockoffs as knockoffs
+import _calibrate_pilots as pilots
 import _calibrate_power as shapes
 import _calibrate_pvalues as pvalues
 import _calibrate_screen as screening
@@ -69,6 +70,7 @@ PARTS: dict[str, tuple[Callable[[Run], Found], Callable[[Found], None]]] = {
     "ties": (lambda run: comparing.tie_rates(run.draws(2000), run.jobs), comparing.show),
     "given": (lambda run: given.levels(run.draws(60), run.jobs), given.show),
     "knockoffs": (lambda run: knockoffs.rates(run.draws(100), run.cells), knockoffs.show),
+    "pilots": (lambda run: pilots.rates(run.draws(300), run.cells), pilots.show),
     "power": (lambda run: shapes.power(run.draws(200), run.jobs), shapes.show),
     "simulations": (
         lambda run: simulated.simulations(run.draws(200), run.cells),

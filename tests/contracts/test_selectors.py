@@ -8,6 +8,7 @@ from inspect import signature
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
@@ -17,6 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import depmax
 from depmax import selection as room
+from depmax.kernels import Linear
 from depmax.selection import DependenceSelector
 from depmax.testing import check_selector
 from tests.contracts.discovery import classes
@@ -167,3 +169,31 @@ def test_groups_are_routed_through_a_pipeline(labels: str) -> None:
         )
     assert model[0].n_significant_ == 1
     assert scores.mean() > 0.8
+
+
+def test_blocks_of_rows_are_the_same_in_every_fit() -> None:
+    for name, cls in FOUND.items():
+        if "block_size" in signature(cls).parameters:
+            one, other = (cls(3, block_size=20).fit(X, y) for _ in range(2))
+            np.testing.assert_array_equal(one.scores_, other.scores_, err_msg=name)
+
+
+@pytest.mark.parametrize("kernel", ["default", "gaussian", "linear", 2.0 * Linear()], ids=str)
+@pytest.mark.parametrize("name", sorted(FOUND))
+def test_sparse_columns_are_taken_or_refused_with_a_remedy_that_works(
+    name: str, kernel: object
+) -> None:
+    options = {} if isinstance(kernel, str) and kernel == "default" else {"kernel": kernel}
+    if options and "kernel" not in signature(FOUND[name]).parameters:
+        pytest.skip("has no kernel")
+    thin = sparse.csr_matrix(X)
+    try:
+        FOUND[name](3, **options).fit(thin, y)
+    except TypeError as error:
+        message = str(error)
+        assert name in message
+        assert "X.toarray()" in message
+        remedy = FOUND[name](3, kernel="linear") if "linear" in message else None
+        remedy = depmax.DependenceFilter(3) if "DependenceFilter" in message else remedy
+        assert remedy is not None
+        assert remedy.fit(thin, y).support_[3]

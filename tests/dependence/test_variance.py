@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pandas as pd
 import pytest
 
-from depmax import hsic, hsic_interval, hsic_test, hsic_variance, samples_needed
+from depmax import hsic, hsic_interval, hsic_variance
 from depmax.kernels import Gaussian
 from tests.dependence.oracles import enumerated_variance
 
@@ -105,28 +103,3 @@ def test_interval_of_few_but_varied_rows_does_not_warn(n_rows: int) -> None:
     numbers = np.random.default_rng(3).normal(size=n_rows)
     classes = np.where(np.arange(n_rows) % 2, "a", "b")
     assert hsic_interval(numbers, classes).reliable
-
-
-@pytest.mark.slow
-def test_samples_needed_gives_the_wanted_power(rng: np.random.Generator) -> None:
-    x = rng.normal(size=3000)
-    y = x**2 + 3.0 * rng.normal(size=3000)
-    needed = samples_needed(x, y, power=0.8, significance_level=0.05)
-    rejected = 0
-    for _ in range(200):
-        rows = rng.choice(3000, int(needed), replace=False)
-        rejected += hsic_test(x[rows], y[rows], method="gamma").pvalue <= 0.05
-    assert 0.68 <= rejected / 200 <= 0.92
-
-
-def test_samples_needed_is_infinite_without_dependence() -> None:
-    local = np.random.default_rng(3)
-    x, y = local.normal(size=(2, 50))
-    assert hsic(x, y) <= 0
-    assert samples_needed(x, y) == math.inf
-
-
-@pytest.mark.parametrize("name", ["power", "significance_level"])
-def test_shares_are_checked(name: str) -> None:
-    with pytest.raises(ValueError, match=f"{name} must lie between 0 and 1"):
-        samples_needed([0, 1, 2, 3], [0, 1, 2, 3.5], **{name: 1.5})

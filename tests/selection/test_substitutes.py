@@ -13,7 +13,7 @@ from scipy.stats import chi2_contingency, f_oneway, pearsonr, rankdata, spearman
 
 from depmax import BAHSIC, FOHSIC, DependenceFilter, HSICLasso, Relief
 from depmax.selection import _substitutes as module
-from depmax.selection._substitutes import _by_ranks, substitutes
+from depmax.selection._substitutes import _by_spaces, substitutes
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(60, 7)) @ rng.normal(size=(7, 7))
@@ -78,18 +78,27 @@ def test_shares_and_pvalues_are_those_of_the_usual_tests(rng: np.random.Generato
     second = number + rng.normal(size=80)
     kept = np.column_stack([number, levels.astype(float)])
     dropped = np.column_stack([second, other.astype(float)])
-    compare = _by_ranks(kept, np.array([False, True]))
+    compare = _by_spaces(kept, np.array([False, True]))
     found = compare(dropped, np.array([False, True]))
     ranks = rankdata(number), rankdata(second)
     correlation = pearsonr(*ranks)
-    assert found.raw[0, 0] == pytest.approx(correlation.statistic**2)
+    assert found.explained[0, 0] == pytest.approx(correlation.statistic**2)
     one, two = (np.array([0]), np.array([0])), (np.array([0]), np.array([1]))
     assert found.pvalues(one)[0] == pytest.approx(correlation.pvalue)
     groups = [ranks[1][levels == level] for level in range(3)]
     assert found.pvalues(two)[0] == pytest.approx(f_oneway(*groups).pvalue)
     counts = pd.crosstab(levels, other).to_numpy()
     cramer = chi2_contingency(counts, correction=False).statistic / 80 / 2
-    assert found.raw[1, 1] == pytest.approx(cramer)
+    assert found.trace[1, 1] == pytest.approx(cramer)
+    assert found.explained[1, 1] == pytest.approx(tau(other, levels))
+    assert found.explained[1, 0] == pytest.approx(tau(other, pd.qcut(number, 10).codes))
+
+
+def tau(dropped: np.ndarray, kept: np.ndarray) -> float:
+    """Goodman and Kruskal's: how much less often the level of a row is guessed wrongly."""
+    counts = pd.crosstab(kept, dropped).to_numpy() / len(kept)
+    wrong = 1 - (counts.sum(axis=0) ** 2).sum()
+    return 1 - (1 - (counts**2 / counts.sum(axis=1, keepdims=True)).sum()) / wrong
 
 
 def test_constants_have_none() -> None:

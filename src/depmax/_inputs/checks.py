@@ -233,7 +233,7 @@ def warn_of_scales(
         found = _farthest(deviations[group], ranges[group])
         if found is not None:
             wide, narrow = group[found[0]], group[found[1]]
-            text = _message(wide, narrow, deviations, names, bool(categorical), owner)
+            text = _message(wide, narrow, deviations, names, owner)
             warn_caller(text, ScaleWarning)
             return
 
@@ -313,17 +313,15 @@ def _message(
     narrow: int,
     deviations: np.ndarray,
     names: Sequence[str] | None,
-    mixed: bool,
     owner: str | None,
 ) -> str:
     def label(column: int) -> str:
         return f"column {column}" if names is None else repr(str(names[column]))
 
     large, small = label(wide), label(narrow)
-    scaler = "depmax.evaluation.PrepareColumns()" if mixed else "StandardScaler()"
-    remedy = f"{scaler}.fit_transform(X)"
+    remedy = "depmax.Prepare().fit_transform(X)"
     if owner is not None:
-        remedy = f"make_pipeline({scaler}, {owner}(...))"
+        remedy = f"make_pipeline(depmax.Prepare(), {owner}(...))"
     ratio = deviations[wide] / deviations[narrow]
     start = f"{large} of X" if names is None else f"Column {large} of X"
     return (

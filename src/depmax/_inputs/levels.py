@@ -88,8 +88,9 @@ DATES = (nw.Date, nw.Datetime, nw.Duration, nw.Time)
 WIDE = (nw.Int128, nw.UInt128)
 _DECLARED = (nw.Categorical, nw.Enum, nw.Boolean)
 
-#: What a missing cell of X says: nothing, that it is missing, or it is refused.
-Missing = Literal["neutral", "level", "refuse"]
+#: What a missing cell of X says: nothing, nothing since the reader fills it, that it is missing, or
+#: it is refused.
+Missing = Literal["neutral", "fill", "level", "refuse"]
 
 TextRole = Literal["category", "identifier", "free text"]
 
@@ -191,8 +192,7 @@ def refuse_gaps(series: Any, name: str) -> None:
     if series.null_count():
         raise ValueError(
             f"Column {series.name!r} of {name} has missing values ({series.null_count()} of "
-            f"{len(series)} rows): impute them, e.g. with "
-            "sklearn.impute.SimpleImputer(strategy='most_frequent')."
+            f"{len(series)} rows): impute them, e.g. with depmax.Prepare()."
         )
 
 
@@ -251,36 +251,30 @@ def encode_frame(
     """
     frame = nw.from_native(X, eager_only=True)
     found: dict[int, tuple[Any, ...]] = {}
-    columns: dict[str, np.ndarray] = {}
-    unreadable = False  # as they are, by an array of numbers
-    for position, series in enumerate(frame.iter_columns()):
-        nominal = is_nominal(series.dtype)
+    changed: list[Any] = []
+    for position, (column, dtype) in enumerate(frame.schema.items()):
+        nominal = is_nominal(dtype)
         if categories is not None and nominal != (position in categories):
             now, then = ("categorical", "numeric") if nominal else ("numeric", "categorical")
             raise TypeError(
-                f"Column {series.name!r} of {name} is {now}, but column {position} was {then} when "
+                f"Column {column!r} of {name} is {now}, but column {position} was {then} when "
                 "the model was fitted: pass the same columns in the same order and of the same "
                 "types."
             )
+        if dtype.is_numeric() and not isinstance(dtype, WIDE):
+            continue  # read by its own library; one by one is slow for many columns
+        series = frame[:, position]
         if nominal:
             if missing == "refuse":
                 refuse_gaps(series, name)
             known = None if categories is None else categories[position]
             found[position] = find_levels(series, name, missing) if known is None else known
-            columns[series.name] = encode_levels(series, found[position], name)
+            values = encode_levels(series, found[position], name)
         elif missing != "refuse" and series.null_count() == len(series):
-            columns[series.name] = np.full(len(series), np.nan)  # of no type in some libraries
-            unreadable = True
-        elif not series.dtype.is_numeric():
-            raise TypeError(why_not_numeric(series, name))
-        elif isinstance(series.dtype, WIDE):
-            columns[series.name] = series.cast(nw.Float64).to_numpy()
-            unreadable = True
+            values = np.full(len(series), np.nan)  # of no type in some libraries
+        elif isinstance(dtype, WIDE):
+            values = series.cast(nw.Float64).to_numpy()
         else:
-            columns[series.name] = series.to_numpy()
-    if not found and not unreadable:
-        return X, found
-    native = nw.from_dict(columns, backend=frame.implementation).to_native()
-    if hasattr(native, "set_axis"):  # a pandas frame has an index
-        native = native.set_axis(frame.to_native().index)
-    return native, found
+            raise TypeError(why_not_numeric(series, name))
+        changed.append(nw.new_series(column, values, backend=frame.implementation))
+    return (frame.with_columns(*changed).to_native() if changed else X), found

@@ -7,15 +7,17 @@ from depmax.dependence.distance_correlation import distance_correlation
 from depmax.dependence.exchange import Exchange, Shifts, WholeGroups, WithinGroups
 from depmax.dependence.gaussian_information import gaussian_mutual_information, total_correlation
 from depmax.dependence.hsic import hsic
+from depmax.dependence.hsic_interval import Interval, hsic_interval
 from depmax.dependence.hsic_test import hsic_test
 from depmax.dependence.independence_test import AggregateTest, IndependenceTest, Screening
 from depmax.dependence.intrinsic_dimension import intrinsic_dimension
 from depmax.dependence.mmd import mmd
 from depmax.dependence.quadratic_mutual_information import quadratic_mutual_information
 from depmax.dependence.resolve import resolve
+from depmax.dependence.samples_needed import SamplesNeeded, samples_needed
 from depmax.dependence.screen import screen
 from depmax.dependence.screen_pairs import PairScreening, screen_pairs
-from depmax.dependence.variance import Interval, hsic_interval, hsic_variance, samples_needed
+from depmax.dependence.variance import hsic_variance
 
 __all__ = [
     "AggregateTest",
@@ -23,6 +25,7 @@ __all__ = [
     "IndependenceTest",
     "Interval",
     "PairScreening",
+    "SamplesNeeded",
     "Screening",
     "Shifts",
     "WholeGroups",

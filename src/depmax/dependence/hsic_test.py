@@ -258,10 +258,10 @@ def _weighed_families(
     if method == "permutation":
         kernel = _one_kernel(_gaussian_if_auto(kernel), "kernel", f"method={method!r}")
         one = _one_kernel(target_kernel, "target_kernel", f"method={method!r}")
-        of_y = Family.given([read_target_sample(weighed.of(y), one)])
+        of_y = Family.given([read_target_sample(weighed.of(y, one), one)])
     else:
-        of_y = family_of_target(weighed.of(y), target_kernel)
-    x = family_of(weighed.of(X), kernel)
+        of_y = family_of_target(weighed.of(y, target_kernel), target_kernel)
+    x = family_of(weighed.of(X, kernel), kernel)
     _require_rows(x.n_samples, of_y.n_samples)
     if len(x.sides) > 1 and x.n_samples > GROUPED_ROWS:
         raise ValueError(

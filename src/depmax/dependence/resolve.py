@@ -14,7 +14,6 @@ from depmax.kernels.kernel import Kernel
 from depmax.samples import (
     Sample,
     aligned,
-    is_precomputed,
     read_sample,
     read_target_sample,
     require_equal_length,
@@ -101,8 +100,7 @@ def read_pair(
     else:
         weighed = weigh(sample_weight, X, y)
         mass = weighed.mass
-        X = weighed.of_matrix(X) if is_precomputed(kernel) else weighed.of(X)
-        y = weighed.of_matrix(y) if is_precomputed(target_kernel) else weighed.of(y)
+        X, y = weighed.of(X, kernel), weighed.of(y, target_kernel)
     y_sample = read_target_sample(y, target_kernel, mass=mass)
     x_sample = read_sample(X, kernel, choose=partial(most_dependent, y_sample), mass=mass)
     require_equal_length(x_sample.n_samples, y_sample.n_samples)

@@ -1,4 +1,4 @@
-"""How large and how precise an HSIC is: as a share from 0 to 1, its variance, an interval."""
+"""How large and how precise an HSIC is: as a share from 0 to 1, and its variance."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import special
 
-from depmax.dependence._nulls.law import permutation_law, spread
-from depmax.dependence._nulls.rare import is_varied
-from depmax.dependence._terms import TILE, TileSums, self_and_cross_terms
+from depmax.dependence._terms import TILE, TileSums
 from depmax.dependence.resolve import read_pair
 from depmax.kernels import KernelLike
 from depmax.samples import Sample, chunk_rows, require_finite_values, require_samples, slices
@@ -110,18 +108,6 @@ def root_interval(
     return min(low, estimate), max((root + half) ** 2, estimate)
 
 
-@dataclass(frozen=True)
-class Interval:
-    """A confidence interval for HSIC, which is never negative."""
-
-    estimate: float
-    low: float
-    high: float
-    confidence_level: float
-    #: Whether enough rows differ from the most frequent value; if not, ``high`` is too low.
-    reliable: bool = True
-
-
 def hsic_variance(
     X: Any,
     y: Any,
@@ -160,132 +146,13 @@ def hsic_variance(
     >>> hsic_variance(x, x) > 0
     True
     """
-    return _variance(*_read(X, y, kernel, target_kernel, sample_weight))
+    return first_order_variance(*read_counted(X, y, kernel, target_kernel, sample_weight))
 
 
-def hsic_interval(
-    X: Any,
-    y: Any,
-    *,
-    confidence_level: float = 0.95,
-    kernel: KernelLike = "gaussian",
-    target_kernel: KernelLike | Literal["auto"] = "auto",
-    sample_weight: Any = None,
-) -> Interval:
-    """Confidence interval for HSIC, symmetric in its square root.
-
-    HSIC is a squared distance; its root is nearly normal even if HSIC itself is skewed. The
-    variance is that of :func:`depmax.hsic_variance` plus the part that remains under independence.
-    In simulations with bounded kernels, the 95% interval covered the truth in 94 to 100% of the
-    draws, with 20, 50 and 200 rows. With unbounded kernels (linear) and skewed data it is too
-    short: it covered 82, 86 and 91%. It is too short for a rare value, too: if fewer than ten rows
-    (or a quarter of them) differ from the most frequent value of X or of y, or if a class with a
-    weight has one row, there is a warning, and ``reliable`` is False. To test whether there is any
-    dependence, use :func:`depmax.hsic_test`.
-
-    Parameters
-    ----------
-    X : array-like, sparse matrix, data frame, or objects the kernel compares
-    y : target: labels, numbers, several columns, or objects
-    confidence_level : float, default=0.95
-        Probability that the interval covers the true value, with many samples.
-    kernel : kernel or name, default="gaussian"
-        As in :func:`depmax.hsic`.
-    target_kernel : kernel, name or "auto", default="auto"
-        As in :func:`depmax.hsic`.
-    sample_weight : array-like of shape (n_samples,), optional
-        How many observations each row stands for, in whole numbers: the result is that of the rows
-        repeated. Weights that correct for how rows were drawn are refused: what they add up to
-        is not a number of observations, and the interval would be too short.
-
-    Returns
-    -------
-    Interval
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from depmax import hsic_interval
-    >>> x = np.linspace(-1, 1, 50)
-    >>> interval = hsic_interval(x, x)
-    >>> interval.low < interval.estimate < interval.high
-    True
-    """
-    _require_share(confidence_level, "confidence_level")
-    x_sample, y_sample = _read(X, y, kernel, target_kernel, sample_weight)
-    m = _n_counted(x_sample)
-    of_x, of_y, cross = (each.hsic() for each in self_and_cross_terms(x_sample, y_sample))
-    # the variance under independence, 2 ΣÃ² ΣB̃² / (m (m - 3)), in units of HSIC₁
-    left = 2.0 * max(of_x, 0.0) * max(of_y, 0.0) / (m * (m - 3))
-    low, high = root_interval(cross, _variance(x_sample, y_sample), left, m, confidence_level)
-    reliable = all([is_varied(x_sample, "X"), is_varied(y_sample, "y")])  # warns of both
-    return Interval(cross, low, high, confidence_level, reliable)
-
-
-def samples_needed(
-    X: Any,
-    y: Any,
-    *,
-    power: float = 0.8,
-    significance_level: float = 0.05,
-    kernel: KernelLike = "gaussian",
-    target_kernel: KernelLike | Literal["auto"] = "auto",
-) -> float:
-    """How many rows are needed to detect the dependence seen here with the given power.
-
-    Solves ĥ - z_power √(v/n) = c_level/n for n, where ĥ and v/n are the estimate of HSIC and its
-    variance with n rows and c_level/n is the critical value of the test under independence.
-
-    Parameters
-    ----------
-    X : array-like, sparse matrix, data frame, or objects the kernel compares
-        Rows of a pilot sample.
-    y : target: labels, numbers, several columns, or objects
-    power : float, default=0.8
-        Probability with which the test should reject.
-    significance_level : float, default=0.05
-        Probability that the test rejects under independence.
-    kernel : kernel or name, default="gaussian"
-        As in :func:`depmax.hsic`.
-    target_kernel : kernel, name or "auto", default="auto"
-        As in :func:`depmax.hsic`.
-
-    Returns
-    -------
-    int or math.inf
-        Infinite if the pilot sample shows no dependence (an estimate of zero or below).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from depmax import samples_needed
-    >>> rng = np.random.default_rng(0)
-    >>> x = rng.normal(size=200)
-    >>> samples_needed(x, x + rng.normal(size=200)) < 60
-    True
-    """
-    _require_share(power, "power")
-    _require_share(significance_level, "significance_level")
-    x, y_sample = _read(X, y, kernel, target_kernel)
-    m = x.n_samples
-    of_x, of_y, cross = self_and_cross_terms(x, y_sample)
-    estimate = cross.hsic()
-    if estimate <= 0:
-        return math.inf
-    pairs = m * (m - 3)
-    law = permutation_law(
-        spread(x, pairs * of_x.hsic()), spread(y_sample, pairs * of_y.hsic()), n_samples=m
-    )
-    # n times the critical value at n rows
-    critical = law.isf(significance_level) * math.sqrt(pairs)
-    noise = float(special.ndtri(power)) * math.sqrt(m * _variance(x, y_sample))
-    root = (noise + math.sqrt(noise**2 + 4 * estimate * critical)) / (2 * estimate)
-    return max(4, math.ceil(root**2))
-
-
-def _read(
+def read_counted(
     X: Any, y: Any, kernel: KernelLike, target_kernel: KernelLike, sample_weight: Any = None
 ) -> tuple[Sample, Sample]:
+    """Both sides, of rows that may stand for several each, but for whole numbers of them."""
     x_sample, y_sample = read_pair(X, y, kernel, target_kernel, sample_weight)
     mass = x_sample.mass
     if mass is not None and (mass != np.rint(mass)).any():
@@ -294,29 +161,33 @@ def _read(
             "independent observations there are. Omit weights of another kind, or resample the "
             "rows (bootstrap) and take quantiles of depmax.hsic(..., sample_weight=...)."
         )
-    require_samples(_n_counted(x_sample), unbiased=True)
+    require_samples(n_counted(x_sample), unbiased=True)
     return x_sample, y_sample
 
 
-def _n_counted(x: Sample) -> int:
+def n_counted(x: Sample) -> int:
     """Rows, or what they stand for."""
     return x.n_samples if x.mass is None else int(x.mass.sum())
 
 
-def _require_share(value: float, name: str) -> None:
+def require_share(value: float, name: str) -> None:
+    """Refuse what is no probability, 0 and 1 included."""
     if not 0 < value < 1:
         raise ValueError(f"{name} must lie between 0 and 1, got {value}.")
 
 
-def _variance(x: Sample, y: Sample) -> float:
+def first_order_variance(x: Sample, y: Sample) -> float:
     """(16/m)(R - HSIC₁²) with R the mean square of the first projections of the U-statistic."""
-    m = _n_counted(x)
-    shares = shares_of_rows(x, y)
-    total = m * float(np.average(shares, weights=x.mass))
+    return variance_of_shares(shares_of_rows(x, y), n_counted(x), x.mass)
+
+
+def variance_of_shares(shares: np.ndarray, m: int, mass: np.ndarray | None = None) -> float:
+    """The same from what each row contributes to m(m-3) HSIC₁."""
+    total = m * float(np.average(shares, weights=mass))
     # ½h of the paper for U-centred matrices: (m-2)/2 ((m-2) g_i + Σg), over (m-1)(m-2)(m-3)
     projections = 0.5 * ((m - 2) * shares + total) / ((m - 1) * (m - 3))
     estimate = total / (m * (m - 3))
-    spread = require_finite_values(np.average(projections**2, weights=x.mass) - estimate**2)
+    spread = require_finite_values(np.average(projections**2, weights=mass) - estimate**2)
     return max(0.0, 16.0 / m * float(spread))
 
 
@@ -332,7 +203,7 @@ def shares_of_rows(x: Sample, y: Sample) -> np.ndarray:
 
 def _tile_shares(x: Sample, y: Sample) -> np.ndarray:
     """(Ã ∘ B̃)1 in two visits to the tiles: row sums first, then the centred products."""
-    n_rows, m = x.n_samples, _n_counted(x)
+    n_rows, m = x.n_samples, n_counted(x)
     mass = np.ones(n_rows) if x.mass is None else x.mass
     x, y = x.near_origin(), y.near_origin()
     sums = TileSums.of(x, y, zero_diagonal=True).row_sums

@@ -9,7 +9,6 @@ from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import is_regressor
 from sklearn.utils.validation import check_is_fitted
 
 from depmax.extraction._fitting.targets import coded_target
@@ -158,7 +157,7 @@ def covariance_bound(
     if isinstance(delta, bool) or not isinstance(delta, Real) or not 0 < float(delta) < 1:
         raise ValueError(f"delta must be a probability, 0 < delta < 1, got {delta!r}.")
     count = _count(n_components, projection.weights.shape[1])
-    target = coded_target(y, whole_numbers_are_numbers=is_regressor(extractor))
+    target = coded_target(y, whole_numbers_are_numbers=extractor._regresses)
     if target.values.shape[1] != 1:
         raise ValueError(
             f"covariance_bound takes one target, but y has {target.values.shape[1]} columns or "

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from depmax._inputs.checks import one_of
-from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted
+from depmax.extraction._fitting.deflation import Extracted
+from depmax.extraction._fitting.prediction import LossPredictor
 from depmax.extraction._fitting.targets import CodedTarget
 from depmax.kernels import KernelLike
 from depmax.pencils.deflation.criteria import LOSSES, boosted
@@ -17,7 +17,7 @@ from depmax.pencils.images import images_of
 from depmax.samples import Sample
 
 
-class BoostedLatentFeatures(DeflationExtractor):
+class BoostedLatentFeatures(LossPredictor):
     """Orthogonal features that reduce a loss of the target the most.
 
     Each direction has the largest covariance with the negative gradient of the loss, at the best
@@ -28,8 +28,8 @@ class BoostedLatentFeatures(DeflationExtractor):
     n_components : int, float or "auto", default=2
         Number of features, at most the number of rows and the number of columns. A float is a share
         of the variance of the target: the fewest features that explain it on the training rows are
-        kept. ``"auto"`` keeps the fewest whose prediction of held-out rows, by five nearest
-        neighbours, is within one standard error of the best.
+        kept. ``"auto"`` keeps the fewest whose predictions of held-out rows, in ten folds, have an
+        error within one standard error of the smallest: see ``cv_errors_``.
     loss : {"least_squares", "absolute", "exponential", "logistic"}, default="least_squares"
         ``(y - f)²/2``, ``|y - f|``, ``exp(-yf)`` or ``log(1 + exp(-yf))``; the last two need
         classes or labels.
@@ -51,6 +51,9 @@ class BoostedLatentFeatures(DeflationExtractor):
         The classes, sorted; only if the target has classes.
     loadings_, mean_, coordinate_names_
         See :class:`depmax.extraction.DependenceExtractor`; linear only.
+    cv_errors_ : ndarray of shape (n_counts,)
+        Error of held-out rows with 1, 2, … features: root mean square (mean absolute value with
+        that loss), or share of wrong classes or labels; only with ``n_components="auto"``.
     kernel_ : Kernel
         With every recipe replaced by numbers.
 
@@ -61,6 +64,12 @@ class BoostedLatentFeatures(DeflationExtractor):
 
     Notes
     -----
+    The loss tells scikit-learn what this is, so that searches stratify their splits: with
+    ``"exponential"`` or ``"logistic"`` a classifier, otherwise a regressor, for which numbers are
+    numbers, even whole ones. A regressor that is given classes (text, booleans, categories)
+    predicts classes, and ``score`` is the accuracy. To regress classes use
+    :class:`KernelPLSClassifier`, which is a classifier.
+
     Features have unit length on the training rows. Each of several outputs has its own gradient;
     the direction is the first left singular vector of X_jᵀ times these, as for PLS. Each of several
     classes is one output, against the rest.
@@ -101,60 +110,6 @@ class BoostedLatentFeatures(DeflationExtractor):
         self.loss = loss
         self.kernel = kernel
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Targets of new rows, by the function of the features with the smallest training loss.
-
-        Parameters
-        ----------
-        X : as in ``fit``
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_targets)
-            Classes if y had classes, 0 and 1 if it had several labels, otherwise numbers. The
-            predicted class is the one with the largest value; for two classes, the second if the
-            value is positive.
-        """
-        check_is_fitted(self)
-        values: np.ndarray = self._apply(X) @ self.target_loadings_ + self.intercept_
-        if hasattr(self, "classes_"):
-            places = values[:, 0] > 0 if values.shape[1] == 1 else values.argmax(axis=1)
-            labels: np.ndarray = self.classes_[places.astype(np.intp)]
-            return labels
-        if self._labels:
-            return (values > self._threshold()).astype(np.intp)
-        return values[:, 0] if self._flat else values
-
-    def _threshold(self) -> float:
-        """Between a label that is absent and one that is there, as the loss sees them."""
-        return 0.0 if LOSSES[self.loss].margins else 0.5
-
-    def _read_coded(self, y: Any, mass: np.ndarray | None = None) -> CodedTarget:
-        target = super()._read_coded(y, mass)
-        shape = y.shape if hasattr(y, "shape") else np.asarray(y).shape
-        self._flat = len(shape) == 1
-        return target
-
-    def _keep_more(self, found: Extracted, target: CodedTarget | None) -> None:
-        """The best fit of the loss on the features and a constant."""
-        assert target is not None
-        loss, roots = LOSSES[self.loss], np.sqrt(found.squares)
-        scale = np.ones(target.values.shape[1])
-        if target.classes is not None and len(scale) > 1:  # back to indicators 0 and 1
-            scale = np.sqrt(target.counts)
-        values = target.signs if loss.margins else (target.values - target.shift) * scale
-        m = len(found.features)
-        basis = np.column_stack([np.full(m, 1.0 / np.sqrt(m)), found.features / roots])
-        fits = np.column_stack([loss.fit(column, basis) for column in values.T])
-        self.intercept_ = fits[0] / np.sqrt(m)
-        if not loss.margins:
-            self.intercept_ += target.shift
-        self.target_loadings_ = fits[1:] / roots[:, np.newaxis]
-        self._labels = target.kind == "multilabel"
-        self.__dict__.pop("classes_", None)  # of an earlier fit
-        if target.classes is not None:
-            self.classes_ = target.classes
-
     def _features(self, side: Sample, target: CodedTarget | None, n_components: int) -> Extracted:
         assert target is not None
         loss, values = LOSSES[self.loss], seen_by(self.loss, target, type(self).__name__)
@@ -171,7 +126,7 @@ def seen_by(loss: str, target: CodedTarget, owner: str) -> np.ndarray:
         return np.asarray(target.values - target.shift)
     if target.kind not in ("classes", "multilabel"):
         raise ValueError(
-            f"loss={loss!r} of {owner} needs classes, but y holds numbers: use 'least_squares' or "
-            "'absolute', or cut y into classes."
+            f"loss={loss!r} of {owner} needs classes, but y holds numbers (Unknown label type: "
+            "continuous): use 'least_squares' or 'absolute', or cut y into classes."
         )
     return target.signs

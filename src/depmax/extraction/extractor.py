@@ -88,6 +88,8 @@ class DependenceExtractor(FeatureSpaceViews):
     #: What predicts the target from features, and how it is scored, for ``n_components="auto"``.
     estimator: Any = None
     scoring: Any = None
+    #: Whether labels that are whole numbers are numbers.
+    _regresses: ClassVar[bool] = False
     #: Whether a target is needed.
     _supervised: ClassVar[bool] = True
     #: Whether fewer components are the first of more.
@@ -396,4 +398,4 @@ class WeightedExtractor(DependenceExtractor):
             )
         weighed = weigh(sample_weight, X, y)
         rows = X if is_precomputed(self.kernel) else weighed.of(X)
-        return rows, weighed.of(y), None, weighed
+        return rows, weighed.of(y, getattr(self, "target_kernel", None)), None, weighed

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from depmax._inputs import read_target
+from depmax.extraction._fitting.prediction import as_classifier
 from depmax.extraction._fitting.targets import CodedTarget, coded_classes, streamed_classes
 from depmax.extraction.kernel_pls import PLSExtractor
-from depmax.samples import Sample, by_chunks, is_streamed
+from depmax.samples import by_chunks, is_streamed
 
 
-class KernelPLSClassifier(ClassifierMixin, PLSExtractor):
+class KernelPLSClassifier(PLSExtractor):
     """Discriminant analysis by partial least squares (PLS-DA), linear or with any kernel.
 
     Classes are coded, two by -1 and +1 and more by indicators, and regressed on the features of
@@ -34,7 +34,7 @@ class KernelPLSClassifier(ClassifierMixin, PLSExtractor):
     ----------
     classes_ : ndarray of shape (n_classes,)
         The classes, sorted.
-    components_, coef_, intercept_, target_loadings_, dependence_, n_components_, kernel_
+    components_, coef_, intercept_, target_loadings_, cv_errors_, dependence_, kernel_
         As in :class:`KernelPLS`, for the coded target: one column for two classes, otherwise one
         per class.
     loadings_, mean_, coordinate_names_
@@ -70,21 +70,6 @@ class KernelPLSClassifier(ClassifierMixin, PLSExtractor):
     (True, True)
     """
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Classes of new rows.
-
-        Parameters
-        ----------
-        X : as in ``fit``
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            A scan where X is one, a lazy array of a Dask collection.
-        """
-        check_is_fitted(self)
-        return self._nearest_class(X)
-
     def decision_function(self, X: Any) -> np.ndarray:
         """How near new rows are to the mean prediction of each class.
 
@@ -102,24 +87,37 @@ class KernelPLSClassifier(ClassifierMixin, PLSExtractor):
         if is_streamed(X):
             n_classes = len(self.classes_)
             return by_chunks(self.decision_function, X, n_classes if n_classes > 2 else None)
-        nearness = self._nearness(X)
-        return nearness[:, 1] - nearness[:, 0] if nearness.shape[1] == 2 else nearness
+        return self._readout.decision(self._apply(X))
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probability of each class; the predicted class has the largest.
+
+        Predictions of a class are taken to be normal about their mean, with one variance for all
+        classes and coordinates, that of the training rows, and classes to be equally frequent. With
+        so many features that training rows are fitted exactly, probabilities are too certain.
+
+        Parameters
+        ----------
+        X : as in ``fit``
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        check_is_fitted(self)
+        if is_streamed(X):
+            return by_chunks(self.predict_proba, X, len(self.classes_))
+        return self._readout.probabilities(self._apply(X))
 
     def __sklearn_tags__(self) -> Any:
         """One class per row."""
-        tags = super().__sklearn_tags__()
-        tags.target_tags.two_d_labels = False
-        tags.target_tags.multi_output = False
-        return tags
+        return as_classifier(super().__sklearn_tags__(), multi_label=False)
 
     def _read_coded(self, y: Any, mass: np.ndarray | None = None) -> CodedTarget:
         target = read_target(y)
         if target.is_streamed:
             return streamed_classes(target)
-        return coded_classes(self._labels(y), mass)
-
-    def _choose_count(self, X: Any, y: Any, side: Sample) -> int:
-        return super()._choose_count(X, self._labels(y).astype(str), side)
+        return coded_classes(self._labels(y), mass, like=y)
 
     def _batch_labels(self, y: Any) -> np.ndarray:
         return self._labels(y)

@@ -9,7 +9,8 @@ from scipy import linalg
 from sklearn.utils import check_random_state
 
 from depmax._inputs.checks import integer
-from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted
+from depmax.extraction._fitting.deflation import Extracted
+from depmax.extraction._fitting.prediction import FeaturePredictor
 from depmax.extraction._fitting.targets import CodedTarget
 from depmax.kernels import KernelLike
 from depmax.pencils import leading
@@ -20,7 +21,7 @@ from depmax.samples import Sample, chunk_rows, slices
 RANK = 1e-10
 
 
-class ReducedKernelOPLS(DeflationExtractor):
+class ReducedKernelOPLS(FeaturePredictor):
     """Orthonormal features that predict the target best by regression, in the span of a few rows.
 
     With R the kernel values of all rows with the basis rows, centred, β solves
@@ -31,8 +32,9 @@ class ReducedKernelOPLS(DeflationExtractor):
     ----------
     n_components : int, float or "auto", default=2
         Number of features. A float is a share of the variance of the target: the fewest features
-        that explain it on the training rows are kept. ``"auto"`` keeps the fewest whose prediction
-        of held-out rows, by five nearest neighbours, is within one standard error of the best.
+        that explain it on the training rows are kept. ``"auto"`` keeps the fewest whose predictions
+        of held-out rows, in ten folds, have an error within one standard error of the smallest: see
+        ``cv_errors_``.
     kernel : kernel, name, callable, transformer or "precomputed", default="gaussian"
     n_basis : int or None, default=100
         Number of rows drawn at random as the basis; all if there are fewer, or with None, which is
@@ -48,6 +50,15 @@ class ReducedKernelOPLS(DeflationExtractor):
         Weights of the columns; only with ``kernel="linear"``.
     dependence_ : ndarray of shape (n_components,)
         HSIC₀ of each feature and the target with linear kernels, ‖Yᵀτ_j‖²/(m - 1)² = λ/(m - 1)².
+    target_loadings_ : ndarray of shape (n_components, n_targets)
+        Coefficients of the features in the prediction.
+    intercept_ : ndarray of shape (n_targets,)
+        Its constant.
+    classes_ : ndarray of shape (n_classes,)
+        The classes, sorted; only if the target has classes.
+    cv_errors_ : ndarray of shape (n_counts,)
+        Error of held-out rows with 1, 2, … features: root mean square, or share of wrong classes or
+        labels; only with ``n_components="auto"``.
     kernel_ : Kernel
         With every recipe replaced by numbers.
 
@@ -55,6 +66,12 @@ class ReducedKernelOPLS(DeflationExtractor):
     -----
     ConvergenceWarning
         If there are fewer features than requested.
+
+    Notes
+    -----
+    ``predict`` is least squares on the features; a class is the one whose mean prediction is
+    nearest. Whole numbers of up to 20 values are classes, so scikit-learn is not told that this is
+    a regressor: pass stratified splits to its searches if there are classes.
 
     References
     ----------

@@ -20,8 +20,8 @@ class SMA(SparseExtractor):
     n_components : int, float or "auto", default=2
         Number of features, at most the number of rows. A float is a share of the variance of the
         target: the fewest features that explain it on the training rows are kept. ``"auto"`` keeps
-        the fewest whose prediction of held-out rows, by five nearest neighbours, is within one
-        standard error of the best.
+        the fewest whose predictions of held-out rows, in ten folds, have an error within one
+        standard error of the smallest: see ``cv_errors_``.
     kernel : kernel, name, callable, transformer or "precomputed", default="gaussian"
     n_candidates : int or None, default=500
         Number of rows that are redrawn for every feature and compared; all if there are fewer, or
@@ -47,6 +47,15 @@ class SMA(SparseExtractor):
         Weights of the columns; only with ``kernel="linear"``.
     dependence_ : ndarray of shape (n_components,)
         HSIC₀ of each feature and the target with linear kernels, ‖Yᵀτ_j‖²/(m - 1)².
+    target_loadings_ : ndarray of shape (n_components, n_targets)
+        Coefficients of the features in the prediction.
+    intercept_ : ndarray of shape (n_targets,)
+        Its constant.
+    classes_ : ndarray of shape (n_classes,)
+        The classes, sorted; only if the target has classes.
+    cv_errors_ : ndarray of shape (n_counts,)
+        Error of held-out rows with 1, 2, … features: root mean square, or share of wrong classes or
+        labels; only with ``n_components="auto"``.
     kernel_ : Kernel
         With every recipe replaced by numbers.
 
@@ -59,7 +68,10 @@ class SMA(SparseExtractor):
     Notes
     -----
     Features have unit length on the training rows. With several targets (outputs, or classes as
-    indicators) the numerator is summed over them, ‖Yᵀ(I - Π)k_i‖². ‖(I - Π)k_i‖² is computed from
+    indicators) the numerator is summed over them, ‖Yᵀ(I - Π)k_i‖². ``predict`` is least squares on
+    the features; a class is the one whose mean prediction is nearest. Whole numbers of up to 20
+    values are classes, so scikit-learn is not told that this is a regressor: pass stratified splits
+    to its searches if there are classes. ‖(I - Π)k_i‖² is computed from
     sums over the rows, and again from the column itself if these have lost digits.
 
     References

@@ -12,7 +12,8 @@ from sklearn.utils import check_random_state
 
 from depmax._inputs.checks import integer, number, one_of
 from depmax._limits import warn_if_long
-from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted
+from depmax.extraction._fitting.deflation import Extracted
+from depmax.extraction._fitting.prediction import LossPredictor
 from depmax.extraction._fitting.targets import CodedTarget
 from depmax.extraction.boosted_latent_features import seen_by
 from depmax.kernels import KernelLike
@@ -36,7 +37,7 @@ TOLERANCE = 1e-6
 MATRICES = 3.0
 
 
-class SparseKernelPLS(DeflationExtractor):
+class SparseKernelPLS(LossPredictor):
     """Kernel partial least squares whose directions are made of a share ν of the training rows.
 
     The dual direction of kernel PLS is the residual of the target, β = Y_j; here it is zero outside
@@ -49,8 +50,8 @@ class SparseKernelPLS(DeflationExtractor):
     n_components : int, float or "auto", default=2
         Number of features, at most the number of rows. A float is a share of the variance of the
         target: the fewest features that explain it on the training rows are kept. ``"auto"`` keeps
-        the fewest whose prediction of held-out rows, by five nearest neighbours, is within one
-        standard error of the best.
+        the fewest whose predictions of held-out rows, in ten folds, have an error within one
+        standard error of the smallest: see ``cv_errors_``.
     kernel : kernel, name, callable, transformer or "precomputed", default="gaussian"
     nu : float, default=0.25
         Share of the rows with a weight in each direction, 0 < nu <= 1; 1 is kernel PLS. For
@@ -66,7 +67,8 @@ class SparseKernelPLS(DeflationExtractor):
         diagonal of 1, the residual to a mean square of 1. Small values keep the direction near a
         covariance, large ones make it a regression.
     loss : {"least_squares", "absolute", "exponential", "logistic"}, default="least_squares"
-        As in :class:`BoostedLatentFeatures`; the last two need classes or labels.
+        As in :class:`BoostedLatentFeatures`: the last two need classes or labels and make this a
+        classifier, the others a regressor, for which whole numbers are numbers.
     cache_size : int or None, default=None
         For ``"max_information"``: look among so many rows only, drawn once, and keep their kernel
         columns, so that no kernel value is computed twice. No other row gets a weight then. None
@@ -82,6 +84,15 @@ class SparseKernelPLS(DeflationExtractor):
         Weights of the columns; only with ``kernel="linear"``.
     dependence_ : ndarray of shape (n_components,)
         HSIC₀ of each feature and the target with linear kernels, ‖Yᵀτ_j‖²/(m - 1)².
+    target_loadings_ : ndarray of shape (n_components, n_targets)
+        Coefficients of the features in the prediction.
+    intercept_ : ndarray of shape (n_targets,)
+        Its constant.
+    classes_ : ndarray of shape (n_classes,)
+        The classes, sorted; only if the target has classes.
+    cv_errors_ : ndarray of shape (n_counts,)
+        Error of held-out rows with 1, 2, … features: root mean square (mean absolute value with
+        that loss), or share of wrong classes or labels; only with ``n_components="auto"``.
     kernel_ : Kernel
         With every recipe replaced by numbers.
 

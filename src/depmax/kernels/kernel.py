@@ -205,6 +205,11 @@ class Kernel(BaseEstimator):
         return int(self.features(X[:1]).shape[1]) if self.has_features else None
 
     @property
+    def approximated(self) -> Kernel:
+        """The kernel that this one stands in for: itself, unless it is a map's."""
+        return self
+
+    @property
     def mixing(self) -> np.ndarray | None:
         """W with ``features(X) = unmixed(X) @ W``, where features end in a product; else None."""
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, reduce
 from inspect import Parameter, isclass, signature
 from typing import Any, Self
 
@@ -161,6 +161,21 @@ class FromMap(Kernel):
     def features(self, X: Any) -> Any:
         """The transformer's output."""
         return self.transformer.transform(self._table(X))
+
+    @property
+    def approximated(self) -> Kernel:
+        """The kernel of a map that approximates one, of rows as the steps before it change them."""
+        steps = [step for _, step in getattr(self.transformer, "steps", [("", self.transformer)])]
+        *before, last = [step for step in steps if step not in (None, "passthrough")]
+        kernel: Kernel | None = getattr(last, "approximated", None) if self.fitted else None
+        if kernel is None or not before:
+            return kernel or self
+
+        def changed(X: Any) -> Any:
+            return reduce(lambda rows, step: step.transform(rows), before, X)
+
+        vectors = self.capabilities.vector_input
+        return FromFunction(lambda X, Z: kernel(changed(X), changed(Z)), vectors)
 
     @property
     def mixing(self) -> np.ndarray | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -10,9 +11,17 @@ from sklearn.utils import check_random_state
 from depmax._inputs.checks import integer, number
 from depmax._limits import require_pairs
 from depmax.kernels import KernelLike
-from depmax.maps.incomplete_cholesky import PartialFactor, PivotRule, _PivotMap, pivot_steps
+from depmax.maps.incomplete_cholesky import (
+    PartialFactor,
+    PivotRule,
+    _PivotMap,
+    pivot_steps,
+    warn_of_pivots,
+)
 from depmax.samples import Sample
 
+#: Time of one core for a step over all pairs, and for a candidate and pivot of a step over some.
+SECONDS_PER_PAIR, SECONDS_PER_CANDIDATE = 8e-10, 4e-11
 #: Relative error of a gain, at which the residual Gram matrix is computed afresh.
 PRECISION = 1e-9
 #: Steps after which it is anyway.
@@ -191,14 +200,21 @@ class BasisSelection(_PivotMap):
         m = sample.n_samples
         holds = self.n_candidates is None and not sample.precomputed
         require_pairs(type(self).__name__, m, MATRICES * m**2 if holds else 0.0, INSTEAD)
+        warn_of_pivots(sample, self.tol, self.n_components, partial(self._seconds, m))
         fitness: list[float] = []
-        for partial in pivot_steps(sample, self._rule(), self.n_components):
-            fitness.append(_fitness(partial))
+        for grown in pivot_steps(sample, self._rule(), self.n_components):
+            fitness.append(_fitness(grown))
             if fitness[-1] >= 1.0 - self.tol:
                 break
-        self.basis_indices_ = np.array(partial.pivots)
+        self.basis_indices_ = np.array(grown.pivots)
         self.fitness_ = np.array(fitness[1:])  # the first is that of no basis
-        return self._keep(partial)
+        return self._keep(grown)
+
+    def _seconds(self, n_rows: int, n_pivots: int) -> float:
+        """Time of one core for all steps: products of residuals, of all pairs or of candidates."""
+        if self.n_candidates is None:
+            return SECONDS_PER_PAIR * n_rows**2 * n_pivots
+        return SECONDS_PER_CANDIDATE * n_rows * self.n_candidates * n_pivots**2
 
     def _rule(self) -> PivotRule:
         if self.n_candidates is None:

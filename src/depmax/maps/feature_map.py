@@ -19,7 +19,7 @@ from depmax._inputs.table import numbered_columns, refuse_unreadable
 from depmax._limits import map_instead, require_pairs
 from depmax._text import counted
 from depmax._threads import small_problems
-from depmax.kernels import Capabilities, KernelLike, Precomputed
+from depmax.kernels import Capabilities, Kernel, KernelLike, Precomputed
 from depmax.kernels.names import KernelParameters
 from depmax.samples import (
     FREE_ROWS,
@@ -250,6 +250,11 @@ class FeatureMap(KernelTransformer):
         """
         features = self._learn(X)
         return self._apply(X) if features is None else features
+
+    @property
+    def approximated(self) -> Kernel | None:
+        """The kernel k with ΦΦᵀ ≈ K of a fitted map; None if only its matrix is known."""
+        return None if is_precomputed(self.kernel) else self.kernel_
 
     @property
     def mixing(self) -> np.ndarray | None:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import linalg
 
+from depmax import _limits
 from depmax._inputs.checks import integer, number
 from depmax._limits import map_instead, require_pairs, warn_if_long
 from depmax.kernels import KernelLike
@@ -20,6 +21,8 @@ NOISE = 100
 SECONDS_PER_PRODUCT = 2e-10
 #: Columns that a factor without a known rank starts with; it doubles when full.
 CAPACITY = 64
+#: Rows whose pivots show how many all rows will need.
+PILOT_ROWS = 500
 
 
 class PartialFactor:
@@ -115,11 +118,6 @@ class PartialFactor:
             0.0 if self.sample.precomputed else n_values,
             f"{map_instead(kernel)} Or set n_components, or a larger tol.",
         )
-        warn_if_long(
-            f"A factor of {m:,} rows with {capacity:,} pivots",
-            SECONDS_PER_PRODUCT * m * capacity**2,
-            "A map of pivots takes n_components, or a larger tol.",
-        )
         return np.empty((self.sample.n_samples, capacity), dtype=self.sample.dtype, order="F")
 
 
@@ -165,8 +163,57 @@ def pivot_steps(
         yield partial
 
 
+def warn_of_pivots(
+    sample: Sample, tol: float, n_components: int | None, seconds_of: Callable[[int], float]
+) -> None:
+    """Warn how long a search for pivots takes, before it starts, if that is long.
+
+    Parameters
+    ----------
+    sample : Sample
+    tol : float
+        Share of the trace that may be left.
+    n_components : int or None
+        Largest number of pivots.
+    seconds_of : callable
+        Time of one core for a number of pivots.
+    """
+    m = sample.n_samples
+    limit = m if n_components is None else min(n_components, m)
+    if seconds_of(limit) < _limits.LONG:
+        return
+    count = min(limit, expected_pivots(sample, tol))
+    warn_if_long(
+        f"A search for about {count:,} pivots among {m:,} rows",
+        seconds_of(count),
+        "Set n_components, or a larger tol. NystroemMap(200) draws its rows instead.",
+    )
+
+
+def expected_pivots(sample: Sample, tol: float) -> int:
+    """Pivots that leave ``tol`` of the trace, from those of a few hundred random rows.
+
+    Twice the rows need 2^a times the pivots: with a = 1 all rows are unlike each other, with a = 0
+    few rows span the others. a falls as rows are added, so that the number is rather too large.
+    """
+    m = sample.n_samples
+    order = np.random.default_rng(0).permutation(np.flatnonzero(sample.diag() > 0.0))
+    if not len(order):
+        return 0
+    few, more = (
+        _factor(sample.take(order[:count]), tol).rank for count in (PILOT_ROWS // 2, PILOT_ROWS)
+    )
+    return min(m, round(more * (m / PILOT_ROWS) ** np.log2(max(more / few, 1.0))))
+
+
 def factor_to(sample: Sample, tol: float, n_components: int | None = None) -> PartialFactor:
     """Cholesky factor of a kernel matrix that leaves at most ``tol`` of its trace."""
+    m = sample.n_samples
+    warn_of_pivots(sample, tol, n_components, lambda count: SECONDS_PER_PRODUCT * m * count**2)
+    return _factor(sample, tol, n_components)
+
+
+def _factor(sample: Sample, tol: float, n_components: int | None = None) -> PartialFactor:
     for partial in pivot_steps(sample, largest_residual, n_components):
         if float(partial.residual.sum()) <= tol * partial.diagonal.sum():
             break

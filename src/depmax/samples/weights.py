@@ -12,7 +12,7 @@ from sklearn.utils.validation import _check_sample_weight, _num_samples
 
 from depmax._inputs.table import has_missing, refuse_unreadable
 from depmax._text import counted
-from depmax.samples.reading import reads_chunks
+from depmax.samples.reading import is_precomputed, reads_chunks
 from depmax.samples.sample import Sample
 
 #: What all rows together must at least stand for, and at most: sums of squares of more are rounded.
@@ -58,7 +58,7 @@ def refuse_missing(rows: Any, owner: str, names: Sequence[Any] | None = None) ->
         raise ValueError(
             f"{owner} does not take missing values together with sample_weight, but X has NaN in "
             f"column {column if names is None else repr(str(names[column]))}: impute first, e.g. "
-            "with sklearn.impute.SimpleImputer."
+            "with depmax.Prepare()."
         )
 
 
@@ -92,11 +92,11 @@ class Weighed:
     mass: np.ndarray  # their weights, shape (n,)
     rows: np.ndarray | None  # which they are, shape (n,); None: all
 
-    def of(self, table: Any) -> Any:
-        """These rows of a table; None stays None."""
+    def of(self, table: Any, kernel: Any = None) -> Any:
+        """These rows of a table; of a kernel matrix their columns, too. None stays None."""
         if table is not None and not hasattr(table, "__getitem__"):
             table = np.asarray(table)
-        return table if table is None or self.rows is None else _safe_indexing(table, self.rows)
+        return table if table is None or self.rows is None else take_rows(table, self.rows, kernel)
 
     def counted(self, sample: Sample) -> Sample:
         """A sample of these rows, or of a kernel matrix of all rows, with what each stands for."""
@@ -104,9 +104,18 @@ class Weighed:
             sample = sample.take(self.rows)
         return replace(sample, mass=self.mass)
 
-    def of_matrix(self, matrix: Any) -> Any:
-        """These rows and columns of a kernel matrix."""
-        return matrix if self.rows is None else _safe_indexing(self.of(matrix), self.rows, axis=1)
+
+def take_rows(table: Any, rows: np.ndarray, kernel: Any = None) -> Any:
+    """Some rows of a table that the kernel compares; of a kernel matrix their columns, too.
+
+    Examples
+    --------
+    >>> take_rows(np.arange(9).reshape(3, 3), np.array([0, 2]), "precomputed")
+    array([[0, 2],
+           [6, 8]])
+    """
+    some = _safe_indexing(table, rows)
+    return _safe_indexing(some, rows, axis=1) if is_precomputed(kernel) else some
 
 
 def weigh(sample_weight: Any, *tables: Any) -> Weighed:

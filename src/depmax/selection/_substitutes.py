@@ -1,4 +1,4 @@
-"""What a selector reports about its columns, and which kept column can replace a dropped one."""
+"""Which kept column can replace a dropped one."""
 
 from __future__ import annotations
 
@@ -10,10 +10,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import betainc, gammaln
 from scipy.stats import false_discovery_control, rankdata
-from sklearn.utils.validation import check_is_fitted
 
-from depmax._extras import make_frame
-from depmax._inputs.table import numbered_columns
 from depmax._threads import map_threads
 from depmax.samples import is_streamed, slices, some_rows
 
@@ -21,106 +18,12 @@ from depmax.samples import is_streamed, slices, some_rows
 ROWS = 10_000
 #: Columns that are compared at a time.
 COLUMNS = 128
+#: A number with at most so many values says what its values say; others are cut into so many bins.
+VALUES, BINS = 20, 10
 #: Part of a column's variation that its substitute shares at least: a correlation of one half.
 LEAST_SHARE = 0.25
 #: False discovery rate of the substitutes that are named, and of columns alone.
 LEVEL = 0.05
-
-
-class RankedColumns:
-    """What a fitted selector reports about columns: their ranks, and which can replace which."""
-
-    ranking_: np.ndarray
-    scores_: np.ndarray
-    support_: np.ndarray
-    substitutes_: np.ndarray
-    effects_: Any  # None without effects
-    pvalues_adjusted_: Any  # None without p-values
-    n_features_: int
-
-    def to_frame(self, library: str | None = None) -> Any:
-        """Data frame of all columns, best first: rank, score, kept, substitute, effect, p-value.
-
-        The substitute of a dropped column is a kept one that shares at least a quarter of its
-        variation, significantly; the cell is empty (None) where no kept column does.
-
-        The effect (where the selector has it: with ``pvalues=True``, or as a filter by HSIC) is
-        normalised HSIC of each column alone, from 0 to 1, with an interval of 95%: that of
-        :func:`depmax.screen`.
-
-        The p-value (where the selector has them) is that of the screening of each column alone,
-        adjusted over all columns: it says nothing about the selected set as a whole.
-        """
-        check_is_fitted(self)
-        order = np.argsort(self.ranking_)
-        names = self._column_names()
-        replaced = [None if p < 0 else names[p] for p in self.substitutes_[order]]
-        columns: dict[str, Any] = {
-            "column": names[order].tolist(),
-            "rank": self.ranking_[order],
-            "score": self.scores_[order],
-            "kept": self.support_[order],
-            "substitute": replaced,
-        }
-        if getattr(self, "effects_", None) is not None:
-            for place, name in enumerate(("effect", "effect_low", "effect_high")):
-                columns[name] = self.effects_[order, place]
-        if getattr(self, "pvalues_adjusted_", None) is not None:
-            columns["pvalue_adjusted"] = self.pvalues_adjusted_[order]
-        return make_frame(columns, library)
-
-    def redundant_columns(self) -> dict[str, list[str]]:
-        """The kept columns, best first, each with the dropped columns that it can replace.
-
-        A dropped column is listed with its substitute, the kept column that shares most of its
-        variation. Dropped columns that appear nowhere share little with any kept one.
-
-        Examples
-        --------
-        >>> from depmax import KernelRidgeElimination
-        >>> X = np.random.default_rng(0).normal(size=(100, 4))
-        >>> X[:, 2] = X[:, 0] + 0.1 * X[:, 2]
-        >>> selector = KernelRidgeElimination(2).fit(X, 2 * X[:, 0] + X[:, 1])
-        >>> selector.redundant_columns()
-        {'x0': ['x2'], 'x1': []}
-        """
-        check_is_fitted(self)
-        names = self._column_names()
-        order = np.argsort(self.ranking_)
-        return {
-            str(names[kept]): [str(names[p]) for p in order if self.substitutes_[p] == kept]
-            for kept in order[: self.n_features_]
-        }
-
-    def _why_only(self, best: int) -> str:
-        """What to say where a number of columns was asked for and none is worth keeping."""
-        names = getattr(self, "feature_names_in_", None)
-        name = f"x{best}" if names is None else names[best]
-        maker = f"{type(self).__name__} with n_features_to_select='auto'"
-        alone = n_dependent(self)
-        if alone:
-            depend = "column depends" if alone == 1 else "columns depend"
-            return (
-                f"{maker} could not show on held-out rows that columns predict the target, "
-                f"although {alone:,} {depend} on it (adjusted p-values of each alone). The best "
-                f"one, {name!r}, is kept."
-            )
-        return (
-            f"{maker} found no column that depends on the target. The best one, {name!r}, is kept "
-            "only so that a pipeline can continue: do not read anything into it."
-        )
-
-    def _column_names(self) -> np.ndarray:
-        """Those of the frame that was fitted, else x0, x1 and so on."""
-        names = getattr(self, "feature_names_in_", None)
-        names = numbered_columns(len(self.ranking_)) if names is None else names
-        return np.asarray(names, dtype=object)
-
-
-def n_dependent(selector: Any) -> int:
-    """Number of columns that each depend on the target; 0 where the selector has no p-values."""
-    pvalues = getattr(selector, "pvalues_adjusted_", None)
-    return 0 if pvalues is None else int((pvalues <= LEVEL).sum())
 
 
 def substitutes(
@@ -131,12 +34,14 @@ def substitutes(
 ) -> np.ndarray:
     """Position of the kept column that shares most of a dropped column's variation, or -1.
 
-    Numbers are compared by their ranks and categories by indicators of their levels. What two
-    columns share, from 0 to 1, is then the squared rank correlation of two columns of numbers, the
-    correlation ratio of numbers and a category, Cramér's V squared of two categories, each less
-    what chance alone would give. Missing cells are zero after centring: they agree with nothing. A
-    substitute is named only if it shares at least a quarter of the variation, and significantly so:
-    p-values over all pairs, with a false discovery rate of 5%.
+    Whatever the two columns are, the share is the part of the dropped column's variance that the
+    kept one explains by least squares, less what chance alone would give. The variance of numbers
+    is that of their ranks, and that of a category the sum over indicators of its levels. So it is
+    the squared rank correlation of two columns of numbers; the correlation ratio, if numbers are
+    replaced by a category; Goodman and Kruskal's tau, if a category is replaced by another, or by
+    numbers, which are then cut into bins. Missing cells are zero after centring: they agree with
+    nothing. A substitute is named only if it shares at least a quarter of the variation, and
+    significantly so: p-values over all pairs, with a false discovery rate of 5%.
 
     Parameters
     ----------
@@ -173,7 +78,7 @@ def substitutes(
         X = X[some_rows(X.shape[0], ROWS)]
     coded = np.isin(np.arange(X.shape[1]), list(categories or ()))
     all_at_once = sparse.issparse(X)  # taking columns of a sparse matrix reads all of it
-    compare = _by_correlation(X[:, kept]) if all_at_once else _by_ranks(X[:, kept], coded[kept])
+    compare = _by_correlation(X[:, kept]) if all_at_once else _by_spaces(X[:, kept], coded[kept])
     best = np.empty(len(dropped), dtype=np.int64)
     shares, pvalues = np.empty(len(dropped)), np.empty(len(dropped))
 
@@ -199,26 +104,28 @@ def substitutes(
 class _Shared:
     """What each of some columns (rows here) shares with each kept one."""
 
-    raw: np.ndarray  # share of variation, from 0 to 1
-    fewer: np.ndarray  # the smaller number of coordinates of the two columns: 1 for numbers
-    more: np.ndarray  # the larger number
+    explained: np.ndarray  # part of the column's variance, from 0 to 1
+    trace: np.ndarray  # mean of the squared canonical correlations, the same for numbers
+    own: np.ndarray  # coordinates of the column: 1 for numbers, 0 for constants
+    other: np.ndarray  # coordinates of the kept one
     least: np.ndarray  # p-value of full agreement: few rows, or rare values, agree by chance
     n_samples: int
 
     def shares(self) -> np.ndarray:
-        """The share beyond what chance gives, which is more / (n_samples - 1) on average."""
-        left = self.n_samples - 1 - self.more
-        known = (left > 0) & (self.more > 0)
+        """The share beyond what chance gives, which is other / (n_samples - 1) on average."""
+        left = self.n_samples - 1 - self.other
+        known = (left > 0) & (self.own > 0) & (self.other > 0)
         scale = (self.n_samples - 1) / np.where(known, left, 1)
-        return np.where(known, 1.0 - (1.0 - self.raw) * scale, -np.inf)
+        return np.where(known, 1.0 - (1.0 - self.explained) * scale, -np.inf)
 
     def pvalues(self, chosen: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
         """Of independence, for some pairs: Pillai's trace, exactly an F-test if one is a number."""
-        fewer, more = self.fewer[chosen], self.more[chosen]
+        own, other = self.own[chosen], self.other[chosen]
+        fewer, more = np.minimum(own, other), np.maximum(own, other)
         left = self.n_samples - 1 - more
-        known = (left > 0) & (more > 0)
+        known = (left > 0) & (fewer > 0)
         found = np.ones(len(left))
-        unexplained = np.clip(1.0 - self.raw[chosen][known], 0.0, 1.0)
+        unexplained = np.clip(1.0 - self.trace[chosen][known], 0.0, 1.0)
         fewer, more, left = fewer[known], more[known], left[known]
         found[known] = betainc(fewer * left / 2, fewer * more / 2, unexplained)
         return np.maximum(found, self.least[chosen])
@@ -232,24 +139,70 @@ class _Coordinates:
     """Columns as orthonormal centred vectors below each other."""
 
     vectors: np.ndarray  # (coordinates of all columns, n_samples)
+    weights: np.ndarray  # part of its column's variance that each has
     widths: np.ndarray  # coordinates of each column, 0 for constants
     orders: np.ndarray  # logarithm of the number of different orders of each column's values
 
 
-def _by_ranks(kept: np.ndarray, coded: np.ndarray) -> _Compare:
-    """Compare columns by the spaces that their ranks, or indicators of their levels, span."""
-    right = _coordinates(kept, coded)
+def _by_spaces(kept: np.ndarray, coded: np.ndarray) -> _Compare:
+    """Compare columns by the spaces that their ranks, or indicators of their levels, span.
 
-    def compare(columns: np.ndarray, coded: np.ndarray) -> _Shared:
-        left = _coordinates(columns, coded)
-        squares = (left.vectors @ right.vectors.T) ** 2
-        trace = _sums(_sums(squares, left.widths, 0), right.widths, 1)
-        fewer = np.minimum.outer(left.widths, right.widths)
-        more = np.where(fewer > 0, np.maximum.outer(left.widths, right.widths), 0)
-        least = _least_pvalues(left.orders, right.orders)
-        return _Shared(trace / np.maximum(fewer, 1), fewer, more, least, len(columns))
+    Kept numbers are the ranks for a column of numbers, and bins for a category: what ranks explain
+    of many levels on a line is little, although they are known from them.
+    """
+    as_ranks = _coordinates(kept, coded)
+
+    def compare(columns: np.ndarray, is_code: np.ndarray) -> _Shared:
+        shape = columns.shape[1], kept.shape[1]
+        found = _Shared(
+            explained=np.zeros(shape),
+            trace=np.zeros(shape),
+            own=np.zeros(shape, dtype=np.int64),
+            other=np.zeros(shape, dtype=np.int64),
+            least=np.ones(shape),
+            n_samples=len(columns),
+        )
+        numbers, codes = np.flatnonzero(~is_code), np.flatnonzero(is_code)
+        if len(numbers):
+            every = np.arange(shape[1])
+            _fill(
+                found, numbers, every, _coordinates(columns[:, numbers], is_code[numbers]), as_ranks
+            )
+        if len(codes):
+            left = _coordinates(columns[:, codes], is_code[codes])
+            for part in slices(shape[1], COLUMNS // 4):  # bins take more space than ranks
+                some = np.arange(shape[1])[part]
+                levels = np.column_stack(
+                    [kept[:, k] if coded[k] else _bins(kept[:, k]) for k in some]
+                )
+                _fill(found, codes, some, left, _coordinates(levels, np.ones(len(some), bool)))
+        return found
 
     return compare
+
+
+def _fill(
+    found: _Shared, rows: np.ndarray, columns: np.ndarray, left: _Coordinates, right: _Coordinates
+) -> None:
+    """Write what some columns share with some kept ones."""
+    squares = (left.vectors @ right.vectors.T) ** 2
+    fewer = np.minimum.outer(left.widths, right.widths)
+    trace = _sums(_sums(squares, left.widths, 0), right.widths, 1)
+    explained = _sums(_sums(left.weights[:, np.newaxis] * squares, left.widths, 0), right.widths, 1)
+    place = np.ix_(rows, columns)
+    found.explained[place], found.trace[place] = explained, trace / np.maximum(fewer, 1)
+    found.own[place], found.other[place] = left.widths[:, np.newaxis], right.widths
+    found.least[place] = _least_pvalues(left.orders, right.orders)
+
+
+def _bins(values: np.ndarray) -> np.ndarray:
+    """Numbers as codes of levels: their values if these are few, else bins of as many rows each."""
+    known = ~np.isnan(values)
+    if len(np.unique(values[known])) <= VALUES:
+        return values
+    codes = np.full(len(values), np.nan)
+    codes[known] = np.floor((rankdata(values[known]) - 0.5) * (BINS / known.sum()))
+    return codes
 
 
 def _least_pvalues(left: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -274,7 +227,7 @@ def _sums(values: np.ndarray, widths: np.ndarray, axis: int) -> np.ndarray:
 
 def _coordinates(X: np.ndarray, coded: np.ndarray) -> _Coordinates:
     """Ranks of columns of numbers, and contrasts of levels for codes."""
-    increasing, all_orders = _unit_ranks(np.arange(len(X), dtype=np.float64))
+    increasing, _, all_orders = _unit_ranks(np.arange(len(X), dtype=np.float64))
     read = []
     for values, is_code in zip(np.ascontiguousarray(X.T), coded, strict=True):
         order = np.argsort(values)
@@ -284,53 +237,50 @@ def _coordinates(X: np.ndarray, coded: np.ndarray) -> _Coordinates:
         else:  # all differ: every such column has the same ranks in another order
             vector = np.empty_like(increasing)
             vector[0, order] = increasing[0]
-            read.append((vector, all_orders))
-    return _Coordinates(
-        np.concatenate([vectors for vectors, _ in read]),
-        np.array([len(vectors) for vectors, _ in read]),
-        np.array([orders for _, orders in read]),
-    )
+            read.append((vector, np.ones(1), all_orders))
+    vectors, weights, orders = zip(*read, strict=True)
+    widths = np.array([len(each) for each in vectors])
+    return _Coordinates(np.concatenate(vectors), np.concatenate(weights), widths, np.array(orders))
 
 
-def _of_known(
-    make: Callable[[np.ndarray], tuple[np.ndarray, float]], values: np.ndarray
-) -> tuple[np.ndarray, float]:
+#: Coordinates of one column, the part of its variance that each has, and the logarithm of the
+#: number of different orders of its values.
+_Read = tuple[np.ndarray, np.ndarray, float]
+
+
+def _of_known(make: Callable[[np.ndarray], _Read], values: np.ndarray) -> _Read:
     """Coordinates of the rows with a value, and zero for missing cells: those say nothing."""
     if not np.isnan(values.sum()):
         return make(values)
     known = ~np.isnan(values)
     if not known.any():
-        return np.empty((0, len(values))), 0.0
-    vectors, orders = make(values[known])
+        return np.empty((0, len(values))), np.empty(0), 0.0
+    vectors, weights, orders = make(values[known])
     whole = np.zeros((len(vectors), len(values)))
     whole[:, known] = vectors
-    return whole, orders
+    return whole, weights, orders
 
 
-def _unit_ranks(values: np.ndarray) -> tuple[np.ndarray, float]:
-    """Centred ranks of length 1, (1, n_samples) or (0, n_samples) if constant; log of orders."""
+def _unit_ranks(values: np.ndarray) -> _Read:
+    """Centred ranks of length 1, (1, n_samples) or (0, n_samples) if constant."""
     counts = np.unique(values, return_counts=True)[1]
     if len(counts) < 2:
-        return np.empty((0, len(values))), 0.0
+        return np.empty((0, len(values))), np.empty(0), 0.0
     ranks = rankdata(values)
     ranks -= ranks.mean()
-    return (ranks / np.linalg.norm(ranks))[np.newaxis], _log_orders(len(values), counts)
+    unit = (ranks / np.linalg.norm(ranks))[np.newaxis]
+    return unit, np.ones(1), _log_orders(len(values), counts)
 
 
-def _unit_levels(codes: np.ndarray) -> tuple[np.ndarray, float]:
-    """Orthonormal basis of the centred indicators, (n_levels - 1, n_samples); log of orders.
-
-    Helmert's contrasts: each level against all that come before it.
-    """
+def _unit_levels(codes: np.ndarray) -> _Read:
+    """Principal axes of the centred indicators, (n_levels - 1, n_samples)."""
     levels, places, counts = np.unique(codes, return_inverse=True, return_counts=True)
-    before = np.cumsum(counts) - counts
-    weights = np.zeros((len(levels) - 1, len(levels)))
-    for row in range(len(levels) - 1):
-        level = row + 1
-        weights[row, :level] = -1.0 / before[level]
-        weights[row, level] = 1.0 / counts[level]
-        weights[row] /= np.sqrt(1.0 / before[level] + 1.0 / counts[level])
-    return weights[:, places.ravel()], _log_orders(len(codes), counts)
+    shares = counts / counts.sum()
+    variances, axes = np.linalg.eigh(np.diag(counts) - np.outer(counts, shares))
+    variances, axes = variances[1:], axes[:, 1:].T  # the sum of all indicators is constant
+    centred = (axes - axes @ shares[:, np.newaxis]) / np.sqrt(variances)[:, np.newaxis]
+    weights = variances / variances.sum() if len(levels) > 1 else variances
+    return centred[:, places.ravel()], weights, _log_orders(len(codes), counts)
 
 
 def _log_orders(n_samples: int, counts: np.ndarray) -> float:
@@ -351,7 +301,8 @@ def _by_correlation(kept: Any) -> _Compare:
         correlation = np.divide(cross, scale, out=np.zeros_like(cross), where=known)
         widths = known.astype(np.int64)
         least = _least_pvalues(orders, right_orders)
-        return _Shared(np.minimum(correlation**2, 1.0), widths, widths, least, m)
+        squares = np.minimum(correlation**2, 1.0)
+        return _Shared(squares, squares, widths, widths, least, m)
 
     return compare
 

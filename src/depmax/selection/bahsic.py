@@ -18,7 +18,8 @@ from depmax.dependence.screen_pairs import screen_table
 from depmax.kernels import KernelLike
 from depmax.kernels.neutral import drawn
 from depmax.selection._search.hsic_selector import HSICSelector, Observed
-from depmax.selection._search.rounds import SearchResult, Setting, Units, backward, columns_of_units
+from depmax.selection._search.rounds import SearchResult, Setting, backward
+from depmax.selection._search.units import Units, columns_of_units
 
 #: Up to so many units a kernel sees what two columns do together, or a column by its square; with
 #: more it is so wide that it is almost linear.
@@ -56,9 +57,12 @@ class BAHSIC(HSICSelector):
     unbiased : bool, default=True
         Whether unbiased or biased HSIC is maximised.
     step : float or int, default=0.1
-        Share of the remaining columns, or number of columns, to drop in a round.
+        Share of the remaining columns (or groups), or their number, to drop in a round.
     column_groups : sequence of n_features labels, optional
-        Columns with the same label are dropped together. (Groups of rows are passed to ``fit``.)
+        Columns with the same label are kept or dropped together: the best groups while all their
+        columns are at most ``n_features_to_select``, with a warning if the best one alone has more.
+        Inside a group columns are ranked by the dependence of each alone, as in
+        :class:`DependenceFilter`. (Groups of rows are passed to ``fit``.)
     interactions : {"auto", None}, default="auto"
         With hundreds of columns a Gaussian kernel is almost linear and would lose interactions in
         its early rounds. "auto" protects pairs of columns whose interaction is significant (see
@@ -88,7 +92,7 @@ class BAHSIC(HSICSelector):
     ranking_ : ndarray of shape (n_features,)
         1 is best, all distinct; constant columns and exact copies come last.
     scores_ : ndarray of shape (n_features,)
-        Dependence lost when the column was dropped: comparable within a round.
+        Dependence lost when the column, or its group, was dropped: comparable within a round.
     support_ : ndarray of shape (n_features,)
         Whether each column is kept.
     path_ : tuple of (n_columns, hsic)
@@ -165,7 +169,7 @@ class BAHSIC(HSICSelector):
             observed.X,
             observed.y,
             observed.categories,
-            self.target_kernel,
+            observed.target_kernel,
             self.n_jobs,
             observed.exchange,
         )

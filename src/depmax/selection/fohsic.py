@@ -9,7 +9,8 @@ import numpy as np
 from depmax._inputs.levels import Missing
 from depmax.kernels import KernelLike
 from depmax.selection._search.hsic_selector import HSICSelector, Observed
-from depmax.selection._search.rounds import SearchResult, Setting, Units, forward
+from depmax.selection._search.rounds import SearchResult, Setting, forward
+from depmax.selection._search.units import Units
 
 
 class FOHSIC(HSICSelector):
@@ -52,9 +53,10 @@ class FOHSIC(HSICSelector):
     ranking_, support_, substitutes_
         As in :class:`BAHSIC`.
     scores_ : ndarray of shape (n_features,)
-        Dependence with the column added, in the last round in which it was a candidate.
+        Dependence with the column, or its group, added, in the last round in which it was a
+        candidate.
     path_ : tuple of (n_columns, hsic)
-        Dependence after each round.
+        Dependence of the columns that are chosen after each round.
 
     Examples
     --------
@@ -98,5 +100,6 @@ class FOHSIC(HSICSelector):
     def _search(
         self, setting: Setting, units: Units, candidates: np.ndarray, observed: Observed
     ) -> SearchResult:
-        n_requested = self._n_requested(observed.X.shape[1]) or len(candidates)
-        return forward(setting, candidates.tolist(), min(n_requested, len(candidates)))
+        n_features = observed.X.shape[1]
+        n_requested = self._n_requested(n_features) or n_features
+        return forward(setting, candidates.tolist(), n_requested)

@@ -57,7 +57,7 @@ class HSICLasso(DependenceSelector):
         smooth kernel, also linear in their number.
     n_permutations : int, default=1
         Number of random divisions into blocks to average over.
-    random_state : int, RandomState or None, default=None
+    random_state : int, RandomState or None, default=0
         Seed of these divisions. Without ``block_size`` nothing is random.
     n_jobs : int or None, default=None
         Number of threads; it does not change the result.
@@ -120,7 +120,7 @@ class HSICLasso(DependenceSelector):
         target_kernel: KernelLike | Literal["auto"] = "auto",
         block_size: int | None = None,
         n_permutations: int = 1,
-        random_state: Any = None,
+        random_state: Any = 0,
         n_jobs: int | None = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
@@ -155,7 +155,8 @@ class HSICLasso(DependenceSelector):
                 "and the copies of one row would fall into several."
             )
         weighed = weigh(sample_weight, X, y)
-        self._fit(weighed.of(X), weighed.of(y), partial(self._rank, mass=weighed.mass))
+        target = weighed.of(y, self.target_kernel)
+        self._fit(weighed.of(X), target, partial(self._rank, mass=weighed.mass))
         return self
 
     def _compared_by(self) -> None:

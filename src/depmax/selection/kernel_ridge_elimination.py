@@ -29,14 +29,15 @@ from depmax.selection._ridge.elimination import EXACT_FROM, Elimination
 from depmax.selection._ridge.problem import RidgeProblem
 from depmax.selection._scores.kernel import hsic as column_scores
 from depmax.selection._scores.outputs import target_images
-from depmax.selection._search.hsic_selector import STEP
-from depmax.selection._search.rounds import SearchResult, Units, columns_of_units, make_units
+from depmax.selection._search.hsic_selector import STEP, ranking_of
+from depmax.selection._search.rounds import SearchResult
 from depmax.selection._search.significance import (
     first_sufficient,
     sizes_to_compare,
     split_rows,
     units_of_rows,
 )
+from depmax.selection._search.units import Units, columns_of_units, make_units, n_leading
 from depmax.selection.bahsic import interacting_pairs
 from depmax.selection.selector import DependenceSelector, Ranking, WeightedRows
 
@@ -66,10 +67,10 @@ class KernelRidgeElimination(WeightedRows, DependenceSelector):
         Penalty ε of the regression per row. "auto": the search averages over 0.0001, 0.001 and
         0.01, and ``path_`` and ``error_`` use the smallest leave-one-out error for each set.
     step : float or int, default=0.1
-        Share of the remaining columns, or number of columns, to drop in a round while more than 24
-        are left.
+        Share of the remaining columns (or groups), or their number, to drop in a round while more
+        than 24 are left.
     column_groups : sequence of n_features labels, optional
-        Columns with the same label are dropped together. (Groups of rows are passed to ``fit``.)
+        Columns that are kept or dropped together, as in :class:`BAHSIC`.
     interactions : {"auto", None}, default="auto"
         With "auto", pairs of columns whose interaction is significant (see
         :func:`depmax.screen_pairs`) may come back before the last 24 are thinned out, if that
@@ -110,7 +111,7 @@ class KernelRidgeElimination(WeightedRows, DependenceSelector):
         Mean squared leave-one-out error with the remaining columns, as a share of the target's
         variance: 0 is a perfect prediction, 1 is as good as predicting the mean.
     substitutes_ : ndarray of shape (n_features,)
-        For every dropped column the kept one most correlated with it, -1 if there is none.
+        As in :class:`BAHSIC`.
     alpha_ : float
         Penalty of the regression on the kept columns.
     error_ : float
@@ -236,13 +237,14 @@ class KernelRidgeElimination(WeightedRows, DependenceSelector):
             n_sufficient = None
             if isinstance(self.n_features_to_select, str):
                 kept = self._sufficient(problem, units, X, y, exchange)
-                n_sufficient = int(sum(len(units.members[unit]) for unit in searched.order[:kept]))
+                n_sufficient = units.n_inputs(searched.order[:kept])
             self._describe(problem, units, searched.order, n_sufficient)
         self.pvalues_adjusted_ = self.effects_ = None
+        side = read_target_sample(y, "auto", mass=mass)
         if self.pvalues and mass is None:
             _, pvalues, self.effects_ = column_scores(
                 X,
-                read_target_sample(y, "auto"),
+                side,
                 categories=categories,
                 groups=exchange,
                 n_jobs=self.n_jobs,
@@ -250,11 +252,7 @@ class KernelRidgeElimination(WeightedRows, DependenceSelector):
                 with_effects=True,
             )
             self.pvalues_adjusted_ = false_discovery_control(pvalues)
-        order = np.concatenate([units.members[unit] for unit in searched.order])
-        scores = np.empty(len(order))
-        for unit, members in enumerate(units.members):
-            scores[members] = searched.scores[unit]
-        return Ranking(order, scores, searched.path, n_sufficient)
+        return ranking_of(searched, units, X, side, self, n_sufficient)
 
     def _problem(
         self,
@@ -286,7 +284,7 @@ class KernelRidgeElimination(WeightedRows, DependenceSelector):
         if self.interactions == "auto" and len(candidates) > EXACT_FROM:
             rows = slice(None) if problem.mass is None else repeated_rows(problem.mass)
             pairs = self._pairs(units, X[rows], _safe_indexing(y, rows), exchange)
-        search = Elimination(problem, units.columns, self.step, pairs, self.n_jobs, self._report)
+        search = Elimination(problem, units, self.step, pairs, self.n_jobs, self._report)
         searched = search.run(candidates.tolist())
         order = np.concatenate([searched.order, np.flatnonzero(uninformative)])
         return SearchResult(order, searched.scores, searched.path)
@@ -330,9 +328,8 @@ class KernelRidgeElimination(WeightedRows, DependenceSelector):
         self, problem: RidgeProblem, units: Units, order: np.ndarray, n_sufficient: int | None
     ) -> None:
         """Set the error and the penalty of the kept columns."""
-        count = self._n_requested(sum(map(len, units.members))) or n_sufficient or 1
-        sizes = np.cumsum([len(units.members[unit]) for unit in order])
-        kept = order[: int(np.searchsorted(sizes, count)) + 1]
+        count = self._n_requested(units.n_inputs(order)) or n_sufficient or 1
+        kept = order[: n_leading([len(units.members[unit]) for unit in order], count)]
         fit = problem.fit(columns_of_units(units.columns, kept))
         self.error_, self.alpha_ = fit.error, fit.penalty
 

@@ -20,7 +20,7 @@ from sklearn.utils.validation import _check_feature_names, _check_n_features, ch
 from depmax._inputs import read_fit
 from depmax._inputs.checks import check_parameters, is_whole, warn_of_scales
 from depmax._inputs.levels import Missing
-from depmax._inputs.table import Categories, refuse_unreadable, take_columns
+from depmax._inputs.table import Categories, as_requested, refuse_unreadable, take_columns
 from depmax.kernels import Kernel, Linear
 from depmax.kernels.names import KernelParameters
 from depmax.samples import (
@@ -33,7 +33,9 @@ from depmax.samples import (
     refuse_with_streams,
     weigh,
 )
-from depmax.selection._substitutes import RankedColumns, substitutes
+from depmax.selection._ranked_columns import RankedColumns
+from depmax.selection._search.units import n_leading
+from depmax.selection._substitutes import substitutes
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,7 @@ class Ranking:
     scores: np.ndarray  # one per column; larger is better within a round
     path: tuple[tuple[int, float], ...] = ()  # (columns left, dependence) per round
     n_significant: int | None = None  # how many columns "auto" found worth keeping; None: not asked
+    sizes: np.ndarray | None = None  # of groups of columns, in order, that are kept as a whole
 
 
 class NoDependenceWarning(UserWarning):
@@ -85,6 +88,8 @@ class DependenceSelector(RankedColumns, KernelParameters, SelectorMixin, BaseEst
     #: What the second number of each round in ``path_`` is.
     path_quantity = "HSIC with the target"
     _accepts_sparse = False
+    #: What to do with sparse X other than to make it dense.
+    _sparse_remedy = "use DependenceFilter, which takes sparse X"
     #: Whether the kernel is applied to one column at a time.
     _one_by_one = False
     #: Whether n_features_to_select="auto" is offered.
@@ -121,6 +126,8 @@ class DependenceSelector(RankedColumns, KernelParameters, SelectorMixin, BaseEst
     def _keep(self, ranking: Ranking, n_requested: int | None) -> None:
         """Keep the best columns."""
         count = n_requested or self._n_worth_keeping(ranking)
+        if ranking.sizes is not None:
+            count = self._n_of_whole_groups(count, ranking.sizes)
         self.ranking_ = np.argsort(ranking.order) + 1
         self.scores_ = np.asarray(ranking.scores, dtype=np.float64)
         self.support_ = self.ranking_ <= count
@@ -130,6 +137,7 @@ class DependenceSelector(RankedColumns, KernelParameters, SelectorMixin, BaseEst
     def _read(self, X: Any, y: Any) -> tuple[Any, Any]:
         """Rows of X and the target; sets what ``fit`` tells about the columns."""
         if not is_streamed(X) or not self._streams:
+            self._refuse_sparse(X)
             sparse_too = self._accepts_sparse
             rows, categories = read_fit(self, X, accept_sparse=sparse_too, missing=self.missing)
             refuse_streamed_target(X, y)
@@ -141,11 +149,17 @@ class DependenceSelector(RankedColumns, KernelParameters, SelectorMixin, BaseEst
                 f"{type(self).__name__} requires y to be passed, but the target y is None: pass "
                 "target= to depmax.scan."
             )
-        if sparse.issparse(inputs.rows.example) and not self._accepts_sparse:
-            raise TypeError(f"{type(self).__name__} needs dense rows, but X is sparse.")
+        self._refuse_sparse(inputs.rows.example)
         inputs.describe_to(self)
         most = self._most_rows(inputs.shape[1])
         return (inputs.rows, target) if most is None else self._some_rows(inputs, most)
+
+    def _refuse_sparse(self, rows: Any) -> None:
+        if sparse.issparse(rows) and not self._accepts_sparse:
+            raise TypeError(
+                f"{type(self).__name__} needs dense rows here, but X is sparse: pass X.toarray(), "
+                f"or {self._sparse_remedy}."
+            )
 
     def _most_rows(self, n_features: int) -> int | None:
         """How many rows of a table that is read a chunk at a time are searched; None: all."""
@@ -171,6 +185,17 @@ class DependenceSelector(RankedColumns, KernelParameters, SelectorMixin, BaseEst
             why = self._why_only(int(ranking.order[0]))
             warnings.warn(why, NoDependenceWarning, stacklevel=4)
         return max(1, self.n_significant_)
+
+    def _n_of_whole_groups(self, count: int, sizes: np.ndarray) -> int:
+        """How many columns the best groups have, while these are at most ``count``."""
+        if sizes[0] > count:
+            warnings.warn(
+                f"{type(self).__name__} keeps {sizes[0]} columns instead of {count}: the best of "
+                "its column_groups has so many, and groups are kept as a whole.",
+                UserWarning,
+                stacklevel=6,
+            )
+        return int(sizes[: n_leading(sizes, count)].sum())
 
     def _uses_missing(self) -> bool:
         """Whether the method, as its parameters are, can use missing cells."""
@@ -228,10 +253,7 @@ class DependenceSelector(RankedColumns, KernelParameters, SelectorMixin, BaseEst
         _check_feature_names(self, X, reset=False)
         _check_n_features(self, X, reset=False)
         kept = take_columns(X, np.flatnonzero(self.support_))
-        selected = nw.from_native(kept, eager_only=True)
-        if library in ("default", selected.implementation.value):
-            return selected.to_native()
-        return selected.to_pandas() if library == "pandas" else selected.to_polars()
+        return as_requested(self, nw.from_native(kept, eager_only=True))
 
     def inverse_transform(self, X: Any) -> Any:
         """Rows with zeros in the columns that were dropped.
@@ -338,6 +360,8 @@ class WeightedRows(GroupsOfRows):
     """``fit`` of the selectors with sums over rows, to which a row may contribute many times."""
 
     n_features_to_select: Any
+    #: Kernel of y, for selectors that have the choice.
+    target_kernel: Any = "auto"
 
     def fit(self, X: Any, y: Any = None, groups: Any = None, sample_weight: Any = None) -> Any:
         """Rank the columns of X by their dependence on y and keep the best.
@@ -371,9 +395,8 @@ class WeightedRows(GroupsOfRows):
                 "which are not available with sample_weight: pass a number or a share."
             )
         weighed = weigh(sample_weight, X, y)
-        return self._fit(
-            weighed.of(X), weighed.of(y), partial(self._rank_weighed, mass=weighed.mass)
-        )
+        target = weighed.of(y, self.target_kernel)
+        return self._fit(weighed.of(X), target, partial(self._rank_weighed, mass=weighed.mass))
 
     def _rank_weighed(self, X: Any, y: Any, categories: Categories, mass: np.ndarray) -> Ranking:
         """``_rank`` of rows without missing cells."""

@@ -213,9 +213,16 @@ def _gaussian(A: np.ndarray, B: np.ndarray, width: float) -> np.ndarray:
     return np.exp(values, out=values)
 
 
+def some_of(rows: np.ndarray, count: int) -> np.ndarray:
+    """At most so many rows, drawn from all of them with a fixed seed: their order is no sample."""
+    if len(rows) <= count:
+        return rows
+    return rows[np.random.default_rng(0).choice(len(rows), count, replace=False)]
+
+
 def median_distance(rows: np.ndarray) -> float:
-    """Median distance of distinct rows, among the first few."""
-    few = rows[:ROWS_FOR_WIDTH]
+    """Median distance of distinct rows, of some."""
+    few = some_of(rows, ROWS_FOR_WIDTH)
     squares = squared_distances(few, few)[np.triu_indices(len(few), 1)]
     squares = squares[squares > 1e-12]
     return float(np.sqrt(np.median(squares))) if len(squares) else 1.0

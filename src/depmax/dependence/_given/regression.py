@@ -27,6 +27,7 @@ from depmax.dependence._given.confounders import (
     MeanOfKernels,
     Similarity,
     median_distance,
+    some_of,
 )
 from depmax.dependence._given.units import Units
 from depmax.dependence._given.waves import Waves
@@ -360,7 +361,7 @@ class Regressions:
             return found
         for step in range(REFINEMENTS):
             weights = basis.mapping @ basis.shrunken(part)
-            rows = self.few[:ROWS_FOR_GRADIENTS]
+            rows = some_of(self.few, ROWS_FOR_GRADIENTS)
             metric = kernel.steep_directions(rows, self.landmarks, weights)
             width = median_distance(self.few @ metric)
             kernel = Joint(0.5 * width, metric)

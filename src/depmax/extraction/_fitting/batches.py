@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
 from typing import Any, Self
 
 import numpy as np
@@ -12,6 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from depmax._inputs import read_target
 from depmax._inputs.checks import check_parameters
 from depmax._text import counted
+from depmax.extraction._fitting.targets import label_type
 from depmax.extraction.extractor import WeightedExtractor
 from depmax.kernels import as_kernel
 from depmax.maps.feature_map import coordinate_names
@@ -32,12 +35,15 @@ class Batches:
         pairs = zip(self.sums, other.sums, strict=True)
         return replace(self, sums=tuple(_joined(left, right) for left, right in pairs))
 
-    @property
-    def is_enough(self) -> bool:
-        """Whether something can depend on the target so far."""
+    def is_enough(self, n_features: int) -> bool:
+        """Whether something can depend on the target so far: neither X nor y is constant."""
+        present = [found for found in self.sums if found is not None]
+        if not present:
+            return False
+        varies = _varies(reduce(add, present))
         if self.classes is not None:
-            return sum(found is not None for found in self.sums) > 1
-        return self.sums[0] is not None and self.sums[0].weight > 1
+            return len(present) > 1 and bool(varies.any())
+        return bool(varies[:n_features].any() and varies[n_features:].any())
 
     def rows(self, n_features: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """A few rows X, their target and masses, with the sums of all."""
@@ -55,6 +61,15 @@ def _joined(left: RowSums | None, right: RowSums | None) -> RowSums | None:
     if left is None or right is None:
         return right if left is None else left
     return left + right
+
+
+def _varies(sums: RowSums) -> np.ndarray:
+    """Which columns vary by more than rounding errors of their values, of shape (n_columns,)."""
+    sums = sums.centred()
+    assert sums.scatter is not None
+    rounding = 10 * np.finfo(np.float64).eps * np.abs(sums.mean_x)
+    varies: np.ndarray = sums.scatter.diagonal() > sums.weight * rounding**2
+    return varies
 
 
 def matched_rows(sums: RowSums) -> tuple[np.ndarray, np.ndarray]:
@@ -120,7 +135,7 @@ class BatchExtractor(WeightedExtractor):
         rows = read_batch(self, X)
         more = self._batch(rows, y, classes, sample_weight, earlier)
         batches = more if earlier is None else earlier + more
-        if batches.is_enough:
+        if batches.is_enough(self.n_features_in_):
             self._learn_batches(batches)
         self._batches = batches
         return self
@@ -136,8 +151,11 @@ class BatchExtractor(WeightedExtractor):
         if target.kind != "classes":
             return None
         values = target.values
-        is_number = getattr(self, "_regresses", False) and values.dtype.kind in "iuf"
-        is_number |= values.dtype.kind == "f" and (values != np.rint(values)).any()
+        is_number = self._regresses and values.dtype.kind in "iuf"
+        if values.dtype.kind == "f":  # whole ones may be classes, but one alone tells nothing
+            may_be_numbers = self._why_numbers_do_not_add() is None
+            is_number |= (values != np.rint(values)).any()
+            is_number |= may_be_numbers and (values == values[0]).all()
         return None if is_number else values
 
     def _why_rows_do_not_add(self) -> str | None:
@@ -181,8 +199,10 @@ class BatchExtractor(WeightedExtractor):
         mass = None if sample_weight is None else _read_mass(sample_weight, n_rows)
         if earlier is None:
             labels = self._batch_labels(y)
+            if labels is None and classes is not None and not self._regresses:
+                labels = read_target(y).labels
             if labels is not None:
-                classes = np.unique(labels if classes is None else np.asarray(classes))
+                classes = label_type(np.unique(labels if classes is None else classes), y)
         else:
             classes = earlier.classes
             labels = None if classes is None else read_target(y).values

@@ -156,8 +156,6 @@ class DeflationExtractor(DependenceExtractor):
     """
 
     center: bool = True
-    #: Whether labels that are whole numbers are numbers.
-    _regresses: ClassVar[bool] = False
     #: Whether rows that are read a chunk at a time need a kernel with coordinates.
     _needs_coordinates: ClassVar[bool] = True
     #: Whether features are orthogonal, so that there are no more than rows and columns.

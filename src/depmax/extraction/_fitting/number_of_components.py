@@ -22,6 +22,7 @@ from depmax.dependence.intrinsic_dimension import dimension_of_distances
 from depmax.pencils.graphs import Points
 from depmax.pencils.graphs.points import points_of
 from depmax.samples import Sample
+from depmax.samples.weights import take_rows as rows_of
 
 #: Folds by which the number of components is chosen.
 FOLDS = 3
@@ -128,15 +129,15 @@ def by_prediction(numbers: Numbers, target: Target, estimator: Any, scoring: Any
             reached.append(float(scorer(fitted, held_out, values[test])))
         scores.append(reached)
     shortest = min(map(len, scores))
-    return _within_one_error(np.array([row[:shortest] for row in scores]))
+    return fewest_within_one_error(np.array([row[:shortest] for row in scores]))
 
 
-def _within_one_error(scores: np.ndarray) -> int:
+def fewest_within_one_error(scores: np.ndarray) -> int:
     """Fewest components whose mean score is within one standard error of the best.
 
     Parameters
     ----------
-    scores : ndarray of shape (n_folds, n_counts)
+    scores : ndarray of shape (n_folds, n_counts) or (n_rows, n_counts)
     """
     means = scores.mean(axis=0)
     best = int(np.argmax(means))
@@ -153,14 +154,19 @@ def _answers(target: Target, known: np.ndarray) -> np.ndarray:
 
 
 def _folds(target: Target, values: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    if len(values) < 2 * FOLDS:
-        raise ValueError(
-            f"n_components='auto' compares predictions on {FOLDS} folds and needs at least "
-            f"{2 * FOLDS} labelled rows, got n_samples = {len(values)}: give a number."
-        )
+    enough_rows(len(values))
     plain = target.kind != "classes" or np.bincount(values).min() < FOLDS
     splitter = (KFold if plain else StratifiedKFold)(FOLDS, shuffle=True, random_state=0)
     yield from splitter.split(np.zeros(len(values)), values)
+
+
+def enough_rows(count: int) -> None:
+    """Refuse fewer rows than folds need."""
+    if count < 2 * FOLDS:
+        raise ValueError(
+            f"n_components='auto' compares predictions on at least {FOLDS} folds and needs at "
+            f"least {2 * FOLDS} labelled rows, got n_samples = {count}: give a number."
+        )
 
 
 def _model(target: Target, n_train: int) -> Any:
@@ -304,7 +310,8 @@ def predicted_count(extractor: Any, X: Any, y: Any, side: Sample) -> int:
         with warnings.catch_warnings():  # the fit to all rows is the one that warns
             warnings.simplefilter("ignore", ScaleWarning)
             warnings.simplefilter("ignore", ConvergenceWarning)
-            fitted = model._learn(own, _safe_indexing(y, train), AtMost(count))
+            answers = rows_of(y, train, getattr(extractor, "target_kernel", None))
+            fitted = model._learn(own, answers, AtMost(count))
         features = fitted.features if fitted.complete else model._apply(own)
         return features, model._apply(take_rows(extractor, X, test, train))
 

@@ -11,7 +11,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from depmax._inputs.checks import Rule, integer, is_whole
-from depmax.extraction._fitting.deflation import Basis, DeflationExtractor, Extracted
+from depmax.extraction._fitting.deflation import Basis, Extracted
+from depmax.extraction._fitting.prediction import FeaturePredictor
 from depmax.extraction._fitting.targets import CodedTarget
 from depmax.kernels import KernelLike
 from depmax.pencils import Form, Space
@@ -31,7 +32,7 @@ from depmax.samples import Sample, SampledRowsWarning
 MOST_CANDIDATES = 2000
 
 
-class SparseExtractor(DeflationExtractor):
+class SparseExtractor(FeaturePredictor):
     """Features of single kernel columns; a subclass says what their score is divided by."""
 
     _measure: ClassVar[Measure]

@@ -222,11 +222,32 @@ class CodedTarget:
     classes: np.ndarray | None  # labels, sorted; None for numbers
     class_counts: np.ndarray | None = None  # rows of each class, where values are not at hand
     mass: np.ndarray | None = None  # how many rows each stands for, shape (m,); None: one
+    flat: bool = True  # whether y has one dimension
 
     @property
     def n_samples(self) -> int:
         """Number of rows m."""
         return int(self.values.shape[0])
+
+    @property
+    def plain(self) -> np.ndarray:
+        """The target as an array that is read in the same way again: text, or numbers."""
+        if self.classes is not None:
+            return np.asarray(self.classes.astype(str)[self.class_numbers])
+        return np.asarray(self.values[:, 0] if self.flat else self.values)
+
+    @property
+    def scale(self) -> np.ndarray:
+        """What turns coded values into numbers or indicators 0 and 1, of shape (r,)."""
+        n_columns = self.values.shape[1]
+        if self.classes is not None and n_columns > 1:
+            return np.sqrt(self.counts)
+        return np.ones(n_columns)
+
+    @property
+    def spread(self) -> np.ndarray:
+        """Standard deviation of every column, of shape (r,)."""
+        return np.asarray(self.values.std(axis=0))
 
     @cached_property
     def centred(self) -> Any:
@@ -300,15 +321,21 @@ def coded_target(
     if target.n_samples < 2:
         raise ValueError("X and y have 1 sample: nothing can depend on a constant.")
     if target.is_streamed:
-        return _streamed_code(target, whole_numbers_are_numbers)
+        coded = _streamed_code(target, whole_numbers_are_numbers)
+        return coded if coded.classes is not None else replace(coded, flat=_is_flat(y))
     numeric = target.values.ndim == 2 or target.values.dtype.kind in "iuf"
     if target.kind == "classes" and not (whole_numbers_are_numbers and numeric):
-        return coded_classes(target.labels, mass)
+        return coded_classes(target.labels, mass, like=y)
     values = np.asarray(target.vectors, dtype=np.float64)
     if np.ptp(values, axis=0).max() == 0:
         raise ValueError("y is constant: nothing can depend on it. At least two values are needed.")
     kind = "numbers" if target.kind == "classes" else target.kind
-    return CodedTarget(kind, values, None, mass=mass)
+    return CodedTarget(kind, values, None, mass=mass, flat=_is_flat(y))
+
+
+def _is_flat(y: Any) -> bool:
+    shape = y.shape if hasattr(y, "shape") else np.asarray(y).shape
+    return len(shape) == 1
 
 
 def _streamed_code(target: Any, whole_numbers_are_numbers: bool) -> CodedTarget:
@@ -344,8 +371,24 @@ class Scaled:
         return self.indicators(y) * self.factors
 
 
-def coded_classes(labels: np.ndarray, mass: np.ndarray | None = None) -> CodedTarget:
-    """Code labels of any type, of shape (m,); a single class is refused."""
+def label_type(classes: np.ndarray, like: Any) -> np.ndarray:
+    """Classes as objects if y holds objects, as scikit-learn's classifiers return them.
+
+    Examples
+    --------
+    >>> label_type(np.array(["a", "b"]), np.array(["b", "a"], dtype=object))
+    array(['a', 'b'], dtype=object)
+    """
+    return classes.astype(object) if np.asarray(like).dtype.kind == "O" else classes
+
+
+def coded_classes(
+    labels: np.ndarray, mass: np.ndarray | None = None, like: Any = None
+) -> CodedTarget:
+    """Code labels of any type, of shape (m,); a single class is refused.
+
+    ``like`` is y as it was passed: where it holds objects, so do the classes.
+    """
     if len(labels) < 2:
         raise ValueError("X and y have 1 sample: nothing can depend on a constant.")
     classes, values = columns_of_classes(labels)
@@ -357,4 +400,5 @@ def coded_classes(labels: np.ndarray, mass: np.ndarray | None = None) -> CodedTa
     if len(classes) > 2:
         counts = values.sum(axis=0) if mass is None else mass @ values
         values = values / np.sqrt(counts)
+    classes = classes if like is None else label_type(classes, like)
     return CodedTarget("classes", values, classes, mass=mass)

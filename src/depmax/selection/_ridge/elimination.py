@@ -9,7 +9,8 @@ import numpy as np
 
 from depmax._threads import map_threads
 from depmax.selection._ridge.problem import RidgeProblem
-from depmax.selection._search.rounds import SearchResult, columns_of_units
+from depmax.selection._search.rounds import SearchResult
+from depmax.selection._search.units import Units, columns_of_units
 
 #: From so many units on, every removal is judged by the penalised error of the others.
 EXACT_FROM = 24
@@ -28,7 +29,7 @@ class Elimination:
     """A search: rows, units of columns, how fast these leave, and pairs that may interact."""
 
     problem: RidgeProblem
-    columns: Sequence[np.ndarray]  # columns of every unit
+    units: Units
     step: float
     pairs: Sequence[tuple[int, int]]  # units that interact, the most significant first
     n_jobs: int | None
@@ -38,7 +39,7 @@ class Elimination:
         """Order the units from best to worst."""
         active = list(units)
         worst_first: list[int] = []
-        scores = np.zeros(len(self.columns))
+        scores = np.zeros(len(self.units.columns))
         path: list[tuple[int, float]] = []
         while len(active) > EXACT_FROM:
             self._tell(active, path)
@@ -67,20 +68,20 @@ class Elimination:
         return SearchResult(np.array([*active, *worst_first[::-1]]), scores, tuple(path))
 
     def _tell(self, active: list[int], path: list[tuple[int, float]]) -> None:
-        path.append((len(active), self._left_out(active)))
+        path.append((self.units.n_inputs(active), self._left_out(active)))
         self.report(*path[-1])
 
     def _error(self, units: Sequence[int]) -> float:
-        return self.problem.penalised_error(columns_of_units(self.columns, units))
+        return self.problem.penalised_error(columns_of_units(self.units.columns, units))
 
     def _left_out(self, units: Sequence[int]) -> float:
         """Leave-one-out error, which unlike the penalised one may grow with the columns."""
-        return self.problem.fit(columns_of_units(self.columns, units)).error
+        return self.problem.fit(columns_of_units(self.units.columns, units)).error
 
     def _by_slopes(self, active: list[int]) -> list[tuple[int, float]]:
         """Units that leave in a round, the worst first, and what their loss costs."""
-        slopes = self.problem.slopes(columns_of_units(self.columns, active))
-        each = {unit: float(slopes[self.columns[unit]].sum()) for unit in active}
+        slopes = self.problem.slopes(columns_of_units(self.units.columns, active))
+        each = {unit: float(slopes[self.units.columns[unit]].sum()) for unit in active}
         count = max(1, int(self.step * len(active))) if self.step < 1 else int(self.step)
         count = min(count, len(active) - EXACT_FROM)
         leaving = sorted(active, key=lambda unit: (each[unit], -unit))[:count]

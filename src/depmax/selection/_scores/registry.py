@@ -334,7 +334,7 @@ def require(score: Score, question: Question) -> None:
         raise ValueError(
             f"score_func={score.name!r} does not accept missing values, but X has NaN in column "
             f"{column}: use one of {', '.join(map(repr, others))}, or impute first, e.g. with "
-            "sklearn.impute.SimpleImputer."
+            "depmax.Prepare()."
         )
 
 

@@ -13,7 +13,7 @@ from sklearn.utils import _safe_indexing
 
 from depmax._inputs.checks import FLAG, Rule, integer, is_number, one_of
 from depmax._inputs.levels import Missing
-from depmax._inputs.table import Categories, has_missing
+from depmax._inputs.table import Categories, constant_columns, has_missing
 from depmax._text import counted
 from depmax._threads import one_blas_thread
 from depmax.dependence.exchange import Exchange, TooFewWays, as_exchange, plan_of
@@ -30,10 +30,12 @@ from depmax.samples import (
     require_samples,
 )
 from depmax.selection._scores.kernel import hsic as column_scores
+from depmax.selection._scores.kernel import weighted_hsic
 from depmax.selection._search.changes import has_fast_form
 from depmax.selection._search.changes.linear import column_shares
-from depmax.selection._search.rounds import Blocks, SearchResult, Setting, Units, make_units
+from depmax.selection._search.rounds import Blocks, SearchResult, Setting
 from depmax.selection._search.significance import significant_units
+from depmax.selection._search.units import Units, make_units
 from depmax.selection.selector import DependenceSelector, Ranking, WeightedRows
 
 #: With block_size="auto" HSIC is taken over all rows at once up to so many, beyond over blocks.
@@ -55,7 +57,8 @@ class Observed:
     """What a search may look at besides HSIC: the columns and the target of its rows."""
 
     X: Any  # input columns, categorical ones as codes
-    y: Any
+    y: Any  # one entry per row
+    target_kernel: Any  # of y
     target: Sample
     categories: Categories
     n_jobs: int | None
@@ -68,10 +71,11 @@ class Observed:
         y = None if self.y is None else _safe_indexing(self.y, rows)
         exchange = None if self.exchange is None else self.exchange.take(rows)
         target = self.target.take(rows)
-        X = self.X[rows]
-        return Observed(X, y, target, self.categories, self.n_jobs, exchange, self.missing)
+        return replace(
+            self, X=self.X[rows], y=y, target=target, exchange=exchange, with_effects=False
+        )
 
-    def repeated(self, mass: np.ndarray, target_kernel: Any) -> Observed:
+    def repeated(self, mass: np.ndarray) -> Observed:
         """Each row as often as its mass says if all masses are whole numbers, else once.
 
         BAHSIC uses these to decide which columns and pairs to protect, and for nothing else.
@@ -80,7 +84,8 @@ class Observed:
         if self.y is None:
             return replace(self, X=self.X[rows], target=replace(self.target.take(rows), mass=None))
         y = _safe_indexing(self.y, rows)
-        return replace(self, X=self.X[rows], y=y, target=read_target_sample(y, target_kernel))
+        target = read_target_sample(y, self.target_kernel)
+        return replace(self, X=self.X[rows], y=y, target=target)
 
     @cached_property
     def _screened(self) -> tuple[np.ndarray, ...]:
@@ -124,6 +129,7 @@ class HSICSelector(WeightedRows, DependenceSelector):
     n_jobs: int | None
     verbose: int
     _decides_how_many = True
+    _sparse_remedy = 'use kernel="linear", with which X stays sparse'
     _streams: ClassVar[bool] = True
     _declared: ClassVar = {
         "step": STEP,
@@ -198,11 +204,22 @@ class HSICSelector(WeightedRows, DependenceSelector):
             exchange = as_exchange(groups)
             plan_of(exchange, X.shape[0], target.rows)  # refuses what cannot be exchanged, at once
         has_pvalues = self.pvalues and mass is None and not self._is_unsupervised()
+        target_kernel = self.target_kernel
+        if target.precomputed:  # row numbers can be split; a matrix would also lose columns
+            y, target_kernel = target.rows, target.kernel
         observed = Observed(
-            X, y, target, categories, self.n_jobs, exchange, self.missing, with_effects=has_pvalues
+            X,
+            y,
+            target_kernel,
+            target,
+            categories,
+            self.n_jobs,
+            exchange,
+            self.missing,
+            with_effects=has_pvalues,
         )
         if mass is not None:
-            observed = observed.repeated(mass, self.target_kernel)
+            observed = observed.repeated(mass)
         with one_blas_thread(self.n_jobs):
             result = self._decide(setting, units, observed)
         self.target_kernel_ = target.kernel
@@ -213,8 +230,8 @@ class HSICSelector(WeightedRows, DependenceSelector):
         n_significant = None
         if isinstance(self.n_features_to_select, str):
             kept = significant_units(self, units, recipe, observed)
-            n_significant = int(sum(len(units.members[unit]) for unit in result.order[:kept]))
-        return _ranking(result, units, n_significant)
+            n_significant = units.n_inputs(result.order[:kept])
+        return ranking_of(result, units, X, target, self, n_significant)
 
     def _decide(self, setting: Setting, units: Units, observed: Observed) -> SearchResult:
         """Order all units by their shares or by the search, those without information last."""
@@ -242,8 +259,8 @@ class HSICSelector(WeightedRows, DependenceSelector):
         shares = setting.blocks.weights @ np.array(setting.blocks.visit(column_shares))
         scores = np.array([shares[columns].sum() for columns in units.columns])
         order = np.argsort(-scores, kind="stable")
-        totals = np.cumsum(scores[order])
-        path = tuple((count + 1, float(totals[count])) for count in range(len(order)))
+        totals, sizes = np.cumsum(scores[order]), np.cumsum([len(units.members[u]) for u in order])
+        path = tuple((int(size), float(total)) for size, total in zip(sizes, totals, strict=True))
         return SearchResult(order, scores, path[::-1])
 
     def _setting(self, units: Units, target: Sample, recipe: Kernel, rows: np.ndarray) -> Setting:
@@ -332,10 +349,32 @@ def _name_of(kernel: Any) -> str:
     return kernel if isinstance(kernel, str) else getattr(kernel, "__name__", type(kernel).__name__)
 
 
-def _ranking(result: SearchResult, units: Units, n_significant: int | None) -> Ranking:
-    """Ranking of input columns from an order of units."""
-    order = np.concatenate([units.members[unit] for unit in result.order])
-    scores = np.empty(len(order))
+def ranking_of(
+    result: SearchResult,
+    units: Units,
+    X: Any,
+    target: Sample,
+    selector: Any,
+    n_significant: int | None,
+) -> Ranking:
+    """Ranking of input columns from an order of units; in a group the most dependent first."""
+    groups = [units.members[unit] for unit in result.order]
+    if len(groups) < X.shape[1]:
+        alone = _each_alone(X, target, units.categories, selector.missing, selector.n_jobs)
+        groups = [group[np.argsort(-alone[group], kind="stable")] for group in groups]
+    scores = np.empty(X.shape[1])
     for unit, members in enumerate(units.members):
         scores[members] = result.scores[unit]
-    return Ranking(order, scores, result.path, n_significant)
+    sizes = np.array([len(group) for group in groups])
+    return Ranking(np.concatenate(groups), scores, result.path, n_significant, sizes)
+
+
+def _each_alone(
+    X: Any, target: Sample, categories: Categories, missing: Missing, n_jobs: int | None
+) -> np.ndarray:
+    """Dependence of every column alone, constant columns last."""
+    if target.mass is None:
+        found = column_scores(X, target, categories=categories, missing=missing, n_jobs=n_jobs)[0]
+    else:
+        found = weighted_hsic(X, target, categories=categories, n_jobs=n_jobs)
+    return np.where(constant_columns(X, missing), -np.inf, found)

@@ -2,136 +2,21 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from hashlib import blake2b
 from typing import Any, TypeVar
 
 import numpy as np
-from scipy import sparse
 
-from depmax._inputs.levels import Missing
-from depmax._inputs.table import Categories, constant_columns, has_missing
 from depmax._threads import map_threads
 from depmax.dependence._terms import cosine, self_and_cross_terms, terms
 from depmax.kernels.kernel import Choose, Kernel, resolved_on
-from depmax.kernels.mixed import indicator_scales
 from depmax.kernels.neutral import Gaps, Neutral, drawn
 from depmax.samples import Sample
 from depmax.selection._search.changes import Change, Outcome, Problem, changes
 from depmax.selection._search.changes.problem import TargetWeights
-
-#: Rows that two columns must share before they are compared as a whole.
-BEGINNING = 16
-
-
-@dataclass(frozen=True)
-class Units:
-    """Columns of the expanded matrix that belong together, and the input columns they stand for."""
-
-    X: Any  # input columns, categorical ones replaced by scaled indicators of their levels
-    owners: np.ndarray  # per column of X: the column of the input that it stands for
-    columns: Sequence[np.ndarray]  # per unit: columns of X
-    members: Sequence[np.ndarray]  # per unit: columns of the input
-    categories: Categories  # levels of the categorical columns of the input
-    cells: Sequence[np.ndarray] = ()  # columns of X that are missing together in some rows
-
-    def unit_of_inputs(self) -> np.ndarray:
-        """The unit that each input column belongs to."""
-        result = np.empty(sum(len(members) for members in self.members), dtype=np.intp)
-        for unit, members in enumerate(self.members):
-            result[members] = unit
-        return result
-
-    def uninformative(self) -> np.ndarray:
-        """Units that say nothing new: constant, or an exact copy of an earlier one."""
-        if sparse.issparse(self.X):
-            return np.zeros(len(self.columns), dtype=bool)
-        constant = constant_columns(self.X)
-        result = np.array([bool(constant[columns].all()) for columns in self.columns])
-        beginnings = [self.X[:BEGINNING, columns].tobytes() for columns in self.columns]
-        alike = Counter(beginnings)  # missing cells are alike, too
-        seen: set[bytes] = set()
-        for number, columns in enumerate(self.columns):
-            if alike[beginnings[number]] > 1:
-                key = blake2b(self.X[:, columns].tobytes(), digest_size=16).digest()
-                result[number] |= key in seen
-                seen.add(key)
-        return result
-
-
-def make_units(
-    X: Any,
-    column_groups: Any,
-    categories: Categories,
-    kernel: Kernel,
-    missing: Missing = "refuse",
-    mass: np.ndarray | None = None,
-) -> Units:
-    """Units of a matrix with optional groups (one label per column) and categorical columns.
-
-    With kernels of distances the indicators of categories are scaled as ``Mixed`` scales them, so
-    that the kernel of the expanded matrix is the kernel of the table. A column of numbers whose
-    missing cells are a level of their own has one more column, which tells where they are.
-    """
-    n_features = X.shape[1]
-    scaled = kernel.capabilities.joins_categories == "distance"
-    tells_gaps = missing == "level" and has_missing(X)
-    expanded, places = _expand(X, categories, scaled, tells_gaps, mass)
-    if column_groups is None:
-        members = [np.array([column]) for column in range(n_features)]
-    else:
-        labels = np.asarray(column_groups)
-        if labels.shape != (n_features,):
-            raise ValueError(
-                f"column_groups must hold one label per column of X ({n_features}), got shape "
-                f"{labels.shape}."
-            )
-        _, first, codes = np.unique(labels, return_index=True, return_inverse=True)
-        in_order = np.argsort(first)  # groups in the order of their first column
-        members = [np.flatnonzero(codes == code) for code in in_order]
-    columns = [np.concatenate([places[member] for member in unit]) for unit in members]
-    owners = np.repeat(np.arange(n_features), [len(place) for place in places])
-    cells: list[np.ndarray] = []
-    if has_missing(expanded):
-        incomplete = np.isnan(expanded).any(axis=0)
-        cells = [place[incomplete[place]] for place in places if incomplete[place].any()]
-        if kernel.capabilities.is_linear:  # the mean embedding is the mean
-            expanded, cells = Gaps.of(expanded, cells).filled(expanded), []
-    return Units(expanded, owners, columns, members, categories, cells)
-
-
-def _expand(
-    X: Any, categories: Categories, scaled: bool, tells_gaps: bool, mass: np.ndarray | None
-) -> tuple[Any, list[np.ndarray]]:
-    """Replace categorical columns by indicators, and say where each input column went."""
-    if not categories and not tells_gaps:
-        return X, [np.array([column]) for column in range(X.shape[1])]
-    scales = dict.fromkeys(categories, 1.0)
-    numeric = [column for column in range(X.shape[1]) if column not in categories]
-    if scaled:
-        found = indicator_scales(X, numeric, list(categories), mass)
-        scales = dict(zip(categories, found.tolist(), strict=True))
-    blocks, places, start = [], [], 0
-    for column in range(X.shape[1]):
-        values = X[:, [column]]
-        absent = np.isnan(values)
-        if column in categories:
-            indicators = values == np.arange(len(categories[column]))
-            values = indicators.astype(X.dtype) * X.dtype.type(scales[column])
-            values[absent[:, 0]] = np.nan
-        elif tells_gaps and absent.any() and not absent.all():
-            codes = np.column_stack([X, absent]) if scaled else None
-            scale = 1.0 if codes is None else indicator_scales(codes, numeric, [X.shape[1]])[0]
-            # as the two indicators of a category with two levels
-            values = np.hstack([values, absent * X.dtype.type(np.sqrt(2.0) * scale)])
-        blocks.append(values)
-        places.append(np.arange(start, start + values.shape[1]))
-        start += values.shape[1]
-    return np.hstack(blocks), places
-
+from depmax.selection._search.units import columns_of_units
 
 Result = TypeVar("Result")
 
@@ -249,9 +134,13 @@ class Setting:
             return self.recipe.resolve(self.X[:1, columns])
         rows, sample = self._sample
         choose = None if self.choose is None else self.choose(rows)
-        recipe = self.recipe.counting(len(np.unique(self.owners[columns])))
+        recipe = self.recipe.counting(self.n_inputs(columns))
         mass = self.blocks.target.mass
         return resolved_on(recipe, sample[:, columns], choose, None if mass is None else mass[rows])
+
+    def n_inputs(self, columns: np.ndarray) -> int:
+        """How many columns of the table some columns are made of."""
+        return len(np.unique(self.owners[columns]))
 
     @cached_property
     def _sample(self) -> tuple[np.ndarray, Any]:
@@ -286,6 +175,10 @@ class Setting:
             weights @ np.array([part.scores for part in parts]),
             float(weights @ [part.error for part in parts]),
         )
+
+    def value(self, columns: np.ndarray) -> float:
+        """Dependence of a set of columns."""
+        return self.outcome(Change(columns, [], joins=False)).value
 
     def _outcome_set_by_set(self, change: Change) -> Outcome:
         """The same with a kernel fitted to each set of columns."""
@@ -328,15 +221,6 @@ class Setting:
         return max(1, int(self.step * remaining)) if self.step < 1 else int(self.step)
 
 
-def columns_of_units(
-    columns: Sequence[np.ndarray], units: Sequence[int] | np.ndarray
-) -> np.ndarray:
-    """All columns of some units."""
-    if not len(units):
-        return np.empty(0, dtype=np.intp)
-    return np.concatenate([columns[unit] for unit in units])
-
-
 def backward(
     setting: Setting,
     units: Sequence[int],
@@ -351,14 +235,14 @@ def backward(
         base = columns_of_units(setting.columns, active)
         change = Change(base, [setting.columns[unit] for unit in active], joins=False)
         if len(active) == 1:
-            only = changes_of_last(setting, base)
-            path.append((1, only))
+            only = setting.value(base)
+            path.append((setting.n_inputs(base), only))
             scores[active[0]] = only
             worst_first.append(active.pop())
             break
         outcome = setting.outcome(change)
-        setting.report(len(active), outcome.value)
-        path.append((len(active), outcome.value))
+        path.append((setting.n_inputs(base), outcome.value))
+        setting.report(*path[-1])
         after = dict(zip(active, outcome.scores, strict=True))
         free = may_leave(active)
         count = min(setting.count(len(active)), len(free), len(active) - 1)
@@ -370,31 +254,37 @@ def backward(
     return SearchResult(np.array(worst_first[::-1]), scores, tuple(path))
 
 
-def changes_of_last(setting: Setting, base: np.ndarray) -> float:
-    """Dependence of a last unit on its own."""
-    nothing = Change(base, [], joins=False)
-    return setting.outcome(nothing).value
-
-
 def forward(setting: Setting, units: Sequence[int], n_requested: int) -> SearchResult:
-    """Add the units that make most dependence, ``n_requested`` in all; rank the rest as left."""
+    """Add the units that make most dependence while at most ``n_requested`` columns are chosen.
+
+    The best unit is chosen even if it alone has more columns. The rest is ranked as it was left.
+    """
     chosen: list[int] = []
     rest = list(units)
     as_left = rest  # the rest, best first by the last round
     scores = np.zeros(len(setting.columns))
     path = []
-    while rest and len(chosen) < n_requested:
-        base = columns_of_units(setting.columns, chosen)
+    sizes = [setting.n_inputs(columns) for columns in setting.columns]
+    base, n_chosen = columns_of_units(setting.columns, []), 0
+    while rest and n_chosen < n_requested:
         candidates = [setting.columns[unit] for unit in rest]
         outcome = setting.outcome(Change(base, candidates, joins=True))
         ranked = sorted(range(len(rest)), key=lambda place: (-outcome.scores[place], rest[place]))
-        entering = ranked[: min(setting.count(len(rest)), n_requested - len(chosen))]
         for place, unit in enumerate(rest):
             scores[unit] = outcome.scores[place]
-        in_order = [rest[place] for place in ranked]
-        chosen += in_order[: len(entering)]
-        as_left = in_order[len(entering) :]
+        as_left = [rest[place] for place in ranked]
+        entering: list[int] = []
+        while as_left and len(entering) < setting.count(len(rest)):
+            fits = n_chosen + sizes[as_left[0]] <= n_requested
+            if not fits and (chosen or entering):
+                break
+            n_chosen += sizes[as_left[0]]
+            entering.append(as_left.pop(0))
+        if not entering:  # the next best unit is too large
+            break
+        chosen += entering
         rest = sorted(as_left)
-        path.append((len(chosen), float(outcome.scores[entering[-1]])))
-        setting.report(len(chosen), path[-1][1])
+        base = columns_of_units(setting.columns, chosen)
+        path.append((n_chosen, setting.value(base)))
+        setting.report(*path[-1])
     return SearchResult(np.array(chosen + as_left), scores, tuple(path))

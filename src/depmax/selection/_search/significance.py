@@ -20,7 +20,8 @@ from scipy import special
 from depmax.dependence.exchange import Exchange
 from depmax.kernels.kernel import Kernel
 from depmax.samples import Sample
-from depmax.selection._search.rounds import Setting, Units, columns_of_units
+from depmax.selection._search.rounds import Setting
+from depmax.selection._search.units import Units, columns_of_units
 
 if TYPE_CHECKING:
     from depmax.selection._search.hsic_selector import HSICSelector, Observed

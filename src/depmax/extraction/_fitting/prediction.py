@@ -1,0 +1,370 @@
+"""Predictions of the target from features, and the number of features that predicts best."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import special
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.utils import ClassifierTags, RegressorTags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from depmax._inputs import read_target
+from depmax._inputs.checks import ScaleWarning
+from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted
+from depmax.extraction._fitting.number_of_components import (
+    AtMost,
+    enough_rows,
+    fewest_within_one_error,
+    most_possible,
+    take_rows,
+)
+from depmax.extraction._fitting.targets import CodedTarget
+from depmax.pencils.deflation.criteria import LOSSES
+from depmax.samples import Sample, by_chunks, is_streamed
+
+#: Folds by which the number of features is chosen.
+FOLDS = 10
+#: Features of the first path; it is twice as long again while the number chosen is near its end.
+PATH = 32
+#: Share of the path from which on the number chosen is near its end.
+NEAR_THE_END = 0.75
+#: Losses that need classes.
+MARGINS = tuple(name for name, loss in LOSSES.items() if loss.margins)
+
+
+@dataclass(frozen=True)
+class Readout:
+    """How features T predict: values TQ + b, and which target these stand for."""
+
+    loadings: np.ndarray  # Q, shape (k, r)
+    intercept: np.ndarray  # b, shape (r,)
+    classes: np.ndarray | None = None  # labels, sorted; None: y has no classes
+    centres: np.ndarray | None = None  # values of each class, shape (n_classes, r); None: signs
+    threshold: float | None = None  # value above which a label is there; None: y holds numbers
+    flat: bool = True  # whether y has one dimension
+    variance: float = 1.0  # of the values about the centres, of each coordinate
+
+    def values(self, features: np.ndarray) -> np.ndarray:
+        """Of shape (m, r)."""
+        values: np.ndarray = features @ self.loadings + self.intercept
+        return values
+
+    def nearness(self, features: np.ndarray) -> np.ndarray:
+        """Of shape (m, n_classes), largest for the predicted class.
+
+        With centres c it is vᵀc - ‖c‖²/2, which decreases with the distance ‖v - c‖.
+        """
+        values = self.values(features)
+        if self.centres is not None:
+            return values @ self.centres.T - np.square(self.centres).sum(axis=1) / 2
+        return np.hstack([np.zeros_like(values), values]) if values.shape[1] == 1 else values
+
+    def decision(self, features: np.ndarray) -> np.ndarray:
+        """The same as scikit-learn has it: for two classes one number, positive for the second."""
+        nearness = self.nearness(features)
+        return nearness[:, 1] - nearness[:, 0] if nearness.shape[1] == 2 else nearness
+
+    def probabilities(self, features: np.ndarray) -> np.ndarray:
+        """If values are normal about the centres and classes equally likely, (m, n_classes)."""
+        return np.asarray(special.softmax(self.nearness(features) / self.variance, axis=1))
+
+    def answers(self, features: np.ndarray) -> np.ndarray:
+        """Classes, labels or numbers, in the form of y."""
+        if self.classes is not None:
+            return np.asarray(self.classes[self.nearness(features).argmax(axis=1)])
+        values = self.values(features)
+        if self.threshold is not None:
+            return (values > self.threshold).astype(np.intp)
+        return values[:, 0] if self.flat else values
+
+
+class FeaturePredictor(DeflationExtractor):
+    """Base of the deflation methods that also predict: by least squares on their features.
+
+    A class is predicted by the nearest mean prediction of the classes, which does not favour large
+    ones.
+
+    Attributes
+    ----------
+    target_loadings_ : ndarray of shape (n_components, n_targets)
+        Regression coefficients of the features.
+    intercept_ : ndarray of shape (n_targets,)
+        The prediction if every feature is zero.
+    classes_ : ndarray of shape (n_classes,)
+        The classes, sorted; only if the target has classes.
+    cv_errors_ : ndarray of shape (n_counts,)
+        Error of held-out rows with 1, 2, … features; only with ``n_components="auto"``.
+    """
+
+    #: Whether several columns of zeros and ones are labels; otherwise they are numbers.
+    _reads_labels: ClassVar[bool] = True
+    #: Differences of numbers count with this power: 2 for squares.
+    _power: float = 2.0
+    target_loadings_: np.ndarray
+    intercept_: np.ndarray
+    _readout: Readout
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Targets of new rows.
+
+        Parameters
+        ----------
+        X : as in ``fit``
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_targets)
+            One-dimensional if y was; classes if y had classes. As lazy as X.
+        """
+        check_is_fitted(self)
+        readout = self._readout
+        if is_streamed(X):
+            width = None if readout.classes is not None or readout.flat else len(self.intercept_)
+            dtype = None if readout.classes is None else readout.classes.dtype
+            return by_chunks(self.predict, X, width, dtype=dtype)
+        return readout.answers(self._apply(X))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R² of the predictions, or their accuracy if ``fit`` saw classes or labels.
+
+        Parameters
+        ----------
+        X, y : as in ``fit``
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        float
+        """
+        check_is_fitted(self)
+        predicted, readout = self.predict(X), self._readout
+        if readout.classes is not None:
+            labels = read_target(y).labels.astype(readout.classes.dtype)
+            return float(accuracy_score(labels, predicted, sample_weight=sample_weight))
+        if readout.threshold is not None:
+            labels = read_target(y).values.astype(np.intp)
+            return float(accuracy_score(labels, predicted, sample_weight=sample_weight))
+        return float(r2_score(y, predicted, sample_weight=sample_weight))
+
+    # --- what a subclass may say -----------------------------------------------------------------
+    def _read_out(self, found: Extracted, target: CodedTarget) -> Readout:
+        """The prediction from features: orthogonal ones, whose coefficients are covariances."""
+        scale = target.scale
+        covariances = found.covariances(self._seen(target))  # YᵀT, shape (r, k)
+        loadings = (covariances / found.squares).T * scale
+        intercept = target.mean * scale if self.center else np.zeros(len(scale))
+        if target.classes is None:
+            threshold = 0.5 if self._has_labels(target) else None
+            return Readout(loadings, intercept, threshold=threshold, flat=target.flat)
+        if not self.center:  # directions are not measured from a mean: the classes as coded
+            codes = np.eye(len(target.classes)) if len(scale) > 1 else np.array([[-1.0], [1.0]])
+            return Readout(loadings, intercept, target.classes, codes)
+        centres = _class_means(covariances, target) @ loadings
+        total = float(np.sum(found.squares @ loadings**2))
+        within = total - float(target.counts @ np.square(centres).sum(axis=1))
+        variance = within / (target.counts.sum() * max(len(target.classes) - 1, 1))
+        smallest = np.finfo(np.float64).eps * max(total, np.finfo(np.float64).tiny)
+        return Readout(
+            loadings,
+            intercept,
+            target.classes,
+            centres + intercept,
+            variance=max(variance, smallest / target.counts.sum()),
+        )
+
+    def _has_labels(self, target: CodedTarget) -> bool:
+        return self._reads_labels and target.kind == "multilabel"
+
+    # --- what it inherits ------------------------------------------------------------------------
+    def _keep_more(self, found: Extracted, target: CodedTarget | None) -> None:
+        assert target is not None
+        self._readout = self._read_out(found, target)
+        self.target_loadings_, self.intercept_ = self._readout.loadings, self._readout.intercept
+        self.__dict__.pop("classes_", None)  # of an earlier fit
+        if target.classes is not None:
+            self.classes_ = target.classes
+
+    def _choose_count(self, X: Any, y: Any, side: Sample) -> int:
+        """The fewest features whose error of held-out rows is within one error of the least."""
+        target = self._read_coded(y)
+        limit, most = min(PATH, most_possible(side)), most_possible(side)
+        while True:
+            losses = self._held_out_losses(X, target, limit)
+            count = fewest_within_one_error(-losses)
+            ended = losses.shape[1] < limit or limit == most
+            if ended or count < NEAR_THE_END * limit:
+                break
+            limit = min(2 * limit, most)
+        numbers = target.classes is None and not self._has_labels(target)
+        means = losses.mean(axis=0)
+        self.cv_errors_ = means ** (1.0 / self._power) if numbers else means
+        return count
+
+    def _held_out_losses(self, X: Any, target: CodedTarget, limit: int) -> np.ndarray:
+        """Loss of every row for 1, 2, … features of fits to other rows, (n_rows, n_counts).
+
+        Fewer features are the first of more, so that one fit to each fold is enough.
+        """
+        y = target.plain
+        found: list[np.ndarray] = []
+        for train, test in _splits(target):
+            model = clone(self)
+            own, other = take_rows(self, X, train, train), take_rows(self, X, test, train)
+            with warnings.catch_warnings():  # the fit to all rows is the one that warns
+                warnings.simplefilter("ignore", ScaleWarning)
+                warnings.simplefilter("ignore", ConvergenceWarning)
+                features = model._learn(own, y[train], AtMost(limit)).features
+            path = Extracted(model._projection, np.asarray(features, dtype=np.float64))
+            coded, held_out = model._read_coded(y[train]), model._apply(other)
+            losses = [
+                self._losses(
+                    y[test],
+                    model._read_out(path.first(count), coded).answers(held_out[:, :count]),
+                    target,
+                )
+                for count in range(1, path.count + 1)
+            ]
+            found.append(np.column_stack(losses))
+        shortest = min(losses.shape[1] for losses in found)
+        return np.vstack([losses[:, :shortest] for losses in found])
+
+    def _losses(self, y: np.ndarray, answers: np.ndarray, target: CodedTarget) -> np.ndarray:
+        """Of every row: whether it is wrong, or a power of the difference, of shape (n_rows,)."""
+        if target.classes is not None:
+            return np.asarray(y != answers, dtype=np.float64)
+        if self._has_labels(target):
+            return np.asarray(y != answers).mean(axis=1)
+        differences = np.abs(y - answers).reshape(len(y), -1)
+        if differences.shape[1] > 1:  # outputs in units of their deviation
+            differences = differences / np.where(target.spread > 0, target.spread, 1.0)
+        powers: np.ndarray = (differences**self._power).mean(axis=1)
+        return powers
+
+
+def _class_means(covariances: np.ndarray, target: CodedTarget) -> np.ndarray:
+    """Mean features of every class, of shape (n_classes, k), from covariances alone."""
+    counts = target.counts[:, np.newaxis]
+    if len(counts) == 2:  # sums over the two classes are s and -s, since features have mean 0
+        return np.vstack([-covariances, covariances]) / (2 * counts)
+    return covariances / np.sqrt(counts)
+
+
+def _splits(target: CodedTarget) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Training rows and others; of classes both have as many as the whole, if there are enough."""
+    m = target.n_samples
+    enough_rows(m)
+    splitter, groups = KFold, np.zeros(m)
+    n_folds = min(FOLDS, m // 2)
+    if target.classes is not None:
+        groups = target.class_numbers
+        smallest = int(target.counts.min())
+        if smallest > 1:
+            splitter, n_folds = StratifiedKFold, min(n_folds, smallest)
+    for train, test in splitter(n_folds, shuffle=True, random_state=0).split(groups, groups):
+        if np.ptp(target.values[train], axis=0).any():  # a constant tells nothing
+            yield train, test
+
+
+def as_regressor(tags: Any) -> Any:
+    """The tags of an estimator for which whole numbers are numbers."""
+    tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
+    return tags
+
+
+def as_classifier(tags: Any, *, multi_label: bool) -> Any:
+    """The tags of an estimator that takes every target for classes, or for labels."""
+    tags.estimator_type = "classifier"
+    tags.classifier_tags = ClassifierTags(multi_label=multi_label)
+    tags.target_tags.two_d_labels = multi_label
+    tags.target_tags.multi_output = False
+    return tags
+
+
+class LossPredictor(FeaturePredictor):
+    """Base of the methods that predict by the fit of a loss on their features and a constant.
+
+    The loss tells scikit-learn what they are: with one of margins a classifier, otherwise a
+    regressor, for which whole numbers are numbers.
+    """
+
+    loss: Any
+
+    @property
+    def _classifies(self) -> bool:
+        return self.loss in MARGINS
+
+    @property
+    def _regresses(self) -> bool:  # type: ignore[override]  # depends on the loss here
+        return not self._classifies
+
+    def __sklearn_tags__(self) -> Any:
+        """A classifier or a regressor, as the loss is."""
+        tags = super().__sklearn_tags__()
+        return as_classifier(tags, multi_label=True) if self._classifies else as_regressor(tags)
+
+    @property
+    def _power(self) -> float:  # type: ignore[override]  # depends on the loss here
+        return 1.0 if self.loss == "absolute" else 2.0
+
+    def _read_coded(self, y: Any, mass: np.ndarray | None = None) -> CodedTarget:
+        if self._classifies and getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
+            column_or_1d(np.asarray(y), warn=True)
+        return super()._read_coded(y, mass)
+
+    def _has_margins(self) -> bool:
+        if not self._classifies:
+            raise AttributeError(
+                f"decision_function of {type(self).__name__} needs loss='logistic' or "
+                f"'exponential', got {self.loss!r}."
+            )
+        return True
+
+    @available_if(_has_margins)
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Fitted values: how much new rows belong to each class.
+
+        Parameters
+        ----------
+        X : as in ``fit``
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            For two classes, positive for the second.
+        """
+        check_is_fitted(self)
+        if self._readout.classes is None:
+            return self._readout.values(self._apply(X))
+        return self._readout.decision(self._apply(X))
+
+    def _read_out(self, found: Extracted, target: CodedTarget) -> Readout:
+        """The best fit of the loss on the features and a constant."""
+        if self.loss == "least_squares":
+            return super()._read_out(found, target)
+        loss, roots = LOSSES[self.loss], np.sqrt(found.squares)
+        values = target.signs if loss.margins else (target.values - target.shift) * target.scale
+        m = len(found.features)
+        basis = np.column_stack([np.full(m, 1.0 / np.sqrt(m)), found.features / roots])
+        fits = np.column_stack([loss.fit(column, basis) for column in values.T])
+        intercept = fits[0] / np.sqrt(m)
+        if not loss.margins:
+            intercept = intercept + target.shift
+        threshold = None
+        if self._has_labels(target):
+            threshold = 0.0 if loss.margins else 0.5
+        return Readout(
+            fits[1:] / roots[:, np.newaxis],
+            intercept,
+            target.classes,
+            threshold=threshold,
+            flat=target.flat,
+        )
