@@ -15,7 +15,6 @@ from depmax.neural._tasks import LabelledTarget, Smoothness, Split
 from depmax.neural.hbfe import DependenceNetwork
 from depmax.pencils.graphs import GraphLike
 
-
 #: Deviation of an output, relative to its largest value, that rounding errors leave.
 NOTHING = 1e-6
 
