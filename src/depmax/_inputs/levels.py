@@ -50,6 +50,11 @@ def require_numbers(X: np.ndarray, name: str) -> np.ndarray:
         )
     if X.dtype.kind in "mM":
         raise TypeError(f"{name} holds dates or durations where numbers are needed.")
+    if X.dtype.names:
+        raise TypeError(
+            f"{name} is a structured array with the fields {', '.join(map(repr, X.dtype.names))}: "
+            f"pass a data frame, e.g. pandas.DataFrame({name})."
+        )
     if X.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: {name} holds complex numbers.")
     return X
@@ -156,7 +161,7 @@ def find_levels(series: Any, name: str, missing: Missing = "refuse") -> tuple[An
     if series.dtype == nw.String:
         role = role_of_text(len(levels), len(series) - series.null_count(), len(series))
         if role != "category":
-            raise TypeError(_why_not_category(series, name, role, len(levels)))
+            raise TypeError(why_not_category(series.name, name, len(levels), len(series)))
     if not levels or (missing == "level" and series.null_count()):
         levels = (*levels, None)
     return levels
@@ -196,17 +201,21 @@ def refuse_gaps(series: Any, name: str) -> None:
         )
 
 
-def _why_not_category(series: Any, name: str, role: TextRole, n_levels: int) -> str:
-    if role == "identifier":
-        found = "holds text that differs in every row, as an identifier does"
+def why_not_category(column: str, name: str, n_levels: int, n_rows: int) -> str:
+    """Message about text that is no category, with what can be made of it."""
+    if n_levels == n_rows:
+        found = "holds text that differs in every row, as free text or an identifier does"
     else:
         found = (
-            f"holds text with {n_levels} different values in {len(series)} rows: free text or an "
+            f"holds text with {n_levels} different values in {n_rows} rows: free text or an "
             "identifier"
         )
     return (
-        f"Column {series.name!r} of {name} {found}. Drop it or encode it; if it is a category, "
-        "declare it (pandas: .astype('category'), polars: .cast(pl.Categorical))."
+        f"Column {column!r} of {name} {found}. Drop it, turn it into numbers (such as "
+        "sklearn.feature_extraction.text.TfidfVectorizer), or compare strings with a kernel, "
+        f"Columns([('text', Spectrum(), {column!r}), …]) of depmax.kernels, where Subsequence() "
+        "allows gaps; if it is a category, declare it (pandas: .astype('category'), polars: "
+        ".cast(pl.Categorical))."
     )
 
 

@@ -5,11 +5,12 @@ Also here: what all transformers that use a kernel share, and coordinates that a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import linalg
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted
 
@@ -19,7 +20,7 @@ from depmax._inputs.table import numbered_columns, refuse_unreadable
 from depmax._limits import map_instead, require_pairs
 from depmax._text import counted
 from depmax._threads import small_problems
-from depmax.kernels import Capabilities, Kernel, KernelLike, Precomputed
+from depmax.kernels import Capabilities, Kernel, KernelLike, Precomputed, as_kernel
 from depmax.kernels.names import KernelParameters
 from depmax.samples import (
     FREE_ROWS,
@@ -94,6 +95,11 @@ class KernelTransformer(
         for block in slices(rows.shape[0], chunk_rows(self._width())):
             features[block] = self._map(rows[block])
         return features
+
+    def _forget(self) -> None:
+        """Drop what an earlier fit has found: with other parameters it may have found more."""
+        for name in [name for name in vars(self) if name.endswith("_") and name[0] != "_"]:
+            delattr(self, name)
 
     def _pairs_held(self, side: Sample) -> float:
         """Values of pairs of rows that a fit holds at its peak, counted in float64."""
@@ -251,6 +257,13 @@ class FeatureMap(KernelTransformer):
         features = self._learn(X)
         return self._apply(X) if features is None else features
 
+    def with_kernel(self, change: Callable[[Kernel], Kernel]) -> Self:
+        """Unfitted copy in which ``change`` has replaced the kernel."""
+        copy: Self = clone(self)
+        if not is_precomputed(self.kernel):
+            copy.kernel = change(as_kernel(self.kernel))
+        return copy
+
     @property
     def approximated(self) -> Kernel | None:
         """The kernel k with ΦΦᵀ ≈ K of a fitted map; None if only its matrix is known."""
@@ -283,6 +296,7 @@ class FeatureMap(KernelTransformer):
     # --- what it inherits ------------------------------------------------------------------------
     def _learn(self, X: Any) -> np.ndarray | None:
         check_parameters(self)
+        self._forget()
         sample = self._read(X)
         if self._limited_by_rows:
             self._require_rows(sample.n_samples)

@@ -18,7 +18,7 @@ from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
 
 from depmax._inputs import read_fit
-from depmax._inputs.checks import check_parameters, is_whole, warn_of_scales
+from depmax._inputs.checks import check_parameters, is_whole, require_varying, warn_of_scales
 from depmax._inputs.levels import Missing
 from depmax._inputs.table import Categories, as_requested, refuse_unreadable, take_columns
 from depmax.kernels import Kernel, Linear
@@ -118,6 +118,7 @@ class DependenceSelector(RankedColumns, KernelParameters, SelectorMixin, BaseEst
         self.__dict__.pop("_batches", None)  # of earlier calls of partial_fit
         rows, y = self._read(X, y)
         n_requested = self._n_requested(rows.shape[1])
+        require_varying(rows, getattr(self, "missing", "refuse"))
         self._warn_of_scales(rows)
         self._keep(rank(rows, y, self.categories_), n_requested)
         self.substitutes_ = substitutes(rows, self.support_, self.n_jobs, self.categories_)

@@ -104,7 +104,7 @@ def screen(
     o.require_one("--given", given, "--weight", weight)
     about = (drop, keep, impute, groups, weight)
     uses_missing = not given and weight is None  # gaps say nothing
-    table = ask(out, data, reading, target, task, *about, uses_missing=uses_missing)
+    table = ask(out, data, reading, target, task, *about, uses_missing=uses_missing, given=given)
     mention_doubts(out, table)
     X = Prepare(impute and str(impute)).fit_transform(table.X)
     X, confounders = _split(X, given)
