@@ -32,6 +32,7 @@ _TRUSTED = {
     "depmax.extraction.boosted_latent_features": ("BoostedLatentFeatures",),
     "depmax.extraction.continuum_regression": ("ContinuumRegression",),
     "depmax.extraction.deflation_features": ("DeflationFeatures",),
+    "depmax.extraction.dependence_structure": ("Dependence", "DependenceStructure"),
     "depmax.extraction.hbfe": ("HBFE",),
     "depmax.extraction.hsca": ("HSCA",),
     "depmax.extraction.ica": ("ICA",),
