@@ -4,7 +4,7 @@ from depmax.extraction._unmixing import NaturalGradient, QuasiNewton
 from depmax.extraction.boosted_latent_features import BoostedLatentFeatures
 from depmax.extraction.continuum_regression import ContinuumRegression
 from depmax.extraction.deflation_features import DeflationFeatures
-from depmax.extraction.dependence_structure import Dependence, DependenceStructure
+from depmax.extraction.dependence_structure import DependenceStructure
 from depmax.extraction.extractor import DependenceExtractor
 from depmax.extraction.hbfe import HBFE
 from depmax.extraction.hsca import HSCA
@@ -40,7 +40,6 @@ __all__ = [
     "BoostedLatentFeatures",
     "ContinuumRegression",
     "DeflationFeatures",
-    "Dependence",
     "DependenceExtractor",
     "DependenceStructure",
     "IterativePCA",

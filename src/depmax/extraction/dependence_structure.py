@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 
-from depmax._inputs.checks import Rule, is_number, number, one_of
+from depmax._inputs.checks import number, one_of
+from depmax.dependence.structure import WEIGHT, Dependence, Weight
 from depmax.extraction.extractor import DependenceExtractor
 from depmax.kernels import KernelLike, as_kernel
 from depmax.pencils import Directions, Space, hsic_form, leading
@@ -23,56 +23,6 @@ from depmax.samples import Labels, Sample, is_precomputed, read_target_sample, r
 EXHAUSTED = 1e-13
 #: Gain of a direction, relative to the largest of all, that is more than rounding errors.
 NOTHING = 1e-12
-
-
-@dataclass(frozen=True)
-class Dependence:
-    """One of the dependences of a structure: how much it counts, and how it is measured.
-
-    The measure is HSIC(f, z)/√HSIC₀(z, z) for a feature f of unit length in the space of the
-    kernel, with a linear kernel of f: it does not depend on the units of z.
-
-    Parameters
-    ----------
-    weight : float, default=1.0
-        Positive for what is sought, negative for what is avoided, 0 for what does not matter.
-    kernel : kernel, name or "auto", default="auto"
-        Kernel of z. ``"auto"`` is for the target the kernel of its type, for earlier features the
-        linear one, for the inputs the kernel of X.
-    unbiased : bool, default=False
-        HSIC₁ instead of HSIC₀.
-
-    Examples
-    --------
-    >>> from depmax import Dependence
-    >>> Dependence(-0.5, kernel="gaussian").weight
-    -0.5
-    """
-
-    weight: float = 1.0
-    kernel: KernelLike | Literal["auto"] = "auto"
-    unbiased: bool = False
-
-    @classmethod
-    def of(cls, value: Any) -> Dependence:
-        """A number is the weight of the usual measure."""
-        return value if isinstance(value, cls) else cls(float(value))
-
-    def seen_by(self, usual: KernelLike) -> KernelLike:
-        """The kernel, or the usual one."""
-        return usual if isinstance(self.kernel, str) and self.kernel == "auto" else self.kernel
-
-
-def _is_dependence(value: Any) -> bool:
-    weight = value.weight if isinstance(value, Dependence) else value
-    return is_number(weight)
-
-
-_DEPENDENCE = Rule(
-    _is_dependence,
-    "a finite number or a Dependence",
-    "positive for what is sought, negative for what is avoided",
-)
 
 
 class Balance(NamedTuple):
@@ -182,9 +132,9 @@ class DependenceStructure(DependenceExtractor):
     """
 
     _declared: ClassVar = {
-        "target": _DEPENDENCE,
-        "features": _DEPENDENCE,
-        "inputs": _DEPENDENCE,
+        "target": WEIGHT,
+        "features": WEIGHT,
+        "inputs": WEIGHT,
         "combine": one_of("quotient", "sum"),
         "orthogonal": one_of(True, False),
         "alpha": number(0, ends="()"),
@@ -195,9 +145,9 @@ class DependenceStructure(DependenceExtractor):
         n_components: int | float | Literal["auto"] = 2,
         *,
         kernel: KernelLike = "linear",
-        target: float | Dependence = 1.0,
-        features: float | Dependence = -1.0,
-        inputs: float | Dependence = 0.0,
+        target: Weight = 1.0,
+        features: Weight = -1.0,
+        inputs: Weight = 0.0,
         combine: Literal["quotient", "sum"] = "quotient",
         orthogonal: bool = False,
         alpha: float = 1e-5,
@@ -217,7 +167,7 @@ class DependenceStructure(DependenceExtractor):
 
     @property
     def _supervised(self) -> bool:  # type: ignore[override]  # depends on parameters here
-        return not _is_dependence(self.target) or Dependence.of(self.target).weight != 0
+        return not WEIGHT.accepts(self.target) or Dependence.of(self.target).weight != 0
 
     def _check_parameters(self) -> None:
         weights = [Dependence.of(term).weight for term in (self.target, self.features, self.inputs)]
