@@ -36,7 +36,7 @@ from sklearn.svm import SVC
 
 from depmax import BAHSIC, DependenceFilter, KernelRidgeElimination, screen
 from depmax.datasets import load
-from depmax.evaluation import FillGaps
+from depmax.evaluation import Prepare
 
 FILE = RESULTS / "missing_values.csv"
 FIELDS = ("set", "gaps", "selector", "way", "fold", "accuracy")
@@ -109,7 +109,7 @@ def filled(way: str, train: pd.DataFrame) -> pd.DataFrame:
     }
     if way in imputer and numeric:
         scaled[numeric] = imputer[way].fit_transform(scaled[numeric])
-    return FillGaps("median", keep_empty=True).fit_transform(scaled)
+    return Prepare(scale=False).fit_transform(scaled)
 
 
 def judge() -> object:

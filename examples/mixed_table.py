@@ -22,13 +22,12 @@ X_train, X_test, y_train, y_test = train_test_split(
 table.head(3).T
 
 # %%
-# :class:`~depmax.evaluation.PrepareColumns` puts numbers on one scale and marks text as categories.
+# :class:`~depmax.Prepare` puts numbers on one scale and marks text as categories.
 # :class:`~depmax.KernelRidgeElimination` then keeps five columns; an empty cell counts as neither
 # near nor far from any other.
-from depmax import KernelRidgeElimination
-from depmax.evaluation import PrepareColumns
+from depmax import KernelRidgeElimination, Prepare
 
-prepare = PrepareColumns().fit(X_train)
+prepare = Prepare(None).fit(X_train)
 select = KernelRidgeElimination(5).fit(prepare.transform(X_train), y_train)
 kept = list(select.get_feature_names_out())
 print(", ".join(kept))
@@ -46,7 +45,7 @@ from depmax import UnseenCategoryWarning
 warnings.simplefilter("ignore", UnseenCategoryWarning)  # rare countries are in the test rows only
 for name, columns in {"five columns": kept, "all columns": list(table.columns)}.items():
     trees = HistGradientBoostingClassifier(class_weight="balanced", random_state=0)
-    model = make_pipeline(PrepareColumns(encode=True), trees)
+    model = make_pipeline(Prepare(None, encode=True), trees)
     predicted = model.fit(X_train[columns], y_train).predict(X_test[columns])
     print(f"{name}: balanced accuracy {balanced_accuracy_score(y_test, predicted):.3f}")
 

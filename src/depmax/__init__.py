@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from depmax._inputs import UnseenCategoryWarning as UnseenCategoryWarning
     from depmax.dependence import *  # noqa: F403  (its exports are ours)
     from depmax.evaluation import Comparison as Comparison
+    from depmax.evaluation import Prepare as Prepare
     from depmax.evaluation import compare as compare
     from depmax.extraction import *  # noqa: F403  (the same)
     from depmax.kernels import ScaleWarning as ScaleWarning
@@ -36,6 +37,7 @@ _OTHERS = {
     "GaussianGraph": "pencils.graphs",
     "GivenGraph": "pencils.graphs",
     "NeighborGraph": "pencils.graphs",
+    "Prepare": "evaluation",
     "RadiusGraph": "pencils.graphs",
     "ScaleWarning": "kernels",
     "UnseenCategoryWarning": "_inputs",

@@ -87,7 +87,7 @@ def test_screen_given_confounders(run: Run, tmp_path: Path) -> None:
     assert answer["significant"] == 1
     assert "1 of 2 columns depends on the target given 'age', 'batch'" in run(*asked).stderr
     wrong = run("screen", "study.csv", "-t", "cost", "--given", "agee")
-    assert "--given: the table without its target has no column named 'agee'" in wrong.stderr
+    assert wrong.stderr.startswith("error: --given: study.csv has no column named 'agee'")
     assert "age" in wrong.stderr
 
 
@@ -563,3 +563,24 @@ def test_copies_of_rows_are_pointed_out(
     assert "note: 120 of 150 rows (80%) repeat other rows exactly" in result.output
     grouped = run(name, path, "-t", "outcome", "--groups", "age", *options)
     assert "repeat other rows" not in grouped.output
+
+
+@pytest.mark.parametrize("target", [("-t", "y"), ()], ids=["target", "no target"])
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [
+        *(("screen", option) for option in ("--given", "--groups", "--weight", "--drop", "--keep")),
+        *(("select", option) for option in ("--groups", "--weight", "--drop", "--keep")),
+        *(("compare", option) for option in ("--groups", "--drop", "--keep")),
+        *(("fit", option) for option in ("--weight", "--drop", "--keep")),
+    ],
+)
+def test_a_misspelt_column_is_named_before_anything_else_is_said(
+    run: Run, tmp_path: Path, command: str, option: str, target: tuple[str, ...]
+) -> None:
+    lines = [f"n{row},{row % 7},{row % 2}" for row in range(40)]
+    (tmp_path / "data.csv").write_text("\n".join(["name,a,y", *lines]))
+    output = ("-o", "model.skops") if command == "fit" else ()
+    found = run(command, "data.csv", *target, option, "namee", *output)
+    assert found.stderr.startswith(f"error: {option}: data.csv has no column named 'namee'")
+    assert "Did you mean name?" in found.stderr

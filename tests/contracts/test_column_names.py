@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from numpy.testing import assert_allclose
 
 import depmax
 from depmax import extraction, maps, selection
-from depmax.evaluation import FillGaps, PrepareColumns, compare
+from depmax.evaluation import Prepare, compare
 from depmax.extraction import DependenceExtractor
 from depmax.maps.feature_map import FeatureMap
 from depmax.selection import BAHSIC, DependenceSelector
@@ -32,8 +33,9 @@ PARTS: dict[str, Any] = {
     **classes(selection, DependenceSelector),
     **classes(extraction, DependenceExtractor),
     **classes(maps, FeatureMap),
-    "PrepareColumns": PrepareColumns,
-    "FillGaps": FillGaps,
+    "Prepare": Prepare,
+    "Prepare, in its units": partial(Prepare, scale=False),
+    "Prepare, encoded": partial(Prepare, encode=True),
 }
 #: Methods that need arguments, or rows that are no table.
 MADE: dict[str, Any] = {"Unconfounded": lambda: depmax.Unconfounded(BAHSIC(2), given=[0])}
@@ -87,7 +89,7 @@ def test_frames_of_selected_columns(name: str, names: str) -> None:
 
 @pytest.mark.parametrize("names", NAMES)
 def test_indicators_join_names_of_text(names: str) -> None:
-    made_of = PrepareColumns(encode=True).fit_transform(renamed(MIXED, names))
+    made_of = Prepare(encode=True).fit_transform(renamed(MIXED, names))
     assert all(isinstance(column, str) for column in made_of.columns)
     assert made_of.shape == (N, 4 + 3 + 2)
     assert BAHSIC(2).fit(made_of, LABELS).support_.sum() == 2

@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 
 import depmax
 from depmax import extraction, maps, selection
-from depmax.evaluation import PrepareColumns
+from depmax.evaluation import Prepare
 from depmax.extraction import DependenceExtractor
 from depmax.maps.feature_map import FeatureMap
 from depmax.selection import DependenceSelector
@@ -203,8 +203,9 @@ class TestSelectors:
 
     def test_pipelines_pass_categories_on(self, name: str) -> None:
         for make in (pandas_frame, polars_frame):
-            steps = make_pipeline(PrepareColumns(), _make(SELECTORS[name]), depmax.KernelPLS(1))
+            steps = make_pipeline(Prepare(), _make(SELECTORS[name]), depmax.KernelPLS(1))
             assert steps.fit(make(), LABELS).transform(make()).shape == (N, 1)
+            assert set(steps[:-1].get_feature_names_out()) <= set(make().columns)
 
     def test_an_array_instead_of_the_frame_is_refused(self, name: str) -> None:
         model = _make(SELECTORS[name]).fit(pandas_frame(), LABELS)

@@ -98,7 +98,7 @@ CASES = {
     Delta: (Delta({"a": 2.0, "b": 3.0, "c": 1.0}), LABELS, None),
     ClassBalanced: (ClassBalanced(), np.array([0, 1, 1, 0, 1, 1, 1]), None),
     Subsequence: (Subsequence(2, 0.5), WORDS, None),
-    Spectrum: (Spectrum(2), WORDS, _count),
+    Spectrum: (Spectrum(2, normalize=False), WORDS, _count),
     Precomputed: (Precomputed(GRAM), np.arange(12), lambda x, z: GRAM[x, z]),
     Columns: (
         Columns([("a", Gaussian(1.0), [0, 1]), ("b", Linear(), 2)], combine="add"),

@@ -7,10 +7,23 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from sklearn.base import clone
+from sklearn.preprocessing import StandardScaler
 
-from depmax import BAHSIC, FOHSIC, HBFE, HSCA, hsic, hsic_test, load_model, resolve, save_model
+from depmax import (
+    BAHSIC,
+    FOHSIC,
+    HBFE,
+    HSCA,
+    KernelLDA,
+    hsic,
+    hsic_test,
+    load_model,
+    resolve,
+    save_model,
+)
 from depmax.dependence import screen
 from depmax.kernels import (
     Columns,
@@ -19,8 +32,13 @@ from depmax.kernels import (
     InverseDistance,
     InverseMultiquadric,
     Laplace,
+    Linear,
     Mixed,
+    Polynomial,
+    RidgeKernel,
     Scaled,
+    WeightedSum,
+    as_kernel,
 )
 from depmax.maps import IncompleteCholesky, KernelMap, NystroemMap, RandomFourier
 from tests.one_hot import one_hot
@@ -238,3 +256,90 @@ def test_independent_categories_keep_the_level():
     local = np.random.default_rng(3)
     pvalues = [hsic_test(frame, local.normal(size=60), method="gamma").pvalue for _ in range(200)]
     assert 0.01 < np.mean(np.array(pvalues) <= 0.05) < 0.10
+
+
+# --- kernels that are made of others --------------------------------------------------------------
+MIXED, CODED = TABLES["mixed"]
+ONE_HOT = np.hstack(
+    [NUMBERS, *((column[:, None] == np.unique(column)).astype(float) for column in (COLOUR, SHAPE))]
+)
+#: Kernel values on the mixed table by definition: each simple kernel on its own encoding.
+DISTANCES = Gaussian(2.0)(CODED)
+PRODUCTS = ONE_HOT @ ONE_HOT.T
+COMPOSITES = {
+    "sum": (Gaussian(2.0) + Linear(), DISTANCES + PRODUCTS),
+    "product": (Gaussian(2.0) * Linear(), DISTANCES * PRODUCTS),
+    "product of sums": (Linear() * Linear(), PRODUCTS * PRODUCTS),
+    "scaled": (Scaled(Gaussian(2.0) + Linear(), 3.0), 3.0 * (DISTANCES + PRODUCTS)),
+    "weighted": (
+        WeightedSum([Gaussian(2.0), Linear()], weights=[0.25, 0.75]),
+        0.25 * DISTANCES + 0.75 * PRODUCTS,
+    ),
+    "ridge": (
+        RidgeKernel(Gaussian(2.0), alpha=0.5),
+        DISTANCES @ np.linalg.inv(DISTANCES + 0.5 * np.eye(N)),
+    ),
+    "map of all rows": (NystroemMap(N, kernel=Gaussian(2.0), random_state=0), DISTANCES),
+    "exact map": (KernelMap(N - 1, kernel="linear"), PRODUCTS),
+    "map of a sum": (
+        IncompleteCholesky(N, kernel=Gaussian(2.0) + Linear(), tol=1e-12),
+        DISTANCES + PRODUCTS,
+    ),
+    "sum with a map": (
+        Linear() + as_kernel(NystroemMap(N, kernel=Gaussian(2.0), random_state=0)),
+        DISTANCES + PRODUCTS,
+    ),
+    "columns": (
+        Columns([("all", Gaussian(2.0) + Linear(), ["colour", "a", "shape", "b"])]),
+        DISTANCES + PRODUCTS,
+    ),
+    "map of columns": (
+        NystroemMap(
+            N, kernel=Columns([("all", "linear", ["b", "shape", "colour", "a"])]), random_state=0
+        ),
+        PRODUCTS,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", sorted(COMPOSITES))
+def test_a_kernel_made_of_others_is_each_on_its_own_encoding(name):
+    kernel, expected = COMPOSITES[name]
+    value = hsic(MIXED, Y, kernel=kernel)
+    assert value == pytest.approx(hsic(expected, Y, kernel="precomputed"), rel=1e-6)
+
+
+@pytest.mark.parametrize("name", sorted(COMPOSITES))
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_extractors_take_it_too_and_map_new_rows(name, library):
+    kernel, expected = COMPOSITES[name]
+    frame = MIXED if library == "pandas" else pl.from_pandas(MIXED)
+    model = KernelLDA(1, kernel=kernel, alpha=0.1).fit(frame, COLOUR == "red")
+    plain = KernelLDA(1, kernel="precomputed", alpha=0.1).fit(expected, COLOUR == "red")
+    np.testing.assert_allclose(model.dependence_, plain.dependence_, rtol=1e-5)
+    new = model.transform(frame[:7])
+    np.testing.assert_allclose(np.abs(new), np.abs(plain.transform(expected[:7])), atol=1e-4)
+
+
+def test_the_map_that_an_error_advises_takes_the_table():
+    many = pd.concat([MIXED] * 200, ignore_index=True)  # 12,000 rows
+    y = np.tile(COLOUR == "red", 200)
+    with pytest.raises(ValueError, match=r"kernel=NystroemMap\(200"):
+        KernelLDA(1, kernel="gaussian").fit(many, y)
+    model = KernelLDA(1, kernel=NystroemMap(50, kernel="gaussian", random_state=0)).fit(many, y)
+    assert model.dependence_[0] > 0.9
+    assert model.transform(many[:5]).shape == (5, 1)
+
+
+def test_a_transformer_without_a_kernel_is_named():
+    with pytest.raises(TypeError, match="StandardScaler cannot compare the categorical column"):
+        hsic(MIXED, Y, kernel=StandardScaler())
+    with pytest.raises(TypeError, match="Polynomial cannot compare the categorical column"):
+        hsic(MIXED, Y, kernel=Polynomial() + Linear())
+
+
+def test_columns_do_not_compare_codes_as_numbers():
+    """The order of levels has no meaning."""
+    kernel = Columns([("some", Gaussian(1.0), ["a", "colour"])])
+    renamed = MIXED.assign(colour=MIXED["colour"].cat.rename_categories({"blue": "zebra"}))
+    assert hsic(MIXED, Y, kernel=kernel) == pytest.approx(hsic(renamed, Y, kernel=kernel))

@@ -30,7 +30,7 @@ from depmax import (
     maps,
     selection,
 )
-from depmax.evaluation import FillGaps, MLkNN, PrepareColumns, ScreenFirst
+from depmax.evaluation import MLkNN, Prepare, ScreenFirst
 from depmax.extraction import DependenceExtractor
 from depmax.kernels import Columns, Gaussian, Kernel, Laplace, Linear, Polynomial, RidgeKernel
 from depmax.kernels.names import short_names
@@ -208,7 +208,7 @@ PIPELINES: dict[str, Callable[[], Any]] = {
     "selector, scaler, extractor": lambda: make_pipeline(
         DependenceFilter(4), MinMaxScaler(), HSCA(2, kernel="gaussian")
     ),
-    "as the command line fits": lambda: make_pipeline(FillGaps(), PrepareColumns(), HBFE(2)),
+    "as the command line fits": lambda: make_pipeline(Prepare(), HBFE(2)),
     "searched columns": lambda: ScreenFirst(BAHSIC(2), 4),
     "union": lambda: make_pipeline(
         StandardScaler(), FeatureUnion([("a", HBFE(1)), ("b", BAHSIC(2))])
@@ -230,7 +230,7 @@ def test_pipelines(name: str, dtype: str) -> None:
 def test_gaps_are_filled() -> None:
     rows, new = X.copy(), NEW.copy()
     rows[3, 2] = new[0, 0] = np.nan
-    model = make_pipeline(FillGaps("mean"), HBFE(2)).fit(rows, NUMBERS)
+    model = make_pipeline(Prepare("mean"), HBFE(2)).fit(rows, NUMBERS)
     _agree(_run(model, new, "float64")[0], model.transform(new), "float64")
 
 
@@ -256,7 +256,7 @@ def test_names_are_written_beside_the_graph(library: str, tmp_path: Path) -> Non
 
     frame = pd.DataFrame(X, columns=list("abcdef"))
     table = frame if library == "pandas" else __import__("polars").from_pandas(frame)
-    model = make_pipeline(PrepareColumns(), BAHSIC(2)).fit(table, NUMBERS)
+    model = make_pipeline(Prepare(), BAHSIC(2)).fit(table, NUMBERS)
     model.set_output(transform=library)
     written = depmax.to_onnx(model, tmp_path / "model.onnx")
     graph = onnx.load(tmp_path / "model.onnx")
@@ -289,8 +289,8 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         "categorical columns",
     ),
     "gaps among categories": (
-        lambda: make_pipeline(FillGaps(), BAHSIC(1)).fit(CATEGORICAL, NUMBERS),
-        "columns of text",
+        lambda: make_pipeline(Prepare(), BAHSIC(1)).fit(CATEGORICAL, NUMBERS),
+        "Prepare was fitted on categorical columns",
     ),
     "a predictor of depmax": (
         lambda: make_pipeline(BAHSIC(2), MLkNN(3)).fit(X, np.column_stack([NUMBERS > 1] * 2)),

@@ -19,7 +19,7 @@ import depmax
 from depmax import extraction, maps, selection
 from depmax import kernels as k
 from depmax._inputs.checks import SAMPLE_ROWS
-from depmax.evaluation import PrepareColumns
+from depmax.evaluation import Prepare
 from depmax.extraction import DependenceExtractor
 from depmax.maps.feature_map import FeatureMap
 from depmax.samples import as_rows
@@ -158,21 +158,19 @@ class TestMessage:
             depmax.BAHSIC(2).fit(frame, CLASSES)
         text = str(caught[0].message)
         assert text.startswith("Column 'salary' of X has ")
-        assert "make_pipeline(StandardScaler(), BAHSIC(...))" in text
+        assert "make_pipeline(depmax.Prepare(), BAHSIC(...))" in text
         assert "nearly ignored" in text
         assert caught[0].filename == __file__
 
     def test_a_measure_has_its_own_remedy(self) -> None:
-        with pytest.warns(
-            depmax.ScaleWarning, match=r"Column 2 of X .*StandardScaler\(\)\.fit_tra"
-        ):
+        with pytest.warns(depmax.ScaleWarning, match=r"Column 2 of X .*Prepare\(\)\.fit_tra"):
             depmax.hsic(UNSCALED, NUMBERS)
 
     def test_mixed_frames_are_told_what_keeps_their_categories(self) -> None:
         frame = pl.DataFrame(UNSCALED).with_columns(c=pl.Series(CLASSES.astype(bool)))
-        with pytest.warns(depmax.ScaleWarning, match=r"PrepareColumns\(\), KernelPLS"):
+        with pytest.warns(depmax.ScaleWarning, match=r"depmax\.Prepare\(\), KernelPLS"):
             depmax.KernelPLS(1).fit(frame, NUMBERS)
-        depmax.KernelPLS(1).fit(PrepareColumns().fit_transform(frame), NUMBERS)
+        depmax.KernelPLS(1).fit(Prepare().fit_transform(frame), NUMBERS)
 
 
 class TestSilence:

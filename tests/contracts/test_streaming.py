@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
@@ -435,3 +437,32 @@ def test_missing_and_infinite_numbers_are_named(tmp_path: Path) -> None:
     both = pd.concat([X, TABLE["two"]], axis=1)
     with pytest.raises(ValueError, match="NaN in column 'c'"):
         depmax.HBFE(2).fit(scan(_files(tmp_path, both), target="two"))
+
+
+@pytest.mark.parametrize("n_labelled", [30, 400, 1000])
+@pytest.mark.parametrize("n_levels", [2, 20, 25, 400, 499, 501, 999, 1000])
+def test_text_is_a_category_where_it_is_one_in_memory(n_levels: int, n_labelled: int) -> None:
+    """Levels of all rows were compared with the number of labelled ones."""
+    n_rows = 1000
+    local = np.random.default_rng(0)
+    labels = [None if row >= n_labelled else "ab"[row % 2] for row in range(n_rows)]
+    text = [f"level {row % n_levels}" for row in range(n_rows)]
+    frame = pl.DataFrame({"text": text, "number": local.normal(size=n_rows), "y": labels})
+    ask = depmax.HSCA(1, unbiased=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of rows without a label
+        answers = []
+        for data in ((frame.drop("y"), frame["y"]), (depmax.scan(frame, target="y"),)):
+            try:
+                answers.append(clone(ask).fit(*data).dependence_)
+            except (TypeError, ValueError) as error:
+                answers.append(str(error))
+    memory, streamed = answers
+    if "coordinates and only" in str(streamed):  # more indicators than labelled rows
+        assert not isinstance(memory, str)
+    elif isinstance(memory, str):
+        assert streamed == memory
+        assert "TfidfVectorizer" in memory
+        assert "Spectrum" in memory
+    else:
+        np.testing.assert_allclose(streamed, memory, rtol=1e-9)

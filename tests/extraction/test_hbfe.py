@@ -140,11 +140,6 @@ class TestCompletion:
         np.testing.assert_allclose(P @ P.T, np.eye(5), atol=1e-10)
         np.testing.assert_allclose(fitted.transform(wide)[:, 4], 0.0, atol=1e-10)
 
-    def test_constant_inputs_have_coordinate_axes(self):
-        fitted = HBFE(2).fit(np.ones((10, 3)), np.repeat([0, 1], 5))
-        np.testing.assert_array_equal(fitted.components_, np.eye(3)[:2])
-        np.testing.assert_array_equal(fitted.dependence_, 0.0)
-
     def test_more_than_the_kernel_matrix_carries(self):
         repeated = np.repeat(np.arange(3.0), 4)[:, np.newaxis]
         with pytest.raises(ValueError, match=r"rank of the centred kernel matrix, 2"):

@@ -135,7 +135,7 @@ class TestNumbers:
     def test_wide_tables(self) -> None:
         wide = X[:40] @ np.random.default_rng(4).normal(size=(5, 100))
         assert ICA(3).fit_transform(wide).shape == (40, 3)
-        with pytest.raises(ValueError, match=r"All rows of X are equal \(n_samples = 5\)"):
+        with pytest.raises(ValueError, match="X is constant: all 5 rows"):
             ICA(1).fit(np.ones((5, 2)))
 
     def test_smaller_rank_is_told(self) -> None:

@@ -65,7 +65,7 @@ def test_share_of_the_variance():
 
 
 def test_equal_rows():
-    with pytest.raises(ValueError, match="All rows of X are equal"):
+    with pytest.raises(ValueError, match="X is constant"):
         IterativePCA(1).fit(np.ones((5, 2)))
 
 

@@ -95,7 +95,7 @@ def test_more_components_than_a_large_kernel_matrix_carries(tolerance):
 
 @pytest.mark.parametrize("model", [HBFE(1), HBFE(1, unbiased=False), HSCA(1)], ids=repr)
 def test_equal_rows_are_refused(model, tolerance):
-    with pytest.raises(ValueError, match=r"rank of the centred kernel matrix, 0"):
+    with pytest.raises(ValueError, match="X is constant: all 60 rows"):
         model.set_params(kernel=Gaussian(1.0)).fit(np.ones((60, 2)), np.tile([0, 1], 30))
 
 

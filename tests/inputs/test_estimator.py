@@ -66,7 +66,7 @@ class TestFit:
     def test_sparse_rows_are_read_only_where_they_are_accepted(self) -> None:
         model = Copy(accept_sparse=True).fit(sparse.coo_matrix(X))
         assert model.rows_.format == "csr"
-        with pytest.raises(TypeError, match=r"passed to Copy, but dense .* Use X\.toarray\(\)"):
+        with pytest.raises(TypeError, match=r"Copy needs dense rows.*X\.toarray\(\)"):
             Copy().fit(sparse.csr_matrix(X))
 
     @pytest.mark.parametrize(

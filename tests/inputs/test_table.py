@@ -152,8 +152,8 @@ class TestFrames:
             (20, 30, None),
             (21, 42, None),
             (21, 41, "text with 21 different values in 41 rows: free text or an identifier"),
-            (30, 30, "text that differs in every row, as an identifier does"),
-            (3, 3, "text that differs in every row, as an identifier does"),
+            (30, 30, "text that differs in every row, as free text or an identifier does"),
+            (3, 3, "text that differs in every row, as free text or an identifier does"),
         ],
     )
     def test_text_with_many_levels_is_refused_by_name_with_the_remedy(

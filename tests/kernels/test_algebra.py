@@ -245,7 +245,7 @@ class TestCapabilities:
     def test_categories_join_as_the_operation_allows(self) -> None:
         assert (Gaussian(1.0) * Laplace(1.0)).capabilities.joins_categories == "distance"
         assert (Linear() + Linear()).capabilities.joins_categories == "add"
-        assert (Linear() * Linear()).capabilities.joins_categories is None
+        assert (Linear() * Linear()).capabilities.joins_categories == "add"
         assert (Gaussian(1.0) + Linear()).capabilities.joins_categories is None
 
     def test_scaling_changes_nothing(self) -> None:

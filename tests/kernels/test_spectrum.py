@@ -9,6 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
+from depmax import hsic_test
 from depmax.kernels.spectrum import Spectrum
 
 
@@ -29,7 +30,7 @@ def strings(n, alphabet="abc", seed=0):
 @pytest.mark.parametrize("alphabet", ["ab", "aB \n\tñ😀", "abcdefghijklmnopqrstuvwxyz"])
 def test_equals_plain_counting(length, alphabet):
     X, Z = strings(15, alphabet), strings(9, alphabet, seed=1)
-    kernel = Spectrum(length)
+    kernel = Spectrum(length, normalize=False)
     assert_array_equal(kernel(X), by_counting(X, X, length))
     assert_array_equal(kernel(X, Z), by_counting(X, Z, length))
     assert_array_equal(kernel.diag(X), np.diag(by_counting(X, X, length)))
@@ -39,12 +40,12 @@ def test_long_substrings_do_not_overflow():
     rng = np.random.default_rng(0)
     row = "".join(map(chr, rng.integers(97, 1097, size=300)))
     X = [row, row[20:200], row[::-1]]
-    assert_array_equal(Spectrum(40)(X), by_counting(X, X, 40))
+    assert_array_equal(Spectrum(40, normalize=False)(X), by_counting(X, X, 40))
 
 
 def test_tokens_are_compared_as_wholes():
     X = [["to", "be", "or", "to", "be"], ("to", "be"), ["t", "o"]]
-    assert_array_equal(Spectrum(2)(X), by_counting(X, X, 2))
+    assert_array_equal(Spectrum(2, normalize=False)(X), by_counting(X, X, 2))
     assert Spectrum(2).resolve(X).vocabulary[0] == ("to", "be")
 
 
@@ -77,14 +78,14 @@ def test_features_are_exact(normalize):
 
 
 def test_resolving_lists_the_substrings_in_order():
-    resolved = Spectrum(2).resolve(["banana", "", "Zoo"])
+    resolved = Spectrum(2, normalize=False).resolve(["banana", "", "Zoo"])
     assert resolved.vocabulary == ("Zo", "an", "ba", "na", "oo")
     assert resolved.resolve(["other"]) is resolved
     assert_array_equal(resolved.features(["Zoo"]).toarray(), [[1, 0, 0, 0, 1]])
 
 
 def test_substrings_outside_the_vocabulary_are_ignored():
-    kernel = Spectrum(2, vocabulary=["na", "xx"])
+    kernel = Spectrum(2, normalize=False, vocabulary=["na", "xx"])
     assert_array_equal(kernel.features(["banana", "bo"]).toarray(), [[2, 0], [0, 0]])
     assert_array_equal(kernel(["banana"], ["nab", "ban"]), [[2, 0]])
     normalised = Spectrum(2, normalize=True, vocabulary=["na", "xx"])
@@ -92,7 +93,7 @@ def test_substrings_outside_the_vocabulary_are_ignored():
 
 
 def test_no_rows_and_short_rows():
-    kernel = Spectrum(3)
+    kernel = Spectrum(3, normalize=False)
     assert kernel([]).shape == (0, 0)
     assert kernel([], ["abc"]).shape == (0, 1)
     assert_array_equal(kernel(["ab", ""]), np.zeros((2, 2)))
@@ -118,3 +119,18 @@ def test_the_vocabulary_is_checked():
 def test_rows_that_are_no_sequences_are_named():
     with pytest.raises(TypeError, match=r"Row 1 is nan.*Spectrum compares strings"):
         Spectrum()(["abc", float("nan")])
+
+
+def test_the_default_finds_what_texts_are_about() -> None:
+    """Long texts do not decide, and pieces are long enough to tell words apart."""
+    rng = np.random.default_rng(0)
+    words = {0: ["wheat", "grain", "crop", "tonnes"], 1: ["bank", "rates", "shares", "profit"]}
+    common = ["the", "of", "said", "and", "in", "year", "market", "last", "will", "was"]
+    topics, texts = rng.integers(0, 2, 80), []
+    for topic in topics.tolist():
+        chosen = rng.choice(common, rng.integers(10, 200)).tolist()
+        chosen += rng.choice(words[topic], 3).tolist()
+        texts.append(" ".join(rng.permutation(chosen)))
+    default = hsic_test(texts, topics, kernel=Spectrum(), method="gamma").pvalue
+    raw = hsic_test(texts, topics, kernel=Spectrum(3, normalize=False), method="gamma").pvalue
+    assert default < 0.01 < raw

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from depmax._inputs.levels import warn_caller
+from depmax._inputs.levels import Missing, warn_caller
+from depmax._inputs.table import constant_columns
 
 
 @dataclass(frozen=True)
@@ -154,6 +155,18 @@ def _parameters_of(kind: type) -> tuple[str, ...]:
     return tuple(kind._get_param_names())  # type: ignore[attr-defined]  # scikit-learn's
 
 
+def require_varying(X: Any, missing: Missing = "neutral") -> None:
+    """Refuse rows in memory that are all equal."""
+    if not (sparse.issparse(X) or isinstance(X, np.ndarray)) or X.shape[0] < 2:
+        return
+    if X.dtype.kind != "f" or (isinstance(X, np.ndarray) and (X[0] < X[-1]).any()):
+        return
+    if constant_columns(X, missing).all():
+        raise ValueError(
+            f"X is constant: all {X.shape[0]} rows are equal, and nothing can depend on a constant."
+        )
+
+
 #: Spreads that differ by more than this factor are warned about.
 FAR_APART = 100.0
 #: Rows that spreads are read off; more are sampled with a fixed seed.
@@ -163,13 +176,16 @@ CELLS = 10**6
 
 
 class ScaleWarning(UserWarning):
-    """Numeric columns of X are on very different scales, and the method compares them.
+    """Numeric columns of X, or outputs in y, are on very different scales, and are compared.
 
     Raised by every measure and estimator whose result depends on the units of the columns, if one
     column has more than 100 times the spread (standard deviation and range) of another. The wide
     column then determines all distances and inner products, and the narrow one is nearly ignored.
     Put a ``StandardScaler`` before the estimator, or standardise X before calling a measure. If the
     scales are intended, ``warnings.simplefilter("ignore", depmax.ScaleWarning)`` silences it.
+
+    Outputs in y follow the same rule: they are compared as they are, so that a measure is symmetric
+    in X and y, and warned of where a method does not put them on one scale itself.
 
     Methods that do not depend on the columns' units (``screen``, ``DependenceFilter`` with its
     defaults, ``SIR`` and others), sparse matrices, precomputed kernel matrices and kernels of
@@ -197,6 +213,7 @@ def warn_of_scales(
     *,
     owner: str | None = None,
     one_by_one: bool = False,
+    name: str = "X",
 ) -> None:
     """Warn if the kernel compares columns with very different spreads.
 
@@ -210,6 +227,8 @@ def warn_of_scales(
     owner : name of the estimator that reads the rows, if it is not a measure
     one_by_one : bool
         Whether the kernel is applied to every column alone and the values are then compared.
+    name : str
+        What messages call the rows: X, or y for outputs.
     """
     if sparse.issparse(rows) or rows.shape[0] < 2:
         return
@@ -233,7 +252,7 @@ def warn_of_scales(
         found = _farthest(deviations[group], ranges[group])
         if found is not None:
             wide, narrow = group[found[0]], group[found[1]]
-            text = _message(wide, narrow, deviations, names, bool(categorical), owner)
+            text = _message(wide, narrow, deviations, names, owner, name)
             warn_caller(text, ScaleWarning)
             return
 
@@ -313,23 +332,24 @@ def _message(
     narrow: int,
     deviations: np.ndarray,
     names: Sequence[str] | None,
-    mixed: bool,
     owner: str | None,
+    name: str,
 ) -> str:
     def label(column: int) -> str:
         return f"column {column}" if names is None else repr(str(names[column]))
 
     large, small = label(wide), label(narrow)
-    scaler = "depmax.evaluation.PrepareColumns()" if mixed else "StandardScaler()"
-    remedy = f"{scaler}.fit_transform(X)"
+    scaler = "depmax.Prepare()" if name == "X" else "StandardScaler()"
+    remedy = f"{scaler}.fit_transform({name})"
     if owner is not None:
-        remedy = f"make_pipeline({scaler}, {owner}(...))"
+        remedy = f"make_pipeline(depmax.Prepare(), {owner}(...))"
     ratio = deviations[wide] / deviations[narrow]
-    start = f"{large} of X" if names is None else f"Column {large} of X"
+    start = f"{large} of {name}" if names is None else f"Column {large} of {name}"
+    parameter = "kernel" if name == "X" else "target_kernel"
     return (
         f"{start[0].upper()}{start[1:]} has {ratio:,.0f} times the spread of {small}: it "
         "dominates distances and inner products, and columns with a small spread are nearly "
         f"ignored (standard deviations {deviations[wide]:.3g} and {deviations[narrow]:.3g}). Put "
         f"the columns on one scale with {remedy}, or give each its own with "
-        "kernel=depmax.kernels.Columns(...)."
+        f"{parameter}=depmax.kernels.Columns(...)."
     )

@@ -50,6 +50,11 @@ def require_numbers(X: np.ndarray, name: str) -> np.ndarray:
         )
     if X.dtype.kind in "mM":
         raise TypeError(f"{name} holds dates or durations where numbers are needed.")
+    if X.dtype.names:
+        raise TypeError(
+            f"{name} is a structured array with the fields {', '.join(map(repr, X.dtype.names))}: "
+            f"pass a data frame, e.g. pandas.DataFrame({name})."
+        )
     if X.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: {name} holds complex numbers.")
     return X
@@ -88,8 +93,9 @@ DATES = (nw.Date, nw.Datetime, nw.Duration, nw.Time)
 WIDE = (nw.Int128, nw.UInt128)
 _DECLARED = (nw.Categorical, nw.Enum, nw.Boolean)
 
-#: What a missing cell of X says: nothing, that it is missing, or it is refused.
-Missing = Literal["neutral", "level", "refuse"]
+#: What a missing cell of X says: nothing, nothing since the reader fills it, that it is missing, or
+#: it is refused.
+Missing = Literal["neutral", "fill", "level", "refuse"]
 
 TextRole = Literal["category", "identifier", "free text"]
 
@@ -155,7 +161,7 @@ def find_levels(series: Any, name: str, missing: Missing = "refuse") -> tuple[An
     if series.dtype == nw.String:
         role = role_of_text(len(levels), len(series) - series.null_count(), len(series))
         if role != "category":
-            raise TypeError(_why_not_category(series, name, role, len(levels)))
+            raise TypeError(why_not_category(series.name, name, len(levels), len(series)))
     if not levels or (missing == "level" and series.null_count()):
         levels = (*levels, None)
     return levels
@@ -191,22 +197,25 @@ def refuse_gaps(series: Any, name: str) -> None:
     if series.null_count():
         raise ValueError(
             f"Column {series.name!r} of {name} has missing values ({series.null_count()} of "
-            f"{len(series)} rows): impute them, e.g. with "
-            "sklearn.impute.SimpleImputer(strategy='most_frequent')."
+            f"{len(series)} rows): impute them, e.g. with depmax.Prepare()."
         )
 
 
-def _why_not_category(series: Any, name: str, role: TextRole, n_levels: int) -> str:
-    if role == "identifier":
-        found = "holds text that differs in every row, as an identifier does"
+def why_not_category(column: str, name: str, n_levels: int, n_rows: int) -> str:
+    """Message about text that is no category, with what can be made of it."""
+    if n_levels == n_rows:
+        found = "holds text that differs in every row, as free text or an identifier does"
     else:
         found = (
-            f"holds text with {n_levels} different values in {len(series)} rows: free text or an "
+            f"holds text with {n_levels} different values in {n_rows} rows: free text or an "
             "identifier"
         )
     return (
-        f"Column {series.name!r} of {name} {found}. Drop it or encode it; if it is a category, "
-        "declare it (pandas: .astype('category'), polars: .cast(pl.Categorical))."
+        f"Column {column!r} of {name} {found}. Drop it, turn it into numbers (such as "
+        "sklearn.feature_extraction.text.TfidfVectorizer), or compare strings with a kernel, "
+        f"Columns([('text', Spectrum(), {column!r}), …]) of depmax.kernels, where Subsequence() "
+        "allows gaps; if it is a category, declare it (pandas: .astype('category'), polars: "
+        ".cast(pl.Categorical))."
     )
 
 
@@ -251,36 +260,30 @@ def encode_frame(
     """
     frame = nw.from_native(X, eager_only=True)
     found: dict[int, tuple[Any, ...]] = {}
-    columns: dict[str, np.ndarray] = {}
-    unreadable = False  # as they are, by an array of numbers
-    for position, series in enumerate(frame.iter_columns()):
-        nominal = is_nominal(series.dtype)
+    changed: list[Any] = []
+    for position, (column, dtype) in enumerate(frame.schema.items()):
+        nominal = is_nominal(dtype)
         if categories is not None and nominal != (position in categories):
             now, then = ("categorical", "numeric") if nominal else ("numeric", "categorical")
             raise TypeError(
-                f"Column {series.name!r} of {name} is {now}, but column {position} was {then} when "
+                f"Column {column!r} of {name} is {now}, but column {position} was {then} when "
                 "the model was fitted: pass the same columns in the same order and of the same "
                 "types."
             )
+        if dtype.is_numeric() and not isinstance(dtype, WIDE):
+            continue  # read by its own library; one by one is slow for many columns
+        series = frame[:, position]
         if nominal:
             if missing == "refuse":
                 refuse_gaps(series, name)
             known = None if categories is None else categories[position]
             found[position] = find_levels(series, name, missing) if known is None else known
-            columns[series.name] = encode_levels(series, found[position], name)
+            values = encode_levels(series, found[position], name)
         elif missing != "refuse" and series.null_count() == len(series):
-            columns[series.name] = np.full(len(series), np.nan)  # of no type in some libraries
-            unreadable = True
-        elif not series.dtype.is_numeric():
-            raise TypeError(why_not_numeric(series, name))
-        elif isinstance(series.dtype, WIDE):
-            columns[series.name] = series.cast(nw.Float64).to_numpy()
-            unreadable = True
+            values = np.full(len(series), np.nan)  # of no type in some libraries
+        elif isinstance(dtype, WIDE):
+            values = series.cast(nw.Float64).to_numpy()
         else:
-            columns[series.name] = series.to_numpy()
-    if not found and not unreadable:
-        return X, found
-    native = nw.from_dict(columns, backend=frame.implementation).to_native()
-    if hasattr(native, "set_axis"):  # a pandas frame has an index
-        native = native.set_axis(frame.to_native().index)
-    return native, found
+            raise TypeError(why_not_numeric(series, name))
+        changed.append(nw.new_series(column, values, backend=frame.implementation))
+    return (frame.with_columns(*changed).to_native() if changed else X), found

@@ -12,6 +12,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from narwhals.exceptions import DuplicateError
 from scipy import sparse
+from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.sparsefuncs import min_max_axis
 from sklearn.utils.validation import (
     _check_feature_names,
@@ -75,6 +76,14 @@ def take_columns(X: Any, positions: Iterable[Any]) -> Any:
     return nw.from_native(X, eager_only=True)[:, places].to_native()
 
 
+def as_requested(estimator: Any, frame: nw.DataFrame[Any]) -> Any:
+    """A frame in the library that ``set_output`` of the estimator asks for, or in its own."""
+    library = _get_output_config("transform", estimator)["dense"]
+    if library in ("default", frame.implementation.value):
+        return frame.to_native()
+    return frame.to_pandas() if library == "pandas" else frame.to_polars()
+
+
 @lru_cache(maxsize=8)
 def numbered_columns(count: int, prefix: str = "x") -> tuple[str, ...]:
     """Names "x0", "x1" … of columns without one; made once for fits to tables of one width."""
@@ -134,9 +143,10 @@ def read_table(
         ``UnseenCategoryWarning``.
     name : str
         What messages call the input.
-    missing : {"neutral", "level", "refuse"}
-        Whether cells without a value are NaN "neutral", also in categorical columns, NaN among
-        numbers and a level of their own among categories, or refused.
+    missing : {"neutral", "fill", "level", "refuse"}
+        Whether cells without a value are NaN "neutral", also in categorical columns, the same and
+        filled by the caller, who knows of empty columns, NaN among numbers and a level of their
+        own among categories, or refused.
     """
     refuse_unreadable(X, name)
     names: tuple[str, ...] | None = None
@@ -231,7 +241,8 @@ def require_finite(
     dense = np.asarray(values.todense()) if sparse.issparse(values) else values
     absent = np.isnan(dense)
     if missing != "refuse" and not sparse.issparse(values) and absent.any():
-        _warn_of_empty(absent, names, name)
+        if missing != "fill":
+            _warn_of_empty(absent, names, name)
         numbers = np.where(absent, values.dtype.type(0), values)
         known = require_finite(numbers, names, name, is_part=is_part)
         return values.astype(known.dtype, copy=False)
@@ -256,7 +267,7 @@ def _refuse_gaps_in_numbers(
     if np.isnan(dense[:, column]).any():
         raise ValueError(
             f"{name} contains NaN in {where} ({rows} of {len(dense)} rows): impute or drop it, "
-            "e.g. with sklearn.impute.SimpleImputer."
+            "e.g. with depmax.Prepare()."
         )
     raise ValueError(
         f"{name} contains infinity in {where} ({rows} of {len(dense)} rows): clip or drop it."

@@ -13,7 +13,16 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from scipy import sparse
 
-from depmax._inputs.levels import DATES, WIDE, is_missing, object_array
+from depmax._inputs.labels import (
+    refuse_identifiers,
+    refuse_mixed,
+    refuse_nested,
+    refuse_ragged,
+    refuse_unknown_types,
+    warn_of_order,
+    warn_of_survival,
+)
+from depmax._inputs.levels import WIDE, is_missing, object_array
 from depmax._inputs.table import in_narwhals, refuse_unreadable, require_finite
 
 TargetKind = Literal["classes", "numbers", "multilabel", "multioutput"]
@@ -28,11 +37,6 @@ MAX_INTEGER_CLASSES = 20
 GLANCE = 1000
 #: Whole numbers that lie within this are counted without sorting.
 NEAR = 1000
-
-_NO_DATES = (
-    "y holds dates or durations: turn them into meaningful numbers, such as days since an event, "
-    "or into classes, such as the month as text."
-)
 
 
 @dataclass(frozen=True)
@@ -103,6 +107,7 @@ def read_target(
     minus_one: bool = False,
     whole_classes: bool = False,
     task: Task = "auto",
+    is_part: bool = False,
 ) -> Target:
     """Target from an array, a series, a frame or a sparse indicator matrix.
 
@@ -122,6 +127,8 @@ def read_target(
         Whether up to 20 distinct whole numbers are classes as floats too.
     task : {"auto", "classification", "regression"}
         Classes or labels, numbers, or by the rules above.
+    is_part : bool
+        Whether y is a part of a target, or follows a fit: a class may then have a single row.
     """
     if getattr(y, "is_streamed", False) and hasattr(y, "as_target"):
         streamed: Target = y.as_target(
@@ -132,7 +139,6 @@ def read_target(
         raise ValueError(f"task must be one of {', '.join(map(repr, TASKS))}, got {task!r}.")
     refuse_unreadable(y, "y")
     array = target_array(y)
-    _refuse_dates_and_complex(array)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim not in (1, 2):
@@ -142,7 +148,8 @@ def read_target(
     if array.size == 0:
         raise ValueError(f"y has no columns: its shape is {array.shape}.")
     missing = missing_rows(array)
-    categorical = is_categorical(y)
+    declared = declared_categories(y)
+    categorical = declared is not None
     if semi and minus_one:
         missing = missing | _marked(
             array, missing, categorical=categorical, whole_classes=whole_classes
@@ -156,9 +163,13 @@ def read_target(
         )
     complete = not missing.any()
     present = settle(array if complete else array[~missing])
-    _refuse_mixed(present)
+    refuse_mixed(present)
     guess: TargetKind = "classes" if categorical else _kind(present, whole_classes)
     kind = _kind_for(task, present, guess)
+    if kind == "classes" and not is_part:
+        refuse_identifiers(present, len(array), declared=categorical)
+        if declared is not None:
+            warn_of_order(declared)
     if array.ndim == 2 or present.dtype.kind == "f" or kind == "numbers":
         numbers = _numbers(array)
         require_finite(numbers if complete else numbers[~missing], None, "y")
@@ -224,6 +235,12 @@ def target_array(y: Any) -> np.ndarray:
         raise ValueError(
             "requires y to be passed, but the target y is None: these methods are supervised."
         )
+    array = _as_array(y)
+    refuse_unknown_types(array)
+    return array
+
+
+def _as_array(y: Any) -> np.ndarray:
     if sparse.issparse(y):
         return y.toarray()
     native = in_narwhals(y, eager_only=True, allow_series=True)
@@ -231,13 +248,12 @@ def target_array(y: Any) -> np.ndarray:
         return _of_series(native)
     if isinstance(native, nw.DataFrame):
         columns = [_of_series(series) for series in native.iter_columns()]
+        warn_of_survival(native)
         return columns[0] if len(columns) == 1 else np.column_stack(columns)
     try:
         array = np.asarray(y)  # not a subclass such as np.matrix
     except ValueError as error:
-        raise ValueError(
-            f"y is not a table: its rows hold different numbers of values ({error})."
-        ) from None
+        refuse_ragged(error)
     if array.dtype.kind == "O" and array.ndim == 1:
         return settle(array)
     return array
@@ -245,8 +261,7 @@ def target_array(y: Any) -> np.ndarray:
 
 def _of_series(series: Any) -> np.ndarray:
     """Numbers as they are; text, categories and whole numbers with gaps as settled objects."""
-    if isinstance(series.dtype, DATES):
-        raise TypeError(_NO_DATES)
+    refuse_nested(series)
     gaps = series.dtype.is_integer() and series.null_count() > 0
     if series.dtype.is_numeric() and not gaps and not isinstance(series.dtype, WIDE):
         return series.to_numpy()
@@ -257,30 +272,13 @@ def _of_series(series: Any) -> np.ndarray:
     return settle(object_array(series.to_list()))
 
 
-def is_categorical(y: Any) -> bool:
-    """Whether y is a series of categories, whose levels may be numbers."""
+def declared_categories(y: Any) -> nw.Series[Any] | None:
+    """A series of categories, whose levels may be numbers, as narwhals'; None for any other y."""
     native = in_narwhals(y, eager_only=True, allow_series=True)
     if isinstance(native, nw.DataFrame) and len(native.columns) == 1:
         native = next(native.iter_columns())
-    return isinstance(native, nw.Series) and isinstance(native.dtype, nw.Categorical | nw.Enum)
-
-
-def _refuse_dates_and_complex(array: np.ndarray) -> None:
-    if array.dtype.kind in "mM":
-        raise TypeError(_NO_DATES)
-    if array.dtype.kind == "c":
-        raise ValueError("Complex data not supported: y holds complex numbers.")
-
-
-def _refuse_mixed(labels: np.ndarray) -> None:
-    """Refuse a mixture of text and other values, which cannot be sorted."""
-    texts = [isinstance(label, str) for label in labels] if labels.dtype.kind == "O" else []
-    if any(texts) and not all(texts):
-        other = labels[texts.index(False)]
-        raise TypeError(
-            f"y mixes text with other values, such as {other!r}: make all labels text, e.g. with "
-            "[str(label) for label in y]."
-        )
+    declared = isinstance(native, nw.Series) and isinstance(native.dtype, nw.Categorical | nw.Enum)
+    return native if declared else None
 
 
 def _require_distinct(array: np.ndarray, numbers: np.ndarray) -> None:

@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline
 
 from depmax.cli.errors import UserError, nearest
 from depmax.cli.table import Table
-from depmax.evaluation import FillGaps, PrepareColumns, ScreenFirst
+from depmax.evaluation import Prepare, ScreenFirst
 from depmax.evaluation.comparison.catalogue import catalogue, plain_name
 from depmax.evaluation.comparison.methods import Sized
 
@@ -222,20 +222,15 @@ def fit_model(
     """Fit a method; the pipeline takes a frame with the table's columns and gives one of features.
 
     The columns are prepared as in a comparison: what won there is what is fitted here. A selector
-    searches on standardised columns and keeps them as they are: its columns come out in their own
-    units.
+    searches on standardised columns and keeps them as they are but for their gaps: its columns come
+    out in their own units.
     """
-    steps: list[tuple[str, Any]] = []
-    X = table.X
-    if impute is not None:
-        steps.append(("fill", FillGaps(impute)))
-        X = steps[-1][1].fit_transform(X)
     encode = not method.takes_categories and "category" in table.types.values()
-    if scale or encode:
-        prepare = PrepareColumns(encode=encode, scale=scale)
-        X = prepare.fit_transform(X)
-        if method.role != "selector":
-            steps.append(("prepare", prepare))
+    prepare = Prepare(impute, scale=scale, encode=encode)
+    X = prepare.fit_transform(table.X)
+    steps: list[tuple[str, Any]] = [("prepare", prepare)]
+    if method.role == "selector":
+        steps = [("prepare", Prepare(impute, scale=False).fit(table.X))] if impute else []
     if table.weights is not None:
         if "sample_weight" not in signature(estimator.fit).parameters:
             raise UserError(

@@ -14,7 +14,7 @@ from depmax._text import counted
 from depmax.cli.errors import DataError, ModelError, nearest, shortened
 from depmax.cli.reading.source import Expected, ReadOptions, Source, kind_of
 from depmax.cli.table import TYPES, ColumnType, Table, as_features, missing_counts
-from depmax.evaluation import PrepareColumns
+from depmax.evaluation import Prepare
 from depmax.samples import scan
 from depmax.samples.files import FORMATS
 
@@ -129,7 +129,7 @@ def fit_streamed(source: Source, table: Table, estimator: Any, *, scale: bool) -
     steps: list[tuple[str, Any]] = []
     encode = "category" in table.types.values()
     if scale or encode:
-        prepare = PrepareColumns(encode=encode, scale=scale).fit(rows)
+        prepare = Prepare(None, scale=scale, encode=encode).fit(rows)
         rows = rows.map(prepare.transform)
         steps.append(("prepare", prepare))
     estimator.fit(rows)

@@ -47,6 +47,13 @@ class Request:
     seed: int = 0
     #: Whether missing values of X are used as they are.
     uses_missing: bool = False
+    #: Features that are confounders.
+    given: tuple[str, ...] = ()
+
+    @property
+    def named(self) -> list[tuple[str, str]]:
+        """Columns that have a role beside the target, each with its option."""
+        return [*self.beside, *(("--given", name) for name in self.given)]
 
     @property
     def beside(self) -> list[tuple[str, str]]:
@@ -120,18 +127,18 @@ def make_table(source: Source, request: Request) -> Table:
     schema = source.schema()
     notes = source.assumptions()
     targets = request.targets or source.default_targets()
+    for option, names in (
+        ("--target", targets),
+        ("--drop", request.drop),
+        ("--keep", request.keep),
+        *((option, (name,)) for option, name in request.named),
+    ):
+        require_columns(names, list(schema), option, source.name)
     if not targets:
         raise UserError(
             f"Which column of {source.name} should be predicted? Pass --target COLUMN; the columns "
             f"are {shortened(schema, 12)}."
         )
-    for option, names in (
-        ("--target", targets),
-        ("--drop", request.drop),
-        ("--keep", request.keep),
-        *((option, (name,)) for option, name in request.beside),
-    ):
-        require_columns(names, list(schema), option, source.name)
     twice = [name for name in targets if targets.count(name) > 1]
     if twice:
         raise UserError(f"--target names {twice[0]!r} twice.")
@@ -139,7 +146,7 @@ def make_table(source: Source, request: Request) -> Table:
     if both:
         raise UserError(f"{both[0]!r} is named by both --target and --drop.")
     beside = dict(request.beside)
-    for own, column in request.beside:
+    for own, column in request.named:
         for option, names in (("--target", targets), ("--drop", request.drop)):
             if column in names:
                 raise UserError(f"{column!r} is named by both {option} and {own}.")
@@ -162,9 +169,9 @@ def make_table(source: Source, request: Request) -> Table:
         )
     _require_finite(X)
     _report_missing(X, request.impute, request.uses_missing, notes)
-    target = read_target(y, task=request.task)
+    target = read_target(y, task=request.task, is_part=True)
     _mention_doubt(target, targets, request.task, notes)
-    _require_useful(target, targets, y)
+    _require_useful(target, targets, request.task)
     types = {name: TYPES[kind_of(dtype)] for name, dtype in X.schema.items()}
     return Table(X, y, target, tuple(targets), types, notes, source.written(), groups, weights)
 
@@ -226,6 +233,7 @@ def _split_target(
             raise DataError(
                 f"--task regression: {shortened(names)} holds values that are not numbers."
             ) from None
+    y = y.with_columns(pl.col(pl.Enum).cast(pl.Categorical))  # an order is not used
     return known, (y.to_series() if len(names) == 1 else y)
 
 
@@ -336,16 +344,25 @@ def _report_missing(
     notes.append(f"Missing values {f'filled ({impute})' if impute else 'not filled'}: {shown}.")
 
 
-def _require_useful(target: Target, names: Sequence[str], y: Any) -> None:
-    """Refuse targets that cannot be predicted: one value, or as many classes as rows."""
+def _require_useful(target: Target, names: Sequence[str], task: Task) -> None:
+    """Refuse targets that cannot be predicted: one value, free text, as many classes as rows."""
     where = f"The target {shortened(map(repr, names))}"
     values = target.values
     if len(np.unique(values, axis=0)) == 1:
         raise DataError(f"{where} has the same value in all rows: there is nothing to predict.")
-    if target.kind == "classes" and len(target.classes) == target.n_samples:
+    if target.kind != "classes":
+        return
+    if len(target.classes) == target.n_samples:
         raise DataError(
             f"{where} has a different value in every row: it looks like an identifier. Name "
             "another column, or pass --task regression if they are numbers."
+        )
+    role = role_of_text(len(target.classes), target.n_samples, target.n_samples)
+    if role == "free text" and task == "auto" and target.values.dtype.kind in "UO":
+        raise DataError(
+            f"{where} has {len(target.classes)} different values in {target.n_samples} rows, as "
+            "free text does. Name another column, or pass --task classification if they are "
+            "classes."
         )
 
 
@@ -375,6 +392,7 @@ def ask(
     draws_rows: bool = False,
     seed: int = 0,
     uses_missing: bool = False,
+    given: list[str] | None = None,
 ) -> Table:
     """The table and its target, with a line about each and notes on what was ignored."""
     source = open_source(data, reading)
@@ -392,6 +410,7 @@ def ask(
                 draws_rows,
                 seed,
                 uses_missing,
+                tuple(given or ()),
             ),
         )
     out.say(f"{source.name}: {table.about}")

@@ -11,7 +11,14 @@ from scipy import sparse
 from depmax._inputs import read_target
 from depmax.dependence._terms import TileSums, cosine
 from depmax.kernels import Distance, FromFunction
-from depmax.samples import Sample, read_sample, require_equal_length, require_samples, weigh
+from depmax.samples import (
+    Sample,
+    read_sample,
+    require_equal_length,
+    require_samples,
+    warn_of_outputs,
+    weigh,
+)
 
 
 def distance_correlation(
@@ -80,7 +87,9 @@ def distance_correlation(
         weighed = weigh(sample_weight, X, y)
         mass, X, y = weighed.mass, weighed.of(X), weighed.of(y)
     x_sample = _distance_side(read_sample(X, Distance(exponent)).rows, exponent, mass)
-    y_sample = _distance_side(read_target(y).vectors, exponent, mass)
+    target = read_target(y)
+    warn_of_outputs(target, Distance(exponent))
+    y_sample = _distance_side(target.vectors, exponent, mass)
     require_equal_length(x_sample.n_samples, y_sample.n_samples)
     require_samples(x_sample.total, unbiased)
     sums = TileSums.of(x_sample.about_mean(), y_sample.about_mean(), zero_diagonal=unbiased)

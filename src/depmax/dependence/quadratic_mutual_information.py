@@ -14,7 +14,13 @@ from depmax._inputs import Target, read_table, read_target
 from depmax._inputs.checks import warn_of_scales
 from depmax.dependence._terms import is_constant, terms
 from depmax.kernels import Columns, Delta, Gaussian, Kernel
-from depmax.samples import Sample, require_equal_length, require_samples, weigh
+from depmax.samples import (
+    Sample,
+    require_equal_length,
+    require_samples,
+    warn_of_outputs,
+    weigh,
+)
 
 
 def quadratic_mutual_information(
@@ -120,6 +126,7 @@ def _target_windows(target: Target, bandwidth: float | None, mass: np.ndarray | 
     if bandwidth is None and target.kind in ("classes", "multilabel"):
         labels = _combinations(target)
         return _Windows(Sample(Delta().resolve(labels), labels, mass=mass), 0.0)
+    warn_of_outputs(target, Gaussian())
     vectors = target.vectors
     width = _width(vectors, bandwidth, "target_bandwidth", mass)
     side = Sample(Gaussian(width * math.sqrt(2)), vectors, mass=mass)

@@ -10,11 +10,11 @@ from depmax.evaluation.bounds import (
 from depmax.evaluation.comparison import Comparison, compare
 from depmax.evaluation.comparison.methods import Method, ScreenFirst, Sized, by_ranking, leading
 from depmax.evaluation.comparison.metrics import CorrectedMean, corrected_mean, holm
-from depmax.evaluation.comparison.preparing import NumericTarget, PrepareColumns
+from depmax.evaluation.comparison.preparing import NumericTarget
 from depmax.evaluation.comparison.setting import Problem, Progress
 from depmax.evaluation.comparison.verdict import Verdict
-from depmax.evaluation.gaps import FillGaps
 from depmax.evaluation.multilabel import MLkNN, average_precision, coverage, one_error, ranking_loss
+from depmax.evaluation.prepare import Prepare
 from depmax.evaluation.stability import Stability, stability, stability_of
 
 __all__ = [
@@ -22,11 +22,10 @@ __all__ = [
     "Comparison",
     "CorrectedMean",
     "CovarianceBound",
-    "FillGaps",
     "MLkNN",
     "Method",
     "NumericTarget",
-    "PrepareColumns",
+    "Prepare",
     "Problem",
     "Progress",
     "ScreenFirst",

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from depmax._inputs import Target, read_target
-from depmax._inputs.checks import check_parameters
+from depmax._inputs.checks import check_parameters, require_varying
 from depmax._threads import small_problems
 from depmax.dependence.resolve import most_dependent
 from depmax.extraction._fitting.number_of_components import (
@@ -220,6 +220,7 @@ class DependenceExtractor(FeatureSpaceViews):
         X, y = self._aligned(X, y)
         labels = self._read_labels(y, None if weighed is None else weighed.mass)
         training = read_training(self, X, self.kernel)
+        require_varying(training.rows)
         training = training if weighed is None else weighed.counted(training)
         if labels is not None:
             require_equal_length(training.n_samples, labels.n_rows)

@@ -185,7 +185,7 @@ class KernelCCA(SpheringExtractor):
 def _read_side(y: Any, kernel: Any) -> Sample:
     """New targets, as the kernel that was fitted reads them."""
     if kernel.capabilities.labels:
-        return Sample(kernel, read_target(y).labels)
+        return Sample(kernel, read_target(y, is_part=True).labels)
     if kernel.capabilities.vector_input:
-        return Sample(kernel, read_target(y).vectors)
+        return Sample(kernel, read_target(y, is_part=True).vectors)
     return read_target_sample(y, kernel)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any, Literal, Self
 
@@ -122,6 +122,10 @@ class Columns(Kernel):
             parts.append((name, kernel, [known.get(column, column) for column in selected]))
         return self._copy_with(parts=parts)
 
+    def with_each(self, change: Callable[[Kernel, list[Any]], Kernel]) -> Kernel:
+        """Copy in which ``change`` replaces the kernel of every part, given its columns."""
+        return self._with_kernels([change(part, as_list(where)) for part, where in self._kernels()])
+
     def columns_on_one_scale(self, columns: Sequence[int]) -> list[list[int]]:
         """Groups of every part, and added columns whose part has no length scale of its own."""
         groups, added = [], []
@@ -129,7 +133,9 @@ class Columns(Kernel):
             own = [column for column in as_list(where) if column in columns]
             if len(own) > 1:
                 groups += kernel.columns_on_one_scale(own)
-            elif self.combine == "add" and not kernel.capabilities.stationary:
+            elif self.combine == "add" and not (
+                kernel.capabilities.stationary or kernel.capabilities.labels
+            ):
                 added += own
         return [*groups, added] if added else groups
 

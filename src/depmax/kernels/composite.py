@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import prod
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -147,14 +147,8 @@ class Product(_Pair):
 
     @property
     def capabilities(self) -> Capabilities:
-        """A product of sums is not a sum over features, and no category can be added to it."""
-        common = super().capabilities
-        joins: Literal["distance"] | None = (
-            "distance" if common.joins_categories == "distance" else None
-        )
-        return replace(
-            common, additive_over_features=False, telescopes=False, joins_categories=joins
-        )
+        """A product of sums is not a sum over features."""
+        return replace(super().capabilities, additive_over_features=False, telescopes=False)
 
     def n_coordinates(self, X: Any) -> int | None:
         """All products, if they are not too many."""

@@ -109,6 +109,10 @@ class Mixed(Kernel):
         )
         return scaled._copy_with(kernel=inner)
 
+    def columns_on_one_scale(self, columns: Sequence[int]) -> list[list[int]]:
+        """The numeric columns: categories have a scale of their own."""
+        return self._kernel().columns_on_one_scale([c for c in self.numeric if c in columns])
+
     def widened(self, factor: float) -> Kernel:
         """Copy with the bandwidth of the whole distance multiplied by ``factor``."""
         return self._copy_with(kernel=self._kernel().widened(factor))
@@ -253,16 +257,40 @@ def join_categories(
 ) -> Kernel:
     """``kernel`` on all columns of a table, ``categories`` holding the levels of some of them.
 
-    Kernels of distances become ``Mixed``, kernels that add over features add ``Delta`` (the inner
-    product of indicators); a kernel that does neither raises an error that names it. ``Columns``
-    and ``Mixed`` already say which column goes where.
+    Every simple kernel that it is made of joins them in its own way: kernels of distances become
+    ``Mixed``, kernels that add over features add ``Delta`` (the inner product of indicators); a
+    kernel that does neither raises an error that names it. ``Mixed`` already says which column goes
+    where, and in ``Columns`` every part joins the categories among its own columns.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Bound to column positions.
+    categories : mapping from position of a column to its levels
+    n_features : int
+        Number of columns.
+    names : sequence of str
+        Names of all columns.
     """
-    if not categories or not names_needed(kernel):
+    if not categories:
         return kernel
+    return kernel.with_parts(lambda part: _joined(part, categories, n_features, names))
+
+
+def _joined(
+    kernel: Kernel, categories: Mapping[int, Sequence[Any]], n_features: int, names: Sequence[str]
+) -> Kernel:
+    """A kernel that is not made of others, or ``Columns``, on a table with categories."""
+    if hasattr(kernel, "categorical"):  # Mixed
+        return kernel
+    if hasattr(kernel, "parts"):  # Columns
+        own: Kernel = kernel.with_each(lambda part, at: _of_part(part, at, categories, names))
+        return own
     joins = kernel.capabilities.joins_categories
     if joins is None:
+        name = type(getattr(kernel, "transformer", kernel)).__name__
         raise TypeError(
-            f"{type(kernel).__name__} cannot compare the categorical column "
+            f"{name} cannot compare the categorical column "
             f"{names[min(categories)]!r}: use a kernel of distances such as Gaussian or Laplace, "
             "Linear (one-hot), Columns with a kernel for each column, or encode the column as "
             "numbers."
@@ -270,16 +298,21 @@ def join_categories(
     categorical = sorted(categories)
     numeric = [column for column in range(n_features) if column not in categories]
     if joins == "distance":
-        n_levels = [len(categories[column]) for column in categorical]
-        return kernel.with_parts(lambda part: Mixed(part, numeric, categorical, n_levels))
+        return Mixed(kernel, numeric, categorical, [len(categories[c]) for c in categorical])
     parts: list[tuple[str, Kernel, list[int]]] = [
         (str(names[column]), Delta(), [column]) for column in categorical
     ]
-    return kernel.with_parts(
-        lambda part: Columns([("numeric", part, numeric), *parts] if numeric else parts, "add")
-    )
+    return Columns([("numeric", kernel, numeric), *parts] if numeric else parts, "add")
 
 
-def names_needed(kernel: Kernel) -> bool:
-    """Whether the kernel treats all columns alike, so that categorical ones need a kernel."""
-    return not hasattr(kernel, "parts") and not hasattr(kernel, "categorical")
+def _of_part(
+    kernel: Kernel,
+    columns: list[int],
+    categories: Mapping[int, Sequence[Any]],
+    names: Sequence[str],
+) -> Kernel:
+    """A part of ``Columns`` with the categories among its columns; labels are compared as such."""
+    own = {place: categories[c] for place, c in enumerate(columns) if c in categories}
+    if kernel.capabilities.labels:
+        return kernel
+    return join_categories(kernel, own, len(columns), [names[column] for column in columns])

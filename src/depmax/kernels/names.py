@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from functools import cache, reduce
 from inspect import Parameter, isclass, signature
@@ -131,6 +131,20 @@ class FromMap(Kernel):
     def is_resolved(self) -> bool:
         """Whether the transformer is fitted."""
         return self.fitted
+
+    def bind(self, names: Sequence[str]) -> Kernel:
+        """Copy whose map, if it is one of ours, has its own kernel bound to column positions."""
+        return self._with_kernel(lambda kernel: kernel.bind(names)) or self
+
+    def with_parts(self, change: Callable[[Kernel], Kernel]) -> Kernel:
+        """Copy in which ``change`` replaces every simple kernel of a map of ours."""
+        return self._with_kernel(lambda kernel: kernel.with_parts(change)) or change(self)
+
+    def _with_kernel(self, change: Callable[[Kernel], Kernel]) -> Kernel | None:
+        """Copy whose map has another kernel; None for a transformer without one of ours."""
+        if self.fitted or not hasattr(self.transformer, "with_kernel"):
+            return None
+        return self._copy_with(transformer=self.transformer.with_kernel(change))
 
     def resolve(
         self, X: Any, choose: Choose | None = None, mass: np.ndarray | None = None

@@ -233,7 +233,7 @@ def require_embedding(kernel: Kernel, owner: str, where: str) -> None:
             f"X has missing values (NaN) in {where}, which {owner} cannot use with "
             f"{type(kernel).__name__}: missing cells can only be ignored in kernels that are "
             "products over columns (Gaussian, Laplace with norm=1) or sums (Linear). Use one of "
-            "these, or impute first, e.g. with sklearn.impute.SimpleImputer."
+            "these, or impute first, e.g. with depmax.Prepare()."
         )
 
 
@@ -288,7 +288,7 @@ class Neutral(Kernel):
             raise ValueError(
                 "Neutral averages over the observed values of a column, counting every row once, "
                 "and does not take sample_weight where X has missing values (NaN): impute first, "
-                "e.g. with sklearn.impute.SimpleImputer."
+                "e.g. with depmax.Prepare()."
             )
         gaps = self.gaps
         if gaps is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -78,6 +78,10 @@ class RidgeKernel(Kernel):
     def bind(self, names: Sequence[str]) -> Kernel:
         """Copy with the inner kernel bound to column positions."""
         return self._copy_with(kernel=as_kernel(self.kernel).bind(names))
+
+    def with_parts(self, change: Callable[[Kernel], Kernel]) -> Kernel:
+        """Copy in which ``change`` replaces every simple kernel of the inner one."""
+        return self._copy_with(kernel=as_kernel(self.kernel).with_parts(change))
 
     def _gram(self, X: Any, Z: Any) -> np.ndarray:
         kernel, reference = as_kernel(self.kernel), self.reference

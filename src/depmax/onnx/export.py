@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from depmax import _version
 from depmax._extras import require
 from depmax._files import expand_home, replacing
-from depmax.evaluation import FillGaps, PrepareColumns
+from depmax.evaluation import Prepare
 from depmax.extraction import DependenceExtractor
 from depmax.maps import (
     BasisSelection,
@@ -255,19 +255,8 @@ def _(model: RandomFourier, g: Operations, x: Any) -> Any:
 
 
 @convert.register
-def _(model: PrepareColumns, g: Operations, x: Any) -> Any:
-    return g.Div(g.Sub(x, model.mean_), model.scale_)
-
-
-@convert.register
-def _(model: FillGaps, g: Operations, x: Any) -> Any:
-    fills = list(model.fills_.values())
-    if any(isinstance(fill, str) for fill in fills):
-        raise TypeError(
-            "FillGaps fills columns of text, which a graph with one table of numbers as input "
-            "cannot take: drop them, or encode them first."
-        )
-    return g.Where(g.IsNaN(x), np.array(fills, dtype=np.float64), x)
+def _(model: Prepare, g: Operations, x: Any) -> Any:
+    return g.Div(g.Sub(g.Where(g.IsNaN(x), model.fills_, x), model.mean_), model.scale_)
 
 
 def sub_estimator(model: Any, g: Operations, x: Any) -> Any:

@@ -106,15 +106,24 @@ class RankingDisplay(Display):
     def from_estimator(
         cls, selector: Any, *, n_shown: int = 20, ax: Axes | None = None
     ) -> RankingDisplay:
-        """Ranking of a fitted selector, or of the one in a pipeline.
+        """Ranking of a fitted selector, of the one in a pipeline, or of a screening.
 
         Parameters
         ----------
-        selector : fitted selector with ``ranking_`` and ``scores_``
+        selector : fitted selector with ``ranking_`` and ``scores_``, or a ``Screening``
         n_shown : int, default=20
         ax : matplotlib Axes, optional
             Draw at once.
         """
+        if not hasattr(selector, "fit") and hasattr(selector, "pvalues_adjusted"):
+            screened = cls(
+                tuple(map(str, selector.names)),
+                np.asarray(selector.scores, dtype=float),
+                np.asarray(selector.ranking),
+                np.asarray(selector.pvalues_adjusted, dtype=float),
+                n_shown=n_shown,
+            )
+            return screened._drawn_on(ax)
         selector = last_step(selector, "ranking_")
         ranking = np.asarray(require_fitted(selector, "ranking_"))
         scores = np.asarray(require_fitted(selector, "scores_"), dtype=float)

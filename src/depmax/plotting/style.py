@@ -165,8 +165,12 @@ def in_legend(name: Any, length: int = 40) -> str:
 def require_fitted(estimator: Any, attribute: str) -> Any:
     """A fitted attribute, or an error that names it if it is missing."""
     if not hasattr(estimator, attribute):
-        raise ValueError(
-            f"{type(estimator).__name__} has no {attribute}: fit it first, or use one that has it."
+        name = type(estimator).__name__
+        if hasattr(estimator, "fit"):
+            raise ValueError(f"{name} has no {attribute}: fit it first, or use one that has it.")
+        raise TypeError(
+            f"{name} is not an estimator and has no {attribute}: pass a fitted one, or numbers to "
+            "from_predictions."
         )
     return getattr(estimator, attribute)
 

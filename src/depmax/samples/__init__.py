@@ -21,6 +21,7 @@ from depmax.samples.reading import (
     require_coordinates,
     sample_of_table,
     target_sample,
+    warn_of_outputs,
     warn_of_units,
     warn_of_unlabeled,
 )
@@ -112,6 +113,7 @@ __all__ = [
     "slices",
     "some_rows",
     "target_sample",
+    "warn_of_outputs",
     "warn_of_units",
     "warn_of_unlabeled",
     "weigh",

@@ -253,15 +253,20 @@ def read_target_sample(
     *,
     choose: Choose | None = None,
     mass: np.ndarray | None = None,
+    is_part: bool = False,
 ) -> Sample:
-    """Target y read by its type, with the kernel that suits it or the one given."""
+    """Target y read by its type, with the kernel that suits it or the one given.
+
+    ``is_part`` says that y is a part of a target that was read before.
+    """
     if is_precomputed(target_kernel):
         return sample_of_matrix(read_table(y, name="y").values, "y", mass).resolved()
     if not _is_auto(target_kernel):
         recipe = as_kernel(target_kernel)
         if reads_objects(recipe):
             return Sample(recipe, read_objects(y, "y"), mass=mass).resolved(choose)
-    return target_sample(read_target(y), target_kernel, choose=choose, mass=mass)
+    target = read_target(y, is_part=is_part)
+    return target_sample(target, target_kernel, choose=choose, mass=mass, is_part=is_part)
 
 
 def target_sample(
@@ -270,11 +275,20 @@ def target_sample(
     *,
     choose: Choose | None = None,
     mass: np.ndarray | None = None,
+    is_part: bool = False,
 ) -> Sample:
     """Sample of a target that is read already, for a kernel of labels or of vectors."""
     recipe = kernel_of_target(target) if _is_auto(target_kernel) else as_kernel(target_kernel)
     rows = target.labels if recipe.capabilities.labels else target.vectors
+    if not is_part:
+        warn_of_outputs(target, recipe)
     return Sample(recipe, rows, mass=mass).resolved(choose)
+
+
+def warn_of_outputs(target: Target, kernel: Kernel) -> None:
+    """Warn of outputs in units so different that the kernel sees only some of them."""
+    if target.kind == "multioutput":
+        warn_of_scales(kernel, target.vectors, None, name="y")
 
 
 def reads_objects(kernel: Kernel) -> bool:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from depmax._inputs.labels import refuse_roles
 from depmax._inputs.target import TargetKind, read_target
 from depmax.samples.pieces import Block, add_up
 from depmax.samples.stream import Stream, StreamRows, TargetView, View
@@ -144,11 +145,15 @@ def streamed_target(
         )
     if facts.largest is not None:
         read_target(facts.largest)  # refuses infinity and what overflows
-    small = read_target(facts.representative(), whole_classes=whole_classes, task=task)
+    values = facts.representative()
+    small = read_target(values, whole_classes=whole_classes, task=task, is_part=True)
     kind: TargetKind = "classes" if facts.categorical else small.kind
     distinct = None
     if facts.counts is not None:
-        values = facts.representative()
+        if facts.categorical or values.dtype.kind not in "biuf":
+            n_rows = facts.n_rows + facts.n_missing
+            example = values.tolist()[0]
+            refuse_roles(len(values), facts.n_rows, n_rows, example, declared=facts.categorical)
         order = np.argsort(values, kind="stable")
         counts = np.array(list(facts.counts.values()))
         distinct = values[order], counts[order]

@@ -11,7 +11,14 @@ import numpy as np
 from scipy import sparse
 
 from depmax._inputs import role_of_text
-from depmax._inputs.levels import encode_levels, is_nominal, refuse_gaps, why_not_numeric
+from depmax._inputs.labels import warn_of_order
+from depmax._inputs.levels import (
+    encode_levels,
+    is_nominal,
+    refuse_gaps,
+    why_not_category,
+    why_not_numeric,
+)
 from depmax._inputs.table import (
     Categories,
     column_names,
@@ -19,7 +26,7 @@ from depmax._inputs.table import (
     require_finite,
     require_numbers,
 )
-from depmax._inputs.target import is_categorical, missing_rows, settle, target_array
+from depmax._inputs.target import declared_categories, missing_rows, settle, target_array
 from depmax._text import counted
 from depmax.samples.pieces import Block, Chunk, column_major, numbers_of
 
@@ -70,8 +77,10 @@ class TargetFacts:
     @classmethod
     def of(cls, y: Any) -> TargetFacts:
         """Facts about one chunk."""
-        known = present_target(y)
+        known, declared = present_target(y), declared_categories(y)
         values = known.values
+        if declared is not None:
+            warn_of_order(declared)
         n_missing = 0 if known.missing is None else int(known.missing.sum())
         width = None if values.ndim == 1 else int(values.shape[1])
         numeric = values.dtype.kind in "biuf"
@@ -93,7 +102,7 @@ class TargetFacts:
             tuple(dict.fromkeys(some)),
             binary,
             largest,
-            is_categorical(y),
+            declared is not None,
             mean,
             scatter,
         )
@@ -195,6 +204,12 @@ class Survey:
     levels: Mapping[int, frozenset[Any] | None]  # None: too many
     target: TargetFacts | None
 
+    @property
+    def n_rows(self) -> int:
+        """All rows, those without a target too: levels are looked for in all of them."""
+        n_missing = 0 if self.target is None else self.target.n_missing
+        return sum(self.lengths.values()) + n_missing
+
     def __add__(self, other: Survey) -> Survey:
         levels = {
             column: _joined(found, other.levels[column]) for column, found in self.levels.items()
@@ -261,18 +276,18 @@ def columns_of(empty: Any) -> tuple[tuple[str, ...] | None, int, tuple[int, ...]
 def categories_of(survey: Survey, names: tuple[str, ...] | None, empty: Any) -> Categories:
     """Levels of each categorical column, in the order that arrays in memory have."""
     categories = {}
-    count = sum(survey.lengths.values())
+    count = survey.n_rows
     for position, found in survey.levels.items():
         assert names is not None
         name = names[position]
         text = nw.from_native(empty, eager_only=True).get_column(name).dtype == nw.String
-        role = "free text" if found is None else role_of_text(len(found), count, count)
-        if found is None or (text and role != "category"):
-            size = f"more than {MOST_LEVELS}" if found is None else str(len(found))
+        if found is None:
             raise TypeError(
-                f"Column {name!r} of X holds text with {size} different values in {count} rows: "
-                "free text or an identifier. Omit it from columns=, or encode it."
+                f"Column {name!r} of X holds text with more than {MOST_LEVELS} different values in "
+                f"{count} rows: free text or an identifier. Omit it from columns=, or encode it."
             )
+        if text and role_of_text(len(found), count, count) != "category":
+            raise TypeError(why_not_category(name, "X", len(found), count))
         categories[position] = tuple(sorted(found, key=str))
     return categories
 

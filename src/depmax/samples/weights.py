@@ -58,7 +58,7 @@ def refuse_missing(rows: Any, owner: str, names: Sequence[Any] | None = None) ->
         raise ValueError(
             f"{owner} does not take missing values together with sample_weight, but X has NaN in "
             f"column {column if names is None else repr(str(names[column]))}: impute first, e.g. "
-            "with sklearn.impute.SimpleImputer."
+            "with depmax.Prepare()."
         )
 
 

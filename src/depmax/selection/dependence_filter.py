@@ -12,10 +12,18 @@ from sklearn.utils.metaestimators import available_if
 from depmax._inputs.checks import check_parameters, number
 from depmax._inputs.levels import Missing
 from depmax._inputs.table import Categories, constant_columns
+from depmax.dependence._nulls.law import TINY
 from depmax.dependence.exchange import plan_of
 from depmax.kernels import Kernel, KernelLike, as_kernel
 from depmax.samples.sources import keeps_sums, read_batch
-from depmax.selection._scores.registry import SCORES, Question, Scored, find_score, require
+from depmax.selection._scores.registry import (
+    SCORES,
+    Question,
+    Score,
+    Scored,
+    find_score,
+    require,
+)
 from depmax.selection._scores.streamed import Batches
 from depmax.selection.selector import DependenceSelector, Ranking, WeightedRows, best_first
 
@@ -218,6 +226,7 @@ class DependenceFilter(WeightedRows, DependenceSelector):
         mass: np.ndarray | None = None,
     ) -> Ranking:
         score = find_score(self.score_func)
+        self._refuse_unused(score)
         if mass is not None and not score.weights:
             raise ValueError(
                 f"score_func={score.name!r} counts every row once: use score_func='hsic' or "
@@ -258,6 +267,21 @@ class DependenceFilter(WeightedRows, DependenceSelector):
         order = best_first(scores, constant)
         return Ranking(order, scores, n_significant=self._significant())
 
+    def _refuse_unused(self, score: Score) -> None:
+        """Refuse a kernel that the score does not look at."""
+        for name, default, used in (
+            ("kernel", "laplace", score.kernel),
+            ("target_kernel", "auto", score.target_kernel),
+        ):
+            value = getattr(self, name)
+            if not used and not (isinstance(value, str) and value == default):
+                takes = [other for other, one in SCORES.items() if getattr(one, name)]
+                raise ValueError(
+                    f"{name}={value!r} of DependenceFilter has no effect on "
+                    f"score_func={score.name!r}: use one of {', '.join(map(repr, takes))}, or "
+                    f"leave out {name}."
+                )
+
     def _significant(self) -> int | None:
         if self.pvalues_adjusted_ is None:
             return None
@@ -265,7 +289,8 @@ class DependenceFilter(WeightedRows, DependenceSelector):
 
 
 def _adjusted(scored: Scored) -> np.ndarray | None:
-    """Adjusted p-values; NaN, as a constant column may have, counts as 1."""
+    """Adjusted p-values, never 0; NaN, as a constant column may have, counts as 1."""
     if scored.pvalues is None:
         return None
-    return false_discovery_control(np.where(np.isnan(scored.pvalues), 1.0, scored.pvalues))
+    pvalues = np.where(np.isnan(scored.pvalues), 1.0, scored.pvalues)
+    return false_discovery_control(np.maximum(pvalues, TINY))

@@ -28,7 +28,7 @@ from depmax.samples import (
 from depmax.selection._ridge.elimination import EXACT_FROM, Elimination
 from depmax.selection._ridge.problem import RidgeProblem
 from depmax.selection._scores.kernel import hsic as column_scores
-from depmax.selection._scores.outputs import target_images
+from depmax.selection._scores.outputs import standardized, target_images
 from depmax.selection._search.hsic_selector import STEP, ranking_of
 from depmax.selection._search.rounds import SearchResult
 from depmax.selection._search.significance import (
@@ -219,6 +219,9 @@ class KernelRidgeElimination(WeightedRows, DependenceSelector):
         mass: np.ndarray | None = None,
     ) -> Ranking:
         target = read_target(y)
+        if target.kind == "multioutput":  # every output counts the same, in any unit
+            y = standardized(target.values, mass)
+            target = read_target(y)
         require_equal_length(X.shape[0], target.n_samples)
         require_samples(X.shape[0], unbiased=True)
         exchange = as_exchange(groups)

@@ -18,9 +18,9 @@ from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
 
 from depmax._inputs import read_fit
-from depmax._inputs.checks import check_parameters, is_whole, warn_of_scales
+from depmax._inputs.checks import check_parameters, is_whole, require_varying, warn_of_scales
 from depmax._inputs.levels import Missing
-from depmax._inputs.table import Categories, refuse_unreadable, take_columns
+from depmax._inputs.table import Categories, as_requested, refuse_unreadable, take_columns
 from depmax.kernels import Kernel, Linear
 from depmax.kernels.names import KernelParameters
 from depmax.samples import (
@@ -118,6 +118,7 @@ class DependenceSelector(RankedColumns, KernelParameters, SelectorMixin, BaseEst
         self.__dict__.pop("_batches", None)  # of earlier calls of partial_fit
         rows, y = self._read(X, y)
         n_requested = self._n_requested(rows.shape[1])
+        require_varying(rows, getattr(self, "missing", "refuse"))
         self._warn_of_scales(rows)
         self._keep(rank(rows, y, self.categories_), n_requested)
         self.substitutes_ = substitutes(rows, self.support_, self.n_jobs, self.categories_)
@@ -253,10 +254,7 @@ class DependenceSelector(RankedColumns, KernelParameters, SelectorMixin, BaseEst
         _check_feature_names(self, X, reset=False)
         _check_n_features(self, X, reset=False)
         kept = take_columns(X, np.flatnonzero(self.support_))
-        selected = nw.from_native(kept, eager_only=True)
-        if library in ("default", selected.implementation.value):
-            return selected.to_native()
-        return selected.to_pandas() if library == "pandas" else selected.to_polars()
+        return as_requested(self, nw.from_native(kept, eager_only=True))
 
     def inverse_transform(self, X: Any) -> Any:
         """Rows with zeros in the columns that were dropped.

@@ -21,7 +21,7 @@ from sklearn.preprocessing import StandardScaler
 
 from depmax import BAHSIC, compare
 from depmax.datasets import load
-from depmax.evaluation import Comparison, FillGaps, Method, PrepareColumns, Sized, by_ranking
+from depmax.evaluation import Comparison, Method, Prepare, Sized, by_ranking
 from depmax.evaluation.comparison.catalogue import catalogue, default_methods, find_method
 from depmax.evaluation.comparison.setting import Problem
 from depmax.evaluation.comparison.trial import choose_dimension
@@ -554,7 +554,7 @@ def test_gaps_are_filled_by_the_training_rows_alone(kind):
         random_state=0,
     )
     assert not found.failures
-    expected = PrepareColumns().fit_transform(FillGaps("mean").fit_transform(X[train]))
+    expected = Prepare("mean").fit_transform(X[train])
     np.testing.assert_allclose(seen[-1], expected, atol=1e-12)
     assert not np.isnan(found.best_estimator_.predict(table)).any()  # fills gaps of new rows too
     assert "impute='mean'" in found.report().sections[-1].code

@@ -239,7 +239,8 @@ def transform(
             known = list(source.schema())
             raise DataError(f"--keep: {data} has no column named {name!r}.{nearest(name, known)}")
     needed = list(dict.fromkeys([*columns, *copied]))
-    fills = "fill" in getattr(fitted, "named_steps", {})
+    prepare = getattr(fitted, "named_steps", {}).get("prepare")
+    fills = getattr(prepare, "fill", None) is not None
     rows, total = 0, source.n_rows()
     with (
         out.counting() as count,

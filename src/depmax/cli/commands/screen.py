@@ -96,7 +96,7 @@ def screen(
     from depmax.cli.row_columns import mention_doubts
     from depmax.cli.table import ask
     from depmax.dependence import screen as screen_columns
-    from depmax.evaluation import FillGaps, PrepareColumns
+    from depmax.evaluation import Prepare
 
     out = Output(as_json=as_json, quiet=quiet)
     reading = o.read_options(separator, decimal, encoding, header, missing, max_memory, sheet)
@@ -104,10 +104,9 @@ def screen(
     o.require_one("--given", given, "--weight", weight)
     about = (drop, keep, impute, groups, weight)
     uses_missing = not given and weight is None  # gaps say nothing
-    table = ask(out, data, reading, target, task, *about, uses_missing=uses_missing)
+    table = ask(out, data, reading, target, task, *about, uses_missing=uses_missing, given=given)
     mention_doubts(out, table)
-    X = table.X if impute is None else FillGaps(str(impute)).fit_transform(table.X)
-    X = PrepareColumns().fit_transform(X)
+    X = Prepare(impute and str(impute)).fit_transform(table.X)
     X, confounders = _split(X, given)
     with out.working(f"screening {counted(X.width, 'column')}"):
         found = screen_columns(
@@ -248,12 +247,10 @@ def _joint_test(X: Any, table: Table, seed: int, n_jobs: int | None, given: Any)
     """Permutation test of all columns together, on a random part of many rows or groups."""
     from sklearn.utils import _safe_indexing
 
-    from depmax.cli.table import missing_counts
     from depmax.dependence import hsic_test
-    from depmax.evaluation import FillGaps
+    from depmax.evaluation import Prepare
 
-    if missing_counts(X):  # permutations allow for gaps that are filled by the same rule
-        X = FillGaps().fit_transform(X)
+    X = Prepare(scale=False).fit_transform(X)  # permutations allow for gaps filled by the same rule
     y, groups, weights = table.y, table.groups, table.weights
     rng = np.random.default_rng(seed)
     rows = (

@@ -38,6 +38,7 @@ from depmax.samples import (
     read_target_sample,
     require_finite_values,
     target_sample,
+    warn_of_outputs,
 )
 
 #: Added to the cosines between kernels, so that their small differences are not blown up.
@@ -206,4 +207,5 @@ def family_of_target(y: Any, target_kernel: Any) -> Family:
     target = read_target(y)
     if target.kind in ("classes", "multilabel"):
         return Family.given([target_sample(target, "auto")])
+    warn_of_outputs(target, Gaussian())
     return Family.of_table(TableRows(target.vectors))

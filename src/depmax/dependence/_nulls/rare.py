@@ -16,7 +16,7 @@ import numpy as np
 from scipy import stats
 
 from depmax._inputs.levels import warn_caller
-from depmax.dependence._nulls.law import SKEWNESS_ROWS, PermutationLaw, Spread, spread
+from depmax.dependence._nulls.law import SKEWNESS_ROWS, TINY, PermutationLaw, Spread, spread
 from depmax.samples import Sample
 
 #: No mixture of chi-squares is more skewed than one of them, √8 = 2.83; a law beyond is not one.
@@ -133,7 +133,7 @@ def pvalue_of_counts(m: int, k: int, l: int, n_both: int) -> float:  # noqa: E74
         return np.abs((m - 2) * (m - 2 * k - 2 * l + 4 * count) - (m - 2 * k) * (m - 2 * l))
 
     reaching = counts[distance(counts) >= distance(n_both)]
-    return float(min(1.0, stats.hypergeom.pmf(reaching, m, k, l).sum()))
+    return float(np.clip(stats.hypergeom.pmf(reaching, m, k, l).sum(), TINY, 1.0))
 
 
 def sequential_pvalue(observed: float, chunks: Iterable[np.ndarray], slack: float) -> float:

@@ -169,7 +169,7 @@ def read_weighed_target(y: Any, target_kernel: Any, mass: np.ndarray, tol: float
     """Target y with its kernel read off by weight for scores, and off y alone for permutations."""
     side = read_target_sample(y, target_kernel, mass=mass)
     require_samples(side.total, unbiased=True)
-    return WeighedTarget.of(side, read_target_sample(y, target_kernel), tol)
+    return WeighedTarget.of(side, read_target_sample(y, target_kernel, is_part=True), tol)
 
 
 def sorted_terms(column: LaplaceColumn, psi: np.ndarray, mass: np.ndarray, unbiased: bool) -> Terms:

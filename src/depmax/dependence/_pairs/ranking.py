@@ -10,6 +10,7 @@ import numpy as np
 from scipy import special
 
 from depmax._inputs.table import Categories
+from depmax.dependence._nulls.law import TINY
 from depmax.dependence._pairs.target import MainEffects
 from depmax.dependence.exchange import Plan
 from depmax.samples import slices
@@ -28,15 +29,15 @@ class Law:
     n_directions: int
 
     def pvalues(self, scores: np.ndarray) -> np.ndarray:
-        """Probability of at least these scores."""
+        """Probability of at least these scores, never 0."""
         if self.n_directions == 0:
             return np.ones_like(scores)
-        return special.chdtrc(self.n_directions, self.n_samples * scores)
+        return np.maximum(special.chdtrc(self.n_directions, self.n_samples * scores), TINY)
 
     def after_choice(self, scores: np.ndarray, counts: np.ndarray) -> np.ndarray:
         """Scores whose p-values are ``counts`` times those of the largest of ``counts`` scores."""
         pvalues = self.pvalues(scores)
-        known = (counts > 1) & (pvalues > 0.0)  # a p-value of 0 has nothing left to compare
+        known = (counts > 1) & (pvalues > TINY)  # the least one has nothing left to compare
         lowered = scores.copy()
         raised = np.minimum(counts[known] * pvalues[known], 1.0)
         if self.n_directions:

@@ -38,7 +38,7 @@ from depmax.evaluation.comparison.setting import (
     read_problem,
 )
 from depmax.evaluation.comparison.trial import Trial, in_parallel, require_possible, run_trial
-from depmax.evaluation.gaps import WAYS, has_gaps, without_gaps
+from depmax.evaluation.prepare import WAYS, has_gaps, without_gaps
 
 #: More columns than these are screened before a search, unless the comparison is thorough.
 SEARCHED_COLUMNS = 500

@@ -28,7 +28,7 @@ from depmax.evaluation.comparison.tables import (
 )
 from depmax.evaluation.comparison.trial import Trial, choose_dimension, make_estimator
 from depmax.evaluation.comparison.verdict import Verdict, recommend, verdict_of
-from depmax.evaluation.gaps import without_gaps
+from depmax.evaluation.prepare import without_gaps
 
 if TYPE_CHECKING:
     from depmax.report import Report

@@ -17,8 +17,8 @@ from depmax._inputs.table import is_frame, take_columns
 from depmax.dependence import Screening, alignment, hsic, screen
 from depmax.dependence.exchange import TooFewWays
 from depmax.evaluation.comparison.methods import Method
-from depmax.evaluation.comparison.preparing import PrepareColumns
 from depmax.evaluation.comparison.trial import make_estimator
+from depmax.evaluation.prepare import Prepare
 
 if TYPE_CHECKING:
     from depmax.evaluation.comparison.comparison import Comparison
@@ -160,7 +160,7 @@ class Findings:
     @cached_property
     def _prepared(self) -> Any:
         rows = _safe_indexing(self.comparison.filled, self.sample)
-        return PrepareColumns().fit_transform(rows)
+        return Prepare(None).fit_transform(rows)
 
     def columns(self, which: Any) -> Any:
         """Some prepared columns of the sample."""
@@ -214,7 +214,7 @@ class Findings:
         rows = _safe_indexing(X, train)
         size = min(2, self.extractor.largest(setting.problem))
         pipeline = make_estimator(self.extractor, size, rows, setting)
-        steps = [step for step in pipeline.steps if step[0] in ("fill", "prepare", "features")]
+        steps = [step for step in pipeline.steps if step[0] in ("prepare", "features")]
         features = Pipeline(steps).fit(rows, y[train]).transform(X)
         held_out = np.zeros(len(y), dtype=bool)
         held_out[test] = True

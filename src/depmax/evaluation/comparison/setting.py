@@ -327,7 +327,7 @@ def as_classes(labels: np.ndarray) -> np.ndarray:
     >>> as_classes(np.array([0.5, 1.5, 2.5])).tolist()
     ['0.5', '1.5', '2.5']
     """
-    return labels if read_target(labels).kind == "classes" else labels.astype(str)
+    return labels if read_target(labels, is_part=True).kind == "classes" else labels.astype(str)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from joblib.parallel import get_active_backend
 from sklearn.base import clone
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
 from depmax._extras import library_of
@@ -26,9 +26,8 @@ from depmax.evaluation.comparison.methods import (
     by_ranking,
     kernel_evaluations,
 )
-from depmax.evaluation.comparison.preparing import PrepareColumns
 from depmax.evaluation.comparison.setting import Setting, next_size
-from depmax.evaluation.gaps import FillGaps
+from depmax.evaluation.prepare import Prepare
 
 MEGABYTE = 2.0**20
 
@@ -331,7 +330,8 @@ def make_estimator(method: Method, dimension: int | None, X: Any, setting: Setti
     """Unfitted pipeline of preparation, method and predictor, for rows like X."""
     if method.predicts:
         model = seeded(method.make(0), setting.seed)
-        return Pipeline([*_filling(setting), ("predict", model)]) if setting.impute else model
+        filling = ("prepare", Prepare(setting.impute, scale=False))
+        return Pipeline([filling, ("predict", model)]) if setting.impute else model
     transformer = _transformer(method, dimension, setting, X)
     steps = [*_preparing(method, setting), ("features", transformer)]
     predictor = _predictor(method, setting)
@@ -340,16 +340,11 @@ def make_estimator(method: Method, dimension: int | None, X: Any, setting: Setti
 
 
 def _preparing(method: Method, setting: Setting) -> list[tuple[str, Any]]:
-    """Steps before a method: gaps filled, columns on one scale."""
-    steps = _filling(setting)
-    if setting.prepare:
-        steps.append(("prepare", PrepareColumns(encode=not method.takes_categories)))
-    return steps
-
-
-def _filling(setting: Setting) -> list[tuple[str, Any]]:
-    # of few rows a column may hold no value at all
-    return [("fill", FillGaps(setting.impute, keep_empty=True))] if setting.impute else []
+    """Step before a method: gaps filled, columns on one scale."""
+    if not (setting.prepare or setting.impute):
+        return []
+    encode = setting.prepare and not method.takes_categories
+    return [("prepare", Prepare(setting.impute, scale=setting.prepare, encode=encode))]
 
 
 def _transformer(method: Method, size: int | None, setting: Setting, rows: Any) -> Any:
@@ -364,7 +359,7 @@ def _transformer(method: Method, size: int | None, setting: Setting, rows: Any) 
 def _predictor(method: Method, setting: Setting) -> Any:
     predictor = seeded(clone(setting.predictor), setting.seed)
     if setting.problem.categorical and method.takes_categories:
-        return make_pipeline(PrepareColumns(encode=True), predictor)
+        return Pipeline([("encode", Prepare(None, encode=True)), ("predict", predictor)])
     return predictor
 
 

@@ -147,7 +147,7 @@ class BatchExtractor(WeightedExtractor):
     # --- what a subclass may say -----------------------------------------------------------------
     def _batch_labels(self, y: Any) -> np.ndarray | None:
         """One label per row where the target has classes; None for numbers."""
-        target = read_target(y)
+        target = read_target(y, is_part=True)
         if target.kind != "classes":
             return None
         values = target.values
@@ -205,7 +205,7 @@ class BatchExtractor(WeightedExtractor):
                 classes = label_type(np.unique(labels if classes is None else classes), y)
         else:
             classes = earlier.classes
-            labels = None if classes is None else read_target(y).values
+            labels = None if classes is None else read_target(y, is_part=True).values
         if labels is None:
             return self._batch_of_numbers(rows, y, mass, earlier)
         labels = np.ravel(labels)
@@ -225,7 +225,7 @@ class BatchExtractor(WeightedExtractor):
         why = self._why_numbers_do_not_add()
         if why is not None:
             raise ValueError(f"{type(self).__name__} has no partial_fit for numbers: {why}.")
-        target = read_target(y)
+        target = read_target(y, is_part=True)
         values = np.asarray(target.vectors, dtype=np.float64)
         require_equal_length(rows.shape[0], len(values))
         both = np.hstack([dense(rows), values])

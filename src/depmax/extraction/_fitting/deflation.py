@@ -11,7 +11,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from depmax._inputs.checks import check_parameters
+from depmax._inputs.checks import check_parameters, require_varying
 from depmax.dependence.resolve import most_dependent
 from depmax.extraction._fitting.number_of_components import ComponentCount, Possible
 from depmax.extraction._fitting.targets import CodedTarget, coded_target
@@ -192,6 +192,7 @@ class DeflationExtractor(DependenceExtractor):
         mass = None if weighed is None else weighed.mass
         target = self._read_coded(y, mass) if needs_target else None
         training = read_training(self, X, self.kernel, check_finite=not self._sums_show_gaps)
+        require_varying(training.rows)
         training = training if weighed is None else weighed.counted(training)
         warn_of_units(self, training)
         choose = None

@@ -13,7 +13,7 @@ from depmax._inputs.target import MAX_INTEGER_CLASSES, columns_of_classes
 from depmax.kernels import Columns, Delta, Linear
 from depmax.pencils.form import centred_target, square_of
 from depmax.pencils.streamed import target_sums
-from depmax.samples import Labels, Sample, StreamRows, is_streamed
+from depmax.samples import Labels, Sample, StreamRows, is_streamed, warn_of_outputs
 from depmax.samples.streamed_target import Indicators, as_columns, beside
 
 #: A ``Target``, or a ``StreamedTarget``, which answers the same questions.
@@ -345,6 +345,7 @@ def coded_target(
     target = read_target(y)
     if target.n_samples < 2:
         raise ValueError("X and y have 1 sample: nothing can depend on a constant.")
+    warn_of_outputs(target, Linear())
     if target.is_streamed:
         coded = _streamed_code(target, whole_numbers_are_numbers)
         return coded if coded.classes is not None else replace(coded, flat=is_flat(y))

@@ -22,7 +22,7 @@ from depmax.dependence.resolve import most_dependent
 from depmax.kernels import Delta, KernelLike, as_kernel
 from depmax.kernels.kernel import Kernel
 from depmax.samples import Sample, read_target_sample
-from depmax.selection._scores.outputs import one_dimensional
+from depmax.selection._scores.outputs import one_dimensional, standardized
 
 #: Part of the trace of the target kernel that its coordinates may leave out.
 TOLERANCE = 1e-6
@@ -136,10 +136,12 @@ def qmi(X: Any, target: Target, *, n_jobs: int | None = None) -> np.ndarray:
     """Quadratic mutual information of every column, in units of its standard deviation, with y.
 
     Mutual information in this form has the unit of a density, so that columns on small scales
-    would lead; each column is divided by its standard deviation first. The windows are those of
-    :func:`depmax.quadratic_mutual_information`; a column costs O(m²).
+    would lead; each column is divided by its standard deviation first, and so is each of several
+    outputs. The windows are those of :func:`depmax.quadratic_mutual_information`; a column costs
+    O(m²).
     """
-    y = one_dimensional(target)
+    several = target.kind == "multioutput"
+    y = standardized(target.values) if several else one_dimensional(target)
 
     def scored(column: np.ndarray, position: int) -> float:
         spread = float(np.std(column, ddof=1))

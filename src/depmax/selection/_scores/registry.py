@@ -21,6 +21,7 @@ from depmax.samples import (
     read_target_sample,
     require_equal_length,
     require_samples,
+    warn_of_outputs,
 )
 from depmax.selection._scores import kernel, moments
 from depmax.selection._scores.information import mutual_information
@@ -98,6 +99,7 @@ class Score:
     target_kernel: bool = False  # y is read by its kernel, which decides what it takes
     in_units: bool = False  # scores are in units of the columns
     kernel: bool = False  # a kernel of a column decides whether they are
+    outputs_in_units: bool = False  # several outputs are compared as they are
     normalised: bool = False  # a factor of the kernel makes no difference
     weights: bool = False  # a row may stand for several
     pairs: bool = False  # all pairs or ranks of rows are needed, or the whole table is passed on
@@ -270,7 +272,7 @@ SCORES: dict[str, Score] = {
             kernel=True,
             normalised=True,
         ),
-        Score("ridge", _ridge, in_units=True),
+        Score("ridge", _ridge, in_units=True, outputs_in_units=True),
         Score("qmi", _qmi, pairs=True),
         Score("mutual_information", _mutual_information, categories=True, pairs=True),
     )
@@ -321,6 +323,8 @@ def require(score: Score, question: Question) -> None:
             f"score_func={score.name!r} is for {score.describe()}, but y holds "
             f"{describe(question.target)}: use one of {', '.join(map(repr, others))}."
         )
+    if score.outputs_in_units:
+        warn_of_outputs(question.target, Linear())
     if question.categories and not score.categories:
         others = [name for name, other in SCORES.items() if other.categories]
         column = question.label(min(question.categories))
@@ -334,7 +338,7 @@ def require(score: Score, question: Question) -> None:
         raise ValueError(
             f"score_func={score.name!r} does not accept missing values, but X has NaN in column "
             f"{column}: use one of {', '.join(map(repr, others))}, or impute first, e.g. with "
-            "sklearn.impute.SimpleImputer."
+            "depmax.Prepare()."
         )
 
 
