@@ -62,7 +62,7 @@ def test_fewer_features_than_outputs_are_reduced_rank_regression() -> None:
     np.testing.assert_allclose(model.predict(X), expected, atol=1e-6)
 
 
-def test_weights_count_rows() -> None:
+def test_weights_count_rows(rng: np.random.Generator) -> None:
     weights = rng.integers(0, 4, size=60)
     repeated = np.repeat(np.arange(60), weights)
     found = LinearRegressionFeature(1).fit(X, y, sample_weight=weights)
