@@ -132,6 +132,25 @@ def test_the_path_of_several_entrants_is_that_of_their_set() -> None:
     assert selector.path_ == ((3, pytest.approx(hsic(X[:, selector.support_], y))),)
 
 
+FITTED = [RidgeKernel(), RidgeKernel(alpha=50.0), RidgeKernel("gaussian", 5.0), 2.0 * RidgeKernel()]
+
+
+@pytest.mark.parametrize("weights", [None, np.arange(1300) % 3], ids=["rows", "weights"])
+@pytest.mark.parametrize("kernel", FITTED, ids=repr)
+@pytest.mark.parametrize("cls", [BAHSIC, FOHSIC])
+def test_kernels_fitted_to_some_rows_have_the_criterion_of_all(
+    cls: type, kernel: object, weights: object
+) -> None:
+    many = np.random.default_rng(1).normal(size=(1300, 3))
+    answers = many[:, 0] + many[:, 1] ** 2
+    selector = cls(2, kernel=kernel, pvalues=False).fit(many, answers, sample_weight=weights)
+    order = np.argsort(selector.ranking_)
+    for count, value in selector.path_:
+        options = {"kernel": kernel, "sample_weight": weights}
+        expected = hsic(many[:, order[:count]], answers, **options)
+        assert value == pytest.approx(expected, rel=0.1, abs=1e-6)  # 500 rows stand for all
+
+
 @pytest.mark.parametrize("name", sorted(GROUPED))
 @pytest.mark.parametrize(
     ("labels", "named"),

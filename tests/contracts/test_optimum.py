@@ -77,7 +77,7 @@ def test_next_eigenvectors(kernel: str, shape: Any, target: str, unbiased: bool)
         np.testing.assert_allclose(W.T @ W, np.eye(count), atol=1e-8)
         reached = np.einsum("ij,ik,kj->j", W, A, W)
         np.testing.assert_allclose(reached, model.dependence_, atol=1e-9 * values[0])
-    with pytest.raises(ValueError, match="more than the number of columns"):
+    with pytest.raises(ValueError, match="more than the number of co"):
         model.set_params(n_components=A.shape[0] + 1).fit(X, y)
 
 

@@ -32,6 +32,7 @@ from depmax.kernels import (
     Linear,
     Neutral,
     Polynomial,
+    RidgeKernel,
     WeightedSum,
 )
 from tests.contracts.discovery import classes
@@ -63,6 +64,7 @@ KERNELS: dict[str, KernelLike] = {
     "multiquadric": InverseMultiquadric(),
     "sum": Gaussian() + 0.5 * Linear(),
     "product": Laplace() * Gaussian(1.5),
+    "ridge": RidgeKernel("gaussian", 0.5),
     "learned by alignment": WeightedSum([Gaussian(), Linear(), Gaussian(0.3)]),
     "learned by hsic": WeightedSum([Gaussian(), Linear()], "hsic"),
 }

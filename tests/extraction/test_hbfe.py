@@ -5,6 +5,7 @@ import pytest
 from scipy import linalg, sparse
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.exceptions import ConvergenceWarning
 
 from depmax import HBFE, hsic
 from depmax.kernels import Delta, Gaussian, Polynomial
@@ -135,14 +136,14 @@ class TestCompletion:
 
     def test_all_directions_of_few_samples(self, rng):
         wide = rng.normal(size=(5, 8))
-        fitted = HBFE(5, unbiased=False).fit(wide, [0, 1, 0, 1, 0])
+        with pytest.warns(ConvergenceWarning, match="found 4 of n_components=5"):
+            fitted = HBFE(5, unbiased=False).fit(wide, [0, 1, 0, 1, 0])
         P = fitted.components_
-        np.testing.assert_allclose(P @ P.T, np.eye(5), atol=1e-10)
-        np.testing.assert_allclose(fitted.transform(wide)[:, 4], 0.0, atol=1e-10)
+        np.testing.assert_allclose(P @ P.T, np.eye(4), atol=1e-10)
 
     def test_more_than_the_kernel_matrix_carries(self):
         repeated = np.repeat(np.arange(3.0), 4)[:, np.newaxis]
-        with pytest.raises(ValueError, match=r"rank of the centred kernel matrix, 2"):
+        with pytest.warns(ConvergenceWarning, match="found 2 of n_components=3"):
             HBFE(3, kernel=Gaussian(1.0)).fit(repeated, np.tile([0, 1], 6))
 
     def test_unknown_completion_is_refused(self):

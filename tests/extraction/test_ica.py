@@ -140,7 +140,7 @@ class TestNumbers:
 
     def test_smaller_rank_is_told(self) -> None:
         flat = X[:, [0, 1, 2, 0]]
-        with pytest.warns(ConvergenceWarning, match="ICA found 3 of n_components=4 sources"):
+        with pytest.warns(ConvergenceWarning, match="ICA found 3 of n_components=4 features"):
             model = ICA(4).fit(flat)
         assert model.transform(flat).shape == (1500, 3)
 

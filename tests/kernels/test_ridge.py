@@ -87,6 +87,15 @@ class TestRecipe:
         kernel = resolve(RidgeKernel(Gaussian(1.0), 0.5), X)
         np.testing.assert_allclose(clone(kernel)(Z), kernel(Z))
 
+    @pytest.mark.parametrize("inner", [Linear(), Gaussian(1.0)], ids=repr)
+    def test_rows_that_stand_for_several_are_these_rows_repeated(self, inner: object) -> None:
+        counts = np.arange(len(X)) % 3 + 1
+        some = RidgeKernel(inner, 0.5).resolve(X, None, counts)
+        repeated = RidgeKernel(inner, 0.5, reference=np.repeat(X, counts, axis=0))
+        np.testing.assert_allclose(some(X, Z), repeated(X, Z), atol=1e-10)
+        np.testing.assert_allclose(some.diag(Z), repeated.diag(Z), atol=1e-10)
+        np.testing.assert_allclose(clone(some)(Z), some(Z))
+
     @pytest.mark.parametrize("alpha", [0.0, -1.0, np.nan])
     def test_penalties_that_are_not_positive_are_refused(self, alpha: float) -> None:
         with pytest.raises(ValueError, match="alpha of RidgeKernel must be positive, got"):

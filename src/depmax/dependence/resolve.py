@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Literal
 
@@ -22,10 +23,19 @@ from depmax.samples import (
 
 #: Rows that ``bandwidth="maximize"`` compares candidates on; more are sampled with a fixed seed.
 MAXIMIZE_ROWS = 1000
+#: Up to so many candidates are all compared; of more every fourth, and then those about the best.
+ALL_COMPARED, STRIDE = 50, 4
+#: Part of the largest HSIC by which that of an equal kernel may differ.
+ROUNDING = 1e-9
 
 
 def most_dependent(
-    target: Sample, candidates: Sequence[Kernel], X: Any, known: np.ndarray | None = None
+    target: Sample,
+    candidates: Sequence[Kernel],
+    X: Any,
+    known: np.ndarray | None = None,
+    *,
+    warn: bool = True,
 ) -> Kernel:
     """The candidate with the largest unbiased HSIC with the target; its weights, if it learns them.
 
@@ -35,9 +45,13 @@ def most_dependent(
     ----------
     target : Sample
     candidates : kernels, resolved
+        From the narrowest to the widest.
     X : rows that the kernels read
     known : ndarray of int, optional
         Rows of X that the target belongs to, if it is not known for all.
+    warn : bool
+        Whether to say that the best is the first or the last; not in a search, which chooses for
+        hundreds of sets of columns.
     """
     X = X if known is None else X[known]
     rows = np.arange(target.n_samples)
@@ -46,11 +60,35 @@ def most_dependent(
     part = target.take(rows)
     if candidates[0].capabilities.learns_weights:
         return _with_weights(candidates[0], X[rows], part)
-    values = [
-        terms(Sample(kernel, X[rows], mass=part.mass), part, unbiased=True).hsic()
-        for kernel in candidates
-    ]
-    return candidates[int(np.argmax(values))]
+    sides = [Sample(kernel, X[rows], mass=part.mass) for kernel in candidates]
+    best, most = _largest(lambda place: terms(sides[place], part, unbiased=True).hsic(), len(sides))
+    if warn and most > 0 and len(sides) > 2 and best in (0, len(sides) - 1):
+        which, beyond = ("smallest", "smaller") if best == 0 else ("largest", "larger")
+        warnings.warn(
+            f"The bandwidth with the largest HSIC is the {which} of those compared, "
+            f"{candidates[best]!r}: {beyond} ones may show more dependence. Pass a sequence that "
+            "reaches further, such as bandwidth=np.geomspace(0.001, 1.0, 20).",
+            UserWarning,
+            stacklevel=2,
+        )
+    return candidates[best]
+
+
+def _largest(value: Callable[[int], float], count: int) -> tuple[int, float]:
+    """Place of the largest of so many values along a smooth curve, and this value."""
+    stride = 1 if count <= ALL_COMPARED else STRIDE
+    known = {place: value(place) for place in range(0, count, stride)}
+    while True:
+        most = max(known.values())
+        equal = [place for place in known if known[place] >= most - ROUNDING * abs(most)]
+        # of levels and constants many kernels are equal: the one in the middle of the list
+        best = min(equal, key=lambda place: abs(2 * place - count + 1))
+        if stride == 1:
+            return best, known[best]
+        stride //= 2
+        for place in (best - stride, best + stride):
+            if 0 <= place < count and place not in known:
+                known[place] = value(place)
 
 
 def _with_weights(kernel: Any, rows: Any, target: Sample) -> Kernel:
@@ -76,7 +114,7 @@ def _centred(matrix: np.ndarray, mass: np.ndarray | None) -> np.ndarray:
 def refuse_to_choose(caller: str, candidates: Sequence[Kernel], X: Any) -> Kernel:
     """What ``bandwidth="maximize"`` comes to: a choice that the null law knows nothing of."""
     learns = candidates[0].capabilities.learns_weights
-    what = "learned weights" if learns else 'bandwidth="maximize"'
+    what = "learned weights" if learns else 'bandwidth="maximize", or several bandwidths,'
     raise ValueError(
         f"{caller} does not take {what} of {type(candidates[0]).__name__}: a kernel "
         "chosen for its dependence on the rows that are tested rejects too often. Choose it on "
@@ -121,7 +159,8 @@ def resolve(
     kernel : kernel or name
     X : rows from which bandwidths and weights are estimated
     y : target, optional
-        Needed for ``bandwidth="maximize"``, which takes the largest unbiased HSIC with y.
+        Needed for ``bandwidth="maximize"``, and for several bandwidths, of which that with the
+        largest unbiased HSIC with y is taken.
     target_kernel : kernel, name or "auto"
         Kernel of y.
 

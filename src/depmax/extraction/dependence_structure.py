@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from scipy import linalg
-from sklearn.exceptions import ConvergenceWarning
 
 from depmax._inputs.checks import number, one_of
 from depmax.dependence.structure import WEIGHT, Dependence, Weight
@@ -131,6 +129,7 @@ class DependenceStructure(DependenceExtractor):
     (2, 3)
     """
 
+    _why_fewer: ClassVar[str] = "no other direction gains anything, or it repeats these"
     _declared: ClassVar = {
         "target": WEIGHT,
         "features": WEIGHT,
@@ -217,7 +216,11 @@ class DependenceStructure(DependenceExtractor):
             matrices = (on_target, on_features, on_inputs)
             measured.append([float(vector @ matrix @ vector) for matrix in matrices])
             found = np.column_stack([found, vector])
-        self._warn_if_fewer(len(reached), n_components)
+        if not reached:
+            raise ValueError(
+                "No direction gains anything by this DependenceStructure: X or y is constant, or "
+                "what is avoided outweighs what is sought."
+            )
         self.dependences_ = np.array(measured)
         return Directions(found, np.array(reached))
 
@@ -270,20 +273,6 @@ class DependenceStructure(DependenceExtractor):
         gained = vector @ terms.gain @ vector
         gained -= vector @ terms.loss @ vector if self.combine == "sum" else 0.0
         return within @ vector if gained > NOTHING * size else None
-
-    def _warn_if_fewer(self, count: int, requested: int) -> None:
-        if count == 0:
-            raise ValueError(
-                "No direction gains anything by this DependenceStructure: X or y is constant, or "
-                "what is avoided outweighs what is sought."
-            )
-        if count < requested:
-            warnings.warn(
-                f"DependenceStructure found {count} of n_components={requested} features: no other "
-                "direction gains anything, or it repeats these.",
-                ConvergenceWarning,
-                stacklevel=5,
-            )
 
     def _keep(self, coordinates: Coordinates, found: Directions) -> np.ndarray:
         self.dependences_ = self.dependences_[: found.vectors.shape[1]]

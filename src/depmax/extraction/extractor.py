@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Self, cast
 
@@ -30,8 +29,9 @@ from depmax.pencils.coordinates import (
     FeatureCoordinates,
     coordinates_of,
     pairs_held,
+    stays_single,
 )
-from depmax.pencils.projection import Fitted, Projection
+from depmax.pencils.projection import Fitted, Projection, n_repeated
 from depmax.samples import (
     Labels,
     Sample,
@@ -49,6 +49,8 @@ from depmax.samples import (
     weigh,
 )
 
+#: Skewness of a feature, relative to its largest possible value, below which it is symmetric.
+EVEN = 1e-8
 #: Up to this many coordinates, threads of BLAS cost an eigenproblem more than they gain.
 FEW = 256
 
@@ -94,6 +96,8 @@ class DependenceExtractor(FeatureSpaceViews):
     _supervised: ClassVar[bool] = True
     #: Whether fewer components are the first of more.
     _nested: ClassVar[bool] = True
+    #: Why there may be fewer features than requested.
+    _why_fewer: ClassVar[str] = "no other direction varies by more than rounding errors"
     #: Whether sums over rows that are read a chunk at a time are all that ``_extract`` needs.
     _streams: ClassVar[bool] = False
     _n_features_out: int
@@ -216,6 +220,7 @@ class DependenceExtractor(FeatureSpaceViews):
         """Fit, with another number of components than ``n_components`` if one is given."""
         check_parameters(self)
         self._check_parameters()
+        self._forget()
         by_user, requested = requested is None, requested or self._component_count()
         X, y = self._aligned(X, y)
         labels = self._read_labels(y, None if weighed is None else weighed.mass)
@@ -247,11 +252,8 @@ class DependenceExtractor(FeatureSpaceViews):
         coordinates = coordinates_of(side, grow, n_beyond=count if self._leaves_the_span() else 0)
         space = coordinates.space
         with small_problems(space.dimension <= FEW):
-            found = self._find(space, target, count, exact=requested.is_exact)
-            kept = requested.kept(found.dependence)
-            found = replace(
-                found, vectors=found.vectors[:, :kept], dependence=found.dependence[:kept]
-            )
+            found = self._find(coordinates, side, target, count, exact=requested.is_exact)
+            found = found.first(requested.kept(found.dependence))
             directions = self._keep(coordinates, found)
         return Fitted(lambda: space.features(directions), training.dtype, complete)
 
@@ -290,22 +292,37 @@ class DependenceExtractor(FeatureSpaceViews):
                 training, known, complete = training.take(known), None, False
                 labels = Labels(labels.side)
         choose = None if labels is None else partial(most_dependent, labels.side, known=known)
-        return training.resolved(choose), labels, complete
+        side = training.resolved(choose)
+        return side if stays_single(side) else side.in_double(), labels, complete
 
-    def _find(self, space: Space, target: Any, count: int, *, exact: bool) -> Directions:
-        """Directions; fewer than ``n_components`` are allowed if the number was not requested."""
-        if exact and count > space.dimension:
+    def _find(
+        self, coordinates: Coordinates, side: Sample, target: Any, count: int, *, exact: bool
+    ) -> Directions:
+        """Directions; fewer than ``count`` where no other makes features beyond rounding errors."""
+        space, nothing = coordinates.space, Directions(np.empty((0, 0)), np.empty(0))
+        with warnings.catch_warnings():
+            if not exact:  # fewer are expected where no number was requested
+                warnings.simplefilter("ignore", ConvergenceWarning)
+            most = min(count, space.dimension)
+            found = self._extract(space, target, most) if most else nothing
+        if found.count == 0:
             raise ValueError(
-                f"n_components={count} of {type(self).__name__} is more than the rank "
-                f"of the centred kernel matrix, {space.dimension}: equal rows add nothing."
+                f"All rows of X are equal (n_samples = {space.n_samples}): nothing can depend on "
+                "them."
             )
-        if exact:
-            return self._extract(space, target, count)
-        if space.dimension == 0:
-            raise ValueError("All rows of X are equal: nothing can depend on them.")
-        with warnings.catch_warnings():  # fewer are expected where no number was requested
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            return self._extract(space, target, min(count, space.dimension))
+        in_products = is_linear(self) or side.is_streamed or stays_single(side)
+        if not (in_products or self._leaves_the_span()):
+            features = space.features(found.vectors)
+            projection = coordinates.project(found.vectors)
+            found = found.first(max(1, n_repeated(projection, side, features)))
+        if exact and found.count < count:
+            warnings.warn(
+                f"{type(self).__name__} found {found.count} of n_components={count} features: "
+                f"{self._why_fewer}.",
+                ConvergenceWarning,
+                stacklevel=4,  # where fit is called
+            )
+        return found
 
     def _choose_count(self, X: Any, y: Any, side: Sample) -> int:
         """Number of components for ``n_components="auto"``."""
@@ -314,9 +331,7 @@ class DependenceExtractor(FeatureSpaceViews):
     def _keep(self, coordinates: Coordinates, found: Directions) -> np.ndarray:
         """Remember the projection, signs decided; the directions with these signs."""
         projection = coordinates.project(found.vectors)
-        mass = None if self.kernel_.has_features else coordinates.space.mass
-        copies = 1.0 if mass is None else mass[:, np.newaxis]  # which share the weight of a row
-        turns = signs(projection.weights / copies)
+        turns = self._turns(coordinates, found.vectors, projection)
         directions: np.ndarray = found.vectors * turns
         self._projection = projection.times(turns)
         self.dependence_ = found.dependence
@@ -329,6 +344,28 @@ class DependenceExtractor(FeatureSpaceViews):
             self.mean_ = of_features.mean
             self.coordinate_names_ = coordinate_names(self)
         return directions
+
+    def _turns(
+        self, coordinates: Coordinates, vectors: np.ndarray, projection: Projection
+    ) -> np.ndarray:
+        """Signs with which features are larger, on average, far from the mean than near it.
+
+        That is a property of features, not of the coordinates in which they were found. Where
+        there is no difference, the first of the largest weights is positive, or without features
+        of the kernel the first of the largest values.
+        """
+        space = coordinates.space
+        leaning = self._leaning(coordinates, vectors, projection)
+        size = np.sqrt(np.square(vectors).sum(axis=0) * space.variance**3 / space.total)
+        own = projection.weights if self.kernel_.has_features else space.features(vectors)
+        is_even = np.abs(leaning) <= EVEN * size
+        return np.where(is_even, signs(own), np.where(leaning < 0, -1.0, 1.0))
+
+    def _leaning(
+        self, coordinates: Coordinates, vectors: np.ndarray, projection: Projection
+    ) -> np.ndarray:
+        """Σ ‖φ‖²f of each feature f, of shape (k,)."""
+        return coordinates.lean @ vectors
 
     def _keep_kernel(self, sample: Sample) -> None:
         super()._keep_kernel(sample)

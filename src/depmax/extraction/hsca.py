@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from depmax._inputs.checks import number
 from depmax.extraction._fitting.quotients import (
@@ -115,6 +113,7 @@ class HSCA(SemiSupervisedExtractor):
     """
 
     _streams: ClassVar[bool] = True
+    _why_fewer: ClassVar[str] = "every other direction that depends on the target repeats these"
     _declared: ClassVar = {"alpha": number(0)}
 
     def __init__(
@@ -146,7 +145,7 @@ class HSCA(SemiSupervisedExtractor):
 
     def _extract(self, space: Space, target: Criterion, n_components: int) -> Directions:
         found = self._search(space, target, n_components)
-        self._warn_if_fewer(found, n_components)
+        self._require_any(found)
         return target.judged(space, found)
 
     def _search(
@@ -227,24 +226,16 @@ class HSCA(SemiSupervisedExtractor):
             return features  # of a stream, whose feature kernel is linear
         return target_factor(Sample(as_kernel(self.feature_kernel), features, mass=mass).resolved())
 
-    def _warn_if_fewer(self, found: Directions, n_components: int) -> None:
-        count = found.vectors.shape[1]
-        if count == 0 and self.beta > 0:
+    def _require_any(self, found: Directions) -> None:
+        if found.count == 0 and self.beta > 0:
             raise ValueError(
                 "No direction gains more from the target than it loses to the graph with "
                 f"beta={self.beta}: lower beta."
             )
-        if count == 0:
+        if found.count == 0:
             raise ValueError(
                 "No direction depends on the target: X or y is constant, or with unbiased=True "
                 "the dependence is no larger than chance. Use unbiased=False or HBFE."
-            )
-        if count < n_components:
-            warnings.warn(
-                f"HSCA found {count} of n_components={n_components} features: every other "
-                "direction that depends on the target repeats these.",
-                ConvergenceWarning,
-                stacklevel=6,  # where fit is called
             )
 
     def _why_not_streamed(self) -> str | None:

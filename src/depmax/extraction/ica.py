@@ -135,12 +135,6 @@ class ICA(DependenceExtractor):
                 "separate."
             )
         kept = super()._component_count().kept(found.dependence)
-        if kept < n_components:
-            warnings.warn(
-                f"ICA found {kept} of n_components={n_components} sources: X has no larger rank.",
-                ConvergenceWarning,
-                stacklevel=6,  # where fit is called
-            )
         return found.vectors[:, :kept] * np.sqrt(space.total / found.dependence[:kept])
 
     def _component_count(self) -> ComponentCount:

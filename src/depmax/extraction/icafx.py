@@ -277,13 +277,6 @@ class ICAFX(DependenceExtractor):
         """Number of features, as many as X has rank."""
         if sphering.n_inputs == 0:
             raise ValueError("X is constant: no feature of it can depend on y.")
-        if sphering.n_inputs < n_components:
-            warnings.warn(
-                f"ICAFX found {sphering.n_inputs} of n_components={n_components} features: the "
-                "rank of X is no larger.",
-                ConvergenceWarning,
-                stacklevel=5,
-            )
         return min(sphering.n_inputs, n_components)
 
     def _likelihood(

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, ClassVar, Literal
-
-from sklearn.exceptions import ConvergenceWarning
 
 from depmax.extraction.extractor import WeightedExtractor
 from depmax.kernels import KernelLike
@@ -69,19 +66,6 @@ class IterativePCA(WeightedExtractor):
 
     def _extract(self, space: Space, target: Any, n_components: int) -> Directions:
         found = principal(space.scatter, n_components, space.eps)
-        count = found.vectors.shape[1]
-        if count == 0:
-            raise ValueError(
-                f"All rows of X are equal (n_samples = {space.n_samples}): no direction has any "
-                "variance."
-            )
-        if count < n_components:
-            warnings.warn(
-                f"IterativePCA found {count} of n_components={n_components} features: no other "
-                "direction has any variance.",
-                ConvergenceWarning,
-                stacklevel=5,  # where fit is called
-            )
         return Directions(found.vectors, found.dependence / max(space.total - 1, 1))
 
     def _grows(self) -> bool:

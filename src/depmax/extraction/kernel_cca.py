@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from depmax._inputs import read_target
 from depmax._inputs.checks import number
-from depmax.extraction._fitting.quotients import SINGULAR, Alpha, SpheringExtractor
+from depmax.extraction._fitting.quotients import Alpha, SpheringExtractor, automatic_alpha
 from depmax.kernels import Delta, KernelLike, Linear
 from depmax.pencils import Directions, Form, Space, Sphere
 from depmax.pencils.coordinates import Coordinates, coordinates_of
@@ -172,7 +172,7 @@ class KernelCCA(SpheringExtractor):
         """The number that ``target_alpha`` stands for."""
         if self.target_alpha != "auto":
             return float(self.target_alpha)
-        return 0.0 if target.has_features and space.dimension < space.n_samples else SINGULAR
+        return automatic_alpha(space, 1, target.kernel)
 
     def _carriers(self, side: Sample, target: Sample) -> int:
         return int(target.n_coordinates or target.n_samples)

@@ -35,8 +35,9 @@ class LPP(SpheringExtractor):
         rows (``GivenGraph``). With ``normalized=True`` the Laplacian is I - D^(-½)WD^(-½), and the
         size of a feature is its variance.
     alpha : float or "auto", default="auto"
-        Size added to every direction of the denominator's range, relative to the mean there.
-        ``"auto"``: none if there are fewer columns than rows, 0.1 otherwise.
+        Size added to every direction of the denominator's range, relative to the mean there: what
+        is maximised is pᵀΦᵀ(D - Δ)Φp / pᵀ(ΦᵀDΦ + αI)p, so that directions of little variance do
+        not win. ``"auto"``: none where features are fewer than rows, 0.1 otherwise.
 
     Attributes
     ----------
@@ -97,7 +98,7 @@ class LPP(SpheringExtractor):
         total = float(space.n_samples if target.normalized else target.degrees.sum())
         alpha = self._chosen_alpha(space, 1)
         sphere = Sphere.of(size, alpha, eps=space.eps, noise=total * space.rounding)
-        found = sphere.least(space.quadratic(target.apply), n_components)
+        found = sphere.least_changing(space.quadratic(target.apply), n_components)
         return Directions(unit_variance(space, found.vectors), 1.0 - found.dependence)
 
     def _check_parameters(self) -> None:

@@ -69,7 +69,7 @@ class PHD(SpheringExtractor, BatchExtractor):
     >>> from depmax import PHD
     >>> X = np.random.default_rng(0).normal(size=(2000, 4))
     >>> PHD(1).fit(X, (X[:, 0] - X[:, 2]) ** 2).components_.round(1) + 0.0
-    array([[ 0.7,  0. , -0.7,  0. ]])
+    array([[-0.7,  0. ,  0.7,  0. ]])
     """
 
     _streams: ClassVar[bool] = True

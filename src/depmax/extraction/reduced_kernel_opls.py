@@ -15,8 +15,12 @@ from depmax.extraction._fitting.targets import CodedTarget
 from depmax.kernels import KernelLike
 from depmax.pencils import leading
 from depmax.pencils.examples import Examples
+from depmax.pencils.space import precision_of
 from depmax.samples import Sample, chunk_rows, slices
 
+#: Singular values of the kernel columns below so many of their rounding errors would show these
+#: in the features of new rows.
+ROUNDINGS = 1e7
 #: Singular values below this, relative to the largest, belong to no direction.
 RANK = 1e-10
 
@@ -114,16 +118,17 @@ class ReducedKernelOPLS(FeaturePredictor):
     def _features(self, side: Sample, target: CodedTarget | None, n_components: int) -> Extracted:
         assert target is not None
         self.basis_indices_ = self._drawn(side.n_samples)
-        examples = Examples.of(side, center=True)
+        examples, precision = Examples.of(side, center=True), precision_of(side)
         side = examples.side
         others = side.take(self.basis_indices_).rows
         columns = np.empty((side.n_samples, len(self.basis_indices_)))
         for block in slices(side.n_samples, chunk_rows(columns.shape[1])):
             columns[block] = side.kernel(side.rows[block], others)
         mean = columns.mean(axis=0)
+        size = float(np.linalg.norm(columns))  # what rounding errors are relative to
         columns -= mean
         left, roots, right = linalg.svd(columns, full_matrices=False)  # R = QDVᵀ
-        kept = roots > RANK * roots.max(initial=0.0)
+        kept = roots > ROUNDINGS * precision * size
         left, lift = left[:, kept], right[kept].T / roots[kept]
         # With τ = Qv the problem is that of QᵀYYᵀQ.
         cross = left.T @ (target.values - target.values.mean(axis=0))

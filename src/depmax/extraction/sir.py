@@ -74,7 +74,7 @@ class SIR(SpheringExtractor, BatchExtractor):
     >>> from depmax import SIR
     >>> X = np.random.default_rng(0).normal(size=(500, 4))
     >>> SIR(1).fit(X, np.exp(X[:, 0] - X[:, 2])).components_.round(1) + 0.0
-    array([[ 0.7,  0. , -0.7,  0. ]])
+    array([[-0.7,  0. ,  0.7,  0. ]])
     """
 
     _streams: ClassVar[bool] = True

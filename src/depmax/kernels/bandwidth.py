@@ -12,13 +12,13 @@ from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from depmax.kernels.kernel import Choose, Kernel
 
-Bandwidth = float | Literal["median", "dimension", "maximize"]
+Bandwidth = float | Literal["median", "dimension", "maximize"] | Sequence[float]
 
 #: Up to this many rows the median distance is that of all pairs; beyond, that of the pairs among so
 #: many random rows, drawn with a fixed seed.
 MEDIAN_ROWS = 1000
-#: Multiples of the median among which ``"maximize"`` chooses.
-GRID = tuple(2.0 ** np.arange(-4, 5))
+#: Multiples of the median among which ``"maximize"`` chooses: four for each factor of two.
+GRID = tuple(2.0 ** np.arange(-8.0, 8.25, 0.25))
 
 
 class BandwidthKernel(Kernel):
@@ -36,18 +36,23 @@ class BandwidthKernel(Kernel):
     @property
     def is_resolved(self) -> bool:
         """Whether the bandwidth is a number."""
-        return not isinstance(self.bandwidth, str)
+        return self.policy is None and np.ndim(self.bandwidth) == 0
+
+    @property
+    def policy(self) -> str | None:
+        """How the bandwidth is estimated from data; None if it is a number, or one of several."""
+        return self.bandwidth if isinstance(self.bandwidth, str) else None
 
     @property
     def follows_scale(self) -> bool:
         """Whether the bandwidth is estimated from distances between rows."""
-        return self.bandwidth in ("median", "maximize")
+        return self.policy in ("median", "maximize")
 
     def resolve(
         self, X: Any, choose: Choose | None = None, mass: np.ndarray | None = None
     ) -> Kernel:
         """Copy with the bandwidth that its policy estimates from the rows X."""
-        if not isinstance(self.bandwidth, str):
+        if self.is_resolved:
             self._width()
             return self
         rows = self._read(X)
@@ -64,27 +69,37 @@ class BandwidthKernel(Kernel):
         choose: Callable[[Sequence[Kernel]], Kernel] | None,
     ) -> Kernel:
         """Copy with the bandwidth that its policy derives from these facts about the rows."""
-        if self.bandwidth == "dimension":
+        if self.policy == "dimension":
             return self.counting(n_columns)
-        if self.bandwidth == "median":
+        if self.policy == "median":
             return self._copy_with(bandwidth=median())
-        if self.bandwidth == "maximize":
-            if choose is None:
-                raise ValueError(
-                    f'bandwidth="maximize" of {type(self).__name__} needs a target to depend on: '
-                    "use depmax.resolve(kernel, X, y), or a number, 'median' or 'dimension' here."
-                )
+        if self.policy not in ("maximize", None) or np.ndim(self.bandwidth) > 1:
+            raise ValueError(
+                f"Unknown bandwidth {self.bandwidth!r} of {type(self).__name__}: pass a positive "
+                "number, several to choose from, 'median', 'dimension' or 'maximize'."
+            )
+        if choose is None:
+            which = "several numbers" if self.policy is None else '"maximize"'
+            raise ValueError(
+                f"bandwidth={which} of {type(self).__name__} needs a target to depend on: "
+                "use depmax.resolve(kernel, X, y), or a number, 'median' or 'dimension' here."
+            )
+        return choose(self._candidates(median))
+
+    def _candidates(self, median: Callable[[], float]) -> list[Kernel]:
+        """Copies with the bandwidths to choose from, in increasing order."""
+        if self.policy is not None:
             middle = median()
-            widths = [factor * middle for factor in GRID]
-            return choose([self._copy_with(bandwidth=width) for width in widths])
-        raise ValueError(
-            f"Unknown bandwidth {self.bandwidth!r} of {type(self).__name__}: pass a positive "
-            "number, 'median', 'dimension' or 'maximize'."
-        )
+            return [self._copy_with(bandwidth=float(factor * middle)) for factor in GRID]
+        given: Any = self.bandwidth
+        widths = [self._copy_with(bandwidth=width)._width() for width in given]
+        if not widths:
+            raise ValueError(f"bandwidth of {type(self).__name__} holds no number to choose from.")
+        return [self._copy_with(bandwidth=width) for width in sorted(set(widths))]
 
     def counting(self, n_columns: int) -> Kernel:
         """Copy with the bandwidth of ``"dimension"`` as a number."""
-        if not isinstance(self.bandwidth, str) or self.bandwidth != "dimension":
+        if self.policy != "dimension":
             return self
         return self._copy_with(bandwidth=float(n_columns ** (1 / self.norm_)))
 

@@ -15,10 +15,11 @@ class Gaussian(BandwidthKernel):
 
     Parameters
     ----------
-    bandwidth : float or {"median", "dimension", "maximize"}, default="median"
+    bandwidth : float, {"median", "dimension", "maximize"} or sequence of float, default="median"
         ``"median"``: the median distance between rows; ``"dimension"``: √n_features, so k =
-        exp(-||x - z||² / 2d), for standardised data; ``"maximize"``: the multiple of the median
-        with the largest unbiased HSIC.
+        exp(-||x - z||² / 2d), for standardised data; ``"maximize"``: the multiple of the median,
+        from 1/256 to 256, with the largest unbiased HSIC with the target; a sequence: that of its
+        numbers with the largest unbiased HSIC. A warning says if it is the first or the last.
 
     Examples
     --------
@@ -26,6 +27,14 @@ class Gaussian(BandwidthKernel):
     >>> Gaussian(bandwidth=1.0)([[0.0], [1.0]]).round(3)
     array([[1.   , 0.607],
            [0.607, 1.   ]])
+
+    The best of some bandwidths for a target:
+
+    >>> import numpy as np
+    >>> from depmax import resolve
+    >>> x = np.random.default_rng(0).uniform(size=200)
+    >>> resolve(Gaussian(bandwidth=[0.01, 0.03, 0.1, 0.3]), x, np.sin(30 * x))
+    Gaussian(bandwidth=0.03)
     """
 
     _capabilities: ClassVar[Capabilities] = Capabilities(

@@ -15,8 +15,8 @@ class InverseDistance(BandwidthKernel):
 
     Parameters
     ----------
-    bandwidth : float or {"median", "dimension", "maximize"}, default="median"
-        The positive constant that keeps the diagonal finite.
+    bandwidth : float, {"median", "dimension", "maximize"} or sequence of float, default="median"
+        The positive constant that keeps the diagonal finite; policies as in :class:`Gaussian`.
 
     Examples
     --------

@@ -15,8 +15,8 @@ class InverseMultiquadric(BandwidthKernel):
 
     Parameters
     ----------
-    bandwidth : float or {"median", "dimension", "maximize"}, default="median"
-        The constant c of the usual notation.
+    bandwidth : float, {"median", "dimension", "maximize"} or sequence of float, default="median"
+        The constant c of the usual notation; policies as in :class:`Gaussian`.
 
     Examples
     --------

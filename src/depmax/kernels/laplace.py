@@ -15,8 +15,9 @@ class Laplace(BandwidthKernel):
 
     Parameters
     ----------
-    bandwidth : float or {"median", "dimension", "maximize"}, default="median"
-        ``"dimension"`` is n_features for the L1 norm and √n_features for the L2 norm.
+    bandwidth : float, {"median", "dimension", "maximize"} or sequence of float, default="median"
+        As in :class:`Gaussian`; ``"dimension"`` is n_features for the L1 norm and √n_features for
+        the L2 norm.
     norm : {1, 2}, default=1
         With the L1 norm the kernel is a product over features; the L2 norm is the other definition
         found in the literature.

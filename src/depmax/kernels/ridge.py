@@ -8,14 +8,15 @@ from typing import Any, Self
 import numpy as np
 from scipy import linalg
 
-from depmax.kernels.kernel import Capabilities, Choose, Kernel
+from depmax.kernels.kernel import Capabilities, Choose, Kernel, resolved_on
 from depmax.kernels.names import KernelLike, as_kernel
 
 
 class RidgeKernel(Kernel):
     """K(K + αI)⁻¹ on the rows it is resolved on, extended to others through the feature map.
 
-    With feature maps Φ of the reference rows, k(x, z) = φ(x)ᵀ(ΦᵀΦ + αI)⁻¹φ(z).
+    With feature maps Φ of the reference rows and W what they stand for (by default one row each),
+    k(x, z) = φ(x)ᵀ(ΦᵀWΦ + αI)⁻¹φ(z).
 
     Parameters
     ----------
@@ -25,6 +26,9 @@ class RidgeKernel(Kernel):
         The ridge penalty, above zero.
     reference : rows, optional
         The rows of Φ; ``resolve`` stores them.
+    reference_weight : array-like of shape (n_reference,), optional
+        How many rows each of them stands for; ``resolve`` stores it. A search over columns fits the
+        kernel to 500 rows, which then stand for all.
 
     Examples
     --------
@@ -35,11 +39,16 @@ class RidgeKernel(Kernel):
     """
 
     def __init__(
-        self, kernel: KernelLike = "linear", alpha: float = 1.0, reference: Any = None
+        self,
+        kernel: KernelLike = "linear",
+        alpha: float = 1.0,
+        reference: Any = None,
+        reference_weight: Any = None,
     ) -> None:
         self.kernel = kernel
         self.alpha = alpha
         self.reference = reference
+        self.reference_weight = reference_weight
 
     @property
     def capabilities(self) -> Capabilities:
@@ -58,13 +67,8 @@ class RidgeKernel(Kernel):
         """Copy that refers to the rows X, with its inner kernel resolved on them too."""
         if self.is_resolved:
             return self
-        if mass is not None:
-            raise ValueError(
-                "RidgeKernel counts every row of X once and does not take sample_weight: repeat "
-                "rows instead, or pass the inner kernel alone."
-            )
-        inner = as_kernel(self.kernel).resolve(X, choose)
-        return self._copy_with(kernel=inner, reference=self._read(X))
+        inner = resolved_on(as_kernel(self.kernel), X, choose, mass)
+        return self._copy_with(kernel=inner, reference=self._read(X), reference_weight=mass)
 
     def columns_on_one_scale(self, columns: Sequence[int]) -> list[list[int]]:
         """Groups of the inner kernel."""
@@ -95,7 +99,7 @@ class RidgeKernel(Kernel):
         return (kernel.diag(X) - np.einsum("ij,ij->j", whitened, whitened)) / self.alpha
 
     def _whitened(self, columns: np.ndarray) -> np.ndarray:
-        """R⁻ᵀ k(reference, X) with RᵀR = K + αI."""
+        """R⁻ᵀ k(reference, X) with RᵀR = K + αW⁻¹."""
         if not self.alpha > 0:
             raise ValueError(f"alpha of RidgeKernel must be positive, got {self.alpha}.")
         return linalg.solve_triangular(self._factor(), columns, trans="T")
@@ -105,6 +109,9 @@ class RidgeKernel(Kernel):
         kept = self.__dict__.get("_kept")
         if kept is None or kept[0] is not self.reference or kept[1] != self.alpha:
             gram = as_kernel(self.kernel)(self.reference)
-            gram[np.diag_indices_from(gram)] += self.alpha
+            weight = self.reference_weight
+            gram[np.diag_indices_from(gram)] += (
+                self.alpha if weight is None else self.alpha / np.asarray(weight)
+            )
             kept = self._kept = (self.reference, self.alpha, linalg.cholesky(gram))
         return kept[2]

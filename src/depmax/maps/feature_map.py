@@ -96,6 +96,11 @@ class KernelTransformer(
             features[block] = self._map(rows[block])
         return features
 
+    def _forget(self) -> None:
+        """Drop what an earlier fit has found: with other parameters it may have found more."""
+        for name in [name for name in vars(self) if name.endswith("_") and name[0] != "_"]:
+            delattr(self, name)
+
     def _pairs_held(self, side: Sample) -> float:
         """Values of pairs of rows that a fit holds at its peak, counted in float64."""
         raise NotImplementedError
@@ -291,6 +296,7 @@ class FeatureMap(KernelTransformer):
     # --- what it inherits ------------------------------------------------------------------------
     def _learn(self, X: Any) -> np.ndarray | None:
         check_parameters(self)
+        self._forget()
         sample = self._read(X)
         if self._limited_by_rows:
             self._require_rows(sample.n_samples)

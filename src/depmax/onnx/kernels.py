@@ -123,9 +123,10 @@ def _(kernel: Distance, g: Operations, x: Any, Z: np.ndarray) -> Any:
 @values.register
 def _(kernel: RidgeKernel, g: Operations, x: Any, Z: np.ndarray) -> Any:
     inner, reference = as_kernel(kernel.kernel), np.asarray(kernel.reference, dtype=np.float64)
-    penalised = inner(reference) + float(kernel.alpha) * np.eye(len(reference))
+    counts = np.ones(len(reference)) if kernel.reference_weight is None else kernel.reference_weight
+    penalised = inner(reference) + np.diag(float(kernel.alpha) / np.asarray(counts))
     if np.array_equal(reference, Z):  # the usual case, without a difference of large numbers
-        return g.MatMul(values(inner, g, x, reference), linalg.inv(penalised))
+        return g.MatMul(values(inner, g, x, reference), linalg.inv(penalised) / np.asarray(counts))
     shares = linalg.solve(penalised, inner(reference, Z), assume_a="pos")
     explained = g.MatMul(values(inner, g, x, reference), shares)
     return g.Div(g.Sub(values(inner, g, x, Z), explained), float(kernel.alpha))

@@ -15,12 +15,12 @@ from depmax.pencils import Basis, Gram, Space, complete_axes
 from depmax.pencils.gram import Tiles, kernel_tile, matrix_tile, radial_tile
 from depmax.pencils.images import FeatureImages
 from depmax.pencils.projection import Projection, SampleProjection
-from depmax.samples import Sample, require_semidefinite
+from depmax.samples import Sample, in_double, require_semidefinite
 
 #: Up to so many samples their whole span is used, by an eigenproblem of that size.
 EXACT_ROWS = 400
-#: From so many samples on a stationary kernel's values are stored in single precision.
-SINGLE_ROWS = 1500
+#: From so many samples in float32 on a stationary kernel's values are stored in single precision.
+SINGLE_ROWS = 10_000
 #: Up to so many columns their principal components are a cheap guess.
 COMPONENT_COLUMNS = 200
 #: Arrays of all pairs of samples that the whole span takes at its peak: the centred kernel matrix,
@@ -37,6 +37,14 @@ class Coordinates(Protocol):
     @property
     def space(self) -> Space:
         """The samples in these coordinates."""
+
+    @property
+    def lean(self) -> np.ndarray:
+        """Σ ‖φ‖²φ of the samples about their mean, of shape (s,), ‖φ‖ in the whole feature space.
+
+        Its product with a direction is positive where samples far from the mean have large
+        features.
+        """
 
     def project(self, vectors: np.ndarray) -> Projection:
         """Features of new rows along these directions."""
@@ -65,6 +73,7 @@ class WideCoordinates:
     images: FeatureImages
     space: Space
     dual: np.ndarray  # UΛ^(-1/2), shape (m, rank)
+    squares: np.ndarray  # ‖φ‖² of the samples about their mean, shape (m,)
 
     @classmethod
     def of(cls, side: Sample, grow: Grow | None, n_beyond: int = 0) -> WideCoordinates:
@@ -80,7 +89,7 @@ class WideCoordinates:
             gram = phi @ phi.T
         basis = grown(len(gram), lambda: Tiles(matrix_tile(gram), np.float64), grow)
         if basis is not None:
-            return cls(images, basis.space, basis.dual)
+            return cls(images, basis.space, basis.dual, gram.diagonal())
         coordinates, dual = span(gram, scale, mass)
         rank = coordinates.shape[1]
         # as many as the rows that these stand for
@@ -88,7 +97,12 @@ class WideCoordinates:
         padded[:, :rank] = coordinates
         if mass is not None:
             dual = dual / mass[:, np.newaxis]  # ``pull`` multiplies by it
-        return cls(images, Space.of_array(padded, mass=mass), dual)
+        return cls(images, Space.of_array(padded, mass=mass), dual, gram.diagonal())
+
+    @property
+    def lean(self) -> np.ndarray:
+        """Of shape (s,)."""
+        return self.space.cross(self.squares[:, np.newaxis])[:, 0]
 
     @property
     def mean(self) -> np.ndarray:
@@ -123,23 +137,31 @@ class GramCoordinates:
     space: Space
     mean: np.ndarray  # mean of each column of K, shape (m,)
     dual: np.ndarray  # weights of the samples of each direction, columns of mean zero, shape (m, s)
+    squares: np.ndarray  # ‖φ‖² of the samples about their mean, up to a constant, shape (m,)
 
     @classmethod
     def of(cls, side: Sample, grow: Grow | None, *, with_mean: bool = False) -> GramCoordinates:
         """Coordinates of a grown basis, or the eigenvectors of the centred kernel matrix."""
         basis = grown(side.n_samples, lambda: tiles_of(side), grow)
         if basis is not None:
-            return cls(side, basis.space, basis.gram.mean, _centred(basis.dual))
+            squares = side.diag() - 2.0 * basis.gram.mean
+            return cls(side, basis.space, basis.gram.mean, _centred(basis.dual), squares)
         gram = side.gram()
         scale = float(gram.diagonal().max())
         gram, means = centred_gram(gram, side.mass)
-        coordinates, dual = span(gram, scale, side.mass)
+        coordinates, dual = span(gram, scale, side.mass, side.eps)
         dual = _centred(dual, side.mass)
         beyond = mean_beyond(dual, means, scale, side.mass) if with_mean else None
         if beyond is not None:
             coordinates = np.column_stack([coordinates, np.zeros(len(dual))])
             dual = np.column_stack([dual, beyond])
-        return cls(side, Space.of_array(coordinates, mass=side.mass), means, dual)
+        space = Space.of_array(coordinates, side.eps, mass=side.mass)
+        return cls(side, space, means, dual, gram.diagonal())
+
+    @property
+    def lean(self) -> np.ndarray:
+        """Of shape (s,)."""
+        return self.space.cross(self.squares[:, np.newaxis])[:, 0]
 
     def project(self, vectors: np.ndarray) -> Projection:
         """Product with the kernel values of the training rows."""
@@ -176,7 +198,7 @@ def pairs_held(side: Sample, *, whole_span: bool) -> float:
         return WHOLE_SPAN * m**2
     if side.has_features:
         return 1.5 * m**2  # the products of features, and half of them in strips
-    return stored_precision(side).itemsize / 16 * m**2  # strips from the diagonal on
+    return (0.25 if stays_single(side) else 0.5) * m**2  # strips from the diagonal on
 
 
 def grown(n_samples: int, tiles: Callable[[], Tiles], grow: Grow | None) -> Basis | None:
@@ -192,27 +214,27 @@ def grown(n_samples: int, tiles: Callable[[], Tiles], grow: Grow | None) -> Basi
 
 
 def tiles_of(side: Sample) -> Tiles:
-    """Kernel values in slices, in the precision that suits them, and a guess.
+    """Kernel values in slices, in the precision of the rows, and a guess.
 
-    Stationary kernels have values of one size, and many of them are stored in single precision;
-    their rows are measured from the mean, so that an offset costs no digits. Their directions of
-    largest variance are much like the principal components of the rows.
+    The rows of stationary kernels are measured from the mean, so that an offset costs no digits.
+    Their directions of largest variance are much like the principal components of the rows.
     """
     kernel, rows = side.kernel, side.rows
-    if not kernel.capabilities.stationary:
-        return Tiles(kernel_tile(kernel, rows), stored_precision(side))
-    dtype = stored_precision(side)
-    if not isinstance(rows, np.ndarray) or rows.ndim != 2:
-        return Tiles(kernel_tile(kernel, rows), dtype)
-    centred = rows - rows.mean(axis=0)
+    if not kernel.capabilities.stationary or not isinstance(rows, np.ndarray) or rows.ndim != 2:
+        return Tiles(kernel_tile(kernel, rows), np.float64)
+    centred = in_double(rows) - rows.mean(axis=0, dtype=np.float64)
     make = radial_tile if kernel.capabilities.radial else kernel_tile
-    return Tiles(make(kernel, centred.astype(dtype)), dtype, components_of(centred))
+    return Tiles(make(kernel, centred.astype(rows.dtype)), rows.dtype, components_of(centred))
 
 
-def stored_precision(side: Sample) -> np.dtype:
-    """That in which kernel values of many samples are stored."""
-    single = side.kernel.capabilities.stationary and side.n_samples >= SINGLE_ROWS
-    return np.dtype(np.float32 if single else np.float64)
+def stays_single(side: Sample) -> bool:
+    """Whether kernel values are stored in single precision: those of many rows in float32.
+
+    Values of a stationary kernel are of one size. Their rounding errors change features that
+    depend least on the target by a few per cent, but take half the memory.
+    """
+    many = side.is_array and side.n_samples >= SINGLE_ROWS
+    return bool(many and side.dtype == np.float32 and side.kernel.capabilities.stationary)
 
 
 def components_of(rows: np.ndarray) -> np.ndarray | None:
@@ -267,21 +289,23 @@ def mean_beyond(
 
 
 def span(
-    gram: np.ndarray, scale: float, mass: np.ndarray | None = None
+    gram: np.ndarray, scale: float, mass: np.ndarray | None = None, eps: float = 0.0
 ) -> tuple[np.ndarray, np.ndarray]:
     """UΛ^(1/2) and UΛ^(-1/2) of a Gram matrix UΛUᵀ, without its numerical null space.
 
-    ``scale`` is the size of the entries that the matrix was computed from, if larger than its own.
+    ``scale`` is the size of the entries that the matrix was computed from, if larger than its own,
+    and ``eps`` their relative precision, if it is less than that of float64.
     With masses w the eigenproblem is that of W^½GW^½ = UΛUᵀ, whose eigenvalues are those of the
     samples repeated; the coordinates are W^(-½)UΛ^½, the weights of the samples W^½UΛ^(-½).
     """
     if mass is not None:
         roots = np.sqrt(mass)[:, np.newaxis]
-        coordinates, dual = span(roots * gram * roots.T, scale)
+        coordinates, dual = span(roots * gram * roots.T, scale, eps=eps)
         return coordinates / roots, roots * dual
     values, vectors = linalg.eigh(gram)
     values, vectors = values[::-1], vectors[:, ::-1]
     require_semidefinite(values[-1], max(values[0], scale))
-    kept = values > len(values) * np.finfo(np.float64).eps * max(values[0], scale)
+    precision = max(len(values) * float(np.finfo(np.float64).eps), 10 * eps)
+    kept = values > precision * max(values[0], scale)
     roots = np.sqrt(values[kept])
     return vectors[:, kept] * roots, vectors[:, kept] / roots

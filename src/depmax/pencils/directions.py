@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 from scipy import linalg
@@ -44,6 +45,16 @@ class Directions:
 
     vectors: np.ndarray  # P, shape (s, k)
     dependence: np.ndarray  # pᵀAp of each, shape (k,)
+
+    @property
+    def count(self) -> int:
+        """Number of directions k."""
+        return int(self.vectors.shape[1])
+
+    def first(self, count: int) -> Self:
+        """The first directions."""
+        vectors, dependence = self.vectors[:, :count], self.dependence[:count]
+        return replace(self, vectors=vectors, dependence=dependence)
 
 
 def leading(matrix: np.ndarray, n_vectors: int) -> tuple[np.ndarray, np.ndarray]:
@@ -334,10 +345,10 @@ def smoothest(laplacian: Laplacian, n_columns: int) -> tuple[np.ndarray, np.ndar
     trivial = (roots / np.sqrt(max(degrees.sum(), np.finfo(float).tiny)))[:, np.newaxis]
 
     def apply(columns: np.ndarray) -> np.ndarray:
-        """D^(-½)WD^(-½) = I - Δ₁, less what it does to the trivial vector."""
+        """D^(-½)WD^(-½) = I - Δ₁, whose eigenvalues are at least -1; -2 for the trivial vector."""
         columns = columns.reshape(len(degrees), -1)
         images: np.ndarray = inverse * laplacian.weights.times(inverse * columns)
-        return images - trivial @ (trivial.T @ columns)
+        return images - 3.0 * trivial @ (trivial.T @ columns)
 
     size = len(degrees)
     if size <= DENSE_NODES or n_columns > size // 4:

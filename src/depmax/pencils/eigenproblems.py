@@ -11,7 +11,6 @@ from depmax.pencils.directions import (
     NONE,
     TIE,
     Directions,
-    complete_axes,
     leading,
     negligible,
     rank_of,
@@ -69,7 +68,7 @@ def complete(
 ) -> np.ndarray:
     """Orthonormal columns continued by the directions of largest variance orthogonal to them.
 
-    Where no variance is left, by coordinate axes.
+    Fewer than ``n_vectors`` where no variance is left.
     """
     missing = n_vectors - vectors.shape[1]
     if missing <= 0:
@@ -83,7 +82,7 @@ def complete(
     if more.shape[1]:
         basis, triangle = linalg.qr(more, mode="economic")
         more = basis * np.sign(np.diag(triangle))  # as before, but orthonormal to rounding
-    return complete_axes(np.column_stack([vectors, more]), n_vectors)
+    return np.column_stack([vectors, more])
 
 
 @dataclass(frozen=True)
@@ -165,7 +164,7 @@ class Sphere:
         tolerance = TIE * roots.max(initial=0.0) ** 2
         vectors = settle_ties(roots**2, vectors, tolerance)[:, : rank_of(image)]
         directions = self.directions(vectors, n_directions)
-        return Directions(directions, self._moving(np.sum((cross.T @ directions) ** 2, axis=0)))
+        return Directions(directions, np.sum((cross.T @ directions) ** 2, axis=0))
 
     def image(self, matrix: np.ndarray) -> np.ndarray:
         """WᵀAW of a symmetric A of shape (s, s)."""
@@ -186,22 +185,26 @@ class Sphere:
             squares = sum(image @ image for image in images)
             values, vectors = leading(squares, self.rank)
             values = np.sqrt(np.maximum(values, 0.0))
-        reached = np.zeros(n_directions)
-        reached[: len(values)] = values[:n_directions]
-        return Directions(self.directions(vectors[:, :n_directions], n_directions), reached)
+        found = self.directions(vectors[:, :n_directions], n_directions)
+        return Directions(found, values[: found.shape[1]])
 
-    def least(self, matrix: np.ndarray, n_directions: int) -> Directions:
-        """Directions with the smallest pᵀAp / pᵀ(B + αI)p, for a symmetric A of shape (s, s)."""
-        vectors = leading(-self.image(matrix), min(n_directions, self.rank))[1]
+    def least_changing(self, matrix: np.ndarray, n_directions: int) -> Directions:
+        """Directions with the largest pᵀ(B - A)p / pᵀ(B + αI)p, and their pᵀAp / pᵀBp.
+
+        A is symmetric, of shape (s, s), and at most of the size of B. Without α these have the
+        smallest pᵀAp / pᵀBp. With it, a direction of no variance wins nothing: the smallest
+        pᵀAp / pᵀ(B + αI)p would be its.
+        """
+        kept = self.image(self.matrix - matrix)
+        vectors = leading(kept, min(n_directions, self.rank))[1]
         directions = self.directions(vectors, n_directions)
         reached = np.einsum("ij,ij->j", directions, matrix @ directions)
-        return Directions(directions, self._moving(reached))
+        return Directions(directions, reached)
 
     def directions(self, vectors: np.ndarray, n_directions: int) -> np.ndarray:
-        """Wv of orthonormal vectors v, completed to ``n_directions`` and with pᵀBp = 1.
+        """Wv of orthonormal vectors v, with pᵀBp = 1, ``n_directions`` of them or the rank.
 
-        First by the directions of largest variance for their length that are left, then, where
-        nothing varies, by coordinate axes, of unit length.
+        The first ones are completed by those of largest variance for their length that are left.
         """
         count = min(n_directions, self.rank)
         if vectors.shape[1] < count:
@@ -209,14 +212,4 @@ class Sphere:
             root = linalg.solve_triangular(triangle, np.eye(self.rank))
             vectors = complete(vectors, root @ root.T, count, self.eps)  # (WᵀW)⁻¹: variances
         found = self.whiten @ vectors[:, :count]
-        found /= np.sqrt(np.einsum("ij,ij->j", found, self.matrix @ found))
-        if count < n_directions:
-            range_of = linalg.qr(self.matrix @ self.whiten, mode="economic")[0]
-            missing = n_directions - count
-            still = complete_axes(range_of, self.rank + missing)[:, self.rank :]
-            found = np.column_stack([found, still])
-        return found
-
-    def _moving(self, values: np.ndarray) -> np.ndarray:
-        """Values of directions, 0 for those of no variance, which come last."""
-        return np.where(np.arange(len(values)) < self.rank, values, 0.0)
+        return found / np.sqrt(np.einsum("ij,ij->j", found, self.matrix @ found))

@@ -12,7 +12,7 @@ from depmax.kernels import Capabilities
 from depmax.kernels.kernel import Kernel
 from depmax.pencils.projection import FeatureProjection, Projection, SampleProjection
 from depmax.pencils.space import Space
-from depmax.samples import Sample
+from depmax.samples import Sample, in_double
 
 
 class CentredKernel(Kernel):
@@ -59,7 +59,7 @@ class CentredKernel(Kernel):
 
     def _about_mean(self, X: Any) -> Any:
         """Dense features minus the mean; sparse features as they are."""
-        phi = self.kernel.features(X)
+        phi = self.kernel.features(in_double(X))
         if sparse.issparse(phi):
             return phi.astype(np.float64)
         return np.asarray(phi, dtype=np.float64) - self.mean
@@ -84,7 +84,7 @@ class Examples:
         if not (center and side.kernel.has_features):
             return cls(side, side.kernel, None)
         mean = Space.of_sample(side).mean
-        centred = replace(side, kernel=CentredKernel(side.kernel, mean))
+        centred = replace(side, kernel=CentredKernel(side.kernel, mean)).in_double()
         return cls(centred, side.kernel, mean)
 
     def project(self, indices: np.ndarray, weights: np.ndarray, offset: np.ndarray) -> Projection:

@@ -9,7 +9,7 @@ import numpy as np
 from depmax.pencils.examples import Examples
 from depmax.pencils.projection import FeatureProjection, Projection, SampleProjection
 from depmax.pencils.row_sums import dense
-from depmax.pencils.space import Space
+from depmax.pencils.space import Space, precision_of
 from depmax.samples import Sample
 
 
@@ -70,9 +70,8 @@ class FeatureImages:
         self.n_samples = side.n_samples
         self.width = int(side.n_coordinates or 0)
         if hold and side.is_in_memory:
-            self.space = Space.of_array(
-                side.coordinates(slice(None)), center=center, mass=side.mass
-            )
+            phi = side.coordinates(slice(None))
+            self.space = Space.of_array(phi, precision_of(side), center=center, mass=side.mass)
         else:
             self.space = Space.of_sample(side, center=center)
 
@@ -80,6 +79,11 @@ class FeatureImages:
     def mean(self) -> np.ndarray:
         """Mean of the features, of shape (D,); zero without centring."""
         return self.space.mean
+
+    @property
+    def lean(self) -> np.ndarray:
+        """Σ ‖φ - mean‖²(φ - mean), of shape (D,)."""
+        return self.space.lean
 
     @property
     def variance(self) -> float:

@@ -71,8 +71,9 @@ def lengths(columns: np.ndarray) -> np.ndarray:
 
 #: A product with fewer columns than this takes as long as one with so many.
 WIDTH = 8
-#: Directions converge when their residuals are below so many roundings of the largest eigenvalue.
-CONVERGED = 64.0
+#: Directions converge when their residuals, relative to the largest eigenvalue, are below this and
+#: so many roundings of it.
+CONVERGED, ROUNDINGS = 1e-10, 64.0
 #: A Ritz value ≤ 0 is not waited for once its residual, relative to the largest, is below this.
 UNSEEN = 1e-3
 #: Size of the random numbers that likely columns are mixed with, relative to these.
@@ -265,7 +266,7 @@ def grow(
         if step == look:
             theta, ritz = leading(operator, n_vectors)
             above = _above(theta, basis.longest(rest, ritz[-width:]), positive=positive)
-            above /= CONVERGED * basis.gram.eps
+            above /= max(CONVERGED, ROUNDINGS * basis.gram.eps)
             if above <= 1.0:
                 break
             look += max(1, int(np.log(above) / np.log(FALL)))

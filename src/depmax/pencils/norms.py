@@ -29,7 +29,7 @@ def norms_of(phi: Any, psi: Any, mass: np.ndarray | None = None) -> Norms:
     if psi.shape[1] == 0 and mass is None:
         square = phi.multiply(phi).sum() if sparse.issparse(phi) else np.vdot(phi, phi)
         return Norms(float(square), 0.0, 0.0, np.zeros(0), np.zeros(phi.shape[1]))
-    squares_x, squares_y = _squares(phi), _squares(psi)
+    squares_x, squares_y = squared_lengths(phi), squared_lengths(psi)
     counted_x, counted_y = squares_x, squares_y
     if mass is not None:
         counted_x, counted_y = mass * squares_x, mass * squares_y
@@ -51,7 +51,7 @@ def norms_about(phi: np.ndarray, mean: np.ndarray) -> Norms:
     return Norms(square - of_mean, 0.0, 0.0, np.zeros(0), np.zeros(len(mean)))
 
 
-def _squares(rows: Any) -> np.ndarray:
+def squared_lengths(rows: Any) -> np.ndarray:
     """Squared length of each row."""
     if sparse.issparse(rows):
         return np.asarray(rows.multiply(rows).sum(axis=1)).ravel()

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 
 from depmax.kernels.kernel import Kernel
-from depmax.samples import Reference
+from depmax.samples import Reference, Sample, in_double
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class FeatureProjection:
 
     def __call__(self, rows: Any) -> np.ndarray:
         """Features of some rows, of shape (n_rows, k)."""
-        mixing = self.kernel.mixing
+        mixing, rows = self.kernel.mixing, in_double(rows)
         if mixing is not None:  # two small products instead of a large one
             return self.kernel.unmixed(rows) @ (mixing @ self.weights) - self.offset
         phi = self.kernel.features(rows)
@@ -104,6 +104,31 @@ class SampleProjection:
 
 
 Projection = FeatureProjection | SampleProjection
+
+
+#: Rows whose features are made twice, and the difference, relative to the largest, that is allowed.
+PROBE_ROWS, REPEATED = 256, 1e-6
+
+
+def n_repeated(projection: Projection, side: Sample, features: np.ndarray) -> int:
+    """Number of the first features that the projection makes of the training rows once more.
+
+    Those of a direction that is spanned by earlier ones up to rounding errors, or of no variance,
+    have weights that blow rounding errors up.
+
+    Parameters
+    ----------
+    projection : Projection
+    side : Sample
+        The training rows, in memory.
+    features : ndarray of shape (m, k)
+        As the fit has made them.
+    """
+    probe = np.unique(np.linspace(0, side.n_samples - 1, PROBE_ROWS).astype(np.intp))
+    rows = side.kernel.matrix[side.rows[probe]] if side.precomputed else side.rows[probe]
+    error = np.abs(projection(rows) - features[probe]).max(axis=0)
+    differs = ~(error <= REPEATED * np.abs(features).max(axis=0))
+    return int(differs.argmax()) if differs.any() else features.shape[1]
 
 
 @dataclass(frozen=True)

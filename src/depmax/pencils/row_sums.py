@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from depmax._threads import blas_threads_for_parts, map_threads
-from depmax.pencils.norms import Norms, norms_of
+from depmax.pencils.norms import Norms, norms_of, squared_lengths
 from depmax.samples import slices
 
 #: Columns of Ψ, as a share of those of Φ, up to which one product gives ΦᵀΦ and ΦᵀΨ.
@@ -38,7 +38,7 @@ class RowSums:
     """Sums over rows of φ and ψ, about an origin of each.
 
     Additive over rows and closed under a change of origin: chunks may be summed in any order, about
-    different origins, on different machines, and added afterwards. The last four are there where
+    different origins, on different machines, and added afterwards. The last five are there where
     they are asked for.
     """
 
@@ -49,6 +49,7 @@ class RowSums:
     origin_x: np.ndarray  # what φ is measured from, shape (D,)
     origin_y: np.ndarray  # what ψ is measured from, shape (E,)
     scatter: np.ndarray | None = None  # Σ φφᵀ, shape (D, D)
+    cubes: np.ndarray | None = None  # Σ ‖φ‖²φ, shape (D,); with the scatter
     norms: Norms | None = None
     weighted: RowSums | None = None  # of φ alone, every row times its weight, with scatter
     labelled: RowSums | None = None  # of φ alone, over the labelled rows
@@ -90,10 +91,13 @@ class RowSums:
         if not (a.any() or b.any()):
             return self
         sum_x = self.sum_x - self.weight * a
-        scatter = self.scatter
+        scatter, cubes = self.scatter, self.cubes
         if scatter is not None:
             half = np.outer(a, (self.sum_x + sum_x) / 2)
-            scatter = scatter - half - half.T
+            moved = scatter - half - half.T
+            if cubes is not None:  # Σ (‖φ‖² - 2aᵀφ + ‖a‖²)(φ - a)
+                cubes = cubes - 2 * scatter @ a + (a @ a) * self.sum_x - np.trace(moved) * a
+            scatter = moved
         return RowSums(
             weight=self.weight,
             sum_x=sum_x,
@@ -102,6 +106,7 @@ class RowSums:
             origin_x=origin_x,
             origin_y=origin_y,
             scatter=scatter,
+            cubes=cubes,
             norms=None if self.norms is None else self._norms_about(self.norms, a, b),
             weighted=_of_phi_about(self.weighted, origin_x),
             labelled=_of_phi_about(self.labelled, origin_x),
@@ -134,6 +139,7 @@ class RowSums:
             sum_y=self.sum_y + other.sum_y,
             cross=self.cross + other.cross,
             scatter=_both(self.scatter, other.scatter),
+            cubes=_both(self.cubes, other.cubes),
             norms=_both(self.norms, other.norms),
             weighted=_both(self.weighted, other.weighted),
             labelled=_both(self.labelled, other.labelled),
@@ -203,6 +209,7 @@ class Summation:
         self._weighted: RowSums | None = None
         self._labelled: RowSums | None = None
         self._scatter = None
+        self._cubes = np.zeros(size) if scatter else None
         self._joined = scatter and width <= JOINED * size
         columns = size
         if scatter:
@@ -227,6 +234,8 @@ class Summation:
             phi = self._add_counted(rows.phi, psi, mass)
         self._weight += float(mass.sum())
         self._sum_y += psi.T @ mass
+        if self._cubes is not None:
+            self._cubes += phi.T @ (mass * squared_lengths(phi))
         if self._norms is not None:
             self._norms += norms_of(phi, psi, rows.mass)
         if rows.weights is not None:
@@ -244,6 +253,7 @@ class Summation:
             self._cross,
             *self._origins,
             self._scatter,
+            self._cubes,
             self._norms,
             self._weighted,
             self._labelled,

@@ -13,7 +13,7 @@ from depmax.pencils.form import CentredValues, Factor, FeaturesOfPart, Form, Ope
 from depmax.pencils.norms import norms_about
 from depmax.pencils.row_sums import Aligned, RowSums, chunks_of, dense, sum_rows
 from depmax.pencils.streamed import BlockImages, SumBlocks
-from depmax.samples import Sample, Stream, add_up, slices
+from depmax.samples import Sample, Stream, add_up, in_double, slices
 
 #: A coordinate whose standard deviation is below so many roundings of its mean is constant.
 CONSTANT = 64.0
@@ -159,6 +159,7 @@ class Space:
             sample.coordinates,
             sample.n_samples,
             width,
+            precision_of(sample),
             concurrent=sample.is_array,
             center=center,
             mass=sample.mass,
@@ -175,8 +176,7 @@ class Space:
     def before_mixing(cls, sample: Sample, mixing: np.ndarray) -> Space:
         """Space of the features of a sample before their last product, that with ``mixing``.
 
-        A map of landmarks is an approximation, and its kernel values need not be more precise
-        than it is. Where they are many they are computed and multiplied in single precision and
+        Many kernel values of rows in float32 are computed and multiplied in single precision and
         summed over chunks of rows in double precision, unless features of some rows tell that
         more than their fifth digit would change: a last product may blow rounding errors up.
         """
@@ -184,15 +184,16 @@ class Space:
             images = BlockImages(sample.kernel, sample.rows.view, unmixed=True)
             return cls.of_blocks(images, sample, len(mixing))
         kernel, rows, shape = sample.kernel, sample.rows, (sample.n_samples, len(mixing))
-        if np.prod(shape) < MANY or not _single_is_enough(sample, mixing):
+        many = np.prod(shape) >= MANY and sample.dtype == np.float32
+        if not many or not _single_is_enough(sample, mixing):
             return cls(
-                lambda part: kernel.unmixed(rows[part]),
+                lambda part: kernel.unmixed(in_double(rows[part])),
                 *shape,
                 concurrent=sample.is_array,
                 mass=sample.mass,
             )
         return cls(
-            lambda part: kernel.unmixed(rows[part].astype(np.float32, copy=False)),
+            lambda part: kernel.unmixed(rows[part]),
             *shape,
             float(np.finfo(np.float32).eps),
             dtype=np.float32,
@@ -227,6 +228,15 @@ class Space:
             sums = self._visit(self._no_form)
         assert sums.scatter is not None
         return sums.scatter
+
+    @property
+    def lean(self) -> np.ndarray:
+        """Σ ‖φ‖²φ, of shape (s,): where samples lie that are far from their mean."""
+        if self._sums is None or self._sums.cubes is None:
+            self._visit(self._no_form)
+        assert self._sums is not None
+        assert self._sums.cubes is not None
+        return self._sums.cubes
 
     @property
     def covariance(self) -> np.ndarray:
@@ -388,13 +398,20 @@ class Space:
             yield rows, phi
 
 
+def precision_of(sample: Sample) -> float:
+    """Relative precision of coordinates: the last product of a map blows rounding errors up."""
+    mixing = None if sample.is_streamed else sample.kernel.mixing
+    gain = 1.0 if mixing is None else max(1.0, float(np.linalg.norm(mixing)))
+    return float(np.finfo(np.float64).eps) * gain
+
+
 def _single_is_enough(sample: Sample, mixing: np.ndarray) -> bool:
     """Whether features of some rows stay what they are when rows are rounded."""
     if not sample.is_array:
         return False
     rows = sample.rows[:: max(1, sample.n_samples // PROBE_ROWS)][:PROBE_ROWS]
     with np.errstate(over="ignore", invalid="ignore"):
-        exact = sample.kernel.unmixed(rows.astype(np.float64, copy=False)) @ mixing
-        rounded = sample.kernel.unmixed(rows.astype(np.float32, copy=False)) @ mixing
+        exact = sample.kernel.unmixed(in_double(rows)) @ mixing
+        rounded = sample.kernel.unmixed(rows) @ mixing
         error = np.linalg.norm(rounded - exact)
     return bool(error <= LARGEST_ERROR * np.linalg.norm(exact))

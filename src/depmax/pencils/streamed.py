@@ -30,6 +30,7 @@ from depmax.samples import (
     Sample,
     View,
     add_up,
+    in_double,
     require_positive,
     require_semidefinite,
     sample_rows,
@@ -61,7 +62,7 @@ class BlockImages:
 
     def __call__(self, block: Block) -> Any:
         """Of shape (n, D), dense or sparse."""
-        rows = self.view(block)
+        rows = in_double(self.view(block))
         return self.kernel.unmixed(rows) if self.unmixed else self.kernel.features(rows)
 
 
@@ -75,8 +76,7 @@ class KernelColumns:
 
     def __call__(self, block: Block) -> np.ndarray:
         """Of shape (n, n_landmarks), in float64."""
-        values = self.kernel(self.view(block), self.landmarks)
-        return values.astype(np.float64, copy=False)
+        return self.kernel(in_double(self.view(block)), in_double(self.landmarks))
 
 
 @dataclass(frozen=True)

@@ -107,6 +107,11 @@ class Sample:
             return replace(self, kernel=self.rows.resolve(self.kernel, choose))
         return replace(self, kernel=resolved_on(self.kernel, self.rows, choose, self.mass))
 
+    def in_double(self) -> Sample:
+        """The same rows in float64, for kernels that compare them in memory."""
+        is_single = self.is_array and not self.has_features
+        return replace(self, rows=in_double(self.rows)) if is_single else self
+
     def take(self, indices: np.ndarray) -> Sample:
         """The same kernel and origin on some of the rows."""
         origin = None if self.origin is None else self.origin.take(indices)
@@ -136,7 +141,9 @@ class Sample:
         Rows lie one after the other, however X lies in memory: products round differently, and a
         search that has several optima could end in another one.
         """
-        phi = self.kernel.features(self.rows[rows])
+        own = self.rows[rows]
+        linear = self.kernel.capabilities.is_linear  # whose sums are in float64 anyway
+        phi = self.kernel.features(own if linear else in_double(own))
         return np.ascontiguousarray(phi) if isinstance(phi, np.ndarray) else phi
 
     def centred_coordinates(self) -> np.ndarray:
@@ -239,15 +246,13 @@ class Reference:
         return int(self.rows.shape[0])
 
     def against(self, rows: Any) -> np.ndarray:
-        """Kernel values of new rows with the reference rows, of shape (n_new, n_rows)."""
-        if self.kernel is None:
-            return rows[:, self.rows]
-        return self.kernel(rows, self._as_precise_as(rows))
+        """Kernel values of new rows with the reference rows, of shape (n_new, n_rows).
 
-    def _as_precise_as(self, rows: Any) -> Any:
-        """The reference rows, rounded if the new rows are: more digits would not be kept."""
-        single = getattr(rows, "dtype", None) == np.float32
-        return self.rows.astype(np.float32, copy=False) if single else self.rows
+        In float64, whatever the rows are: weights may be large, and multiply rounding errors.
+        """
+        if self.kernel is None:
+            return in_double(rows[:, self.rows])
+        return self.kernel(in_double(rows), in_double(self.rows))
 
 
 def joined(bound: Kernel, rows: Any, names: Sequence[str], categories: Categories) -> Sample:
@@ -299,6 +304,12 @@ def sample_of_matrix(matrix: np.ndarray, name: str = "X", mass: np.ndarray | Non
 def precision(rows: Any) -> np.dtype:
     """Type to compute in: float32 for rows in float32, float64 for all others."""
     return np.dtype(np.float32 if rows.dtype == np.float32 else np.float64)
+
+
+def in_double(rows: Any) -> Any:
+    """Rows of numbers in float32 as float64, all others as they are."""
+    is_single = getattr(rows, "dtype", None) == np.float32
+    return rows.astype(np.float64) if is_single else rows
 
 
 def require_equal_length(n_x: int, n_y: int) -> None:

@@ -50,7 +50,7 @@ class BAHSIC(HSICSelector):
         products, Laplace by a compiled loop, other kernels of the distance (inverse distance,
         inverse multiquadric, sums of Gaussians) from its changes, the rest by their definition.
         The ridge kernel and maps are refitted to every set of columns that is compared, on at
-        most 500 rows: a fit per column and round.
+        most 500 rows, which stand for all rows: a fit per column and round.
     target_kernel : kernel, name, "auto" or "inputs", default="auto"
         "auto" depends on the type of y; "inputs" is unsupervised: the kernel of all columns is the
         target, and y is not needed.

@@ -170,7 +170,9 @@ class HSICLasso(DependenceSelector):
         target = read_target_sample(y, self.target_kernel, mass=mass)
         require_equal_length(m, target.n_samples)
         require_samples(m, unbiased=True)
-        columns = column_kernels(X, categories, recipe, partial(most_dependent, target), mass)
+        columns = column_kernels(
+            X, categories, recipe, partial(most_dependent, target, warn=False), mass
+        )
         with threadpool_limits(limits=1, user_api="blas"):  # many small products, in n_jobs threads
             design = self._design(columns, target)
             path = nonnegative_path(design, self._n_requested(d) or d)

@@ -54,7 +54,7 @@ class Choice:
         if candidates[0].capabilities.learns_weights:  # no number of kernels to correct for
             return refuse_to_choose("screen", candidates, X)
         self.n_candidates *= len(candidates)
-        return most_dependent(self.target, candidates, X)
+        return most_dependent(self.target, candidates, X, warn=False)
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ class ScreeningTarget:
 
     def _sorted(self, recipe: Any, column: np.ndarray) -> _Sorted:
         """A column with the bandwidth of its Laplace kernel, and the target in its order."""
-        if recipe.bandwidth == "median":
+        if recipe.policy == "median":
             return _Sorted.of(column, None, self.coordinates)
         choice = Choice(self.side)
         width = recipe.resolve(column[:, np.newaxis], choice).bandwidth

@@ -126,7 +126,7 @@ class WeighedTarget:
         self, recipe: Any, column: np.ndarray, unbiased: bool, *, test: bool
     ) -> tuple[float, float, float]:
         """The same with the Laplace kernel, by its recursion over the sorted column."""
-        if recipe.bandwidth == "median":
+        if recipe.policy == "median":
             width = median_gap_of(column, self.mass)
         else:
             kernel = recipe.resolve(column[:, np.newaxis], self._choice(test), self.mass)
@@ -135,7 +135,7 @@ class WeighedTarget:
         value = sorted_terms(prepared, self.coordinates, self.mass, unbiased).hsic()
         pvalue = np.nan
         if test:
-            if self.tested is not self.mass and recipe.bandwidth == "median":
+            if self.tested is not self.mass and recipe.policy == "median":
                 prepared = LaplaceColumn.of(column, median_gap_of(column, self.tested))
             observed = sorted_terms(prepared, self._about_mean(None), self.tested, False).hsic()
             pvalue = sequential_pvalue(observed, self._chunks(prepared), TIE * observed)
@@ -162,7 +162,7 @@ class WeighedTarget:
         """How ``bandwidth="maximize"`` chooses: not at all for a test."""
         if test:
             return partial(refuse_to_choose, "screen with sample_weight")
-        return partial(most_dependent, self.side)
+        return partial(most_dependent, self.side, warn=False)
 
 
 def read_weighed_target(y: Any, target_kernel: Any, mass: np.ndarray, tol: float) -> WeighedTarget:

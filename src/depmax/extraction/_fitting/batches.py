@@ -18,6 +18,8 @@ from depmax.extraction._fitting.targets import label_type
 from depmax.extraction.extractor import WeightedExtractor
 from depmax.kernels import as_kernel
 from depmax.maps.feature_map import coordinate_names
+from depmax.pencils.coordinates import Coordinates
+from depmax.pencils.projection import Projection
 from depmax.pencils.row_sums import Aligned, RowSums, Summation, dense, origin_of
 from depmax.samples import Weighed, require_equal_length
 from depmax.samples.sources import keeps_sums, read_batch
@@ -28,7 +30,7 @@ class Batches:
     """Sums over the rows of all batches so far: those of each class, or of X beside numbers."""
 
     classes: np.ndarray | None  # labels, sorted; None: the target is numbers
-    sums: tuple[RowSums | None, ...]  # of one class each, or one of (x, y); None: no rows yet
+    sums: tuple[RowSums | None, ...]  # of one class each, or of (x, y) and of x; None: no rows yet
     flat: bool  # whether y has one dimension
 
     def __add__(self, other: Batches) -> Batches:
@@ -37,7 +39,7 @@ class Batches:
 
     def is_enough(self, n_features: int) -> bool:
         """Whether something can depend on the target so far: neither X nor y is constant."""
-        present = [found for found in self.sums if found is not None]
+        present = self._present
         if not present:
             return False
         varies = _varies(reduce(add, present))
@@ -45,9 +47,24 @@ class Batches:
             return len(present) > 1 and bool(varies.any())
         return bool(varies[:n_features].any() and varies[n_features:].any())
 
+    @property
+    def lean(self) -> np.ndarray:
+        """Σ ‖x‖²x of all rows about their mean, of shape (n_features,)."""
+        total = reduce(add, self._present) if self.classes is not None else self.sums[1]
+        assert total is not None
+        cubes = total.centred().cubes
+        assert cubes is not None
+        return cubes
+
+    @property
+    def _present(self) -> list[RowSums]:
+        """Sums over all rows: of the classes that were seen, or of (x, y)."""
+        own = self.sums[:1] if self.classes is None else self.sums
+        return [found for found in own if found is not None]
+
     def rows(self, n_features: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """A few rows X, their target and masses, with the sums of all."""
-        found = [matched_rows(sums) for sums in self.sums if sums is not None]
+        found = [matched_rows(sums) for sums in self._present]
         X = np.vstack([points for points, _ in found])
         mass = np.concatenate([masses for _, masses in found])
         if self.classes is None:
@@ -104,6 +121,7 @@ class BatchExtractor(WeightedExtractor):
     """Base of the extractors that are functions of sums over the rows, or over those of a class."""
 
     _batches: Batches
+    _lean: np.ndarray  # Σ ‖x‖²x of all batches, while they are learned from
 
     @available_if(keeps_sums)
     def partial_fit(
@@ -165,6 +183,13 @@ class BatchExtractor(WeightedExtractor):
     def _why_numbers_do_not_add(self) -> str | None:
         """Why features are not a function of sums over X and numbers; None: they are."""
         return None
+
+    def _leaning(
+        self, coordinates: Coordinates, vectors: np.ndarray, projection: Projection
+    ) -> np.ndarray:
+        if "_lean" not in vars(self):
+            return super()._leaning(coordinates, vectors, projection)
+        return self._lean @ projection.weights
 
     # --- parts of partial_fit --------------------------------------------------------------------
     def _require_sums(self) -> None:
@@ -233,13 +258,18 @@ class BatchExtractor(WeightedExtractor):
         known = None if earlier is None else earlier.sums[0]
         if known is not None and len(known.sum_x) != both.shape[1]:
             raise ValueError("y has a different number of columns than in the first batch.")
-        return Batches(None, (_sums(both, np.ones(len(both), dtype=bool), mass),), flat)
+        every = np.ones(len(both), dtype=bool)
+        return Batches(None, (_sums(both, every, mass), _sums(rows, every, mass)), flat)
 
     def _learn_batches(self, batches: Batches) -> None:
         """Fit to a few rows with the sums of all."""
         names = getattr(self, "feature_names_in_", None)
         X, y, mass = batches.rows(self.n_features_in_)
-        self._learn(X, y, None, Weighed(mass, None))
+        self._lean = batches.lean  # that of the few rows is another
+        try:
+            self._learn(X, y, None, Weighed(mass, None))
+        finally:
+            del self._lean
         if names is not None:
             self.feature_names_in_ = names
             self.coordinate_names_ = coordinate_names(self)

@@ -22,7 +22,7 @@ from depmax.pencils.deflation.steps import OrthogonalFeatures
 from depmax.pencils.examples import Examples
 from depmax.pencils.form import square_of
 from depmax.pencils.images import FeatureImages, Images, images_of
-from depmax.pencils.projection import Fitted, Projection
+from depmax.pencils.projection import Fitted, Projection, n_repeated
 from depmax.samples import (
     Sample,
     Weighed,
@@ -186,6 +186,7 @@ class DeflationExtractor(DependenceExtractor):
     ) -> Fitted:
         check_parameters(self)
         self._check_parameters()
+        self._forget()
         requested = requested or self._component_count()
         X, y = self._aligned(X, y)
         needs_target = self._supervised or y is not None
@@ -199,7 +200,7 @@ class DeflationExtractor(DependenceExtractor):
         if target is not None:
             require_equal_length(training.n_samples, target.n_samples)
             choose = partial(most_dependent, Sample(as_kernel("linear"), target.values, mass=mass))
-        side = training.resolved(choose)
+        side = training.resolved(choose).in_double()
         if self._needs_coordinates:
             require_coordinates(side, type(self).__name__)
         self._keep_kernel(side)
@@ -236,6 +237,8 @@ class DeflationExtractor(DependenceExtractor):
         count = requested.count(possible)
         while True:
             found = self._features(side, target, count)
+            if found.made is not None and found.count:  # not of a stream
+                found = found.first(max(1, n_repeated(found.projection, side, found.features)))
             if found.count == 0:
                 raise ValueError(
                     f"{type(self).__name__} found no feature that depends on the target: X is "
@@ -334,7 +337,7 @@ class DeflationExtractor(DependenceExtractor):
         if count < requested:
             warnings.warn(
                 f"{type(self).__name__} found {count} of n_components={requested} features: none "
-                "of the rest depends on the target by its criterion.",
+                "of the rest depends on the target by its criterion, beyond rounding errors.",
                 ConvergenceWarning,
                 stacklevel=5,
             )

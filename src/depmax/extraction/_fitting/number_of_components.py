@@ -338,7 +338,10 @@ def require_possible(side: Sample, count: int, owner: str, *, beyond_rows: bool 
         )
     width = side.n_coordinates
     if width is not None and count > width:
+        linear = side.kernel.capabilities.is_linear
+        what = (
+            "columns, n_features" if linear else "coordinates of its map or kernel, n_coordinates"
+        )
         raise ValueError(
-            f"n_components={count} of {owner} is more than the number of columns, "
-            f"n_features = {width}."
+            f"n_components={count} of {owner} is more than the number of {what} = {width}."
         )

@@ -13,7 +13,9 @@ from depmax._inputs.checks import number
 from depmax._inputs.target import marks_unlabeled
 from depmax.extraction._fitting.batches import BatchExtractor
 from depmax.extraction.extractor import DependenceExtractor
+from depmax.kernels.kernel import Kernel
 from depmax.pencils import Directions, Form, Space, Sphere, hsic_form
+from depmax.pencils.directions import negligible
 from depmax.pencils.form import rank_of_factor, target_factor
 from depmax.pencils.graphs import Graph, Laplacian, as_graph
 from depmax.pencils.graphs.points import points_of
@@ -175,6 +177,35 @@ class SemiSupervisedExtractor(BatchExtractor):
 Alpha = float | Literal["auto"]
 #: What ``alpha="auto"`` adds where there are as many coordinates as samples, or more.
 SINGULAR = 0.1
+#: Smallest eigenvalue of a kernel matrix, relative to rounding errors, that ends in a gap.
+GAP = 1e3
+
+
+def automatic_alpha(space: Space, n_groups: int, kernel: Kernel) -> float:
+    """What ``alpha="auto"`` stands for, however the same kernel is given.
+
+    Nothing where samples span so few dimensions that the covariance within ``n_groups`` groups of
+    them is known, and 0.1 where a direction could fit any target. Without few features they do so
+    if the eigenvalues of the kernel matrix end in a gap, as those of a linear kernel that is passed
+    as a matrix do; those of a Gaussian kernel, or of its landmarks, fade out, or are as many as the
+    samples that differ.
+    """
+    exact = kernel.has_features and kernel.mixing is None
+    if exact and space.dimension + n_groups <= space.total:
+        return 0.0
+    scatter = space.scatter  # diagonal without features: coordinates are principal components
+    values = linalg.eigvalsh(scatter) if kernel.has_features else np.diag(scatter)
+    noise = negligible(space.eps) * values.max(initial=0.0)
+    size = int((values > noise).sum()) + n_groups
+    few = size < space.n_samples and bool((values[values > noise] > GAP * noise).all())
+    return 0.0 if few and size < _n_distinct(space) else SINGULAR
+
+
+def _n_distinct(space: Space) -> int:
+    """Number of samples that differ, by their place on a line of any direction."""
+    direction = np.random.default_rng(0).standard_normal((space.dimension, 1))
+    places = np.sort(space.features(direction)[:, 0])
+    return 1 + int((np.diff(places) > GAP * negligible(space.eps) * np.ptp(places)).sum())
 
 
 class SpheringExtractor(DependenceExtractor):
@@ -184,15 +215,10 @@ class SpheringExtractor(DependenceExtractor):
     _declared: ClassVar = {"alpha": number(0, also=["auto"])}
 
     def _chosen_alpha(self, space: Space, n_groups: int) -> float:
-        """The number that ``alpha`` stands for.
-
-        "auto" adds nothing where the features of the kernel are so few that the covariance within
-        ``n_groups`` groups of samples is known, and 0.1 where a direction could fit any target.
-        """
+        """The number that ``alpha`` stands for; ``n_groups`` means take so many parameters."""
         if self.alpha != "auto":
             return float(self.alpha)
-        known = self.kernel_.has_features and space.dimension + n_groups <= space.total
-        return 0.0 if known else SINGULAR
+        return automatic_alpha(space, n_groups, self.kernel_)
 
     def _sphere(self, space: Space, n_groups: int) -> Sphere:
         """The samples sphered, on the range of their covariance."""

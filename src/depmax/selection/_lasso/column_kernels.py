@@ -161,7 +161,7 @@ def _numeric_parts(
 
 
 def _bandwidth(kernel: Any) -> float:
-    return float(kernel.bandwidth)
+    return kernel._width()
 
 
 def standardised(X: np.ndarray, mass: np.ndarray | None = None) -> np.ndarray:

@@ -201,12 +201,12 @@ def _column(recipe: Any, column: np.ndarray, target: ScreeningTarget) -> _Biased
     rows = column[:, np.newaxis]
     if recipe.capabilities.telescopes:
         width = None
-        if recipe.bandwidth != "median":
-            width = recipe.resolve(rows, partial(most_dependent, target.side)).bandwidth
+        if recipe.policy != "median":
+            width = recipe.resolve(rows, partial(most_dependent, target.side, warn=False)).bandwidth
         ordered = LaplaceColumn.of(column, width)
         cross = ordered.terms(target.coordinates, 0.0, unbiased=False).hsic()
         return _Biased(cross, lambda: _own_hsic(ordered))
-    side = Sample(recipe.resolve(rows, partial(most_dependent, target.side)), rows)
+    side = Sample(recipe.resolve(rows, partial(most_dependent, target.side, warn=False)), rows)
     cross = terms(side, target.side, unbiased=False).hsic()
     return _Biased(cross, lambda: terms(side, side, unbiased=False).hsic())
 

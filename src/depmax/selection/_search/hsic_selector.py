@@ -283,7 +283,7 @@ class HSICSelector(WeightedRows, DependenceSelector):
             units.owners,
             recipe,
             self.step,
-            lambda part: partial(most_dependent, side.take(part)),
+            lambda part: partial(most_dependent, side.take(part), warn=False),
             self._report,
         )
 

@@ -135,8 +135,16 @@ class Setting:
         rows, sample = self._sample
         choose = None if self.choose is None else self.choose(rows)
         recipe = self.recipe.counting(self.n_inputs(columns))
+        return resolved_on(recipe, sample[:, columns], choose, self._mass_of(rows))
+
+    def _mass_of(self, rows: np.ndarray) -> np.ndarray | None:
+        """What rows that a kernel is resolved on stand for: all rows, if it is fitted to them."""
         mass = self.blocks.target.mass
-        return resolved_on(recipe, sample[:, columns], choose, None if mass is None else mass[rows])
+        some = None if mass is None else mass[rows]
+        if len(rows) == self.X.shape[0] or not self.recipe.capabilities.fits_columns:
+            return some
+        some = np.ones(len(rows)) if some is None else some
+        return some * (self.blocks.target.total / some.sum())
 
     def n_inputs(self, columns: np.ndarray) -> int:
         """How many columns of the table some columns are made of."""

@@ -63,7 +63,7 @@ def laplace_changes(problem: Problem, kernel: Laplace, change: Change) -> Outcom
 
 
 def _bandwidth(kernel: Laplace) -> float:
-    return float(kernel.bandwidth)
+    return kernel._width()
 
 
 LAPLACE = FastForm(is_exactly(Laplace), laplace_changes, takes_near_values)

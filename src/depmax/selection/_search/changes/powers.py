@@ -200,7 +200,7 @@ def gaussian_changes(problem: Problem, kernel: Gaussian, change: Change) -> Outc
 
 
 def _gamma(kernel: Gaussian) -> float:
-    return 0.5 / float(kernel.bandwidth) ** 2
+    return 0.5 / kernel._width() ** 2
 
 
 GAUSSIAN = FastForm(is_exactly(Gaussian), gaussian_changes, takes_short_series)
