@@ -178,5 +178,5 @@ def test_where_nothing_is_left_it_ends_with_a_warning() -> None:
     white = linalg.orth(X - X.mean(axis=0))
     with pytest.warns(ConvergenceWarning, match="1 of n_components=3"):
         DependenceStructure(3, target=Dependence(1.0, kernel="linear")).fit(white, NUMBERS)
-    with pytest.raises(ValueError, match="gains anything|rows of X are equal"):
+    with pytest.raises(ValueError, match="constant"):
         DependenceStructure(1).fit(np.ones((60, 2)) * np.arange(2), NUMBERS)

@@ -143,8 +143,8 @@ class KernelPLS(PLSExtractor):
     pass over the rows. Otherwise rows are visited twice per component; sparse ones stay sparse.
 
     If rows are in float32 and there are four million or more kernel values with the landmarks of a
-    map, they are computed in single precision and summed in double precision, provided that this changes the features of a
-    sample of rows by less than 1e-5 of their length.
+    map, they are computed in single precision and summed in double precision, provided that this
+    changes the features of a sample of rows by less than 1e-5 of their length.
 
     References
     ----------
