@@ -14,6 +14,9 @@ from depmax.dependence.exchange import as_exchange, plan_of
 from depmax.kernels import Laplace
 from depmax.samples import read_sample, read_target_sample
 
+#: Rows of these tables resemble their neighbours, which is tested elsewhere.
+pytestmark = pytest.mark.filterwarnings("ignore:Rows next to each other")
+
 EQUAL = np.repeat(np.arange(12), 4)
 UNEQUAL = np.repeat(np.arange(14), [1, 2, 2, 3, 3, 3, 4, 4, 4, 5, 5, 6, 6, 6])
 

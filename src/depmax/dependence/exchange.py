@@ -220,13 +220,17 @@ class Shifts(Exchange):
 
     Examples
     --------
+    >>> import warnings
     >>> import numpy as np
     >>> from depmax import Shifts, hsic_test
     >>> from scipy.signal import lfilter
     >>> noise = np.random.default_rng(1).normal(size=(2, 300))
     >>> x, y = lfilter([1.0], [1.0, -0.9], noise)  # rows are 0.9 of the one before, plus noise
-    >>> hsic_test(x, y, random_state=0).pvalue < 0.001
-    True
+    >>> with warnings.catch_warnings(record=True) as caught:  # that rows resemble their neighbours
+    ...     warnings.simplefilter("always")
+    ...     wrong = hsic_test(x, y, random_state=0)
+    >>> wrong.pvalue < 0.001, str(caught[0].message)[:40]
+    (True, 'Rows next to each other are alike, in th')
     >>> hsic_test(x, y, groups=Shifts(), random_state=0).pvalue > 0.05
     True
     """

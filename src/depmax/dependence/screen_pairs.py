@@ -13,8 +13,9 @@ from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from depmax._extras import library_of, make_frame
-from depmax._inputs import Table, read_table
+from depmax._inputs import Table, read_table, read_target
 from depmax._inputs.table import numbered_columns
+from depmax.dependence._nulls.neighbours import warn_of_neighbours
 from depmax.dependence._pairs.moments import PairScores
 from depmax.dependence._pairs.ranking import (
     BestPairs,
@@ -170,8 +171,12 @@ def screen_pairs(
     ([3, 8], True)
     """
     _check_parameters(n_pairs, transform, n_permutations)
+    table = _read(X)
+    if groups is None and isinstance(target_kernel, str) and target_kernel == "auto":
+        target = read_target(y)
+        warn_of_neighbours(table.values, target.values, table.categories)
     found = screen_table(
-        _read(X),
+        table,
         y,
         n_pairs,
         target_kernel,

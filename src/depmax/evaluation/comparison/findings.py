@@ -15,6 +15,7 @@ from sklearn.utils import _safe_indexing
 
 from depmax._inputs.table import is_frame, take_columns
 from depmax.dependence import Screening, alignment, hsic, screen
+from depmax.dependence._nulls.neighbours import neighbours_mentioned
 from depmax.dependence.exchange import TooFewWays
 from depmax.evaluation.comparison.methods import Method
 from depmax.evaluation.comparison.trial import make_estimator
@@ -242,7 +243,7 @@ def screen_columns(X: Any, y: np.ndarray, groups: np.ndarray | None) -> Screenin
 
     Where there are too few groups for any p-value to be small, all of them are 1.
     """
-    with warnings.catch_warnings():  # that groups are cut to one size
+    with warnings.catch_warnings(), neighbours_mentioned():  # that groups are cut to one size
         warnings.filterwarnings(
             "ignore", message=r"[\d,]+ of [\d,]+ rows are not used for p-values"
         )
