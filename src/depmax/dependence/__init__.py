@@ -18,10 +18,12 @@ from depmax.dependence.samples_needed import SamplesNeeded, samples_needed
 from depmax.dependence.screen import screen
 from depmax.dependence.screen_pairs import PairScreening, screen_pairs
 from depmax.dependence.shifts import Shifts
+from depmax.dependence.structure import Dependence
 from depmax.dependence.variance import hsic_variance
 
 __all__ = [
     "AggregateTest",
+    "Dependence",
     "Exchange",
     "IndependenceTest",
     "Interval",
