@@ -85,6 +85,7 @@ def test_what_predicts() -> None:
         "BoostedLatentFeatures",
         "KernelPLS",
         "KernelPLSClassifier",
+        "LinearRegressionFeature",
         "ReducedKernelOPLS",
         "SMA",
         "SMC",
@@ -130,7 +131,7 @@ def test_numbers_are_regressed_on_the_features(name: str, target: str) -> None:
 
 
 @pytest.mark.parametrize("target", ["two", "three"])
-@pytest.mark.parametrize("name", SQUARES)
+@pytest.mark.parametrize("name", sorted(set(SQUARES) - {"LinearRegressionFeature"}))
 def test_a_class_is_the_nearest_mean_of_regressed_indicators(name: str, target: str) -> None:
     y = TARGETS[target]
     model = fitted(MODELS[name], y)
@@ -237,7 +238,7 @@ def test_objects_stay_objects_in_batches() -> None:
 
 # --- how many -------------------------------------------------------------------------------------
 @pytest.mark.parametrize("target", ["numbers", "three"])
-@pytest.mark.parametrize("name", sorted(MODELS))
+@pytest.mark.parametrize("name", sorted(set(MODELS) - {"LinearRegressionFeature"}))
 def test_the_number_is_chosen_by_the_error_of_its_own_predictions(name: str, target: str) -> None:
     if (name, target) not in cases():
         return

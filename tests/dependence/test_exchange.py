@@ -14,6 +14,9 @@ from depmax.dependence.exchange import as_exchange, plan_of
 from depmax.kernels import Laplace
 from depmax.samples import read_sample, read_target_sample
 
+#: Rows of these tables resemble their neighbours, which is tested elsewhere.
+pytestmark = pytest.mark.filterwarnings("ignore:Rows next to each other")
+
 EQUAL = np.repeat(np.arange(12), 4)
 UNEQUAL = np.repeat(np.arange(14), [1, 2, 2, 3, 3, 3, 4, 4, 4, 5, 5, 6, 6, 6])
 
@@ -83,7 +86,7 @@ def test_shifts_keep_the_course_of_every_series(rng: np.random.Generator) -> Non
     for order in plan.orders(30, rng):
         for rows in (np.arange(30), np.arange(30, 80)):
             shift = (order[rows[0]] - rows[0]) % len(rows)
-            assert 5 <= shift <= len(rows) - 5
+            assert shift == 0 or 5 <= shift <= len(rows) - 5
             assert np.array_equal(order[rows], rows[0] + (rows - rows[0] + shift) % len(rows))
 
 

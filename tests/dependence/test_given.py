@@ -19,6 +19,9 @@ from depmax.dependence._given.units import Units
 from depmax.dependence._given.waves import Waves
 from depmax.kernels import Gaussian
 
+#: Rows of these tables resemble their neighbours, which is tested elsewhere.
+pytestmark = pytest.mark.filterwarnings("ignore:Rows next to each other")
+
 
 def _one_cause(rng: np.random.Generator, m: int = 300) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     z = rng.normal(size=m)

@@ -16,6 +16,9 @@ from depmax import alignment, distance_correlation, hsic, hsic_test
 from depmax.kernels import Gaussian
 from tests.references.make_dependence import REPETITIONS, Case, as_numbers, standardised
 
+#: Rows of these tables resemble their neighbours, which is tested elsewhere.
+pytestmark = pytest.mark.filterwarnings("ignore:Rows next to each other")
+
 FOLDER = Path(__file__).parents[1] / "references"
 #: hyppo's p-values between these are too close to the level to be decided by its permutations.
 UNDECIDED = (0.03, 0.08)

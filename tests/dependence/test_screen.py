@@ -11,6 +11,9 @@ from depmax.dependence._nulls.law import u_centred
 from depmax.kernels import Delta, Gaussian, Laplace, Linear
 from depmax.samples import read_target_sample
 
+#: Rows of these tables resemble their neighbours, which is tested elsewhere.
+pytestmark = pytest.mark.filterwarnings("ignore:Rows next to each other")
+
 rng = np.random.default_rng(0)
 X = rng.normal(size=(120, 5))
 X[:, 3] = rng.integers(0, 3, 120)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.linalg import subspace_angles
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import KFold
@@ -13,6 +14,8 @@ from sklearn.neighbors import KNeighborsRegressor
 from depmax import ICAFX, hsic_test
 from depmax.datasets import make_linear_direction, make_sine_direction
 from depmax.extraction import NaturalGradient, QuasiNewton
+from depmax.extraction._unmixing import Likelihood, sphere
+from depmax.pencils import Space
 
 
 def cosine(a, b):
@@ -71,7 +74,9 @@ class TestModelData:
 
     def test_published_rule_stops_below_the_maximum(self):
         with pytest.warns(ConvergenceWarning, match="max_iter=500"):
-            published = ICAFX(1, solver="natural-gradient").fit(self.X, self.t)
+            published = ICAFX(1, solver="natural-gradient", init="random", random_state=0).fit(
+                self.X, self.t
+            )
         assert published.n_iter_ == 500
         assert published.log_likelihood_ < self.fitted.log_likelihood_ - 1e-3
 
@@ -98,6 +103,51 @@ class TestModelData:
             assert cosine(found["regression", seed], regression) > 1 - 1e-6
             assert cosine(found["random", seed], regression) < 0.999
         assert cosine(found["random", 0], found["random", 1]) < 0.999
+
+
+class TestMaximum:
+    """The likelihood has many local maxima."""
+
+    @staticmethod
+    def draw(moved, seed):
+        """Six sources, those that the target moves first; the inputs, the target, the inverse."""
+        rng = np.random.default_rng(seed)
+        s = np.hstack([rng.laplace(size=(600, 3)), rng.uniform(-1.7, 1.7, size=(600, 3))])
+        t = rng.normal(size=600)
+        s[:, moved] += t[:, np.newaxis]
+        A = rng.normal(size=(6, 6))
+        order = [*moved, *np.setdiff1d(np.arange(6), moved)]
+        return s @ A, t, np.linalg.inv(A)[:, order]
+
+    @pytest.mark.parametrize("moved", [[0], [1, 4], [0, 1, 2], [0, 2, 3, 5]])
+    @pytest.mark.parametrize("seed", range(4))
+    def test_no_start_does_better_not_even_the_truth(self, moved, seed):
+        X, t, inverse = self.draw(moved, seed)
+        count = len(moved)
+        model = ICAFX(count).fit(X, t)
+        # The same likelihood in white coordinates, climbed from the sources that made the data.
+        space, codes = Space.of_array(X), (t - t.mean())[:, np.newaxis]
+        sphering = sphere(space, codes)
+        inputs, targets = space.features(sphering.inputs), codes @ sphering.targets
+        likelihood = Likelihood.of_arrays(inputs, targets, sphering.correlations, count, 1e-6, None)
+        W = np.linalg.solve(sphering.inputs, inverse).T
+        V = np.zeros((6, 1))
+        V[:count] = -1.0 / sphering.targets[0, 0]
+        true = QuasiNewton().maximize(likelihood, likelihood.of_published(W, V))
+        assert model.log_likelihood_ > true.log_likelihood - 1e-7
+        if model.log_likelihood_ < true.log_likelihood + 1e-7:
+            assert subspace_angles(model.components_.T, inverse[:, :count]).max() < 0.7
+
+    def test_a_number_is_as_good_as_the_criterion(self):
+        X, t, _ = self.draw([0, 1, 3, 4], 1)
+        chosen = ICAFX("bic").fit(X, t)
+        asked = ICAFX(chosen.n_components_).fit(X, t)
+        assert asked.log_likelihood_ == pytest.approx(chosen.log_likelihood_, abs=1e-12)
+
+    def test_visits_of_all_starts_are_counted(self):
+        X, t, _ = self.draw([0], 0)
+        counts = [ICAFX(k).fit(X, t).n_passes_ for k in (1, 2, 3)]
+        assert (np.diff(counts) > 0).all()
 
 
 class TestPaper:

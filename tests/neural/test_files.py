@@ -23,7 +23,7 @@ X = np.random.default_rng(0).normal(size=(20, 4))
 @pytest.fixture(scope="module")
 def content(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     path = tmp_path_factory.mktemp("neural") / "model.npz"
-    Autoencoder(2, hidden_layers=(4,), random_state=0).fit(X).save(path)
+    Autoencoder(2, hidden_layers=(4,), n_init=1, random_state=0).fit(X).save(path)
     return path.read_bytes()
 
 

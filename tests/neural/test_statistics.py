@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.linear_model import LinearRegression
 
 torch = pytest.importorskip("torch", reason="torch is not installed: run make test-neural")
 
@@ -96,14 +97,16 @@ def test_roughness_and_its_gradient(graph, normalized):
     delta = smoothness.laplacian.matrix()
     delta = delta.toarray() if sparse.issparse(delta) else delta
     rows = torch.as_tensor(F, dtype=torch.float64)
+    torch.manual_seed(0)  # the same weights in every run
     module = torch.nn.Linear(2, 2, dtype=torch.float64)
     white = statistics.whiten(module(rows)).detach().numpy()
     expected = np.trace(white.T @ delta @ white) / (2 * np.trace(delta))
-    assert smoothness.of_all(module, rows).item() == pytest.approx(expected)
-    some = smoothness.of_some(module, rows, 20_000, np.random.RandomState(0))
+    assert smoothness.of_all(module(rows)).item() == pytest.approx(expected)
+    drawn = np.random.RandomState(0)
+    some = smoothness.of_some(lambda places: module(rows[places]), 20_000, drawn)
     assert some.item() == pytest.approx(expected, rel=0.1)
     inputs = rows.clone().requires_grad_()
-    assert torch.autograd.gradcheck(lambda values: smoothness.of_all(module, values), (inputs,))
+    assert torch.autograd.gradcheck(lambda values: smoothness.of_all(module(values)), (inputs,))
 
 
 def test_gradient_is_the_numerical_one():
@@ -115,3 +118,17 @@ def test_gradient_is_the_numerical_one():
 
     outputs = torch.as_tensor(F, dtype=torch.float64).clone().requires_grad_()
     assert torch.autograd.gradcheck(value, (outputs,))
+
+
+def test_outputs_without_what_features_explain(rng):
+    features = torch.as_tensor(rng.normal(size=(len(F), 2)))
+    outputs = torch.as_tensor(F, dtype=torch.float64).clone().requires_grad_()
+    rest = statistics.uncorrelated(outputs, features).detach().numpy()
+    explained = LinearRegression().fit(features.numpy(), F)
+    expected = (
+        F
+        - explained.predict(features.numpy())
+        + explained.predict(features.numpy().mean(axis=0, keepdims=True))
+    )
+    np.testing.assert_allclose(rest, expected, atol=1e-4)  # the ridge is 1e-6
+    assert torch.autograd.gradcheck(lambda o: statistics.uncorrelated(o, features), (outputs,))

@@ -22,6 +22,7 @@ from depmax.dependence._nulls.aggregate import (
     is_several,
 )
 from depmax.dependence._nulls.law import permutation_law
+from depmax.dependence._nulls.neighbours import warn_of_neighbours
 from depmax.dependence._nulls.permutation import (
     SLACK,
     count_at_least,
@@ -203,9 +204,7 @@ def hsic_test(
     if method == "aggregate":
         x, y_family = family_of(X, kernel), family_of_target(y, target_kernel)
         _require_rows(x.n_samples, y_family.n_samples)
-        plan = None
-        if groups is not None:
-            plan = plan_of(groups, x.n_samples, y_family.sides[0].rows)
+        plan = _plan(groups, x.sides[0], y_family.sides[0])
         if len(x.sides) > 1 or len(y_family.sides) > 1:
             return _aggregate_test(x, y_family, n_permutations, random_state, n_jobs, plan)
         return _permutation_test(
@@ -217,7 +216,7 @@ def hsic_test(
     one = _one_kernel(_gaussian_if_auto(kernel), "kernel", f"method={method!r}")
     x_sample = read_sample(X, one, choose=_refuse_to_choose)
     _require_rows(x_sample.n_samples, y_sample.n_samples)
-    plan = None if groups is None else plan_of(groups, x_sample.n_samples, y_sample.rows)
+    plan = _plan(groups, x_sample, y_sample)
     if method == "permutation":
         return _permutation_test(x_sample, y_sample, n_permutations, random_state, n_jobs, plan)
     if method == "gamma" and plan is not None:
@@ -250,6 +249,14 @@ def _require_rows(n_x: int, n_y: int) -> None:
     require_samples(n_x, unbiased=True)
 
 
+def _plan(groups: Any, x: Sample, y: Sample) -> Plan | None:
+    """What may be exchanged; of rows that count as independent, a warning if they hardly are."""
+    if groups is None:
+        warn_of_neighbours(x.rows, y.rows)
+        return None
+    return plan_of(groups, x.n_samples, y.rows, x.rows)
+
+
 def _weighed_families(
     X: Any, y: Any, kernel: Any, target_kernel: Any, sample_weight: Any, method: str
 ) -> tuple[Family, Family]:
@@ -263,6 +270,7 @@ def _weighed_families(
         of_y = family_of_target(weighed.of(y, target_kernel), target_kernel)
     x = family_of(weighed.of(X, kernel), kernel)
     _require_rows(x.n_samples, of_y.n_samples)
+    _plan(None, x.sides[0], of_y.sides[0])
     if len(x.sides) > 1 and x.n_samples > GROUPED_ROWS:
         raise ValueError(
             "method='aggregate' with sample_weight holds whole matrices of many kernels and takes "
@@ -308,6 +316,7 @@ def _aggregate_test(
         method="aggregate",
         n_samples=x.n_samples,
         permuted=found.permuted,
+        exchangeable=plan is None or plan.reliable,
         kernels=x.names,
         target_kernels=y.names,
         standardized=found.z,
@@ -354,6 +363,7 @@ def _permutation_test(
         method="permutation",
         n_samples=x.n_samples,
         permuted=permuted,
+        exchangeable=plan is None or plan.reliable,
     )
 
 

@@ -15,6 +15,7 @@ from depmax._inputs.levels import Missing
 from depmax._inputs.table import has_missing, numbered_columns
 from depmax._threads import each_column, map_threads, one_blas_thread
 from depmax.dependence._given.conditional import GivenTarget, read_dense
+from depmax.dependence._nulls.neighbours import warn_of_neighbours
 from depmax.dependence._nulls.screening_target import ScreeningTarget
 from depmax.dependence.exchange import as_exchange, plan_of
 from depmax.dependence.independence_test import GivenFit, Screening
@@ -156,7 +157,7 @@ def screen(
     target_side = read_target_sample(y, target_kernel)
     require_equal_length(table.n_samples, target_side.n_samples)
     require_samples(table.n_samples, unbiased=True)
-    plan = plan_of(groups, table.n_samples, target_side.rows)
+    plan = plan_of(groups, table.n_samples, target_side.rows, table.values)
     target: Any = ScreeningTarget.of(target_side, tol, plan)
     missing_counts = None
     if has_missing(table.values):
@@ -167,6 +168,8 @@ def screen(
         missing_counts = np.isnan(table.values).sum(axis=0)
     recipe = _kernel_of_columns(kernel)
     warn_of_scales(recipe, table.values, table.names, table.categories, one_by_one=True)
+    if groups is None:
+        warn_of_neighbours(table.values, target_side.rows, table.categories)
     values = table.values.tocsc() if sparse.issparse(table.values) else table.values
 
     def scored(position: int) -> tuple[float, ...]:
@@ -220,6 +223,7 @@ def _screen_weighed(
     refuse_missing(table.values, "screen", table.names)
     warn_of_scales(recipe, table.values, table.names, table.categories, one_by_one=True)
     target = read_weighed_target(weighed.of(y, target_kernel), target_kernel, weighed.mass, tol)
+    warn_of_neighbours(table.values, target.side.rows, table.categories)
 
     def scored(column: np.ndarray, position: int) -> tuple[float, float, float]:
         return target.score(Delta() if position in table.categories else recipe, column, unbiased)
@@ -285,6 +289,8 @@ def _screen_given(
     recipe = _kernel_of_columns(kernel)
     target = GivenTarget.of(y, given, target_kernel, groups)
     table = read_dense(X, target.regressions)
+    if groups is None:
+        warn_of_neighbours(table.values, target.rows, table.categories)
     names = table.names or numbered_columns(table.values.shape[1])
     choose = partial(refuse_to_choose, "screen with given")
 

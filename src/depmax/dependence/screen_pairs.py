@@ -13,8 +13,9 @@ from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from depmax._extras import library_of, make_frame
-from depmax._inputs import Table, read_table
+from depmax._inputs import Table, read_table, read_target
 from depmax._inputs.table import numbered_columns
+from depmax.dependence._nulls.neighbours import warn_of_neighbours
 from depmax.dependence._pairs.moments import PairScores
 from depmax.dependence._pairs.ranking import (
     BestPairs,
@@ -24,7 +25,7 @@ from depmax.dependence._pairs.ranking import (
     permutation_pvalues,
 )
 from depmax.dependence._pairs.target import ColumnBases, MainEffects, PairTarget, Transform
-from depmax.dependence.exchange import Exchange, TooFewWays, as_exchange
+from depmax.dependence.exchange import Exchange, TooFewWays, as_exchange, is_exchangeable
 from depmax.kernels import KernelLike
 from depmax.samples import require_samples
 
@@ -170,8 +171,12 @@ def screen_pairs(
     ([3, 8], True)
     """
     _check_parameters(n_pairs, transform, n_permutations)
+    table = _read(X)
+    if groups is None and isinstance(target_kernel, str) and target_kernel == "auto":
+        target = read_target(y)
+        warn_of_neighbours(table.values, target.values, table.categories)
     found = screen_table(
-        _read(X),
+        table,
         y,
         n_pairs,
         target_kernel,
@@ -205,6 +210,8 @@ def screen_table(
     target = PairTarget.of(y, target_kernel, effects)
     exchange = None if groups is None else as_exchange(groups)
     units = [] if exchange is None else _independent_units(exchange, m)
+    if exchange is not None:
+        is_exchangeable(exchange, m, np.asarray(y), table.values)
     if exchange is not None and exchange.is_free_within_groups:
         target = target.within(exchange.units(m))
     law = Law(m, len(target.directions))

@@ -4,6 +4,7 @@ from depmax.extraction._unmixing import NaturalGradient, QuasiNewton
 from depmax.extraction.boosted_latent_features import BoostedLatentFeatures
 from depmax.extraction.continuum_regression import ContinuumRegression
 from depmax.extraction.deflation_features import DeflationFeatures
+from depmax.extraction.dependence_structure import DependenceStructure
 from depmax.extraction.extractor import DependenceExtractor
 from depmax.extraction.hbfe import HBFE
 from depmax.extraction.hsca import HSCA
@@ -40,6 +41,7 @@ __all__ = [
     "ContinuumRegression",
     "DeflationFeatures",
     "DependenceExtractor",
+    "DependenceStructure",
     "IterativePCA",
     "KernelBoosting",
     "KernelCCA",

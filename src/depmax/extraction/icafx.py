@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -23,6 +24,7 @@ from depmax.extraction._unmixing import (
     Solution,
     Sphering,
     StreamedRows,
+    Unmixing,
     WhiteRows,
     as_solver,
     best_of,
@@ -64,8 +66,10 @@ class ICAFX(DependenceExtractor):
         stops far from the maximum. Objects ``QuasiNewton(...)`` and ``NaturalGradient(...)`` of
         ``depmax.extraction`` set tolerances, rates and numbers of steps.
     init : {"regression", "random"}, default="regression"
-        The first starting point: the maximum for Gaussian sources, where the first features are
-        directions of regression, or a random rotation, as published.
+        Where the solver starts. ``"regression"``: with one feature and with as many as inputs, at
+        the maximum for Gaussian sources, where the first features are directions of regression;
+        then features are added one at a time, so that the likelihood never falls as their number
+        grows. ``"random"``: at random rotations with all features at once, as published.
     n_init : int, default=1
         Number of starting points; the result with the largest likelihood is kept. All after the
         first are random.
@@ -97,8 +101,8 @@ class ICAFX(DependenceExtractor):
         -2 m ``log_likelihood_`` + k q log m for k = 1, 2, … features, with m rows and targets of
         rank q; only with ``n_components="bic"``. Numbers that cannot be the best are not tried.
     n_iter_, n_passes_ : int
-        Steps of the solver, and how often it visited all rows. A table that is read a chunk at a
-        time is read that often, and a few times more.
+        Steps of the solver that led to the result, and visits to all rows from all starts together.
+        A table that is read a chunk at a time is read that often, and a few times more.
     classes_ : ndarray
         Labels of the indicators; only for classes.
     loadings_, mean_, coordinate_names_
@@ -200,17 +204,13 @@ class ICAFX(DependenceExtractor):
             if target.is_streamed:
                 warn_if_long(space.n_samples, time.perf_counter() - start)
             most = self._attainable(sphering, n_components)
-            likelihood = self._likelihood(space, codes, sphering, most)
-            if self.n_components == "bic":
-                likelihood, solution = self._fewest(likelihood)
-            else:
-                solution = self._maximize(likelihood)
+            self.n_passes_ = 0
+            likelihood, solution = self._best_model(self._likelihood(space, codes, sphering, most))
         count = likelihood.n_components
         W, V = likelihood.published(solution.unmixing)
         dependence = _information(sphering, W[:count])
         order = np.argsort(-dependence, kind="stable")
-        self.log_likelihood_ = solution.log_likelihood
-        self.n_iter_, self.n_passes_ = solution.n_iter, solution.n_passes
+        self.log_likelihood_, self.n_iter_ = solution.log_likelihood, solution.n_iter
         self.sources_ = np.array([NAMES[int(state)] for state in solution.states[order]])
         self._target_mean = codes.make.mean  # type: ignore[attr-defined]  # a TargetOfPart
         return Unmixed(
@@ -301,42 +301,65 @@ class ICAFX(DependenceExtractor):
         """The likelihood decides by itself, unlike prediction of parts of the rows."""
         return None if self.n_components == "bic" else super()._why_not_streamed()
 
-    def _maximize(self, likelihood: Likelihood) -> Solution:
-        """The best of all starts."""
-        rng = check_random_state(self.random_state)
-        regression = self.init == "regression"
-        return best_of(
-            self._solver().maximize(likelihood, start, self.verbose)
-            for start in starts(likelihood, int(self.n_init), rng, regression=regression)
-        )
+    def _best_model(self, likelihood: Likelihood) -> tuple[Likelihood, Solution]:
+        """The model with as many features as requested or as the criterion says."""
+        if self.n_components == "bic":
+            return self._fewest(likelihood)
+        if self.init == "random":  # as published
+            return likelihood, self._maximize(likelihood, self._starts(likelihood))
+        *_, (model, solution, _) = self._growing(likelihood)
+        return model, solution
+
+    def _growing(self, likelihood: Likelihood) -> Iterator[tuple[Likelihood, Solution, Solution]]:
+        """Models with 1, 2, … features, the solution of each, and the most likely of all so far.
+
+        The likelihood has many local maxima. So a model starts from the one before, with one more
+        feature, than which it is never less likely; and from the model in which the target moves
+        all sources, where these are separated: those that it moves most become the features.
+        """
+        size = likelihood.n_inputs
+        full = likelihood.with_components(size)
+        most_likely = self._maximize(full, self._starts(full))
+        before: tuple[Likelihood, Solution] | None = None
+        for count in range(1, likelihood.n_components + 1):
+            model = likelihood.with_components(count)
+            known = [most_likely] if count == size else []
+            tried = [the_most_moved(model, most_likely)] if count < size else []
+            if before is None:
+                tried += self._starts(model)
+            else:
+                known.append(one_more(*before))
+                tried.append(known[-1].unmixing)
+            best = self._maximize(model, tried, known)
+            most_likely = best_of([most_likely, best])
+            before = model, best
+            yield model, best, most_likely
 
     def _fewest(self, likelihood: Likelihood) -> tuple[Likelihood, Solution]:
-        """The number of features with the smallest information criterion, and its solution.
-
-        Models are nested: more features never have a smaller likelihood, so that the search ends
-        where even the likelihood of as many features as inputs would not pay for one more.
-        """
-        most = likelihood.n_components
-        all_moved = self._maximize(likelihood)
+        """The number of features with the smallest information criterion, and its solution."""
         price = likelihood.n_targets * np.log(likelihood.n_samples)
         criterion: list[float] = []
         found: list[tuple[Likelihood, Solution]] = []
-        for count in range(1, most + 1):
-            if criterion and _deviance(likelihood, all_moved) + count * price >= min(criterion):
+        for count, (model, solution, most_likely) in enumerate(self._growing(likelihood), 1):
+            found.append((model, solution))
+            criterion.append(_deviance(likelihood, solution) + count * price)
+            # One more would not pay even if it made the model as likely as the most likely one.
+            if _deviance(likelihood, most_likely) + (count + 1) * price >= min(criterion):
                 break
-            model = likelihood.with_components(count)
-            candidates = [all_moved if count == most else self._maximize(model)]
-            warm = [the_most_moved(model, all_moved)] if count < most else []
-            if found:
-                candidates.append(one_more(*found[-1]))
-                warm.append(candidates[-1].unmixing)
-            candidates += [self._solver().maximize(model, start, self.verbose) for start in warm]
-            best = best_of(candidates)
-            all_moved = best_of([all_moved, best])
-            found.append((model, best))
-            criterion.append(_deviance(likelihood, best) + count * price)
         self.bic_ = np.array(criterion)
         return found[int(np.argmin(criterion))]
+
+    def _starts(self, likelihood: Likelihood) -> list[Unmixing]:
+        rng, regression = check_random_state(self.random_state), self.init == "regression"
+        return [*starts(likelihood, int(self.n_init), rng, regression=regression)]
+
+    def _maximize(
+        self, likelihood: Likelihood, tried: Sequence[Unmixing], known: Sequence[Solution] = ()
+    ) -> Solution:
+        """The most likely of solutions that are known and of those that the solver finds."""
+        found = [self._solver().maximize(likelihood, start, self.verbose) for start in tried]
+        self.n_passes_ += sum(solution.n_passes for solution in found)
+        return best_of([*known, *found])
 
     def _solver(self) -> Any:
         return as_solver(self.solver, "ICAFX")

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from depmax.extraction._fitting.prediction import PredictionMixin, Readout
 from depmax.extraction._fitting.quotients import Alpha, Explained, ExplainingExtractor
-from depmax.extraction._fitting.targets import output_labels
+from depmax.extraction._fitting.targets import is_flat, label_type, output_labels, output_scale
 from depmax.kernels import KernelLike
 from depmax.pencils import Directions, Space
-from depmax.pencils.form import square_of
+from depmax.pencils.coordinates import Coordinates
+from depmax.pencils.form import rank_of_factor, square_of
 from depmax.pencils.graphs import GraphLike
 from depmax.samples import Labels, Sample
 
 
-class LinearRegressionFeature(ExplainingExtractor):
+class LinearRegressionFeature(PredictionMixin, ExplainingExtractor):
     """The linear combination of the columns that predicts the target best.
 
     A numeric target has one such feature. Several outputs have as many, ordered by what they
@@ -62,6 +65,13 @@ class LinearRegressionFeature(ExplainingExtractor):
     dependence_ : ndarray of shape (n_components,)
         Share of the variance of the outputs that each feature explains: for one output the squared
         correlation. Computed on the labelled rows.
+    target_loadings_ : ndarray of shape (n_components, n_outputs)
+        Coefficients of the features in the prediction: those of ridge regression with ``alpha``, of
+        Laplacian-regularised regression with ``beta``. Zero for features beyond the outputs.
+    intercept_ : ndarray of shape (n_outputs,)
+        Its constant.
+    classes_ : ndarray of shape (n_classes,)
+        The classes, sorted; only if the target has classes. The nearest indicator is predicted.
     n_components_ : int
         Number of features.
     n_unlabeled_ : int
@@ -121,14 +131,56 @@ class LinearRegressionFeature(ExplainingExtractor):
 
     def _read_labels(self, y: Any, mass: np.ndarray | None = None) -> Labels:
         self._require_no_graph(mass)
-        labels = output_labels(self._read_answers(y), "LinearRegressionFeature", mass)
+        target = self._read_answers(y)
+        labels = output_labels(target, "LinearRegressionFeature", mass)
         self.n_unlabeled_ = labels.n_unlabeled
+        self._set_blank_readout(y, target, mass)
         return labels
+
+    def _set_blank_readout(self, y: Any, target: Any, mass: np.ndarray | None) -> None:
+        """What is known of predictions before there are features."""
+        if not target.is_streamed and target.n_unlabeled:
+            mass = None if mass is None else mass[target.labelled]
+            target = target.take(target.labelled)
+        scale = output_scale(target, mass)
+        size = len(scale.mean)
+        classes = scale.classes
+        if classes is not None and not target.is_streamed:
+            classes = label_type(classes, y)
+        codes = np.arange(2.0)[:, np.newaxis] if size == 1 else np.eye(size)
+        self._spread = np.where(np.isinf(scale.spread), 0.0, scale.spread)
+        self._readout = Readout(
+            np.zeros((0, size)),
+            scale.mean,
+            classes,
+            None if classes is None else codes,
+            0.5 if target.kind == "multilabel" else None,
+            classes is not None or is_flat(y),
+        )
 
     def _extract(self, space: Space, target: Explained, n_components: int) -> Directions:
         found = self._explaining(space, target, n_components, 1)
+        self._keep_coefficients(space, target, found.vectors)
         total = square_of(target.factor, target.mass) / target.total  # their variance
         return Directions(found.vectors, found.dependence / total)
+
+    def _keep_coefficients(self, space: Space, target: Explained, vectors: np.ndarray) -> None:
+        """The regression on features along these directions, in the units of y."""
+        found = self._sphered(space, target, 1).coefficients(vectors)
+        found[rank_of_factor(target.factor) :] = 0.0  # features beyond those of the outputs
+        found = found * self._spread
+        intercept = self._readout.intercept
+        if target.labelled is not None:  # whose mean is not that of all rows
+            middle = space.features(vectors)[target.labelled].mean(axis=0)
+            intercept = intercept - middle @ found
+        self._readout = replace(self._readout, loadings=found, intercept=intercept)
+
+    def _keep(self, coordinates: Coordinates, found: Directions) -> np.ndarray:
+        directions = super()._keep(coordinates, found)
+        turns = np.where(np.einsum("ij,ij->j", directions, found.vectors) < 0, -1.0, 1.0)
+        loadings = self._readout.loadings[: len(turns)] * turns[:, np.newaxis]
+        self._keep_readout(replace(self._readout, loadings=loadings))
+        return directions
 
     def _carriers(self, side: Sample, target: Explained) -> int:
         return int(target.factor.shape[1])

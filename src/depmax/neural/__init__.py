@@ -14,5 +14,6 @@ from depmax.neural.autoencoder import Autoencoder
 from depmax.neural.hbfe import NeuroHBFE
 from depmax.neural.hsca import NeuroHSCA
 from depmax.neural.solvers import FullBatch, MiniBatch
+from depmax.neural.structure import NeuroStructure
 
-__all__ = ["Autoencoder", "FullBatch", "MiniBatch", "NeuroHBFE", "NeuroHSCA"]
+__all__ = ["Autoencoder", "FullBatch", "MiniBatch", "NeuroHBFE", "NeuroHSCA", "NeuroStructure"]

@@ -14,6 +14,7 @@ from zipfile import ZipFile
 
 import numpy as np
 import torch
+from scipy import linalg
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
@@ -352,9 +353,31 @@ class NeuralExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
                 stacklevel=4,
             )
 
+    def _warn_of_constant(self, count: int) -> None:
+        """Warn of this many features that carry nothing of their own."""
+        if count:
+            name = type(self).__name__
+            warnings.warn(
+                f"{count} of n_components={self.n_components} features of {name} are constant or "
+                "repeat others: units of the network no longer respond to X. Try another "
+                "random_state, activation='tanh', wider hidden_layers or fewer n_components.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
     def _check_parameters(self) -> None:
         """Refuse parameters that are not as declared, or that contradict each other."""
         check_parameters(self)
+
+
+#: Deviation along a direction, relative to the size of features, that is taken for none.
+CONSTANT = 1e-4
+
+
+def n_constant(features: np.ndarray, size: float = 1.0) -> int:
+    """Number of orthogonal directions in which features of this size do not vary."""
+    covariance = np.atleast_2d(np.cov(features, rowvar=False, bias=True))
+    return int((linalg.eigvalsh(covariance) <= (CONSTANT * size) ** 2).sum())
 
 
 def upward(features: np.ndarray) -> np.ndarray:

@@ -89,6 +89,14 @@ def whiten(outputs: Any) -> Any:
     return (outputs - mean) @ basis
 
 
+def uncorrelated(outputs: Any, features: Any) -> Any:
+    """Outputs minus their linear regression on features, over the same rows."""
+    centred = features - features.mean(dim=0)
+    lower = cholesky_of_covariance(centred)
+    slopes = torch.cholesky_solve(centred.T @ (outputs / len(outputs)), lower)
+    return outputs - centred @ slopes
+
+
 def white_hsic(
     outputs: Any, factor: Any, kernel: str, *, unbiased: bool, weight: float = 1.0
 ) -> Any:

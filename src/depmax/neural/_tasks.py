@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 import torch
+from scipy import linalg
 
 from depmax._inputs import Target, read_target
 from depmax.kernels import KernelLike, as_kernel
 from depmax.kernels.kernel import Kernel
 from depmax.maps.incomplete_cholesky import factor_to
-from depmax.neural._statistics import alignment, gram, hsic, hsic_with, white_hsic, whiten
+from depmax.neural._statistics import (
+    alignment,
+    gram,
+    hsic,
+    hsic_with,
+    uncorrelated,
+    white_hsic,
+    whiten,
+)
 from depmax.pencils.graphs import Graph, Laplacian, VectorPoints
 from depmax.samples import Sample, kernel_of_target
 
@@ -33,6 +43,12 @@ class LabelledTarget:
     def n_unlabeled(self) -> int:
         """Number of rows without a label."""
         return self.n_samples - len(self.rows)
+
+    def beyond(self, features: np.ndarray) -> LabelledTarget:
+        """What linear functions of features, given for all rows, leave of the coordinates."""
+        known = features[self.rows] - features[self.rows].mean(axis=0)
+        slopes, *_ = linalg.lstsq(known, self.factor)
+        return replace(self, factor=self.factor - known @ slopes)
 
 
 def read_labelled(
@@ -91,16 +107,16 @@ class Smoothness:
             raise ValueError(f"{graph!r} gives no row a neighbour: widen it, or use beta=0.")
         return cls(laplacian, total)
 
-    def of_all(self, module: Any, inputs: Any) -> Any:
+    def of_all(self, outputs: Any) -> Any:
         """Roughness of the white outputs of all rows."""
-        features = whiten(module(inputs))
+        features = whiten(outputs)
         return _Energy.apply(features, self.laplacian) / (self.total * features.shape[1])
 
-    def of_some(self, module: Any, inputs: Any, count: int, rng: np.random.RandomState) -> Any:
-        """An estimate from pairs of neighbours drawn at random."""
+    def of_some(self, outputs: Callable[[Any], Any], count: int, rng: np.random.RandomState) -> Any:
+        """An estimate from pairs of neighbours drawn at random; ``outputs`` from row numbers."""
         pairs = self.laplacian.weights.draw(count, rng)
         ends = np.concatenate([pairs.first, pairs.second])
-        features = whiten(module(inputs[ends]))
+        features = whiten(outputs(torch.as_tensor(ends)))
         scales = torch.as_tensor(self.laplacian.scales[ends], dtype=features.dtype)
         scaled = features * scales.to(features.device)[:, None]
         squares = ((scaled[:count] - scaled[count:]) ** 2).sum(dim=1)
@@ -152,8 +168,9 @@ class DependenceTask:
     """Minus the dependence of a network's outputs on a target, over that on earlier features.
 
     The outputs are made white, so that no output repeats another and a larger scale gains nothing.
-    With earlier features the loss is minus A(f, y)/(α + A(f, earlier)), A the centred alignment of
-    kernel matrices; without, minus HSIC relative to that of the target with itself. With ``beta``
+    With earlier features, from which the outputs are made uncorrelated, the loss is minus
+    A(f, y)/(α + A(f, earlier)), A the centred alignment of kernel matrices; without, minus HSIC
+    relative to that of the target with itself. With ``beta``
     it is (1-β) times this plus β times how much features change between neighbouring rows, which
     is 1 for features that ignore the neighbourhood.
     """
@@ -167,7 +184,7 @@ class DependenceTask:
     unbiased: bool
     weight_decay: float
     rng: np.random.RandomState
-    earlier: Any = None  # white earlier features of the labelled rows, or None
+    earlier: Any = None  # white earlier features of all rows, or None
     alpha: float = 0.05
     beta: float = 0.0
     smoothness: Smoothness | None = None  # needed with beta
@@ -191,9 +208,9 @@ class DependenceTask:
         if self.smoothness is None:
             return value
         if rows is None:
-            rough = self.smoothness.of_all(self.module, self.inputs)
+            rough = self.smoothness.of_all(self._outputs(torch.arange(len(self.inputs))))
         else:
-            rough = self.smoothness.of_some(self.module, self.inputs, len(rows), self.rng)
+            rough = self.smoothness.of_some(self._outputs, len(rows), self.rng)
         return value + self.beta * rough
 
     def score(self) -> float | None:
@@ -212,7 +229,7 @@ class DependenceTask:
         """Dependence of some labelled rows, times a weight."""
         chosen = torch.as_tensor(rows, device=self._places.device)
         places = self._places.index_select(0, chosen)
-        outputs = self.module(self.inputs.index_select(0, places))
+        outputs = self._outputs(places)
         factor = self.factor.index_select(0, chosen)
         if self.earlier is None:
             weight = weight / self.scale
@@ -220,9 +237,17 @@ class DependenceTask:
             return white_hsic(outputs, factor, kernel, unbiased=unbiased, weight=weight)
         K = gram(whiten(outputs), self.feature_kernel)
         dependence = hsic_with(K, factor, unbiased=self.unbiased) * (weight / self.scale)
-        redundant = alignment(K, gram(self.earlier.index_select(0, chosen), self.feature_kernel))
+        redundant = alignment(K, gram(self.earlier.index_select(0, places), self.feature_kernel))
         own = torch.sqrt(hsic(K, K, unbiased=False) + 1e-24)
         return dependence / own / (self.alpha + redundant)
+
+    def _outputs(self, places: Any) -> Any:
+        """Outputs of some rows, without what is linear in earlier features there."""
+        places = places.to(self.inputs.device)
+        outputs = self.module(self.inputs.index_select(0, places))
+        if self.earlier is None:
+            return outputs
+        return uncorrelated(outputs, self.earlier.index_select(0, places))
 
 
 @dataclass

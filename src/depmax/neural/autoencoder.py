@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+import warnings
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from scipy import linalg
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from depmax._inputs import read_target
-from depmax._inputs.checks import FLAG, number, one_of
-from depmax.neural._extractor import NeuralExtractor, upward
-from depmax.neural._networks import ACTIVATIONS, Transposed, mirror, perceptron, seeded
+from depmax._inputs.checks import FLAG, integer, number, one_of
+from depmax.neural._extractor import NeuralExtractor, n_constant, upward
+from depmax.neural._networks import ACTIVATIONS, mirror, perceptron, seeded
 from depmax.neural._tasks import OutputTarget, ReconstructionTask, Split
-from depmax.neural.solvers import as_solver
+from depmax.neural.solvers import Auto, FullBatch, MiniBatch, Training, as_solver
 from depmax.samples import require_equal_length
+
+#: Reconstruction needs more steps than dependence; restarts take the place of hops.
+LONG = Auto(
+    FullBatch(max_iter=1000, n_hops=0),
+    MiniBatch(learning_rate=1e-2, max_epochs=200, patience=20),
+)
+#: Relative difference of losses that training to the end would remove.
+CLOSE = 0.01
+#: Loss, of inputs of variance 1, that is as good as none.
+ROUNDING = 1e-3
 
 
 def _reconstructs(model: Autoencoder) -> bool:
@@ -28,9 +41,10 @@ def _reconstructs(model: Autoencoder) -> bool:
 class Autoencoder(NeuralExtractor):
     """Features in the narrowest layer of a network that reconstructs its inputs.
 
-    Encoder and decoder mirror each other. Without hidden layers the features are σ(Wx + b), with
-    the activation σ; with ``activation="linear"`` they span the same space as the principal
-    components of the standardised inputs.
+    Encoder and decoder mirror each other. Without hidden layers the narrowest layer is σ(Wx + b),
+    with the activation σ; with ``activation="linear"`` it spans the same space as the principal
+    components of the standardised inputs. The features are that layer turned to its own principal
+    axes: uncorrelated, the one of largest variance first.
 
     Parameters
     ----------
@@ -47,9 +61,9 @@ class Autoencoder(NeuralExtractor):
     tied_weights : bool, default=False
         Whether the decoder uses the transposed weights of the encoder, with its own biases. Refused
         with ``supervised``.
-    pretraining : bool or "auto", default="auto"
-        Whether the layers are first trained one after another, each to reconstruct its input.
-        ``"auto"``: with hidden layers. True is refused without them, unless ``supervised``.
+    n_init : int, default=3
+        Number of random starts. The network with the smallest loss is kept (on held-out rows where
+        there are any), of those without constant features if there is one.
     noise : float, default=0.0
         Standard deviation of noise added to the standardised inputs, which the network has to
         reconstruct without it: a denoising autoencoder.
@@ -59,7 +73,8 @@ class Autoencoder(NeuralExtractor):
     weight_decay : float, default=0.0
         This times the sum of squares of all weights is added to the loss.
     solver : {"auto", "full-batch", "mini-batch"} or object, default="auto"
-        As in ``NeuroHBFE``.
+        As in ``NeuroHBFE``, but ``"auto"`` takes more steps: ``FullBatch(max_iter=1000, n_hops=0)``
+        with up to 1,000 rows, else ``MiniBatch(learning_rate=0.01, max_epochs=200, patience=20)``.
     validation_fraction : float, default=0.0
         Share of the rows that is held out; the weights with the smallest loss on them are kept.
     device, random_state, verbose
@@ -74,7 +89,13 @@ class Autoencoder(NeuralExtractor):
     loss_ : float
         Mean squared error of standardised values, or cross-entropy, of the training rows.
     n_iter_ : int
-        Iterations or epochs, including pretraining.
+        Iterations or epochs of all starts.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If a feature is constant, or if the inputs are reconstructed worse than from as many
+        principal components.
 
     References
     ----------
@@ -98,7 +119,7 @@ class Autoencoder(NeuralExtractor):
     _declared: ClassVar = {
         "code_activation": one_of(None, *ACTIVATIONS),
         "tied_weights": FLAG,
-        "pretraining": one_of(True, False, "auto"),
+        "n_init": integer(1),
         "noise": number(0),
         "supervised": FLAG,
     }
@@ -111,7 +132,7 @@ class Autoencoder(NeuralExtractor):
         activation: str = "tanh",
         code_activation: str | None = None,
         tied_weights: bool = False,
-        pretraining: bool | Literal["auto"] = "auto",
+        n_init: int = 3,
         noise: float = 0.0,
         supervised: bool = False,
         weight_decay: float = 0.0,
@@ -126,7 +147,7 @@ class Autoencoder(NeuralExtractor):
         self.activation = activation
         self.code_activation = code_activation
         self.tied_weights = tied_weights
-        self.pretraining = pretraining
+        self.n_init = n_init
         self.noise = noise
         self.supervised = supervised
         self.weight_decay = weight_decay
@@ -209,66 +230,53 @@ class Autoencoder(NeuralExtractor):
     def _train(
         self, inputs: np.ndarray, expected: OutputTarget, rng: np.random.RandomState
     ) -> None:
-        solver = as_solver(self.solver, len(inputs), "Autoencoder")
+        solver = as_solver(self.solver, len(inputs), "Autoencoder", LONG)
         split = Split.of(len(inputs), float(self.validation_fraction), rng)
-        (encoder,) = self._empty_modules(inputs.shape[1])
-        decoder = self._empty_decoder(encoder, inputs.shape[1], expected.n_outputs)
-        network = torch.nn.Sequential(encoder, decoder)
-        network.to(device=self.device_, dtype=solver.dtype)
         rows = torch.as_tensor(inputs, dtype=solver.dtype, device=self.device_)
-        if self._pretrains():
-            self._pretrain(encoder, decoder, rows, split, solver, rng)
         values = torch.as_tensor(expected.values, device=self.device_)
         if values.is_floating_point():
             values = values.to(solver.dtype)
-        task = self._task(network, rows, values, expected.loss_of, split)
-        self._run(task, solver, rng)
-        network.eval()
-        with torch.no_grad():
-            self.loss_ = float(expected.loss_of(network(rows), values))
-        self.decoder_ = decoder
-        size = int(self.n_components)
-        self._keep([encoder], np.zeros(size), np.eye(size))
-        codes = self._outputs(inputs)
-        if self._of_code == "linear":  # any rotation of these does as well
-            offset = codes.mean(axis=0)
-            self._keep([encoder], offset, _principal_axes(codes - offset))
-        else:  # the units themselves, the one of largest variance first
-            order = np.argsort(-codes.var(axis=0), kind="stable")
-            self._keep([encoder], np.zeros(size), np.eye(size)[:, order])
-
-    def _pretrains(self) -> bool:
-        return len(self.hidden_layers) > 0 if self.pretraining == "auto" else bool(self.pretraining)
-
-    def _pretrain(
-        self, encoder: Any, decoder: Any, rows: Any, split: Split, solver: Any, rng: Any
-    ) -> None:
-        """Train every layer of the encoder, with its mirror, to give back what it reads."""
-        layers = [part for part in encoder if isinstance(part, torch.nn.Linear)]
-        backs = [part for part in decoder if isinstance(part, torch.nn.Linear | Transposed)][::-1]
-        if self.supervised:
-            backs = [torch.nn.Linear(layer.out_features, layer.in_features) for layer in layers]
-        bends = [self.activation] * (len(layers) - 1) + [self._of_code]
-        for layer, back, bend in zip(layers, backs, bends, strict=True):
-            back.to(device=self.device_, dtype=rows.dtype)
-            step = torch.nn.Sequential(layer, ACTIVATIONS[bend]())
-            network = torch.nn.Sequential(step, back)
-            loss_of = torch.nn.functional.mse_loss
-            self._run(self._task(network, rows, rows, loss_of, split), solver, rng)
+        trials = []
+        for _ in range(int(self.n_init)):
+            (encoder,) = self._empty_modules(inputs.shape[1])
+            decoder = self._empty_decoder(encoder, inputs.shape[1], expected.n_outputs)
+            network = torch.nn.Sequential(encoder, decoder)
+            network.to(device=self.device_, dtype=solver.dtype).train()
+            noise, decay = float(self.noise), float(self.weight_decay)
+            task = ReconstructionTask(network, rows, values, expected.loss_of, split, noise, decay)
+            training = solver.train(task, rng, int(self.verbose))
+            self.n_iter_ += training.n_iter
+            network.eval()
             with torch.no_grad():
-                rows = step(rows)
+                codes = encoder(rows).cpu().numpy().astype(np.float64)
+                loss = float(expected.loss_of(network(rows), values))
+            trials.append(_Trial(network, codes, loss, training))
+        best = max(trials, key=lambda trial: trial.rank)
+        self.loss_ = best.loss
+        encoder, self.decoder_ = best.network
+        offset = best.codes.mean(axis=0)
+        self._keep([encoder], offset, _principal_axes(best.codes - offset))
+        self._report(best.training)
+        self._warn_of_constant(best.n_constant)
+        if not (best.n_constant or self.supervised):
+            self._warn_unless_better(inputs)
 
-    def _task(
-        self, network: Any, rows: Any, expected: Any, loss_of: Any, split: Split
-    ) -> ReconstructionTask:
-        network.train()
-        decay, noise = float(self.weight_decay), float(self.noise)
-        return ReconstructionTask(network, rows, expected, loss_of, split, noise, decay)
-
-    def _run(self, task: ReconstructionTask, solver: Any, rng: np.random.RandomState) -> None:
-        training = solver.train(task, rng, int(self.verbose))
-        self.n_iter_ += training.n_iter
-        self._report(training)
+    def _warn_unless_better(self, inputs: np.ndarray) -> None:
+        """Warn where as many principal components reconstruct the inputs better."""
+        centred = inputs - inputs.mean(axis=0)
+        variances = linalg.svdvals(centred) ** 2 / inputs.size
+        principal = float(variances[int(self.n_components) :].sum())
+        # A decoder that is linear cannot be better, and its codes reach the bound in the limit.
+        allowed = principal * (1.0 if len(self.hidden_layers) else 1.0 + CLOSE)
+        if self.loss_ > allowed + ROUNDING:
+            warnings.warn(
+                f"Autoencoder reconstructs X no better than {self.n_components} principal "
+                f"component(s): loss_ is {self.loss_:.4g}, theirs {principal:.4g}. Try a larger "
+                "n_init, more iterations (solver), wider hidden_layers, or less weight_decay or "
+                "noise; or use PCA.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -289,11 +297,27 @@ class Autoencoder(NeuralExtractor):
                 "tied_weights=True of Autoencoder has no effect with supervised=True, where no "
                 "decoder mirrors the encoder: omit one of them."
             )
-        if shallow and self.pretraining is True and not self.supervised:
-            raise ValueError(
-                "pretraining=True of Autoencoder has no effect without hidden_layers: the only "
-                "layer is trained as a whole. Omit it, or pass hidden_layers."
-            )
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """A network trained from one start."""
+
+    network: Any
+    codes: np.ndarray  # of the training rows, shape (m, k)
+    loss: float  # of the training rows
+    training: Training
+
+    @property
+    def rank(self) -> tuple[int, float]:
+        """The larger, the better: no constant features first, then the score or the loss."""
+        score = self.training.best_score
+        return -self.n_constant, -self.loss if score is None else score
+
+    @property
+    def n_constant(self) -> int:
+        """Number of features that do not vary."""
+        return n_constant(self.codes, float(np.abs(self.codes).max()))
 
 
 def _principal_axes(codes: np.ndarray) -> np.ndarray:

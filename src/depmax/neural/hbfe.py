@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from depmax._inputs.checks import number, one_of
 from depmax._inputs.target import marks_unlabeled
 from depmax.kernels import KernelLike
-from depmax.neural._extractor import NeuralExtractor, upward
+from depmax.neural._extractor import NeuralExtractor, n_constant, upward
 from depmax.neural._networks import check_width, fresh_copy, perceptron, seeded
 from depmax.neural._statistics import gram, hsic_with, whiten
 from depmax.neural._tasks import DependenceTask, LabelledTarget, Smoothness, Split, read_labelled
@@ -317,7 +317,9 @@ class NeuroHBFE(DependenceNetwork):
         offset = outputs.mean(axis=0)
         basis = _ordered_basis(outputs - offset, target)
         self._keep([module], offset, basis)
-        self.dependence_ = self._dependences((outputs - offset) @ basis, target)
+        features = (outputs - offset) @ basis
+        self.dependence_ = self._dependences(features, target)
+        self._warn_of_constant(n_constant(features))
 
 
 def _ordered_basis(outputs: np.ndarray, target: LabelledTarget) -> np.ndarray:

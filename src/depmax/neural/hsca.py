@@ -5,14 +5,18 @@ from __future__ import annotations
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from scipy import linalg
 
 from depmax._inputs.checks import number
 from depmax.kernels import KernelLike
-from depmax.neural._extractor import upward
+from depmax.neural._extractor import n_constant, upward
 from depmax.neural._networks import fresh_copy, perceptron
 from depmax.neural._tasks import LabelledTarget, Smoothness, Split
 from depmax.neural.hbfe import DependenceNetwork
 from depmax.pencils.graphs import GraphLike
+
+#: Deviation of an output, relative to its largest value, that rounding errors leave.
+NOTHING = 1e-6
 
 
 class NeuroHSCA(DependenceNetwork):
@@ -21,6 +25,9 @@ class NeuroHSCA(DependenceNetwork):
     One network after another, each with a single output f, maximises A(f, y)/(α + A(f, earlier
     features)), where A is HSIC divided by √(HSIC(f, f) HSIC(y, y)). A lies between 0 and 1, so α
     has a scale and the quotient is bounded even if f is independent of all earlier features.
+    Alone the quotient would grow with a copy of the first feature once that is nearly a function
+    of y. So earlier features are taken out, by linear regression, of both: f is uncorrelated with
+    them on the training rows, and y counts only as far as they do not explain it.
 
     Parameters
     ----------
@@ -50,7 +57,8 @@ verbose
     module_ : torch.nn.Module or list
         The trained networks.
     dependence_ : ndarray of shape (n_components,)
-        HSIC of each feature with the target, averaged over blocks of about 1,000 rows.
+        HSIC of each feature with the target, averaged over blocks of about 1,000 rows. It is near
+        zero for features that find nothing left to explain.
     validation_scores_ : list
         Value of the quotient on the held-out rows, for each feature.
     n_iter_, n_unlabeled_ : int
@@ -128,22 +136,33 @@ verbose
     ) -> None:
         split = Split.of(len(target.rows), float(self.validation_fraction), rng)
         trained: list[Any] = []
-        features = None
+        features, rest = None, target
         for module in self._empty_modules(inputs.shape[1]):
-            earlier = None if features is None else features[target.rows]
-            trained.append(self._train_one(module, inputs, target, split, smoothness, rng, earlier))
+            trained.append(self._train_one(module, inputs, rest, split, smoothness, rng, features))
             features = self._settle(trained, inputs)
+            rest = target.beyond(features)
         assert features is not None
         self.dependence_ = self._dependences(features, target)
+        self._warn_of_constant(n_constant(features))
 
     def _settle(self, modules: list[Any], inputs: np.ndarray) -> np.ndarray:
-        """Keep the networks so far; their features, standardised and with a sign."""
+        """Keep the networks so far; their features, standardised and with a sign.
+
+        A feature is the output of its network minus what earlier features explain of it.
+        """
         count = len(modules)
+        basis = np.zeros((count, count))
+        if count > 1:
+            basis[:-1, :-1] = self._basis
         self._keep(modules, np.zeros(count), np.eye(count))
         outputs = self._outputs(inputs)
-        offset, spread = outputs.mean(axis=0), outputs.std(axis=0)
+        offset = outputs.mean(axis=0)
         centred = outputs - offset
-        basis = np.diag(upward(centred) / np.where(spread == 0, 1.0, spread))
+        slopes, *_ = linalg.lstsq(centred @ basis, centred[:, -1])
+        newest = np.eye(count)[:, -1] - basis @ slopes
+        rest = centred @ newest
+        if rest.std() > NOTHING * np.abs(outputs[:, -1]).max():
+            basis[:, -1] = newest * upward(rest[:, np.newaxis]) / rest.std()
         self._keep(modules, offset, basis)
         features: np.ndarray = centred @ basis
         return features

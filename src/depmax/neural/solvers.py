@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
@@ -52,7 +51,8 @@ class _Best:
         if not value > self.value:  # also where it is NaN
             return False
         self.value, self.score = value, score
-        self.weights = copy.deepcopy(self.task.module.state_dict())
+        state = self.task.module.state_dict()
+        self.weights = {name: value.detach().clone() for name, value in state.items()}
         return True
 
     def restore(self) -> None:
@@ -224,17 +224,27 @@ class MiniBatch:
         return Training(epoch, best.score, problem)
 
 
+@dataclass(frozen=True)
+class Auto:
+    """What ``"auto"`` stands for."""
+
+    few: FullBatch = FullBatch()  # up to FEW_ROWS rows
+    many: MiniBatch = MiniBatch()
+
+
+AUTO = Auto()
+
 #: Names that users may give.
 SOLVERS = {"full-batch": FullBatch, "mini-batch": MiniBatch}
 #: Rows up to which ``"auto"`` takes them all at once.
 FEW_ROWS = 1000
 
 
-def as_solver(solver: Any, n_rows: int, owner: str) -> Any:
+def as_solver(solver: Any, n_rows: int, owner: str, auto: Auto = AUTO) -> Any:
     """A solver from its name, or itself."""
     if isinstance(solver, str):
         if solver == "auto":
-            return FullBatch() if n_rows <= FEW_ROWS else MiniBatch()
+            return auto.few if n_rows <= FEW_ROWS else auto.many
         if solver in SOLVERS:
             return SOLVERS[solver]()
     elif callable(getattr(solver, "train", None)):

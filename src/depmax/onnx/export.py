@@ -113,7 +113,7 @@ def to_onnx(
         name=type(model).__name__,
         initial_types=[(INPUT, tensor([None, int(model.n_features_in_)]))],
         target_opset=target_opset,
-        options={"zipmap": False} if hasattr(model, "predict_proba") else None,
+        options={"zipmap": False} if _has_probabilities(model) else None,
     )
     for key, value in _notes(model).items():
         entry = graph.metadata_props.add()
@@ -122,6 +122,15 @@ def to_onnx(
         with replacing(expand_home(path)) as temporary:
             temporary.write_bytes(graph.SerializeToString())
     return graph
+
+
+def _has_probabilities(model: Any) -> bool:
+    """Whether skl2onnx writes probabilities; of our own estimators the graph has the features."""
+    last = model
+    while getattr(last, "steps", None):
+        last = last.steps[-1][1]
+    ours = convert.dispatch(type(last)) is not convert.dispatch(object)
+    return hasattr(last, "predict_proba") and not ours
 
 
 def _notes(model: Any) -> dict[str, Any]:

@@ -96,6 +96,7 @@ def screen(
     from depmax.cli.row_columns import mention_doubts
     from depmax.cli.table import ask
     from depmax.dependence import screen as screen_columns
+    from depmax.dependence._nulls.neighbours import neighbours_mentioned
     from depmax.evaluation import Prepare
 
     out = Output(as_json=as_json, quiet=quiet)
@@ -108,7 +109,7 @@ def screen(
     mention_doubts(out, table)
     X = Prepare(impute and str(impute)).fit_transform(table.X)
     X, confounders = _split(X, given)
-    with out.working(f"screening {counted(X.width, 'column')}"):
+    with out.working(f"screening {counted(X.width, 'column')}"), neighbours_mentioned():
         found = screen_columns(
             X,
             table.y,
@@ -248,6 +249,7 @@ def _joint_test(X: Any, table: Table, seed: int, n_jobs: int | None, given: Any)
     from sklearn.utils import _safe_indexing
 
     from depmax.dependence import hsic_test
+    from depmax.dependence._nulls.neighbours import neighbours_mentioned
     from depmax.evaluation import Prepare
 
     X = Prepare(scale=False).fit_transform(X)  # permutations allow for gaps filled by the same rule
@@ -263,16 +265,17 @@ def _joint_test(X: Any, table: Table, seed: int, n_jobs: int | None, given: Any)
         groups = None if groups is None else groups[rows]
         weights = None if weights is None else weights[rows]
         given = None if given is None else _safe_indexing(given, rows)
-    test = hsic_test(
-        X,
-        y,
-        method="permutation",
-        groups=groups,
-        given=given,
-        sample_weight=weights,
-        random_state=seed,
-        n_jobs=n_jobs,
-    )
+    with neighbours_mentioned():
+        test = hsic_test(
+            X,
+            y,
+            method="permutation",
+            groups=groups,
+            given=given,
+            sample_weight=weights,
+            random_state=seed,
+            n_jobs=n_jobs,
+        )
     return {
         "pvalue": test.pvalue,
         "hsic": test.statistic,

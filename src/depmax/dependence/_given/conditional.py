@@ -45,6 +45,7 @@ from depmax.dependence._nulls.law import (
     leading_eigenvalues,
     tail_weights,
 )
+from depmax.dependence._nulls.neighbours import warn_of_neighbours
 from depmax.dependence._nulls.rare import SKEWEST
 from depmax.dependence.independence_test import GivenFit
 from depmax.kernels import KernelLike, as_kernel
@@ -207,6 +208,8 @@ def read_conditional(
     regressions = read_given(given, groups)
     y_sample, y_left = read_left_target(y, target_kernel, regressions)
     x_sample, x_left = _read_left(X, kernel, regressions, choose)
+    if groups is None:
+        warn_of_neighbours(x_sample.rows, y_sample.rows)
     winners = [*x_left.winners, *y_left.winners]
     x = Side.of(x_sample, x_left, regressions, winners)
     y_side = Side.of(y_sample, y_left, regressions, winners)
@@ -239,6 +242,7 @@ class GivenTarget:
     side: Side
     winners: tuple[Basis, ...]
     zeta: np.ndarray
+    rows: Any  # of the target, residuals in place of numbers
 
     @classmethod
     def of(
@@ -248,7 +252,7 @@ class GivenTarget:
         regressions = read_given(given, groups)
         sample, left = read_left_target(y, target_kernel, regressions)
         side = Side.of(sample, left, regressions, left.winners)
-        return cls(regressions, side, left.winners, regressions.weights)
+        return cls(regressions, side, left.winners, regressions.weights, sample.rows)
 
     def against(self, values: np.ndarray, recipe: Kernel, choose: Choose) -> ColumnGiven:
         """A column of numbers, or of codes if the kernel compares labels.

@@ -12,39 +12,31 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
-from scipy.stats import rankdata
 from sklearn.utils import _safe_indexing
 
 from depmax._inputs.table import read_table
 from depmax._inputs.target import TargetKind
 from depmax._text import counted, listed, share
 from depmax.dependence import screen
+from depmax.dependence._nulls.neighbours import (
+    ALIKE_IN_ORDER,
+    FEWEST_ROWS,
+    MOST_CELLS,
+    MOST_COLUMNS,
+    coincidence,
+    neighbours_alike,
+    neighbours_mentioned,
+)
 
 if TYPE_CHECKING:
     from depmax.evaluation.comparison.comparison import Comparison
 
-#: Cells that are looked at; of a larger table, the first rows.
-MOST_CELLS = 20_000_000
 #: Share of rows from which on copies are mentioned, and how many times as many pairs of equal rows
 #: there must be as columns with these values would have by chance.
 COPIES = 0.01
 MORE_THAN_CHANCE = 50.0
 #: Share of the values of a column that differ, from which on it is a measurement: no chance then.
 MEASURED = 0.9
-#: Rows below which neighbours are not compared, columns that are looked at, and what counts as
-#: alike: standard errors and correlation of the target, and the differences of the columns as a
-#: share of the usual ones.
-FEWEST_ROWS = 100
-MOST_COLUMNS = 200
-ERRORS = 5.0
-CORRELATION = 0.3
-ALIKE = 0.8
-ALIKE_IN_ORDER = (
-    "Rows next to each other are alike, in the target and in the columns. If rows follow each "
-    "other in time, or several belong to one person or place, p-values are too small and scores on "
-    "random splits too good: name what belongs together (groups= or --groups), such as the patient "
-    "or the month."
-)
 #: Names of columns that may say which rows belong together even if they hold numbers, how many of
 #: them and of categories are looked at, and how many groups there must be.
 GROUPING = re.compile(
@@ -99,7 +91,7 @@ def cautions_about_rows(X: Any, y: Any, kind: TargetKind, groups: Any = None) ->
     if not doubt and n_rows >= FEWEST_ROWS and kind != "multilabel":
         categories = set(read.categories)
         doubt = _belonging(values, answers, kind, categories, read.names or ())
-        if not doubt and _neighbours_alike(values, answers, kind, categories):
+        if not doubt and neighbours_alike(values, answers[:, 0], kind == "classes", categories):
             doubt = ALIKE_IN_ORDER
     return [doubt] if doubt else []
 
@@ -142,13 +134,7 @@ def _has_measurements(rows: np.ndarray) -> bool:
 def _pairs_by_chance(rows: np.ndarray) -> float:
     """Pairs of equal rows to expect if columns did not depend on each other."""
     log_pairs = np.log(max(1.0, len(rows) * (len(rows) - 1.0) / 2.0))
-    return float(np.exp(log_pairs + sum(np.log(_coincidence(column)) for column in rows.T)))
-
-
-def _coincidence(column: np.ndarray) -> float:
-    """Probability that two rows have the same value."""
-    shares = np.unique(column, return_counts=True)[1] / len(column)
-    return float((shares**2).sum())
+    return float(np.exp(log_pairs + sum(np.log(coincidence(column)) for column in rows.T)))
 
 
 def _belonging(
@@ -168,58 +154,13 @@ def _belonging(
         if not FEWEST_GROUPS <= len(np.unique(known)) <= len(known) / 2:
             continue
         order = np.lexsort((ties, column))
-        if _neighbours_alike(values[order], answers[order], kind, categories):
+        if neighbours_alike(values[order], answers[order, 0], kind == "classes", categories):
             return (
                 f"Rows with the same {names[place]} are alike, in the target and in the columns. "
                 "If they belong together, as those of a patient do, p-values are too small and "
                 "scores on random splits too good: say so with this column (groups= or --groups)."
             )
     return ""
-
-
-def _neighbours_alike(
-    values: np.ndarray, answers: np.ndarray, kind: TargetKind, categories: set[int]
-) -> bool:
-    """Whether rows next to each other are alike in the target, and in X beyond what that explains.
-
-    A table that is sorted by its target, or by one of its columns, is not meant.
-    """
-    if not _follow_each_other(answers, kind):
-        return False
-    ties = np.random.default_rng(0).random(len(values))
-    by_target = np.lexsort((ties, answers[:, 0]))
-    here, sorted_by_target = [], []
-    for place in range(0, values.shape[1], 1 + (values.shape[1] - 1) // MOST_COLUMNS):
-        column = values[:, place]
-        steps = np.diff(column[np.isfinite(column)])
-        if not steps.size or (steps >= 0).all() or (steps <= 0).all():
-            continue  # constant, or what the table is sorted by
-        here.append(_difference(column, place in categories))
-        sorted_by_target.append(_difference(column[by_target], place in categories))
-    return bool(here) and bool(np.nanmean(here) < ALIKE * np.nanmean(sorted_by_target))
-
-
-def _follow_each_other(answers: np.ndarray, kind: TargetKind) -> bool:
-    """Whether the target of a row tells something about that of the next."""
-    first = answers[:, 0]
-    n_rows = len(first)
-    if kind == "classes":
-        chance = _coincidence(first)
-        agreement = (float((first[1:] == first[:-1]).mean()) - chance) / (1.0 - chance)
-        error = np.sqrt(chance / (1.0 - chance) / n_rows)
-    else:
-        ranks = rankdata(first)
-        agreement, error = float(np.corrcoef(ranks[1:], ranks[:-1])[0, 1]), n_rows**-0.5
-    return agreement > max(CORRELATION, ERRORS * error)
-
-
-def _difference(column: np.ndarray, category: bool) -> float:
-    """How much rows next to each other differ, about 1 for rows in random order."""
-    known = column[np.isfinite(column)]
-    if category:
-        return float((known[1:] != known[:-1]).mean() / max(1e-12, 1.0 - _coincidence(known)))
-    ranks = rankdata(known)
-    return float((np.diff(ranks) ** 2).mean() / max(1e-12, 2.0 * ranks.var()))
 
 
 def _given_away(comparison: Comparison, columns: tuple[str, ...]) -> str:
@@ -236,7 +177,9 @@ def _given_away(comparison: Comparison, columns: tuple[str, ...]) -> str:
         return ""
     places = comparison.kept if columns else np.arange(len(names))
     chosen = _safe_indexing(comparison.filled, places, axis=1)
-    found = np.flatnonzero(screen(chosen, comparison.y).effects >= GIVES_AWAY)
+    with neighbours_mentioned():
+        effects = screen(chosen, comparison.y).effects
+    found = np.flatnonzero(effects >= GIVES_AWAY)
     return gives_away([names[place] for place in found], comparison.target_name)
 
 

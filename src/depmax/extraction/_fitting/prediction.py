@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -87,31 +87,13 @@ class Readout:
         return values[:, 0] if self.flat else values
 
 
-class FeaturePredictor(DeflationExtractor):
-    """Base of the deflation methods that also predict: by least squares on their features.
+class PredictionMixin:
+    """``predict`` and ``score`` of an extractor with a readout of its features."""
 
-    A class is predicted by the nearest mean prediction of the classes, which does not favour large
-    ones.
-
-    Attributes
-    ----------
-    target_loadings_ : ndarray of shape (n_components, n_targets)
-        Regression coefficients of the features.
-    intercept_ : ndarray of shape (n_targets,)
-        The prediction if every feature is zero.
-    classes_ : ndarray of shape (n_classes,)
-        The classes, sorted; only if the target has classes.
-    cv_errors_ : ndarray of shape (n_counts,)
-        Error of held-out rows with 1, 2, … features; only with ``n_components="auto"``.
-    """
-
-    #: Whether several columns of zeros and ones are labels; otherwise they are numbers.
-    _reads_labels: ClassVar[bool] = True
-    #: Differences of numbers count with this power: 2 for squares.
-    _power: float = 2.0
     target_loadings_: np.ndarray
     intercept_: np.ndarray
     _readout: Readout
+    _apply: Callable[[Any], np.ndarray]  # of the extractor
 
     def predict(self, X: Any) -> np.ndarray:
         """Targets of new rows.
@@ -155,6 +137,38 @@ class FeaturePredictor(DeflationExtractor):
             return float(accuracy_score(labels, predicted, sample_weight=sample_weight))
         return float(r2_score(y, predicted, sample_weight=sample_weight))
 
+    def _keep_readout(self, readout: Readout) -> None:
+        """Remember the prediction."""
+        self._readout = readout
+        self.target_loadings_, self.intercept_ = readout.loadings, readout.intercept
+        self.__dict__.pop("classes_", None)  # of an earlier fit
+        if readout.classes is not None:
+            self.classes_ = readout.classes
+
+
+class FeaturePredictor(PredictionMixin, DeflationExtractor):
+    """Base of the deflation methods that also predict: by least squares on their features.
+
+    A class is predicted by the nearest mean prediction of the classes, which does not favour large
+    ones.
+
+    Attributes
+    ----------
+    target_loadings_ : ndarray of shape (n_components, n_targets)
+        Regression coefficients of the features.
+    intercept_ : ndarray of shape (n_targets,)
+        The prediction if every feature is zero.
+    classes_ : ndarray of shape (n_classes,)
+        The classes, sorted; only if the target has classes.
+    cv_errors_ : ndarray of shape (n_counts,)
+        Error of held-out rows with 1, 2, … features; only with ``n_components="auto"``.
+    """
+
+    #: Whether several columns of zeros and ones are labels; otherwise they are numbers.
+    _reads_labels: ClassVar[bool] = True
+    #: Differences of numbers count with this power: 2 for squares.
+    _power: float = 2.0
+
     # --- what a subclass may say -----------------------------------------------------------------
     def _read_out(self, found: Extracted, target: CodedTarget) -> Readout:
         """The prediction from features: orthogonal ones, whose coefficients are covariances."""
@@ -187,11 +201,7 @@ class FeaturePredictor(DeflationExtractor):
     # --- what it inherits ------------------------------------------------------------------------
     def _keep_more(self, found: Extracted, target: CodedTarget | None) -> None:
         assert target is not None
-        self._readout = self._read_out(found, target)
-        self.target_loadings_, self.intercept_ = self._readout.loadings, self._readout.intercept
-        self.__dict__.pop("classes_", None)  # of an earlier fit
-        if target.classes is not None:
-            self.classes_ = target.classes
+        self._keep_readout(self._read_out(found, target))
 
     def _choose_count(self, X: Any, y: Any, side: Sample) -> int:
         """The fewest features whose error of held-out rows is within one error of the least."""

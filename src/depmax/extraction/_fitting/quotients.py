@@ -256,6 +256,27 @@ class Explained:
         return Form(self.factor / count, np.full(count, 1.0 / count)).spread(labelled)
 
 
+@dataclass(frozen=True)
+class Sphered:
+    """The quotient pᵀCCᵀp / pᵀBp, sphered by B."""
+
+    sphere: Sphere  # of B
+    cross: np.ndarray  # C per labelled sample, shape (s, c)
+    variance: np.ndarray | None = None  # S of the labelled samples; None: B is made of no more
+    share: float = 1.0  # what B is made of S times
+
+    def coefficients(self, vectors: np.ndarray) -> np.ndarray:
+        """Q with PQ = B⁻¹C·share, the least squares that B regularises, on directions P.
+
+        Of shape (k, c). Directions are orthogonal in B, so that each has coefficients of its own.
+        """
+        inside, *_ = linalg.lstsq(self.sphere.whiten, vectors)  # v with p = Wv, and pᵀBp = ‖v‖²
+        squares = np.square(inside).sum(axis=0)
+        still = squares <= np.finfo(np.float64).tiny
+        found: np.ndarray = (vectors.T @ self.cross) / np.where(still, np.inf, squares)[:, None]
+        return self.share * found
+
+
 class ExplainingExtractor(SpheringExtractor, SemiSupervisedExtractor):
     """Base of methods that explain a target by features of unit variance, smooth over a graph.
 
@@ -274,20 +295,27 @@ class ExplainingExtractor(SpheringExtractor, SemiSupervisedExtractor):
         self, space: Space, target: Explained, n_components: int, n_groups: int
     ) -> Directions:
         """Directions, and pᵀCCᵀp / pᵀSp of each with the variance S of the labelled samples."""
+        found = self._sphered(space, target, n_groups)
+        if found.variance is None:
+            return found.sphere.most_correlated(found.cross, n_components)
+        vectors = found.sphere.most_correlated(found.cross, n_components).vectors
+        vectors = unit_variance(space, vectors)
+        explained = np.sum((found.cross.T @ vectors) ** 2, axis=0)
+        varies = np.einsum("ij,ij->j", vectors, found.variance @ vectors)
+        reached = np.divide(explained, varies, out=np.zeros_like(explained), where=varies > 1e-12)
+        return Directions(vectors, reached)
+
+    def _sphered(self, space: Space, target: Explained, n_groups: int) -> Sphered:
+        """C and B of the quotient pᵀCCᵀp / pᵀBp."""
         if target.laplacian is None:
             cross = space.moments(Form(target.factor / space.total)).cross
-            return self._sphere(space, n_groups).most_correlated(cross, n_components)
+            return Sphered(self._sphere(space, n_groups), cross)
         moments = space.moments(target.form)
         total, smooth = moments.weighted, space.quadratic(target.laplacian.apply)
         assert total is not None
         mixed = _of_trace(1.0 - self.beta, total) + _of_trace(self.beta, smooth)
         sphere = Sphere.of(mixed, self._chosen_alpha(space, n_groups), eps=space.eps)
-        vectors = sphere.most_correlated(moments.cross, n_components).vectors
-        vectors = unit_variance(space, vectors)
-        explained = np.sum((moments.cross.T @ vectors) ** 2, axis=0)
-        varies = np.einsum("ij,ij->j", vectors, total @ vectors)
-        reached = np.divide(explained, varies, out=np.zeros_like(explained), where=varies > 1e-12)
-        return Directions(vectors, reached)
+        return Sphered(sphere, moments.cross, total, _share(1.0 - self.beta, np.trace(total)))
 
     def _ignores_units(self, side: Sample, target: Explained, n_components: int) -> bool:
         known = target.laplacian is None and self._units_cancel(side, self._n_groups(target))

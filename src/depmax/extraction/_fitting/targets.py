@@ -79,22 +79,53 @@ def _side_of_streamed(groups: list[StreamRows]) -> Sample:
     return Sample(Columns(parts, combine="add"), beside(groups))
 
 
+@dataclass(frozen=True)
+class OutputScale:
+    """How outputs are made of a target: values minus their mean, over their spread."""
+
+    mean: np.ndarray  # shape (q,)
+    spread: np.ndarray  # shape (q,); infinity for an output that does not vary
+    classes: np.ndarray | None = None  # labels, sorted, whose indicators are meant; None: numbers
+
+
+def output_scale(target: AnyTarget, mass: np.ndarray | None = None) -> OutputScale:
+    """Mean and spread of numbers, or of indicators, one for two classes, which are not scaled."""
+    if target.kind == "classes":
+        if target.is_streamed:
+            classes, counts = target.classes, np.asarray(target.counts, dtype=np.float64)
+        else:
+            classes, codes = np.unique(target.values, return_inverse=True)
+            counts = np.bincount(codes, weights=mass).astype(np.float64)
+        shares = counts / counts.sum()
+        shares = shares[1:] if len(classes) == 2 else shares
+        return OutputScale(shares, np.ones(len(shares)), classes)
+    if target.is_streamed:
+        mean, squares = target.vectors.moments or (None, None)
+        if mean is None:  # of many outputs
+            sums = target_sums(target.vectors, as_columns).centred()
+            mean, squares = sums.mean_x, sums.scatter
+        assert squares is not None
+        spread = np.sqrt(np.diagonal(squares) / target.n_samples)
+        rounding = 1e-12 * target.largest
+    else:
+        values = target.values
+        mean = np.average(values, axis=0, weights=mass)
+        spread = np.sqrt(np.average((values - mean) ** 2, axis=0, weights=mass))
+        rounding = 10 * np.finfo(np.float64).eps * np.abs(values).max(axis=0, initial=0.0)
+    return OutputScale(mean, np.where(spread <= rounding, np.inf, spread))
+
+
 def outputs_of(target: Target, mass: np.ndarray | None = None) -> np.ndarray:
     """Numbers to regress on: outputs in units of their standard deviation, classes as indicators.
 
     Of shape (m, q); an output that does not vary is zero.
     """
-    values = target.values
-    if target.kind == "classes":
-        classes, codes = np.unique(values, return_inverse=True)
-        values = np.eye(len(classes))[codes]
-        values = values[:, 1:] if len(classes) == 2 else values
-        return values - np.average(values, axis=0, weights=mass)
-    centred = values - np.average(values, axis=0, weights=mass)
-    spread = np.sqrt(np.average(centred**2, axis=0, weights=mass))
-    rounding = 10 * np.finfo(np.float64).eps * np.abs(values).max(axis=0, initial=0.0)
-    spread[spread <= rounding] = np.inf
-    return centred / spread
+    scale, values = output_scale(target, mass), target.values
+    if scale.classes is not None:
+        values = np.eye(len(scale.classes))[np.searchsorted(scale.classes, values)]
+        values = values[:, 1:] if len(scale.classes) == 2 else values
+    outputs: np.ndarray = (values - scale.mean) / scale.spread
+    return outputs
 
 
 def side_of_outputs(target: AnyTarget, name: str, mass: np.ndarray | None = None) -> Sample:
@@ -129,19 +160,13 @@ def _streamed_outputs(target: AnyTarget, name: str) -> StreamRows:
         if len(target.classes) == 2:
             change = Shares(change, slice(1, None))
         return target.view(change, 1 if len(target.classes) == 2 else len(target.classes))
-    mean, squares = target.vectors.moments or (None, None)
-    if mean is None:  # of many outputs
-        sums = target_sums(target.vectors, as_columns).centred()
-        mean, squares = sums.mean_x, sums.scatter
-    assert squares is not None
-    spread = np.sqrt(np.diagonal(squares) / target.n_samples)
-    spread[spread <= 1e-12 * target.largest] = np.inf
-    if np.isinf(spread).all():
+    scale = output_scale(target)
+    if np.isinf(scale.spread).all():
         raise ValueError(
             f"y of {name} is constant (one class or value in all {target.n_samples} rows): nothing "
             "can depend on it."
         )
-    return target.view(Standardized(mean, spread), target.n_columns)
+    return target.view(Standardized(scale.mean, scale.spread), target.n_columns)
 
 
 @dataclass(frozen=True)
@@ -323,7 +348,7 @@ def coded_target(
     warn_of_outputs(target, Linear())
     if target.is_streamed:
         coded = _streamed_code(target, whole_numbers_are_numbers)
-        return coded if coded.classes is not None else replace(coded, flat=_is_flat(y))
+        return coded if coded.classes is not None else replace(coded, flat=is_flat(y))
     numeric = target.values.ndim == 2 or target.values.dtype.kind in "iuf"
     if target.kind == "classes" and not (whole_numbers_are_numbers and numeric):
         return coded_classes(target.labels, mass, like=y)
@@ -331,10 +356,11 @@ def coded_target(
     if np.ptp(values, axis=0).max() == 0:
         raise ValueError("y is constant: nothing can depend on it. At least two values are needed.")
     kind = "numbers" if target.kind == "classes" else target.kind
-    return CodedTarget(kind, values, None, mass=mass, flat=_is_flat(y))
+    return CodedTarget(kind, values, None, mass=mass, flat=is_flat(y))
 
 
-def _is_flat(y: Any) -> bool:
+def is_flat(y: Any) -> bool:
+    """Whether y has one dimension."""
     shape = y.shape if hasattr(y, "shape") else np.asarray(y).shape
     return len(shape) == 1
 

@@ -3,6 +3,7 @@
 from depmax.extraction._unmixing.likelihood import (
     Likelihood,
     Solution,
+    Unmixing,
     best_of,
     one_more,
     starts,
@@ -28,6 +29,7 @@ __all__ = [
     "Solution",
     "Sphering",
     "StreamedRows",
+    "Unmixing",
     "WhiteRows",
     "as_solver",
     "best_of",

@@ -117,7 +117,7 @@ def warn_if_long(n_rows: int, seconds: float) -> None:
     if seconds > LONG:
         warnings.warn(
             f"ICAFX visits all {n_rows:,} rows at every step, and one visit takes about "
-            f"{seconds:.0f} s; about a hundred are usual (see n_passes_). "
+            f"{seconds:.0f} s; some hundreds are usual (see n_passes_). "
             "solver=QuasiNewton(max_iter=20) allows fewer; a random part of the rows in memory "
             "takes seconds.",
             UserWarning,
