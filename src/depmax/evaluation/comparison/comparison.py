@@ -14,6 +14,7 @@ from sklearn.pipeline import Pipeline
 
 from depmax._extras import library_of, make_frame
 from depmax.dependence import Screening, screen
+from depmax.dependence._nulls.neighbours import neighbours_mentioned
 from depmax.dependence.exchange import TooFewWays
 from depmax.evaluation.comparison.candidates import Candidates
 from depmax.evaluation.comparison.cautions import cautions_of
@@ -157,7 +158,7 @@ class Comparison:
     def screening(self) -> Screening:
         """Every column alone; groups are exchanged whole. P-values are 1 with too few of them."""
         groups = self.candidates.units
-        with warnings.catch_warnings():  # that groups are cut to one size
+        with warnings.catch_warnings(), neighbours_mentioned():  # that groups are cut to one size
             warnings.filterwarnings("ignore", message=r"[\d,]+ of [\d,]+ rows are not used for p-")
             try:
                 return screen(self.filled, self.y, groups=groups)
