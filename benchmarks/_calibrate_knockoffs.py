@@ -22,6 +22,16 @@ CORRELATIONS = (0.0, 0.5, 0.9)
 SLACK = 1.1
 
 
+#: Distribution of the rows' scale, and whether it must be warned of.
+SCALES = {
+    "equal": False,
+    "skewed columns": False,
+    "lognormal, 0.4": True,
+    "lognormal, 0.8": True,
+    "t with 5 degrees": True,
+}
+
+
 class LassoWithSquares(BaseEstimator):
     """What a knockoff of columns and their squares is usually scored by."""
 
@@ -85,6 +95,66 @@ def _rate(rho: float, nominal: float, n_true: int, n_draws: int, n_jobs: int) ->
         "error": float(np.std([each[0] for each in draws]) / np.sqrt(n_draws)),
         "passed": bool(means[0] <= SLACK * nominal),
     }
+
+
+def scaled(X: np.ndarray, scale: str, rng: np.random.Generator) -> np.ndarray:
+    """Gaussian rows, each times a number of its own; or with every column transformed."""
+    if scale == "equal":
+        return X
+    if scale == "skewed columns":
+        return np.exp(X)
+    if scale.startswith("lognormal"):
+        return X * np.exp(float(scale.split(", ")[1]) * rng.normal(size=(len(X), 1)))
+    return X * np.sqrt(5.0 / rng.chisquare(5.0, size=(len(X), 1)))
+
+
+def scale_rates(n_draws: int, cells: common.Cells) -> list[dict[str, Any]]:
+    """False discoveries of rows with a scale of their own, and how often they are warned of."""
+    return [cells.of(_scale_rate, scale, n_draws) for scale in SCALES]
+
+
+def _scale_rate(scale: str, n_draws: int, n_jobs: int) -> dict[str, Any]:
+    draws = Parallel(n_jobs=n_jobs)(delayed(_scaled_draw)(scale, n) for n in range(n_draws))
+    fdr, power, warned = (float(mean) for mean in np.mean(draws, axis=0))
+    good = warned >= 0.95 if SCALES[scale] else warned <= 0.05
+    return {
+        "scale": scale,
+        "n_draws": n_draws,
+        "fdr": fdr,
+        "power": power,
+        "warned": warned,
+        "passed": bool(good),
+    }
+
+
+def _scaled_draw(scale: str, number: int) -> tuple[float, float, float]:
+    rng = np.random.default_rng([7, number])
+    X, _, true = draw(0.5, 12, rng)
+    X = scaled(X, scale, rng)
+    y = np.abs(X[:, true] / X.std(axis=0)[true]).sum(axis=1) + 2.0 * rng.normal(size=N_ROWS)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        kept = Knockoffs(fdr=0.1, random_state=number).fit(X, y).get_support(indices=True)
+    found = np.isin(kept, true)
+    warned = any("jointly Gaussian" in str(each.message) for each in said)
+    return float(np.sum(~found)) / max(1, len(kept)), float(np.sum(found)) / len(true), warned
+
+
+def show_scales(found: list[dict[str, Any]]) -> None:
+    print("\nKnockoffs at fdr=0.1 of rows with a scale of their own")
+    common.table(
+        ["scale of rows", "realised", "found", "warned of", ""],
+        [
+            [
+                each["scale"],
+                f"{each['fdr']:.2f}",
+                f"{each['power']:.0%}",
+                f"{each['warned']:.0%}",
+                "" if each["passed"] else "MISSED",
+            ]
+            for each in found
+        ],
+    )
 
 
 def show(found: list[dict[str, Any]]) -> None:

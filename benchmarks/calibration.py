@@ -24,6 +24,7 @@ import _calibrate_pilots as pilots
 import _calibrate_power as shapes
 import _calibrate_pvalues as pvalues
 import _calibrate_screen as screening
+import _calibrate_series as series
 import _calibrate_simulations as simulated
 import common
 
@@ -65,11 +66,16 @@ PARTS: dict[str, tuple[Callable[[Run], Found], Callable[[Found], None]]] = {
     ),
     "joint": (lambda run: screening.joint_rates(run.draws(1000), run.cells), screening.show_joint),
     "groups": (lambda run: groups.group_rates(run.draws(200), run.cells), groups.show_groups),
+    "series": (lambda run: series.levels(run.draws(200), run.cells), series.show),
     "pairs": (lambda run: groups.pair_rates(run.draws(100), run.cells), groups.show_pairs),
     "noise": (lambda run: groups.noise_rates(run.draws(200), run.cells), groups.show_noise),
     "ties": (lambda run: comparing.tie_rates(run.draws(2000), run.jobs), comparing.show),
     "given": (lambda run: given.levels(run.draws(60), run.jobs), given.show),
     "knockoffs": (lambda run: knockoffs.rates(run.draws(100), run.cells), knockoffs.show),
+    "scales": (
+        lambda run: knockoffs.scale_rates(run.draws(100), run.cells),
+        knockoffs.show_scales,
+    ),
     "pilots": (lambda run: pilots.rates(run.draws(300), run.cells), pilots.show),
     "power": (lambda run: shapes.power(run.draws(200), run.jobs), shapes.show),
     "simulations": (

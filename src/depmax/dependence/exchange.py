@@ -5,13 +5,13 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy import special
 
-from depmax._inputs.levels import is_missing
+from depmax._inputs.levels import is_missing, warn_caller
 from depmax._inputs.table import refuse_unreadable
 from depmax._inputs.target import settle
 
@@ -19,8 +19,6 @@ from depmax._inputs.target import settle
 FEWEST_ALIKE = 5
 #: With fewer ways to exchange, no p-value can be 0.05.
 FEWEST_WAYS = 20
-#: Part of the rows of a series that a shift moves at least, unless the user says how many.
-SHORTEST_SHIFT = 0.05
 
 
 @dataclass(frozen=True)
@@ -31,6 +29,7 @@ class Plan:
     units: np.ndarray  # of every row of the data: the number of the independent unit it is in
     draw: Callable[[np.random.Generator], np.ndarray]  # positions among ``rows``, one per row
     n_ways: float  # how many different orders there are
+    reliable: bool = True  # whether rows are as exchangeable as this takes them to be
 
     @property
     def is_whole(self) -> bool:
@@ -79,11 +78,18 @@ class Exchange(ABC):
 
     def units(self, n_samples: int) -> np.ndarray:
         """The number of the independent unit, such as the group, that each row belongs to."""
-        return _codes(self.labels, n_samples)
+        return codes_of(self.labels, n_samples)
 
     @abstractmethod
     def plan(self, n_samples: int, target: Any = None) -> Plan:
         """The exchange of ``n_samples`` rows; ``target`` has a value per row, if known."""
+
+    def doubt(self, n_samples: int, target: Any, inputs: Any = None) -> str | None:
+        """Why the rows may not be as exchangeable as the plan takes them to be; None if they are.
+
+        ``target`` and ``inputs`` have a value, or a row, per row; inputs are perhaps unknown.
+        """
+        return None
 
 
 class TooFewWays(ValueError):  # noqa: N818  (what is wrong, not that it is an error)
@@ -133,7 +139,7 @@ class WholeGroups(Exchange):
 
     def plan(self, n_samples: int, target: Any = None) -> Plan:
         """Whole groups in random order, between those of the same size."""
-        codes = _codes(self.labels, n_samples)
+        codes = codes_of(self.labels, n_samples)
         sizes = np.bincount(codes)
         if np.array_equal(sizes, np.ones(n_samples)):  # every row is its own group
             return Plan(np.arange(n_samples), codes, lambda rng: rng.permutation(n_samples), np.inf)
@@ -141,7 +147,7 @@ class WholeGroups(Exchange):
         values = _comparable(target, n_samples)
         if values is not None and (values == values[first[codes]]).all():
             ways = _ways_of_values(values[first])
-            _require_ways(ways, f"{len(sizes)} groups of rows", "groups")
+            require_ways(ways, f"{len(sizes)} groups of rows", "groups")
             return Plan(
                 np.arange(n_samples),
                 codes,
@@ -186,9 +192,9 @@ class WithinGroups(Exchange):
 
     def plan(self, n_samples: int, target: Any = None) -> Plan:
         """Rows of every group in random order."""
-        codes = _codes(self.labels, n_samples)
-        ways = _number(np.sum(special.gammaln(np.bincount(codes) + 1.0)))
-        _require_ways(ways, "The rows within groups", "rows in a group")
+        codes = codes_of(self.labels, n_samples)
+        ways = number_of(np.sum(special.gammaln(np.bincount(codes) + 1.0)))
+        require_ways(ways, "The rows within groups", "rows in a group")
         inside = np.argsort(codes, kind="stable")
 
         def draw(rng: np.random.Generator) -> np.ndarray:
@@ -199,96 +205,6 @@ class WithinGroups(Exchange):
         return Plan(np.arange(n_samples), codes, draw, ways)
 
 
-class Shifts(Exchange):
-    """Rows in order of time are shifted in a circle: ``groups=Shifts()``.
-
-    For time series, whose neighbouring rows are similar. A shift preserves both series and breaks
-    only what happens at the same time.
-
-    Parameters
-    ----------
-    labels : array-like of shape (n_samples,), optional
-        The series of every row, each shifted by itself; by default all rows are one series.
-    shortest : int, optional
-        Smallest number of rows that a shift moves, so that lasting effects are broken as well; by
-        default a twentieth of the series.
-
-    Notes
-    -----
-    Exact for stationary series that close in a circle; the seam of a long series changes little.
-    A single series has as many shifts as rows, which limits how small a p-value can be.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> import numpy as np
-    >>> from depmax import Shifts, hsic_test
-    >>> from scipy.signal import lfilter
-    >>> noise = np.random.default_rng(1).normal(size=(2, 300))
-    >>> x, y = lfilter([1.0], [1.0, -0.9], noise)  # rows are 0.9 of the one before, plus noise
-    >>> with warnings.catch_warnings(record=True) as caught:  # that rows resemble their neighbours
-    ...     warnings.simplefilter("always")
-    ...     wrong = hsic_test(x, y, random_state=0)
-    >>> wrong.pvalue < 0.001, str(caught[0].message)[:40]
-    (True, 'Rows next to each other are alike, in th')
-    >>> hsic_test(x, y, groups=Shifts(), random_state=0).pvalue > 0.05
-    True
-    """
-
-    def __init__(self, labels: Any = None, *, shortest: int | None = None) -> None:
-        self.labels = labels
-        self.shortest = shortest
-
-    def take(self, rows: np.ndarray) -> Shifts:
-        """The exchange of the rows at these positions."""
-        labels = None if self.labels is None else np.asarray(self.labels)[rows]
-        return Shifts(labels, shortest=self.shortest)
-
-    def units(self, n_samples: int) -> np.ndarray:
-        """Stretches as long as the shortest shift, taken as independent of each other."""
-        units, done = np.empty(n_samples, dtype=np.intp), 0
-        series = self._series(n_samples)
-        short = self._shortest(np.array([len(rows) for rows in series]))
-        for rows, length in zip(series, short, strict=True):
-            for stretch in np.array_split(rows, max(1, len(rows) // int(length))):
-                units[stretch] = done
-                done += 1
-        return units
-
-    def _series(self, n_samples: int) -> list[np.ndarray]:
-        """Rows of every series, in the order of time."""
-        labels = np.zeros(n_samples) if self.labels is None else self.labels
-        codes = _codes(labels, n_samples)
-        return [np.flatnonzero(codes == code) for code in range(codes.max() + 1)]
-
-    def plan(self, n_samples: int, target: Any = None) -> Plan:
-        """A random shift of every series."""
-        series = self._series(n_samples)
-        lengths = np.array([len(rows) for rows in series])
-        short = self._shortest(lengths)
-        choices = np.maximum(lengths - 2 * short + 1, 1)
-        ways = _number(np.sum(np.log(choices)))
-        _require_ways(
-            ways, f"Series of {lengths.max()} rows, shifted by {short[0]} or more,", "rows"
-        )
-
-        def draw(rng: np.random.Generator) -> np.ndarray:
-            order = np.arange(n_samples)
-            for rows, low, count in zip(series, short, choices, strict=True):
-                shift = low + rng.integers(count) if count > 1 else 0
-                order[rows] = np.roll(rows, -shift)
-            return order
-
-        return Plan(np.arange(n_samples), self.units(n_samples), draw, ways)
-
-    def _shortest(self, lengths: np.ndarray) -> np.ndarray:
-        if self.shortest is None:
-            return np.maximum(1, (SHORTEST_SHIFT * lengths).astype(int))
-        if self.shortest < 1:
-            raise ValueError(f"shortest must be at least 1 row, got {self.shortest}.")
-        return np.full(len(lengths), self.shortest)
-
-
 def as_exchange(groups: Any) -> Exchange | None:
     """The meaning of ``groups=``: nothing, labels of whole groups, or an exchange object."""
     if groups is None or hasattr(groups, "plan"):
@@ -296,8 +212,8 @@ def as_exchange(groups: Any) -> Exchange | None:
     return WholeGroups(groups)
 
 
-def plan_of(groups: Any, n_samples: int, target: Any = None) -> Plan | None:
-    """The plan of ``groups=``, None if rows are independent; unused rows are reported."""
+def plan_of(groups: Any, n_samples: int, target: Any = None, inputs: Any = None) -> Plan | None:
+    """The plan of ``groups=``, None if rows are independent; warns of unused rows and of doubts."""
     exchange = as_exchange(groups)
     if exchange is None:
         return None
@@ -306,10 +222,18 @@ def plan_of(groups: Any, n_samples: int, target: Any = None) -> Plan | None:
         left = f"{n_samples - len(plan.rows)} of {n_samples} rows are not used for p-values"
         why = "groups of similar size are exchanged after being cut to the smallest of them"
         warnings.warn(f"{left}: {why}.", stacklevel=3)
-    return plan
+    return replace(plan, reliable=is_exchangeable(exchange, n_samples, target, inputs))
 
 
-def _codes(labels: Any, n_samples: int) -> np.ndarray:
+def is_exchangeable(exchange: Exchange, n_samples: int, target: Any, inputs: Any = None) -> bool:
+    """Whether rows are as exchangeable as the user says, as far as can be seen; warns if not."""
+    doubt = exchange.doubt(n_samples, target, inputs)
+    if doubt is not None:
+        warn_caller(doubt, UserWarning)
+    return doubt is None
+
+
+def codes_of(labels: Any, n_samples: int) -> np.ndarray:
     """Groups as numbers from 0, in the order of their labels; one label per row, none missing."""
     refuse_unreadable(labels, "groups")
     values = settle(np.asarray(labels))
@@ -341,16 +265,17 @@ def _comparable(target: Any, n_samples: int) -> np.ndarray | None:
 def _ways_of_values(values: np.ndarray) -> float:
     """Ways to give these values to groups; exchanging two values as such changes no HSIC."""
     counts = np.unique(values, return_counts=True)[1]
-    ways = _number(special.gammaln(len(values) + 1.0) - np.sum(special.gammaln(counts + 1.0)))
+    ways = number_of(special.gammaln(len(values) + 1.0) - np.sum(special.gammaln(counts + 1.0)))
     return ways / (2.0 if len(counts) == 2 and counts[0] == counts[1] else 1.0)
 
 
-def _number(logarithm: float) -> float:
+def number_of(logarithm: float) -> float:
     """A number from its logarithm, without overflow."""
     return float(np.exp(min(float(logarithm), 700.0)))
 
 
-def _require_ways(ways: float, what: str, more: str) -> None:
+def require_ways(ways: float, what: str, more: str) -> None:
+    """Refuse an exchange with so few orders that no p-value can be small."""
     if ways < FEWEST_WAYS - 0.5:
         raise TooFewWays(
             f"{what} can be exchanged in {ways:.0f} way{'' if round(ways) == 1 else 's'} only, so "
@@ -368,8 +293,8 @@ def _exchange_alike(codes: np.ndarray, sizes: np.ndarray) -> Plan:
         smallest = int(sizes[members].min())
         drawn = [rng.choice(np.flatnonzero(codes == g), smallest, replace=False) for g in members]
         tables.append(np.sort(drawn, axis=1))
-    ways = _number(np.sum(special.gammaln([len(members) + 1.0 for members in strata])))
-    _require_ways(ways, f"{len(sizes)} groups of rows", "groups")
+    ways = number_of(np.sum(special.gammaln([len(members) + 1.0 for members in strata])))
+    require_ways(ways, f"{len(sizes)} groups of rows", "groups")
     rows = np.sort(np.concatenate([table.ravel() for table in tables]))
     tables = [np.searchsorted(rows, table) for table in tables]  # places among these rows
 

@@ -254,7 +254,7 @@ def _plan(groups: Any, x: Sample, y: Sample) -> Plan | None:
     if groups is None:
         warn_of_neighbours(x.rows, y.rows)
         return None
-    return plan_of(groups, x.n_samples, y.rows)
+    return plan_of(groups, x.n_samples, y.rows, x.rows)
 
 
 def _weighed_families(
@@ -316,6 +316,7 @@ def _aggregate_test(
         method="aggregate",
         n_samples=x.n_samples,
         permuted=found.permuted,
+        exchangeable=plan is None or plan.reliable,
         kernels=x.names,
         target_kernels=y.names,
         standardized=found.z,
@@ -362,6 +363,7 @@ def _permutation_test(
         method="permutation",
         n_samples=x.n_samples,
         permuted=permuted,
+        exchangeable=plan is None or plan.reliable,
     )
 
 

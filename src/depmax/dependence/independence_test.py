@@ -64,18 +64,20 @@ class IndependenceTest:
     given: GivenFit | None = None  # what the confounders explain
     #: The statistic after random permutations, where there were any: what chance alone gives.
     permuted: np.ndarray | None = field(default=None, repr=False, compare=False)
+    #: Whether rows are as exchangeable as ``groups`` says: not if a series is too short for shifts.
+    exchangeable: bool = True
     #: What ``statistic`` is.
     statistic_name: ClassVar[str] = "HSIC"
 
     @property
     def reliable(self) -> bool:
-        """Whether the level can be relied on; it is False only for some tests given confounders.
+        """Whether the level can be relied on; if it is False, the p-value may be too small.
 
-        It is False if the regressions on the confounders need too many parameters for the number of
-        rows, or if their residuals still depend on the confounders: the p-value may then be too
-        small.
+        It is False if the regressions on confounders need too many parameters for the number of
+        rows, if their residuals still depend on the confounders, or if a series that is shifted is
+        short for what it remembers.
         """
-        return self.given is None or self.given.reliable
+        return self.exchangeable and (self.given is None or self.given.reliable)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the statistic against its values under permutations; needs matplotlib.

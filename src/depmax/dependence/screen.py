@@ -157,7 +157,7 @@ def screen(
     target_side = read_target_sample(y, target_kernel)
     require_equal_length(table.n_samples, target_side.n_samples)
     require_samples(table.n_samples, unbiased=True)
-    plan = plan_of(groups, table.n_samples, target_side.rows)
+    plan = plan_of(groups, table.n_samples, target_side.rows, table.values)
     target: Any = ScreeningTarget.of(target_side, tol, plan)
     missing_counts = None
     if has_missing(table.values):

@@ -25,7 +25,7 @@ from depmax.dependence._pairs.ranking import (
     permutation_pvalues,
 )
 from depmax.dependence._pairs.target import ColumnBases, MainEffects, PairTarget, Transform
-from depmax.dependence.exchange import Exchange, TooFewWays, as_exchange
+from depmax.dependence.exchange import Exchange, TooFewWays, as_exchange, is_exchangeable
 from depmax.kernels import KernelLike
 from depmax.samples import require_samples
 
@@ -210,6 +210,8 @@ def screen_table(
     target = PairTarget.of(y, target_kernel, effects)
     exchange = None if groups is None else as_exchange(groups)
     units = [] if exchange is None else _independent_units(exchange, m)
+    if exchange is not None:
+        is_exchangeable(exchange, m, np.asarray(y), table.values)
     if exchange is not None and exchange.is_free_within_groups:
         target = target.within(exchange.units(m))
     law = Law(m, len(target.directions))

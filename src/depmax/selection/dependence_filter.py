@@ -252,7 +252,7 @@ class DependenceFilter(WeightedRows, DependenceSelector):
         )
         require(score, question)
         if groups is not None:
-            plan_of(groups, question.side.n_samples, question.side.rows)
+            plan_of(groups, question.side.n_samples, question.side.rows, X)
         scored = score.answer(question)
         scores = np.where(np.isnan(scored.scores), -np.inf, scored.scores)
         self.pvalues_adjusted_, self.effects_ = _adjusted(scored), scored.effects

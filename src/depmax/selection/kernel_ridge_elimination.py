@@ -225,7 +225,7 @@ class KernelRidgeElimination(WeightedRows, DependenceSelector):
         require_equal_length(X.shape[0], target.n_samples)
         require_samples(X.shape[0], unbiased=True)
         exchange = as_exchange(groups)
-        plan_of(exchange, X.shape[0], target.values)  # refuses what cannot be exchanged, at once
+        plan_of(exchange, X.shape[0], target.values, X)  # refuses what cannot be, at once
         if self.subsample is not None and len(X) > self.subsample:
             rows = some_rows(len(X), self.subsample)
             X, y = X[rows], _safe_indexing(y, rows)

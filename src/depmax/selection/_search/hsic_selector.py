@@ -202,7 +202,7 @@ class HSICSelector(WeightedRows, DependenceSelector):
         exchange = None
         if groups is not None:
             exchange = as_exchange(groups)
-            plan_of(exchange, X.shape[0], target.rows)  # refuses what cannot be exchanged, at once
+            plan_of(exchange, X.shape[0], target.rows, X)  # refuses what cannot be, at once
         has_pvalues = self.pvalues and mass is None and not self._is_unsupervised()
         target_kernel = self.target_kernel
         if target.precomputed:  # row numbers can be split; a matrix would also lose columns
