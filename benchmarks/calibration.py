@@ -1,4 +1,4 @@
-"""Do the tests keep what they promise? p-values, false discoveries, ties and power, by simulation.
+"""Do the tests keep what they promise? p-values, false discoveries and power, by simulation.
 
 Writes benchmarks/results/calibration.json and docs/images/power.png; with ``--only`` the other
 parts keep their earlier results. Settings are written to calibration.cells.jsonl as they come, and
@@ -14,7 +14,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import _calibrate_compare as comparing
 import _calibrate_corners as corners
 import _calibrate_given as given
 import _calibrate_groups as groups
@@ -69,7 +68,6 @@ PARTS: dict[str, tuple[Callable[[Run], Found], Callable[[Found], None]]] = {
     "series": (lambda run: series.levels(run.draws(200), run.cells), series.show),
     "pairs": (lambda run: groups.pair_rates(run.draws(100), run.cells), groups.show_pairs),
     "noise": (lambda run: groups.noise_rates(run.draws(200), run.cells), groups.show_noise),
-    "ties": (lambda run: comparing.tie_rates(run.draws(2000), run.jobs), comparing.show),
     "given": (lambda run: given.levels(run.draws(60), run.jobs), given.show),
     "knockoffs": (lambda run: knockoffs.rates(run.draws(100), run.cells), knockoffs.show),
     "scales": (

@@ -13,8 +13,6 @@ from dataclasses import replace
 
 import common
 import numpy as np
-from depmax.evaluation.comparison.predictor import KERNEL_MACHINE_ROWS, default_predictor
-from depmax.evaluation.comparison.setting import read_problem
 from sklearn.feature_selection import SelectKBest, f_classif
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
@@ -23,6 +21,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from depmax.datasets import load_external
+from depmax.evaluation.comparison.judges import KERNEL_MACHINE_ROWS, read_judge
+from depmax.evaluation.comparison.problem import read_problem
 
 CHOSEN = (
     "spectf",
@@ -73,7 +73,8 @@ def scores(name: str, *, rare: bool) -> list[float]:
     few_rows = n_training <= KERNEL_MACHINE_ROWS
     plain = make_pipeline(StandardScaler(), SVC() if few_rows else KNeighborsClassifier(10))
     problem, _ = read_problem(X, y, table=True, task="classification")
-    default = default_predictor(replace(problem, n_samples=n_training), balanced=True)
+    training = replace(problem, n_samples=n_training)
+    default = read_judge("auto", training, balanced=True, probabilities=False).predictor
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
     found = []
     for columns in (SelectKBest(f_classif, k=min(5, X.shape[1])), "passthrough"):

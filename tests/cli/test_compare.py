@@ -23,9 +23,9 @@ def test_leaderboard_and_report(run: Run, tmp_path: Path) -> None:
     result = run("compare", "bundled:wine", *SMALL, "-m", "BAHSIC")
     assert result.exit_code == 0, result.output
     lines = [line.split("\t") for line in result.stdout.splitlines()]
-    assert lines[0][:3] == ["rank", "method", "balanced_accuracy"]
-    assert {line[1] for line in lines[1:]} == {"BAHSIC", "DependenceFilter", "PCA"}
-    assert "Choosing the method without test data gives " in result.stderr
+    assert lines[0][:4] == ["rank", "method", "features", "balanced_accuracy"]
+    assert {line[1] for line in lines[1:]} == {"all columns", "BAHSIC", "DependenceFilter", "PCA"}
+    assert "On new data expect " in result.stderr
     page = (tmp_path / "report.html").read_text()
     command = "depmax compare bundled:wine --target target --seed 0 --method dependence-filter "
     assert command in page
@@ -43,7 +43,10 @@ def test_the_answer_for_machines(run: Run, table: pl.DataFrame, tmp_path: Path) 
     answer = json.loads(result.stdout)
     assert answer["metric"] == "r2"
     assert answer["complete"] is True
-    assert answer["best"] == answer["leaderboard"][0]["method"]
+    assert answer["verdict"]["method"] == answer["recommended"]
+    assert answer["verdict"]["headline"] in (tmp_path / "gaps.html").read_text()
+    assert {"outcome", "columns", "expected", "loss"} <= set(answer["verdict"])
+    assert answer["left_out"] == []
     assert answer["report"] == "gaps.html"
     page = (tmp_path / "gaps.html").read_text()
     assert "Missing values filled (median): age" in page
@@ -93,7 +96,8 @@ def _scores(leaderboard: str) -> list[list[str]]:
 
 def test_the_next_command_can_be_typed(run: Run, tmp_path: Path) -> None:
     result = run(
-        "compare", "bundled:wine", "-m", "FOHSIC", "--dimensions", "2", "--folds", 2, "--n-jobs", 1
+        *("compare", "bundled:wine", "-m", "FOHSIC", "--dimensions", "2", "--folds", 2),
+        *("--n-jobs", 1, "--margin", 0.5),  # few columns are worth it
     )
     (line,) = [line for line in result.stderr.splitlines() if line.startswith("Next: ")]
     assert line == (
@@ -102,6 +106,33 @@ def test_the_next_command_can_be_typed(run: Run, tmp_path: Path) -> None:
     )
     assert run(*line.split()[2:]).exit_code == 0
     assert (tmp_path / "model.skops").exists()
+
+
+def test_judge_margin_time_and_weights(run: Run, table: pl.DataFrame, tmp_path: Path) -> None:
+    """Options that change the answer reach it, and are in the command that repeats it."""
+    weighted = table.with_columns(count=pl.int_range(table.height) % 3 + 1)
+    weighted.write_csv(tmp_path / "weighted.csv")
+    options = ("--judge", "linear", "--margin", 0.1, "--time", 60, "--weight", "count")
+    words = ("compare", "weighted.csv", "-t", "cost", "-m", "pls", "--folds", 2, "--n-jobs", 1)
+    result = run(*words, *options, "--json")
+    assert result.exit_code == 0, result.output
+    answer = json.loads(result.stdout)
+    assert answer["verdict"]["judge"] == "ridge regression"
+    page = html.unescape((tmp_path / "report.html").read_text())
+    (shown,) = re.findall(r"depmax compare weighted[^<]*", page)
+    for option in ("--judge linear", "--margin 0.1", "--weight count"):
+        assert option in shown
+
+
+def test_what_there_was_no_time_for_is_said(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    import depmax.evaluation
+
+    whole = depmax.evaluation.compare
+    monkeypatch.setattr(
+        depmax.evaluation, "compare", lambda *a, **k: replace(whole(*a, **k), left_out=("NCA",))
+    )
+    result = run("compare", "bundled:wine", *SMALL)
+    assert "There was no time for NCA" in result.stderr
 
 
 def test_all_processors_by_default(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -131,7 +162,7 @@ def test_interrupted_it_reports_what_is_finished(
     monkeypatch.setattr(depmax.evaluation, "compare", interrupted)
     result = run("compare", "bundled:wine", *SMALL)
     assert result.exit_code == 130
-    assert "note: Interrupted after 2 of 2 splits." in result.stderr
+    assert "note: Interrupted: scores come from 2 folds." in result.stderr
     assert (tmp_path / "report.html").exists()
 
 
