@@ -273,6 +273,16 @@ class TestTargets:
         accurate = compare(X, y, ["BAHSIC"], **options)
         assert accurate.table["accuracy"].min() > 0.94  # judged by it, the rare class is ignored
 
+    def test_too_few_rows_or_groups_of_a_class(self):
+        """No error of every method: the verdict says that these rows cannot tell."""
+        X = np.random.default_rng(0).normal(size=(60, 3))
+        y = np.repeat(["no", "yes"], [58, 2])
+        found = compare(X, y, ["HSIC filter", "PCA"], random_state=0)
+        assert found.verdict.outcome == "too few rows"
+        patient = np.repeat(np.arange(4), 15)
+        options = {"groups": patient, "cv": 2, "random_state": 0}
+        assert compare(X, patient % 2, ["HSIC filter"], **options).verdict.outcome == "too few rows"
+
 
 class TestTables:
     @pytest.mark.parametrize("library", ["pandas", "polars"])
