@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from depmax import hsic
-from depmax import hsic_bound
+from depmax import hsic, hsic_bound
 from depmax.kernels import Delta
 
 

@@ -7,8 +7,8 @@ import pytest
 from sklearn.decomposition import PCA
 
 from depmax import HBFE, SMC, DeflationFeatures, KernelPLS
-from reproduction.covariance_bound import components_by_bound, covariance_bound
 from depmax.kernels import Gaussian
+from reproduction.covariance_bound import components_by_bound, covariance_bound
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(60, 3))
