@@ -92,6 +92,7 @@ def test_all_columns() -> None:
     assert whole.headline == "Use all 57 columns: fewer predict healed less well."
     assert "All columns reach balanced accuracy 0.876" in str(whole)
     assert "5 columns (Relief) reach 0.845" in str(whole)
+    assert replace(whole, n_columns=1).headline == "The only column predicts healed."
     one = replace(whole, alternative=("Relief", 1, 0.845))
     assert "1 column (Relief) reaches 0.845" in str(one)
 

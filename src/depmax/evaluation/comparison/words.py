@@ -34,6 +34,8 @@ def headline(verdict: Verdict) -> str:
             f"{counted(v.n_rows, 'row')} are too few to tell whether anything here predicts "
             f"{v.target}."
         )
+    if v.outcome == "all columns" and v.n_columns == 1:
+        return f"The only column predicts {v.target}."
     if v.outcome == "all columns":
         return f"Use all {counted(v.n_columns, 'column')}: fewer predict {v.target} less well."
     if v.outcome == "few columns suffice":
