@@ -7,7 +7,6 @@ from depmax.dependence.distance_correlation import distance_correlation
 from depmax.dependence.exchange import Exchange, WholeGroups, WithinGroups
 from depmax.dependence.gaussian_information import gaussian_mutual_information, total_correlation
 from depmax.dependence.hsic import hsic
-from depmax.dependence.hsic_bound import hsic_bound
 from depmax.dependence.hsic_interval import Interval, hsic_interval
 from depmax.dependence.hsic_test import hsic_test
 from depmax.dependence.independence_test import AggregateTest, IndependenceTest, Screening
@@ -40,7 +39,6 @@ __all__ = [
     "distance_correlation",
     "gaussian_mutual_information",
     "hsic",
-    "hsic_bound",
     "hsic_interval",
     "hsic_test",
     "hsic_variance",

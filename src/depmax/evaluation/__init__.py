@@ -5,6 +5,7 @@ from depmax.evaluation.comparison.methods import Method, ScreenFirst, Sized, by_
 from depmax.evaluation.comparison.preparing import NumericTarget
 from depmax.evaluation.comparison.problem import Problem, Progress
 from depmax.evaluation.comparison.verdict import Verdict
+from depmax.evaluation.hsic_bound import hsic_bound
 from depmax.evaluation.multilabel import MLkNN, average_precision, coverage, one_error, ranking_loss
 from depmax.evaluation.prepare import Prepare
 from depmax.evaluation.stability import Stability, stability, stability_of
@@ -25,6 +26,7 @@ __all__ = [
     "by_ranking",
     "compare",
     "coverage",
+    "hsic_bound",
     "leading",
     "one_error",
     "ranking_loss",

@@ -34,7 +34,7 @@ def hsic_bound(n_samples: int, *, delta: float = 0.05, sharp: bool = True) -> fl
 
     Examples
     --------
-    >>> from depmax.dependence import hsic_bound
+    >>> from depmax.evaluation import hsic_bound
     >>> round(hsic_bound(10_000), 4), round(hsic_bound(10_000, sharp=False), 4)
     (0.1086, 0.1537)
     """
