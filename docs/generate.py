@@ -39,6 +39,7 @@ ROOMS = {
     "testing": "Contracts for parts of your own",
     "samples": "Rows with a kernel (for contributors)",
     "pencils": "Sums over rows and directions (for contributors)",
+    "evidence": "Scores, draws and the rule (for contributors)",
 }
 #: Names that a room exports in another way than by ``__all__``.
 WITHOUT_ALL = {"persistence": ["load_model", "save_model"]}

@@ -132,6 +132,10 @@ def gather(
     units : array of int of shape (n_rows,), optional
         The group of every row: groups are drawn whole.
     seed : int
+
+    Returns
+    -------
+    Evidence
     """
     tested = np.any([run.tested for run in candidates[0]], axis=0)
     weight = tested * (1.0 if sample_weight is None else sample_weight)

@@ -13,11 +13,21 @@ from depmax._inputs import TargetKind
 
 
 class Predicted(NamedTuple):
-    """Predictions of all rows by models that did not see them, in one repeat of the folds."""
+    """Predictions of all rows by models that did not see them, in one repeat of the folds.
 
-    values: np.ndarray  # (n,) codes of classes or numbers; (n, q) of several labels or outputs
-    scores: np.ndarray | None  # (n, n_classes) or (n, n_labels): probabilities or scores
-    tested: np.ndarray  # (n,) bool, rows that were in a test part
+    Parameters
+    ----------
+    values : array of shape (n_rows,) or (n_rows, n_outputs)
+        Codes of classes or numbers; a column per label or output if there are several.
+    scores : array of shape (n_rows, n_classes) or (n_rows, n_labels), or None
+        Probabilities or scores.
+    tested : array of bool of shape (n_rows,)
+        Rows that were in a test part.
+    """
+
+    values: np.ndarray
+    scores: np.ndarray | None
+    tested: np.ndarray
 
 
 #: From weights of shape (n_draws, n_rows) to values of shape (n_draws,), larger is better.
@@ -309,7 +319,16 @@ Scoring = str | Callable[..., float] | Sequence[str] | Mapping[str, Any] | None
 def read_metrics(scoring: Scoring, truth: Truth) -> tuple[Metric, ...]:
     """Metrics from scikit-learn's names, a scorer, a list of names or a dictionary of scorers.
 
-    The first decides; the others are shown.
+    Parameters
+    ----------
+    scoring : str, callable, list, dict or None
+        None is the usual ones of the target.
+    truth : Truth
+
+    Returns
+    -------
+    tuple of Metric
+        The first decides; the others are shown.
 
     Examples
     --------
