@@ -44,7 +44,7 @@ def test_help_teaches_by_example(run: Run) -> None:
 def test_help_has_paragraphs(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "300")
     text = run("compare", "--help").output
-    assert "on the training rows. After a first round only the best go on" in text
+    assert "with all their numbers of columns; the fewest columns that lose next to nothing are recommended" in text
 
 
 def test_screen(run: Run, patients: Path, table: pl.DataFrame) -> None:
@@ -512,7 +512,8 @@ def test_groups_of_rows(run: Run, visits: Path) -> None:
         *("compare", visits, "-t", "y", "--groups", "patient", "-m", "PCA", "--n-jobs", 1),
         *("--folds", 3, "--dimensions", "1,2", "--json", "--report", visits.with_name("r.html")),
     )
-    assert "--drop patient" in _json(compared)["next"]
+    answer = _json(compared)  # noise of patients: there is nothing to fit
+    assert answer["verdict"]["outcome"] in ("nothing", "too few rows") and "next" not in answer
 
 
 def test_bad_groups_are_refused_by_name(run: Run, visits: Path, tmp_path: Path) -> None:

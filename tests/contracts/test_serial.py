@@ -87,7 +87,7 @@ def test_compare_says_it_in_its_verdict_and_nowhere_else() -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         found = depmax.compare(
-            X, Y, ["HSIC filter"], estimator=KNeighborsRegressor(), cv=3, random_state=0
+            X, Y, ["HSIC filter"], judge=KNeighborsRegressor(), cv=3, random_state=0
         )
         cautions = found.verdict.cautions
     assert any("Shifts()" in caution for caution in cautions)

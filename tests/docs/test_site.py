@@ -104,7 +104,7 @@ def test_the_method_map_has_every_estimator() -> None:
     mapped = re.findall(r"^\| `(\w+)` \|", (DOCS / "methods.md").read_text("utf-8"), re.M)
     assert len(mapped) == len(set(mapped))
     assert set(_estimators()) <= set(mapped)
-    neural = {"NeuroHBFE", "NeuroHSCA", "Autoencoder"}
+    neural = {"NeuroHBFE", "NeuroHSCA", "NeuroStructure", "Autoencoder"}
     assert set(mapped) <= set(_estimators()) | neural
 
 

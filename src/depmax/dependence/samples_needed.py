@@ -26,6 +26,13 @@ class SamplesNeeded(float):
     """A number of rows, or infinity, with its interval: ``low`` and ``high``.
 
     It is a number like any other, and counts rows where a whole number is asked for.
+
+    Parameters
+    ----------
+    estimate : float
+        Rows that are enough on average over the strengths that the pilot allows.
+    low, high : float
+        Rows that are enough if the dependence is as strong, or as weak, as the pilot allows.
     """
 
     low: float  # enough, if the dependence is as strong as the pilot allows

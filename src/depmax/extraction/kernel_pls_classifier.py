@@ -133,5 +133,6 @@ class KernelPLSClassifier(PLSExtractor):
         if getattr(y, "ndim", 1) == 2:
             column_or_1d(np.asarray(y), warn=True)
         labels = target.values.ravel()
-        check_classification_targets(labels)
+        with np.errstate(invalid="ignore"):  # numbers too large to be whole ones
+            check_classification_targets(labels)
         return labels

@@ -230,12 +230,17 @@ def _unexplained(model: Any, y: Any, regressions: Regressions) -> tuple[np.ndarr
     sample, left = read_left_target(y, kernel, regressions)
     side = Side.of(sample, left, regressions, left.winners)
     values = side.left
-    if has_kernel:
+    if has_kernel and _reads_kernel(model):
         model.set_params(target_kernel="linear")
     elif left.winners:  # numbers: an output each, not the images of a kernel
         values = left.values
     explained = _Regressed(side.explained, side.dof, left.winners)
     return values[:, 0] if values.shape[1] == 1 else values, explained
+
+
+def _reads_kernel(model: Any) -> bool:
+    """Whether a target kernel makes a difference: not for most scores of a filter."""
+    return str(getattr(model, "score_func", "hsic")) in ("hsic", "alignment")
 
 
 def _residual_columns(
