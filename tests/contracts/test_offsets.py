@@ -74,8 +74,11 @@ def test_targets_far_from_zero(name: str, y: np.ndarray, offset: float) -> None:
     except ValueError:  # a method of classes
         return
     found = EXTRACTORS[name]().fit(X, moved)
-    features = expected.transform(X)
-    assert_allclose(found.transform(X), features, rtol=1e-5, atol=1e-6 * np.abs(features).max())
+    # one number moves one source: what ICA-FX finds beyond it hangs on the last digits
+    n_compared = 1 if name.startswith("ICAFX") and y.ndim == 1 else None
+    features = expected.transform(X)[:, :n_compared]
+    moved_features = found.transform(X)[:, :n_compared]
+    assert_allclose(moved_features, features, rtol=1e-5, atol=1e-6 * np.abs(features).max())
     if hasattr(expected, "predict"):
         assert_allclose(found.predict(X) - offset, expected.predict(X), atol=1e-3)
 

@@ -73,6 +73,13 @@ class AtMost:
         return min(most, problem.n_outputs - 1) if self.below_classes else most
 
 
+def with_weights(method: Method) -> Method:
+    """A method that takes weights of rows: the alignment of the filter counts every row once."""
+    if method.name != "HSIC filter":
+        return method
+    return replace(method, make=Sized(DependenceFilter, "n_features_to_select"))
+
+
 def default_methods(problem: Problem) -> tuple[Method, ...]:
     """Methods that suit the type of the target and the size of the data."""
     suitable = (m for m in catalogue() if m.by_default and m.suits(problem))

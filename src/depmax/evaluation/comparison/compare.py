@@ -15,7 +15,7 @@ from depmax._inputs import Task, read_target
 from depmax._inputs.table import is_frame, take_columns
 from depmax._text import counted
 from depmax.evaluation.comparison.candidates import Candidates, Folds
-from depmax.evaluation.comparison.catalogue import Methods, read_methods
+from depmax.evaluation.comparison.catalogue import Methods, read_methods, with_weights
 from depmax.evaluation.comparison.comparison import Comparison
 from depmax.evaluation.comparison.judges import JudgeName, read_judge
 from depmax.evaluation.comparison.methods import Method
@@ -162,8 +162,8 @@ def compare(
     >>> found = compare(wine.X, wine.y, ["BAHSIC", "PCA"], dimensions=[1, 2, 5], random_state=0)
     >>> found.table[["method", "features"]]
             method  features
-    0  all columns       NaN
-    1       BAHSIC       5.0
+    0       BAHSIC       5.0
+    1  all columns       NaN
     2          PCA       2.0
     >>> found.recommended
     'BAHSIC'
@@ -184,6 +184,8 @@ def compare(
     folds: list[Any] = folds_of(cv, table.problem, target, seed, table.groups)
     training = _training_problem(table.problem, folds)
     chosen = read_methods(methods, training)
+    if table.sample_weight is not None:
+        chosen = tuple(map(with_weights, chosen))
     named = read_judge(
         judge,
         training,
