@@ -221,7 +221,9 @@ class HSCA(SemiSupervisedExtractor):
 
         alpha = float(self.alpha)
         if self.unbiased and not self.relative:  # HSIC₁ is what is printed over this
-            alpha /= n_pairs(space.total if target.labelled is None else target.labelled.sum(), True)
+            alpha /= n_pairs(
+                space.total if target.labelled is None else target.labelled.sum(), True
+            )
         return least_redundant_weighted(
             moments, redundancy, n_components, alpha, relative=self.relative
         )

@@ -57,7 +57,9 @@ class Criterion:
     def moments(self, space: Space) -> Moments:
         """Sums over the samples of a space, with the variance by which directions follow."""
         moments = space.moments(self.form)
-        return moments if self.rest is None else replace(moments, scatter=space.quadratic(self.rest))
+        return (
+            moments if self.rest is None else replace(moments, scatter=space.quadratic(self.rest))
+        )
 
     def judged(self, space: Space, found: Directions) -> Directions:
         """The directions with the HSIC that each reaches."""
