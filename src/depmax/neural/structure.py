@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from inspect import signature
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import torch
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from depmax._inputs.checks import Rule, is_number, number, one_of
 from depmax.kernels import KernelLike
-from depmax.neural._extractor import NeuralExtractor, upward
+from depmax.neural._extractor import NeuralExtractor, n_constant, upward
 from depmax.neural._networks import check_width, fresh_copy, perceptron, seeded
 from depmax.neural._statistics import gram, hsic, hsic_with, whiten
 from depmax.neural._tasks import Split, read_labelled
@@ -26,6 +28,8 @@ _WEIGHT = Rule(
 )
 #: Added to squares below a root.
 TINY = 1e-24
+#: Correlation of two features above which one repeats the other.
+ALIKE = 0.9
 #: Rows held out that are judged at once.
 BLOCK = 1000
 
@@ -148,6 +152,11 @@ class NeuroStructure(NeuralExtractor):
         The sum or quotient on the held-out rows, for each feature.
     n_iter_, n_unlabeled_ : int
     target_kernel_ : Kernel
+
+    Warns
+    -----
+    ConvergenceWarning
+        If a feature is constant, or two have a correlation above 0.9.
 
     See Also
     --------
@@ -307,6 +316,23 @@ class NeuroStructure(NeuralExtractor):
             earlier = (self._outputs(known) - self._offset) @ self._basis
         self.dependences_ = np.array(measured)
         self.dependence_ = self.dependences_[:, 0]
+        features = (self._outputs(inputs) - self._offset) @ self._basis
+        n_empty = n_constant(features)
+        self._warn_of_constant(n_empty)
+        if n_empty == 0:
+            self._warn_of_copies(features)
+
+    def _warn_of_copies(self, features: np.ndarray) -> None:
+        """Warn if the weights did not keep features apart."""
+        strongest = np.abs(np.triu(np.corrcoef(features.T).reshape(features.shape[1], -1), 1))
+        if strongest.max() > ALIKE:
+            warnings.warn(
+                f"Features of NeuroStructure repeat each other: the correlation of two of them is "
+                f"{strongest.max():.2f}. Pass combine='sum' with a weight of features below "
+                f"{self.features:g}, or use NeuroHSCA, which takes earlier features out.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
 
     def _settle(self, modules: list[Any], inputs: np.ndarray) -> None:
         """Keep the networks so far; features are standardised and have a sign."""

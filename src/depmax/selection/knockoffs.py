@@ -96,9 +96,9 @@ class Knockoffs(DependenceSelector):
     others (docs/mathematics/knockoffs.md), but not if whole rows are larger than others (rows of
     different scale or noise, a multivariate t distribution): then 0.2 to 0.5 of the columns kept
     at 0.1 were false. This is checked, with a warning, but fewer than a hundred rows rarely show
-    it. Dividing every row by its norm is a remedy if its size means nothing. Rows are assumed independent: for repeated measurements
-    use :class:`DependenceFilter`, whose ``fit`` takes ``groups``. Categorical columns have no such
-    distribution and are refused.
+    it. Dividing every row by its norm is a remedy if its size means nothing. Rows are assumed
+    independent: for repeated measurements use :class:`DependenceFilter`, whose ``fit`` takes
+    ``groups``. Categorical columns have no such distribution and are refused.
 
     References
     ----------
