@@ -142,7 +142,8 @@ def smooth_criterion(
 class SmoothVariance:
     """N of a variance of which a share β is that of the middles of edges.
 
-    ΦᵀNΦ = (1-β)·ΦᵀΦ + β·Φᵀ(2D - Δ)Φ, each divided by its trace; fᵀ(2D - Δ)f = ½ Σ W_ij (f_i + f_j)².
+    ΦᵀNΦ = (1-β)·ΦᵀΦ + β·Φᵀ(2D - Δ)Φ, each divided by its trace, where
+    fᵀ(2D - Δ)f = ½ Σ W_ij (f_i + f_j)².
     """
 
     laplacian: Laplacian
