@@ -243,6 +243,48 @@ def test_a_pipeline_that_predicts() -> None:
     _agree(_run(regression, NEW, "float64")[0][:, 0], regression.predict(NEW), "float64")
 
 
+PREDICTORS = [name for name in WITH_GRAPH if hasattr(ESTIMATORS[name], "predict")]
+TARGETS: dict[str, np.ndarray] = {
+    "numbers": NUMBERS,
+    "outputs": np.column_stack([NUMBERS, X[:, 2]]),
+    "labels": np.column_stack([NUMBERS > 3.0, X[:, 2] > -3.0]).astype(int),
+    "text": CLASSES,
+    "objects": CLASSES.astype(object),
+    "counted": np.digitize(NUMBERS, [2.0, 5.0]),
+    "flags": np.median(NUMBERS) < NUMBERS,
+}
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("name", PREDICTORS)
+def test_every_extractor_that_predicts(name: str, target: str) -> None:
+    """Alone and at the end of a pipeline; amid one it gives features."""
+    model, y = ESTIMATORS[name](), TARGETS[target]
+    try:
+        model.fit(X, y)
+    except ValueError:
+        pytest.skip("no target of this method")
+    for dtype, whole in ((dtype, whole) for dtype in PRECISIONS for whole in (False, True)):
+        chain = make_pipeline(StandardScaler(), ESTIMATORS[name]()).fit(X, y) if whole else model
+        graph = depmax.to_onnx(chain, dtype=dtype)  # type: ignore[arg-type]  # one of its names
+        outputs = dict(
+            zip((o.name for o in graph.graph.output), _run(chain, NEW, dtype), strict=True)
+        )
+        _agree(outputs.pop("features"), chain.transform(NEW), dtype)
+        expected = chain.predict(NEW)
+        if "label" in outputs:
+            assert outputs.pop("label").tolist() == expected.tolist()
+        else:
+            found = outputs.pop("prediction")
+            _agree(found if expected.ndim == 2 else found[:, 0], expected, dtype)
+        if hasattr(chain, "predict_proba"):
+            slack = 1.0 if dtype == "float64" else 20.0  # an exponential of differences
+            _agree(outputs.pop("probabilities"), chain.predict_proba(NEW), dtype, slack)
+        assert not outputs
+    amid = make_pipeline(ESTIMATORS[name](), LogisticRegression()).fit(X, CLASSES)
+    assert _run(amid, NEW, "float64")[0].tolist() == amid.predict(NEW).tolist()
+
+
 def test_kernel_values_as_input() -> None:
     kernel = Gaussian(3.0)
     model = HBFE(2, kernel="precomputed").fit(kernel(X), NUMBERS)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 from depmax._inputs.checks import one_of
+from depmax.extraction._fitting.criterion import Criterion
 from depmax.extraction._fitting.quotients import (
-    Criterion,
     SemiSupervisedExtractor,
+    automatic_alpha,
+    unit_variance,
     why_not_in_sums,
 )
 from depmax.kernels import KernelLike
@@ -49,7 +52,9 @@ class HBFE(SemiSupervisedExtractor):
         Whether to use HSIC₁ or HSIC₀.
     completion : {"variance", "eigenvectors"}, default="variance"
         What follows the directions with positive eigenvalues, of which two classes have only one.
-        ``"variance"``: directions of largest variance orthogonal to them. ``"eigenvectors"``: the
+        ``"variance"``: directions of largest variance orthogonal to them; with ``beta`` > 0 a share
+        β of it is the variance of the middles between neighbours, which the graph smooths.
+        ``"eigenvectors"``: the
         next eigenvectors, as published. If columns outnumber rows, these are first directions with
         eigenvalue zero, on which all training rows are equal; then, with ``unbiased``, those with
         negative eigenvalues, for two classes of equal size the directions of least variance. For
@@ -61,6 +66,18 @@ class HBFE(SemiSupervisedExtractor):
         Which rows are neighbours in the kernel's feature space: a ``NeighborGraph``,
         ``RadiusGraph`` or ``GaussianGraph``; or your own weights, a matrix or a function of the
         rows (``GivenGraph``). Used with ``beta`` > 0.
+    graph_penalty : {"published", "normalised"}, default="published"
+        How features f that change between neighbours are penalised, with ``beta`` > 0.
+        ``"published"``: by fᵀΔf, which also favours directions of little variance; with β = 1 no
+        direction has a positive eigenvalue, and ``completion`` says what follows.
+        ``"normalised"``: by the share fᵀΔf / fᵀDf of a feature's size that changes, with D the
+        degrees, and HSIC is relative to fᵀDf too. All features are then eigenvectors of one
+        problem, uncorrelated under the weights D and of variance 1, and see the graph; with β = 1
+        they are those of ``LPP``. ``completion`` is not needed.
+    relative : bool, default=True
+        Whether both terms are divided by their traces (HSIC alone if the penalty is normalised),
+        so that β does not depend on units and on numbers of rows. False takes β as printed in the
+        thesis, (1-β)·ΦᵀMΦ - β·ΦᵀΔΦ with M = HLH or (4.9).
     unlabeled : "auto" or None, default="auto"
         NaN and None in y are unlabelled rows; with ``beta`` > 0 so is -1 among classes other than
         -1 and +1, but never among numbers. With None, -1 is a class there too.
@@ -73,7 +90,8 @@ class HBFE(SemiSupervisedExtractor):
     Attributes
     ----------
     components_ : ndarray of shape (n_components, n_features)
-        Orthonormal directions; only with ``kernel="linear"``.
+        Orthonormal directions, or with a normalised penalty those of features with variance 1; only
+        with ``kernel="linear"``.
     dependence_ : ndarray of shape (n_components,)
         HSIC between each feature and the target: the eigenvalues of A over (m-1)² (biased) or
         m(m-3) (unbiased).
@@ -113,6 +131,8 @@ class HBFE(SemiSupervisedExtractor):
         completion: Literal["variance", "eigenvectors"] = "variance",
         beta: float = 0.0,
         graph: GraphLike = "neighbors",
+        graph_penalty: Literal["published", "normalised"] = "published",
+        relative: bool = True,
         unlabeled: Literal["auto"] | None = "auto",
         estimator: Any = None,
         scoring: Any = None,
@@ -124,18 +144,26 @@ class HBFE(SemiSupervisedExtractor):
         self.completion = completion
         self.beta = beta
         self.graph = graph
+        self.graph_penalty = graph_penalty
+        self.relative = relative
         self.unlabeled = unlabeled
         self.estimator = estimator
         self.scoring = scoring
 
     def _extract(self, space: Space, target: Criterion, n_components: int) -> Directions:
+        if target.penalty is not None:
+            alpha = automatic_alpha(space, 1, self.kernel_)
+            sphere, moments = target.penalty.sphered(space, target.form, alpha)
+            found = most_dependent(moments, min(n_components, sphere.rank), by_variance=False)
+            vectors = unit_variance(space, sphere.directions(found.vectors, n_components))
+            return target.judged(space, replace(found, vectors=vectors))
         by_variance = self.completion == "variance"
-        moments = space.moments(target.form)
+        moments = target.moments(space) if by_variance else space.moments(target.form)
         found = most_dependent(moments, n_components, by_variance=by_variance)
         return target.judged(space, found)
 
     def _grows(self) -> bool:
-        return True
+        return not self._is_normalised()
 
     def _span(self, gram: Gram, target: Criterion, n_components: int) -> Basis | None:
         """Directions with λ > 0 span little; eigenvectors with λ ≤ 0 may be any."""
@@ -144,11 +172,11 @@ class HBFE(SemiSupervisedExtractor):
             return None
         basis = span_of_dependence(gram, form, n_components)
         if self.completion == "variance":
-            return completed(basis, n_components)
+            return completed(basis, n_components, target.rest)
         return basis if basis.size == n_components else None
 
     def _leaves_the_span(self) -> bool:
-        return self.completion == "eigenvectors"
+        return self.completion == "eigenvectors" and not self._is_normalised()
 
     def _why_numbers_do_not_add(self) -> str | None:
         return why_not_in_sums(self.target_kernel, unbiased=self.unbiased)

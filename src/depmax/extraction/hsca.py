@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from depmax._inputs.checks import number
+from depmax.extraction._fitting.criterion import Criterion, NormalisedPenalty, n_pairs
 from depmax.extraction._fitting.quotients import (
-    Criterion,
     SemiSupervisedExtractor,
+    automatic_alpha,
     why_not_in_sums,
 )
 from depmax.kernels import KernelLike, as_kernel
@@ -58,8 +60,8 @@ class HSCA(SemiSupervisedExtractor):
         indefinite; its negative part counts as zero. Kernels without coordinates then require an
         eigenproblem of the size of the sample for each feature, as with ``beta`` > 0.
     alpha : float, default=1e-5
-        Regularisation relative to the mean of the denominator per feature, tr(B)/n; it must be
-        positive with ``unbiased``.
+        Regularisation, with ``relative`` in units of the mean of the denominator per feature,
+        tr(B)/n; it must be positive with ``unbiased``.
     beta : float, default=0.0
         Weight of the graph, from 0 to 1: (1-β)·HSIC - β·fᵀΔf, each divided by its trace, with Δ the
         Laplacian. With 0, unlabelled rows are ignored, with a warning.
@@ -67,6 +69,16 @@ class HSCA(SemiSupervisedExtractor):
         Which rows are neighbours in the kernel's feature space: a ``NeighborGraph``,
         ``RadiusGraph`` or ``GaussianGraph``; or your own weights, a matrix or a function of the
         rows (``GivenGraph``). Used with ``beta`` > 0.
+    graph_penalty : {"published", "normalised"}, default="published"
+        How features f that change between neighbours are penalised, with ``beta`` > 0.
+        ``"published"``: by fᵀΔf, which also favours directions of little variance.
+        ``"normalised"``: by the share fᵀΔf / fᵀDf of a feature's size that changes, with D the
+        degrees. HSIC and the regularisation are relative to fᵀDf too: α·ΦᵀDΦ in the place of αI.
+        With β = 1 the first feature is that of ``LPP``.
+    relative : bool, default=True
+        Whether α is relative to the denominator, and both terms of the numerator are divided by
+        their traces (HSIC alone if the penalty is normalised), so that α and β do not depend on
+        units and on numbers of rows. False takes both as printed in the thesis, (4.15) and (4.20).
     unlabeled : "auto" or None, default="auto"
         NaN and None in y are unlabelled rows; with ``beta`` > 0 so is -1 among classes other than
         -1 and +1, but never among numbers. With None, -1 is a class there too.
@@ -127,6 +139,8 @@ class HSCA(SemiSupervisedExtractor):
         alpha: float = 1e-5,
         beta: float = 0.0,
         graph: GraphLike = "neighbors",
+        graph_penalty: Literal["published", "normalised"] = "published",
+        relative: bool = True,
         unlabeled: Literal["auto"] | None = "auto",
         estimator: Any = None,
         scoring: Any = None,
@@ -139,6 +153,8 @@ class HSCA(SemiSupervisedExtractor):
         self.alpha = alpha
         self.beta = beta
         self.graph = graph
+        self.graph_penalty = graph_penalty
+        self.relative = relative
         self.unlabeled = unlabeled
         self.estimator = estimator
         self.scoring = scoring
@@ -155,6 +171,8 @@ class HSCA(SemiSupervisedExtractor):
         n_components: int,
         earlier: np.ndarray | None = None,
     ) -> Directions:
+        if target.penalty is not None:
+            return self._search_sphered(space, target.penalty, target, n_components)
         moments = space.moments(target.form)
         if not target.form.is_low_rank:
             return self._search_weighted(space, moments, target, n_components)
@@ -165,22 +183,50 @@ class HSCA(SemiSupervisedExtractor):
             return space.cross(self._feature_factor(space.features(directions), target.mass))
 
         linear = self._has_linear_features()
-        return least_redundant(moments, cross, n_components, float(self.alpha), earlier)
+        return least_redundant(
+            moments, cross, n_components, float(self.alpha), earlier, relative=self.relative
+        )
+
+    def _search_sphered(
+        self, space: Space, penalty: NormalisedPenalty, target: Criterion, n_components: int
+    ) -> Directions:
+        """With unit length of directions replaced by unit size pᵀΦᵀDΦp of features."""
+        alpha = automatic_alpha(space, 1, self.kernel_)
+        sphere, moments = penalty.sphered(space, target.form, alpha)
+        found = self._search_weighted(space, moments, target, n_components, sphere.whiten)
+        vectors = sphere.whiten @ found.vectors
+        return replace(found, vectors=vectors / np.linalg.norm(vectors, axis=0))
 
     def _search_weighted(
-        self, space: Space, moments: Moments, target: Criterion, n_components: int
+        self,
+        space: Space,
+        moments: Moments,
+        target: Criterion,
+        n_components: int,
+        basis: np.ndarray | None = None,
     ) -> Directions:
-        """Where the numerator is not CCᵀ alone, or the denominator is that of HSIC₁."""
+        """Where the numerator is not CCᵀ alone, or the denominator is that of HSIC₁.
+
+        Directions are those of a basis, of shape (s, r), or of the coordinates of the space.
+        """
+        axes = np.eye(space.dimension) if basis is None else basis
 
         def redundancy(directions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            features = target.centred(space.features(directions))
+            features = target.centred(space.features(axes @ directions))
             factor = self._feature_factor(features, target.mass)
             if self.unbiased:
                 form = target.spread(hsic_form(factor, unbiased=True, mass=target.mass))
-                return positive_part(space.moments(form).criterion)
-            return squared_part(space.cross(target.spread(Form(factor)).factor))
+                return positive_part(axes.T @ space.moments(form).criterion @ axes)
+            return squared_part(axes.T @ space.cross(target.spread(Form(factor)).factor))
 
-        return least_redundant_weighted(moments, redundancy, n_components, float(self.alpha))
+        alpha = float(self.alpha)
+        if self.unbiased and not self.relative:  # HSIC₁ is what is printed over this
+            alpha /= n_pairs(
+                space.total if target.labelled is None else target.labelled.sum(), True
+            )
+        return least_redundant_weighted(
+            moments, redundancy, n_components, alpha, relative=self.relative
+        )
 
     def _grows(self) -> bool:
         """HSIC₀ alone has a criterion of low rank."""
@@ -230,7 +276,7 @@ class HSCA(SemiSupervisedExtractor):
         if found.count == 0 and self.beta > 0:
             raise ValueError(
                 "No direction gains more from the target than it loses to the graph with "
-                f"beta={self.beta}: lower beta."
+                f"beta={self.beta}: lower beta, or use graph_penalty='normalised'."
             )
         if found.count == 0:
             raise ValueError(

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from depmax._inputs.checks import number
 from depmax.extraction._fitting.prediction import PredictionMixin, Readout
 from depmax.extraction._fitting.quotients import Alpha, Explained, ExplainingExtractor
 from depmax.extraction._fitting.targets import is_flat, label_type, output_labels, output_scale
@@ -49,6 +50,9 @@ class LinearRegressionFeature(PredictionMixin, ExplainingExtractor):
         Which rows are neighbours in the kernel's feature space: a ``NeighborGraph``,
         ``RadiusGraph`` or ``GaussianGraph``; or your own weights, a matrix or a function of the
         rows (``GivenGraph``). Used with ``beta`` > 0.
+    relative : bool, default=True
+        Whether ``beta`` is relative to the sizes of both terms. With False it is λ as printed in
+        the thesis, any number from 0 on: features minimise Σ(f - y)² + λ fᵀΔf (2.19).
     unlabeled : "auto" or None, default="auto"
         NaN and None in y are unlabelled rows; with ``beta`` > 0 so is -1 among classes other than
         -1 and +1, but never among numbers. With None, -1 is a class there too.
@@ -107,6 +111,7 @@ class LinearRegressionFeature(PredictionMixin, ExplainingExtractor):
     """
 
     _streams: ClassVar[bool] = True
+    _declared: ClassVar = {"beta": number(0)}
 
     def __init__(
         self,
@@ -116,6 +121,7 @@ class LinearRegressionFeature(PredictionMixin, ExplainingExtractor):
         alpha: Alpha = "auto",
         beta: float = 0.0,
         graph: GraphLike = "neighbors",
+        relative: bool = True,
         unlabeled: Literal["auto"] | None = "auto",
         estimator: Any = None,
         scoring: Any = None,
@@ -125,6 +131,7 @@ class LinearRegressionFeature(PredictionMixin, ExplainingExtractor):
         self.alpha = alpha
         self.beta = beta
         self.graph = graph
+        self.relative = relative
         self.unlabeled = unlabeled
         self.estimator = estimator
         self.scoring = scoring
@@ -181,6 +188,21 @@ class LinearRegressionFeature(PredictionMixin, ExplainingExtractor):
         loadings = self._readout.loadings[: len(turns)] * turns[:, np.newaxis]
         self._keep_readout(replace(self._readout, loadings=loadings))
         return directions
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.relative and self.beta > 1:
+            raise ValueError(
+                "beta of LinearRegressionFeature must be a number from 0 to 1, got "
+                f"{self.beta!r}: larger ones are λ of the thesis, with relative=False."
+            )
+
+    def _shares(
+        self, target: Explained, total: np.ndarray, smooth: np.ndarray
+    ) -> tuple[float, float]:
+        if self.relative:
+            return super()._shares(target, total, smooth)
+        return 1.0, float(self.beta) / target.total  # the variance is a mean over labelled rows
 
     def _carriers(self, side: Sample, target: Explained) -> int:
         return int(target.factor.shape[1])

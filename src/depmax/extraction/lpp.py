@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
-import numpy as np
-
+from depmax.extraction._fitting.criterion import sphere_of_graph
 from depmax.extraction._fitting.quotients import Alpha, SpheringExtractor, unit_variance
 from depmax.kernels import KernelLike
-from depmax.pencils import Directions, Space, Sphere
+from depmax.pencils import Directions, Space
 from depmax.pencils.graphs import GraphLike, Laplacian, as_graph
 from depmax.pencils.graphs.points import points_of
 from depmax.samples import Labels, Sample
@@ -94,22 +93,9 @@ class LPP(SpheringExtractor):
         return as_graph(self.graph).laplacian(points_of(side))
 
     def _extract(self, space: Space, target: Laplacian, n_components: int) -> Directions:
-        size = space.scatter if target.normalized else space.quadratic(_weighted(target.degrees))
-        total = float(space.n_samples if target.normalized else target.degrees.sum())
-        alpha = self._chosen_alpha(space, 1)
-        sphere = Sphere.of(size, alpha, eps=space.eps, noise=total * space.rounding)
+        sphere = sphere_of_graph(space, target, self._chosen_alpha(space, 1))
         found = sphere.least_changing(space.quadratic(target.apply), n_components)
         return Directions(unit_variance(space, found.vectors), 1.0 - found.dependence)
 
     def _check_parameters(self) -> None:
         as_graph(self.graph)
-
-
-def _weighted(degrees: np.ndarray) -> Any:
-    """D about the mean weighted by D: D - D11ᵀD/1ᵀD1."""
-
-    def apply(values: np.ndarray) -> np.ndarray:
-        images: np.ndarray = degrees[:, np.newaxis] * values
-        return images - np.outer(degrees, images.sum(axis=0) / degrees.sum())
-
-    return apply

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from scipy import linalg
 from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from depmax import _version
@@ -23,6 +24,7 @@ from depmax._extras import require
 from depmax._files import expand_home, replacing
 from depmax.evaluation import Prepare
 from depmax.extraction import DependenceExtractor
+from depmax.extraction._fitting.prediction import PredictionMixin, Readout
 from depmax.maps import (
     BasisSelection,
     IncompleteCholesky,
@@ -41,6 +43,8 @@ __all__ = ["to_onnx"]
 
 #: Name of the only input of a graph.
 INPUT = "X"
+#: Option of skl2onnx: whether an estimator that ends a pipeline also gives what it predicts.
+PREDICTS = "predicts"
 
 
 def to_onnx(
@@ -75,7 +79,9 @@ def to_onnx(
     -------
     onnx.ModelProto
         With one input ``X`` of shape (n_samples, n_features). The names of columns and features
-        are in its ``metadata_props``, as JSON.
+        are in its ``metadata_props``, as JSON. Of extractors that predict, alone or at the end of a
+        pipeline, the outputs are ``features``, then ``prediction`` (one column per number), or
+        ``label`` and, with ``predict_proba``, ``probabilities``.
 
     See Also
     --------
@@ -113,7 +119,7 @@ def to_onnx(
         name=type(model).__name__,
         initial_types=[(INPUT, tensor([None, int(model.n_features_in_)]))],
         target_opset=target_opset,
-        options={"zipmap": False} if _has_probabilities(model) else None,
+        options=_options(model),
     )
     for key, value in _notes(model).items():
         entry = graph.metadata_props.add()
@@ -124,13 +130,14 @@ def to_onnx(
     return graph
 
 
-def _has_probabilities(model: Any) -> bool:
-    """Whether skl2onnx writes probabilities; of our own estimators the graph has the features."""
+def _options(model: Any) -> dict[Any, Any]:
+    """Predictions of our own estimator at the end; probabilities as a table of any other there."""
     last = model
-    while getattr(last, "steps", None):
-        last = last.steps[-1][1]
-    ours = convert.dispatch(type(last)) is not convert.dispatch(object)
-    return hasattr(last, "predict_proba") and not ours
+    while isinstance(last, Pipeline):
+        last = last[-1]
+    if isinstance(last, PredictionMixin):
+        return {id(last): {PREDICTS: True}}
+    return {"zipmap": False} if hasattr(last, "predict_proba") else {}
 
 
 def _notes(model: Any) -> dict[str, Any]:
@@ -152,7 +159,12 @@ def _register(model: Any) -> None:
         kind = type(part)
         if convert.dispatch(kind) is not convert.dispatch(object):
             update_registered_converter(
-                kind, f"Depmax{kind.__name__}", _shape, _convert, parser=_parse
+                kind,
+                f"Depmax{kind.__name__}",
+                _shape,
+                _convert,
+                parser=_parse,
+                options={PREDICTS: [True, False], "zipmap": [False]},
             )
         elif kind.__module__.startswith("depmax.") and hasattr(part, "fit"):
             raise TypeError(
@@ -170,12 +182,41 @@ def _parts(model: Any) -> Iterator[Any]:
 
 
 def _parse(scope: Any, model: Any, inputs: list[Any], custom_parsers: Any = None) -> list[Any]:
-    """One output, whatever else the estimator is: some also predict."""
+    """The features, and of the last step what it predicts."""
     operator = scope.declare_local_operator(f"Depmax{type(model).__name__}", model)
     operator.inputs = inputs
-    kind = type(inputs[0].type)([None, len(model.get_feature_names_out())])
-    operator.outputs.append(scope.declare_local_variable("features", kind))
-    return list(operator.outputs)
+    numbers = type(inputs[0].type)
+    width = len(model.get_feature_names_out())
+    outputs = [scope.declare_local_variable("features", numbers([None, width]))]
+    if scope.get_options(model, {PREDICTS: False}).get(PREDICTS):
+        readout = model._readout
+        if readout.classes is None:
+            predicted = numbers([None, readout.loadings.shape[1]])
+            outputs.append(scope.declare_local_variable("prediction", predicted))
+        else:
+            labels = _labels_of(readout, numbers)[1]([None])
+            outputs.append(scope.declare_local_variable("label", labels))
+        if hasattr(model, "predict_proba"):
+            shares = numbers([None, len(readout.classes)])
+            outputs.append(scope.declare_local_variable("probabilities", shares))
+    for output in outputs:
+        operator.outputs.append(output)
+    return outputs
+
+
+def _labels_of(readout: Readout, numbers: Any = None) -> tuple[np.ndarray, Any]:
+    """Classes as a tensor of an ONNX graph, and its type: ``numbers`` where they have fractions."""
+    from skl2onnx.common import data_types
+
+    classes = np.asarray(np.asarray(readout.classes).tolist())  # objects as what they are
+    kinds: dict[str, tuple[Any, Any]] = {
+        "b": (np.bool_, data_types.BooleanTensorType),
+        "i": (np.int64, data_types.Int64TensorType),
+        "u": (np.int64, data_types.Int64TensorType),
+        "f": (np.float64, numbers),
+    }
+    dtype, kind = kinds.get(classes.dtype.kind, (np.str_, data_types.StringTensorType))
+    return classes.astype(dtype), kind
 
 
 def _shape(operator: Any) -> None:
@@ -194,7 +235,33 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
         raise TypeError(f"{type(model).__name__} takes one table, got {len(operator.inputs)}.")
     x = operator.inputs[0]
     g = Operations(x, container.target_opset)
-    g.Identity(convert(model, g, x), output_names=operator.outputs[:1]).add_to(scope, container)
+    nodes = [convert(model, g, x)]
+    if len(operator.outputs) > 1:
+        nodes += _predictions(model, g, nodes[0])
+    for node, output in zip(nodes, operator.outputs, strict=True):
+        g.Identity(node, output_names=[output]).add_to(scope, container)
+
+
+def _predictions(model: PredictionMixin, g: Operations, features: Any) -> list[Any]:
+    """Nodes of the predictions from features, and of the probabilities of classes."""
+    readout = model._readout
+    values = g.Add(g.MatMul(features, readout.loadings), readout.intercept)
+    if readout.classes is None:
+        if readout.threshold is None:
+            return [values]
+        threshold = np.full(1, readout.threshold)
+        return [g.Where(g.Greater(values, threshold), np.ones(1), np.zeros(1))]
+    nearness = values
+    if readout.centres is not None:
+        halves = np.square(readout.centres).sum(axis=1) / 2
+        nearness = g.Sub(g.MatMul(values, readout.centres.T), halves)
+    elif readout.loadings.shape[1] == 1:
+        nearness = g.MatMul(values, np.array([[0.0, 1.0]]))
+    chosen = g.ArgMax(nearness, axis=1, keepdims=0)
+    nodes = [g.Gather(_labels_of(readout)[0], chosen, axis=0)]
+    if hasattr(model, "predict_proba"):
+        nodes.append(g.Softmax(g.Div(nearness, np.full(1, readout.variance)), axis=1))
+    return nodes
 
 
 # --- estimators: g has the operators, x is the node of the rows -----------------------------------

@@ -188,6 +188,8 @@ def least_redundant(
     n_directions: int,
     alpha: float,
     earlier: np.ndarray | None = None,
+    *,
+    relative: bool = True,
 ) -> Directions:
     """Unit directions p that maximise pᵀCCᵀp / pᵀ(GGᵀ + αI)p, one after another.
 
@@ -202,6 +204,8 @@ def least_redundant(
         Relative to tr(GGᵀ)/n.
     earlier : ndarray of shape (s, k), optional
         The first directions, if they are known already.
+    relative : bool
+        False takes α as it is.
 
     Returns
     -------
@@ -223,7 +227,7 @@ def least_redundant(
         if found.shape[1]:
             factor = features_cross(found)
             squares, basis = squared_part(factor)  # d², U
-            penalty = alpha * squares.sum() / found.shape[1]
+            penalty = alpha * (squares.sum() / found.shape[1] if relative else 1.0)
             inside = basis.T @ cross
             outside = cross - basis @ inside
             linear = factor.shape[1] <= found.shape[1]  # other kernels fill the space, by degrees
@@ -241,7 +245,12 @@ def least_redundant(
 
 
 def least_redundant_weighted(
-    moments: Moments, redundancy: Redundancy, n_directions: int, alpha: float
+    moments: Moments,
+    redundancy: Redundancy,
+    n_directions: int,
+    alpha: float,
+    *,
+    relative: bool = True,
 ) -> Directions:
     """Unit directions p that maximise pᵀAp / pᵀ(B⁺ + αI)p, one after another, for any A.
 
@@ -256,6 +265,8 @@ def least_redundant_weighted(
     n_directions : int
     alpha : float
         Relative to tr(B⁺)/n.
+    relative : bool
+        False takes α as it is.
 
     Returns
     -------
@@ -269,7 +280,7 @@ def least_redundant_weighted(
         roots, basis = np.empty(0), np.empty((target.shape[0], 0))
         if reached:
             values, basis = redundancy(found)
-            penalty = alpha * values.sum() / len(reached)
+            penalty = alpha * (values.sum() / len(reached) if relative else 1.0)
             roots = 1.0 - np.sqrt(penalty / (values + penalty))
         # √α(B⁺ + αI)^(-½) = I - U diag(roots) Uᵀ on both sides of A
         left = target - (basis * roots) @ (basis.T @ target)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from depmax.pencils.directions import NONE, leading, rank_of
-from depmax.pencils.form import Form
+from depmax.pencils.form import Form, Operator
 from depmax.pencils.gram import Gram
 from depmax.pencils.space import Space
 
@@ -207,15 +207,18 @@ def span_of_dependence(gram: Gram, form: Form, n_vectors: int) -> Basis:
     return basis.reduced(form, rank)
 
 
-def completed(basis: Basis, n_vectors: int) -> Basis:
-    """Basis extended to this many vectors by the directions of most variance orthogonal to it."""
+def completed(basis: Basis, n_vectors: int, variance: Operator | None = None) -> Basis:
+    """Basis extended to this many vectors by the directions of most variance orthogonal to it.
+
+    The variance is ΦᵀΦ, or ΦᵀNΦ with another operator N on values at the samples.
+    """
     missing = n_vectors - basis.size
     if missing <= 0:
         return basis
     held = basis.size
     width = -(-missing // WIDTH) * WIDTH
     basis.append(_first_block(basis.gram, width))
-    variances = grow(basis, lambda values: values, missing, held)
+    variances = grow(basis, variance or (lambda values: values), missing, held)
     vectors = np.zeros((basis.size, held + min(len(variances), width)))
     vectors[:held, :held] = np.eye(held)
     vectors[held:, held:] = leading(variances, width)[1]

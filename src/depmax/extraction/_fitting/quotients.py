@@ -2,95 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy import linalg
 
 from depmax._inputs import Target, read_target
-from depmax._inputs.checks import number
+from depmax._inputs.checks import FLAG, number, one_of
 from depmax._inputs.target import marks_unlabeled
 from depmax.extraction._fitting.batches import BatchExtractor
+from depmax.extraction._fitting.criterion import (
+    Criterion,
+    hsic_criterion,
+    share,
+    smooth_criterion,
+)
 from depmax.extraction.extractor import DependenceExtractor
 from depmax.kernels.kernel import Kernel
-from depmax.pencils import Directions, Form, Space, Sphere, hsic_form
+from depmax.pencils import Directions, Form, Space, Sphere
 from depmax.pencils.directions import negligible
 from depmax.pencils.form import rank_of_factor, target_factor
-from depmax.pencils.graphs import Graph, Laplacian, as_graph
+from depmax.pencils.graphs import Laplacian, as_graph
 from depmax.pencils.graphs.points import points_of
-from depmax.samples import Labels, Sample, read_labels, require_samples
-
-
-@dataclass(frozen=True)
-class Criterion:
-    """The form that directions maximise, and the form of HSIC alone.
-
-    Attributes
-    ----------
-    form : Form
-        M of (1-β)/s·HSIC - β/t·fᵀΔf with s and t the traces of both terms; for β = 0 that of HSIC.
-    dependence : Form
-        M of HSIC with the target.
-    labelled : ndarray of shape (m,) or None
-        Which samples are labelled; None: all.
-    mass : ndarray of shape (m,) or None
-        How many samples each stands for.
-    """
-
-    form: Form
-    dependence: Form
-    labelled: np.ndarray | None = None
-    mass: np.ndarray | None = None
-
-    def centred(self, features: np.ndarray) -> np.ndarray:
-        """Features of the labelled samples, of shape (n_labelled, k), measured from their mean."""
-        if self.labelled is None and not isinstance(features, np.ndarray):
-            return features  # of a stream, about the mean already
-        known = features if self.labelled is None else features[self.labelled]
-        rest: np.ndarray = known - np.average(known, axis=0, weights=self.mass)
-        return rest
-
-    def spread(self, form: Form) -> Form:
-        """A form of the labelled samples as one of all."""
-        return form if self.labelled is None else form.spread(self.labelled)
-
-    def judged(self, space: Space, found: Directions) -> Directions:
-        """The directions with the HSIC that each reaches."""
-        if self.form is self.dependence:
-            return found
-        reached = self.dependence.reached(space.features(found.vectors))
-        return Directions(found.vectors, reached)
-
-
-def hsic_criterion(target: Sample, *, unbiased: bool) -> Criterion:
-    """HSIC with a target that is known for all samples."""
-    require_samples(target.total, unbiased)
-    form = hsic_form(target_factor(target), unbiased=unbiased, mass=target.mass)
-    return Criterion(form, form, mass=target.mass)
-
-
-def smooth_criterion(
-    side: Sample, labels: Labels, *, unbiased: bool, beta: float, graph: Graph
-) -> Criterion:
-    """HSIC on the labelled samples, and smoothness over a graph of all samples.
-
-    The trace of the term of HSIC is that of CCᵀ, also for HSIC₁: the trace of A₁ is the HSIC₁ of
-    all columns together, which by chance may be zero or negative.
-    """
-    form = hsic_criterion(labels.side, unbiased=unbiased).form
-    form = form.held() if labels.labelled is None else form.spread(labels.labelled)
-    points = points_of(side)
-    laplacian = graph.laplacian(points)
-    rate = _share(1.0 - beta, points.size(form.factor))
-    price = _share(beta, laplacian.trace(points))
-    mixed = Form(
-        np.sqrt(rate) * form.factor,
-        None if form.weights is None else rate * form.weights,
-        labels.labelled,
-        lambda values: price * laplacian.apply(values),
-    )
-    return Criterion(mixed, form, labels.labelled)
+from depmax.samples import Labels, Sample, read_labels
 
 
 def why_not_in_sums(target_kernel: Any, *, unbiased: bool) -> str | None:
@@ -104,10 +39,6 @@ def why_not_in_sums(target_kernel: Any, *, unbiased: bool) -> str | None:
     return None
 
 
-def _share(part: float, trace: float) -> float:
-    return part / trace if trace > 0 else 0.0
-
-
 class SemiSupervisedExtractor(BatchExtractor):
     """Base of HBFE and HSCA: unlabelled rows, and the criterion with a graph of all rows.
 
@@ -118,9 +49,15 @@ class SemiSupervisedExtractor(BatchExtractor):
     unbiased: bool
     beta: Any
     graph: Any
+    graph_penalty: Literal["published", "normalised"]
+    relative: bool
     unlabeled: Literal["auto"] | None
 
-    _declared: ClassVar = {"beta": number(0, 1, hint="0 ignores the unlabelled rows, 1 the labels")}
+    _declared: ClassVar = {
+        "beta": number(0, 1, hint="0 ignores the unlabelled rows, 1 the labels"),
+        "graph_penalty": one_of("published", "normalised"),
+        "relative": FLAG,
+    }
 
     def _read_labels(self, y: Any, mass: np.ndarray | None = None) -> Labels | None:
         self._require_no_graph(mass)
@@ -162,10 +99,16 @@ class SemiSupervisedExtractor(BatchExtractor):
         return smooth_criterion(
             side,
             labels,
+            as_graph(self.graph),
             unbiased=self.unbiased,
             beta=float(self.beta),
-            graph=as_graph(self.graph),
+            normalised=self._is_normalised(),
+            relative=self.relative,
         )
+
+    def _is_normalised(self) -> bool:
+        """Whether features are compared by how much of their size changes between neighbours."""
+        return bool(self.beta > 0) and self.graph_penalty == "normalised"
 
     def _check_parameters(self) -> None:
         if not isinstance(self.graph, str) or self.graph != "neighbors":  # the default is right
@@ -198,14 +141,42 @@ def automatic_alpha(space: Space, n_groups: int, kernel: Kernel) -> float:
     noise = negligible(space.eps) * values.max(initial=0.0)
     size = int((values > noise).sum()) + n_groups
     few = size < space.n_samples and bool((values[values > noise] > GAP * noise).all())
-    return 0.0 if few and size < _n_distinct(space) else SINGULAR
+    return 0.0 if few and _more_differ(space, size) else SINGULAR
 
 
-def _n_distinct(space: Space) -> int:
-    """Number of samples that differ, by their place on a line of any direction."""
-    direction = np.random.default_rng(0).standard_normal((space.dimension, 1))
-    places = np.sort(space.features(direction)[:, 0])
-    return 1 + int((np.diff(places) > GAP * negligible(space.eps) * np.ptp(places)).sum())
+@dataclass(frozen=True)
+class _Places:
+    """Different places on a line, at most so many, gathered from parts of the samples."""
+
+    found: np.ndarray
+    gap: float
+    most: int
+
+    def __add__(self, other: _Places) -> _Places:
+        return _Places(np.append(self.found, other.found), self.gap, self.most).distinct()
+
+    def distinct(self) -> _Places:
+        places = np.sort(self.found)
+        apart = np.append(True, np.diff(places) > self.gap)[: len(places)]
+        return replace(self, found=places[apart][: self.most])
+
+
+@dataclass(frozen=True)
+class _PlacesOfPart:
+    direction: np.ndarray
+    none: _Places
+
+    def __call__(self, phi: Any, part: Any) -> _Places:
+        return replace(self.none, found=np.asarray(phi @ self.direction).ravel()).distinct()
+
+
+def _more_differ(space: Space, count: int) -> bool:
+    """Whether more samples than these differ, by their place on a line of any direction."""
+    direction = np.random.default_rng(0).standard_normal(space.dimension)
+    width = np.sqrt(max(float(direction @ space.covariance @ direction), 0.0))
+    none = _Places(np.empty(0), GAP * negligible(space.eps) * width, count + 1)
+    places = space.summed(_PlacesOfPart(direction, none))
+    return len(places.found) > count
 
 
 class SpheringExtractor(DependenceExtractor):
@@ -313,9 +284,17 @@ class ExplainingExtractor(SpheringExtractor, SemiSupervisedExtractor):
         moments = space.moments(target.form)
         total, smooth = moments.weighted, space.quadratic(target.laplacian.apply)
         assert total is not None
-        mixed = _of_trace(1.0 - self.beta, total) + _of_trace(self.beta, smooth)
+        rate, price = self._shares(target, total, smooth)
+        mixed = rate * total + price * smooth
         sphere = Sphere.of(mixed, self._chosen_alpha(space, n_groups), eps=space.eps)
-        return Sphered(sphere, moments.cross, total, _share(1.0 - self.beta, np.trace(total)))
+        return Sphered(sphere, moments.cross, total, rate)
+
+    def _shares(
+        self, target: Explained, total: np.ndarray, smooth: np.ndarray
+    ) -> tuple[float, float]:
+        """Factors of the variance and of ΦᵀΔΦ in B."""
+        own = share(1.0 - self.beta, float(np.trace(total)))
+        return own, share(float(self.beta), float(np.trace(smooth)))
 
     def _ignores_units(self, side: Sample, target: Explained, n_components: int) -> bool:
         known = target.laplacian is None and self._units_cancel(side, self._n_groups(target))
@@ -324,11 +303,6 @@ class ExplainingExtractor(SpheringExtractor, SemiSupervisedExtractor):
     def _n_groups(self, target: Explained) -> int:
         """Number of parameters that the means of the samples take."""
         return 1
-
-
-def _of_trace(part: float, matrix: np.ndarray) -> np.ndarray:
-    """Matrix with a given trace."""
-    return matrix * _share(part, float(np.trace(matrix)))
 
 
 def unit_variance(space: Space, vectors: np.ndarray) -> np.ndarray:
