@@ -178,3 +178,17 @@ class TestTheChoice:
         chosen, difference = found.of_choice(costs, 0.02, beside=3)
         assert difference.value <= found.difference(chosen, 3).value
         assert difference.error == found.difference(chosen, 3).error
+
+
+def test_no_mistake_on_a_hundred_rows_is_not_certainty() -> None:
+    """Rule of three: with 50 rows of each class, up to 3 % of other rows may be wrong."""
+    truth = Truth("classes", np.repeat([0, 1], 50), np.array(["a", "b"]))
+    everything = np.ones(100, dtype=bool)
+    right = [Predicted(truth.values, None, everything)]
+    guess = [Predicted(np.zeros(100, dtype=int), None, everything)]
+    evidence = gather(truth, read_metrics(None, truth)[0], [guess, right, right])
+    low, high = evidence.score(1).ends()
+    assert low == pytest.approx(0.97, abs=0.002)
+    assert high > 1.0
+    assert evidence.difference(1, 2).error == 0.0  # the same predictions
+    assert evidence.pvalue_of_guessing() < 0.01

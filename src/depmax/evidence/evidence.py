@@ -54,14 +54,19 @@ class Evidence:
     scores : array of shape (n_candidates,)
     draws : array of shape (n_draws, n_candidates)
         Scores on rows drawn again with replacement, whole groups where rows come in groups.
+    least_error : float
+        Error of a score that is the same on every draw: where no row is predicted wrongly, three
+        in a hundred may still be wrong among other hundred rows.
     """
 
     scores: np.ndarray
     draws: np.ndarray
+    least_error: float = 0.0
 
     def score(self, candidate: int) -> Estimate:
         """Score of a candidate that was not chosen by its score."""
-        return Estimate(float(self.scores[candidate]), _error(self.draws[:, candidate]))
+        error = _error(self.draws[:, candidate]) or self.least_error
+        return Estimate(float(self.scores[candidate]), error)
 
     def difference(self, one: int, other: int) -> Estimate:
         """How much better one candidate is than another, on the same rows."""
@@ -92,7 +97,8 @@ class Evidence:
             scores, draws = scores - scores[beside], draws - draws[:, [beside]]
         looks = np.take_along_axis(draws, picked[:, np.newaxis], axis=1)[:, 0]
         optimism = max(0.0, float(np.nanmean(looks - scores[picked])))
-        return own, Estimate(float(scores[own]) - optimism, _error(draws[:, own]))
+        error = _error(draws[:, own]) or (self.least_error if beside is None else 0.0)
+        return own, Estimate(float(scores[own]) - optimism, error)
 
     def pvalue_of_guessing(self) -> float:
         """P-value that no candidate is better than guessing (the largest of all gains)."""
@@ -100,8 +106,10 @@ class Evidence:
         drawn = self.draws[:, 1:] - self.draws[:, :1]
         errors = np.nanstd(drawn, axis=0)
         usable = np.isfinite(gains) & (errors > 0.0)
+        if (gains[errors == 0.0] > 0.0).any():  # better on every draw
+            return 1.0 / (1 + len(drawn))
         if not usable.any():
-            return 0.0 if np.nanmax(gains, initial=0.0) > 0.0 else 1.0
+            return 1.0
         largest = (gains[usable] / errors[usable]).max() / WIDENING_ON_NOISE
         spread = np.nanmax((drawn[:, usable] - gains[usable]) / errors[usable], axis=1)
         return float((1 + (spread >= largest).sum()) / (1 + len(spread)))
@@ -146,7 +154,16 @@ def gather(
         part = counts[low : low + AT_A_TIME] * weight
         for place, judge in enumerate(judges):
             draws[low : low + AT_A_TIME, place] = judge(part)
-    return Evidence(np.array([judge(weight[np.newaxis])[0] for judge in judges]), draws)
+    scores = np.array([judge(weight[np.newaxis])[0] for judge in judges])
+    return Evidence(scores, draws, _least_error(truth, tested))
+
+
+def _least_error(truth: Truth, tested: np.ndarray) -> float:
+    """Half of the rule of three (3/n at 95%) for the rarest class, by its share of the score."""
+    if truth.kind != "classes":
+        return 0.0
+    counts = np.bincount(truth.values[tested], minlength=truth.n_classes)
+    return 1.5 / float(max(1, counts[counts > 0].min()) * max(1, truth.n_classes))
 
 
 def _drawn_counts(
