@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from depmax import hsic, hsic_bound
+from depmax import hsic
+from depmax.evaluation import hsic_bound
 from depmax.kernels import Delta
 
 

@@ -287,9 +287,7 @@ def target_sample(
 
 def warn_of_outputs(target: Target, kernel: Kernel) -> None:
     """Warn of outputs in units so different that the kernel sees only some of them."""
-    if target.kind == "multioutput" and isinstance(
-        target, Target
-    ):  # of batches only sums are known
+    if target.kind == "multioutput":
         warn_of_scales(kernel, target.vectors, None, name="y")
 
 

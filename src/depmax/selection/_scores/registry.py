@@ -27,6 +27,7 @@ from depmax.selection._scores import kernel, moments
 from depmax.selection._scores.information import mutual_information
 from depmax.selection._scores.moments import ridge
 from depmax.selection._scores.outputs import one_dimensional
+from depmax.selection._scores.streamed import Batches
 
 #: Kinds of target that are, or can be written as, columns of numbers.
 EVERY_KIND: frozenset[TargetKind] = frozenset({"classes", "numbers", "multilabel", "multioutput"})
@@ -323,7 +324,7 @@ def require(score: Score, question: Question) -> None:
             f"score_func={score.name!r} is for {score.describe()}, but y holds "
             f"{describe(question.target)}: use one of {', '.join(map(repr, others))}."
         )
-    if score.outputs_in_units:
+    if score.outputs_in_units and not isinstance(question.target, Batches):  # which holds sums
         warn_of_outputs(question.target, Linear())
     if question.categories and not score.categories:
         others = [name for name, other in SCORES.items() if other.categories]
