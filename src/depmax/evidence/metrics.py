@@ -88,12 +88,12 @@ class Metric:
         raise NotImplementedError
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SumMetric(Metric):
     """A function of weighted sums of parts of rows, so a thousand draws are one matrix product."""
 
-    parts: Callable[[Truth, Predicted], np.ndarray] = None  # type: ignore[assignment]  # has a default before it
-    value: Callable[[np.ndarray], np.ndarray] = None  # type: ignore[assignment]  # has a default before it
+    parts: Callable[[Truth, Predicted], np.ndarray]
+    value: Callable[[np.ndarray], np.ndarray]
 
     def judge(self, truth: Truth, runs: Sequence[Predicted]) -> Judge:
         """Sums are pooled over repeats: a row counts once, with its mean parts."""
@@ -103,11 +103,11 @@ class SumMetric(Metric):
         return lambda weights: self.value(weights @ mean)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class RowwiseMetric(Metric):
     """A score of one repeat, averaged over repeats: ROC-AUC, and any scorer of scikit-learn."""
 
-    evaluate: Callable[[Truth, Predicted, np.ndarray], np.ndarray] = None  # type: ignore[assignment]  # has a default before it
+    evaluate: Callable[[Truth, Predicted, np.ndarray], np.ndarray]
 
     def judge(self, truth: Truth, runs: Sequence[Predicted]) -> Judge:
         """The mean over repeats."""

@@ -26,11 +26,6 @@ class Candidate:
     n_columns: int  # that a new row has to bring
     cost: float  # columns first, then how involved the method is
 
-    @property
-    def few(self) -> bool:
-        """Whether it makes do with some of the columns."""
-        return self.cost < self.n_columns + 1 and self.size == self.n_columns
-
 
 @dataclass(frozen=True)
 class Candidates:
