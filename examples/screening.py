@@ -7,7 +7,7 @@ dependence. Here: 60 frequency bands of a sonar, and whether it hit a mine or a 
 """
 
 # %%
-# One call screens all columns. The p-values are adjusted for having looked at 60 of them. The echoes
+# One call screens all columns. The p-values are adjusted for having looked at 60 of them. Echoes
 # follow each other by the angle of the sonar, and depmax warns that neighbours are alike, which
 # makes p-values too small. Like everybody who uses this set, we take them as independent here.
 import warnings
