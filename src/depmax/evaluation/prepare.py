@@ -53,7 +53,7 @@ class Prepare(TransformerMixin, BaseEstimator):
         Levels of each categorical column, by position.
     n_features_in_ : int
         Number of columns.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns of a data frame, if all are text.
 
     Examples
