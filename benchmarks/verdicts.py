@@ -26,7 +26,7 @@ from depmax import Comparison, compare
 from depmax.evaluation.comparison.trials import run_trial
 from depmax.evidence import Predicted, Truth
 
-CELLS = common.RESULTS / "verdicts.cells.jsonl"
+CELLS = common.RESULTS / "verdicts.jsonl"
 
 
 def true_scores(found: Comparison, table: Drawn) -> np.ndarray:
