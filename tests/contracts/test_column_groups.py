@@ -51,6 +51,7 @@ def test_groups_are_kept_as_a_whole(name: str, count: int | float | str | None) 
     kept = set(np.flatnonzero(selector.support_))
     assert len(kept) == selector.n_features_ == selector.transform(X).shape[1]
     sizes = np.cumsum([len(of(label)) for label in in_order])
+    # "auto" and numbers stand for themselves, which the type of the dictionary does not say
     limit = {0.5: len(LABELS) // 2, None: len(LABELS) // 2}.get(count, count)  # type: ignore[arg-type]
     if limit == "auto":
         limit = selector.n_significant_

@@ -41,6 +41,7 @@ def drawn(
     n_rows = len(truth.values)
     tested = np.ones(n_rows, dtype=bool) if tested is None else tested
     metric = Watched("watched", n_draws=40)
+    # options are arrays, and the seed is a number
     gather(truth, metric, [[Predicted(truth.values, None, tested)]], **options)  # type: ignore[arg-type]
     inside, whole = metric.seen
     return [inside, whole]
@@ -80,6 +81,7 @@ class TestDraws:
             assert not part[:, ~tested].any()
 
     def test_the_seed_decides(self) -> None:
+        # the seed goes through the arrays that gather takes
         one, same, other = (drawn(NUMBERS, seed=seed)[0] for seed in (1, 1, 2))  # type: ignore[arg-type]
         np.testing.assert_array_equal(one, same)
         assert (one != other).any()

@@ -36,6 +36,7 @@ def problem(kind: str, seed: int = 0) -> tuple[Truth, Predicted]:
     shape = (N, 3) if kind == "multioutput" else (N,)
     numbers = 1e4 + rng.normal(size=shape)
     found = numbers + 0.5 * rng.normal(size=shape)
+    # kind is one of the two types of numbers
     return Truth(kind, numbers), Predicted(found, None, TESTED)  # type: ignore[arg-type]
 
 
@@ -187,7 +188,7 @@ def fitted(kind: str) -> tuple[Any, np.ndarray, np.ndarray]:
     return GaussianNB().fit(X[:N], y[:N]), X[N:], y[N:]
 
 
-@pytest.mark.filterwarnings("ignore")
+@pytest.mark.filterwarnings("ignore")  # of scikit-learn's scorers, on targets they do not suit
 @pytest.mark.parametrize("kind", ["2 classes", "3 classes", "numbers"])
 def test_any_scorer_is_replayed(kind: str) -> None:
     """Stored predictions give the score of the model that made them."""
@@ -248,3 +249,14 @@ class TestNames:
             read_metrics("f1", problem("3 classes")[0])
         with pytest.raises(ValueError, match="accurracy"):
             read_metrics("accurracy", truth)
+
+
+def test_labels_that_nobody_has_count_as_in_scikit_learn() -> None:
+    local = np.random.default_rng(0)
+    own, found = local.integers(0, 2, size=(2, 40, 4))
+    own[:, 3] = found[:, 3] = 0
+    truth = Truth("multilabel", own)
+    run = Predicted(found, None, np.ones(40, dtype=bool))
+    (metric,) = read_metrics("f1_macro", truth)
+    expected = sk.f1_score(own, found, average="macro", zero_division=0.0)
+    assert metric.judge(truth, [run])(np.ones((1, 40)))[0] == pytest.approx(expected)

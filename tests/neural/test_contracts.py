@@ -15,8 +15,8 @@ from sklearn.exceptions import ConvergenceWarning
 torch = pytest.importorskip("torch", reason="torch is not installed: run make test-neural")
 
 import depmax.neural as room  # noqa: E402  (after torch is known to be there)
-from depmax.datasets import make_rings  # noqa: E402
-from depmax.neural import FullBatch, MiniBatch  # noqa: E402
+from depmax.datasets import make_rings  # noqa: E402  (after torch is known to be there)
+from depmax.neural import FullBatch, MiniBatch  # noqa: E402  (after torch is known to be there)
 
 FOUND = {
     name: getattr(room, name)

@@ -189,6 +189,12 @@ def _f1(sums: np.ndarray) -> np.ndarray:
     return _ratio(np.where(present, values, 0.0).sum(axis=-1), present.sum(axis=-1).astype(float))
 
 
+def _f1_of_labels(sums: np.ndarray) -> np.ndarray:
+    """The same where labels that no row has, or is predicted to have, count as zero."""
+    both, found, own = np.split(sums, 3, axis=-1)
+    return np.nan_to_num(_ratio(2.0 * both, found + own)).mean(axis=-1)
+
+
 def _f1_micro(sums: np.ndarray) -> np.ndarray:
     both, found, own = (part.sum(axis=-1) for part in np.split(sums, 3, axis=-1))
     return np.nan_to_num(_ratio(2.0 * both, found + own))
@@ -267,7 +273,7 @@ def _one_area(scores: np.ndarray, inside: np.ndarray, weights: np.ndarray) -> np
     return _ratio(won, above.sum(axis=1) * below.sum(axis=1))
 
 
-def _known() -> dict[str, Metric]:
+def _known(kind: TargetKind) -> dict[str, Metric]:
     """Metrics by the names of scikit-learn's scorers."""
     rows: Any = RowwiseMetric
     return {
@@ -275,7 +281,11 @@ def _known() -> dict[str, Metric]:
             "balanced_accuracy", parts=_recall_parts, value=_balanced_accuracy
         ),
         "accuracy": SumMetric("accuracy", parts=_accuracy_parts, value=_first_share),
-        "f1_macro": SumMetric("f1_macro", parts=_f1_parts, value=_f1),
+        "f1_macro": SumMetric(
+            "f1_macro",
+            parts=_f1_parts,
+            value=_f1_of_labels if kind == "multilabel" else _f1,  # as scikit-learn counts them
+        ),
         "f1_micro": SumMetric("f1_micro", parts=_f1_parts, value=_f1_micro),
         "r2": SumMetric("r2", parts=_square_parts, value=_r2),
         "neg_root_mean_squared_error": SumMetric("rmse", -1, parts=_square_parts, value=_neg_rmse),
@@ -338,7 +348,7 @@ def read_metrics(scoring: Scoring, truth: Truth) -> tuple[Metric, ...]:
     ['R²', 'root mean squared error', 'mean absolute error']
     """
     if scoring is None:
-        known = _known()
+        known = _known(truth.kind)
         return tuple(known[name] for name in DEFAULTS[truth.kind])
     if isinstance(scoring, str):
         return (_metric(scoring, scoring, truth),)
@@ -351,7 +361,7 @@ def read_metrics(scoring: Scoring, truth: Truth) -> tuple[Metric, ...]:
 
 
 def _metric(name: str, scorer: Any, truth: Truth) -> Metric:
-    known = _known()
+    known = _known(truth.kind)
     if isinstance(scorer, str) and scorer in known:
         if truth.kind not in SUITABLE[scorer]:
             raise ValueError(f"scoring={name!r} cannot judge a target of {truth.kind}.")
