@@ -119,6 +119,8 @@ def done(file: Path) -> set[tuple[str, int, str]]:
 
 def forget(sets: Sequence[str], methods: Sequence[Method], file: Path) -> None:
     """Remove the results of these methods on these sets."""
+    if not file.exists():
+        return
     with file.open(newline="") as lines:
         kept = [
             row
@@ -189,7 +191,7 @@ def main() -> None:
         if not method.available:
             print(f"{method.name} is left out: the package {method.needs} is not installed.")
     methods = [method for method in methods if method.available]
-    if options.again and options.file.exists():
+    if options.again:
         forget(sets, methods, options.file)
     run(sets, methods, options.repeats, options.max_rows, options.file)
 
