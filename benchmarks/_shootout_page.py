@@ -10,8 +10,8 @@ from _shootout_methods import METHODS
 from _shootout_sets import CLASSES, FEW_ROWS, names
 from scipy.stats import wilcoxon
 from shootout import BALANCED, COUNTS, FOLDS, SCORES
+from statsmodels.stats.multitest import multipletests
 
-from depmax.evaluation import holm
 from reproduction.pages.markdown import markdown_head, markdown_line
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -51,7 +51,7 @@ def against_ours(means: pd.DataFrame) -> pd.DataFrame:
             "pvalue": pvalue,
         }
     table = pd.DataFrame(rows).T
-    table["pvalue"] = holm(table["pvalue"].to_numpy())
+    table["pvalue"] = multipletests(table["pvalue"], method="holm")[1]
     return table
 
 
