@@ -71,6 +71,11 @@ def _completed(found: np.ndarray, X: np.ndarray, y: np.ndarray, classes: bool) -
     return np.concatenate([found, rest[~np.isin(rest, found)]])
 
 
+def _positive_first(scores: np.ndarray, X: np.ndarray, y: np.ndarray, classes: bool) -> np.ndarray:
+    """Of scores that are 0 for columns that a model does not use."""
+    return _completed(_best_first(scores)[: np.count_nonzero(scores > 0)], X, y, classes)
+
+
 def _mutual_information(X: np.ndarray, y: np.ndarray, classes: bool, k: int) -> np.ndarray:
     score = mutual_info_classif if classes else mutual_info_regression
     return _best_first(score(X, y, random_state=0))
@@ -104,12 +109,22 @@ def _l1(X: np.ndarray, y: np.ndarray, classes: bool, k: int) -> np.ndarray:
         weights = np.vstack([part.coef_ for part in fitted.estimators_])
     else:
         weights = LassoCV(cv=3, alphas=30, random_state=0, max_iter=5000).fit(X, y).coef_[None]
-    return _best_first(np.linalg.norm(weights, axis=0))
+    return _positive_first(np.linalg.norm(weights, axis=0), X, y, classes)
 
 
 def _extra_trees(X: np.ndarray, y: np.ndarray, classes: bool, k: int) -> np.ndarray:
     forest = ExtraTreesClassifier if classes else ExtraTreesRegressor
     return _best_first(forest(300, random_state=0).fit(X, y).feature_importances_)
+
+
+def _lightgbm(X: np.ndarray, y: np.ndarray, classes: bool, k: int) -> np.ndarray:
+    """Largest total gains of the splits of LightGBM with its default options."""
+    from lightgbm import LGBMClassifier, LGBMRegressor
+
+    model = (LGBMClassifier if classes else LGBMRegressor)(
+        importance_type="gain", random_state=0, n_jobs=1, verbose=-1
+    )
+    return _positive_first(model.fit(X, y).feature_importances_, X, y, classes)
 
 
 def _mrmr(X: np.ndarray, y: np.ndarray, classes: bool, k: int) -> np.ndarray:
@@ -196,6 +211,7 @@ PEERS = (
     Method("RFE linear SVM", _rfe),
     Method("SelectFromModel L1", _l1),
     Method("SelectFromModel extra trees", _extra_trees),
+    Method("LightGBM gain", _lightgbm, needs="lightgbm"),
     Method("mRMR (mrmr-selection)", _mrmr, needs="mrmr"),
     Method("fastcan", _fastcan, needs="fastcan"),
     Method("pyHSICLasso", _py_hsic_lasso, needs="pyHSICLasso"),

@@ -4,31 +4,32 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import few_rows
 import pandas as pd
 from _shootout_methods import METHODS
-from _shootout_sets import CLASSES, names
+from _shootout_sets import CLASSES, FEW_ROWS, names
 from scipy.stats import wilcoxon
+from shootout import BALANCED, COUNTS, FOLDS, SCORES
+from statsmodels.stats.multitest import multipletests
 
-from depmax.evaluation import holm
 from reproduction.pages.markdown import markdown_head, markdown_line
 
 DOCS = Path(__file__).parents[1] / "docs"
 OURS = "KernelRidgeElimination"
-COUNTS = (5, 10, 20)
 #: Methods with results on at most so many sets are shown apart.
 FEW_SETS = 10
 
 
-def set_means(results: pd.DataFrame) -> pd.DataFrame:
+def set_means(results: pd.DataFrame, fields: tuple[str, ...] = SCORES) -> pd.DataFrame:
     """Points (0 to 100) per set and number of columns, a column per method: mean of both models.
 
     Only sets on which every method has every fold.
     """
-    scores = results.assign(score=50.0 * (results["svm"] + results["boosting"]))
+    scores = results.assign(score=100.0 * results[list(fields)].mean(axis=1))
     table = scores.pivot_table("score", ["half", "set", "fold", "k"], "method")
     complete = table.dropna().reset_index()
     folds = complete.groupby(["half", "set", "k"])["fold"].transform("nunique")
-    complete = complete[folds >= 5]
+    complete = complete[folds >= FOLDS]
     return complete.drop(columns="fold").groupby(["half", "set", "k"]).mean()
 
 
@@ -50,39 +51,62 @@ def against_ours(means: pd.DataFrame) -> pd.DataFrame:
             "pvalue": pvalue,
         }
     table = pd.DataFrame(rows).T
-    table["pvalue"] = holm(table["pvalue"].to_numpy())
+    table["pvalue"] = multipletests(table["pvalue"], method="holm")[1]
     return table
 
 
-def summary(means: pd.DataFrame, seconds: pd.Series) -> list[str]:
-    """Table of means and mean ranks, the best mean rank over 5 and 10 columns first."""
-    few = means[means.index.get_level_values("k").isin((5, 10))]
-    ranks = mean_ranks(few).sort_values()
-    by_count = {k: means.xs(k, level="k") for k in COUNTS}
+def leads(parts: dict[str, pd.DataFrame]) -> list[str]:
+    """Our default beside the best of the methods that are not depmax's, for parts of the sets."""
     lines = markdown_head(
-        ["method", *(f"{k} columns" for k in COUNTS), "mean rank, 5 and 10", "seconds"]
+        ["sets", "columns", "mean", "lead", "best peer", "mean rank", "best mean rank of a peer"]
     )
-    best = {k: part.mean().max() for k, part in by_count.items()}
-    for method, rank in ranks.items():
-        cells = [_bold(f"{part[method].mean():.2f}", part[method].mean() >= best[k] - 1e-9)
-                 for k, part in by_count.items()]  # fmt: skip  # shorter to read in this form
-        name = f"**{method}**" if METHODS[method].ours else method
-        rank_cell = _bold(f"{rank:.2f}", rank == ranks.iloc[0])
-        lines.append(markdown_line([name, *cells, rank_cell, f"{seconds[method]:.2g}"]))
+    for name, means in parts.items():
+        for k in COUNTS:
+            part = means.xs(k, level="k")
+            peers = [method for method in part.columns if not METHODS[method].ours]
+            points, ranks = part.mean(), mean_ranks(part)
+            best, next_best = points[peers].idxmax(), ranks[peers].idxmin()
+            cells = [
+                f"{points[OURS]:.2f}",
+                f"{points[OURS] - points[best]:+.2f}",
+                best,
+                f"{ranks[OURS]:.2f}",
+                f"{ranks[next_best]:.2f} ({next_best})",
+            ]
+            lines.append(markdown_line([f"{name} ({len(part)})", str(k), *cells]))
+    return lines
+
+
+def summary(means: pd.DataFrame, seconds: pd.Series) -> list[str]:
+    """Table of means and mean ranks, the best mean rank over all numbers of columns first."""
+    by_count = {k: means.xs(k, level="k") for k in COUNTS}
+    points = pd.DataFrame({k: part.mean() for k, part in by_count.items()})
+    ranks = pd.DataFrame({k: mean_ranks(part) for k, part in by_count.items()})
+    lines = markdown_head(
+        ["method", *(f"{w}{k}" for w in ("", "rank, ") for k in COUNTS), "seconds"]
+    )
+    for method in ranks.mean(axis=1).sort_values().index:
+        cells = [
+            _bold(f"{value:.2f}", value == best)
+            for table, ends in ((points, points.max()), (ranks, ranks.min()))
+            for value, best in zip(table.loc[method], ends, strict=True)
+        ]
+        name = _bold(method, METHODS[method].ours)
+        lines.append(markdown_line([name, *cells, f"{seconds[method]:.2g}"]))
     sizes = ", ".join(f"{len(part)} sets for {k} columns" for k, part in by_count.items())
     return [f"Means over {sizes}.", "", *lines]
 
 
 def tests(means: pd.DataFrame) -> list[str]:
-    """Table of differences to our default with 5 and 10 columns."""
+    """Table of differences to our default."""
     lines = markdown_head(
-        ["method", *(f"{k}: {w}" for k in (5, 10) for w in ("gain", "p", "+ / −"))]
+        ["method", *(f"{k}: {w}" for k in COUNTS for w in ("gain", "p", "+ / −"))]
     )
-    tables = {k: against_ours(means.xs(k, level="k")) for k in (5, 10)}
+    tables = {k: against_ours(means.xs(k, level="k")) for k in COUNTS}
     order = tables[5]["gain"].sort_values().index
     for method in order:
         cells = []
-        for k in (5, 10):
+        for k in COUNTS:
             row = tables[k].loc[method]
             cells += [
                 f"{row['gain']:+.2f}",
@@ -94,20 +118,20 @@ def tests(means: pd.DataFrame) -> list[str]:
 
 
 def per_set(means: pd.DataFrame) -> list[str]:
-    """Every set: our default beside the best peer and BAHSIC, with 5 and 10 columns."""
+    """Every set: our default beside the best peer."""
     peers = [name for name in means.columns if not METHODS[name].ours]
     lines = markdown_head(
-        ["set", "half", *(f"{k}: {w}" for k in (5, 10) for w in ("ours", "BAHSIC", "best peer"))]
+        ["set", "half", *(f"{k}: {w}" for k in COUNTS for w in ("ours", "best peer"))]
     )
     for (half, name), part in means.groupby(level=["half", "set"]):
         cells = []
-        for k in (5, 10):
+        for k in COUNTS:
             if (half, name, k) not in part.index:
-                cells += ["–"] * 3
+                cells += ["–"] * 2
                 continue
             row = part.loc[half, name, k]
             best = row[peers].idxmax()
-            cells += [f"{row[OURS]:.1f}", f"{row['BAHSIC']:.1f}", f"{row[best]:.1f} ({best})"]
+            cells += [f"{row[OURS]:.1f}", f"{row[best]:.1f} ({best})"]
         lines.append(markdown_line([str(name), str(half), *cells]))
     return lines
 
@@ -132,6 +156,28 @@ def partial(results: pd.DataFrame, methods: list[str]) -> list[str]:
     return lines
 
 
+def of_few_rows(results: pd.DataFrame) -> list[str]:
+    """Points with 5 / 10 / 20 columns on the sets of few_rows.py, and means over them."""
+    methods = [name for name in few_rows.COMPARED if name in set(results["method"])]
+    lines = markdown_head(["set", "half", *methods])
+    halves = {"choice": few_rows.CHOICE, "check": few_rows.CHECK}
+    means = set_means(results).droplevel("half")
+    classes = results[results["kind"] == "classes"]
+    balanced = set_means(classes, BALANCED).droplevel("half").combine_first(means)
+    parts = {
+        **{(name, half): (means, (name,)) for half, part in halves.items() for name in part},
+        **{("*mean*", half): (means, part) for half, part in halves.items()},
+        ("*mean*", "both"): (means, few_rows.CHOICE + few_rows.CHECK),
+        **{("*mean, balanced*", half): (balanced, part) for half, part in halves.items()},
+        ("*mean, balanced*", "both"): (balanced, few_rows.CHOICE + few_rows.CHECK),
+    }
+    for head, (table, sets) in parts.items():
+        points = table[table.index.get_level_values("set").isin(sets)].groupby(level="k").mean()
+        cells = [" / ".join(f"{points.loc[k, name]:.1f}" for k in COUNTS) for name in methods]
+        lines.append(markdown_line([*head, *cells]))
+    return lines
+
+
 def coverage(means: pd.DataFrame) -> list[str]:
     """Which of the listed sets have complete results."""
     covered = set(means.index.get_level_values("set"))
@@ -144,10 +190,9 @@ def draw(means: pd.DataFrame, path: Path) -> None:
     """Mean rank of every method with 5, 10 and 20 columns, and its mean gain over the F test."""
     from matplotlib import pyplot
 
-    few = means[means.index.get_level_values("k").isin((5, 10))]
-    order = mean_ranks(few).sort_values(ascending=False).index
+    order = mean_ranks(means).sort_values(ascending=False).index
     figure, (left, right) = pyplot.subplots(
-        1, 2, figsize=(9.5, 4.8), sharey=True, layout="constrained"
+        1, 2, figsize=(9.5, 5.4), sharey=True, layout="constrained"
     )
     colours = {5: "#0083c7", 10: "#d95f02", 20: "#009e73"}
     for k in COUNTS:
@@ -183,18 +228,27 @@ def write(file: Path) -> None:
     results = results[~results["method"].isin(few)]
     means = set_means(results)
     medians = results[results["k"] == 5].groupby("method")["seconds"].median()
-    report = means[means.index.get_level_values("half") == "report"]
     draw(means, DOCS / "images" / "shootout.png")
-    of_classes = means.index.get_level_values("set").isin(CLASSES)
+    half, sets = (means.index.get_level_values(name) for name in ("half", "set"))
+    of_classes, short = sets.isin(CLASSES), sets.isin(FEW_ROWS)
+    compared = {
+        "all": means,
+        "report": means[half == "report"],
+        "tuning": means[half == "tuning"],
+        "report, few rows": means[(half == "report") & short],
+        "tuning, few rows": means[(half == "tuning") & short],
+        "classes": means[of_classes],
+        "classes, balanced": set_means(results[results["kind"] == "classes"], BALANCED),
+        "numbers": means[~of_classes],
+    }
     parts = {
         "coverage": coverage(means),
-        "all": summary(means, medians),
-        "report": summary(report, medians),
-        "classes": summary(means[of_classes], medians),
-        "numbers": summary(means[~of_classes], medians),
+        "leads": leads(compared),
+        **{name: summary(part, medians) for name, part in compared.items()},
         "tests": tests(means),
         "partial": partly,
         "sets": per_set(means),
+        "few_rows.py": of_few_rows(pd.read_csv(few_rows.FILE)),
     }
     page = DOCS / "shootout.md"
     text = page.read_text()
@@ -204,4 +258,8 @@ def write(file: Path) -> None:
         after = rest.split(end)[1]
         text = f"{before}{start}\n" + "\n".join(lines) + f"\n{end}{after}"
     page.write_text(text)
-    print("\n".join(line for name in ("all", "report", "tests") for line in [*parts[name], ""]))
+    print(
+        "\n".join(
+            line for name in ("leads", "report", "few_rows.py") for line in [*parts[name], ""]
+        )
+    )

@@ -2,13 +2,14 @@
 
 For every set, fold and method: the columns are standardised and selected on the training rows
 only, then a support vector machine and gradient boosting learn from 5, 10 and 20 of them and are
-judged on the rows left out (accuracy; R², not below 0, for numbers). One line per set, fold, method
-and number of columns is appended to ``results/shootout.csv``; lines that are there are not computed
-again, so that a run can be interrupted and resumed.
+judged on the rows left out (accuracy and balanced accuracy; R², not below 0, for numbers). One line
+per set, fold, method and number of columns is appended to ``results/shootout.csv``; lines that are
+there are not computed again, so that a run can be interrupted and resumed.
 
     python benchmarks/shootout.py                    # all sets that DEPMAX_DATA holds
     python benchmarks/shootout.py --repeats 3 --max-rows 5000
     python benchmarks/shootout.py --half tuning --methods BAHSIC "RFE linear SVM"
+    python benchmarks/shootout.py --again --methods BAHSIC   # after its code has changed
     PYTHONPATH=. python benchmarks/shootout.py --page   # docs/shootout.md from the results
 """
 
@@ -29,13 +30,17 @@ from _shootout_sets import Task
 from common import RESULTS
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.impute import SimpleImputer
+from sklearn.metrics import accuracy_score, balanced_accuracy_score, r2_score
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
 COUNTS = (5, 10, 20)
 FOLDS = 5
-FIELDS = ("set", "kind", "half", "fold", "method", "k", "seconds", "svm", "boosting")
+#: The judges' scores, and for classes their balanced accuracies.
+SCORES = ("svm", "boosting")
+BALANCED = ("svm_balanced", "boosting_balanced")
+FIELDS = ("set", "kind", "half", "fold", "method", "k", "seconds", *SCORES, *BALANCED)
 FILE = RESULTS / "shootout.csv"
 
 
@@ -62,13 +67,22 @@ def prepare(task: Task, train: np.ndarray, test: np.ndarray) -> tuple[np.ndarray
     return X, y, new, truth
 
 
-def judge(X: np.ndarray, y: np.ndarray, new: np.ndarray, truth: np.ndarray, classes: bool):
+def judge(
+    X: np.ndarray, y: np.ndarray, new: np.ndarray, truth: np.ndarray, classes: bool
+) -> dict[str, float]:
     """Scores of both models on the rows left out."""
     if classes:
         models = (SVC(), HistGradientBoostingClassifier(max_iter=50, random_state=0))
+        metrics = {SCORES: accuracy_score, BALANCED: balanced_accuracy_score}
     else:
         models = (SVR(), HistGradientBoostingRegressor(max_iter=50, random_state=0))
-    return [max(0.0, model.fit(X, y).score(new, truth)) for model in models]
+        metrics = {SCORES: r2_score}
+    predicted = [model.fit(X, y).predict(new) for model in models]
+    return {
+        field: max(0.0, float(metric(truth, answer)))
+        for fields, metric in metrics.items()
+        for field, answer in zip(fields, predicted, strict=True)
+    }
 
 
 def run_fold(task: Task, fold: int, train: np.ndarray, test: np.ndarray, method: Method):
@@ -82,7 +96,7 @@ def run_fold(task: Task, fold: int, train: np.ndarray, test: np.ndarray, method:
             ranked = method.rank(X, y, classes, k)
             seconds = time.process_time() - start
         kept = ranked[:k]
-        svm, boosting = judge(X[:, kept], y, new[:, kept], truth, classes)
+        scores = judge(X[:, kept], y, new[:, kept], truth, classes)
         yield {
             "set": task.name,
             "kind": task.kind,
@@ -91,8 +105,7 @@ def run_fold(task: Task, fold: int, train: np.ndarray, test: np.ndarray, method:
             "method": method.name,
             "k": k,
             "seconds": f"{seconds:.4g}",
-            "svm": f"{svm:.6f}",
-            "boosting": f"{boosting:.6f}",
+            **{field: f"{score:.6f}" for field, score in scores.items()},
         }
 
 
@@ -102,6 +115,22 @@ def done(file: Path) -> set[tuple[str, int, str]]:
         return set()
     with file.open() as lines:
         return {(row["set"], int(row["fold"]), row["method"]) for row in csv.DictReader(lines)}
+
+
+def forget(sets: Sequence[str], methods: Sequence[Method], file: Path) -> None:
+    """Remove the results of these methods on these sets."""
+    if not file.exists():
+        return
+    with file.open(newline="") as lines:
+        kept = [
+            row
+            for row in csv.DictReader(lines)
+            if row["set"] not in sets or row["method"] not in {m.name for m in methods}
+        ]
+    with file.open("w", newline="") as lines:
+        writer = csv.DictWriter(lines, FIELDS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(kept)
 
 
 def run(sets: Sequence[str], methods: Sequence[Method], repeats: int, max_rows: int, file: Path):
@@ -143,6 +172,7 @@ def main() -> None:
     parser.add_argument("--methods", nargs="+", help="names of methods; default all installed")
     parser.add_argument("--repeats", type=int, default=1, help="repeats of the five folds")
     parser.add_argument("--max-rows", type=int, default=800, help="rows sampled from larger sets")
+    parser.add_argument("--again", action="store_true", help="replace results that are there")
     parser.add_argument("--file", type=Path, default=FILE, help="where results are kept")
     parser.add_argument("--page", action="store_true", help="write the page and its pictures")
     options = parser.parse_args()
@@ -161,6 +191,8 @@ def main() -> None:
         if not method.available:
             print(f"{method.name} is left out: the package {method.needs} is not installed.")
     methods = [method for method in methods if method.available]
+    if options.again:
+        forget(sets, methods, options.file)
     run(sets, methods, options.repeats, options.max_rows, options.file)
 
 
