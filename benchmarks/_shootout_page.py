@@ -256,6 +256,9 @@ def write(file: Path) -> None:
         "sets": per_set(means),
         "few_rows.py": of_few_rows(pd.read_csv(few_rows.FILE)),
     }
+    accuracy_only = sorted(set(means) - set(compared["classes, balanced"]))
+    if accuracy_only:
+        parts["classes, balanced"] += ["", f"Not measured everywhere: {', '.join(accuracy_only)}."]
     page = DOCS / "shootout.md"
     text = page.read_text()
     for name, lines in parts.items():
