@@ -32,7 +32,7 @@ from depmax.samples import Sample
 from depmax.selection import DependenceSelector
 from depmax.selection._ridge.gapped import GappedRidgeProblem
 from depmax.selection._search.changes import Change, Problem, changes
-from depmax.selection._search.changes.problem import TargetWeights
+from depmax.selection._search.changes.target_weights import TargetWeights
 from depmax.testing import check_kernel
 from tests.contracts.discovery import classes
 
