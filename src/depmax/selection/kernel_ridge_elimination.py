@@ -30,6 +30,7 @@ from depmax.selection._ridge.problem import RidgeProblem
 from depmax.selection._scores.kernel import hsic as column_scores
 from depmax.selection._scores.outputs import standardized, target_images
 from depmax.selection._search.hsic_selector import STEP, ranking_of
+from depmax.selection._search.protection import interacting_pairs
 from depmax.selection._search.rounds import SearchResult
 from depmax.selection._search.significance import (
     first_sufficient,
@@ -38,7 +39,6 @@ from depmax.selection._search.significance import (
     units_of_rows,
 )
 from depmax.selection._search.units import Units, columns_of_units, make_units, n_leading
-from depmax.selection.bahsic import interacting_pairs
 from depmax.selection.selector import DependenceSelector, Ranking, WeightedRows
 
 #: Folds on which n_features_to_select="auto" compares numbers of columns,
