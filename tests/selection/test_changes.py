@@ -156,7 +156,7 @@ def test_strips_of_any_height_and_threads_agree(size: int, monkeypatch: pytest.M
 @pytest.mark.parametrize("unbiased", [True, False])
 @pytest.mark.parametrize("joins", [False, True])
 @pytest.mark.parametrize("share", [0.02, 0.3, 0.98])
-@pytest.mark.parametrize("bandwidth", [0.225, 0.3, 1.0, 4.0])  # γ g² up to 9.9
+@pytest.mark.parametrize("bandwidth", [0.29, 0.4, 1.0, 4.0])  # γ g² up to 5.9
 def test_two_values_are_scored_exactly(
     dtype: type, unbiased: bool, joins: bool, share: float, bandwidth: float
 ) -> None:

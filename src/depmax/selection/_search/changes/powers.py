@@ -174,7 +174,7 @@ def _moved(rows: slice, start: int) -> slice:
 #: Largest γ max|x|² that the series is used for; beyond, exponentials one by one.
 REACH = 1.5
 #: Largest γ g² of a column with two values: of pairs that differ, K is so much smaller.
-GAP_REACH = 10.0
+GAP_REACH = 6.0
 #: Wanted size of the first neglected terms, relative to the first-order change: root mean squares
 #: over all entries.
 PRECISION = {"f": 1e-6, "d": 1e-13}
