@@ -8,9 +8,12 @@ import pytest
 
 from depmax import KernelRidgeElimination, NoDependenceWarning, ScaleWarning
 from depmax._inputs import read_target
+from depmax.kernels import Gaussian
 from depmax.samples import some_rows
+from depmax.selection._ridge.coordinates import coordinates
 from depmax.selection._ridge.problem import RidgeProblem
 from depmax.selection._scores.outputs import target_images
+from depmax.selection._search.units import columns_of_units, make_units
 
 
 def data(m: int = 120, d: int = 6, seed: int = 0) -> np.ndarray:
@@ -20,16 +23,21 @@ def data(m: int = 120, d: int = 6, seed: int = 0) -> np.ndarray:
 def test_small_problems_are_eliminated_as_by_brute_force() -> None:
     X = data(40, 6)
     y = X[:, 1] + X[:, 4] ** 2 + 0.5 * X[:, 0]
-    standard = (X - X.mean(axis=0)) / X.std(axis=0)
-    problem = RidgeProblem(standard, target_images(read_target(y)))
+    units = coordinates(make_units(X, None, {}, Gaussian()), scale=True)
+    problem = RidgeProblem(units.X, target_images(read_target(y)))
+
+    def columns(units_kept: list[int]) -> np.ndarray:
+        return columns_of_units(units.columns, units_kept)
+
     left, worst_first = list(range(6)), []
     while len(left) > 1:
-        errors = [problem.penalised_error(np.array([c for c in left if c != j])) for j in left]
+        errors = [problem.penalised_error(columns([c for c in left if c != j])) for j in left]
         worst_first.append(left.pop(int(np.argmin(errors))))
     order = [*left, *worst_first[::-1]]
     fitted = KernelRidgeElimination(2).fit(X, y)
     assert np.argsort(fitted.ranking_).tolist() == order
-    assert fitted.error_ == pytest.approx(problem.fit(np.array(order[:2])).error)
+    left_out = problem.regression(columns(order[:2])).left_out()
+    assert fitted.error_ == pytest.approx(left_out.min())
     assert dict(fitted.path_)[2] == pytest.approx(fitted.error_)
 
 

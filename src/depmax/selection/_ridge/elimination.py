@@ -8,20 +8,23 @@ from dataclasses import dataclass
 import numpy as np
 
 from depmax._threads import map_threads
-from depmax.selection._ridge.problem import RidgeProblem
+from depmax.selection._ridge.problem import Regression, RidgeProblem
 from depmax.selection._search.rounds import SearchResult
 from depmax.selection._search.units import Units, columns_of_units
 
-#: From so many units on, every removal is judged by the penalised error of the others.
+#: From so many units on, one leaves at a time,
 EXACT_FROM = 24
+#: the best of so many whose loss costs least to first order, by the penalised error without each.
+CANDIDATES = 4
 #: Interacting pairs that may come back before, and how many of the most significant are tried.
 PAIRS_BACK, PAIRS_TRIED = 3, 20
 #: Their return must lower the leave-one-out error by this share,
 WORTHWHILE = 0.01
-#: and they stay until so many units are left, few n_sufficient for the kernel to see what they do.
+#: and they stay until so many units are left, few enough for the kernel to see what they do.
 FAR_SIGHTED = 8
 
-Report = Callable[[int, float], None]
+#: Told of every set that is reached: its units, its regression and the leave-one-out errors.
+Watch = Callable[[Sequence[int], Regression, np.ndarray], None]
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,7 @@ class Elimination:
     step: float
     pairs: Sequence[tuple[int, int]]  # units that interact, the most significant first
     n_jobs: int | None
-    report: Report
+    watch: Watch
 
     def run(self, units: Sequence[int]) -> SearchResult:
         """Order the units from best to worst."""
@@ -42,50 +45,55 @@ class Elimination:
         scores = np.zeros(len(self.units.columns))
         path: list[tuple[int, float]] = []
         while len(active) > EXACT_FROM:
-            self._tell(active, path)
-            for unit, slope in self._by_slopes(active):
-                scores[unit] = slope
-                worst_first.append(unit)
-            gone = set(worst_first)
-            active = [unit for unit in active if unit not in gone]
+            leaving = self._by_slopes(active, self._reach(active, path))
+            scores[[unit for _, unit in leaving]] = [slope for slope, _ in leaving]
+            worst_first += [unit for _, unit in leaving]
+            active = _without(active, worst_first)
         active, interacting = self._with_pairs(active)
-        worst_first = [unit for unit in worst_first if unit not in set(active)]
-        self._tell(active, path)
+        worst_first = _without(worst_first, active)
         error = self._error(active)
         while len(active) > 1:
+            each = self._slopes(active, self._reach(active, path))
             free = [u for u in active if len(active) <= FAR_SIGHTED or u not in interacting]
-            errors = map_threads(
-                self._error, [_without(active, unit) for unit in free], self.n_jobs
-            )
+            candidates = sorted(free, key=lambda unit: (each[unit], -unit))[:CANDIDATES]
+            sets = [_without(active, [unit]) for unit in candidates]
+            errors = map_threads(self._error, sets, self.n_jobs)
             # the least error left; among equals the later column leaves
-            least, _, leaving = min((e, -u, u) for e, u in zip(errors, free, strict=True))
-            scores[leaving] = least - error
+            least, _, leaves = min((e, -u, u) for e, u in zip(errors, candidates, strict=True))
+            scores[leaves] = least - error
             error = least
-            worst_first.append(leaving)
-            active = _without(active, leaving)
-            self._tell(active, path)
+            worst_first.append(leaves)
+            active = _without(active, [leaves])
+        self._reach(active, path)
         scores[active[0]] = 1.0 - error
         return SearchResult(np.array([*active, *worst_first[::-1]]), scores, tuple(path))
 
-    def _tell(self, active: list[int], path: list[tuple[int, float]]) -> None:
-        path.append((self.units.n_inputs(active), self._left_out(active)))
-        self.report(*path[-1])
+    def _reach(self, active: list[int], path: list[tuple[int, float]]) -> Regression:
+        """The regression of a set on the path, of which the leave-one-out error is kept."""
+        regression = self._regression(active)
+        errors = regression.left_out()
+        path.append((self.units.n_inputs(active), float(errors.min())))
+        self.watch(active, regression, errors)
+        return regression
+
+    def _regression(self, units: Sequence[int]) -> Regression:
+        return self.problem.regression(columns_of_units(self.units.columns, units))
 
     def _error(self, units: Sequence[int]) -> float:
         return self.problem.penalised_error(columns_of_units(self.units.columns, units))
 
-    def _left_out(self, units: Sequence[int]) -> float:
-        """Leave-one-out error, which unlike the penalised one may grow with the columns."""
-        return self.problem.fit(columns_of_units(self.units.columns, units)).error
+    def _slopes(self, active: list[int], regression: Regression) -> dict[int, float]:
+        """What the loss of each unit costs, to first order."""
+        widths = [len(self.units.columns[unit]) for unit in active]
+        slopes = np.add.reduceat(regression.slopes(), np.cumsum(widths) - widths)
+        return dict(zip(active, slopes.tolist(), strict=True))
 
-    def _by_slopes(self, active: list[int]) -> list[tuple[int, float]]:
-        """Units that leave in a round, the worst first, and what their loss costs."""
-        slopes = self.problem.slopes(columns_of_units(self.units.columns, active))
-        each = {unit: float(slopes[self.units.columns[unit]].sum()) for unit in active}
+    def _by_slopes(self, active: list[int], regression: Regression) -> list[tuple[float, int]]:
+        """What the loss of each unit costs that leaves in a round, the worst first."""
+        each = self._slopes(active, regression)
         count = max(1, int(self.step * len(active))) if self.step < 1 else int(self.step)
         count = min(count, len(active) - EXACT_FROM)
-        leaving = sorted(active, key=lambda unit: (each[unit], -unit))[:count]
-        return [(unit, each[unit]) for unit in leaving]
+        return sorted(((each[unit], unit) for unit in active), key=lambda at: (at[0], -at[1]))[:count]
 
     def _with_pairs(self, active: list[int]) -> tuple[list[int], set[int]]:
         """The set with those interacting pairs back that help to predict, and their units.
@@ -108,6 +116,11 @@ class Elimination:
             back.update(pairs[best])
         return active, back
 
+    def _left_out(self, units: Sequence[int]) -> float:
+        """Leave-one-out error, which unlike the penalised one may grow with the columns."""
+        return float(self._regression(units).left_out().min())
 
-def _without(units: Sequence[int], unit: int) -> list[int]:
-    return [other for other in units if other != unit]
+
+def _without(units: Sequence[int], others: Sequence[int]) -> list[int]:
+    gone = set(others)
+    return [unit for unit in units if unit not in gone]
