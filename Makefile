@@ -9,7 +9,7 @@ PYTEST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n au
 
 .DEFAULT_GOAL := help
 .PHONY: help demo quick test test-neural test-browser lint types layering unit coverage references \
-  reproduce bench shootout verdicts calibrate fuzz audit clean docs dist wheel-test test-oldest
+  reproduce bench shootout recovery verdicts calibrate fuzz audit clean docs dist wheel-test test-oldest
 
 help:
 	@echo "make demo        which 20 of 500 columns matter? depmax compare, as its users install it"
@@ -30,6 +30,7 @@ help:
 	@echo "make reproduce   the published tables beside ours; needs DEPMAX_DATA for most (hours)"
 	@echo "make bench       run benchmarks/bench_*.py, side by side with other libraries"
 	@echo "make shootout    selectors and their peers on real data; needs DEPMAX_DATA (hours; resumable)"
+	@echo "make recovery    which methods find the relevant columns of simulated tables (hours; resumable)"
 	@echo "make verdicts    how often the sentences of compare are true; needs DEPMAX_DATA (half an hour)"
 	@echo "make calibrate   simulate what the tests promise (more than half an hour on two cores)"
 	@echo "make fuzz        damaged files for every reader and loader (minutes; CASES=100000 for hours)"
@@ -153,6 +154,10 @@ bench: $(VENV)/.bench-stamp
 shootout: $(VENV)/.bench-stamp
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/shootout.py
 	PYTHONPATH=. $(BIN)/python benchmarks/shootout.py --page
+
+recovery: $(VENV)/.bench-stamp
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/recovery.py
+	PYTHONPATH=. $(BIN)/python benchmarks/recovery.py --page
 
 verdicts: $(VENV)/.bench-stamp
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/verdicts.py --n-jobs 2
