@@ -7,9 +7,11 @@ columns at that point, and each column that leaves or joins is a best one.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.gaussian_process.kernels import RBF, DotProduct, WhiteKernel
 from sklearn.preprocessing import PolynomialFeatures
@@ -46,6 +48,9 @@ from depmax.maps import (
     RandomFourier,
 )
 from depmax.maps.feature_map import FeatureMap
+from depmax.selection._search.changes import Change, Outcome, Problem, changes
+from depmax.selection._search.changes.problem import TargetWeights
+from depmax.selection._search.rounds import Blocks
 from tests.contracts.discovery import classes
 from tests.dependence.oracles import dense_hsic
 
@@ -320,3 +325,65 @@ def test_every_kernel_and_map_is_tried_or_refused() -> None:
     # A base, wrappers, and what frames with categories make of a kernel.
     others = {"BandwidthKernel", "FromFunction", "FromMap", "FromScikitLearn", "Mixed"}
     assert {cls.__name__ for cls in missing} <= others
+
+
+def _table(kind: str) -> tuple[Any, dict[str, Any]]:
+    """60 rows with numbers, and gaps, categories or groups of columns among them."""
+    local = np.random.default_rng(3)
+    values = local.normal(size=(60, 6))
+    if kind == "gaps":
+        values[local.random(values.shape) < 0.1] = np.nan
+        values[:, 0] = local.normal(size=60)
+    frame = pd.DataFrame(values, columns=list("abcdef"))
+    if kind == "categories":
+        for name in "bd":
+            frame[name] = pd.Categorical(local.choice(list("uvw"), 60))
+    return frame, {"column_groups": [0, 0, 1, 2, 3, 3]} if kind == "groups" else {}
+
+
+@pytest.mark.parametrize("estimator", [BAHSIC, FOHSIC])
+@pytest.mark.parametrize("target", ["numbers", "classes", "outputs"])
+@pytest.mark.parametrize(
+    ("kind", "weighted"),  # gaps are refused together with weights
+    [*product(["plain", "categories", "groups"], [False, True]), ("gaps", False)],
+)
+def test_blocks_equal_exact_targets_and_all_columns(
+    estimator: type, target: str, kind: str, weighted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Factors of the target, and blocks that lack the columns that have left, change nothing."""
+    table, options = _table(kind)
+    local = np.random.default_rng(4)
+    numbers = table["a"].to_numpy() + local.normal(size=60)
+    y = {"numbers": numbers, "classes": np.digitize(numbers, [-0.5, 0.5])}.get(target)
+    if y is None:
+        y = np.column_stack([numbers, local.normal(size=(60, 2))])
+    fit = {"sample_weight": local.integers(1, 4, 60)} if weighted else {}
+
+    def search() -> Any:
+        selector = estimator(2, block_size=20, pvalues=False, **options)
+        return selector.fit(table, y, **fit)
+
+    def exact(blocks: Blocks, kernel: Kernel, change: Change) -> list[Outcome]:
+        def problem(rows: np.ndarray) -> Problem:
+            weights = TargetWeights.of(blocks.target.take(rows), blocks.unbiased)
+            cells = [c for c in blocks.cells if np.isnan(blocks.X[np.ix_(rows, c)]).any()]
+            return Problem(blocks.X[rows], weights, blocks.dtype, 1, cells)
+
+        return [changes(problem(rows), kernel, change) for rows in blocks.rows]
+
+    found = search()
+    monkeypatch.setattr(Blocks, "outcomes", exact)
+    expected = search()
+    np.testing.assert_array_equal(found.ranking_, expected.ranking_)
+    np.testing.assert_allclose(found.path_, expected.path_, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(found.scores_, expected.scores_, rtol=1e-5, atol=1e-9)
+
+
+@pytest.mark.parametrize("estimator", [BAHSIC, FOHSIC])
+def test_a_cell_may_be_missing_in_one_block_only(estimator: type) -> None:
+    local = np.random.default_rng(5)
+    values = local.normal(size=(120, 4))
+    y = values[:, 0] + 0.1 * local.normal(size=120)
+    values[7, 2] = np.nan
+    selector = estimator(1, block_size=20, pvalues=False).fit(values, y)
+    assert selector.get_support(indices=True).tolist() == [0]

@@ -11,14 +11,19 @@ import numpy as np
 
 from depmax._threads import map_threads
 from depmax.dependence._terms import cosine, self_and_cross_terms, terms
+from depmax.kernels import Linear
 from depmax.kernels.kernel import Choose, Kernel, resolved_on
 from depmax.kernels.neutral import Gaps, Neutral, drawn
+from depmax.maps.incomplete_cholesky import factor_to
 from depmax.samples import Sample
 from depmax.selection._search.changes import Change, Outcome, Problem, changes
 from depmax.selection._search.changes.problem import TargetWeights
 from depmax.selection._search.units import columns_of_units
 
 Result = TypeVar("Result")
+
+#: Share of its trace that a factor of the target's kernel may lack, and its columns at most.
+FACTOR_TOL, FACTOR_RANK = 1e-9, 64
 
 
 @dataclass(frozen=True)
@@ -57,14 +62,30 @@ class Blocks:
         entries = m * min(m, block_size or m)
         return cls(X, target, rows, unbiased, precision(entries), n_jobs, cells)
 
-    def visit(self, work: Callable[[Problem], Result]) -> list[Result]:
-        """Results of every block, in order; several blocks are shared out among threads."""
+    def visit(
+        self, work: Callable[[Problem], Result], columns: np.ndarray | None = None
+    ) -> list[Result]:
+        """Results of every block, in order; several blocks are shared out among threads.
+
+        Several blocks are made of some ``columns`` only.
+        """
         if len(self.rows) == 1:
             return [work(self._whole)]
-        return map_threads(lambda rows: self._visit(work, rows), self.rows, self.n_jobs)
+        _ = self._factored  # once, not in every thread
+        return map_threads(lambda rows: self._visit(work, rows, columns), self.rows, self.n_jobs)
 
-    def _visit(self, work: Callable[[Problem], Result], rows: Any) -> Result:
-        problem = self._problem(rows)
+    def outcomes(self, kernel: Kernel, change: Change) -> list[Outcome]:
+        """Outcome of a change in every block."""
+        columns = None
+        if len(self.rows) > 1:
+            columns = np.unique(np.concatenate([change.base, *change.units]))
+            change = change.among(columns)
+        return self.visit(lambda problem: changes(problem, kernel, change), columns)
+
+    def _visit(
+        self, work: Callable[[Problem], Result], rows: Any, columns: np.ndarray | None
+    ) -> Result:
+        problem = self._problem(rows, columns)
         try:
             return work(problem)
         finally:
@@ -93,9 +114,29 @@ class Blocks:
         weights = TargetWeights.of(self.target, self.unbiased)
         return Problem(self.X, weights, self.dtype, self.n_jobs, self.cells)
 
-    def _problem(self, rows: Any) -> Problem:
-        weights = TargetWeights.of(self.target.take(rows), self.unbiased)
-        return Problem(self.X[rows], weights, self.dtype, 1, self.cells)
+    @cached_property
+    def _factored(self) -> Sample:
+        """The target through few coordinates if there are any, exact ones or a factor.
+
+        Weights of pairs of rows are then products, made anew at each visit.
+        """
+        target = self.target
+        if target.is_narrow or not (target.is_array and target.kernel.capabilities.radial):
+            return target
+        partial = factor_to(target, FACTOR_TOL, FACTOR_RANK)
+        if partial.residual.sum() > FACTOR_TOL * partial.diagonal.sum():
+            return target
+        return Sample(Linear(), np.ascontiguousarray(partial.factor), mass=target.mass)
+
+    def _problem(self, rows: Any, columns: np.ndarray | None) -> Problem:
+        weights = TargetWeights.of(self._factored.take(rows), self.unbiased)
+        if columns is None:
+            columns = np.arange(self.X.shape[1])
+        whole = len(columns) == self.X.shape[1]
+        X = self.X[rows] if whole else self.X[np.ix_(rows, columns)]
+        kept = [np.searchsorted(columns, c) for c in self.cells if np.isin(c, columns).all()]
+        cells = [cell for cell in kept if np.isnan(X[:, cell[0]]).any()]  # here, not in some row
+        return Problem(X, weights, self.dtype, 1, cells)
 
 
 #: Rows that a bandwidth is read off in every round, seeded.
@@ -176,12 +217,12 @@ class Setting:
         if self.recipe.capabilities.fits_columns:
             return self._outcome_set_by_set(change)
         kernel = self._kernel_of_candidates(change) if change.joins else self.resolve(change.base)
-        parts = self.blocks.visit(lambda problem: changes(problem, kernel, change))
+        parts = self.blocks.outcomes(kernel, change)
         weights = self.blocks.weights
         return Outcome(
             float(weights @ [part.value for part in parts]),
             weights @ np.array([part.scores for part in parts]),
-            float(weights @ [part.error for part in parts]),
+            max(part.error for part in parts),
         )
 
     def value(self, columns: np.ndarray) -> float:

@@ -196,7 +196,7 @@ def gaussian_changes(problem: Problem, kernel: Gaussian, change: Change) -> Outc
     gamma = _gamma(kernel)
     series = Series.of(problem, np.concatenate(change.units), gamma * change.sign)
     value, changes = _sums(problem, gamma, change, series)
-    return Outcome(value, value + changes, problem.weights.size * series.remainder)  # as K <= 1
+    return Outcome(value, value + changes, series.remainder)  # as K <= 1
 
 
 def _gamma(kernel: Gaussian) -> float:

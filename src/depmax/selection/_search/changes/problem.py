@@ -50,14 +50,24 @@ class TargetWeights:
         return self.side.n_samples
 
     @cached_property
-    def size(self) -> float:
-        """Largest Σ M∘R over matrices R of root mean square 1: m ‖M‖_F."""
-        squares = 0.0
-        for rows in self.strips():
-            strip = self.strip(rows)
-            square, later = strip[:, : len(strip)], strip[:, len(strip) :]
-            squares += float(np.vdot(square, square)) + 0.5 * float(np.vdot(later, later))
-        return self.n_samples * float(np.sqrt(squares))
+    def _products(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """A and B with ABᵀ the centred L, if the target is seen through coordinates."""
+        if not _has_coordinates(self.side):
+            return None
+        phi, ones = self.side.rows, np.ones(self.n_samples)
+        first = np.column_stack([phi, -self.means, ones])
+        return first, np.column_stack([phi, ones, self.constant - self.means])
+
+    def _centred(self, rows: slice, later: slice) -> np.ndarray:
+        """Centred L of some rows against later ones, in memory of its own."""
+        if self._products is not None:
+            first, second = self._products
+            return np.asarray(first[rows] @ second[later].T)
+        values = _values(self.side, rows, self.unbiased and self.side.mass is None)
+        values -= self.means[rows, np.newaxis]
+        values -= self.means[np.newaxis, later]
+        values += self.constant
+        return values
 
     def strip(self, rows: slice) -> np.ndarray:
         """Weights of some rows against themselves and all later rows, each pair counted once.
@@ -65,10 +75,7 @@ class TargetWeights:
         Pairs a < b carry twice their weight, so that sums over strips are sums over all pairs.
         """
         later, mass = slice(rows.start, None), self.side.mass
-        weights = _values(self.side, rows, self.unbiased and mass is None)
-        weights -= self.means[rows, np.newaxis]
-        weights -= self.means[np.newaxis, later]
-        weights += self.constant
+        weights = self._centred(rows, later)
         square = weights[:, : len(weights)]
         if mass is not None:
             weights *= mass[rows, np.newaxis] * mass[later]
@@ -93,12 +100,22 @@ class TargetWeights:
 def _row_sums(side: Sample, unbiased: bool) -> np.ndarray:
     """L̃1 (unbiased) or L1, over all copies of rows that stand for several."""
     mass, sums = side.mass, np.zeros(side.n_samples)
+    if _has_coordinates(side):
+        phi = side.rows
+        sums = phi @ (phi.sum(axis=0) if mass is None else mass @ phi)
+        return sums - side.diag() if unbiased else sums
     for rows in slices(side.n_samples, STRIP):
         values = _values(side, rows, unbiased and mass is None)
         later = values[:, len(values) :]  # L is symmetric
         sums[rows] += values.sum(axis=1) if mass is None else values @ mass[rows.start :]
         sums[rows.stop :] += later.sum(axis=0) if mass is None else mass[rows] @ later
     return sums - side.diag() if unbiased and mass is not None else sums
+
+
+def _has_coordinates(side: Sample) -> bool:
+    """Whether kernel values are products of coordinates, dense and about their mean."""
+    plain = side.origin is None and isinstance(side.rows, np.ndarray)
+    return plain and side.kernel.capabilities.is_linear
 
 
 def _values(side: Sample, rows: slice, unbiased: bool) -> np.ndarray:
@@ -253,6 +270,11 @@ class Change:
         """The same change of some of the units."""
         return Change(self.base, [self.units[place] for place in places], self.joins)
 
+    def among(self, columns: np.ndarray) -> Change:
+        """The same change where columns are numbered by their places among some, in order."""
+        units = [np.searchsorted(columns, unit) for unit in self.units]
+        return Change(np.searchsorted(columns, self.base), units, self.joins)
+
     def after(self, unit: np.ndarray) -> np.ndarray:
         """The set after the change."""
         if self.joins:
@@ -262,11 +284,11 @@ class Change:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Dependence before any change, after each one, and a bound on the error of the latter."""
+    """Dependence before any change and after each one, and how exact the kernel after it is."""
 
     value: float
     scores: np.ndarray
-    error: float = 0.0
+    error: float = 0.0  # bound on the root mean square, over pairs, of what a kernel value lacks
 
 
 def takes_every_unit(problem: Problem, kernel: Kernel, change: Change) -> np.ndarray:
