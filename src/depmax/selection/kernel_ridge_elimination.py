@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from scipy.stats import false_discovery_control
 from sklearn.utils import _safe_indexing
 
 from depmax._inputs import read_target
@@ -16,22 +15,20 @@ from depmax._inputs.levels import Missing
 from depmax._inputs.table import Categories
 from depmax._text import counted
 from depmax._threads import one_blas_thread
-from depmax.dependence.exchange import Exchange, as_exchange, plan_of
+from depmax.dependence.exchange import as_exchange, plan_of
 from depmax.kernels import Gaussian, Kernel
 from depmax.samples import (
     is_streamed,
     read_target_sample,
-    repeated_rows,
     require_equal_length,
     require_samples,
     some_rows,
 )
 from depmax.selection._ridge.coordinates import all_columns, coordinates
-from depmax.selection._ridge.elimination import EXACT_FROM, Elimination, Watch
+from depmax.selection._ridge.elimination import Elimination, Watch
 from depmax.selection._ridge.problem import LANDMARKS, Regression, RidgeProblem
-from depmax.selection._scores.kernel import hsic as column_scores
 from depmax.selection._scores.outputs import images_of, standardized, target_images
-from depmax.selection._search.hsic_selector import STEP, ranking_of
+from depmax.selection._search.hsic_selector import STEP, Observed, ranking_of
 from depmax.selection._search.rounds import SearchResult
 from depmax.selection._search.significance import (
     first_sufficient,
@@ -46,6 +43,10 @@ from depmax.selection.selector import DependenceSelector, Ranking, WeightedRows
 FOLDS = 3
 #: and the rows that it needs and uses at most.
 LEAST_ROWS, ROWS_FOR_NUMBER = 20, 2000
+#: Up to so many units the kernel sees whatever they do alone or together.
+FAR_SIGHTED = 10
+#: Adjusted p-value below which a column or a pair is significant, and pairs that count at most.
+LEVEL, PAIRS = 0.05, 20
 #: Up to so many landmarks several threads of BLAS would only wait for each other.
 SMALL = 500
 
@@ -58,15 +59,20 @@ class KernelRidgeElimination(WeightedRows, DependenceSelector):
     one that matters only jointly with others (XOR) stays. The penalised error of the regression,
     which is the conditional covariance of the target given the columns, is kept small. While there
     are many columns, a round drops those whose loss costs least to first order; the last 24 are
-    dropped one by one, after the exact cost of each loss has been computed.
+    dropped one by one: of the four whose loss costs least to first order, the one without which
+    the error is least.
 
     Parameters
     ----------
     n_features_to_select : int, float, "auto" or None, default=None
         A number, a share, half (None), or "auto": the fewest columns that lose at most 2% of
-        the largest gain over predicting the mean, on held-out rows (five folds). If none predicts
+        the largest gain over predicting the mean, on held-out rows (three folds). If none predicts
         significantly better than the mean, the best column is kept, with a
         :class:`depmax.NoDependenceWarning`.
+    target_kernel : {"auto", "inputs"}, default="auto"
+        "auto" predicts y. "inputs" is unsupervised: the columns from which all columns are
+        predicted best, each counting the same, are kept; y is not needed. Unlike
+        ``BAHSIC(target_kernel="inputs")`` it keeps no copies.
     alpha : float or "auto", default="auto"
         Penalty ε of the regression per row. "auto": the search averages over 0.0001, 0.001 and
         0.01, and ``path_`` and ``error_`` use the smallest leave-one-out error for each set.
@@ -76,18 +82,17 @@ class KernelRidgeElimination(WeightedRows, DependenceSelector):
     column_groups : sequence of n_features labels, optional
         Columns that are kept or dropped together, as in :class:`BAHSIC`.
     interactions : {"auto", None}, default="auto"
-        With "auto", pairs of columns whose interaction is significant (see
-        :func:`depmax.screen_pairs`) may come back before the last 24 are thinned out, if that
-        lowers the error. With hundreds of columns the kernel is almost linear and would lose them.
-        Pairs are searched for in at most 10,000 rows.
+        With more than ten columns the kernel is almost linear and may lose columns that matter in
+        another way, or only together. "auto" tries a second search that begins with the columns
+        whose dependence is significant, alone (:func:`depmax.screen`) or in a pair
+        (:func:`depmax.screen_pairs`, at most 20 pairs, in at most 10,000 rows), and takes it if its
+        sets have the lower leave-one-out errors. None searches once, among all columns.
     scale : bool, default=True
         Whether to divide each column by its standard deviation first, so that units do not matter.
         Otherwise columns are weighted by their variances.
     n_landmarks : int, "auto" or None, default="auto"
-        Number of rows used as a basis of the regression, drawn with a fixed seed; None uses all.
-        "auto": all if there are at most 1,500 rows (600 for the last 24 columns); beyond, twice the
-        number of columns, at least 300 and at most 1,000. Time and memory are then linear in the
-        rows.
+        Number of rows used as a basis of the regression, drawn with a fixed seed; "auto" is 150,
+        None uses all, in cubic time. Time and memory are linear in the rows.
     subsample : int or None, default=20_000
         Number of rows to search, drawn with a fixed seed if there are more; None uses all.
     missing : {"neutral", "level", "refuse"}, default="neutral"
@@ -97,7 +102,7 @@ class KernelRidgeElimination(WeightedRows, DependenceSelector):
     pvalues : bool, default=True
         Whether to screen every column alone as well, for ``to_frame``.
     n_jobs : int, optional
-        Number of threads for dropping the last 24 columns.
+        Number of threads for dropping the last 24 columns, and for p-values.
     verbose : int, default=0
         Print a line per round.
 
@@ -128,7 +133,10 @@ class KernelRidgeElimination(WeightedRows, DependenceSelector):
     Notes
     -----
     The kernel is Gaussian, exp(-‖x - z‖²/2v), where v is the total variance of the remaining
-    columns, which is their number if they are scaled. The regression predicts indicators of
+    columns, which is their number if they are scaled. A column of numbers enters twice, as it is
+    (four fifths of its variance) and by its squared rank, less what is linear in the column (one
+    fifth): a wide kernel is almost linear and would not see how far a column is from its middle.
+    The regression predicts indicators of
     classes, each with the same weight per row; several numbers in units of their standard
     deviations; labels as 0 and 1. A categorical column of a frame is represented by the indicators
     of its levels, with total variance 1. Of two columns whose loss costs the same, the later one is
@@ -255,8 +263,21 @@ class KernelRidgeElimination(WeightedRows, DependenceSelector):
         seen = coordinates(units, self.scale, mass)
         images = images_of(y, mass) if unsupervised else target_images(target, mass)
         problem = self._problem(seen, images, mass)
-        candidates = np.flatnonzero(~units.uninformative())
-        observed = Observed(X, y, exchange, candidates)
+        side = read_target_sample(y, "auto", mass=mass)
+        has_pvalues = self.pvalues and mass is None and not unsupervised
+        observed = Observed(
+            X,
+            y,
+            "auto",
+            side,
+            categories,
+            self.n_jobs,
+            exchange,
+            self.missing,
+            with_effects=has_pvalues,
+        )
+        if mass is not None:
+            observed = observed.repeated(mass)
         with one_blas_thread(self.n_jobs, always=len(problem.places) <= SMALL):
             searched = self._search(problem, seen, observed, self._report)
             n_sufficient = None
@@ -264,19 +285,8 @@ class KernelRidgeElimination(WeightedRows, DependenceSelector):
                 kept = self._sufficient(problem, seen, observed)
                 n_sufficient = units.n_inputs(searched.order[:kept])
             self._describe(problem, seen, searched.order, n_sufficient)
-        self.pvalues_adjusted_ = self.effects_ = None
-        side = read_target_sample(y, "auto", mass=mass)
-        if self.pvalues and mass is None and not unsupervised:
-            _, pvalues, self.effects_ = column_scores(
-                X,
-                side,
-                categories=categories,
-                groups=exchange,
-                n_jobs=self.n_jobs,
-                missing=self.missing,
-                with_effects=True,
-            )
-            self.pvalues_adjusted_ = false_discovery_control(pvalues)
+        self.pvalues_adjusted_ = observed.pvalues_adjusted if has_pvalues else None
+        self.effects_ = observed.effects if has_pvalues else None
         return ranking_of(searched, units, X, side, self, n_sufficient)
 
     def _problem(self, seen: Units, images: np.ndarray, mass: np.ndarray | None) -> RidgeProblem:
@@ -293,32 +303,29 @@ class KernelRidgeElimination(WeightedRows, DependenceSelector):
         self, problem: RidgeProblem, units: Units, observed: Observed, watch: Watch
     ) -> SearchResult:
         """Order all units, those that say nothing new last."""
-        count = len(units.columns)
-        candidates = observed.candidates
+        uninformative = units.uninformative()
+        candidates = np.flatnonzero(~uninformative)
         if not len(candidates):
-            return SearchResult(np.arange(count), np.zeros(count), ())
-        pairs: list[tuple[int, int]] = []
-        if self.interactions and len(candidates) > EXACT_FROM and not self._is_unsupervised():
-            pairs = self._pairs(units, observed, problem.mass)
-        search = Elimination(problem, units, self.step, pairs, self.n_jobs, watch)
-        searched = search.run(candidates.tolist())
-        order = np.concatenate([searched.order, np.setdiff1d(np.arange(count), candidates)])
+            return SearchResult(np.arange(len(uninformative)), np.zeros(len(uninformative)), ())
+        significant = np.empty(0, dtype=np.intp)
+        if self.interactions and len(candidates) > FAR_SIGHTED and not self._is_unsupervised():
+            significant = np.intersect1d(self._significant(units, observed), candidates)
+        search = Elimination(problem, units, self.step, self.n_jobs, watch)
+        searched = search.run(candidates.tolist(), significant.tolist())
+        order = np.concatenate([searched.order, np.flatnonzero(uninformative)])
         return SearchResult(order, searched.scores, searched.path)
 
-    def _pairs(
-        self, units: Units, observed: Observed, mass: np.ndarray | None
-    ) -> list[tuple[int, int]]:
-        """Pairs of units with a significant interaction, the most significant first."""
-        rows = slice(None) if mass is None else repeated_rows(mass)
-        found = interacting_pairs(
-            observed.X[rows],
-            _safe_indexing(observed.y, rows),
+    def _significant(self, units: Units, observed: Observed) -> np.ndarray:
+        """Units that depend on the target significantly, alone or in one of the best pairs."""
+        pairs = interacting_pairs(
+            observed.X,
+            observed.y,
             units.categories,
             n_jobs=self.n_jobs,
             exchange=observed.exchange,
         )
-        pairs = units.unit_of_inputs()[found]
-        return [(int(a), int(b)) for a, b in pairs if a != b]
+        alone = np.flatnonzero(observed.pvalues_adjusted < LEVEL)
+        return units.unit_of_inputs()[np.union1d(alone, pairs[:PAIRS].ravel())]
 
     def _sufficient(self, problem: RidgeProblem, units: Units, observed: Observed) -> int:
         """Smallest number of units that loses next to nothing on held-out rows."""
@@ -339,9 +346,9 @@ class KernelRidgeElimination(WeightedRows, DependenceSelector):
             if not np.any(part.images):
                 continue
             held = HeldOut.of(problem, train, held_out)
-            self._search(part, units, observed.take(train), held.judge)
+            order = self._search(part, units, observed.take(train), held.judge).order
             judged.append(of_rows[held_out])
-            losses.append(held.losses)
+            losses.append(held.along(order))
         sizes = sorted(set.intersection(*map(set, losses)))
         errors = np.hstack([[of_fold[size] for size in sizes] for of_fold in losses])
         return sizes[first_sufficient(errors, np.concatenate(judged))]
@@ -367,27 +374,12 @@ class KernelRidgeElimination(WeightedRows, DependenceSelector):
 
 
 @dataclass(frozen=True)
-class Observed:
-    """What a search may look at besides the regression: rows, their target and their groups."""
-
-    X: Any  # input columns, categorical ones as codes
-    y: Any  # one entry per row
-    exchange: Exchange | None  # of rows that are not independent
-    candidates: np.ndarray  # units that say something of their own
-
-    def take(self, rows: np.ndarray) -> Observed:
-        """Some of the rows."""
-        exchange = None if self.exchange is None else self.exchange.take(rows)
-        return replace(self, X=self.X[rows], y=_safe_indexing(self.y, rows), exchange=exchange)
-
-
-@dataclass(frozen=True)
 class HeldOut:
     """Rows that a search has not seen, and how well each of its sets predicts them."""
 
     X: np.ndarray
     truth: np.ndarray  # images, about the mean and in units of the spread of the other rows
-    losses: dict[int, np.ndarray]  # number of units: squared error of every row
+    losses: dict[frozenset[int], np.ndarray]  # units of a set: squared error of every row
 
     @classmethod
     def of(cls, problem: RidgeProblem, train: np.ndarray, held_out: np.ndarray) -> HeldOut:
@@ -395,10 +387,15 @@ class HeldOut:
         centre = problem.images[train].mean(axis=0)
         spread = np.sqrt(np.sum((problem.images[train] - centre) ** 2) / len(train))
         truth = (problem.images[held_out] - centre) / spread
-        return cls(problem.X[held_out], truth, {0: np.sum(truth**2, axis=1)})
+        return cls(problem.X[held_out], truth, {frozenset(): np.sum(truth**2, axis=1)})
 
     def judge(self, active: Sequence[int], regression: Regression, errors: np.ndarray) -> None:
         """Predict by a set, with the penalty of its least leave-one-out error."""
         penalty = float(regression.problem.penalties[errors.argmin()])
         left = self.truth - regression.predict(self.X, penalty)
-        self.losses[len(active)] = np.sum(left**2, axis=1)
+        self.losses[frozenset(active)] = np.sum(left**2, axis=1)
+
+    def along(self, order: np.ndarray) -> dict[int, np.ndarray]:
+        """Errors of the sets that an order begins with, by their number of units."""
+        sets = {count: frozenset(order[:count].tolist()) for count in range(len(order) + 1)}
+        return {count: self.losses[each] for count, each in sets.items() if each in self.losses}

@@ -134,7 +134,9 @@ class RidgeProblem:
         products -= np.outer(sums, sums) / m
         own = self.tile(self.places, self.places, columns)
         own[np.diag_indices_from(own)] += NEGLIGIBLE * r
-        return KernelSums(products, cross, sums / m, own, blocks if isinstance(blocks, list) else ())
+        return KernelSums(
+            products, cross, sums / m, own, blocks if isinstance(blocks, list) else ()
+        )
 
     def blocks(self, columns: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
         """C, some rows at a time."""
@@ -218,6 +220,15 @@ class Regression:
                 ).reshape(len(E), -1, q)
                 errors[part] += np.einsum("ikq,ikq,ik->k", left, left, weight[:, part])
         return errors / m
+
+    def penalised_error(self) -> float:
+        """As :meth:`RidgeProblem.penalised_error`."""
+        m = self.problem.n_counted
+        squares = np.sum(self.cross**2, axis=1)
+        explained = [
+            np.sum(squares / (self.values + m * e)) for e in self.problem.averaged_penalties
+        ]
+        return float(1.0 - np.mean(explained) / m)
 
     def slopes(self) -> np.ndarray:
         """How much the penalised error would grow, to first order, without each column of the set.
