@@ -29,6 +29,7 @@ from depmax.selection._ridge.elimination import Elimination, Watch
 from depmax.selection._ridge.problem import LANDMARKS, Regression, RidgeProblem
 from depmax.selection._scores.outputs import images_of, standardized, target_images
 from depmax.selection._search.hsic_selector import STEP, Observed, ranking_of
+from depmax.selection._search.protection import LEVEL, interacting_pairs
 from depmax.selection._search.rounds import SearchResult
 from depmax.selection._search.significance import (
     first_sufficient,
@@ -36,7 +37,6 @@ from depmax.selection._search.significance import (
     units_of_rows,
 )
 from depmax.selection._search.units import Units, columns_of_units, make_units, n_leading
-from depmax.selection.bahsic import interacting_pairs
 from depmax.selection.selector import DependenceSelector, Ranking, WeightedRows
 
 #: Folds on which n_features_to_select="auto" compares numbers of columns,
@@ -45,8 +45,8 @@ FOLDS = 3
 LEAST_ROWS, ROWS_FOR_NUMBER = 20, 2000
 #: Up to so many units the kernel sees whatever they do alone or together.
 FAR_SIGHTED = 10
-#: Adjusted p-value below which a column or a pair is significant, and pairs that count at most.
-LEVEL, PAIRS = 0.05, 20
+#: Significant pairs that count at most.
+PAIRS = 20
 #: Up to so many landmarks several threads of BLAS would only wait for each other.
 SMALL = 500
 
