@@ -271,7 +271,7 @@ def test_the_path_is_that_of_the_order() -> None:
     X = np.random.default_rng(5).uniform(size=(800, 60))
     y = _shape("checkerboard", X[:, [17, 50]])
     fitted = KernelRidgeElimination(2, pvalues=False).fit(X, y)
-    again = KernelRidgeElimination(2, pvalues=False, interactions=None)
+    again = KernelRidgeElimination(1, pvalues=False, interactions=None)
     order = np.argsort(fitted.ranking_)
     for count, error in fitted.path_:
         if count in (1, 2, 7, 60):
