@@ -20,6 +20,7 @@ import importlib.util
 import json
 import time
 import warnings
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -235,15 +236,22 @@ def means(lines: Sequence[dict[str, Any]], quantity: str) -> dict[tuple[str, int
 def rows_of(lines: Sequence[dict[str, Any]]) -> tuple[list[str], list[list[str]]]:
     """Head and rows of the table of recalls: a row per problem and number of columns."""
     recalls = means(lines, "recall")
+    counts = Counter((line["problem"], line["columns"], line["method"]) for line in lines)
     methods = [name for name in METHODS if any(place[2] == name for place in recalls)]
     rows = []
     for problem in PROBLEMS:
         for n_columns in COLUMNS:
-            here = [recalls.get((problem, n_columns, method)) for method in methods]
-            if any(value is not None for value in here):
-                cells = ["–" if value is None else f"{value:.2f}" for value in here]
+            places = [(problem, n_columns, method) for method in methods]
+            if any(place in recalls for place in places):
+                cells = [_cell(recalls.get(place), counts[place]) for place in places]
                 rows.append([problem, f"{n_columns:,}", *cells])
     return ["problem", "columns", *methods], rows
+
+
+def _cell(recall: float | None, count: int) -> str:
+    if recall is None:
+        return "–"
+    return f"{recall:.2f}" if count == len(REPORT) else f"{recall:.2f} ({count})"
 
 
 def short_of(lines: Sequence[dict[str, Any]], method: str) -> list[str]:
@@ -264,8 +272,9 @@ PAGE = """# Which columns matter: simulated tables
 
 `make recovery` (`benchmarks/recovery.py`) draws tables whose relevant columns are known, and asks
 every method for as many columns as are relevant. A cell is its recall: the mean share of the
-relevant columns among those that it names, over {seeds} tables of {rows} rows. All columns are
-uniform on [0, 1], and the relevant ones are at random places.
+relevant columns among those that it names, over {seeds} tables of {rows} rows (in brackets: over so
+many). All columns are uniform on [0, 1], and the relevant ones are at random places. What was not
+run yet is marked with a dash.
 
 {problems}
 
@@ -307,7 +316,7 @@ def page(lines: Sequence[dict[str, Any]]) -> str:
     names = ("KernelRidgeElimination", "BAHSIC")
     short = {name: short_of(lines, name) for name in names}
     return PAGE.format(
-        seeds=len({line["seed"] for line in lines}),
+        seeds=len(REPORT),
         rows=ROWS,
         problems="\n".join(f"- **{name}**: {text}" for name, (_, _, text) in PROBLEMS.items()),
         table="\n".join([*markdown_head(head), *(markdown_line(row) for row in rows)]),

@@ -119,9 +119,23 @@ def test_rare_rows_alone_give_the_statistic() -> None:
     target = TargetCoordinates.of(rng.normal(size=(100, 3)))
     _, total = column.spread()
     rare = RareValues.of(column)
-    assert rare.terms(target, rare.places).hsic() == pytest.approx(
+    assert rare.hsic(target, rare.places[np.newaxis])[0] == pytest.approx(
         column.terms(target, total, unbiased=True).hsic(), rel=1e-9
     )
+
+
+def test_columns_with_one_rare_value_share_their_permutations() -> None:
+    """Their kernels differ by a factor only: as if each column were permuted by itself."""
+    rng = np.random.default_rng(0)
+    target = TargetCoordinates.of(rng.normal(size=(60, 3)))
+    for count, height in ((3, 1.0), (3, 5.0), (5, 1.0), (1, 2.0)):
+        column = LaplaceColumn.of(height * (rng.permutation(60) < count), bandwidth=2.0)
+        _, total = column.spread()
+        shared = next(column.permuted(target, total))
+        rare, draws = RareValues.of(column), np.random.default_rng(0)
+        rows = np.array([draws.choice(60, count, replace=False) for _ in shared])
+        np.testing.assert_allclose(shared, rare.hsic(target, rows), rtol=1e-9, atol=1e-15)
+    assert set(target.drawn) == {3, 5}
 
 
 def test_single_precision_orbits_keep_the_digits_of_rare_values(

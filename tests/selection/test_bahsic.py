@@ -15,7 +15,7 @@ from depmax import BAHSIC, FOHSIC, hsic
 from depmax.datasets import load, make_mixed
 from depmax.kernels import Delta, Gaussian, InverseDistance, Kernel, Laplace
 from depmax.selection._search import hsic_selector, significance
-from depmax.selection.bahsic import Protection, interacting_pairs
+from depmax.selection._search.protection import Protection, interacting_pairs
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(120, 10))
@@ -160,18 +160,19 @@ def test_a_pair_that_adds_more_stays_before_a_weaker_column() -> None:
     assert set(np.flatnonzero(selector.support_)) == {1, 2}
 
 
-def test_protection_compares_amounts() -> None:
+def test_noise_leaves_first_then_what_does_less_than_a_pair_adds() -> None:
     alone = np.zeros(14, dtype=bool)
     alone[[0, 1]] = True
-    amounts = np.zeros(14)
-    amounts[[0, 1]] = 0.3, 0.02
-    protection = Protection(((2, 3), (4, 5)), (0.1, 0.01), alone, amounts)
-    assert protection.may_leave(range(14)) == list(range(6, 14))  # only noise
-    assert protection.may_leave([0, 1, 2, 3, 4, 5, 9]) == [9]
+    amounts = {(0,): 0.3, (1,): 0.02, (2, 3): 0.1, (4, 5): 0.01}
+    protection = Protection(
+        alone, [(4, 5), (2, 3)], np.array([8, 9]), lambda *units: amounts.get(units, 0.0)
+    )
+    assert protection.may_leave(range(14)) == [6, 7, 10, 11, 12, 13]  # the likely pair stays
+    assert protection.may_leave([0, 1, 2, 3, 4, 5, 8, 9]) == [8, 9]
     assert protection.may_leave([0, 1, 2, 3, 4, 5]) == [1, 4, 5]  # less than the better pair adds
     assert protection.may_leave([0, 2, 3, 5]) == [5]  # half a pair adds nothing
     assert protection.may_leave([0, 2, 3]) == [0, 2, 3]  # HSIC decides
-    wide = Protection(((2, 3),), (0.1,), np.ones(14, dtype=bool), np.full(14, 0.3))
+    wide = Protection(np.ones(14, dtype=bool), [(2, 3)], np.empty(0), lambda *units: 0.3)
     assert wide.may_leave(range(14)) == list(range(14))
 
 
@@ -393,6 +394,52 @@ def test_progress_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
 def test_bad_input_is_refused_by_name(options: dict, data: tuple, message: str) -> None:
     with pytest.raises((ValueError, TypeError), match=message):
         BAHSIC(**options).fit(*data)
+
+
+def _ring(U: np.ndarray) -> np.ndarray:
+    return np.abs(np.hypot(*(U[:, :2] - 0.5).T) - 0.35) <= 0.115
+
+
+SHAPES = {
+    "ring": (2, _ring),
+    "diamond": (2, lambda U: np.abs(U[:, :2] - 0.5).sum(axis=1) < 0.35),
+    "xor": (2, lambda U: (U[:, 0] > 0.5) ^ (U[:, 1] > 0.5)),
+    "two bands": (2, lambda U: (np.abs(U[:, :2] - 0.5) < 0.25).sum(axis=1) == 1),
+    "band": (1, lambda U: np.abs(U[:, 0] - 0.4) < 0.15),
+    "wave": (1, lambda U: np.sin(4 * np.pi * U[:, 0])),
+    "product of three": (3, lambda U: np.prod(U[:, :3] - 0.5, axis=1)),
+    "spread": (1, lambda U: (0.2 + 1.8 * U[:, 0]) * np.random.default_rng(1).normal(size=len(U))),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("n_columns", [8, 40])
+def test_even_and_joint_effects_survive_to_the_last_columns(shape: str, n_columns: int) -> None:
+    """Wide Gaussian kernels see none of them; noise has to leave before them to the end."""
+    count, rule = SHAPES[shape]
+    rows = np.random.default_rng(4).uniform(size=(600, n_columns))
+    relevant = np.array([5, 1, 3])[:count]
+    y = rule(rows[:, relevant])
+    found = BAHSIC(count, pvalues=False).fit(rows, y.astype(str) if y.dtype == bool else y)
+    assert set(np.flatnonzero(found.support_)) == set(relevant)
+
+
+def test_pairs_are_found_in_what_stronger_columns_leave() -> None:
+    rows = np.random.default_rng(9).uniform(size=(800, 64))
+    y = _ring(rows) | ((rows[:, 2] > 0.5) ^ (rows[:, 3] > 0.5)) | (rows[:, 4] + rows[:, 5] > 1.2)
+    order = np.argsort(BAHSIC(6, pvalues=False).fit(rows, y.astype(str)).ranking_)
+    assert set(order[:6]) == set(range(6))
+
+
+def test_pairs_and_weights() -> None:
+    """What is protected with whole weights is what is protected with the rows repeated."""
+    rows = np.random.default_rng(2).uniform(size=(300, 14))
+    y = np.where(_ring(rows) | (rows[:, 4] > 0.8), "a", "b")
+    weights = np.random.default_rng(3).integers(1, 3, size=300)
+    weighted = BAHSIC(3).fit(rows, y, sample_weight=weights)
+    repeated = np.repeat(np.arange(300), weights)
+    expected = BAHSIC(3).fit(rows[repeated], y[repeated])
+    assert set(np.flatnonzero(weighted.support_)) == set(np.flatnonzero(expected.support_))
 
 
 @pytest.mark.slow

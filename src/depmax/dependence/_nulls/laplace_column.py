@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from threading import Lock
 
 import numpy as np
 
@@ -35,6 +36,8 @@ class TargetCoordinates:
 
     psi: np.ndarray  # shape (n_samples, rank), columns sum to zero
     squares: np.ndarray  # ‖ψ_i‖²
+    #: HSIC₁ of permutations with one rare value of so many rows, alike for all such columns
+    drawn: dict[int, Drawn] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def of(cls, coordinates: np.ndarray, tol: float = 1e-12) -> TargetCoordinates:
@@ -155,9 +158,19 @@ class LaplaceColumn:
         if len(rare.places) ** 2 > RARE_PAIRS * m:
             yield from self._in_orders(target, row_sums_total, lambda: rng.permutation(m))
             return
-        while True:
-            draws = (rng.choice(m, len(rare.places), replace=False) for _ in range(CHUNK))
-            yield np.array([rare.terms(target, rows).hsic() for rows in draws])
+        count = len(rare.places)
+
+        def chunks(of: RareValues) -> Iterator[np.ndarray]:
+            while True:
+                draws = [rng.choice(m, count, replace=False) for _ in range(CHUNK)]
+                yield of.hsic(target, np.array(draws))
+
+        height = rare.height
+        if height is None:
+            yield from chunks(rare)
+        one_value = RareValues(rare.places, np.ones((count, count)) - np.eye(count))
+        for values in target.drawn.setdefault(count, Drawn(chunks(one_value))):
+            yield height * values
 
     def shares(self, sorted_target: TargetCoordinates) -> tuple[np.ndarray, np.ndarray]:
         """(Ã ∘ B̃)1 with a target and (Ã ∘ Ã)1, what every row contributes, in sorted order."""
@@ -259,13 +272,35 @@ class RareValues:
         np.fill_diagonal(gram, 0.0)
         return cls(places, gram)
 
-    def terms(self, target: TargetCoordinates, rows: np.ndarray) -> Terms:
-        """Terms if these rows of the target belonged to the rare rows of the column."""
-        psi, squares = target.psi[rows], target.squares
-        inner = float(np.sum((self.gram @ psi) * psi))
+    @property
+    def height(self) -> float | None:
+        """The only kernel value of different rare rows; None if there are several, or one row."""
+        values = self.gram[~np.eye(len(self.gram), dtype=bool)]
+        return float(values[0]) if len(values) and (values == values[0]).all() else None
+
+    def hsic(self, target: TargetCoordinates, rows: np.ndarray) -> np.ndarray:
+        """HSIC₁ if rows of the target belonged to the rare rows of the column: one per line."""
+        psi, squares, m = target.psi[rows], target.squares, len(target.squares)
+        inner = np.sum((self.gram @ psi) * psi, axis=(1, 2))
         sums = self.gram.sum(axis=1)
-        middle, outer = -float(sums @ squares[rows]), -float(sums.sum() * squares.sum())
-        return Terms(len(squares), inner, middle, outer, zero_diagonal=True)
+        middle, outer = -(squares[rows] @ sums), -float(sums.sum() * squares.sum())
+        return (inner + outer / ((m - 1) * (m - 2)) - 2 * middle / (m - 2)) / (m * (m - 3))
+
+
+class Drawn:
+    """Chunks of random values that are drawn once and read by several threads from the start."""
+
+    def __init__(self, source: Iterator[np.ndarray]) -> None:
+        self.source, self.chunks, self.lock = source, list[np.ndarray](), Lock()
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        place = 0
+        while True:
+            with self.lock:
+                if place == len(self.chunks):
+                    self.chunks.append(next(self.source))
+            yield self.chunks[place]
+            place += 1
 
 
 def evenly_spaced(ordered: np.ndarray, size: int) -> np.ndarray:

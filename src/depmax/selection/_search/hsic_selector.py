@@ -65,6 +65,7 @@ class Observed:
     exchange: Exchange | None = None  # of rows that are not independent
     missing: Missing = "refuse"  # what missing cells say
     with_effects: bool = False  # whether effects of columns are wanted beside p-values
+    rows: np.ndarray | None = None  # which rows of the search these are; None: all, in order
 
     def take(self, rows: np.ndarray) -> Observed:
         """Some of the rows."""
@@ -72,7 +73,13 @@ class Observed:
         exchange = None if self.exchange is None else self.exchange.take(rows)
         target = self.target.take(rows)
         return replace(
-            self, X=self.X[rows], y=y, target=target, exchange=exchange, with_effects=False
+            self,
+            X=self.X[rows],
+            y=y,
+            target=target,
+            exchange=exchange,
+            with_effects=False,
+            rows=None,
         )
 
     def repeated(self, mass: np.ndarray) -> Observed:
@@ -85,7 +92,7 @@ class Observed:
             return replace(self, X=self.X[rows], target=replace(self.target.take(rows), mass=None))
         y = _safe_indexing(self.y, rows)
         target = read_target_sample(y, self.target_kernel)
-        return replace(self, X=self.X[rows], y=y, target=target)
+        return replace(self, X=self.X[rows], y=y, target=target, rows=rows)
 
     @cached_property
     def _screened(self) -> tuple[np.ndarray, ...]:
