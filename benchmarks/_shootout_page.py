@@ -33,6 +33,13 @@ def set_means(results: pd.DataFrame, fields: tuple[str, ...] = SCORES) -> pd.Dat
     return complete.drop(columns="fold").groupby(["half", "set", "k"]).mean()
 
 
+def balanced_means(results: pd.DataFrame) -> pd.DataFrame:
+    """The same by balanced accuracy, of the methods that have it on every set with classes."""
+    classes = results[results["kind"] == "classes"]
+    lacking = classes.loc[classes[list(BALANCED)].isna().any(axis=1), "method"]
+    return set_means(classes[~classes["method"].isin(lacking)], BALANCED)
+
+
 def mean_ranks(means: pd.DataFrame) -> pd.Series:
     """Mean over sets of each method's rank, 1 for the best, ties shared."""
     return means.round(6).rank(axis=1, ascending=False).mean()
@@ -162,8 +169,7 @@ def of_few_rows(results: pd.DataFrame) -> list[str]:
     lines = markdown_head(["set", "half", *methods])
     halves = {"choice": few_rows.CHOICE, "check": few_rows.CHECK}
     means = set_means(results).droplevel("half")
-    classes = results[results["kind"] == "classes"]
-    balanced = set_means(classes, BALANCED).droplevel("half").combine_first(means)
+    balanced = balanced_means(results).droplevel("half").combine_first(means)
     parts = {
         **{(name, half): (means, (name,)) for half, part in halves.items() for name in part},
         **{("*mean*", half): (means, part) for half, part in halves.items()},
@@ -238,7 +244,7 @@ def write(file: Path) -> None:
         "report, few rows": means[(half == "report") & short],
         "tuning, few rows": means[(half == "tuning") & short],
         "classes": means[of_classes],
-        "classes, balanced": set_means(results[results["kind"] == "classes"], BALANCED),
+        "classes, balanced": balanced_means(results),
         "numbers": means[~of_classes],
     }
     parts = {
@@ -250,6 +256,9 @@ def write(file: Path) -> None:
         "sets": per_set(means),
         "few_rows.py": of_few_rows(pd.read_csv(few_rows.FILE)),
     }
+    accuracy_only = sorted(set(means) - set(compared["classes, balanced"]))
+    if accuracy_only:
+        parts["classes, balanced"] += ["", f"Not measured everywhere: {', '.join(accuracy_only)}."]
     page = DOCS / "shootout.md"
     text = page.read_text()
     for name, lines in parts.items():

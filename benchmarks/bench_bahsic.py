@@ -23,7 +23,7 @@ from depmax.kernels import Gaussian
 from depmax.samples import read_target_sample
 from depmax.selection._search.changes import Change, Problem, changes
 from depmax.selection._search.changes.powers import APART, Series
-from depmax.selection._search.changes.problem import TargetWeights
+from depmax.selection._search.changes.target_weights import TargetWeights
 
 
 @njit(parallel=True, fastmath=True, cache=True)

@@ -35,7 +35,7 @@ def having(found: dict[str, Any]) -> dict[str, Any]:
     return {
         name: each
         for name, each in found.items()
-        if hasattr(depmax, name) and "target_kernel" in signature(each).parameters
+        if hasattr(depmax, name) and {"kernel", "target_kernel"} <= {*signature(each).parameters}
     }
 
 

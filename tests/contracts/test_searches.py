@@ -49,7 +49,7 @@ from depmax.maps import (
 )
 from depmax.maps.feature_map import FeatureMap
 from depmax.selection._search.changes import Change, Outcome, Problem, changes
-from depmax.selection._search.changes.problem import TargetWeights
+from depmax.selection._search.changes.target_weights import TargetWeights
 from depmax.selection._search.rounds import Blocks
 from tests.contracts.discovery import classes
 from tests.dependence.oracles import dense_hsic

@@ -19,10 +19,18 @@ from depmax.kernels import (
 )
 from depmax.samples import read_target_sample
 from depmax.selection import FastForm, Outcome, register_fast_form
-from depmax.selection._search.changes import Change, Problem, changes, entries, factors, powers
+from depmax.selection._search.changes import (
+    Change,
+    Problem,
+    changes,
+    entries,
+    factors,
+    powers,
+    target_weights,
+)
 from depmax.selection._search.changes import problem as weights_module
 from depmax.selection._search.changes.linear import column_shares
-from depmax.selection._search.changes.problem import TargetWeights
+from depmax.selection._search.changes.target_weights import TargetWeights
 
 rng = np.random.default_rng(0)
 X = rng.standard_t(4, size=(60, 8))
@@ -135,13 +143,43 @@ def test_the_precisions_above_meet_every_number_of_terms(monkeypatch: pytest.Mon
 def test_strips_of_any_height_and_threads_agree(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     change = _change(joins=False, grouped=False)
     expected = changes(_problem(TARGETS["many"], True), Gaussian(2.0), change).scores
-    monkeypatch.setattr(weights_module, "STRIP", size)
+    monkeypatch.setattr(target_weights, "STRIP", size)
     problem = _problem(TARGETS["many"], True)
     np.testing.assert_allclose(changes(problem, Gaussian(2.0), change).scores, expected, rtol=1e-10)
     threaded = Problem(problem.X, problem.weights, problem.dtype, n_jobs=2)
     np.testing.assert_allclose(
         changes(threaded, Gaussian(2.0), change).scores, expected, rtol=1e-10
     )
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("unbiased", [True, False])
+@pytest.mark.parametrize("joins", [False, True])
+@pytest.mark.parametrize("share", [0.02, 0.3, 0.98])
+@pytest.mark.parametrize("bandwidth", [0.29, 0.4, 1.0, 4.0])  # γ g² up to 5.9
+def test_two_values_are_scored_exactly(
+    dtype: type, unbiased: bool, joins: bool, share: float, bandwidth: float
+) -> None:
+    """Rare and common, near and far, beside columns with more values and a constant one."""
+    local = np.random.default_rng(8)
+    table = local.normal(size=(60, 8))
+    table[:, 4:7] = local.random((60, 3)) < share
+    table[:2, 4:7] = [[0.0], [1.0]]
+    table[:, 5] = 5.0 * table[:, 5] - 2.0
+    table[:, 7] = 3.0
+    y, change = TARGETS["numbers"], _change(joins, False)
+    target = TargetWeights.of(read_target_sample(y, "auto"), unbiased)
+    kernel = Gaussian(bandwidth)
+    found = changes(Problem(table, target, np.dtype(dtype)), kernel, change).scores
+    expected = np.array(
+        [
+            hsic(table[:, change.after(unit)], y, kernel=kernel, unbiased=unbiased)
+            for unit in change.units
+        ]
+    )
+    scale = np.abs(expected).max()
+    precision = 1e-10 if dtype is np.float64 else 1e-4
+    np.testing.assert_allclose(found, expected, rtol=precision, atol=precision * scale)
 
 
 def test_long_tails_do_not_overflow() -> None:

@@ -5,18 +5,25 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from depmax.selection._ridge.problem import AVERAGED, AllRows, Landmarks, RidgeProblem
+from depmax.selection._ridge.problem import AVERAGED, RidgeProblem
 
 M, D = 50, 5
 SET = np.array([0, 1, 3])
 
 
-def problem(penalty: float | None = None, n_landmarks: int | None = None) -> RidgeProblem:
+def problem(penalty: float | None = None, n_landmarks: int = M) -> RidgeProblem:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(M, D))
     images = np.column_stack([X[:, 0] * X[:, 1], X[:, 3] ** 2 + 0.3 * rng.normal(size=M)])
     images -= images.mean(axis=0)
     return RidgeProblem(X, images / np.sqrt(np.sum(images**2) / M), penalty, n_landmarks)
+
+
+def by_all_rows(rows: RidgeProblem, penalty: float) -> np.ndarray:
+    """Weights A = (K̄ + mεI)⁻¹Ψ of the regression that all rows carry."""
+    K = rows.tile(slice(None), slice(None), SET)
+    centring = np.eye(M) - 1.0 / M
+    return np.linalg.solve(centring @ K @ centring + M * penalty * np.eye(M), rows.images)
 
 
 def refitted(rows: RidgeProblem, places: np.ndarray, penalty: float) -> float:
@@ -40,17 +47,17 @@ def refitted(rows: RidgeProblem, places: np.ndarray, penalty: float) -> float:
 @pytest.mark.parametrize("penalty", [1e-3, 1e-1])
 @pytest.mark.parametrize("count", [M, 12])
 def test_leave_one_out_error_is_that_of_refits(penalty: float, count: int) -> None:
-    rows = problem(penalty)
-    places = np.arange(count)
-    solver = AllRows(rows, SET) if count == M else Landmarks(rows, SET, places)
-    assert solver.fit().error == pytest.approx(refitted(rows, places, penalty), rel=1e-6)
+    rows = problem(penalty, count)
+    expected = refitted(rows, rows.places, penalty)
+    assert rows.regression(SET).left_out() == pytest.approx([expected], rel=1e-6)
 
 
-def test_the_penalty_with_the_least_error_is_chosen() -> None:
-    chosen = problem().fit(SET)
-    assert chosen.error == pytest.approx(problem(chosen.penalty).fit(SET).error)
-    for factor in (0.2, 5.0):
-        assert problem(factor * chosen.penalty).fit(SET).error > chosen.error
+@pytest.mark.parametrize("at_once", [1, 64])
+def test_every_penalty_has_its_own_error(monkeypatch: pytest.MonkeyPatch, at_once: int) -> None:
+    monkeypatch.setattr("depmax.selection._ridge.problem.AT_ONCE", at_once)
+    rows = problem()
+    for penalty, error in zip(rows.penalties, rows.regression(SET).left_out(), strict=True):
+        assert problem(penalty).regression(SET).left_out() == pytest.approx([error], rel=1e-6)
 
 
 def penalised_error(
@@ -69,51 +76,52 @@ def penalised_error(
 
 @pytest.mark.parametrize("count", [M, 12])
 def test_penalised_error_is_the_least_of_all_regressions(count: int) -> None:
-    rows = problem()
-    places = np.arange(count)
-    solver = AllRows(rows, SET) if count == M else Landmarks(rows, SET, places)
+    rows = problem(n_landmarks=count)
     inside = np.isin(np.arange(D), SET).astype(float)
-    expected = np.mean([penalised_error(rows, places, inside, e) for e in AVERAGED])
-    assert solver.penalised_error() == pytest.approx(expected, rel=1e-5)
+    expected = np.mean([penalised_error(rows, rows.places, inside, e) for e in AVERAGED])
+    assert rows.penalised_error(SET) == pytest.approx(expected, rel=1e-5)
+
+
+def test_with_all_rows_it_is_the_conditional_covariance() -> None:
+    rows = problem()
+    expected = np.mean([e * np.vdot(rows.images, by_all_rows(rows, e)) for e in AVERAGED])
+    assert rows.penalised_error(SET) == pytest.approx(expected, rel=1e-5)
 
 
 @pytest.mark.parametrize("count", [M, 12])
 def test_slopes_are_derivatives_of_the_penalised_error(count: int) -> None:
     penalty, step = 0.05, 1e-6
-    rows = problem(penalty)
-    places = np.arange(count)
-    solver = AllRows(rows, SET) if count == M else Landmarks(rows, SET, places)
-    slopes = solver.slopes()
+    rows = problem(penalty, count)
     inside = np.isin(np.arange(D), SET).astype(float)
-    for column in range(D):
+    for column, slope in zip(SET, rows.regression(SET).slopes(), strict=True):
         more = inside + step * (np.arange(D) == column)
-        less = inside - step * ((np.arange(D) == column) & (inside > 0))
-        width = step * (2 if inside[column] else 1)
-        change = penalised_error(rows, places, more, penalty)
-        change -= penalised_error(rows, places, less, penalty)
-        assert slopes[column] == pytest.approx(-change / width, rel=1e-3, abs=1e-6)
+        less = inside - step * (np.arange(D) == column)
+        change = penalised_error(rows, rows.places, more, penalty)
+        change -= penalised_error(rows, rows.places, less, penalty)
+        assert slope == pytest.approx(-change / (2 * step), rel=1e-3, abs=1e-6)
 
 
-def test_all_rows_as_landmarks_are_all_rows() -> None:
-    rows = problem()
-    exact, through = AllRows(rows, SET), Landmarks(rows, SET, np.arange(M))
-    assert through.fit().error == pytest.approx(exact.fit().error, rel=1e-6)
+def test_predictions_are_those_of_the_regression_on_all_rows() -> None:
+    rows, penalty = problem(), 0.01
     new = np.random.default_rng(1).normal(size=(7, D))
-    np.testing.assert_allclose(through.fit().predict(new), exact.fit().predict(new), atol=1e-4)
-    milder = problem(0.01)
-    np.testing.assert_allclose(
-        Landmarks(milder, SET, np.arange(M)).slopes(), AllRows(milder, SET).slopes(), rtol=1e-5
-    )
+    A = by_all_rows(rows, penalty)
+    K = rows.tile(slice(None), slice(None), SET)
+    between = rows.against(new, SET)[:, np.argsort(rows.places)]
+    expected = (between - K.mean(axis=0)) @ (A - A.mean(axis=0))
+    np.testing.assert_allclose(rows.regression(SET).predict(new, penalty), expected, atol=1e-6)
 
 
-def test_blocks_of_rows_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("kept", [0, 2**23])
+def test_blocks_of_rows_do_not_matter(monkeypatch: pytest.MonkeyPatch, kept: int) -> None:
     rows = problem(n_landmarks=12)
-    error, slopes = rows.fit(SET).error, rows.slopes(SET)
+    whole = rows.regression(SET)
     monkeypatch.setattr("depmax.selection._ridge.problem.BLOCK", 13)
-    assert rows.fit(SET).error == pytest.approx(error, rel=1e-10)
-    np.testing.assert_allclose(rows.slopes(SET), slopes, rtol=1e-8)
+    monkeypatch.setattr("depmax.selection._ridge.problem.KEPT", kept)
+    parts = rows.regression(SET)
+    np.testing.assert_allclose(parts.left_out(), whole.left_out(), rtol=1e-8)
+    np.testing.assert_allclose(parts.slopes(), whole.slopes(), rtol=1e-8)
 
 
 def test_predictions_interpolate_when_the_penalty_is_small() -> None:
-    rows = problem(1e-12)
-    np.testing.assert_allclose(rows.fit(SET).predict(rows.X), rows.images, atol=1e-3)
+    rows = problem()
+    np.testing.assert_allclose(rows.regression(SET).predict(rows.X, 1e-12), rows.images, atol=1e-3)

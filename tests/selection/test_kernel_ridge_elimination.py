@@ -8,9 +8,12 @@ import pytest
 
 from depmax import KernelRidgeElimination, NoDependenceWarning, ScaleWarning
 from depmax._inputs import read_target
+from depmax.kernels import Gaussian
 from depmax.samples import some_rows
+from depmax.selection._ridge.coordinates import coordinates
 from depmax.selection._ridge.problem import RidgeProblem
 from depmax.selection._scores.outputs import target_images
+from depmax.selection._search.units import columns_of_units, make_units
 
 
 def data(m: int = 120, d: int = 6, seed: int = 0) -> np.ndarray:
@@ -20,16 +23,21 @@ def data(m: int = 120, d: int = 6, seed: int = 0) -> np.ndarray:
 def test_small_problems_are_eliminated_as_by_brute_force() -> None:
     X = data(40, 6)
     y = X[:, 1] + X[:, 4] ** 2 + 0.5 * X[:, 0]
-    standard = (X - X.mean(axis=0)) / X.std(axis=0)
-    problem = RidgeProblem(standard, target_images(read_target(y)))
+    units = coordinates(make_units(X, None, {}, Gaussian()), scale=True)
+    problem = RidgeProblem(units.X, target_images(read_target(y)))
+
+    def columns(units_kept: list[int]) -> np.ndarray:
+        return columns_of_units(units.columns, units_kept)
+
     left, worst_first = list(range(6)), []
     while len(left) > 1:
-        errors = [problem.penalised_error(np.array([c for c in left if c != j])) for j in left]
+        errors = [problem.penalised_error(columns([c for c in left if c != j])) for j in left]
         worst_first.append(left.pop(int(np.argmin(errors))))
     order = [*left, *worst_first[::-1]]
     fitted = KernelRidgeElimination(2).fit(X, y)
     assert np.argsort(fitted.ranking_).tolist() == order
-    assert fitted.error_ == pytest.approx(problem.fit(np.array(order[:2])).error)
+    left_out = problem.regression(columns(order[:2])).left_out()
+    assert fitted.error_ == pytest.approx(left_out.min())
     assert dict(fitted.path_)[2] == pytest.approx(fitted.error_)
 
 
@@ -236,3 +244,69 @@ def test_the_frame_tells_of_each_column_alone() -> None:
     alone = dict(zip(frame["column"], frame["pvalue_adjusted"], strict=True))
     assert alone["x1"] < 0.05 < alone["x0"]
     assert "pvalue_adjusted" not in KernelRidgeElimination(2, pvalues=False).fit(X, y).to_frame()
+
+
+# --- what `screen` and `screen_pairs` know is kept ------------------------------------------------
+def _shape(name: str, U: np.ndarray) -> np.ndarray:
+    if name == "ring":
+        return np.abs(np.hypot(U[:, 0] - 0.5, U[:, 1] - 0.5) - 0.35) <= 0.115
+    if name == "checkerboard":
+        return np.floor(4.0 * U).sum(axis=1) % 2 == 1
+    if name == "band":
+        return np.abs(U[:, 0] - 0.5) < 0.15
+    return np.prod(U - 0.5, axis=1)  # of three columns: a number
+
+
+@pytest.mark.parametrize(
+    ("name", "count"), [("ring", 2), ("checkerboard", 2), ("band", 1), ("product", 3)]
+)
+def test_what_a_wide_kernel_does_not_see_is_kept(name: str, count: int) -> None:
+    X = np.random.default_rng(5).uniform(size=(800, 120))
+    relevant = [17, 60, 3][:count]
+    kept = KernelRidgeElimination(count, pvalues=False).fit(X, _shape(name, X[:, relevant]))
+    assert set(kept.get_support(indices=True)) == set(relevant)
+
+
+def test_the_path_is_that_of_the_order() -> None:
+    X = np.random.default_rng(5).uniform(size=(800, 60))
+    y = _shape("checkerboard", X[:, [17, 50]])
+    fitted = KernelRidgeElimination(2, pvalues=False).fit(X, y)
+    again = KernelRidgeElimination(1, pvalues=False, interactions=None)
+    order = np.argsort(fitted.ranking_)
+    for count, error in fitted.path_:
+        if count in (1, 2, 7, 60):
+            kept = np.sort(order[:count])
+            assert again.fit(X[:, kept], y).path_[0][1] == pytest.approx(error, rel=1e-4)
+
+
+# --- unsupervised ---------------------------------------------------------------------------------
+def test_all_columns_are_predicted_by_one_of_each_kind() -> None:
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(200, 3))
+    X = Z[:, [0, 0, 0, 1, 1, 2]] + 0.1 * rng.normal(size=(200, 6))
+    kept = KernelRidgeElimination(3, target_kernel="inputs").fit(X)
+    assert sorted(np.array([0, 0, 0, 1, 1, 2])[kept.support_]) == [0, 1, 2]
+    assert kept.pvalues_adjusted_ is None
+    again = KernelRidgeElimination(3, target_kernel="inputs").fit(X * 1e3, np.arange(200.0))
+    np.testing.assert_array_equal(again.ranking_, kept.ranking_)
+
+
+def test_a_forgotten_target_stays_an_error() -> None:
+    with pytest.raises(ValueError, match="requires y"):
+        KernelRidgeElimination(2).fit(data())
+
+
+def test_unsupervised_with_gaps_categories_weights_and_a_number_to_find() -> None:
+    rng = np.random.default_rng(1)
+    X = data(90, 4)
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    frame["copy"] = frame["a"]
+    frame["word"] = pd.Categorical(np.where(X[:, 1] > 0, "u", "v"))
+    frame.loc[rng.permutation(90)[:9], "c"] = np.nan
+    model = KernelRidgeElimination("auto", target_kernel="inputs").fit(frame)
+    assert 1 <= model.n_features_ <= 6
+    assert model.ranking_[4] == 6  # an exact copy comes last
+    weighted = KernelRidgeElimination(2, target_kernel="inputs")
+    weights = rng.integers(1, 4, 90)
+    found = weighted.fit(X, sample_weight=weights).ranking_
+    np.testing.assert_array_equal(weighted.fit(np.repeat(X, weights, axis=0)).ranking_, found)

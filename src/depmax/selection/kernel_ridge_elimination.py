@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from scipy.stats import false_discovery_control
 from sklearn.utils import _safe_indexing
 
 from depmax._inputs import read_target
@@ -15,26 +15,24 @@ from depmax._inputs.levels import Missing
 from depmax._inputs.table import Categories
 from depmax._text import counted
 from depmax._threads import one_blas_thread
-from depmax.dependence.exchange import Exchange, as_exchange, plan_of
+from depmax.dependence.exchange import as_exchange, plan_of
 from depmax.kernels import Gaussian, Kernel
 from depmax.samples import (
     is_streamed,
     read_target_sample,
-    repeated_rows,
     require_equal_length,
     require_samples,
     some_rows,
 )
-from depmax.selection._ridge.elimination import EXACT_FROM, Elimination
-from depmax.selection._ridge.problem import RidgeProblem
-from depmax.selection._scores.kernel import hsic as column_scores
-from depmax.selection._scores.outputs import standardized, target_images
-from depmax.selection._search.hsic_selector import STEP, ranking_of
-from depmax.selection._search.protection import interacting_pairs
+from depmax.selection._ridge.coordinates import all_columns, coordinates
+from depmax.selection._ridge.elimination import Elimination, Watch
+from depmax.selection._ridge.problem import LANDMARKS, Regression, RidgeProblem
+from depmax.selection._scores.outputs import images_of, standardized, target_images
+from depmax.selection._search.hsic_selector import STEP, Observed, ranking_of
+from depmax.selection._search.protection import LEVEL, interacting_pairs
 from depmax.selection._search.rounds import SearchResult
 from depmax.selection._search.significance import (
     first_sufficient,
-    sizes_to_compare,
     split_rows,
     units_of_rows,
 )
@@ -42,9 +40,15 @@ from depmax.selection._search.units import Units, columns_of_units, make_units, 
 from depmax.selection.selector import DependenceSelector, Ranking, WeightedRows
 
 #: Folds on which n_features_to_select="auto" compares numbers of columns,
-FOLDS = 5
-#: and the rows that it uses at most.
-ROWS_FOR_NUMBER = 2000
+FOLDS = 3
+#: and the rows that it needs and uses at most.
+LEAST_ROWS, ROWS_FOR_NUMBER = 20, 2000
+#: Up to so many units the kernel sees whatever they do alone or together.
+FAR_SIGHTED = 10
+#: Significant pairs that count at most.
+PAIRS = 20
+#: Up to so many landmarks several threads of BLAS would only wait for each other.
+SMALL = 500
 
 
 class KernelRidgeElimination(WeightedRows, DependenceSelector):
@@ -55,15 +59,20 @@ class KernelRidgeElimination(WeightedRows, DependenceSelector):
     one that matters only jointly with others (XOR) stays. The penalised error of the regression,
     which is the conditional covariance of the target given the columns, is kept small. While there
     are many columns, a round drops those whose loss costs least to first order; the last 24 are
-    dropped one by one, after the exact cost of each loss has been computed.
+    dropped one by one: of the four whose loss costs least to first order, the one without which
+    the error is least.
 
     Parameters
     ----------
     n_features_to_select : int, float, "auto" or None, default=None
         A number, a share, half (None), or "auto": the fewest columns that lose at most 2% of
-        the largest gain over predicting the mean, on held-out rows (five folds). If none predicts
+        the largest gain over predicting the mean, on held-out rows (three folds). If none predicts
         significantly better than the mean, the best column is kept, with a
         :class:`depmax.NoDependenceWarning`.
+    target_kernel : {"auto", "inputs"}, default="auto"
+        "auto" predicts y. "inputs" is unsupervised: the columns from which all columns are
+        predicted best, each counting the same, are kept; y is not needed. Unlike
+        ``BAHSIC(target_kernel="inputs")`` it keeps no copies.
     alpha : float or "auto", default="auto"
         Penalty ε of the regression per row. "auto": the search averages over 0.0001, 0.001 and
         0.01, and ``path_`` and ``error_`` use the smallest leave-one-out error for each set.
@@ -73,18 +82,17 @@ class KernelRidgeElimination(WeightedRows, DependenceSelector):
     column_groups : sequence of n_features labels, optional
         Columns that are kept or dropped together, as in :class:`BAHSIC`.
     interactions : {"auto", None}, default="auto"
-        With "auto", pairs of columns whose interaction is significant (see
-        :func:`depmax.screen_pairs`) may come back before the last 24 are thinned out, if that
-        lowers the error. With hundreds of columns the kernel is almost linear and would lose them.
-        Pairs are searched for in at most 10,000 rows.
+        With more than ten columns the kernel is almost linear and may lose columns that matter in
+        another way, or only together. "auto" tries a second search that begins with the columns
+        whose dependence is significant, alone (:func:`depmax.screen`) or in a pair
+        (:func:`depmax.screen_pairs`, at most 20 pairs, in at most 10,000 rows), and takes it if its
+        sets have the lower leave-one-out errors. None searches once, among all columns.
     scale : bool, default=True
         Whether to divide each column by its standard deviation first, so that units do not matter.
         Otherwise columns are weighted by their variances.
     n_landmarks : int, "auto" or None, default="auto"
-        Number of rows used as a basis of the regression, drawn with a fixed seed; None uses all.
-        "auto": all if there are at most 1,500 rows (600 for the last 24 columns); beyond, twice the
-        number of columns, at least 300 and at most 1,000. Time and memory are then linear in the
-        rows.
+        Number of rows used as a basis of the regression, drawn with a fixed seed; "auto" is 150,
+        None uses all, in cubic time. Time and memory are linear in the rows.
     subsample : int or None, default=20_000
         Number of rows to search, drawn with a fixed seed if there are more; None uses all.
     missing : {"neutral", "level", "refuse"}, default="neutral"
@@ -94,7 +102,7 @@ class KernelRidgeElimination(WeightedRows, DependenceSelector):
     pvalues : bool, default=True
         Whether to screen every column alone as well, for ``to_frame``.
     n_jobs : int, optional
-        Number of threads for dropping the last 24 columns.
+        Number of threads for dropping the last 24 columns, and for p-values.
     verbose : int, default=0
         Print a line per round.
 
@@ -125,7 +133,10 @@ class KernelRidgeElimination(WeightedRows, DependenceSelector):
     Notes
     -----
     The kernel is Gaussian, exp(-‖x - z‖²/2v), where v is the total variance of the remaining
-    columns, which is their number if they are scaled. The regression predicts indicators of
+    columns, which is their number if they are scaled. A column of numbers enters twice, as it is
+    (four fifths of its variance) and by its squared rank, less what is linear in the column (one
+    fifth): a wide kernel is almost linear and would not see how far a column is from its middle.
+    The regression predicts indicators of
     classes, each with the same weight per row; several numbers in units of their standard
     deviations; labels as 0 and 1. A categorical column of a frame is represented by the indicators
     of its levels, with total variance 1. Of two columns whose loss costs the same, the later one is
@@ -155,6 +166,7 @@ class KernelRidgeElimination(WeightedRows, DependenceSelector):
     _decides_how_many = True
     _streams: ClassVar[bool] = True
     _declared: ClassVar = {
+        "target_kernel": one_of("auto", "inputs"),
         "alpha": number(0, ends="()", also=["auto"]),
         "step": STEP,
         "interactions": one_of("auto", None),
@@ -168,6 +180,7 @@ class KernelRidgeElimination(WeightedRows, DependenceSelector):
         self,
         n_features_to_select: int | float | Literal["auto"] | None = None,
         *,
+        target_kernel: Literal["auto", "inputs"] = "auto",
         alpha: float | Literal["auto"] = "auto",
         step: float = 0.1,
         column_groups: Any = None,
@@ -181,6 +194,7 @@ class KernelRidgeElimination(WeightedRows, DependenceSelector):
         verbose: int = 0,
     ) -> None:
         self.n_features_to_select = n_features_to_select
+        self.target_kernel = target_kernel
         self.alpha = alpha
         self.step = step
         self.column_groups = column_groups
@@ -211,6 +225,15 @@ class KernelRidgeElimination(WeightedRows, DependenceSelector):
         rows: tuple[Any, Any] = inputs.some(most)  # as many as of an array: no warning
         return rows
 
+    def _is_unsupervised(self) -> bool:
+        return isinstance(self.target_kernel, str) and self.target_kernel == "inputs"
+
+    def __sklearn_tags__(self) -> Any:
+        """Without a target where the columns themselves are predicted."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = not self._is_unsupervised()
+        return tags
+
     def _rank(
         self,
         X: Any,
@@ -219,8 +242,11 @@ class KernelRidgeElimination(WeightedRows, DependenceSelector):
         groups: Any = None,
         mass: np.ndarray | None = None,
     ) -> Ranking:
+        unsupervised = self._is_unsupervised()
+        if unsupervised:
+            y = all_columns(make_units(X, None, categories, Gaussian(), "neutral", mass), mass)
         target = read_target(y)
-        if target.kind == "multioutput":  # every output counts the same, in any unit
+        if target.kind == "multioutput" and not unsupervised:  # outputs count alike, in any unit
             y = standardized(target.values, mass)
             target = read_target(y)
         require_equal_length(X.shape[0], target.n_samples)
@@ -234,99 +260,98 @@ class KernelRidgeElimination(WeightedRows, DependenceSelector):
             exchange = None if exchange is None else exchange.take(rows)
             mass = None if mass is None else mass[rows]
         units = make_units(X, self.column_groups, categories, Gaussian(), self.missing, mass)
-        columns = _columns(units, self.scale, mass)
-        problem = self._problem(columns, target_images(target, mass), units.cells, mass)
-        with one_blas_thread(self.n_jobs):
-            searched = self._search(problem, units, X, y, exchange)
+        seen = coordinates(units, self.scale, mass)
+        images = images_of(y, mass) if unsupervised else target_images(target, mass)
+        problem = self._problem(seen, images, mass)
+        side = read_target_sample(y, "auto", mass=mass)
+        has_pvalues = self.pvalues and mass is None and not unsupervised
+        observed = Observed(
+            X,
+            y,
+            "auto",
+            side,
+            categories,
+            self.n_jobs,
+            exchange,
+            self.missing,
+            with_effects=has_pvalues,
+        )
+        if mass is not None:
+            observed = observed.repeated(mass)
+        with one_blas_thread(self.n_jobs, always=len(problem.places) <= SMALL):
+            searched = self._search(problem, seen, observed, self._report)
             n_sufficient = None
             if isinstance(self.n_features_to_select, str):
-                kept = self._sufficient(problem, units, X, y, exchange)
+                kept = self._sufficient(problem, seen, observed)
                 n_sufficient = units.n_inputs(searched.order[:kept])
-            self._describe(problem, units, searched.order, n_sufficient)
-        self.pvalues_adjusted_ = self.effects_ = None
-        side = read_target_sample(y, "auto", mass=mass)
-        if self.pvalues and mass is None:
-            _, pvalues, self.effects_ = column_scores(
-                X,
-                side,
-                categories=categories,
-                groups=exchange,
-                n_jobs=self.n_jobs,
-                missing=self.missing,
-                with_effects=True,
-            )
-            self.pvalues_adjusted_ = false_discovery_control(pvalues)
+            self._describe(problem, seen, searched.order, n_sufficient)
+        self.pvalues_adjusted_ = observed.pvalues_adjusted if has_pvalues else None
+        self.effects_ = observed.effects if has_pvalues else None
         return ranking_of(searched, units, X, side, self, n_sufficient)
 
-    def _problem(
-        self,
-        X: np.ndarray,
-        images: np.ndarray,
-        cells: Sequence[np.ndarray],
-        mass: np.ndarray | None,
-    ) -> RidgeProblem:
+    def _problem(self, seen: Units, images: np.ndarray, mass: np.ndarray | None) -> RidgeProblem:
         penalty = None if isinstance(self.alpha, str) else float(self.alpha)
-        landmarks = self.n_landmarks
-        if landmarks is None:
-            landmarks = len(X)
-        n_landmarks = None if isinstance(landmarks, str) else landmarks
-        if not len(cells):
-            return RidgeProblem(X, images, penalty, n_landmarks, mass)
+        landmarks = LANDMARKS if isinstance(self.n_landmarks, str) else self.n_landmarks
+        landmarks = len(seen.X) if landmarks is None else landmarks
+        if not len(seen.cells):
+            return RidgeProblem(seen.X, images, penalty, landmarks, mass)
         from depmax.selection._ridge.gapped import GappedRidgeProblem
 
-        return GappedRidgeProblem(X, images, penalty, n_landmarks, cells=cells)
+        return GappedRidgeProblem(seen.X, images, penalty, landmarks, cells=seen.cells)
 
     def _search(
-        self, problem: RidgeProblem, units: Units, X: Any, y: Any, exchange: Exchange | None
+        self, problem: RidgeProblem, units: Units, observed: Observed, watch: Watch
     ) -> SearchResult:
         """Order all units, those that say nothing new last."""
         uninformative = units.uninformative()
         candidates = np.flatnonzero(~uninformative)
         if not len(candidates):
             return SearchResult(np.arange(len(uninformative)), np.zeros(len(uninformative)), ())
-        pairs: list[tuple[int, int]] = []
-        if self.interactions == "auto" and len(candidates) > EXACT_FROM:
-            rows = slice(None) if problem.mass is None else repeated_rows(problem.mass)
-            pairs = self._pairs(units, X[rows], _safe_indexing(y, rows), exchange)
-        search = Elimination(problem, units, self.step, pairs, self.n_jobs, self._report)
-        searched = search.run(candidates.tolist())
+        significant = np.empty(0, dtype=np.intp)
+        if self.interactions and len(candidates) > FAR_SIGHTED and not self._is_unsupervised():
+            significant = np.intersect1d(self._significant(units, observed), candidates)
+        search = Elimination(problem, units, self.step, self.n_jobs, watch)
+        searched = search.run(candidates.tolist(), significant.tolist())
         order = np.concatenate([searched.order, np.flatnonzero(uninformative)])
         return SearchResult(order, searched.scores, searched.path)
 
-    def _pairs(
-        self, units: Units, X: Any, y: Any, exchange: Exchange | None
-    ) -> list[tuple[int, int]]:
-        """Pairs of units with a significant interaction, the most significant first."""
-        found = interacting_pairs(X, y, units.categories, n_jobs=self.n_jobs, exchange=exchange)
-        pairs = units.unit_of_inputs()[found]
-        return [(int(a), int(b)) for a, b in pairs if a != b]
+    def _significant(self, units: Units, observed: Observed) -> np.ndarray:
+        """Units that depend on the target significantly, alone or in one of the best pairs."""
+        pairs = interacting_pairs(
+            observed.X,
+            observed.y,
+            units.categories,
+            n_jobs=self.n_jobs,
+            exchange=observed.exchange,
+        )
+        alone = np.flatnonzero(observed.pvalues_adjusted < LEVEL)
+        return units.unit_of_inputs()[np.union1d(alone, pairs[:PAIRS].ravel())]
 
-    def _sufficient(
-        self, problem: RidgeProblem, units: Units, X: Any, y: Any, exchange: Exchange | None
-    ) -> int:
+    def _sufficient(self, problem: RidgeProblem, units: Units, observed: Observed) -> int:
         """Smallest number of units that loses next to nothing on held-out rows."""
         m = problem.n_samples
-        if m < 4 * FOLDS:
+        if m < LEAST_ROWS:
             raise ValueError(
-                f'n_features_to_select="auto" needs at least {4 * FOLDS} rows, got {m}: pass a '
+                f'n_features_to_select="auto" needs at least {LEAST_ROWS} rows, got {m}: pass a '
                 "number of columns."
             )
-        of_rows = units_of_rows(exchange, m)
+        of_rows = units_of_rows(observed.exchange, m)
         share = max(1, ROWS_FOR_NUMBER // FOLDS)
         folds = [fold[:share] for fold in split_rows(of_rows, FOLDS)]
         rows = np.concatenate(folds)
-        sizes = sizes_to_compare(len(units.columns))
         losses, judged = [], []
         for held_out in folds:
             train = np.setdiff1d(rows, held_out)
             part = problem.take(train)
             if not np.any(part.images):
                 continue
-            of_part = None if exchange is None else exchange.take(train)
-            order = self._search(part, units, X[train], _safe_indexing(y, train), of_part).order
+            held = HeldOut.of(problem, train, held_out)
+            order = self._search(part, units, observed.take(train), held.judge).order
             judged.append(of_rows[held_out])
-            losses.append(_held_out(problem, part, units, order, sizes, train, held_out))
-        return int(sizes[first_sufficient(np.hstack(losses), np.concatenate(judged))])
+            losses.append(held.along(order))
+        sizes = sorted(set.intersection(*map(set, losses)))
+        errors = np.hstack([[of_fold[size] for size in sizes] for of_fold in losses])
+        return sizes[first_sufficient(errors, np.concatenate(judged))]
 
     def _describe(
         self, problem: RidgeProblem, units: Units, order: np.ndarray, n_sufficient: int | None
@@ -334,59 +359,43 @@ class KernelRidgeElimination(WeightedRows, DependenceSelector):
         """Set the error and the penalty of the kept columns."""
         count = self._n_requested(units.n_inputs(order)) or n_sufficient or 1
         kept = order[: n_leading([len(units.members[unit]) for unit in order], count)]
-        fit = problem.fit(columns_of_units(units.columns, kept))
-        self.error_, self.alpha_ = fit.error, fit.penalty
+        errors = problem.regression(columns_of_units(units.columns, kept)).left_out()
+        self.error_ = float(errors.min())
+        self.alpha_ = float(problem.penalties[errors.argmin()])
 
-    def _report(self, count: int, error: float) -> None:
+    def _report(self, active: Sequence[int], regression: Regression, errors: np.ndarray) -> None:
         if self.verbose:
             name = type(self).__name__
             print(
-                f"[{name}] {counted(count, 'column')}, leave-one-out error {error:.6g}", flush=True
+                f"[{name}] {counted(len(active), 'column')}, leave-one-out error "
+                f"{errors.min():.6g}",
+                flush=True,
             )
 
 
-def _columns(units: Units, scale: bool, mass: np.ndarray | None = None) -> np.ndarray:
-    """Columns of the search, centred; scaled to total variance 1 for each input column."""
-    X = np.asarray(units.X, dtype=np.float64)
-    X = X - _means(X, units, mass)
-    if not scale:
-        return X
-    largest = np.fmax.reduce(np.abs(X), axis=0)  # squares of very large numbers would overflow
-    widths = np.bincount(units.owners)
-    starts = np.cumsum(widths) - widths
-    largest = np.repeat(np.fmax.reduceat(largest, starts), widths)
-    X /= np.where(largest > 0.0, largest, 1.0)
-    variances = np.add.reduceat(_means(X**2, units, mass), starts)
-    return X / np.repeat(np.sqrt(np.where(variances > 0.0, variances, 1.0)), widths)
+@dataclass(frozen=True)
+class HeldOut:
+    """Rows that a search has not seen, and how well each of its sets predicts them."""
 
+    X: np.ndarray
+    truth: np.ndarray  # images, about the mean and in units of the spread of the other rows
+    losses: dict[frozenset[int], np.ndarray]  # units of a set: squared error of every row
 
-def _means(X: np.ndarray, units: Units, mass: np.ndarray | None) -> np.ndarray:
-    """Of the columns, over the rows that have a value; 0 for those without any."""
-    means = np.average(X, axis=0, weights=mass)
-    for column in np.concatenate(units.cells) if len(units.cells) else ():
-        known = X[~np.isnan(X[:, column]), column]
-        means[column] = known.mean() if len(known) else 0.0
-    return means
+    @classmethod
+    def of(cls, problem: RidgeProblem, train: np.ndarray, held_out: np.ndarray) -> HeldOut:
+        """No unit at all predicts the mean."""
+        centre = problem.images[train].mean(axis=0)
+        spread = np.sqrt(np.sum((problem.images[train] - centre) ** 2) / len(train))
+        truth = (problem.images[held_out] - centre) / spread
+        return cls(problem.X[held_out], truth, {frozenset(): np.sum(truth**2, axis=1)})
 
+    def judge(self, active: Sequence[int], regression: Regression, errors: np.ndarray) -> None:
+        """Predict by a set, with the penalty of its least leave-one-out error."""
+        penalty = float(regression.problem.penalties[errors.argmin()])
+        left = self.truth - regression.predict(self.X, penalty)
+        self.losses[frozenset(active)] = np.sum(left**2, axis=1)
 
-def _held_out(
-    problem: RidgeProblem,
-    part: RidgeProblem,
-    units: Units,
-    order: np.ndarray,
-    sizes: np.ndarray,
-    train: np.ndarray,
-    held_out: np.ndarray,
-) -> np.ndarray:
-    """Squared errors of held-out rows, predicted by each number of columns: (n_sizes, n_rows)."""
-    centre = problem.images[train].mean(axis=0)
-    spread = np.sqrt(np.sum((problem.images[train] - centre) ** 2) / len(train))
-    truth = (problem.images[held_out] - centre) / spread
-    losses = []
-    for size in sizes:
-        if not size:  # no column predicts the mean
-            losses.append(np.sum(truth**2, axis=1))
-            continue
-        fit = part.fit(columns_of_units(units.columns, order[:size]))
-        losses.append(np.sum((truth - fit.predict(problem.X[held_out])) ** 2, axis=1))
-    return np.array(losses)
+    def along(self, order: np.ndarray) -> dict[int, np.ndarray]:
+        """Errors of the sets that an order begins with, by their number of units."""
+        sets = {count: frozenset(order[:count].tolist()) for count in range(len(order) + 1)}
+        return {count: self.losses[each] for count, each in sets.items() if each in self.losses}

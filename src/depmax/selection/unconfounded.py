@@ -223,8 +223,8 @@ class _Regressed:
 
 def _unexplained(model: Any, y: Any, regressions: Regressions) -> tuple[np.ndarray, _Regressed]:
     """The target as the model is to see it, as numbers; its target kernel becomes linear."""
-    has_kernel = "target_kernel" in model.get_params(deep=False)
-    kernel = model.target_kernel if has_kernel else "auto"
+    has_kernel = {"kernel", "target_kernel"} <= {*model.get_params(deep=False)}
+    kernel = getattr(model, "target_kernel", "auto")
     if isinstance(kernel, str) and kernel == "inputs":
         raise ValueError("target_kernel='inputs' has no target that confounders could explain.")
     sample, left = read_left_target(y, kernel, regressions)

@@ -31,8 +31,6 @@ from depmax.selection import (
     Relief,
 )
 
-#: Rows that carry the regression of KernelRidgeElimination: 600 take three times as long.
-LANDMARKS = 150
 #: Rows in a block of HSIC; smaller problems are one block.
 BLOCK_ROWS = 1000
 #: Up to this many rows a regression is fitted to a hundred sets of columns per fold.
@@ -125,7 +123,7 @@ def _selectors() -> tuple[Method, ...]:
     return (
         selector(
             "KernelRidgeElimination",
-            partial(KernelRidgeElimination, pvalues=False, n_landmarks=LANDMARKS),
+            partial(KernelRidgeElimination, pvalues=False),
             "Backward elimination with kernel ridge regression: redundant columns count once.",
             suits=Suits(rows=RIDGE_ROWS),
         ),

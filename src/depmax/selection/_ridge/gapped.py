@@ -15,7 +15,7 @@ import numpy as np
 
 from depmax.kernels.bandwidth import squared_distances
 from depmax.kernels.neutral import GappedRows, Gaps
-from depmax.selection._ridge.problem import ALL, RidgeProblem, Rows, moved
+from depmax.selection._ridge.problem import RidgeProblem, Rows, moved
 
 
 @dataclass(frozen=True)
@@ -24,10 +24,9 @@ class GappedRidgeProblem(RidgeProblem):
 
     cells: Sequence[np.ndarray] = ()  # columns that are missing together in some rows
 
-    def __post_init__(self) -> None:
+    def _variances(self) -> np.ndarray:
         known = [column[~np.isnan(column)] for column in self.X.T]
-        variances = [column.var() if len(column) else 0.0 for column in known]
-        object.__setattr__(self, "variances", np.array(variances))
+        return np.array([column.var() if len(column) else 0.0 for column in known])
 
     def tile(self, rows: Rows, others: Rows, columns: np.ndarray) -> np.ndarray:
         """Kernel values of some rows with others, by the columns of a set."""
@@ -36,35 +35,31 @@ class GappedRidgeProblem(RidgeProblem):
         right = left if rows is others else seen.take(others)
         return self._of_squares(left.sums(right, squared_distances), columns)
 
-    def against(self, new: np.ndarray, rows: Rows, columns: np.ndarray) -> np.ndarray:
-        """Kernel values of new rows, with all columns, with some rows of the problem."""
+    def against(self, new: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Kernel values of new rows, with all columns, with the landmarks."""
         left = self._gaps.among(columns).see(new[:, columns], 2, 2.0 * self.total(columns))
-        right = self.seen(columns).take(rows)
+        right = self.seen(columns).take(self.places)
         return self._of_squares(left.sums(right, squared_distances), columns)
 
     def moved(self, M: np.ndarray, rows: Rows, others: Rows, columns: np.ndarray) -> np.ndarray:
         """Σ_il M_il s_j(x_i, z_l) for every column j, with s = (x - z)² where there are values."""
-        seen = self.seen(np.arange(self.X.shape[1]), kernel_of=columns)
+        seen = self.seen(columns)
         left, right = seen.take(rows), seen.take(others)
         result = moved(M, left.filled, right.filled)
         result[seen.first] += left.weighted_corrections(M, right)
         return result
 
-    def moved_together(self, W: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """Half of the same for all pairs of rows and symmetric weights."""
-        return 0.5 * self.moved(W, ALL, ALL, columns)
-
     @cached_property
     def _gaps(self) -> Gaps:
         return Gaps.of(self.X, self.cells)
 
-    def seen(self, columns: np.ndarray, kernel_of: np.ndarray | None = None) -> GappedRows:
-        """Some columns of all rows, ready to be compared by the kernel of these columns or others.
+    def seen(self, columns: np.ndarray) -> GappedRows:
+        """Some columns of all rows, ready to be compared by the kernel of these columns.
 
         What was made ready is kept for the last width of the kernel: the sets of a round, which
         differ by a column, have the same one.
         """
-        width = float(f"{2.0 * self.total(columns if kernel_of is None else kernel_of):.12g}")
+        width = float(f"{2.0 * self.total(columns):.12g}")
         kept: tuple[float, np.ndarray, GappedRows] | None = self.__dict__.get("_seen")
         if kept is not None and kept[0] == width:
             covered = np.union1d(kept[1], columns)

@@ -2,54 +2,41 @@
 
 The kernel of a set of columns is k(x, z) = exp(-‖x - z‖²/2v) with v the total variance of these
 columns: with standardised columns v is their number. The regression predicts the rows ψ of Ψ (the
-target's images, centred, of total variance 1) with an intercept and the penalty mε‖f‖². For every ε
-at once, the error of a row that is left out is (ψ - f(x)) / (1 - h), h its leverage.
-
-All rows may carry the regression (m × m), or some, the landmarks Z: f = Σ β_l k(·, z_l). The latter
-visits the rows in blocks and needs time m r² and memory r² for r landmarks.
+target's images, centred, of total variance 1) with an intercept and the penalty mε‖f‖². It is
+carried by some of the rows, the landmarks Z: f = Σ β_l k(·, z_l). With C = k(X, Z), H the centring
+and K_zz the kernel of the landmarks, β = (CᵀHC + mεK_zz)⁻¹CᵀΨ. The rows are visited in blocks: r
+landmarks take time m r² and memory r².
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy import linalg
 
+from depmax._threads import slices
 from depmax.kernels.bandwidth import squared_distances
-from depmax.samples import slices
 
 #: Some of the rows.
 Rows = slice | np.ndarray
-ALL = slice(None)
 
 #: Penalties ε to choose from by leave-one-out error.
 PENALTIES = np.logspace(-6, 1, 22)
 #: Penalties over which penalised errors are averaged: one alone, even the best, orders columns less
 #: reliably.
 AVERAGED = (1e-4, 1e-3, 1e-2)
-#: Up to so many rows every row carries the regression,
-EXACT = 1500
-#: and where single removals are judged, which happens more often and for few columns.
-EXACT_REMOVALS = 600
-#: Landmarks beyond: at least so many, and at most; between these two per column.
-FEWEST, MOST, PER_COLUMN = 300, 1000, 2
-#: Rows of a block.
-BLOCK = 8192
+#: Rows that carry the regression unless a number is asked for.
+LANDMARKS = 150
+#: Rows of a block, and how many kernel values are kept between visits of the rows.
+BLOCK, KEPT = 8192, 2**23
+#: Columns of predictions that leave-one-out errors are taken of at a time.
+AT_ONCE = 64
 #: Added to the diagonal of the landmarks' kernel matrix, as a share of its trace: near landmarks.
 NEGLIGIBLE = 1e-10
 #: 1 - h is not taken for less: a row that no other row resembles.
 LEAST_FREEDOM = 1e-8
-
-
-@dataclass(frozen=True)
-class Fit:
-    """The regression on some columns with the penalty of the least leave-one-out error."""
-
-    error: float  # mean squared leave-one-out error; 1 is that of the mean
-    penalty: float  # ε
-    predict: Callable[[np.ndarray], np.ndarray]  # of rows with all columns: images ψ
 
 
 @dataclass(frozen=True)
@@ -59,13 +46,20 @@ class RidgeProblem:
     X: np.ndarray  # shape (n_samples, n_columns), columns in comparable units
     images: np.ndarray  # Ψ, shape (n_samples, n_outputs), centred, Σψ² = n_samples
     penalty: float | None = None  # ε, or None to choose
-    n_landmarks: int | None = None  # or None to choose by the number of rows and columns
+    n_landmarks: int = LANDMARKS
     mass: np.ndarray | None = None  # w, how many rows each stands for: then Ψ is such that Σwψ² = W
     variances: np.ndarray = field(init=False)  # of the columns
+    places: np.ndarray = field(init=False)  # of the landmarks among the rows
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "variances", self._variances())
+        count = min(self.n_landmarks, self.n_samples)
+        drawn = np.random.default_rng(0).permutation(self.n_samples)[:count]
+        object.__setattr__(self, "places", np.sort(drawn))
+
+    def _variances(self) -> np.ndarray:
         centred = self.X - np.average(self.X, axis=0, weights=self.mass)
-        object.__setattr__(self, "variances", np.average(centred**2, axis=0, weights=self.mass))
+        return np.asarray(np.average(centred**2, axis=0, weights=self.mass))
 
     @property
     def n_samples(self) -> int:
@@ -77,9 +71,19 @@ class RidgeProblem:
         """W, the rows that all stand for."""
         return self.n_samples if self.mass is None else float(self.mass.sum())
 
-    def counted(self, values: np.ndarray, rows: Rows = ALL, power: float = 1.0) -> np.ndarray:
-        """Values of some rows, of shape (n_rows, …), times powers of what each row stands for."""
-        return values if self.mass is None else values * self.mass[rows, np.newaxis] ** power
+    @property
+    def penalties(self) -> np.ndarray:
+        """Penalties ε to choose from."""
+        return PENALTIES if self.penalty is None else np.array([self.penalty])
+
+    @property
+    def averaged_penalties(self) -> tuple[float, ...]:
+        """Penalties ε over which penalised errors and slopes are averaged."""
+        return AVERAGED if self.penalty is None else (self.penalty,)
+
+    def counted(self, values: np.ndarray, rows: Rows) -> np.ndarray:
+        """Values of some rows, of shape (n_rows, …), times what each row stands for."""
+        return values if self.mass is None else values * self.mass[rows, np.newaxis]
 
     def take(self, rows: np.ndarray) -> RidgeProblem:
         """The same on some of the rows."""
@@ -89,35 +93,55 @@ class RidgeProblem:
         images /= np.sqrt(max(spread, np.finfo(float).tiny))
         return replace(self, X=self.X[rows], images=images, mass=mass)
 
-    def fit(self, columns: np.ndarray) -> Fit:
-        """Leave-one-out error and predictions from these columns."""
-        return self._solver(columns, EXACT).fit()
+    def regression(self, columns: np.ndarray) -> Regression:
+        """The regression on these columns, for every penalty."""
+        sums = self._sums(columns)
+        spectrum, directions = linalg.eigh(
+            sums.products, sums.own, driver="gvd", check_finite=False, overwrite_a=True
+        )
+        values = np.maximum(spectrum, 0.0)
+        return Regression(self, columns, values, directions, directions.T @ sums.cross, sums)
 
     def penalised_error(self, columns: np.ndarray) -> float:
         """Least penalised error (‖Ψ - f‖² + mε‖f‖²)/m with these columns, averaged over some ε.
 
-        With all rows it is ε tr Ψᵀ(K̄ + mεI)⁻¹Ψ, the conditional covariance of the target given the
-        columns: 1 if they say nothing.
+        It is (‖Ψ‖² - ΨᵀC(CᵀHC + mεK_zz)⁻¹CᵀΨ)/m; where all rows are landmarks, ε tr Ψᵀ(K̄ + mεI)⁻¹Ψ
+        with K̄ = HKH, the conditional covariance of the target given the columns: 1 if they say
+        nothing.
         """
-        return self._solver(columns, EXACT_REMOVALS).penalised_error()
+        sums = self._sums(columns)
+        m = self.n_counted
+        explained = []
+        for penalty in self.averaged_penalties:
+            system = sums.products + m * penalty * sums.own
+            factor = linalg.cho_factor(system, check_finite=False, overwrite_a=True)
+            solved = linalg.cho_solve(factor, sums.cross, check_finite=False)
+            explained.append(np.vdot(sums.cross, solved))
+        return float(1.0 - np.mean(explained) / m)
 
-    def slopes(self, columns: np.ndarray) -> np.ndarray:
-        """How much the penalised error would grow, to first order, without each column of X.
+    def _sums(self, columns: np.ndarray) -> KernelSums:
+        m, r = self.n_counted, len(self.places)
+        products, sums = np.zeros((r, r)), np.zeros(r)
+        cross = np.zeros((r, self.images.shape[1]))
+        blocks: Iterable[tuple[slice, np.ndarray]] = self.blocks(columns)
+        if self.n_samples * r <= KEPT:
+            blocks = list(blocks)
+        for rows, C in blocks:
+            counted = self.counted(C, rows)
+            products += counted.T @ C
+            sums += counted.sum(axis=0)
+            cross += counted.T @ self.images[rows]
+        products -= np.outer(sums, sums) / m
+        own = self.tile(self.places, self.places, columns)
+        own[np.diag_indices_from(own)] += NEGLIGIBLE * r
+        return KernelSums(
+            products, cross, sums / m, own, blocks if isinstance(blocks, list) else ()
+        )
 
-        For columns outside the set: how much it would fall with them.
-        """
-        return self._solver(columns, EXACT).slopes()
-
-    def _solver(self, columns: np.ndarray, exact: int) -> AllRows | Landmarks:
-        m = self.n_samples
-        count = self.n_landmarks
-        if count is None:
-            count = m if m <= exact else int(np.clip(PER_COLUMN * len(columns), FEWEST, MOST))
-        if count >= m:
-            return AllRows(self, columns)
-        # nested: more landmarks include the fewer
-        places = np.sort(np.random.default_rng(0).permutation(m)[:count])
-        return Landmarks(self, columns, places)
+    def blocks(self, columns: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+        """C, some rows at a time."""
+        for rows in slices(self.n_samples, BLOCK):
+            yield rows, self.tile(rows, self.places, columns)
 
     def tile(self, rows: Rows, others: Rows, columns: np.ndarray) -> np.ndarray:
         """Kernel values of some rows with others, by the columns of a set."""
@@ -125,20 +149,14 @@ class RidgeProblem:
         right = left if rows is others else self._part(others, columns)
         return self._of_squares(squared_distances(left, right), columns)
 
-    def against(self, new: np.ndarray, rows: Rows, columns: np.ndarray) -> np.ndarray:
-        """Kernel values of new rows, with all columns, with some rows of the problem."""
-        right = self._part(rows, columns)
+    def against(self, new: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Kernel values of new rows, with all columns, with the landmarks."""
+        right = self._part(self.places, columns)
         return self._of_squares(squared_distances(new[:, columns], right), columns)
 
     def moved(self, M: np.ndarray, rows: Rows, others: Rows, columns: np.ndarray) -> np.ndarray:
-        """Σ_il M_il (x_ij - z_lj)² for every column j; the kernel is that of some columns."""
-        return moved(M, self.X[rows], self.X[others])
-
-    def moved_together(self, W: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """Half of the same for all pairs of rows and symmetric weights."""
-        X = self.X
-        halves: np.ndarray = W.sum(axis=1) @ (X * X) - np.einsum("ij,ij->j", X, W @ X)
-        return halves
+        """Σ_il M_il (x_ij - z_lj)² for every column j of a set."""
+        return moved(M, self._part(rows, columns), self._part(others, columns))
 
     def _part(self, rows: Rows, columns: np.ndarray) -> np.ndarray:
         if isinstance(rows, slice):
@@ -153,234 +171,99 @@ class RidgeProblem:
         """Total variance v of some columns."""
         return max(float(self.variances[columns].sum()), np.finfo(float).tiny)
 
-    @property
-    def penalties(self) -> np.ndarray:
-        """Penalties ε to choose from."""
-        return PENALTIES if self.penalty is None else np.array([self.penalty])
 
-    @property
-    def averaged_penalties(self) -> tuple[float, ...]:
-        """Penalties ε over which penalised errors and slopes are averaged."""
-        return AVERAGED if self.penalty is None else (self.penalty,)
+@dataclass(frozen=True)
+class KernelSums:
+    """Sums over all rows of what the kernel C = k(X, Z) of a set of columns says."""
+
+    products: np.ndarray  # CᵀHC
+    cross: np.ndarray  # CᵀΨ
+    means: np.ndarray  # of the columns of C
+    own: np.ndarray  # K_zz, with a little on its diagonal
+    kept: Sequence[tuple[slice, np.ndarray]]  # C in blocks of rows, unless there are many
 
 
 @dataclass(frozen=True)
-class AllRows:
-    """The regression carried by all rows: eigenvalues and eigenvectors of K̄ = HKH.
+class Regression:
+    """The regression on a set of columns, for every penalty at once.
 
-    Where rows stand for several, K̄ = D^½HKHᵀD^½ with D = diag(w), H = I - 1wᵀ/W and D^½Ψ for Ψ are
-    what the repeated rows come to (docs/mathematics/weights.md).
+    The features E = (C - means) directions have EᵀE = diag(values), and the penalty is the squared
+    norm of their weights: EᵀΨ / (values + mε).
     """
 
     problem: RidgeProblem
     columns: np.ndarray
+    values: np.ndarray
+    directions: np.ndarray  # shape (n_landmarks, n_landmarks)
+    cross: np.ndarray  # EᵀΨ
+    sums: KernelSums
 
-    def fit(self) -> Fit:
-        """Of the best penalty."""
+    def left_out(self) -> np.ndarray:
+        """Mean squared leave-one-out error for each penalty; 1 is that of the mean.
+
+        The error of a row that is left out is (ψ - f(x)) / (1 - h), h its leverage. Of a row that
+        stands for several, one of them is left out at a time.
+        """
         problem = self.problem
-        gram = self._gram()
-        values, vectors = np.linalg.eigh(_centred(gram, problem.mass))
-        values = np.maximum(values, 0.0)
-        cross = vectors.T @ self._images()
-        errors = leave_one_out(vectors, values, cross, problem.mass, problem.penalties)
-        best = int(np.argmin(errors))
-        penalty = float(problem.penalties[best])
-        W = problem.n_counted
-        weights = problem.counted(
-            vectors @ (cross / (values + W * penalty)[:, np.newaxis]), ALL, 0.5
-        )
-        weights -= problem.counted(np.full_like(weights, 1.0 / W)) * weights.sum(axis=0)
-        means = np.average(gram, axis=0, weights=problem.mass)
-        return Fit(
-            float(errors[best]) / W,
-            penalty,
-            _predictor(problem, self.columns, ALL, weights, -means @ weights),
-        )
-
-    def penalised_error(self) -> float:
-        """Averaged over the penalties: ε Ψᵀ(K̄ + mεI)⁻¹Ψ."""
-        images = self._images()
-        return float(np.mean([e * np.vdot(images, A) for e, A in self._solved(self._gram())]))
-
-    def slopes(self) -> np.ndarray:
-        """From W = Σ ε (AAᵀ)∘K with A = (K̄ + mεI)⁻¹Ψ: (x_jᵀWx_j - (x_j²)ᵀW1)/v."""
-        gram = self._gram()
-        solved = list(self._solved(gram))
-        A = self.problem.counted(np.hstack([np.sqrt(e) * each for e, each in solved]), ALL, 0.5)
-        W = (A @ A.T) * gram
-        scale = len(solved) * self.problem.total(self.columns)
-        return -self.problem.moved_together(W, self.columns) / scale
-
-    def _gram(self) -> np.ndarray:
-        return self.problem.tile(ALL, ALL, self.columns)
-
-    def _solved(self, gram: np.ndarray) -> Iterator[tuple[float, np.ndarray]]:
-        """Penalties ε and weights A."""
-        centred = _centred(gram, self.problem.mass)
-        for penalty in self.problem.averaged_penalties:
-            system = centred.copy()
-            system[np.diag_indices_from(system)] += self.problem.n_counted * penalty
-            factor = linalg.cho_factor(system, overwrite_a=True, check_finite=False)
-            yield penalty, linalg.cho_solve(factor, self._images(), check_finite=False)
-
-    def _images(self) -> np.ndarray:
-        return self.problem.counted(self.problem.images, ALL, 0.5)
-
-
-@dataclass(frozen=True)
-class Landmarks:
-    """The regression carried by some rows Z: C = k(X, Z) is visited in blocks of rows."""
-
-    problem: RidgeProblem
-    columns: np.ndarray
-    places: np.ndarray  # of the landmarks among the rows
-
-    def fit(self) -> Fit:
-        """Of the best penalty."""
-        problem = self.problem
-        m, q = problem.n_counted, problem.images.shape[1]
-        basis = self._basis()
-        penalties = problem.penalties
-        shrunk = 1.0 / (basis.values[:, np.newaxis] + m * penalties)  # per direction and penalty
-        weights = shrunk[:, :, np.newaxis] * basis.cross[:, np.newaxis, :]
-        errors = np.zeros(len(penalties))
+        m = problem.n_counted
+        q = self.cross.shape[1]
+        shrunk = 1.0 / (self.values[:, np.newaxis] + m * problem.penalties)
+        errors = np.zeros(len(problem.penalties))
         for rows, C in self._blocks():
-            E = (C - basis.means) @ basis.directions
+            E = (C - self.sums.means) @ self.directions
             freedom = np.maximum(1.0 - 1.0 / m - (E * E) @ shrunk, LEAST_FREEDOM)
-            fitted = (E @ weights.reshape(len(weights), -1)).reshape(len(E), -1, q)
-            left = problem.images[rows][:, np.newaxis, :] - fitted
-            errors += np.einsum("ikq,ik->k", left**2, problem.counted(freedom**-2, rows))
-        best = int(np.argmin(errors))
-        beta = basis.directions @ weights[:, best]
-        return Fit(
-            float(errors[best]) / m,
-            float(penalties[best]),
-            _predictor(problem, self.columns, self.places, beta, -basis.means @ beta),
-        )
+            weight = problem.counted(freedom**-2, rows)
+            for part in slices(len(errors), max(1, AT_ONCE // q)):
+                each = shrunk[:, part, np.newaxis] * self.cross[:, np.newaxis]
+                left = problem.images[rows][:, np.newaxis] - (
+                    E @ each.reshape(len(each), -1)
+                ).reshape(len(E), -1, q)
+                errors[part] += np.einsum("ikq,ikq,ik->k", left, left, weight[:, part])
+        return errors / m
 
     def penalised_error(self) -> float:
-        """Averaged over the penalties: (‖Ψ‖² - ΨᵀC(CᵀHC + mεK_zz)⁻¹CᵀΨ)/m."""
-        problem = self.problem
-        m = problem.n_counted
-        products, cross, _ = self._sums()
-        own = self._own()
-        explained = []
-        for penalty in problem.averaged_penalties:
-            factor = linalg.cho_factor(products + m * penalty * own, check_finite=False)
-            explained.append(np.vdot(cross, linalg.cho_solve(factor, cross, check_finite=False)))
-        return float(
-            (np.vdot(problem.images, problem.counted(problem.images)) - np.mean(explained)) / m
-        )
+        """As :meth:`RidgeProblem.penalised_error`."""
+        m = self.problem.n_counted
+        squares = np.sum(self.cross**2, axis=1)
+        explained = [
+            np.sum(squares / (self.values + m * e)) for e in self.problem.averaged_penalties
+        ]
+        return float(1.0 - np.mean(explained) / m)
 
     def slopes(self) -> np.ndarray:
-        """By the envelope theorem: the optimal β held, only the kernel moves."""
-        problem = self.problem
-        m = problem.n_counted
-        basis = self._basis()
-        betas = [
-            basis.directions @ (basis.cross / (basis.values + m * penalty)[:, np.newaxis])
-            for penalty in problem.averaged_penalties
-        ]
-        result = np.zeros(problem.X.shape[1])
-        own = self._own()
-        for penalty, beta in zip(problem.averaged_penalties, betas, strict=True):
-            M = (beta @ beta.T) * own
-            result += m * penalty * problem.moved(M, self.places, self.places, self.columns)
+        """How much the penalised error would grow, to first order, without each column of the set.
+
+        By the envelope theorem the best β is held, and only the kernel moves.
+        """
+        problem, own = self.problem, self.sums.own
+        m, places = problem.n_counted, problem.places
+        betas = [self._weights(penalty) for penalty in problem.averaged_penalties]
         beta = np.hstack(betas)
+        result = np.zeros(len(self.columns))
+        for penalty, each in zip(problem.averaged_penalties, betas, strict=True):
+            M = (each @ each.T) * own
+            result += m * penalty * problem.moved(M, places, places, self.columns)
         for rows, C in self._blocks():
-            left = [problem.images[rows] - (C - basis.means) @ each for each in betas]
-            M = (problem.counted(np.hstack(left), rows) @ beta.T) * C
-            result -= 2.0 * problem.moved(M, rows, self.places, self.columns)
+            left = np.tile(problem.images[rows], len(betas)) - (C - self.sums.means) @ beta
+            M = (problem.counted(left, rows) @ beta.T) * C
+            result -= 2.0 * problem.moved(M, rows, places, self.columns)
         return result / (2.0 * m * len(betas) * problem.total(self.columns))
 
-    def _basis(self) -> Basis:
-        """Directions of the landmarks' span in which centred rows are uncorrelated."""
-        products, cross, means = self._sums()
-        spectrum, directions = linalg.eigh(
-            products, self._own(), driver="gvd", check_finite=False, overwrite_a=True
-        )
-        return Basis(np.maximum(spectrum, 0.0), directions, directions.T @ cross, means)
+    def predict(self, new: np.ndarray, penalty: float) -> np.ndarray:
+        """Images ψ of rows with all columns."""
+        kernel = self.problem.against(new, self.columns)
+        return np.asarray((kernel - self.sums.means) @ self._weights(penalty))
 
-    def _sums(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """CᵀHC, CᵀΨ and the means of the columns of C."""
-        problem = self.problem
-        m, r = problem.n_counted, len(self.places)
-        products, sums = np.zeros((r, r)), np.zeros(r)
-        cross = np.zeros((r, problem.images.shape[1]))
-        for rows, C in self._blocks():
-            counted = problem.counted(C, rows)
-            products += counted.T @ C
-            sums += counted.sum(axis=0)
-            cross += counted.T @ problem.images[rows]
-        products -= np.outer(sums, sums) / m
-        return products, cross, sums / m
+    def _weights(self, penalty: float) -> np.ndarray:
+        """β of the landmarks."""
+        shrunk = self.cross / (self.values + self.problem.n_counted * penalty)[:, np.newaxis]
+        return np.asarray(self.directions @ shrunk)
 
-    def _own(self) -> np.ndarray:
-        """K_zz, with a little on its diagonal."""
-        own = self.problem.tile(self.places, self.places, self.columns)
-        own[np.diag_indices_from(own)] += NEGLIGIBLE * len(own)
-        return own
-
-    def _blocks(self) -> Iterator[tuple[slice, np.ndarray]]:
-        for rows in slices(self.problem.n_samples, BLOCK):
-            yield rows, self.problem.tile(rows, self.places, self.columns)
-
-
-@dataclass(frozen=True)
-class Basis:
-    """Features E = (C - means) directions of the rows, with EᵀE diagonal."""
-
-    values: np.ndarray  # diagonal of EᵀE
-    directions: np.ndarray  # shape (n_landmarks, n_directions); the penalty is their squared norm
-    cross: np.ndarray  # EᵀΨ
-    means: np.ndarray  # of the columns of C
-
-
-def leave_one_out(
-    vectors: np.ndarray,
-    values: np.ndarray,
-    cross: np.ndarray,
-    mass: np.ndarray | None,
-    penalties: np.ndarray,
-) -> np.ndarray:
-    """Sum of squared leave-one-out errors for each penalty, from K̄ = U diag(values) Uᵀ and UᵀΨ.
-
-    Of a row that stands for several, one of them is left out at a time.
-    """
-    m, q = len(vectors), cross.shape[1]
-    total = m if mass is None else float(mass.sum())
-    shrunk = values[:, np.newaxis] / (values[:, np.newaxis] + total * penalties)
-    leverages = (vectors * vectors) @ shrunk
-    leverages = leverages if mass is None else leverages / mass[:, np.newaxis]
-    freedom = np.maximum(1.0 - 1.0 / total - leverages, LEAST_FREEDOM)
-    weights = (1.0 - shrunk)[:, :, np.newaxis] * cross[:, np.newaxis, :]
-    left = (vectors @ weights.reshape(len(weights), -1)).reshape(m, -1, q)
-    return np.einsum("ikq,ik->k", left**2, freedom**-2)
-
-
-def _predictor(
-    problem: RidgeProblem,
-    columns: np.ndarray,
-    carriers: Rows,
-    weights: np.ndarray,
-    intercept: np.ndarray,
-) -> Callable[[np.ndarray], np.ndarray]:
-    """Images of new rows from the rows that carry the regression."""
-
-    def predict(new: np.ndarray) -> np.ndarray:
-        return problem.against(new, carriers, columns) @ weights + intercept
-
-    return predict
+    def _blocks(self) -> Iterable[tuple[slice, np.ndarray]]:
+        return self.sums.kept or self.problem.blocks(self.columns)
 
 
 def moved(M: np.ndarray, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
     """Σ_il M_il (x_ij - z_lj)² for every column j."""
     crossed = np.einsum("lj,lj->j", M.T @ X, Z)
     return M.sum(axis=1) @ (X * X) - 2.0 * crossed + M.sum(axis=0) @ (Z * Z)
-
-
-def _centred(gram: np.ndarray, mass: np.ndarray | None) -> np.ndarray:
-    """HKH, with masses D^½HKHᵀD^½."""
-    means = np.average(gram, axis=0, weights=mass)
-    centred = gram - means - means[:, np.newaxis] + np.average(means, weights=mass)
-    return centred if mass is None else centred * np.sqrt(np.outer(mass, mass))

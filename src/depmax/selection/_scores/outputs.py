@@ -60,7 +60,13 @@ def target_images(target: Target, mass: np.ndarray | None = None) -> np.ndarray:
     array([-1.07, -0.53,  0.  ,  1.6 ])
     """
     several = target.kind == "multioutput"
-    images = standardized(target.values, mass) if several else centred_outputs(target, mass)
+    values = standardized(target.values, mass) if several else centred_outputs(target, mass)
+    return images_of(values, mass)
+
+
+def images_of(values: np.ndarray, mass: np.ndarray | None = None) -> np.ndarray:
+    """Columns about their means, of total variance 1."""
+    images = values - np.average(values, axis=0, weights=mass)
     scale = float(np.sqrt(np.average(np.sum(images**2, axis=1), weights=mass)))
     if not scale > 0.0:
         raise ValueError(

@@ -17,7 +17,7 @@ from depmax.kernels.neutral import Gaps, Neutral, drawn
 from depmax.maps.incomplete_cholesky import factor_to
 from depmax.samples import Sample
 from depmax.selection._search.changes import Change, Outcome, Problem, changes
-from depmax.selection._search.changes.problem import TargetWeights
+from depmax.selection._search.changes.target_weights import TargetWeights
 from depmax.selection._search.units import columns_of_units
 
 Result = TypeVar("Result")

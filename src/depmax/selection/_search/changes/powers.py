@@ -12,6 +12,9 @@ v = (2u + p)/3. As |p - u| ≤ ½(sx²)² e^{max(s,0)x²}, the last form is at m
 on the fourth term (in the root mean square over pairs, by which terms are judged: a form is at most
 ‖W‖_F times that of its entries): where that is neglected, one product does for both.
 
+Of a column with two values, z = 1 in rows of the rarer one, (a - b)² is the squared gap g² times
+z_a + z_b - 2z_a z_b. With e = e^{sg²} - 1 the change is 2e (Σ_a r_a z_a - zᵀWz), exactly.
+
 A polynomial kernel is exact with one product per degree: (G + c ∓ ab)^b is Σ_k C(b, k) (∓ab)^k
 (G + c)^{b-k}, so that a score is Σ_k C(b, k) (∓1)^k (x^k)ᵀ W_k x^k with W_k = M∘(G + c)^{b-k}.
 """
@@ -170,6 +173,8 @@ def _moved(rows: slice, start: int) -> slice:
 
 #: Largest γ max|x|² that the series is used for; beyond, exponentials one by one.
 REACH = 1.5
+#: Largest γ g² of a column with two values: of pairs that differ, K is so much smaller.
+GAP_REACH = 6.0
 #: Wanted size of the first neglected terms, relative to the first-order change: root mean squares
 #: over all entries.
 PRECISION = {"f": 1e-6, "d": 1e-13}
@@ -184,10 +189,13 @@ MOST_FACTORS = 512
 
 
 def takes_short_series(problem: Problem, kernel: Gaussian, change: Change) -> np.ndarray:
-    """Which units are one column with a short series."""
+    """Which units are one column with a short series, or with two values."""
     takes = takes_single_columns(problem, kernel, change)
     columns = [int(unit[0]) for unit in change.of(np.flatnonzero(takes)).units]
-    takes[takes] = _gamma(kernel) * problem.ranges.half_width[columns] ** 2 <= REACH
+    gamma, ranges = _gamma(kernel), problem.ranges
+    gaps = ranges.gap[columns]
+    has_two = (gaps > 0) & (gamma * gaps**2 <= GAP_REACH)
+    takes[takes] = has_two | (gamma * ranges.half_width[columns] ** 2 <= REACH)
     return takes
 
 
@@ -214,12 +222,14 @@ class Series:
     s: float  # ±γ
     needed: np.ndarray  # terms per column
     remainder: float  # root mean square of the neglected part of exp(s(a-b)²), largest of columns
+    gaps: np.ndarray  # between the two values of a column, 0 if it has others
 
     @classmethod
     def of(cls, problem: Problem, columns: np.ndarray, s: float) -> Series:
         """Terms for columns centred at their midrange."""
         ranges = problem.ranges
-        squares = ranges.half_width[columns] ** 2
+        gaps = ranges.gap[columns]
+        squares = np.where(gaps > 0, 0.0, ranges.half_width[columns] ** 2)
         needed, remainder = _terms_needed(
             2.0 * abs(s) * squares,
             2.0 * max(s, 0.0) * squares,
@@ -227,7 +237,7 @@ class Series:
             np.maximum(2.0 * abs(s) * ranges.variance[columns], np.finfo(np.float64).tiny),
             problem.dtype.char,
         )
-        return cls(columns, s, needed, remainder)
+        return cls(columns, s, np.where(gaps > 0, 1, needed), remainder, gaps)
 
     def factors(self, problem: Problem, places: np.ndarray) -> Factors:
         """Factors v of the terms ± vᵀWv of some columns, those that need most terms first.
@@ -259,6 +269,10 @@ class Series:
             second *= number(np.copysign(np.sqrt(2.0 / 3.0), self.s))
             second += number(np.sqrt(1.0 / 3.0)) * shifts[apart : powers[1]]
         rows[start:] = shifts[:apart]
+        two = np.flatnonzero(self.gaps[places])
+        rarer = _rarer(x[two])
+        change = np.expm1(self.s * self.gaps[places[two], np.newaxis] ** 2)
+        shifts[two], rows[two] = change * rarer, np.sqrt(2.0 * np.abs(change)) * rarer
         owners = np.concatenate([np.arange(width) for width in (*powers, apart)])
         return Factors(rows, signs, owners, shifts)
 
@@ -274,6 +288,14 @@ class Series:
         count = max(min(n_threads, len(order)), -(-int(factors[-1]) // MOST_FACTORS))
         ends = np.searchsorted(factors, factors[-1] * np.arange(1, count) / count)
         return [part for part in np.split(order, ends) if len(part)]
+
+
+def _rarer(columns: np.ndarray) -> np.ndarray:
+    """Rows of columns with two values that have the rarer one, as a mask."""
+    if not len(columns):
+        return np.zeros(columns.shape, dtype=bool)
+    upper = columns > 0.5 * (columns.min(axis=1) + columns.max(axis=1))[:, np.newaxis]
+    return np.asarray(upper ^ (upper.mean(axis=1) > 0.5)[:, np.newaxis])
 
 
 @dataclass(frozen=True)

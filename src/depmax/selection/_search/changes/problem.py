@@ -13,121 +13,8 @@ from joblib import effective_n_jobs
 from depmax._threads import map_threads
 from depmax.kernels.bandwidth import with_far_values
 from depmax.kernels.kernel import Kernel
-from depmax.samples import Sample, slices
-
-#: Rows of a strip of pairs.
-STRIP = 128
-
-
-@dataclass(frozen=True)
-class TargetWeights:
-    """Tiles of M = Ã/(m(m-3)) (unbiased, Ã the U-centred L) or HLH/(m-1)² (biased).
-
-    Where rows stand for several each, M is added up over their copies; without bias a row is
-    compared with its other copies, but not with itself.
-    """
-
-    side: Sample
-    means: np.ndarray  # what each row and column of L loses, shape (n_samples,)
-    constant: float  # what every entry of L gains
-    scale: float
-    unbiased: bool
-
-    @classmethod
-    def of(cls, target: Sample, unbiased: bool) -> TargetWeights:
-        """Weights of a target; one visit to the rows of its kernel matrix."""
-        side = target.near_origin()
-        m, sums = side.total, _row_sums(side, unbiased)
-        total = float(sums.sum() if side.mass is None else side.mass @ sums)
-        if unbiased:
-            constant = total / ((m - 1) * (m - 2))
-            return cls(side, sums / (m - 2), constant, 1.0 / (m * (m - 3)), unbiased)
-        return cls(side, sums / m, total / m**2, 1.0 / (m - 1) ** 2, unbiased)
-
-    @property
-    def n_samples(self) -> int:
-        """Number of rows."""
-        return self.side.n_samples
-
-    @cached_property
-    def _products(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """A and B with ABᵀ the centred L, if the target is seen through coordinates."""
-        if not _has_coordinates(self.side):
-            return None
-        phi, ones = self.side.rows, np.ones(self.n_samples)
-        first = np.column_stack([phi, -self.means, ones])
-        return first, np.column_stack([phi, ones, self.constant - self.means])
-
-    def _centred(self, rows: slice, later: slice) -> np.ndarray:
-        """Centred L of some rows against later ones, in memory of its own."""
-        if self._products is not None:
-            first, second = self._products
-            return np.asarray(first[rows] @ second[later].T)
-        values = _values(self.side, rows, self.unbiased and self.side.mass is None)
-        values -= self.means[rows, np.newaxis]
-        values -= self.means[np.newaxis, later]
-        values += self.constant
-        return values
-
-    def strip(self, rows: slice) -> np.ndarray:
-        """Weights of some rows against themselves and all later rows, each pair counted once.
-
-        Pairs a < b carry twice their weight, so that sums over strips are sums over all pairs.
-        """
-        later, mass = slice(rows.start, None), self.side.mass
-        weights = self._centred(rows, later)
-        square = weights[:, : len(weights)]
-        if mass is not None:
-            weights *= mass[rows, np.newaxis] * mass[later]
-            if self.unbiased:
-                own = np.arange(len(square))
-                square[own, own] *= (mass[rows] - 1.0) / mass[rows]
-        elif self.unbiased:
-            np.fill_diagonal(square, 0.0)
-        weights *= 2.0 * self.scale
-        square *= 0.5  # both orders of a pair are inside the square
-        return weights
-
-    def strips(self) -> list[slice]:
-        """Slices of rows whose strips cover all pairs."""
-        return list(slices(self.n_samples, STRIP))
-
-    def dot(self, kernel_values: np.ndarray, rows: slice) -> float:
-        """Part of Σ M∘K that a strip of kernel values contributes."""
-        return float(np.vdot(self.strip(rows), kernel_values))
-
-
-def _row_sums(side: Sample, unbiased: bool) -> np.ndarray:
-    """L̃1 (unbiased) or L1, over all copies of rows that stand for several."""
-    mass, sums = side.mass, np.zeros(side.n_samples)
-    if _has_coordinates(side):
-        phi = side.rows
-        sums = phi @ (phi.sum(axis=0) if mass is None else mass @ phi)
-        return sums - side.diag() if unbiased else sums
-    for rows in slices(side.n_samples, STRIP):
-        values = _values(side, rows, unbiased and mass is None)
-        later = values[:, len(values) :]  # L is symmetric
-        sums[rows] += values.sum(axis=1) if mass is None else values @ mass[rows.start :]
-        sums[rows.stop :] += later.sum(axis=0) if mass is None else mass[rows] @ later
-    return sums - side.diag() if unbiased and mass is not None else sums
-
-
-def _has_coordinates(side: Sample) -> bool:
-    """Whether kernel values are products of coordinates, dense and about their mean."""
-    plain = side.origin is None and isinstance(side.rows, np.ndarray)
-    return plain and side.kernel.capabilities.is_linear
-
-
-def _values(side: Sample, rows: slice, unbiased: bool) -> np.ndarray:
-    """L̃ (unbiased) or L of some rows against themselves and all later rows.
-
-    The diagonal is set here and nowhere else: zero, or what the kernel declares it to be.
-    """
-    values = side.tile(rows, slice(rows.start, None))
-    own = np.arange(values.shape[0])
-    values[own, own] = 0.0 if unbiased else side.take(own + rows.start).diag()
-    return values
-
+from depmax.samples import slices
+from depmax.selection._search.changes.target_weights import TargetWeights
 
 #: Pairs of rows up to which the weights are kept from round to round (a constant 64 MB at most).
 KEPT = 2**24
@@ -152,6 +39,7 @@ class Ranges:
     middle: np.ndarray  # half-way between the smallest and the largest value, if none is far
     half_width: np.ndarray  # largest distance from the middle
     variance: np.ndarray
+    gap: np.ndarray  # between the values of a column that has two of them, 0 of all others
 
 
 @dataclass(frozen=True)
@@ -175,7 +63,8 @@ class Problem:
         variance, middle = self.X.var(axis=0, dtype=np.float64), 0.5 * (low + high)
         median, is_far = with_far_values(self.X, 0.5 * (high - low))
         middle = np.where(is_far, median, middle)
-        return Ranges(middle, np.maximum(high - middle, middle - low), variance)
+        gap = np.where(_only(self.X, low, high), high - low, 0.0)
+        return Ranges(middle, np.maximum(high - middle, middle - low), variance, gap)
 
     @cached_property
     def centred(self) -> np.ndarray:
@@ -246,6 +135,15 @@ class Problem:
         The effort is a number of multiplications and additions.
         """
         return map_threads(work, parts, self.n_jobs if effort >= WORTH_THREADS else 1)
+
+
+def _only(X: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Which columns have these two values and no other."""
+    few = X[:ROWS]
+    only = ((few == low) | (few == high)).all(axis=0)
+    some = np.flatnonzero(only)
+    only[some] = [np.all((X[:, j] == low[j]) | (X[:, j] == high[j])) for j in some]
+    return only
 
 
 @dataclass(frozen=True)
