@@ -313,7 +313,7 @@ def page(lines: Sequence[dict[str, Any]]) -> str:
         ]
         cells = ["–" if not values else f"{np.mean(values):.2g}" for values in some]
         times.append(markdown_line([f"{n_columns:,}", *cells]))
-    names = ("KernelRidgeElimination", "BAHSIC")
+    names = [name for name in ("KernelRidgeElimination", "BAHSIC") if name in head]
     short = {name: short_of(lines, name) for name in names}
     return PAGE.format(
         seeds=len(REPORT),
