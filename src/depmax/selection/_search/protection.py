@@ -156,8 +156,8 @@ def interacting_pairs(
     exchange: Exchange | None = None,
 ) -> np.ndarray:
     """Pairs of columns with a significant interaction over all pairs, best first: (n_pairs, 2)."""
-    pairs, pvalues = ranked_pairs(X, y, categories, target_kernel, n_jobs, exchange)
-    return pairs[pvalues < LEVEL]
+    found = ranked_pairs(X, y, categories, target_kernel, n_jobs, exchange, by_distances=False)
+    return found[0][found[1] < LEVEL]
 
 
 def ranked_pairs(
@@ -167,6 +167,8 @@ def ranked_pairs(
     target_kernel: Any = "auto",
     n_jobs: int | None = None,
     exchange: Exchange | None = None,
+    *,
+    by_distances: bool = True,
 ) -> tuple[np.ndarray, np.ndarray]:
     """The best pairs of columns and their adjusted p-values, best first.
 
@@ -185,7 +187,9 @@ def ranked_pairs(
     automatic = isinstance(target_kernel, str) and target_kernel == "auto"
     if automatic and read_target(y).is_constant:  # a rare class may not be among these rows
         return nothing
-    looks = [(Table(X, categories=categories), np.arange(X.shape[1])), _distances(X, categories)]
+    looks = [(Table(X, categories=categories), np.arange(X.shape[1]))]
+    if by_distances:
+        looks.append(_distances(X, categories))
     pairs, pvalues = [], []
     for table, columns in looks:
         if len(columns) < 2:
