@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -26,6 +25,7 @@ from depmax.samples import (
 )
 from depmax.selection._ridge.coordinates import all_columns, coordinates
 from depmax.selection._ridge.elimination import Elimination, Watch
+from depmax.selection._ridge.held_out import HeldOut
 from depmax.selection._ridge.problem import LANDMARKS, Regression, RidgeProblem
 from depmax.selection._scores.outputs import images_of, standardized, target_images
 from depmax.selection._search.hsic_selector import STEP, Observed, ranking_of
@@ -371,31 +371,3 @@ class KernelRidgeElimination(WeightedRows, DependenceSelector):
                 f"{errors.min():.6g}",
                 flush=True,
             )
-
-
-@dataclass(frozen=True)
-class HeldOut:
-    """Rows that a search has not seen, and how well each of its sets predicts them."""
-
-    X: np.ndarray
-    truth: np.ndarray  # images, about the mean and in units of the spread of the other rows
-    losses: dict[frozenset[int], np.ndarray]  # units of a set: squared error of every row
-
-    @classmethod
-    def of(cls, problem: RidgeProblem, train: np.ndarray, held_out: np.ndarray) -> HeldOut:
-        """No unit at all predicts the mean."""
-        centre = problem.images[train].mean(axis=0)
-        spread = np.sqrt(np.sum((problem.images[train] - centre) ** 2) / len(train))
-        truth = (problem.images[held_out] - centre) / spread
-        return cls(problem.X[held_out], truth, {frozenset(): np.sum(truth**2, axis=1)})
-
-    def judge(self, active: Sequence[int], regression: Regression, errors: np.ndarray) -> None:
-        """Predict by a set, with the penalty of its least leave-one-out error."""
-        penalty = float(regression.problem.penalties[errors.argmin()])
-        left = self.truth - regression.predict(self.X, penalty)
-        self.losses[frozenset(active)] = np.sum(left**2, axis=1)
-
-    def along(self, order: np.ndarray) -> dict[int, np.ndarray]:
-        """Errors of the sets that an order begins with, by their number of units."""
-        sets = {count: frozenset(order[:count].tolist()) for count in range(len(order) + 1)}
-        return {count: self.losses[each] for count, each in sets.items() if each in self.losses}
