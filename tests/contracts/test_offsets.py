@@ -148,7 +148,10 @@ MEASURES: dict[str, Callable[[Any, Any], Any]] = {
     "kernel PLS": lambda x, y: np.abs(depmax.KernelPLS(2, kernel="gaussian").fit_transform(x, y)),
 }
 for _name in KERNELS:
-    MEASURES[f"BAHSIC {_name}"] = lambda x, y, k=_name: BAHSIC(2, kernel=k).fit(x, y).scores_
+    # pairs are screened by ranks of y, which see whether a far value is above or below
+    MEASURES[f"BAHSIC {_name}"] = lambda x, y, k=_name: (
+        BAHSIC(2, kernel=k, interactions=None).fit(x, y).scores_
+    )
     MEASURES[f"FOHSIC {_name}"] = lambda x, y, k=_name: FOHSIC(2, kernel=k).fit(x, y).scores_
 
 

@@ -14,7 +14,8 @@ import depmax
 from depmax import BAHSIC, dependence, extraction, resolve, selection
 from depmax.extraction import DependenceExtractor
 from depmax.kernels import Gaussian
-from depmax.selection import DependenceSelector, bahsic
+from depmax.selection import DependenceSelector
+from depmax.selection._search import protection
 from tests.contracts.discovery import classes, functions
 
 rng = np.random.default_rng(0)
@@ -109,7 +110,7 @@ def test_functions(name: str, which: str) -> None:
 
 
 def test_more_rows_than_pairs_are_looked_for_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bahsic, "ROWS", 40)
+    monkeypatch.setattr(protection, "ROWS", 40)
     wide = np.random.default_rng(1).normal(size=(60, 14))
     expected = BAHSIC(2, target_kernel=KERNEL).fit(wide, y)
     found = BAHSIC(2, target_kernel="precomputed").fit(wide, MATRIX)

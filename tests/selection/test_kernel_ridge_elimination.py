@@ -191,7 +191,7 @@ def test_many_rows_are_sampled_unless_asked() -> None:
 
 @pytest.mark.slow
 def test_a_class_may_be_rare(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("depmax.selection.bahsic.ROWS", 50)
+    monkeypatch.setattr("depmax.selection._search.protection.ROWS", 50)
     X = data(300, 30)
     rows = np.random.default_rng(0).permutation(300)
     y = np.zeros(300, dtype=int)
