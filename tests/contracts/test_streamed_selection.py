@@ -225,8 +225,8 @@ SEARCHES = {
 
 def _require_same_search(found: Any, expected: Any) -> None:
     assert_array_equal(found.ranking_, expected.ranking_)
-    assert_allclose(found.scores_, expected.scores_, rtol=1e-8, atol=1e-8)
-    assert_allclose(found.path_, expected.path_, rtol=1e-6)
+    assert_allclose(found.scores_, expected.scores_, rtol=1e-8, atol=1e-12)
+    assert_allclose(found.path_, expected.path_, rtol=1e-8)
 
 
 @pytest.mark.parametrize("source", SOURCES)

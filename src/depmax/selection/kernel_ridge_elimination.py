@@ -29,7 +29,7 @@ from depmax.selection._ridge.held_out import HeldOut
 from depmax.selection._ridge.problem import LANDMARKS, Regression, RidgeProblem
 from depmax.selection._scores.outputs import images_of, standardized, target_images
 from depmax.selection._search.hsic_selector import STEP, Observed, ranking_of
-from depmax.selection._search.protection import LEVEL, interacting_pairs
+from depmax.selection._search.protection import FAR_SIGHTED, LEVEL, ranked_pairs
 from depmax.selection._search.rounds import SearchResult
 from depmax.selection._search.significance import (
     first_sufficient,
@@ -43,8 +43,6 @@ from depmax.selection.selector import DependenceSelector, Ranking, WeightedRows
 FOLDS = 3
 #: and the rows that it needs and uses at most.
 LEAST_ROWS, ROWS_FOR_NUMBER = 20, 2000
-#: Up to so many units the kernel sees whatever they do alone or together.
-FAR_SIGHTED = 10
 #: Significant pairs that count at most.
 PAIRS = 20
 #: Up to so many landmarks several threads of BLAS would only wait for each other.
@@ -317,15 +315,16 @@ class KernelRidgeElimination(WeightedRows, DependenceSelector):
 
     def _significant(self, units: Units, observed: Observed) -> np.ndarray:
         """Units that depend on the target significantly, alone or in one of the best pairs."""
-        pairs = interacting_pairs(
+        pairs, pvalues = ranked_pairs(
             observed.X,
             observed.y,
             units.categories,
             n_jobs=self.n_jobs,
             exchange=observed.exchange,
+            by_distances=False,  # the coordinates of the regression see them
         )
         alone = np.flatnonzero(observed.pvalues_adjusted < LEVEL)
-        return units.unit_of_inputs()[np.union1d(alone, pairs[:PAIRS].ravel())]
+        return units.unit_of_inputs()[np.union1d(alone, pairs[pvalues < LEVEL][:PAIRS])]
 
     def _sufficient(self, problem: RidgeProblem, units: Units, observed: Observed) -> int:
         """Smallest number of units that loses next to nothing on held-out rows."""

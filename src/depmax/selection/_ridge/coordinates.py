@@ -28,7 +28,7 @@ def coordinates(units: Units, scale: bool, mass: np.ndarray | None = None) -> Un
     With ``scale`` every input column has the total variance 1, whether it is a number or the
     indicators of a category.
     """
-    X = np.asarray(units.X, dtype=np.float64)
+    X = np.ascontiguousarray(units.X, dtype=np.float64)  # rounding depends on the layout
     X = X - _means(X, mass)
     if scale:
         X = _scaled(X, units.owners, mass)

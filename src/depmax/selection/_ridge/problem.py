@@ -53,9 +53,9 @@ class RidgeProblem:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "variances", self._variances())
-        count = min(self.n_landmarks, self.n_samples)
-        drawn = np.random.default_rng(0).permutation(self.n_samples)[:count]
-        object.__setattr__(self, "places", np.sort(drawn))
+        drawn = np.random.default_rng(0).permutation(self.n_samples)[: self.n_landmarks]
+        _, first = np.unique(self.X[drawn], axis=0, return_index=True)  # a copy adds nothing
+        object.__setattr__(self, "places", np.sort(drawn[first]))
 
     def _variances(self) -> np.ndarray:
         centred = self.X - np.average(self.X, axis=0, weights=self.mass)

@@ -147,19 +147,6 @@ def _amounts(setting: Setting) -> Callable[..., float]:
     return amount
 
 
-def interacting_pairs(
-    X: np.ndarray,
-    y: Any,
-    categories: Categories,
-    target_kernel: Any = "auto",
-    n_jobs: int | None = None,
-    exchange: Exchange | None = None,
-) -> np.ndarray:
-    """Pairs of columns with a significant interaction over all pairs, best first: (n_pairs, 2)."""
-    found = ranked_pairs(X, y, categories, target_kernel, n_jobs, exchange, by_distances=False)
-    return found[0][found[1] < LEVEL]
-
-
 def ranked_pairs(
     X: np.ndarray,
     y: Any,
