@@ -182,10 +182,10 @@ def search(X: np.ndarray, y: np.ndarray, way: str) -> tuple[np.ndarray, float, d
     start = time.process_time()
     try:
         if kind == "factors":
-            rounds.Setting.outcome = outcome  # type: ignore[method-assign]
+            rounds.Setting.outcome = outcome  # type: ignore[method-assign]  # the prototype stands in for it
         selector.fit(X, y)
     finally:
-        rounds.Setting.outcome = usual  # type: ignore[method-assign]
+        rounds.Setting.outcome = usual  # type: ignore[method-assign]  # and leaves again
     seconds = time.process_time() - start
     return np.argsort(selector.ranking_), seconds, made[0].lacking if made else {}
 
