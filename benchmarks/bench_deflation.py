@@ -24,9 +24,9 @@ from sklearn.metrics import r2_score
 from sklearn.pipeline import make_pipeline
 
 from depmax import SMA, SMC, KernelPLS
+from depmax._threads import slices
 from depmax.kernels import Gaussian
 from depmax.maps import NystroemMap
-from depmax.samples import slices
 
 COMPONENTS = 10
 LANDMARKS = 500

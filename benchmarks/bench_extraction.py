@@ -29,8 +29,8 @@ import numpy as np
 from sklearn.decomposition import KernelPCA
 
 from depmax import HBFE, HSCA
+from depmax.data.sources import ArrayRows
 from depmax.kernels import Gaussian
-from depmax.samples import ArrayRows
 
 #: Scales of 20 columns fall by this factor, so that the spectrum of the kernel matrix falls too.
 FALL = 0.85
@@ -179,7 +179,7 @@ def bench_rows(n_rows: int, n_columns: int = 50) -> tuple[dict[str, Any], dict[s
     setup = """
         import numpy as np
         from depmax import HBFE
-        from depmax.samples import ArrayRows
+        from depmax.data import ArrayRows
         rng = np.random.default_rng(0)
         X = rng.standard_normal(({rows}, {columns}), dtype=np.float32)
         y = (X[:, 0] > 0).astype(int)

@@ -13,10 +13,10 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from depmax import ICAFX
+from depmax.algebra import Space
 from depmax.extraction import NaturalGradient, QuasiNewton
 from depmax.extraction._unmixing import Likelihood, sphere, starts
 from depmax.extraction._unmixing.likelihood import signed_states
-from depmax.pencils import Space
 
 
 def make_data(m: int, d: int) -> tuple[np.ndarray, np.ndarray]:

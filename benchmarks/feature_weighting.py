@@ -23,7 +23,7 @@ from _shootout_methods import Method
 from common import RESULTS
 from scipy.optimize import minimize
 
-from depmax._inputs import read_target
+from depmax.data import read_target
 from depmax.kernels.bandwidth import squared_distances
 from depmax.selection._scores.outputs import target_images
 

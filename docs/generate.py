@@ -37,15 +37,15 @@ ROOMS = {
     "datasets": "Data sets",
     "neural": "Neural extractors",
     "testing": "Contracts for parts of your own",
-    "samples": "Rows with a kernel (for contributors)",
-    "pencils": "Sums over rows and directions (for contributors)",
+    "data": "Rows, targets and files (for contributors)",
+    "algebra": "Sums over rows and directions (for contributors)",
     "evidence": "Scores, draws and the rule (for contributors)",
 }
 #: Names that a room exports in another way than by ``__all__``.
 WITHOUT_ALL = {"persistence": ["load_model", "save_model"]}
 #: Names of ``depmax`` that belong to a page, but not to the ``__all__`` of its room.
 ALSO = {
-    "pencils": [
+    "algebra": [
         "depmax.GaussianGraph",
         "depmax.GivenGraph",
         "depmax.NeighborGraph",

@@ -11,8 +11,10 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from depmax._threads import slices
 from depmax.extraction._fitting.targets import coded_target
-from depmax.samples import Sample, is_precomputed, read_rows, require_equal_length, slices
+from depmax.kernels.reading import is_precomputed, read_rows
+from depmax.kernels.sample import Sample, require_equal_length
 
 #: Kernel values that are held at a time.
 TILE = 2**21

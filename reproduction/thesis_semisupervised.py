@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from depmax.algebra.graphs import GaussianGraph
 from depmax.extraction import KernelLDA
-from depmax.pencils.graphs import GaussianGraph
 from reproduction.dimension_choice import Inputs, Method
 from reproduction.registry import Row
 from reproduction.signed_rank import signed_rank_pvalue

@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING, Any
 from depmax._version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from depmax._inputs import UnseenCategoryWarning as UnseenCategoryWarning
+    from depmax.algebra.graphs import GaussianGraph as GaussianGraph
+    from depmax.algebra.graphs import GivenGraph as GivenGraph
+    from depmax.algebra.graphs import NeighborGraph as NeighborGraph
+    from depmax.algebra.graphs import RadiusGraph as RadiusGraph
+    from depmax.data import UnseenCategoryWarning as UnseenCategoryWarning
+    from depmax.data.scan import scan as scan
     from depmax.dependence import *  # noqa: F403  (its exports are ours)
     from depmax.evaluation import Comparison as Comparison
     from depmax.evaluation import Prepare as Prepare
@@ -18,13 +23,8 @@ if TYPE_CHECKING:
     from depmax.extraction import *  # noqa: F403  (the same)
     from depmax.kernels import ScaleWarning as ScaleWarning
     from depmax.onnx import to_onnx as to_onnx
-    from depmax.pencils.graphs import GaussianGraph as GaussianGraph
-    from depmax.pencils.graphs import GivenGraph as GivenGraph
-    from depmax.pencils.graphs import NeighborGraph as NeighborGraph
-    from depmax.pencils.graphs import RadiusGraph as RadiusGraph
     from depmax.persistence import load_model as load_model
     from depmax.persistence import save_model as save_model
-    from depmax.samples import scan as scan
     from depmax.selection import *  # noqa: F403  (the same)
 
 #: Rooms whose every export is a name of depmax.

@@ -201,7 +201,7 @@ def warn_if_long(what: str, seconds: float, instead: str = MAPS_INSTEAD) -> None
     """
     if seconds < LONG:
         return
-    from depmax._inputs.levels import warn_caller  # loaded by whoever computes
+    from depmax.data.levels import warn_caller  # loaded by whoever computes
 
     minutes = max(1, round(seconds / 60))
     long = f"{minutes:,} minute{'s' if minutes > 1 else ''}"

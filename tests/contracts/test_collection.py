@@ -8,17 +8,18 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 #: Files that their room imports: pytest alone would run each a second time.
-FILES = ["src/depmax/samples/scan.py", "src/depmax/samples/sample.py"]
+FILES = ["src/depmax/data/scan.py", "src/depmax/kernels/sample.py"]
 #: A plugin that looks at the modules after collection.
 PLUGIN = """
 import sys
 
 def pytest_collection_finish(session):
     import depmax
-    from depmax import samples
+    from depmax import data
+    from depmax.kernels.sample import Sample
     assert callable(depmax.scan)
-    assert samples.Scan is sys.modules["depmax.samples.scan"].Scan
-    assert samples.Sample is sys.modules["depmax.samples.sample"].Sample
+    assert data.Scan is sys.modules["depmax.data.scan"].Scan
+    assert Sample is sys.modules["depmax.kernels.sample"].Sample
 """
 
 

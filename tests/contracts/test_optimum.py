@@ -12,10 +12,10 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from depmax import HBFE, HSCA, KernelLDA
+from depmax.algebra.images import FeatureImages
 from depmax.extraction import extractor as base
 from depmax.kernels import Gaussian, Laplace, Linear
 from depmax.maps import NystroemMap, RandomFourier
-from depmax.pencils.images import FeatureImages
 from tests.extraction.oracles import form, same_up_to_signs
 
 SHAPES = [(12, 44), (12, 13), (20, 20), (40, 6), (16, 5)]  # m < d, m = d, m > d

@@ -18,11 +18,11 @@ from sklearn.preprocessing import StandardScaler
 import depmax
 from depmax import extraction, maps, selection
 from depmax import kernels as k
-from depmax._inputs.checks import SAMPLE_ROWS
+from depmax.data.checks import SAMPLE_ROWS
+from depmax.data.sources import as_rows
 from depmax.evaluation import Prepare
 from depmax.extraction import DependenceExtractor
 from depmax.maps.feature_map import FeatureMap
-from depmax.samples import as_rows
 from depmax.selection import DependenceSelector
 from depmax.selection._scores.registry import SCORES
 from tests.contracts.discovery import classes

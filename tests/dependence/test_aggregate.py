@@ -15,7 +15,7 @@ from depmax import AggregateTest, hsic_test
 from depmax.dependence._nulls import permutation
 from depmax.dependence._nulls.aggregate import RIDGE, Family, combine
 from depmax.kernels import Gaussian, Laplace
-from depmax.samples import TableRows
+from depmax.kernels.sample import TableRows
 
 N_ROWS = 60
 

@@ -12,7 +12,7 @@ from depmax.dependence._nulls import laplace_column
 from depmax.dependence._nulls.permutation import permuted_statistics
 from depmax.dependence.exchange import as_exchange, plan_of
 from depmax.kernels import Laplace
-from depmax.samples import read_sample, read_target_sample
+from depmax.kernels.reading import read_sample, read_target_sample
 
 #: Rows of these tables resemble their neighbours, which is tested elsewhere.
 pytestmark = pytest.mark.filterwarnings("ignore:Rows next to each other")

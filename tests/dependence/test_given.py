@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from depmax import Shifts, WithinGroups, hsic, hsic_test, screen
-from depmax._inputs import Table
+from depmax.data import Table
 from depmax.dependence._given.conditional import Conditional
 from depmax.dependence._given.confounders import Confounders, Joint, Scaling
 from depmax.dependence._given.regression import Basis, Regressions

@@ -9,7 +9,7 @@ from depmax.dependence._nulls import permutation
 from depmax.dependence._nulls.permutation import permuted_statistics
 from depmax.dependence.resolve import read_pair
 from depmax.kernels import Gaussian
-from depmax.samples import Sample
+from depmax.kernels.sample import Sample
 
 rng = np.random.default_rng(0)
 

@@ -18,7 +18,7 @@ from depmax.dependence._nulls.law import (
     u_centred,
 )
 from depmax.kernels import Delta, Gaussian, Kernel, Linear
-from depmax.samples import read_sample
+from depmax.kernels.reading import read_sample
 
 rng = np.random.default_rng(0)
 

@@ -16,7 +16,7 @@ from depmax.dependence._nulls.laplace_column import LaplaceColumn, RareValues, T
 from depmax.dependence._nulls.law import spread, u_centred
 from depmax.dependence._nulls.rare import Levels, counted_pvalue, sequential_pvalue, spread_of
 from depmax.kernels import Delta, Gaussian, Kernel, Laplace, Linear
-from depmax.samples import Sample
+from depmax.kernels.sample import Sample
 
 
 def rare_columns(

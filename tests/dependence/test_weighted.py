@@ -13,7 +13,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from depmax import hsic, hsic_test, screen
 from depmax.dependence._nulls.weighted import are_of_classes, weighted_sides, with_weights
 from depmax.kernels import Delta, Gaussian, Linear
-from depmax.samples import Sample
+from depmax.kernels.sample import Sample
 
 
 def over_distinct_copies(K: np.ndarray, L: np.ndarray, weights: np.ndarray) -> float:

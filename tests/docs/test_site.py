@@ -53,7 +53,7 @@ PARAMETERS_ELSEWHERE = {
 
 
 def _checks(name: str, value: Any) -> set[str]:
-    if name.startswith(("depmax.samples.", "depmax.pencils.")):
+    if name.startswith(("depmax.data.", "depmax.algebra.")):
         return VALIDATED
     # A dataclass describes its fields as attributes.
     if dataclasses.is_dataclass(value) or name in PARAMETERS_ELSEWHERE:

@@ -12,9 +12,9 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
 from depmax import HBFE, HSCA
+from depmax.data.sources import ArrayRows
 from depmax.kernels import Gaussian, Linear, Precomputed, Subsequence
 from depmax.maps import NystroemMap
-from depmax.samples import ArrayRows
 from tests.one_hot import one_hot
 
 rng = np.random.default_rng(0)

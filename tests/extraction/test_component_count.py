@@ -15,7 +15,7 @@ from depmax.extraction._fitting.number_of_components import (
     Share,
     read_component_count,
 )
-from depmax.samples import read_sample
+from depmax.kernels.reading import read_sample
 
 X = np.random.default_rng(0).normal(size=(20, 4))
 

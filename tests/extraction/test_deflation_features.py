@@ -10,8 +10,8 @@ from sklearn.decomposition import PCA, KernelPCA
 from sklearn.exceptions import ConvergenceWarning
 
 from depmax import SMA, SMC, BoostedLatentFeatures, DeflationFeatures, KernelPLS
+from depmax.data.sources import ArrayRows
 from depmax.kernels import Gaussian
-from depmax.samples import ArrayRows
 from tests.extraction.deflation_oracles import deflated, gaussian_gram, up_to_sign
 
 rng = np.random.default_rng(0)
@@ -31,7 +31,7 @@ class TestSpecialisations:
         up_to_sign(model.transform(NEW), reference.transform(NEW), atol=1e-10)
 
     def test_pca_with_lanczos(self, monkeypatch):
-        monkeypatch.setattr("depmax.pencils.deflation.criteria.DENSE", 3)
+        monkeypatch.setattr("depmax.algebra.deflation.criteria.DENSE", 3)
         model = DeflationFeatures(4, criterion="pca")
         up_to_sign(model.fit_transform(X), PCA(4).fit_transform(X), atol=1e-9)
 

@@ -8,9 +8,9 @@ from scipy import linalg
 from sklearn.manifold import SpectralEmbedding
 
 from depmax import LPP, GaussianGraph, LaplacianEigenmap, NeighborGraph, RadiusGraph
+from depmax.algebra import directions as embedding
+from depmax.algebra.graphs import VectorPoints
 from depmax.kernels import Gaussian
-from depmax.pencils import directions as embedding
-from depmax.pencils.graphs import VectorPoints
 from tests.extraction.oracles import same_up_to_signs
 
 rng = np.random.default_rng(0)

@@ -16,8 +16,8 @@ from depmax import (
     LinearRegressionFeature,
     NeighborGraph,
 )
+from depmax.algebra.graphs import VectorPoints
 from depmax.kernels import Gaussian
-from depmax.pencils.graphs import VectorPoints
 from tests.extraction.oracles import form, positive_part, same_up_to_signs, top_of_pencil
 
 rng = np.random.default_rng(0)
@@ -186,7 +186,7 @@ def test_what_follows_is_variance_smoothed_by_the_graph(graph: Any, beta: float)
 
 
 def test_it_is_the_same_along_a_grown_basis(monkeypatch: pytest.MonkeyPatch) -> None:
-    from depmax.pencils import coordinates
+    from depmax.algebra import coordinates
 
     model = HBFE(4, kernel=Gaussian(8.0), beta=0.2, graph=NeighborGraph(8))
     expected = model.fit_transform(X, TWO)

@@ -165,7 +165,7 @@ def test_whitened_inputs_and_delta_over_root_counts_give_lda():
 
 
 def test_one_pass_over_rows_in_blocks_gives_the_same():
-    from depmax.samples import ArrayRows
+    from depmax.data.sources import ArrayRows
 
     whole = HBFE(3).fit(X, NUMBERS)
     blocks = HBFE(3).fit(ArrayRows(X), NUMBERS)

@@ -12,10 +12,10 @@ from sklearn.model_selection import KFold
 from sklearn.neighbors import KNeighborsRegressor
 
 from depmax import HBFE, HSCA
+from depmax.algebra.graphs import VectorPoints
+from depmax.data.sources import ArrayRows
 from depmax.extraction._fitting import number_of_components as how_many
 from depmax.kernels import Subsequence
-from depmax.pencils.graphs import VectorPoints
-from depmax.samples import ArrayRows
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(120, 6))

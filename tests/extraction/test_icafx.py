@@ -12,10 +12,10 @@ from sklearn.model_selection import KFold
 from sklearn.neighbors import KNeighborsRegressor
 
 from depmax import ICAFX, hsic_test
+from depmax.algebra import Space
 from depmax.datasets import make_linear_direction, make_sine_direction
 from depmax.extraction import NaturalGradient, QuasiNewton
 from depmax.extraction._unmixing import Likelihood, sphere
-from depmax.pencils import Space
 
 
 def cosine(a, b):

@@ -22,11 +22,11 @@ from depmax import (
     ReducedKernelOPLS,
     SparseKernelPLS,
 )
+from depmax.algebra import space as precision
+from depmax.algebra.deflation.criteria import LOSSES
+from depmax.data.sources import ArrayRows
 from depmax.kernels import Gaussian
 from depmax.maps import NystroemMap
-from depmax.pencils import space as precision
-from depmax.pencils.deflation.criteria import LOSSES
-from depmax.samples import ArrayRows
 from tests.extraction.deflation_oracles import gaussian_gram, up_to_sign
 
 rng = np.random.default_rng(0)

@@ -7,8 +7,8 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from depmax import HBFE, HSCA
+from depmax.algebra import coordinates
 from depmax.kernels import Gaussian, Polynomial
-from depmax.pencils import coordinates
 from tests.extraction.oracles import same_up_to_signs
 
 rng = np.random.default_rng(0)

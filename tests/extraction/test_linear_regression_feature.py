@@ -10,8 +10,8 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LinearRegression, Ridge
 
 from depmax import LinearRegressionFeature, scan
+from depmax.algebra.graphs import VectorPoints, as_graph
 from depmax.kernels import Gaussian
-from depmax.pencils.graphs import VectorPoints, as_graph
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(60, 4)) @ rng.normal(size=(4, 4)) + 2.0

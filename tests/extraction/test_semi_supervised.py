@@ -21,11 +21,11 @@ from depmax import (
     load_model,
     save_model,
 )
+from depmax.algebra import coordinates
+from depmax.algebra.graphs import KernelPoints, VectorPoints
 from depmax.extraction import DependenceExtractor
 from depmax.kernels import Gaussian, Linear, Spectrum, Subsequence
 from depmax.maps import NystroemMap
-from depmax.pencils import coordinates
-from depmax.pencils.graphs import KernelPoints, VectorPoints
 from tests.contracts.discovery import classes
 from tests.extraction.oracles import form, positive_part, same_up_to_signs, top_of_pencil
 

@@ -9,10 +9,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from depmax import SMA, SMC, SampledRowsWarning, scan
+from depmax.algebra.deflation.sparse_steps import sparse_deflate
 from depmax.extraction._fitting.targets import coded_target
 from depmax.kernels import Gaussian
-from depmax.pencils.deflation.sparse_steps import sparse_deflate
-from depmax.samples import Sample
+from depmax.kernels.sample import Sample
 
 METHODS = {"sma": SMA, "smc": SMC}
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from depmax.algebra import form as form_module
+from depmax.algebra.form import PRECISION, as_array, factor_of_matrix, target_factor
 from depmax.kernels import Gaussian, Laplace, Linear
 from depmax.kernels.kernel import Kernel
+from depmax.kernels.reading import read_sample
+from depmax.kernels.sample import SMALL, Sample
 from depmax.maps.incomplete_cholesky import factor_to
-from depmax.pencils import form as form_module
-from depmax.pencils.form import PRECISION, as_array, factor_of_matrix, target_factor
-from depmax.samples import Sample, read_sample
-from depmax.samples.sample import SMALL
 
 rng = np.random.default_rng(0)
 

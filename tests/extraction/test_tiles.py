@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from depmax.algebra.gram import kernel_tile, matrix_tile, radial_tile
 from depmax.kernels import Gaussian, InverseMultiquadric, Laplace
-from depmax.pencils.gram import kernel_tile, matrix_tile, radial_tile
 
 ROWS = np.random.default_rng(0).normal(size=(40, 3))
 ROWS[7] = ROWS[3]

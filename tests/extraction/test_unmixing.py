@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import integrate, optimize
 
+from depmax.algebra import Space
 from depmax.extraction import NaturalGradient, QuasiNewton
 from depmax.extraction._unmixing import Likelihood, one_more, sphere, starts, the_most_moved
 from depmax.extraction._unmixing import sphering as sphering_module
@@ -20,7 +21,6 @@ from depmax.extraction._unmixing.likelihood import (
     turned_states,
 )
 from depmax.extraction._unmixing.solvers import Preconditioner, separate
-from depmax.pencils import Space
 
 rng = np.random.default_rng(0)
 X = np.hstack([rng.laplace(size=(150, 2)), rng.uniform(-2, 2, size=(150, 2))]) @ rng.normal(

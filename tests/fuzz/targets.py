@@ -27,7 +27,7 @@ from depmax.cli.errors import DataError
 from depmax.cli.reading import open_source
 from depmax.cli.reading.source import ReadOptions, kind_of
 from depmax.cli.table import as_features
-from depmax.samples import scan
+from depmax.data.scan import scan
 from tests.fuzz.mutations import (
     Mutate,
     damage_archive,

@@ -5,9 +5,9 @@ import pytest
 from scipy import linalg
 
 from depmax.kernels import Gaussian, Laplace, Linear, Polynomial
+from depmax.kernels.sample import Sample
 from depmax.maps import IncompleteCholesky
 from depmax.maps.incomplete_cholesky import largest_residual, pivot_steps
-from depmax.samples import Sample
 
 
 @pytest.fixture(name="X")

@@ -12,9 +12,9 @@ torch = pytest.importorskip("torch", reason="torch is not installed: run make te
 from sklearn.decomposition import PCA  # noqa: E402  (after torch is known to be there)
 from sklearn.preprocessing import StandardScaler  # noqa: E402  (after torch is known to be there)
 
+from depmax.algebra.graphs import NeighborGraph  # noqa: E402  (after torch is known to be there)
 from depmax.neural import Autoencoder, FullBatch, MiniBatch, NeuroHBFE, NeuroHSCA  # noqa: E402  (after torch is known to be there)
 from depmax.neural._networks import ACTIVATIONS  # noqa: E402  (after torch is known to be there)
-from depmax.pencils.graphs import NeighborGraph  # noqa: E402  (after torch is known to be there)
 
 QUICK = FullBatch(max_iter=6, n_hops=0)
 rng = np.random.default_rng(0)

@@ -17,7 +17,7 @@ from depmax.kernels import (
     Polynomial,
     Subset,
 )
-from depmax.samples import read_target_sample
+from depmax.kernels.reading import read_target_sample
 from depmax.selection import FastForm, Outcome, register_fast_form
 from depmax.selection._search.changes import (
     Change,

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from depmax.kernels import Delta, Gaussian
-from depmax.samples import read_target_sample
+from depmax.kernels.reading import read_target_sample
 from depmax.selection._lasso.column_kernels import column_kernels
 from depmax.selection._lasso.column_tiles import TileDesign
 from depmax.selection._lasso.nonnegative_path import nonnegative_path

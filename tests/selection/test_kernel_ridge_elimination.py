@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from depmax import KernelRidgeElimination, NoDependenceWarning, ScaleWarning
-from depmax._inputs import read_target
+from depmax.data import read_target
+from depmax.data.stream import some_rows
 from depmax.kernels import Gaussian
-from depmax.samples import some_rows
 from depmax.selection._ridge.coordinates import coordinates
 from depmax.selection._ridge.problem import RidgeProblem
 from depmax.selection._scores.outputs import target_images

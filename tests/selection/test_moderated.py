@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import optimize, special, stats
 
-from depmax._inputs import read_target
+from depmax.data import read_target
 from depmax.selection._scores.moments import (
     Moderated,
     VariancePrior,

@@ -14,9 +14,9 @@ from depmax._text import counted
 from depmax.cli.errors import DataError, ModelError, nearest, shortened
 from depmax.cli.reading.source import Expected, ReadOptions, Source, kind_of
 from depmax.cli.table import TYPES, ColumnType, Table, as_features, missing_counts
+from depmax.data.files import FORMATS
+from depmax.data.scan import scan
 from depmax.evaluation import Prepare
-from depmax.samples import scan
-from depmax.samples.files import FORMATS
 
 #: Cells of a batch: a few tens of megabytes.
 BATCH_CELLS = 4_000_000

@@ -10,7 +10,6 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from depmax._inputs import Target, Task, read_target, role_of_text
 from depmax._text import counted
 from depmax.cli.errors import DataError, UserError, nearest, shortened
 from depmax.cli.options import Impute, TaskName
@@ -18,6 +17,7 @@ from depmax.cli.output import Output
 from depmax.cli.reading import open_source
 from depmax.cli.reading.source import ReadOptions, Source, kind_of
 from depmax.cli.row_columns import groups_of_rows, weights_of_rows
+from depmax.data import Target, Task, read_target, role_of_text
 
 ColumnType = Literal["number", "category", "boolean"]
 TYPES: dict[str, ColumnType] = {"number": "number", "text": "category", "boolean": "boolean"}

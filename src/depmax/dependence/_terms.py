@@ -12,11 +12,11 @@ import numpy as np
 from scipy import sparse
 
 from depmax import _limits
-from depmax._threads import map_threads
-from depmax.pencils.form import CentredValues, Form, target_factor
-from depmax.pencils.row_sums import Aligned, RowSums, chunks_of, sum_rows
-from depmax.pencils.streamed import BlockImages, SumBlocks
-from depmax.samples import Sample, require_finite_values, slices
+from depmax._threads import map_threads, slices
+from depmax.algebra.form import CentredValues, Form, target_factor
+from depmax.algebra.row_sums import Aligned, RowSums, chunks_of, sum_rows
+from depmax.algebra.streamed import BlockImages, SumBlocks
+from depmax.kernels.sample import Sample, require_finite_values
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 from depmax.dependence._terms import TileSums, cosine, is_constant, row_sums, terms
 from depmax.dependence.resolve import read_pair
 from depmax.kernels import KernelLike
-from depmax.samples import Sample, require_samples
+from depmax.kernels.sample import Sample, require_samples
 
 
 def alignment(

@@ -13,7 +13,7 @@ from depmax.dependence import _terms
 from depmax.dependence._terms import is_constant
 from depmax.dependence.resolve import read_pair
 from depmax.kernels import KernelLike
-from depmax.samples import Sample, require_samples
+from depmax.kernels.sample import Sample, require_samples
 
 #: Up to so many rows a Gram matrix is kept between products, beyond its tiles are recomputed.
 GRAM_ROWS = 2048

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from depmax._inputs import read_table
+from depmax.data import read_table
 from depmax.dependence import _terms
 from depmax.dependence._terms import cosine
 from depmax.kernels import KernelLike, as_kernel
-from depmax.samples import Sample, require_equal_length, require_samples
+from depmax.kernels.sample import Sample, require_equal_length, require_samples
 
 
 def correntropy(

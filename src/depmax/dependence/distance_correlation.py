@@ -8,17 +8,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from depmax._inputs import read_target
+from depmax.data import read_target
 from depmax.dependence._terms import TileSums, cosine
 from depmax.kernels import Distance, FromFunction
-from depmax.samples import (
-    Sample,
-    read_sample,
-    require_equal_length,
-    require_samples,
-    warn_of_outputs,
-    weigh,
-)
+from depmax.kernels.reading import read_sample, warn_of_outputs
+from depmax.kernels.sample import Sample, require_equal_length, require_samples
+from depmax.kernels.weights import weigh
 
 
 def distance_correlation(

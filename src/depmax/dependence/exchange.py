@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from depmax._inputs.levels import is_missing, warn_caller
-from depmax._inputs.table import refuse_unreadable
-from depmax._inputs.target import settle
+from depmax.data.levels import is_missing, warn_caller
+from depmax.data.table import refuse_unreadable
+from depmax.data.target import settle
 
 #: Fewest groups of similar size that are exchanged with each other.
 FEWEST_ALIKE = 5

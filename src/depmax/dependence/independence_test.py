@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from depmax._extras import make_frame
-from depmax._inputs.levels import warn_caller
 from depmax._text import html_table, short_effect, short_pvalue
+from depmax.data.levels import warn_caller
 
 #: Standard errors above which what both regressions may have missed is told.
 DOUBTFUL = 1.5

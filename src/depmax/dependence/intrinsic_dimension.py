@@ -7,10 +7,10 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-from depmax._inputs import read_table
-from depmax._inputs.checks import warn_of_scales
+from depmax._threads import chunk_rows, slices
+from depmax.data import read_table
+from depmax.data.checks import warn_of_scales
 from depmax.kernels import Distance
-from depmax.samples import chunk_rows, slices
 
 #: Rows whose neighbours the likelihood uses; of more, a sample with a fixed seed.
 LIKELIHOOD_ROWS = 20_000

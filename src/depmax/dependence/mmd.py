@@ -8,23 +8,19 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from depmax._inputs import Table, read_objects, read_table
-from depmax._inputs.checks import warn_of_scales
-from depmax._inputs.table import numbered_columns, take_columns
 from depmax._text import counted
+from depmax._threads import chunk_rows, slices
+from depmax.data import Table, read_objects, read_table
+from depmax.data.checks import warn_of_scales
+from depmax.data.table import numbered_columns, take_columns
 from depmax.dependence import _terms
 from depmax.dependence.resolve import most_dependent
 from depmax.kernels import KernelLike, as_kernel
 from depmax.kernels.kernel import resolved_on
 from depmax.kernels.mixed import join_categories
-from depmax.samples import (
-    Sample,
-    chunk_rows,
-    read_target_sample,
-    require_finite_values,
-    slices,
-    weigh,
-)
+from depmax.kernels.reading import read_target_sample
+from depmax.kernels.sample import Sample, require_finite_values
+from depmax.kernels.weights import weigh
 
 
 def mmd(

@@ -10,17 +10,13 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
-from depmax._inputs import Target, read_table, read_target
-from depmax._inputs.checks import warn_of_scales
+from depmax.data import Target, read_table, read_target
+from depmax.data.checks import warn_of_scales
 from depmax.dependence._terms import is_constant, terms
 from depmax.kernels import Columns, Delta, Gaussian, Kernel
-from depmax.samples import (
-    Sample,
-    require_equal_length,
-    require_samples,
-    warn_of_outputs,
-    weigh,
-)
+from depmax.kernels.reading import warn_of_outputs
+from depmax.kernels.sample import Sample, require_equal_length, require_samples
+from depmax.kernels.weights import weigh
 
 
 def quadratic_mutual_information(

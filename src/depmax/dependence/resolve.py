@@ -12,14 +12,9 @@ import numpy as np
 from depmax.dependence._terms import terms
 from depmax.kernels import KernelLike
 from depmax.kernels.kernel import Kernel
-from depmax.samples import (
-    Sample,
-    aligned,
-    read_sample,
-    read_target_sample,
-    require_equal_length,
-    weigh,
-)
+from depmax.kernels.reading import aligned, read_sample, read_target_sample
+from depmax.kernels.sample import Sample, require_equal_length
+from depmax.kernels.weights import weigh
 
 #: Rows that ``bandwidth="maximize"`` compares candidates on; more are sampled with a fixed seed.
 MAXIMIZE_ROWS = 1000

@@ -13,8 +13,8 @@ from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from depmax._extras import library_of, make_frame
-from depmax._inputs import Table, read_table, read_target
-from depmax._inputs.table import numbered_columns
+from depmax.data import Table, read_table, read_target
+from depmax.data.table import numbered_columns
 from depmax.dependence._nulls.neighbours import warn_of_neighbours
 from depmax.dependence._pairs.moments import PairScores
 from depmax.dependence._pairs.ranking import (
@@ -27,7 +27,7 @@ from depmax.dependence._pairs.ranking import (
 from depmax.dependence._pairs.target import ColumnBases, MainEffects, PairTarget, Transform
 from depmax.dependence.exchange import Exchange, TooFewWays, as_exchange, is_exchangeable
 from depmax.kernels import KernelLike
-from depmax.samples import require_samples
+from depmax.kernels.sample import require_samples
 
 #: Columns on each side of a tile.
 TILE = 256

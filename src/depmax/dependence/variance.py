@@ -9,10 +9,11 @@ from typing import Any, Literal
 import numpy as np
 from scipy import special
 
+from depmax._threads import chunk_rows, slices
 from depmax.dependence._terms import TILE, TileSums
 from depmax.dependence.resolve import read_pair
 from depmax.kernels import KernelLike
-from depmax.samples import Sample, chunk_rows, require_finite_values, require_samples, slices
+from depmax.kernels.sample import Sample, require_finite_values, require_samples
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,12 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from depmax._inputs import read_fit, read_new, read_table
-from depmax._inputs.levels import Categories
-from depmax._inputs.table import as_requested, has_missing, is_frame
-from depmax.pencils.streamed import target_sums
-from depmax.samples import Sample, aligned, is_streamed, read_training
+from depmax.algebra.streamed import target_sums
+from depmax.data import read_fit, read_new, read_table
+from depmax.data.levels import Categories
+from depmax.data.table import as_requested, has_missing, is_frame, is_streamed
+from depmax.kernels.reading import aligned, read_training
+from depmax.kernels.sample import Sample
 
 
 class Prepare(TransformerMixin, BaseEstimator):

@@ -11,7 +11,7 @@ from scipy.stats import norm
 from sklearn.base import clone
 from sklearn.utils import check_random_state, resample
 
-from depmax._inputs import read_target
+from depmax.data import read_target
 
 
 @dataclass(frozen=True)

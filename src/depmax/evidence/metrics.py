@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from depmax._inputs import TargetKind
+from depmax.data import TargetKind
 
 
 class Predicted(NamedTuple):

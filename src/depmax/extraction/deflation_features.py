@@ -6,11 +6,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from depmax._inputs.checks import one_of
-from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted, gram_values
-from depmax.extraction._fitting.targets import CodedTarget
-from depmax.kernels import KernelLike
-from depmax.pencils.deflation.criteria import (
+from depmax.algebra.deflation.criteria import (
     LOSSES,
     boosted,
     pca,
@@ -20,9 +16,13 @@ from depmax.pencils.deflation.criteria import (
     smc,
     sparse_boosted,
 )
-from depmax.pencils.deflation.steps import Criterion, Scale, deflate
-from depmax.pencils.images import images_of
-from depmax.samples import Sample
+from depmax.algebra.deflation.steps import Criterion, Scale, deflate
+from depmax.algebra.images import images_of
+from depmax.data.checks import one_of
+from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted, gram_values
+from depmax.extraction._fitting.targets import CodedTarget
+from depmax.kernels import KernelLike
+from depmax.kernels.sample import Sample
 
 _NAMED: dict[str, tuple[Criterion, Scale]] = {
     "pca": (pca, "direction"),
@@ -62,7 +62,7 @@ class DeflationFeatures(DeflationExtractor):
         :class:`ContinuumRegression` is a criterion with a parameter, between least squares, "pls"
         and "pca".
 
-        A callable takes a :class:`depmax.pencils.deflation.steps.Residual` and returns u_j of shape
+        A callable takes a :class:`depmax.algebra.deflation.steps.Residual` and returns u_j of shape
         (n_features,), in the dual β_j of shape (n_samples,), or None if there is nothing left. Its
         features are not rescaled, unless it has an attribute ``scale``, ``"direction"`` or
         ``"feature"``, which then gets length 1. With ``supervised = True`` it asks for a target.

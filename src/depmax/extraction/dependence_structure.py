@@ -7,15 +7,16 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from scipy import linalg
 
-from depmax._inputs.checks import number, one_of
+from depmax.algebra import Directions, Space, hsic_form, leading
+from depmax.algebra.coordinates import Coordinates
+from depmax.algebra.directions import positive_part
+from depmax.algebra.form import gram_of, target_factor
+from depmax.data.checks import number, one_of
 from depmax.dependence.structure import WEIGHT, Dependence, Weight
 from depmax.extraction.extractor import DependenceExtractor
 from depmax.kernels import KernelLike, as_kernel
-from depmax.pencils import Directions, Space, hsic_form, leading
-from depmax.pencils.coordinates import Coordinates
-from depmax.pencils.directions import positive_part
-from depmax.pencils.form import gram_of, target_factor
-from depmax.samples import Labels, Sample, is_precomputed, read_target_sample, require_samples
+from depmax.kernels.reading import Labels, is_precomputed, read_target_sample
+from depmax.kernels.sample import Sample, require_samples
 
 #: What is left of the dependence outside earlier features, relative to all of it, to go on.
 EXHAUSTED = 1e-13

@@ -9,9 +9,19 @@ from typing import Any, ClassVar, Self, cast
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from depmax._inputs import Target, read_target
-from depmax._inputs.checks import check_parameters, require_varying
 from depmax._threads import small_problems
+from depmax.algebra import Basis, Directions, Gram, Space
+from depmax.algebra.coordinates import (
+    Coordinates,
+    FeatureCoordinates,
+    coordinates_of,
+    pairs_held,
+    stays_single,
+)
+from depmax.algebra.projection import Fitted, Projection, n_repeated
+from depmax.data import Target, read_target
+from depmax.data.checks import check_parameters, require_varying
+from depmax.data.table import is_streamed
 from depmax.dependence.resolve import most_dependent
 from depmax.extraction._fitting.number_of_components import (
     ComponentCount,
@@ -22,32 +32,20 @@ from depmax.extraction._fitting.number_of_components import (
 )
 from depmax.extraction._fitting.reconstruction import FeatureSpaceViews
 from depmax.kernels import KernelLike
-from depmax.maps.feature_map import coordinate_names, is_linear, loadings_of, signs
-from depmax.pencils import Basis, Directions, Gram, Space
-from depmax.pencils.coordinates import (
-    Coordinates,
-    FeatureCoordinates,
-    coordinates_of,
-    pairs_held,
-    stays_single,
-)
-from depmax.pencils.projection import Fitted, Projection, n_repeated
-from depmax.samples import (
+from depmax.kernels.reading import (
     Labels,
-    Sample,
-    Weighed,
     aligned,
     is_precomputed,
-    is_streamed,
     read_target_sample,
     read_training,
     reads_chunks,
     require_coordinates,
-    require_equal_length,
     warn_of_units,
     warn_of_unlabeled,
-    weigh,
 )
+from depmax.kernels.sample import Sample, require_equal_length
+from depmax.kernels.weights import Weighed, weigh
+from depmax.maps.feature_map import coordinate_names, is_linear, loadings_of, signs
 
 #: Skewness of a feature, relative to its largest possible value, below which it is symmetric.
 EVEN = 1e-8

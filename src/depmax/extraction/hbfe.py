@@ -5,16 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
-from depmax._inputs.checks import one_of
-from depmax.extraction._fitting.criterion import Criterion
-from depmax.extraction._fitting.quotients import (
-    SemiSupervisedExtractor,
-    automatic_alpha,
-    unit_variance,
-    why_not_in_sums,
-)
-from depmax.kernels import KernelLike
-from depmax.pencils import (
+from depmax.algebra import (
     Basis,
     Directions,
     Gram,
@@ -23,8 +14,17 @@ from depmax.pencils import (
     most_dependent,
     span_of_dependence,
 )
-from depmax.pencils.graphs import GraphLike
-from depmax.samples import Sample
+from depmax.algebra.graphs import GraphLike
+from depmax.data.checks import one_of
+from depmax.extraction._fitting.criterion import Criterion
+from depmax.extraction._fitting.quotients import (
+    SemiSupervisedExtractor,
+    automatic_alpha,
+    unit_variance,
+    why_not_in_sums,
+)
+from depmax.kernels import KernelLike
+from depmax.kernels.sample import Sample
 
 
 class HBFE(SemiSupervisedExtractor):

@@ -7,15 +7,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from depmax._inputs.checks import number
-from depmax.extraction._fitting.criterion import Criterion, NormalisedPenalty, n_pairs
-from depmax.extraction._fitting.quotients import (
-    SemiSupervisedExtractor,
-    automatic_alpha,
-    why_not_in_sums,
-)
-from depmax.kernels import KernelLike, as_kernel
-from depmax.pencils import (
+from depmax.algebra import (
     Basis,
     Directions,
     Form,
@@ -28,9 +20,17 @@ from depmax.pencils import (
     positive_part,
     squared_part,
 )
-from depmax.pencils.form import target_factor
-from depmax.pencils.graphs import GraphLike
-from depmax.samples import Sample
+from depmax.algebra.form import target_factor
+from depmax.algebra.graphs import GraphLike
+from depmax.data.checks import number
+from depmax.extraction._fitting.criterion import Criterion, NormalisedPenalty, n_pairs
+from depmax.extraction._fitting.quotients import (
+    SemiSupervisedExtractor,
+    automatic_alpha,
+    why_not_in_sums,
+)
+from depmax.kernels import KernelLike, as_kernel
+from depmax.kernels.sample import Sample
 
 
 class HSCA(SemiSupervisedExtractor):

@@ -10,14 +10,14 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from depmax._inputs.checks import integer
 from depmax._threads import one_blas_thread
+from depmax.algebra import Directions, Space, principal
+from depmax.algebra.coordinates import Coordinates
+from depmax.data.checks import integer
 from depmax.extraction._fitting.number_of_components import AtMost, ComponentCount
 from depmax.extraction._unmixing import Likelihood, as_solver, best_of, starts
 from depmax.extraction._unmixing.likelihood import NAMES
 from depmax.extraction.extractor import DependenceExtractor
-from depmax.pencils import Directions, Space, principal
-from depmax.pencils.coordinates import Coordinates
 
 
 class ICA(DependenceExtractor):

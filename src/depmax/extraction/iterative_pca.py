@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal
 
+from depmax.algebra import Basis, Directions, Gram, Space, completed, principal
 from depmax.extraction.extractor import WeightedExtractor
 from depmax.kernels import KernelLike
-from depmax.pencils import Basis, Directions, Gram, Space, completed, principal
 
 
 class IterativePCA(WeightedExtractor):

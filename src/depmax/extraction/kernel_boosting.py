@@ -8,14 +8,15 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy import linalg, special
 
-from depmax._inputs.checks import one_of
 from depmax._limits import warn_if_long
+from depmax._threads import chunk_rows, slices
+from depmax.algebra import leading
+from depmax.algebra.coordinates import coordinates_of, pairs_held
+from depmax.data.checks import one_of
 from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted
 from depmax.extraction._fitting.targets import CodedTarget
 from depmax.kernels import KernelLike
-from depmax.pencils import leading
-from depmax.pencils.coordinates import coordinates_of, pairs_held
-from depmax.samples import Sample, chunk_rows, slices
+from depmax.kernels.sample import Sample
 
 #: Time of one core for a pair of rows and a feature.
 SECONDS_PER_PAIR = 1.6e-8

@@ -6,13 +6,14 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from depmax._inputs import Target
+from depmax.algebra import Directions, Space
+from depmax.algebra.graphs import GraphLike
+from depmax.data import Target
 from depmax.extraction._fitting.quotients import Alpha, Explained, ExplainingExtractor
 from depmax.extraction._fitting.targets import class_labels, read_classes
 from depmax.kernels import KernelLike
-from depmax.pencils import Directions, Space
-from depmax.pencils.graphs import GraphLike
-from depmax.samples import Labels, Sample
+from depmax.kernels.reading import Labels
+from depmax.kernels.sample import Sample
 
 
 class KernelLDA(ExplainingExtractor):

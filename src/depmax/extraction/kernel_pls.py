@@ -10,20 +10,20 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy import linalg, sparse
 
-from depmax._inputs import require_finite_rows
-from depmax._inputs.table import LARGEST
 from depmax._threads import small_problems
+from depmax.algebra import Form, Space, leading
+from depmax.algebra.deflation.criteria import pls
+from depmax.algebra.deflation.steps import deflate
+from depmax.algebra.images import CountedImages, FeatureImages, images_of
+from depmax.algebra.projection import FeatureProjection
+from depmax.data import require_finite_rows
+from depmax.data.table import LARGEST
 from depmax.extraction._fitting.batches import BatchExtractor
 from depmax.extraction._fitting.deflation import Extracted
 from depmax.extraction._fitting.prediction import FeaturePredictor, as_regressor
 from depmax.extraction._fitting.targets import CodedTarget
 from depmax.kernels import KernelLike
-from depmax.pencils import Form, Space, leading
-from depmax.pencils.deflation.criteria import pls
-from depmax.pencils.deflation.steps import deflate
-from depmax.pencils.images import CountedImages, FeatureImages, images_of
-from depmax.pencils.projection import FeatureProjection
-from depmax.samples import Sample
+from depmax.kernels.sample import Sample
 
 #: Features per component up to which one product XᵀX costs less than visits for each component.
 FEATURES_PER_COMPONENT = 64

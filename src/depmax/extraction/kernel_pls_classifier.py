@@ -8,11 +8,12 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from depmax._inputs import read_target
+from depmax.data import read_target
+from depmax.data.scan import by_chunks
+from depmax.data.table import is_streamed
 from depmax.extraction._fitting.prediction import as_classifier
 from depmax.extraction._fitting.targets import CodedTarget, coded_classes, streamed_classes
 from depmax.extraction.kernel_pls import PLSExtractor
-from depmax.samples import by_chunks, is_streamed
 
 
 class KernelPLSClassifier(PLSExtractor):

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from depmax._inputs import Table, read_fit, read_new
+from depmax.data import Table, read_fit, read_new
 from depmax.dependence._given.confounders import Scaling, positions_of
 from depmax.dependence._given.regression import Curve, Regressions
 from depmax.dependence._given.units import Units

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from depmax.algebra.deflation.sparse_steps import Measure
 from depmax.extraction._fitting.sparse import SparseExtractor
-from depmax.pencils.deflation.sparse_steps import Measure
 
 
 class SMC(SparseExtractor):

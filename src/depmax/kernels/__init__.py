@@ -1,6 +1,6 @@
 """Kernels for vectors, labels, strings, graphs and mixed tables, and their sums and products."""
 
-from depmax._inputs.checks import ScaleWarning
+from depmax.data.checks import ScaleWarning
 from depmax.kernels.bandwidth import BandwidthKernel
 from depmax.kernels.class_balanced import ClassBalanced
 from depmax.kernels.columns import Columns

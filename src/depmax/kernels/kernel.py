@@ -11,9 +11,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from depmax._inputs.levels import object_array
-from depmax._inputs.target import count_integers
 from depmax._text import counted
+from depmax.data.levels import object_array
+from depmax.data.target import count_integers
 
 if TYPE_CHECKING:
     from depmax.kernels.composite import Product, Scaled, Sum

@@ -8,9 +8,10 @@ from typing import ClassVar
 import numpy as np
 from sklearn.utils import check_random_state
 
-from depmax._inputs.checks import integer, number
 from depmax._limits import require_pairs
+from depmax.data.checks import integer, number
 from depmax.kernels import KernelLike
+from depmax.kernels.sample import Sample
 from depmax.maps.incomplete_cholesky import (
     PartialFactor,
     PivotRule,
@@ -18,7 +19,6 @@ from depmax.maps.incomplete_cholesky import (
     pivot_steps,
     warn_of_pivots,
 )
-from depmax.samples import Sample
 
 #: Time of one core for a step over all pairs, and for a candidate and pivot of a step over some.
 SECONDS_PER_PAIR, SECONDS_PER_CANDIDATE = 8e-10, 4e-11

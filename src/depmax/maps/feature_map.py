@@ -15,30 +15,29 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from depmax._extras import make_frame
-from depmax._inputs.checks import check_parameters, integer
-from depmax._inputs.table import numbered_columns, refuse_unreadable
 from depmax._limits import map_instead, require_pairs
 from depmax._text import counted
-from depmax._threads import small_problems
+from depmax._threads import chunk_rows, slices, small_problems
+from depmax.data.checks import check_parameters, integer
+from depmax.data.scan import by_chunks
+from depmax.data.table import is_streamed, numbered_columns, refuse_unreadable
 from depmax.kernels import Capabilities, Kernel, KernelLike, Precomputed, as_kernel
 from depmax.kernels.names import KernelParameters
-from depmax.samples import (
-    FREE_ROWS,
-    Sample,
+from depmax.kernels.reading import (
     abilities_of,
     aligned,
-    by_chunks,
-    chunk_rows,
     is_precomputed,
-    is_streamed,
-    precision,
     read_rows,
     read_training,
     reads_chunks,
+    warn_of_units,
+)
+from depmax.kernels.sample import (
+    FREE_ROWS,
+    Sample,
+    precision,
     require_positive,
     require_semidefinite,
-    slices,
-    warn_of_units,
 )
 
 #: Rows of a matrix whose eigenvectors one thread finds about as fast as two.

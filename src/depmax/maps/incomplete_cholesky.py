@@ -9,11 +9,11 @@ import numpy as np
 from scipy import linalg
 
 from depmax import _limits
-from depmax._inputs.checks import integer, number
 from depmax._limits import map_instead, require_pairs, warn_if_long
+from depmax.data.checks import integer, number
 from depmax.kernels import KernelLike
+from depmax.kernels.sample import Sample, require_positive, require_semidefinite
 from depmax.maps.feature_map import FeatureMap
-from depmax.samples import Sample, require_positive, require_semidefinite
 
 #: A residual k(x, x) - ||φ(x)||² below this many roundings of k(x, x) is noise.
 NOISE = 100

@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 
-from depmax._inputs.checks import integer
 from depmax._limits import require_pairs, warn_if_long
+from depmax.data.checks import integer
 from depmax.kernels import KernelLike
+from depmax.kernels.sample import Reference, Sample
 from depmax.maps.feature_map import FeatureMap, leading_eigenpairs, signs
-from depmax.samples import Reference, Sample
 
 #: Arrays of all pairs of rows at the peak: K, a copy, its eigenvectors and what is made of them.
 MATRICES = 5.0

@@ -8,10 +8,10 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from sklearn.utils import check_random_state
 
-from depmax._inputs.checks import Rule, check_parameters, integer
+from depmax.data.checks import Rule, check_parameters, integer
 from depmax.kernels import KernelLike
+from depmax.kernels.sample import Sample
 from depmax.maps.feature_map import FeatureMap, leading_eigenpairs, signs
-from depmax.samples import Sample
 
 #: Landmarks, where no number is given.
 DEFAULT_LANDMARKS = 100

@@ -9,8 +9,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.extmath import safe_sparse_dot
 
 from depmax.kernels import KernelLike
+from depmax.kernels.sample import Sample
 from depmax.maps.feature_map import FeatureMap
-from depmax.samples import Sample
 
 
 class RandomFourier(FeatureMap):

@@ -10,9 +10,12 @@ import numpy as np
 import torch
 from scipy import linalg
 
-from depmax._inputs import Target, read_target
+from depmax.algebra.graphs import Graph, Laplacian, VectorPoints
+from depmax.data import Target, read_target
 from depmax.kernels import KernelLike, as_kernel
 from depmax.kernels.kernel import Kernel
+from depmax.kernels.reading import kernel_of_target
+from depmax.kernels.sample import Sample
 from depmax.maps.incomplete_cholesky import factor_to
 from depmax.neural._statistics import (
     alignment,
@@ -23,8 +26,6 @@ from depmax.neural._statistics import (
     white_hsic,
     whiten,
 )
-from depmax.pencils.graphs import Graph, Laplacian, VectorPoints
-from depmax.samples import Sample, kernel_of_target
 
 #: Trace of L - ΨΨᵀ, relative to that of L, at which pivots suffice.
 PRECISION = 1e-6

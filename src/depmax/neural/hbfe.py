@@ -10,16 +10,17 @@ import torch
 from scipy import linalg
 from sklearn.utils import check_random_state
 
-from depmax._inputs.checks import number, one_of
-from depmax._inputs.target import marks_unlabeled
+from depmax.algebra.graphs import GraphLike, as_graph
+from depmax.data.checks import number, one_of
+from depmax.data.target import marks_unlabeled
 from depmax.kernels import KernelLike
+from depmax.kernels.reading import warn_of_unlabeled
+from depmax.kernels.sample import require_equal_length, require_samples
 from depmax.neural._extractor import NeuralExtractor, n_constant, upward
 from depmax.neural._networks import check_width, fresh_copy, perceptron, seeded
 from depmax.neural._statistics import gram, hsic_with, whiten
 from depmax.neural._tasks import DependenceTask, LabelledTarget, Smoothness, Split, read_labelled
 from depmax.neural.solvers import as_solver
-from depmax.pencils.graphs import GraphLike, as_graph
-from depmax.samples import require_equal_length, require_samples, warn_of_unlabeled
 
 #: Rows over which a dependence is averaged.
 BLOCK = 1000

@@ -7,13 +7,13 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy import linalg
 
-from depmax._inputs.checks import number
+from depmax.algebra.graphs import GraphLike
+from depmax.data.checks import number
 from depmax.kernels import KernelLike
 from depmax.neural._extractor import n_constant, upward
 from depmax.neural._networks import fresh_copy, perceptron
 from depmax.neural._tasks import LabelledTarget, Smoothness, Split
 from depmax.neural.hbfe import DependenceNetwork
-from depmax.pencils.graphs import GraphLike
 
 #: Deviation of an output, relative to its largest value, that rounding errors leave.
 NOTHING = 1e-6

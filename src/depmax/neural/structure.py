@@ -12,14 +12,15 @@ import torch
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from depmax._inputs.checks import Rule, is_number, number, one_of
+from depmax.data.checks import Rule, is_number, number, one_of
 from depmax.kernels import KernelLike
+from depmax.kernels.reading import warn_of_unlabeled
+from depmax.kernels.sample import require_equal_length, require_samples
 from depmax.neural._extractor import NeuralExtractor, n_constant, upward
 from depmax.neural._networks import check_width, fresh_copy, perceptron, seeded
 from depmax.neural._statistics import gram, hsic, hsic_with, whiten
 from depmax.neural._tasks import Split, read_labelled
 from depmax.neural.solvers import as_solver
-from depmax.samples import require_equal_length, require_samples, warn_of_unlabeled
 
 #: A number of any sign.
 Weight = float

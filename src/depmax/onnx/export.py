@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from depmax import _version
 from depmax._extras import require
 from depmax._files import expand_home, replacing
+from depmax.algebra.projection import FeatureProjection, SampleProjection
 from depmax.evaluation import Prepare
 from depmax.extraction import DependenceExtractor
 from depmax.extraction._fitting.prediction import PredictionMixin, Readout
@@ -33,7 +34,6 @@ from depmax.maps import (
     RandomFourier,
 )
 from depmax.onnx.kernels import Operations, against, features
-from depmax.pencils.projection import FeatureProjection, SampleProjection
 from depmax.selection import DependenceSelector
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from depmax.kernels import (
 )
 from depmax.kernels.columns import as_list
 from depmax.kernels.names import FromMap
-from depmax.samples import Reference
+from depmax.kernels.sample import Reference
 
 
 class Operations:

@@ -1,6 +1,6 @@
 """Selectors: one search over columns per file."""
 
-from depmax.samples import SampledRowsWarning
+from depmax.data.stream import SampledRowsWarning
 from depmax.selection._search.changes import FastForm, Outcome, register_fast_form
 from depmax.selection.bahsic import BAHSIC
 from depmax.selection.dependence_filter import DependenceFilter

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from depmax._extras import make_frame
-from depmax._inputs.table import numbered_columns
+from depmax.data.table import numbered_columns
 from depmax.selection._substitutes import LEVEL
 
 

@@ -6,8 +6,8 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from depmax._inputs.checks import one_of
-from depmax._inputs.levels import Missing
+from depmax.data.checks import one_of
+from depmax.data.levels import Missing
 from depmax.kernels import KernelLike
 from depmax.selection._search.hsic_selector import HSICSelector, Observed
 from depmax.selection._search.protection import Protection

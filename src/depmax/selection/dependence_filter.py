@@ -9,13 +9,13 @@ import numpy as np
 from scipy.stats import false_discovery_control
 from sklearn.utils.metaestimators import available_if
 
-from depmax._inputs.checks import check_parameters, number
-from depmax._inputs.levels import Missing
-from depmax._inputs.table import Categories, constant_columns
+from depmax.data.checks import check_parameters, number
+from depmax.data.levels import Missing
+from depmax.data.sources import keeps_sums, read_batch
+from depmax.data.table import Categories, constant_columns
 from depmax.dependence._nulls.law import TINY
 from depmax.dependence.exchange import plan_of
 from depmax.kernels import Kernel, KernelLike, as_kernel
-from depmax.samples.sources import keeps_sums, read_batch
 from depmax.selection._scores.registry import (
     SCORES,
     Question,

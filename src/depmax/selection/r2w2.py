@@ -10,13 +10,13 @@ import numpy as np
 from scipy.optimize import minimize
 from sklearn.svm import SVC, OneClassSVM
 
-from depmax._inputs import Target, read_target
-from depmax._inputs.checks import integer, number
-from depmax._inputs.table import Categories, constant_columns
 from depmax._limits import require_pairs, warn_if_long
+from depmax.data import Target, read_target
+from depmax.data.checks import integer, number
+from depmax.data.table import Categories, constant_columns
 from depmax.kernels import Gaussian, KernelLike, Linear, as_kernel
 from depmax.kernels.kernel import Kernel
-from depmax.samples import require_equal_length, require_samples
+from depmax.kernels.sample import require_equal_length, require_samples
 from depmax.selection._scores.outputs import machine_signs, standardized
 from depmax.selection.selector import DependenceSelector, Ranking
 

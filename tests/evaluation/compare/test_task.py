@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from depmax import compare
-from depmax._inputs import read_target
+from depmax.data import read_target
 
 RNG = np.random.default_rng(0)
 LABELS = np.repeat(np.arange(26), 8)

@@ -13,8 +13,8 @@ from pyarrow import parquet
 from depmax.cli.errors import DataError, shortened
 from depmax.cli.reading.arrow import Arrow, Budget, Columnar, to_polars
 from depmax.cli.reading.source import Source, is_text, require_distinct
-from depmax.samples import Scan, scan
-from depmax.samples.files import FORMATS, FilePieces, TableFile
+from depmax.data.files import FORMATS, FilePieces, TableFile
+from depmax.data.scan import Scan, scan
 
 #: Rows that are unpacked at a time; few where a text may share its beginning with the one before
 #: it, since such texts can be much longer than what the file holds of them.

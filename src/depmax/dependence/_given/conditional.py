@@ -24,9 +24,9 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-from depmax._inputs import Table, read_table, read_target
-from depmax._inputs.table import SMALLEST
 from depmax._text import counted
+from depmax.data import Table, read_table, read_target
+from depmax.data.table import SMALLEST
 from depmax.dependence._given.confounders import Confounders
 from depmax.dependence._given.regression import Basis, Regressions
 from depmax.dependence._given.side import (
@@ -50,8 +50,7 @@ from depmax.dependence._nulls.rare import SKEWEST
 from depmax.dependence.independence_test import GivenFit
 from depmax.kernels import KernelLike, as_kernel
 from depmax.kernels.kernel import Choose, Kernel
-from depmax.samples import (
-    Sample,
+from depmax.kernels.reading import (
     is_precomputed,
     read_sample,
     read_target_sample,
@@ -59,6 +58,7 @@ from depmax.samples import (
     sample_of_table,
     target_sample,
 )
+from depmax.kernels.sample import Sample
 
 #: Rows that the null law is read off; beyond, a random subset with a fixed seed.
 NULL_ROWS = 1000

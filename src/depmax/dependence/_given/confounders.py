@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from depmax._inputs import Table
-from depmax._inputs.table import Categories
+from depmax.data import Table
+from depmax.data.table import Categories
 from depmax.kernels.bandwidth import squared_distances
 
 #: A column with values beyond so many standard deviations is compressed first.

@@ -9,8 +9,8 @@ import numpy as np
 
 from depmax.dependence._given.regression import ROUNDING, Basis, Regressions, Smoother
 from depmax.dependence._given.units import Units
+from depmax.kernels.sample import Sample
 from depmax.maps.incomplete_cholesky import factor_to
-from depmax.samples import Sample
 
 #: Columns with at most so many values are not numbers with noise, and keep their values.
 FEW_VALUES = 20

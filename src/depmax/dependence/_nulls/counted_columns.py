@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from depmax.algebra.form import CentredValues
+from depmax.data.pieces import Block
 from depmax.dependence._terms import Terms
 from depmax.kernels.kernel import Kernel
-from depmax.pencils.form import CentredValues
-from depmax.samples import Block
 
 #: Different values of a column up to which it is counted as it is.
 MOST_LEVELS = 512

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from depmax.algebra.form import CentredValues
+from depmax.data.pieces import Block
 from depmax.dependence._nulls.counted_columns import Grid, LevelGram, dense_columns
-from depmax.pencils.form import CentredValues
-from depmax.samples import Block
 
 if TYPE_CHECKING:
     from depmax.dependence._nulls.counted_screening import CountedTarget

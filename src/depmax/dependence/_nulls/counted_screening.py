@@ -14,6 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from depmax.algebra.form import CentredValues, centred_target
+from depmax.data.pieces import Block
+from depmax.data.stream import Stream, StreamRows
 from depmax.dependence._nulls.counted_columns import (
     CountedColumn,
     Grid,
@@ -51,8 +54,7 @@ from depmax.dependence._nulls.rare import (
 from depmax.dependence._terms import Terms
 from depmax.dependence.variance import NO_EFFECT, Effect, effect_with
 from depmax.kernels.kernel import Kernel
-from depmax.pencils.form import CentredValues, centred_target
-from depmax.samples import Block, Sample, Stream, StreamRows
+from depmax.kernels.sample import Sample
 
 #: Rows of a target of many values that stand for all of them where rows are permuted.
 POOL_ROWS = 10_000

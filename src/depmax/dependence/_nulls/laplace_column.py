@@ -9,6 +9,7 @@ from threading import Lock
 
 import numpy as np
 
+from depmax._threads import slices
 from depmax.dependence._nulls.law import (
     NOTHING,
     Spread,
@@ -18,7 +19,6 @@ from depmax.dependence._nulls.law import (
 from depmax.dependence._nulls.rare import CHUNK, Levels
 from depmax.dependence._terms import Terms
 from depmax.dependence.exchange import Plan
-from depmax.samples import slices
 
 #: Order statistics that the median distance of a column is taken from.
 MEDIAN_POINTS = 1000

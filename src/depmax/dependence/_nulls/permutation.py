@@ -13,11 +13,11 @@ from itertools import islice
 import numpy as np
 from scipy import fft
 
-from depmax._threads import map_threads
+from depmax._threads import map_threads, slices
 from depmax.dependence._nulls.law import u_centred
 from depmax.dependence.exchange import Plan
+from depmax.kernels.sample import Sample, require_finite_values
 from depmax.maps.incomplete_cholesky import factor_to
-from depmax.samples import Sample, require_finite_values, slices
 
 #: Up to so many rows orbits are summed in float64; beyond, in float32 with half the memory.
 DOUBLE_ROWS = 2048

@@ -15,9 +15,9 @@ from typing import Protocol
 import numpy as np
 from scipy import stats
 
-from depmax._inputs.levels import warn_caller
+from depmax.data.levels import warn_caller
 from depmax.dependence._nulls.law import SKEWNESS_ROWS, TINY, PermutationLaw, Spread, spread
-from depmax.samples import Sample
+from depmax.kernels.sample import Sample
 
 #: No mixture of chi-squares is more skewed than one of them, √8 = 2.83; a law beyond is not one.
 SKEWEST = 3.0

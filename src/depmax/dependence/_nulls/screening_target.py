@@ -31,8 +31,8 @@ from depmax.dependence.variance import (
 )
 from depmax.kernels import Delta, Linear
 from depmax.kernels.kernel import Kernel
+from depmax.kernels.sample import MINIMUM, Sample
 from depmax.maps.incomplete_cholesky import factor_to
-from depmax.samples import MINIMUM, Sample
 
 #: Part of the trace of the target kernel that may be left out where rows are exchanged: the test
 #: is exact for what is left, and every permutation costs as much as there are coordinates.

@@ -10,6 +10,10 @@ from typing import Any
 import numpy as np
 
 from depmax._extras import make_frame
+from depmax.algebra.form import target_factor
+from depmax.algebra.row_sums import Aligned, RowSums, dense
+from depmax.algebra.streamed import BlockImages, SumBlocks
+from depmax.data.pieces import Block
 from depmax.dependence._nulls.counted_screening import CountedScreening, CountedTarget
 from depmax.dependence._nulls.law import (
     SKEWNESS_ROWS,
@@ -23,11 +27,8 @@ from depmax.dependence._terms import streamed_sums, terms_from_sums
 from depmax.dependence.independence_test import IndependenceTest
 from depmax.dependence.resolve import read_pair
 from depmax.kernels import as_kernel
-from depmax.pencils.form import target_factor
-from depmax.pencils.row_sums import Aligned, RowSums, dense
-from depmax.pencils.streamed import BlockImages, SumBlocks
-from depmax.samples import Block, Sample, aligned, read_target_sample, require_samples
-from depmax.samples.reading import streamed_sample
+from depmax.kernels.reading import aligned, read_target_sample, streamed_sample
+from depmax.kernels.sample import Sample, require_samples
 
 #: Rows that permutations are made of, drawn with a fixed seed where there are more.
 SAMPLED_ROWS = {"aggregate": 4_000, "permutation": 20_000}

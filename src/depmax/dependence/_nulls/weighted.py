@@ -23,8 +23,9 @@ from depmax.dependence._terms import Terms, terms
 from depmax.dependence.resolve import most_dependent, refuse_to_choose
 from depmax.kernels import Linear
 from depmax.kernels.kernel import Choose, resolved_on
+from depmax.kernels.reading import read_target_sample
+from depmax.kernels.sample import Sample, require_samples, sample_of_matrix
 from depmax.maps.incomplete_cholesky import factor_to
-from depmax.samples import Sample, read_target_sample, require_samples, sample_of_matrix
 
 #: What counts as a tie, relative to the statistic.
 TIE = 1e-9

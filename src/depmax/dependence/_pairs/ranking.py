@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
-from depmax._inputs.table import Categories
+from depmax._threads import slices
+from depmax.data.table import Categories
 from depmax.dependence._nulls.law import TINY
 from depmax.dependence._pairs.target import MainEffects
 from depmax.dependence.exchange import Plan
-from depmax.samples import slices
 
 #: Bins per unit of the statistic in which pairs that are not kept are counted.
 RESOLUTION = 64

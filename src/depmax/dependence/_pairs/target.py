@@ -9,11 +9,12 @@ from typing import Any, Literal
 import numpy as np
 from scipy import optimize, sparse, special, stats
 
-from depmax._inputs import Target, read_target
+from depmax.data import Target, read_target
 from depmax.dependence._nulls.laplace_column import TargetCoordinates
 from depmax.kernels import KernelLike
+from depmax.kernels.reading import kernel_of_target, read_target_sample
+from depmax.kernels.sample import require_equal_length
 from depmax.maps.incomplete_cholesky import factor_to
-from depmax.samples import kernel_of_target, read_target_sample, require_equal_length
 
 #: What is done to a column before its powers are taken.
 Transform = Literal["normal_scores", "clip"]

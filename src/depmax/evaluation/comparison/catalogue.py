@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from depmax._inputs import TargetKind
+from depmax.data import TargetKind
 from depmax.evaluation.comparison.methods import (
     Method,
     Sized,

@@ -14,9 +14,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import _safe_indexing
 
-from depmax._inputs.table import read_table
-from depmax._inputs.target import TargetKind
 from depmax._text import counted, listed, share
+from depmax.data.table import read_table
+from depmax.data.target import TargetKind
 from depmax.dependence import screen
 from depmax.dependence._nulls.neighbours import (
     ALIKE_IN_ORDER,

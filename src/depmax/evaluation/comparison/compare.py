@@ -11,9 +11,9 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.utils import _safe_indexing, check_random_state
 
-from depmax._inputs import Task, read_target
-from depmax._inputs.table import is_frame, take_columns
 from depmax._text import counted
+from depmax.data import Task, read_target
+from depmax.data.table import is_frame, take_columns
 from depmax.evaluation.comparison.candidates import Candidates, Folds
 from depmax.evaluation.comparison.catalogue import Methods, read_methods, with_weights
 from depmax.evaluation.comparison.comparison import Comparison
@@ -40,7 +40,7 @@ from depmax.evaluation.comparison.trials import (
 from depmax.evaluation.prepare import WAYS, Prepare, has_gaps, without_gaps
 from depmax.evidence import MARGIN, Truth, read_metrics
 from depmax.evidence.metrics import Scoring
-from depmax.samples.weights import read_weights
+from depmax.kernels.weights import read_weights
 
 #: More columns than these are screened before a search.
 SEARCHED_COLUMNS = 2000

@@ -11,11 +11,11 @@ import numpy as np
 from scipy.special import fdtrc
 from sklearn.base import clone
 
-from depmax._inputs import read_target
-from depmax._inputs.checks import check_parameters, integer
-from depmax._inputs.table import Categories, is_frame, take_columns
+from depmax.data import read_target
+from depmax.data.checks import check_parameters, integer
+from depmax.data.table import Categories, is_frame, take_columns
 from depmax.evaluation.comparison.problem import Problem
-from depmax.samples import require_equal_length
+from depmax.kernels.sample import require_equal_length
 from depmax.selection.selector import DependenceSelector, Ranking
 
 

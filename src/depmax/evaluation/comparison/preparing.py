@@ -49,7 +49,7 @@ class NumericTarget(TransformerMixin, BaseEstimator):
         from sklearn.base import clone
         from sklearn.preprocessing import LabelBinarizer
 
-        from depmax._inputs import read_target
+        from depmax.data import read_target
 
         target = read_target(y)
         numbers = target.values

@@ -18,9 +18,9 @@ from sklearn.model_selection import (
     check_cv,
 )
 
-from depmax._inputs import TargetKind, Task, read_table, read_target
-from depmax._inputs.table import numbered_columns
 from depmax._text import counted
+from depmax.data import TargetKind, Task, read_table, read_target
+from depmax.data.table import numbered_columns
 from depmax.dependence.exchange import as_exchange
 
 

@@ -7,11 +7,12 @@ from functools import cached_property
 
 import numpy as np
 
-from depmax.pencils import Directions, Form, Moments, Space, Sphere, hsic_form
-from depmax.pencils.form import Operator, target_factor
-from depmax.pencils.graphs import Graph, Laplacian
-from depmax.pencils.graphs.points import Points, points_of
-from depmax.samples import Labels, Sample, require_samples
+from depmax.algebra import Directions, Form, Moments, Space, Sphere, hsic_form
+from depmax.algebra.form import Operator, target_factor
+from depmax.algebra.graphs import Graph, Laplacian
+from depmax.algebra.graphs.points import Points, points_of
+from depmax.kernels.reading import Labels
+from depmax.kernels.sample import Sample, require_samples
 
 
 @dataclass(frozen=True)

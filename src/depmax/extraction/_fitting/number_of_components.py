@@ -16,13 +16,13 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.utils import _safe_indexing, get_tags
 
-from depmax._inputs import Target
-from depmax._inputs.checks import ScaleWarning
+from depmax.algebra.graphs import Points
+from depmax.algebra.graphs.points import points_of
+from depmax.data import Target
+from depmax.data.checks import ScaleWarning
 from depmax.dependence.intrinsic_dimension import dimension_of_distances
-from depmax.pencils.graphs import Points
-from depmax.pencils.graphs.points import points_of
-from depmax.samples import Sample
-from depmax.samples.weights import take_rows as rows_of
+from depmax.kernels.sample import Sample
+from depmax.kernels.weights import take_rows as rows_of
 
 #: Folds by which the number of components is chosen.
 FOLDS = 3

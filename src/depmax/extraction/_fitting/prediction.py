@@ -17,8 +17,11 @@ from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from depmax._inputs import read_target
-from depmax._inputs.checks import ScaleWarning
+from depmax.algebra.deflation.criteria import LOSSES
+from depmax.data import read_target
+from depmax.data.checks import ScaleWarning
+from depmax.data.scan import by_chunks
+from depmax.data.table import is_streamed
 from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted
 from depmax.extraction._fitting.number_of_components import (
     AtMost,
@@ -28,8 +31,7 @@ from depmax.extraction._fitting.number_of_components import (
     take_rows,
 )
 from depmax.extraction._fitting.targets import CodedTarget
-from depmax.pencils.deflation.criteria import LOSSES
-from depmax.samples import Sample, by_chunks, is_streamed
+from depmax.kernels.sample import Sample
 
 #: Folds by which the number of features is chosen.
 FOLDS = 10

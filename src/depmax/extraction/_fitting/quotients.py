@@ -8,9 +8,14 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy import linalg
 
-from depmax._inputs import Target, read_target
-from depmax._inputs.checks import FLAG, number, one_of
-from depmax._inputs.target import marks_unlabeled
+from depmax.algebra import Directions, Form, Space, Sphere
+from depmax.algebra.directions import negligible
+from depmax.algebra.form import rank_of_factor, target_factor
+from depmax.algebra.graphs import Laplacian, as_graph
+from depmax.algebra.graphs.points import points_of
+from depmax.data import Target, read_target
+from depmax.data.checks import FLAG, number, one_of
+from depmax.data.target import marks_unlabeled
 from depmax.extraction._fitting.batches import BatchExtractor
 from depmax.extraction._fitting.criterion import (
     Criterion,
@@ -20,12 +25,8 @@ from depmax.extraction._fitting.criterion import (
 )
 from depmax.extraction.extractor import DependenceExtractor
 from depmax.kernels.kernel import Kernel
-from depmax.pencils import Directions, Form, Space, Sphere
-from depmax.pencils.directions import negligible
-from depmax.pencils.form import rank_of_factor, target_factor
-from depmax.pencils.graphs import Laplacian, as_graph
-from depmax.pencils.graphs.points import points_of
-from depmax.samples import Labels, Sample, read_labels
+from depmax.kernels.reading import Labels, read_labels
+from depmax.kernels.sample import Sample
 
 
 def why_not_in_sums(target_kernel: Any, *, unbiased: bool) -> str | None:

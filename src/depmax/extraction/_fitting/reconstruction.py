@@ -15,11 +15,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from depmax._threads import chunk_rows, slices
+from depmax.algebra.projection import FeatureProjection, Projection, SampleProjection
+from depmax.algebra.row_sums import dense
+from depmax.data.scan import by_chunks
+from depmax.data.table import is_streamed
 from depmax.kernels.kernel import Kernel
+from depmax.kernels.reading import is_precomputed, read_rows
 from depmax.maps.feature_map import LinearViews, is_linear
-from depmax.pencils.projection import FeatureProjection, Projection, SampleProjection
-from depmax.pencils.row_sums import dense
-from depmax.samples import by_chunks, is_precomputed, is_streamed, read_rows
 
 #: Steps of a pre-image at most, and the share of its value below which a gain ends them.
 STEPS, GAIN = 500, 1e-10

@@ -8,13 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from depmax._inputs import Target, TargetKind, read_target
-from depmax._inputs.target import MAX_INTEGER_CLASSES, columns_of_classes
+from depmax.algebra.form import centred_target, square_of
+from depmax.algebra.streamed import target_sums
+from depmax.data import Target, TargetKind, read_target
+from depmax.data.stream import StreamRows
+from depmax.data.streamed_target import Indicators, as_columns, beside
+from depmax.data.table import is_streamed
+from depmax.data.target import MAX_INTEGER_CLASSES, columns_of_classes
 from depmax.kernels import Columns, Delta, Linear
-from depmax.pencils.form import centred_target, square_of
-from depmax.pencils.streamed import target_sums
-from depmax.samples import Labels, Sample, StreamRows, is_streamed, warn_of_outputs
-from depmax.samples.streamed_target import Indicators, as_columns, beside
+from depmax.kernels.reading import Labels, warn_of_outputs
+from depmax.kernels.sample import Sample
 
 #: A ``Target``, or a ``StreamedTarget``, which answers the same questions.
 AnyTarget = Any

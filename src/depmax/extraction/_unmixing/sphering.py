@@ -13,9 +13,9 @@ import numpy as np
 from scipy import linalg
 
 from depmax._threads import map_threads
+from depmax.algebra import Form, Space, complete_axes
+from depmax.algebra.form import CentredValues, Factor, gram_of
 from depmax.maps.feature_map import signs
-from depmax.pencils import Form, Space, complete_axes
-from depmax.pencils.form import CentredValues, Factor, gram_of
 
 #: Variances below this, relative to the largest, are rounding errors.
 NO_VARIANCE = 1e-12

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from depmax._inputs import Target
-from depmax._inputs.levels import Missing
-from depmax._inputs.table import Categories, constant_columns, has_missing
 from depmax._threads import each_column
+from depmax.data import Target
+from depmax.data.levels import Missing
+from depmax.data.table import Categories, constant_columns, has_missing
 from depmax.dependence._nulls.laplace_column import LaplaceColumn
 from depmax.dependence._nulls.screening_target import ScreeningTarget
 from depmax.dependence._terms import cosine, terms
@@ -21,7 +21,8 @@ from depmax.dependence.quadratic_mutual_information import quadratic_mutual_info
 from depmax.dependence.resolve import most_dependent
 from depmax.kernels import Delta, KernelLike, as_kernel
 from depmax.kernels.kernel import Kernel
-from depmax.samples import Sample, read_target_sample
+from depmax.kernels.reading import read_target_sample
+from depmax.kernels.sample import Sample
 from depmax.selection._scores.outputs import one_dimensional, standardized
 
 #: Part of the trace of the target kernel that its coordinates may leave out.

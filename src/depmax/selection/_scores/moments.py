@@ -12,8 +12,8 @@ from scipy.special import digamma, polygamma
 from scipy.stats import t as student
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
-from depmax._inputs import Target
-from depmax._inputs.table import constant_columns
+from depmax.data import Target
+from depmax.data.table import constant_columns
 from depmax.selection._scores.outputs import centred_outputs, class_codes
 
 #: A target in memory, or one that is read a chunk at a time.
@@ -117,7 +117,7 @@ def pearson(X: Any, target: Target, mass: np.ndarray | None = None) -> np.ndarra
 
     Examples
     --------
-    >>> from depmax._inputs import read_target
+    >>> from depmax.data import read_target
     >>> X = np.array([[1.0, 1.0], [2.0, -1.0], [3.0, -1.0], [4.0, 1.0]])
     >>> pearson(X, read_target([2.0, 4.0, 6.0, 8.0])).round(12)
     array([1., 0.])
@@ -175,7 +175,7 @@ def ridge(X: Any, target: Target, alpha: float = 1.0) -> np.ndarray:
 
     Examples
     --------
-    >>> from depmax._inputs import read_target
+    >>> from depmax.data import read_target
     >>> X = np.array([[0.0, 0.0], [0.0, 1.0], [3.0, 0.0], [3.0, 1.0]])
     >>> ridge(X, read_target([0.0, 1.0, 6.0, 7.0]), alpha=1.0)
     array([32.4,  0.5])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from depmax._inputs import Target
-from depmax._inputs.table import constant_columns
+from depmax.data import Target
+from depmax.data.table import constant_columns
 
 
 def centred_outputs(target: Target, mass: np.ndarray | None = None) -> np.ndarray:
@@ -55,7 +55,7 @@ def target_images(target: Target, mass: np.ndarray | None = None) -> np.ndarray:
 
     Examples
     --------
-    >>> from depmax._inputs import read_target
+    >>> from depmax.data import read_target
     >>> target_images(read_target([1.0, 2.0, 3.0, 6.0]))[:, 0].round(2)
     array([-1.07, -0.53,  0.  ,  1.6 ])
     """

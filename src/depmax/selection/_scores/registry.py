@@ -10,19 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from depmax._inputs import Target, TargetKind, read_target
-from depmax._inputs.levels import Missing
-from depmax._inputs.table import Categories, has_missing
+from depmax.data import Target, TargetKind, read_target
+from depmax.data.levels import Missing
+from depmax.data.table import Categories, has_missing, is_streamed
 from depmax.dependence._terms import is_constant
 from depmax.kernels import Kernel, KernelLike, Linear
-from depmax.samples import (
-    Sample,
-    is_streamed,
-    read_target_sample,
-    require_equal_length,
-    require_samples,
-    warn_of_outputs,
-)
+from depmax.kernels.reading import read_target_sample, warn_of_outputs
+from depmax.kernels.sample import Sample, require_equal_length, require_samples
 from depmax.selection._scores import kernel, moments
 from depmax.selection._scores.information import mutual_information
 from depmax.selection._scores.moments import ridge

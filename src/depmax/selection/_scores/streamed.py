@@ -8,16 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from depmax._inputs import TargetKind, read_target
-from depmax._inputs.table import Categories
 from depmax._threads import map_threads, one_blas_thread
+from depmax.data import TargetKind, read_target
+from depmax.data.pieces import Block
+from depmax.data.streamed_target import as_columns
+from depmax.data.table import Categories
 from depmax.dependence._nulls.counted_columns import dense_columns
 from depmax.dependence._nulls.counted_screening import CountedScreening, CountedTarget
 from depmax.dependence._terms import cosine
 from depmax.kernels import Delta
 from depmax.kernels.kernel import Kernel
-from depmax.samples import Block, Sample, require_equal_length
-from depmax.samples.streamed_target import as_columns
+from depmax.kernels.sample import Sample, require_equal_length
 
 
 @dataclass(frozen=True)

@@ -16,14 +16,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils import _safe_indexing
 
-from depmax._inputs import read_target
-from depmax._inputs.table import Categories, Table, has_missing
+from depmax.data import read_target
+from depmax.data.stream import some_rows
+from depmax.data.table import Categories, Table, has_missing
 from depmax.dependence._nulls.screening_target import ScreeningTarget
 from depmax.dependence.exchange import Exchange, TooFewWays
 from depmax.dependence.screen_pairs import screen_table
 from depmax.kernels import Gaussian
 from depmax.kernels.neutral import drawn
-from depmax.samples import Sample, some_rows
+from depmax.kernels.sample import Sample
 from depmax.selection._search.rounds import Setting
 from depmax.selection._search.significance import RIDGES
 from depmax.selection._search.units import Units, columns_of_units

@@ -14,8 +14,8 @@ from depmax.dependence._terms import cosine, self_and_cross_terms, terms
 from depmax.kernels import Linear
 from depmax.kernels.kernel import Choose, Kernel, resolved_on
 from depmax.kernels.neutral import Gaps, Neutral, drawn
+from depmax.kernels.sample import Sample
 from depmax.maps.incomplete_cholesky import factor_to
-from depmax.samples import Sample
 from depmax.selection._search.changes import Change, Outcome, Problem, changes
 from depmax.selection._search.changes.target_weights import TargetWeights
 from depmax.selection._search.units import columns_of_units

@@ -20,7 +20,7 @@ from scipy import special
 from depmax.dependence.exchange import Exchange
 from depmax.evidence import choose
 from depmax.kernels.kernel import Kernel
-from depmax.samples import Sample
+from depmax.kernels.sample import Sample
 from depmax.selection._search.rounds import Setting
 from depmax.selection._search.units import Units, columns_of_units
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from depmax._inputs.levels import Missing, is_missing
-from depmax._inputs.table import Categories, constant_columns, has_missing
+from depmax.data.levels import Missing, is_missing
+from depmax.data.table import Categories, constant_columns, has_missing
 from depmax.kernels.kernel import Kernel
 from depmax.kernels.mixed import indicator_scales
 from depmax.kernels.neutral import Gaps

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from depmax._threads import slices
 from depmax.kernels.laplace import Laplace
-from depmax.samples import slices
 from depmax.selection._search.changes.problem import (
     Change,
     FastForm,

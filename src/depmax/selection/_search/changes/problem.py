@@ -10,10 +10,9 @@ from typing import Any, TypeVar
 import numpy as np
 from joblib import effective_n_jobs
 
-from depmax._threads import map_threads
+from depmax._threads import map_threads, slices
 from depmax.kernels.bandwidth import with_far_values
 from depmax.kernels.kernel import Kernel
-from depmax.samples import slices
 from depmax.selection._search.changes.target_weights import TargetWeights
 
 #: Pairs of rows up to which the weights are kept from round to round (a constant 64 MB at most).

@@ -7,7 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-from depmax.samples import Sample, slices
+from depmax._threads import slices
+from depmax.kernels.sample import Sample
 
 #: Rows of a strip of pairs.
 STRIP = 128

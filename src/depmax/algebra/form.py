@@ -1,0 +1,398 @@
+"""Quadratic forms over samples: what a criterion asks of pairs of samples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from depmax.algebra.row_sums import Aligned, RowSums, chunks_of, dense, sum_rows
+from depmax.algebra.streamed import (
+    FEW_ROWS,
+    MOST_PIVOTS,
+    PRECISION,
+    factor_of_matrix,
+    few_pivots,
+    target_sums,
+)
+from depmax.data.pieces import Block
+from depmax.kernels.sample import Sample
+from depmax.maps.incomplete_cholesky import factor_to
+
+#: Some of the samples: a slice of those in memory, or a block of those that are read.
+Part = slice | Block
+
+#: A symmetric operator on columns of values at the samples.
+Operator = Callable[[np.ndarray], np.ndarray]
+
+
+# --- values at the samples ------------------------------------------------------------------------
+@dataclass(frozen=True)
+class RowValues:
+    """Values at all rows, a function of a part of the rows and its coordinates.
+
+    Stands where an array of the values would: it can be scaled, shifted, subtracted and split into
+    columns, and ``beside`` gives the values of a part.
+    """
+
+    make: Callable[[Any, Any], np.ndarray]  # from φ and the part
+    shape: tuple[int, ...]
+    slope: float = 1.0
+    shift: float = 0.0
+    #: Ask numpy's numbers to leave products with them to this class.
+    __array_ufunc__ = None
+
+    def beside(self, phi: Any, part: Part) -> np.ndarray:
+        """Values at the rows of a part."""
+        values = self.make(phi, part)
+        values = values if self.slope == 1.0 else self.slope * values
+        return values if self.shift == 0.0 else values + self.shift
+
+    def array(self) -> np.ndarray:
+        """All values that do not depend on φ, of rows in memory."""
+        return self.beside(None, slice(0, self.shape[0]))
+
+    def column(self, number: int) -> RowValues:
+        """One column, of shape (m,)."""
+        return RowValues(_Column(self, number), self.shape[:1])
+
+    def __mul__(self, factor: float) -> RowValues:
+        return replace(self, slope=self.slope * float(factor), shift=self.shift * float(factor))
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, divisor: float) -> RowValues:
+        return self * (1.0 / float(divisor))
+
+    def __sub__(self, other: Any) -> RowValues:
+        if isinstance(other, RowValues):
+            return RowValues(_Difference(self, other), self.shape)
+        return replace(self, shift=self.shift - float(other))
+
+
+@dataclass(frozen=True)
+class _Column:
+    values: RowValues
+    number: int
+
+    def __call__(self, phi: Any, part: Part) -> np.ndarray:
+        return self.values.beside(phi, part)[:, self.number]
+
+
+@dataclass(frozen=True)
+class _Difference:
+    left: RowValues
+    right: RowValues
+
+    def __call__(self, phi: Any, part: Part) -> np.ndarray:
+        return self.left.beside(phi, part) - self.right.beside(phi, part)
+
+
+@dataclass(frozen=True)
+class CentredValues(RowValues):
+    """Values with columns of mean zero, and their inner products."""
+
+    gram: np.ndarray | None = None  # ΨᵀΨ, shape (r, r)
+
+    @property
+    def total(self) -> float:
+        """Σ‖ψ‖²."""
+        assert self.gram is not None
+        return float(np.trace(self.gram))
+
+    def __mul__(self, factor: float) -> CentredValues:
+        assert self.gram is not None
+        return replace(self, slope=self.slope * float(factor), gram=self.gram * float(factor) ** 2)
+
+    __rmul__ = __mul__
+
+
+@dataclass(frozen=True)
+class FeaturesOfPart:
+    """(φ - mean)P of some rows."""
+
+    mean: np.ndarray
+    directions: np.ndarray
+
+    def __call__(self, phi: Any, part: Part) -> np.ndarray:
+        """Of shape (n, k)."""
+        values: np.ndarray = phi @ self.directions - self.mean @ self.directions
+        return values
+
+
+@dataclass(frozen=True)
+class TargetOfPart:
+    """ψ - mean of some rows."""
+
+    view: Callable[[Any], Any]  # from a part to rows of the target
+    images: Callable[[Any], Any]  # from rows of the target to ψ
+    mean: np.ndarray
+
+    def __call__(self, phi: Any, part: Part) -> np.ndarray:
+        """Of shape (n, r)."""
+        return np.asarray(dense(self.images(self.view(part))), dtype=np.float64) - self.mean
+
+
+def _view_of(side: Sample) -> Callable[[Any], Any]:
+    """From parts of the rows to the rows."""
+    view: Callable[[Any], Any] = side.rows.view if side.is_streamed else side.rows.__getitem__
+    return view
+
+
+def centred_target(side: Sample) -> CentredValues:
+    """Ψ with ΨΨᵀ = HLH of a target that has coordinates, or few pivots, made part by part.
+
+    Nothing of its length is held. A target with more pivots than ``MOST_PIVOTS`` is refused.
+    """
+    if side.has_features:
+        return _of_images(side, side.kernel.features)
+    found = _of_pivots(side)
+    if found is None:
+        raise ValueError(
+            f"The target kernel {side.kernel!r} needs more than {MOST_PIVOTS} coordinates, too "
+            "many for a table that is read a chunk at a time: use target_kernel='linear' or a map, "
+            "target_kernel=NystroemMap(…)."
+        )
+    return found
+
+
+def _of_pivots(side: Sample) -> CentredValues | None:
+    """The same by pivots; None if they are too many."""
+    found = few_pivots(side)
+    if found is None:
+        return None
+    images, sums = found
+    return _of_images(side, images) if sums is None else _of_sums(side, images, sums)
+
+
+def _of_images(side: Sample, images: Callable[[Any], Any]) -> CentredValues:
+    """Centred coordinates, and their inner products."""
+    distinct = side.rows.distinct if side.is_streamed else None
+    made: Callable[..., Any]
+    if side.is_streamed and side.rows.moments and side.kernel.capabilities.is_linear:
+        mean, gram = side.rows.moments
+        made = TargetOfPart(_view_of(side), images, mean)
+        return CentredValues(made, (side.n_samples, len(mean)), gram=gram)
+    if distinct is None or distinct[1] is None:
+        return _of_sums(side, images, _sums_of(side, images))
+    values, counts = distinct
+    psi = np.asarray(dense(images(values)), dtype=np.float64)
+    mean = counts @ psi / side.n_samples
+    gram = (psi - mean).T @ ((psi - mean) * counts[:, np.newaxis])
+    made = TargetOfPart(_view_of(side), images, mean)
+    return CentredValues(made, (side.n_samples, len(mean)), gram=gram)
+
+
+def _of_sums(side: Sample, images: Callable[[Any], Any], sums: RowSums) -> CentredValues:
+    """Centred coordinates whose sums are known."""
+    mean = sums.mean_x
+    gram = sums.about(mean, sums.origin_y).scatter
+    made = TargetOfPart(_view_of(side), images, mean)
+    return CentredValues(made, (side.n_samples, len(mean)), gram=gram)
+
+
+def _sums_of(side: Sample, images: Callable[[Any], Any]) -> RowSums:
+    """Sums over the target alone, ψ in the place of φ."""
+    if side.is_streamed:
+        return target_sums(side.rows, images)
+
+    def read(part: slice) -> Aligned:
+        psi = dense(images(side.rows[part]))
+        mass = None if side.mass is None else side.mass[part]
+        return Aligned(psi, np.zeros((psi.shape[0], 0)), mass=mass)
+
+    width = images(side.rows[:1]).shape[1]
+    chunks = chunks_of(side.n_samples, width)
+    return sum_rows(read, chunks, (width, 0), scatter=True, concurrent=side.is_in_memory)
+
+
+#: Values at the samples: an array, or what makes those of a part of the samples.
+Values = np.ndarray | RowValues
+#: Values with columns of mean zero.
+Factor = np.ndarray | CentredValues
+
+
+# --- forms ----------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Form:
+    """M = ΨΨᵀ - diag(w) - N, a quadratic form over centred samples.
+
+    With the centred coordinates Φ of the samples the matrix of a criterion is
+    A = ΦᵀMΦ = CCᵀ - Φᵀdiag(w)Φ - ΦᵀNΦ with C = ΦᵀΨ. If only some samples are labelled, Ψ and w are
+    zero for the others, and diag(w) acts on the labelled samples measured from their own mean.
+
+    Ψ need not be held: its rows are made beside those of Φ, a part of the samples at a time.
+    """
+
+    factor: Any  # Ψ, shape (m, r), columns of mean zero: an array or CentredValues
+    weights: Any = None  # w, shape (m,): an array, RowValues or OfLengths
+    labelled: np.ndarray | None = None  # which samples are, shape (m,); None: all
+    penalty: Operator | None = None  # N
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples m."""
+        return int(self.factor.shape[0])
+
+    @property
+    def width(self) -> int:
+        """Number of columns r of Ψ."""
+        return int(self.factor.shape[1])
+
+    def beside(self, phi: Any, rows: Any) -> Aligned:
+        """A chunk of coordinates with what this form knows of the same samples.
+
+        ``rows`` is a slice of samples in memory, or a block of those that are read.
+        """
+        psi = values_at(self.factor, phi, rows)
+        weights = self.weights
+        if weights is not None:
+            weights = weights(psi) if callable(weights) else values_at(weights, phi, rows)
+        labelled = None if weights is None or self.labelled is None else self.labelled[rows]
+        return Aligned(phi, psi, weights, labelled)
+
+    def held(self) -> Form:
+        """The same form with Ψ and w in memory, for values at all samples at once."""
+        factor, weights = as_array(self.factor), self.weights
+        if weights is not None:
+            weights = weights(factor) if callable(weights) else as_array(weights)
+        return replace(self, factor=factor, weights=weights)
+
+    def apply(self, values: np.ndarray) -> np.ndarray:
+        """M times columns of values on the samples, of shape (m, k); of a form that is held."""
+        images: np.ndarray = self.factor @ (self.factor.T @ values)
+        if self.weights is not None:
+            images -= self._weighted(values, self.weights[:, np.newaxis])
+        if self.penalty is not None:
+            images -= self.penalty(values)
+        return images
+
+    def reached(self, features: np.ndarray) -> np.ndarray:
+        """fᵀMf of each column of centred features, of shape (k,)."""
+        return np.einsum("ij,ij->j", features, self.held().apply(features))
+
+    def spread(self, labelled: np.ndarray) -> Form:
+        """The same form of the labelled samples, as one of all samples."""
+        held = self.held()
+        factor = np.zeros((len(labelled), self.width))
+        factor[labelled] = held.factor
+        weights = None
+        if held.weights is not None:
+            weights = np.zeros(len(labelled))
+            weights[labelled] = held.weights
+        return Form(factor, weights, labelled)
+
+    def _weighted(self, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        if self.labelled is None:
+            return weights * values
+        images = weights * (values - values[self.labelled].mean(axis=0))
+        images[self.labelled] -= images[self.labelled].mean(axis=0)
+        return images
+
+    @property
+    def is_low_rank(self) -> bool:
+        """Whether M = ΨΨᵀ."""
+        return self.weights is None and self.penalty is None
+
+
+@dataclass(frozen=True)
+class OfLengths:
+    """Weights slope·‖ψ‖² + shift."""
+
+    slope: float
+    shift: float
+
+    def __call__(self, psi: np.ndarray) -> np.ndarray:
+        """Of the samples whose ψ are given, of shape (n,)."""
+        return self.slope * np.einsum("ij,ij->i", psi, psi) + self.shift
+
+
+def values_at(values: Values, phi: Any, rows: Any) -> np.ndarray:
+    """Values at some samples."""
+    return values[rows] if isinstance(values, np.ndarray) else values.beside(phi, rows)
+
+
+def as_array(values: Values) -> np.ndarray:
+    """Values at all samples, in memory."""
+    return values if isinstance(values, np.ndarray) else values.array()
+
+
+def square_of(factor: Factor, mass: np.ndarray | None = None) -> float:
+    """Σ‖ψ‖² over all samples that the given ones stand for."""
+    if not isinstance(factor, np.ndarray):
+        return factor.total
+    squares = np.einsum("ij,ij->i", factor, factor)
+    return float(squares.sum() if mass is None else mass @ squares)
+
+
+def columns_of(values: Values) -> list[Values]:
+    """The columns of values at the samples."""
+    if isinstance(values, np.ndarray):
+        return list(values.T)
+    return [values.column(number) for number in range(values.shape[1])]
+
+
+def rank_of_factor(factor: Factor) -> int:
+    """Number of directions that a factor spans."""
+    if isinstance(factor, np.ndarray):
+        return int(np.linalg.matrix_rank(factor - factor.mean(axis=0)))
+    return int(np.linalg.matrix_rank(gram_of(factor), hermitian=True))
+
+
+def gram_of(factor: Factor) -> np.ndarray:
+    """ΨᵀΨ of shape (r, r)."""
+    if isinstance(factor, np.ndarray):
+        return factor.T @ factor
+    assert factor.gram is not None
+    return factor.gram
+
+
+def hsic_form(factor: Factor, *, unbiased: bool, mass: np.ndarray | None = None) -> Form:
+    """Form whose A has pᵀAp = HSIC between the feature Φp (linear kernel) and the target.
+
+    Parameters
+    ----------
+    factor : ndarray of shape (m, r), or values that are made block by block
+        Ψ with the target's kernel matrix L = ΨΨᵀ, columns of mean zero.
+    unbiased : bool
+        HSIC₁, or HSIC₀, for which there are no weights.
+    mass : ndarray of shape (m,), optional
+        How many samples each stands for; the space of Φ must have the same.
+
+    Examples
+    --------
+    >>> hsic_form(np.array([[1.0], [-1.0]]), unbiased=False).factor.ravel()
+    array([ 1., -1.])
+    """
+    m = factor.shape[0] if mass is None else float(mass.sum())
+    if not unbiased:
+        return Form(factor / (m - 1))
+    scale = m * (m - 3)
+    rest = square_of(factor, mass) / ((m - 1) * (m - 2) * scale)
+    return Form(factor / np.sqrt(scale), OfLengths(m / (m - 2), -rest))
+
+
+def target_factor(side: Sample) -> Any:
+    """Ψ of shape (m, r) with ΨΨᵀ = HLH, up to rounding.
+
+    The kernel's exact coordinates where it has them, no more than samples; otherwise a Cholesky
+    factor with as many pivots as full precision takes: about twenty for a Gaussian kernel of
+    numbers, all samples for a kernel matrix of full rank. Only the factor of few rows, or one of
+    many pivots, is held as an array; otherwise rows of Ψ are made where they are asked for.
+    """
+    width = side.n_coordinates
+    if side.is_streamed or (width is not None and width <= side.n_samples):
+        return centred_target(side)
+    if side.is_array and side.n_samples > FEW_ROWS:
+        found = _of_pivots(side)
+        if found is not None:
+            return found
+    sample = Sample(side.kernel, side.rows)
+    if sample.is_small:
+        factor = factor_of_matrix(sample.gram())
+    else:
+        factor = np.asarray(factor_to(sample, PRECISION).factor)
+    centred: np.ndarray = factor - side.mean_of(factor)
+    return centred

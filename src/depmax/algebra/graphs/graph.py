@@ -1,0 +1,324 @@
+"""Graphs: who is whose neighbour, with what weight, and the Laplacian that follows."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+
+from depmax._limits import warn_if_long
+from depmax._threads import slices
+from depmax.algebra.graphs.laplacian import DrawnEdges, EdgeWeights, Laplacian, Weights
+from depmax.algebra.graphs.points import SECONDS_PER_PAIR, Pairs, Points, median_distance
+from depmax.data.checks import FLAG, check_parameters, integer, number
+
+#: Weights of edges: all equal, or by distance.
+BANDWIDTH = number(0, ends="(]", also=["median", None])
+
+
+class Graph(BaseEstimator):
+    """A rule by which samples are neighbours: a subclass implements ``weights``.
+
+    Distances are those of the kernel's feature space: Euclidean distances for the linear kernel.
+    """
+
+    normalized: bool
+    _declared: ClassVar = {"normalized": FLAG}
+
+    def laplacian(self, points: Points) -> Laplacian:
+        """Laplacian of the graph of some points.
+
+        Parameters
+        ----------
+        points : Points
+
+        Warns
+        -----
+        UserWarning
+            If the graph falls into several parts: values may then differ freely between them.
+        """
+        check_parameters(self)
+        laplacian = Laplacian.of(self.weights(points), normalized=bool(self.normalized))
+        count = laplacian.n_components
+        if count > 1:
+            warnings.warn(
+                f"{self!r} falls into {count} parts that no edge connects, so it says nothing "
+                f"about how they relate. {self._remedy}",
+                UserWarning,
+                stacklevel=2,
+            )
+        return laplacian
+
+    def weights(self, points: Points) -> Weights:
+        """Weights of the edges between points."""
+        raise NotImplementedError
+
+    #: What makes more samples neighbours.
+    _remedy = ""
+
+
+#: A graph, its name, a function of the rows that returns weights, or (Any) a matrix of weights.
+GraphLike = Literal["neighbors", "radius", "gaussian"] | Graph | Callable[[Any], Any] | Any
+
+
+def edge_weights(points: Points, pairs: Pairs, bandwidth: Any) -> EdgeWeights:
+    """Weights 1 of the pairs, or with a bandwidth exp(-d²/2σ²)."""
+    values = np.ones(len(pairs.squares))
+    if bandwidth is not None:
+        values = np.exp(pairs.squares / (-2.0 * width(points, bandwidth) ** 2))
+    return EdgeWeights(points.n_samples, pairs.first, pairs.second, values, pairs.squares)
+
+
+def width(points: Points, bandwidth: Any) -> float:
+    """A bandwidth as a number: itself, or the median distance of the points."""
+    return median_distance(points) if isinstance(bandwidth, str) else float(bandwidth)
+
+
+class NeighborGraph(Graph):
+    """Each sample is connected to its nearest others.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=5
+    mutual : bool, default=False
+        Whether two samples are connected only if each is among the nearest of the other; otherwise
+        one of the two is enough.
+    bandwidth : float, "median" or None, default=None
+        Weights exp(-d²/2σ²) of the edges; None gives all the weight 1.
+    normalized : bool, default=False
+        Whether the Laplacian is I - D^(-½) W D^(-½) rather than D - W.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from depmax import HBFE, NeighborGraph
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 3))
+    >>> y = np.where(np.arange(60) < 20, X[:, 0] > 0, np.nan)
+    >>> HBFE(1, beta=0.2, graph=NeighborGraph(8)).fit(X, y).n_unlabeled_
+    40
+    """
+
+    _declared: ClassVar = {"n_neighbors": integer(1), "mutual": FLAG, "bandwidth": BANDWIDTH}
+    _remedy = "Raise n_neighbors to connect them."
+
+    def __init__(
+        self,
+        n_neighbors: int = 5,
+        *,
+        mutual: bool = False,
+        bandwidth: float | Literal["median"] | None = None,
+        normalized: bool = False,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.mutual = mutual
+        self.bandwidth = bandwidth
+        self.normalized = normalized
+
+    def weights(self, points: Points) -> Weights:
+        """Weights of the edges, sparse."""
+        count = int(self.n_neighbors)
+        if count >= points.n_samples:
+            raise ValueError(
+                f"n_neighbors={count} of NeighborGraph needs more than {count} rows, got "
+                f"n_samples = {points.n_samples}: lower n_neighbors."
+            )
+        numbers, squares = points.nearest(count)
+        rows = np.repeat(np.arange(points.n_samples), count)
+        pairs = Pairs.of(rows, numbers.ravel(), squares.ravel(), mutual=bool(self.mutual))
+        return edge_weights(points, pairs, self.bandwidth)
+
+
+class RadiusGraph(Graph):
+    """Samples are connected if they are no farther apart than a radius.
+
+    Parameters
+    ----------
+    radius : float or None, default=None
+        In units of the kernel's feature space. None takes the smallest radius at which every
+        sample has a neighbour.
+    bandwidth : float, "median" or None, default=None
+        Weights exp(-d²/2σ²) of the edges; None gives all the weight 1.
+    normalized : bool, default=False
+        Whether the Laplacian is I - D^(-½) W D^(-½) rather than D - W.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from depmax.algebra.graphs import RadiusGraph, VectorPoints
+    >>> points = VectorPoints.of([[0.0], [1.0], [2.5]])
+    >>> RadiusGraph(1.5).laplacian(points).degrees
+    array([1., 2., 1.])
+    """
+
+    _declared: ClassVar = {"radius": number(0, ends="(]", also=[None]), "bandwidth": BANDWIDTH}
+    _remedy = "Raise radius to connect them."
+
+    def __init__(
+        self,
+        radius: float | None = None,
+        *,
+        bandwidth: float | Literal["median"] | None = None,
+        normalized: bool = False,
+    ) -> None:
+        self.radius = radius
+        self.bandwidth = bandwidth
+        self.normalized = normalized
+
+    def weights(self, points: Points) -> Weights:
+        """Weights of the edges, sparse."""
+        if self.radius is None:
+            if points.n_samples < 2:
+                raise ValueError("RadiusGraph needs at least two rows, got n_samples = 1.")
+            radius = float(np.sqrt(points.nearest(1)[1].max()))
+            radius *= 1.0 + 1e-6  # so that rounding does not part the two farthest neighbours
+        else:
+            radius = float(self.radius)
+        return edge_weights(points, points.within(radius), self.bandwidth)
+
+
+#: Rows and columns of a tile.
+TILE = 512
+#: Up to so many samples the weights are kept; of more they are computed at every product.
+STORED_ROWS = 4096
+
+
+@dataclass(frozen=True)
+class GaussianWeights:
+    """exp(-d²/2σ²) between all pairs, in tiles."""
+
+    points: Points
+    bandwidth: float
+
+    #: Every pair of samples has an edge.
+    n_components = 1
+
+    @cached_property
+    def degrees(self) -> np.ndarray:
+        """Sum of each node's weights."""
+        return self.times(np.ones((self.points.n_samples, 1)))[:, 0]
+
+    def times(self, values: np.ndarray) -> np.ndarray:
+        """W times columns of values."""
+        if self.points.n_samples <= STORED_ROWS:
+            stored: np.ndarray = self.matrix() @ values
+            return stored
+        product = np.zeros(values.shape)
+        for rows, columns, weights, _ in self._tiles():
+            product[rows] += weights @ values[columns]
+            if rows is not columns:
+                product[columns] += weights.T @ values[rows]
+        return product
+
+    def energy(self, scales: np.ndarray) -> float:
+        """½ Σ_ij s_i s_j W_ij d_ij²."""
+        total = 0.0
+        for rows, columns, weights, squares in self._tiles():
+            share = float(scales[rows] @ (weights * squares) @ scales[columns])
+            total += share / 2.0 if rows is columns else share
+        return total
+
+    def matrix(self) -> np.ndarray:
+        """W, dense."""
+        return self._matrix
+
+    def draw(self, count: int, rng: np.random.RandomState) -> DrawnEdges:
+        """Pairs drawn with equal probabilities."""
+        m = self.points.n_samples
+        first = rng.randint(m, size=count)
+        second = (first + rng.randint(1, m, size=count)) % m
+        squares = self.points.squares(first, second).diagonal()  # a batch is small
+        weights = np.exp(squares / (-2.0 * self.bandwidth**2)) * (m * (m - 1) / 2.0)
+        return DrawnEdges(first, second, weights)
+
+    @cached_property
+    def _matrix(self) -> np.ndarray:
+        matrix = np.empty((self.points.n_samples,) * 2)
+        for rows, columns, weights, _ in self._tiles():
+            matrix[rows, columns] = weights
+            matrix[columns, rows] = weights.T
+        return matrix
+
+    def _tiles(self) -> Iterator[tuple[slice, slice, np.ndarray, np.ndarray]]:
+        """Weights and squared distances of the upper tiles."""
+        warn_if_long(
+            f"A graph of all pairs of {self.points.n_samples:,} rows",
+            SECONDS_PER_PAIR * self.points.n_samples**2,
+            "NeighborGraph(10) connects near rows only; or fit to a random part of the rows.",
+        )
+        parts = list(slices(self.points.n_samples, TILE))
+        for place, rows in enumerate(parts):
+            for columns in parts[place:]:
+                squares = self.points.squares(rows, columns)
+                weights = np.exp(squares / (-2.0 * self.bandwidth**2))
+                if rows is columns:
+                    np.fill_diagonal(weights, 0.0)
+                yield rows, columns, weights, squares
+
+
+class GaussianGraph(Graph):
+    """All samples are connected, with weights exp(-d²/2σ²).
+
+    Costs the number of samples squared, in time; up to 4,096 samples the weights are stored.
+
+    Parameters
+    ----------
+    bandwidth : float or "median", default="median"
+        σ, in units of the kernel's feature space.
+    normalized : bool, default=False
+        Whether the Laplacian is I - D^(-½) W D^(-½) rather than D - W.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from depmax.algebra.graphs import GaussianGraph, VectorPoints
+    >>> laplacian = GaussianGraph(1.0).laplacian(VectorPoints.of([[0.0], [1.0]]))
+    >>> laplacian.matrix().round(2)
+    array([[ 0.61, -0.61],
+           [-0.61,  0.61]])
+    """
+
+    _declared: ClassVar = {"bandwidth": number(0, ends="(]", also=["median"])}
+
+    def __init__(
+        self, bandwidth: float | Literal["median"] = "median", *, normalized: bool = False
+    ) -> None:
+        self.bandwidth = bandwidth
+        self.normalized = normalized
+
+    def weights(self, points: Points) -> Weights:
+        """Weights of all pairs, in tiles."""
+        return GaussianWeights(points, width(points, self.bandwidth))
+
+
+def as_graph(graph: Any) -> Graph:
+    """Graph from its name, "neighbors", "radius" or "gaussian", from weights, or the graph itself.
+
+    Weights are a matrix, dense or sparse, or a function of the rows that returns one.
+
+    Examples
+    --------
+    >>> as_graph("neighbors")
+    NeighborGraph()
+    """
+    from depmax.algebra.graphs.given import GivenGraph
+
+    names = {"neighbors": NeighborGraph, "radius": RadiusGraph, "gaussian": GaussianGraph}
+    if isinstance(graph, str) and graph in names:
+        return names[graph]()
+    if isinstance(graph, Graph):
+        return graph
+    given = sparse.issparse(graph) or hasattr(graph, "__array__") or callable(graph)
+    if given and not isinstance(graph, type):
+        return GivenGraph(graph)
+    raise ValueError(
+        f"graph must be 'neighbors', 'radius', 'gaussian', a graph such as "
+        f"NeighborGraph(n_neighbors=10), a matrix of weights or a function of the rows that "
+        f"returns one, got {graph!r}."
+    )

@@ -1,0 +1,250 @@
+"""Sums over rows that are read a block at a time, and pivots of a target's kernel.
+
+What travels to a block (in a thread, or on a worker of a cluster) is a small object that can be
+pickled: a kernel, a view of the block, a form. What comes back are ``RowSums``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+
+from depmax._threads import blas_threads_for_parts, map_threads, slices
+from depmax.algebra.row_sums import (
+    PARTS,
+    Aligned,
+    RowSums,
+    Summation,
+    chunks_of,
+    dense,
+    origin_of,
+)
+from depmax.data.pieces import Block, add_up
+from depmax.data.stream import View, sample_rows
+from depmax.kernels.kernel import Kernel
+from depmax.kernels.sample import Sample, in_double, require_positive, require_semidefinite
+from depmax.maps.incomplete_cholesky import factor_to
+
+#: Trace of L - ΨΨᵀ, relative to that of L, at which pivots suffice: full precision for HSIC.
+PRECISION = 1e-12
+#: Pivots beyond which a target kernel has too many coordinates for sums over blocks.
+MOST_PIVOTS = 1000
+#: Rows that a visit adds to the candidates for pivots.
+WORST_ROWS = 64
+#: Columns of a target up to which the extremes of each are candidates too.
+FEW_COLUMNS = 4
+#: Rows in memory up to which a target without coordinates is factored as a whole, which takes less
+#: time: about 100 MB for the Gaussian kernel of numbers.
+FEW_ROWS = 2**18
+
+#: Some of the rows: a slice of those in memory, or a block of those that are read.
+Part = slice | Block
+
+
+@dataclass(frozen=True)
+class BlockImages:
+    """Coordinates φ of the rows of a block."""
+
+    kernel: Kernel
+    view: View
+    unmixed: bool = False  # before their last product
+
+    def __call__(self, block: Block) -> Any:
+        """Of shape (n, D), dense or sparse."""
+        rows = in_double(self.view(block))
+        return self.kernel.unmixed(rows) if self.unmixed else self.kernel.features(rows)
+
+
+@dataclass(frozen=True)
+class KernelColumns:
+    """Kernel values of the rows of a block with some rows in memory."""
+
+    kernel: Kernel
+    view: View
+    landmarks: Any
+
+    def __call__(self, block: Block) -> np.ndarray:
+        """Of shape (n, n_landmarks), in float64."""
+        return self.kernel(in_double(self.view(block)), in_double(self.landmarks))
+
+
+@dataclass(frozen=True)
+class SumBlocks:
+    """Sums over the blocks of a piece, about the mean of its first rows.
+
+    ``beside`` gives what stands beside φ: ψ, weights. The piece's own origin keeps the digits of
+    rows far from zero; sums with different origins can be added.
+    """
+
+    images: Callable[[Block], Any]
+    beside: Callable[[Any, Block], Aligned]
+    scatter: bool = False
+    norms: bool = False
+
+    @np.errstate(invalid="ignore")
+    def __call__(self, blocks: Iterator[Block]) -> RowSums | None:
+        """Sums of one piece; None if it has no rows."""
+        summation = None
+        for block in blocks:
+            rows = self.beside(self.images(block), block)
+            if summation is None:
+                origins = origin_of(rows.phi), origin_of(rows.psi)
+                summation = Summation(*origins, scatter=self.scatter, norms=self.norms)
+            for part in chunks_of(block.n_rows, rows.phi.shape[1]):
+                summation.add(rows.part(part))
+        return None if summation is None else summation.result()
+
+
+# --- sums over the target alone -------------------------------------------------------------------
+def target_sums(rows: Any, images: Callable[[Any], Any]) -> RowSums:
+    """Sums over rows of the target that are read a block at a time, ψ in the place of φ."""
+    work = SumBlocks(_OfTarget(rows.view, images), alone, scatter=True)
+    sums: RowSums = rows.stream.total(work, inputs=rows.of_inputs)
+    return sums
+
+
+@dataclass(frozen=True)
+class _OfTarget:
+    view: View
+    images: Callable[[Any], Any]
+
+    def __call__(self, block: Block) -> Any:
+        return dense(self.images(self.view(block)))
+
+
+def alone(phi: Any, part: Part) -> Aligned:
+    """A part of rows with nothing beside them."""
+    return Aligned(phi, np.zeros((phi.shape[0], 0)))
+
+
+# --- kernels of the target without coordinates ----------------------------------------------------
+@dataclass(frozen=True)
+class PivotImages:
+    """k(y, pivots)R⁻ᵀ with RRᵀ the kernel matrix of the pivots."""
+
+    kernel: Kernel
+    pivots: np.ndarray  # rows
+    triangle: np.ndarray  # R
+
+    def __call__(self, rows: np.ndarray) -> np.ndarray:
+        """ψ of rows of the target, of shape (n, r)."""
+        values = self.kernel(rows, self.pivots)
+        solved: np.ndarray = linalg.blas.dtrsm(1.0, self.triangle, values.T, lower=1).T
+        return solved
+
+
+@dataclass(frozen=True)
+class Residual:
+    """How much of the kernel some pivots leave unexplained, and where most of it is."""
+
+    left: float  # Σ k(y, y) - ‖ψ‖²
+    total: float  # Σ k(y, y)
+    sizes: np.ndarray  # of the worst rows
+    rows: np.ndarray
+    sums: RowSums  # of ψ alone
+
+    def __add__(self, other: Residual) -> Residual:
+        sizes = np.concatenate([self.sizes, other.sizes])
+        rows = np.concatenate([self.rows, other.rows])
+        worst = np.argsort(-sizes, kind="stable")[:WORST_ROWS]
+        left, total = self.left + other.left, self.total + other.total
+        return Residual(left, total, sizes[worst], rows[worst], self.sums + other.sums)
+
+
+@dataclass(frozen=True)
+class MeasureResidual:
+    """Visit the target, sum its coordinates and look for rows that the pivots explain badly."""
+
+    view: Callable[[Any], Any]
+    images: PivotImages
+    mass: np.ndarray | None = None  # of rows in memory
+
+    def __call__(self, parts: Iterable[Any]) -> Residual | None:
+        """The residual of some parts."""
+        found, origin = None, np.zeros(len(self.images.pivots))
+        summation = Summation(origin, np.zeros(0), scatter=True)
+        for part in parts:
+            rows = self.view(part)
+            diagonal = self.images.kernel.diag(rows)
+            psi = self.images(rows)
+            mass = None if self.mass is None else self.mass[part]
+            summation.add(replace(alone(psi, part), mass=mass))
+            left = np.maximum(diagonal - np.einsum("ij,ij->i", psi, psi), 0.0)
+            size = min(WORST_ROWS, len(left))
+            worst = np.argpartition(-left, size - 1)[:size]
+            more = Residual(
+                float(left.sum()), float(diagonal.sum()), left[worst], rows[worst], _NOTHING
+            )
+            found = more if found is None else found + more
+        return None if found is None else replace(found, sums=summation.result())
+
+
+#: Sums that are taken apart from a residual.
+_NOTHING = Summation(np.zeros(0), np.zeros(0), scatter=False).result()
+
+
+def _measured(side: Sample, images: PivotImages) -> Residual:
+    """The residual of all rows, from one visit."""
+    if side.is_streamed:
+        work = MeasureResidual(side.rows.view, images)
+        found: Residual = side.rows.stream.total(work, inputs=False)
+        return found
+    measure = MeasureResidual(side.rows.__getitem__, images, side.mass)
+    chunks = chunks_of(side.n_samples, len(images.pivots))
+    parts = [chunks[part] for part in slices(len(chunks), -(-len(chunks) // PARTS))]
+    with blas_threads_for_parts() as threads:
+        whole = add_up(map_threads(measure, parts, threads))
+        assert whole is not None
+        return whole
+
+
+def _candidates(rows: Any) -> np.ndarray:
+    """A sample of the rows; of those in memory also the extremes, which it may not reach."""
+    some: np.ndarray = sample_rows(rows)
+    if hasattr(rows, "stream") or rows.shape[1] > FEW_COLUMNS:
+        return some
+    order = np.argpartition(rows, [WORST_ROWS, -WORST_ROWS], axis=0)
+    extremes = np.vstack([order[:WORST_ROWS], order[-WORST_ROWS:]])
+    return np.vstack([some, rows[extremes.ravel()]])
+
+
+def few_pivots(side: Sample) -> tuple[PivotImages, RowSums | None] | None:
+    """Pivots among a sample of the target and its worst rows; None if they are too many.
+
+    There are as many as it takes until nothing is left but rounding. The pivots that all rows at
+    once would give are others, but span the same up to 1e-12 of the trace, so that HSIC and all
+    directions agree. With them come the sums of ψ, where rows were visited.
+    """
+    kernel, rows = side.kernel, side.rows
+    distinct = rows.distinct if side.is_streamed else None
+    candidates = np.unique(_candidates(rows) if distinct is None else distinct[0], axis=0)
+    while True:
+        partial = factor_to(Sample(kernel, candidates), 0.1 * PRECISION, MOST_PIVOTS + 1)
+        if partial.rank > MOST_PIVOTS:
+            return None
+        triangle = partial.triangle.astype(np.float64)
+        images = PivotImages(kernel, candidates[partial.pivots], triangle)
+        if distinct is not None:
+            return images, None  # of all values there are
+        residual = _measured(side, images)
+        more = np.unique(np.vstack([candidates, residual.rows]), axis=0)
+        if residual.left <= PRECISION * residual.total or len(more) == len(candidates):
+            return images, residual.sums
+        candidates = more
+
+
+def factor_of_matrix(matrix: np.ndarray) -> np.ndarray:
+    """The factor of a kernel matrix that is at hand, by LAPACK."""
+    diagonal = matrix.diagonal()
+    total, largest = float(diagonal.sum()), float(diagonal.max())
+    require_positive(largest)
+    lower, order, rank, _ = linalg.lapack.dpstrf(matrix, lower=1)
+    factor = np.empty((len(matrix), rank))
+    factor[order - 1] = np.tril(lower)[:, :rank]
+    require_semidefinite((diagonal - np.square(factor).sum(axis=1)).min(), largest)
+    left = total - np.cumsum(np.square(factor).sum(axis=0))
+    return factor[:, : 1 + int(np.argmax(np.append(left, 0.0) <= PRECISION * total))]

@@ -1,0 +1,33 @@
+"""How data are read: frames, names, types of columns, types of targets, unlabelled rows."""
+
+from depmax.data.levels import UnseenCategoryWarning, role_of_text
+from depmax.data.scan import Scan, scan
+from depmax.data.table import (
+    Table,
+    column_names,
+    read_fit,
+    read_new,
+    read_objects,
+    read_table,
+    require_finite_rows,
+)
+from depmax.data.target import TASKS, Target, TargetKind, Task, read_target
+
+__all__ = [
+    "TASKS",
+    "Scan",
+    "Table",
+    "Target",
+    "TargetKind",
+    "Task",
+    "UnseenCategoryWarning",
+    "column_names",
+    "read_fit",
+    "read_new",
+    "read_objects",
+    "read_table",
+    "read_target",
+    "require_finite_rows",
+    "role_of_text",
+    "scan",
+]

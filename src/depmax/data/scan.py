@@ -1,0 +1,306 @@
+"""The door for tables that need not fit in memory: ``scan``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from depmax._text import counted
+from depmax.data.checks import is_whole
+from depmax.data.files import open_files
+from depmax.data.pieces import (
+    Chunk,
+    IteratedPieces,
+    LocalPieces,
+    Pieces,
+    n_rows,
+    pieces_of_memory,
+    split_target,
+    with_text_names,
+)
+from depmax.data.table import is_dask, is_frame
+
+#: A file, a folder, or several.
+Paths = str | PathLike[str]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Scan:
+    """A table that is read a piece at a time, as often as a method needs.
+
+    Made by :func:`depmax.scan`; passed as ``X`` to every estimator and measure that streams.
+    """
+
+    pieces: Pieces
+    #: What readers that need all rows in memory refuse by.
+    is_streamed = True
+
+    def __repr__(self) -> str:
+        x, lengths = self.pieces.empty.x, self.pieces.lengths
+        width = 1 if getattr(x, "ndim", 2) == 1 else int(x.shape[1])
+        rows = "an unknown number of rows" if lengths is None else f"{sum(lengths):,} rows"
+        target = " and a target" if self.has_target else ""
+        return f"<Scan of {rows}, {width:,} {'column' if width == 1 else 'columns'}{target}>"
+
+    @property
+    def has_target(self) -> bool:
+        """Whether the rows come with a target."""
+        return self.pieces.empty.y is not None
+
+    def chunks(self) -> Iterator[Any]:
+        """The rows of X, piece by piece, in order."""
+        return (chunk.x for chunk in self.pieces.chunks())
+
+    def compute(self) -> Any:
+        """All rows of X in memory."""
+        chunks = list(self.chunks())
+        if chunks and sparse.issparse(chunks[0]):
+            return sparse.vstack(chunks, format="csr")
+        if chunks and is_frame(chunks[0]):
+            import narwhals.stable.v2 as nw
+
+            return nw.concat(
+                [nw.from_native(chunk, eager_only=True) for chunk in chunks]
+            ).to_native()
+        return np.concatenate(chunks)
+
+    def map(self, function: Callable[[Any], Any]) -> Scan:
+        """The same table with ``function`` applied to every chunk of X as it is read.
+
+        For a transformer that works row by row, such as a fitted ``StandardScaler``:
+        ``scan(…).map(scaler.transform)``.
+
+        Parameters
+        ----------
+        function : callable
+            From an array or a frame to one with as many rows. A Dask cluster needs one that can
+            be pickled.
+
+        Returns
+        -------
+        Scan
+        """
+        return Scan(self.pieces.mapped(MapInputs(function)))
+
+
+@dataclass(frozen=True)
+class MapInputs:
+    """A function of inputs as a function of chunks."""
+
+    function: Callable[[Any], Any]
+
+    def __call__(self, chunk: Chunk) -> Chunk:
+        """The chunk with other inputs."""
+        return Chunk(self.function(chunk.x), chunk.y)
+
+
+def scan(
+    data: Any,
+    target: Any = None,
+    *,
+    columns: Sequence[str] | None = None,
+    rows_per_chunk: int | None = None,
+) -> Scan:
+    """A table that is read a piece at a time, for estimators that stream.
+
+    Parameters
+    ----------
+    data : path, sequence of paths, Dask collection, array, memory map, sparse matrix, frame, \
+iterable or callable
+        A Parquet or Arrow file, a folder of them (column names of folders such as ``year=2024``
+        included), or several. A Dask array or data frame. Rows in memory or in a memory map. Or
+        chunks of rows, arrays, frames or pairs (X, y): a list of them, another object that can be
+        iterated any number of times, or a function that returns a fresh iterator when it is called.
+    target : str, sequence of str, or target of the same rows, optional
+        Name of the column that is the target, or names of several; or for arrays the target
+        itself (for a Dask collection another collection).
+    columns : sequence of str, optional
+        Columns of X, where they have names; others are not read. By default all but the target.
+    rows_per_chunk : int, optional
+        Rows that are decoded at a time; by default about 4 MB.
+
+    Returns
+    -------
+    Scan
+        To be passed as ``X``, without ``y`` if it has a target.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from depmax import HSCA, scan
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(1000, 4))
+    >>> rows = scan(X, X[:, 2] > 0, rows_per_chunk=100)
+    >>> rows
+    <Scan of 1,000 rows, 4 columns and a target>
+    >>> int(abs(HSCA(1).fit(rows).components_).argmax())
+    2
+    """
+    if rows_per_chunk is not None and not (is_whole(rows_per_chunk) and rows_per_chunk >= 1):
+        raise ValueError(
+            f"rows_per_chunk must be a whole number of at least 1, got {rows_per_chunk!r}."
+        )
+    if columns is not None and len(columns) == 0:
+        raise ValueError("columns is empty: name a column, or omit it to use all.")
+    if hasattr(data, "pieces"):
+        raise TypeError("data is already a scan: pass it as X.")
+    paths = _paths(data)
+    if paths is not None:
+        return Scan(open_files(paths, _names(target), columns, rows_per_chunk))
+    if is_dask(data):
+        from depmax.data.dask_pieces import pieces_of_dask
+
+        named = _is_names(target) and target is not None
+        return Scan(
+            pieces_of_dask(data, None if named else target, target if named else None, columns)
+        )
+    make = _maker_of_chunks(data)
+    if make is not None:
+        return Scan(_iterated(make, _names(target), columns))
+    return Scan(_in_memory(data, target, columns, rows_per_chunk))
+
+
+def by_chunks(
+    function: Callable[[Any], Any], X: Any, width: int | None = None, dtype: Any = None
+) -> Any:
+    """A function of rows in memory, of a table that is read a chunk at a time: lazy as it is.
+
+    Parameters
+    ----------
+    function : callable
+        From rows to an array with as many.
+    X : Scan or Dask collection
+    width : int, optional
+        Columns of what it gives; None for one dimension.
+    dtype : dtype, optional
+        Of what it gives: by default float64, or float32 for such an array.
+    """
+    if not is_dask(X):
+        return X.map(function)
+    from depmax.data.dask_pieces import applied
+
+    if dtype is None:
+        dtype = np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
+    return applied(X, function, width, np.dtype(dtype))
+
+
+def _paths(data: Any) -> list[Paths] | None:
+    """The paths that ``data`` names, if it does."""
+    if isinstance(data, str | PathLike):
+        text = fspath(data)
+        if not text:
+            raise ValueError("data is an empty path: name a file or a folder, such as '.'.")
+        is_pattern = "*" in text and not Path(text).exists()
+        return _matches(text) if is_pattern else [data]
+    if isinstance(data, list | tuple) and data and all(isinstance(p, str | PathLike) for p in data):
+        return list(data)
+    return None
+
+
+def _matches(pattern: str) -> list[Paths]:
+    from glob import glob
+
+    found = sorted(glob(pattern, recursive=True))
+    if not found:
+        raise FileNotFoundError(f"No file matches {pattern!r}.")
+    return list(map(Path, found))
+
+
+def _is_names(target: Any) -> bool:
+    if isinstance(target, str):
+        return True
+    return isinstance(target, list | tuple) and all(isinstance(name, str) for name in target)
+
+
+def _names(target: Any) -> Any:
+    if target is not None and not _is_names(target):
+        raise TypeError(
+            "target must be the name of a column, or several names: files and iterators hold the "
+            "target in their rows."
+        )
+    if isinstance(target, list | tuple) and len(set(target)) < len(target):
+        raise ValueError(f"target names a column twice: {', '.join(target)}.")
+    return target
+
+
+def _in_memory(data: Any, target: Any, columns: Any, rows_per_chunk: int | None) -> LocalPieces:
+    y = target
+    if is_frame(data):
+        import narwhals.stable.v2 as nw
+
+        data = with_text_names(data)
+        named = target is not None and _is_names(target) and len(target) != n_rows(data)
+        names = ([target] if isinstance(target, str) else list(target)) if named else []
+        if columns is not None:
+            frame = nw.from_native(data, eager_only=True)
+            data = frame.select([*columns, *names]).to_native()
+        if named:
+            chunk = split_target(data, target)
+            data, y = chunk.x, chunk.y
+    elif columns is not None:
+        raise TypeError("columns= needs a table whose columns have names.")
+    elif not sparse.issparse(data) and not hasattr(data, "block"):
+        data = data if isinstance(data, np.ndarray) else np.asarray(data)
+        data = data[:, np.newaxis] if data.ndim == 1 else data
+    if sparse.issparse(data):
+        data = data.tocsr()
+    if y is not None and not hasattr(y, "shape"):
+        y = np.asarray(y)
+    _require_equal_length(data, y)
+    return pieces_of_memory(data, y, rows_per_chunk)
+
+
+def _require_equal_length(x: Any, y: Any) -> None:
+    if y is not None and n_rows(y) != n_rows(x):
+        raise ValueError(
+            f"X and y have inconsistent numbers of samples: {counted(n_rows(x), 'row')} against "
+            f"{n_rows(y)}."
+        )
+
+
+def _maker_of_chunks(data: Any) -> Callable[[], Iterable[Any]] | None:
+    """A function that starts the chunks anew, where ``data`` gives chunks of rows."""
+    if hasattr(data, "shape") or hasattr(data, "__array__") or is_frame(data):
+        return None
+    if callable(data):
+        return data
+    if isinstance(data, list | tuple):
+        first = data[0] if data else None
+        rows = first[0] if isinstance(first, tuple) and first else first
+        if len(getattr(rows, "shape", ())) != 2:
+            return None  # rows of one table
+    return (lambda: iter(data)) if hasattr(data, "__iter__") else None
+
+
+def _iterated(make: Callable[[], Iterable[Any]], target: Any, columns: Any) -> IteratedPieces:
+    """Chunks of an iterator that can be made again."""
+
+    def chunks() -> Iterator[Chunk]:
+        for item in make():
+            if isinstance(item, tuple):
+                chunk = Chunk(with_text_names(item[0]), *item[1:])
+                _require_equal_length(chunk.x, chunk.y)
+                yield chunk
+            else:
+                yield split_target(with_text_names(item), target)
+
+    is_used_up = iter(make()) is iter(make())  # the same iterator twice
+    first = next(chunks(), None)
+    if first is None:
+        raise ValueError("The iterator of chunks is empty: it has no rows.")
+    if is_used_up or next(chunks(), None) is None:
+        raise TypeError(
+            "The chunks can be read only once, and methods read them several times: pass a "
+            "function that returns a new iterator every time, such as lambda: read_batches(path)."
+        )
+    if columns is not None:
+        raise TypeError(
+            "columns= is for tables in files, frames and Dask; iterators choose theirs."
+        )
+    return IteratedPieces(chunks, first.part(slice(0, 0)))

@@ -1,0 +1,399 @@
+"""From what users pass to samples: one reader for X, one for y."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from scipy import sparse
+
+from depmax.data import (
+    Table,
+    Target,
+    column_names,
+    read_fit,
+    read_new,
+    read_objects,
+    read_table,
+    read_target,
+)
+from depmax.data.checks import warn_of_scales
+from depmax.data.levels import is_missing
+from depmax.data.sources import RowSource, SourceRows
+from depmax.data.stream import surveyed_pair
+from depmax.data.table import is_streamed, numbered_columns
+from depmax.kernels import (
+    Capabilities,
+    ClassBalanced,
+    Delta,
+    Gaussian,
+    KernelLike,
+    Linear,
+    as_kernel,
+)
+from depmax.kernels.kernel import Choose, Kernel
+from depmax.kernels.sample import Sample, TableRows, joined, sample_of_matrix
+
+
+# --- inputs ---------------------------------------------------------------------------------------
+def read_sample(
+    X: Any,
+    kernel: KernelLike,
+    *,
+    choose: Choose | None = None,
+    name: str = "X",
+    scale_free: bool = False,
+    mass: np.ndarray | None = None,
+) -> Sample:
+    """Rows X as the kernel reads them, and the kernel resolved on them.
+
+    ``scale_free`` says that the columns' units do not matter to what is made of the sample;
+    ``mass`` how many rows each row stands for.
+    """
+    if is_precomputed(kernel):
+        return sample_of_matrix(read_table(X, name=name).values, name, mass).resolved()
+    recipe = as_kernel(kernel)
+    if hasattr(X, "stream"):
+        decoder = X.stream.decoder
+        names = _names_or_numbers(decoder.names, X.shape[1])
+        bound = streamed_sample(recipe, X.rows, names)
+        if not scale_free:
+            warn_of_scales(recipe.bind(names), X.rows, decoder.names, decoder.categories)
+        sample = bound.resolved(choose)
+        require_coordinates(sample, "A measure")
+        return sample
+    if not recipe.requires_vector_input:
+        rows = read_objects(X, name)
+        return Sample(recipe.bind(column_names(X)), rows, mass=mass).resolved(choose)
+    table = read_table(
+        X, name=name, missing="neutral" if recipe.capabilities.reads_missing else "refuse"
+    )
+    return sample_of_table(table, recipe, choose=choose, scale_free=scale_free, mass=mass)
+
+
+def sample_of_table(
+    table: Table,
+    recipe: Kernel,
+    *,
+    choose: Choose | None = None,
+    scale_free: bool = False,
+    mass: np.ndarray | None = None,
+) -> Sample:
+    """Sample of a table that is read already, for a kernel of vectors."""
+    names = _names_or_numbers(table.names, table.values.shape[1])
+    bound = recipe.bind(names)
+    if not scale_free:
+        warn_of_scales(bound, table.values, table.names, table.categories)
+    sample = joined(bound, table.values, names, table.categories)
+    return replace(sample, mass=mass).resolved(choose)
+
+
+def read_table_rows(X: Any, *, name: str = "X") -> TableRows:
+    """Rows X for kernels of vectors; warns of columns in units too far apart for distances."""
+    table = read_table(X, name=name)
+    names = _names_or_numbers(table.names, table.values.shape[1])
+    warn_of_scales(Gaussian(), table.values, table.names, table.categories)
+    return TableRows(table.values, names, table.categories)
+
+
+def read_training(
+    estimator: Any, X: Any, kernel: KernelLike, *, check_finite: bool = True
+) -> Sample:
+    """Rows X for ``fit``, not resolved yet; sets ``categories_`` and ``n_features_in_``."""
+    if is_precomputed(kernel):
+        matrix, estimator.categories_ = read_fit(estimator, X)
+        return sample_of_matrix(matrix)
+    recipe = as_kernel(kernel)
+    if is_streamed(X):
+        return _read_stream(estimator, X, recipe)
+    rows, estimator.categories_ = read_fit(
+        estimator,
+        X,
+        vector_input=recipe.requires_vector_input,
+        accept_sparse=recipe.capabilities.sparse,
+        check_finite=check_finite,
+    )
+    names = _names(estimator)
+    return joined(recipe.bind(names), rows, names, estimator.categories_)
+
+
+def warn_of_units(estimator: Any, training: Sample) -> None:
+    """Warn of columns in units so different that the estimator's kernel sees only some of them.
+
+    ``training`` is what ``read_training`` has returned, not resolved yet.
+    """
+    if training.precomputed:
+        return
+    recipe, categories = as_kernel(estimator.kernel), estimator.categories_
+    if recipe.requires_vector_input:
+        bound = recipe.bind(_names(estimator)) if categories else training.kernel
+        known, owner = getattr(estimator, "feature_names_in_", None), type(estimator).__name__
+        warn_of_scales(bound, training.rows, known, categories, owner=owner)
+
+
+def reads_chunks(X: Any) -> bool:
+    """Whether X is streamed, or a source of rows of the user's own."""
+    return not isinstance(X, np.ndarray) and (is_streamed(X) or isinstance(X, RowSource))
+
+
+def aligned(X: Any, y: Any = None, *, supervised: bool = True) -> tuple[Any, Any]:
+    """X and y as they are, or where X is read a chunk at a time both of one surveyed table.
+
+    ``supervised`` says whether a target is looked at, if there is one.
+    """
+    if reads_chunks(X):
+        return surveyed_pair(X, y, supervised=supervised)
+    refuse_streamed_target(X, y)
+    return X, y
+
+
+def refuse_streamed_target(X: Any, y: Any) -> None:
+    """Refuse a target that is read a chunk at a time beside rows in memory."""
+    if is_streamed(y):
+        raise TypeError(
+            f"y is a Dask collection or a scan, but X is a {type(X).__name__} in memory: pass both "
+            "as Dask collections, or y.compute()."
+        )
+
+
+def read_rows(estimator: Any, X: Any, abilities: Capabilities) -> Any:
+    """New rows, checked against those of ``fit``."""
+    if isinstance(X, RowSource):
+        if X.shape[1] != estimator.n_features_in_:
+            raise ValueError(
+                f"X has {X.shape[1]} features, but {type(estimator).__name__} is expecting "
+                f"{estimator.n_features_in_} features as input."
+            )
+        return SourceRows(X)
+    return read_new(
+        estimator,
+        X,
+        categories=getattr(estimator, "categories_", {}),
+        vector_input=abilities.vector_input,
+        accept_sparse=abilities.sparse,
+    )
+
+
+def is_precomputed(kernel: Any) -> bool:
+    """Whether X is the kernel matrix itself."""
+    return isinstance(kernel, str) and kernel == "precomputed"
+
+
+def abilities_of(kernel: KernelLike) -> Capabilities:
+    """What the kernel declares; ``fit`` is where a wrong one is refused."""
+    if is_precomputed(kernel):
+        return Capabilities()
+    try:
+        return as_kernel(kernel).capabilities
+    except (TypeError, ValueError):
+        return Capabilities()
+
+
+def _names(estimator: Any) -> Sequence[str]:
+    """Names of the columns that ``fit`` has read, or their positions."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return _names_or_numbers(names, estimator.n_features_in_)
+
+
+def _names_or_numbers(names: Any, n_columns: int) -> Sequence[str]:
+    return numbered_columns(n_columns, "") if names is None else [str(name) for name in names]
+
+
+def _read_stream(estimator: Any, X: Any, recipe: Kernel) -> Sample:
+    """Rows that are read a block at a time, for ``fit``."""
+    estimator.categories_, estimator.n_features_in_ = {}, X.shape[1]
+    estimator.__dict__.pop("feature_names_in_", None)
+    if not hasattr(X, "rows"):  # as another estimator has read them: numbers without names
+        return Sample(recipe.bind(_names(estimator)), X)
+    rows, decoder = X.rows, X.stream.decoder
+    estimator.categories_ = dict(decoder.categories)
+    if decoder.names is not None:
+        estimator.feature_names_in_ = np.array(decoder.names, dtype=object)
+    return streamed_sample(recipe, rows, _names(estimator))
+
+
+def streamed_sample(recipe: Kernel, rows: Any, names: Sequence[str]) -> Sample:
+    """A sample of streamed rows, if its kernel has coordinates or is a map that gets them."""
+    if not recipe.requires_vector_input:
+        raise TypeError(
+            f"{type(recipe).__name__} compares objects, which a table that is read a chunk at a "
+            "time cannot hold: pass them in memory."
+        )
+    sample = joined(recipe.bind(names), rows, names, rows.stream.decoder.categories)
+    if sparse.issparse(rows.example) and not recipe.capabilities.sparse:
+        raise TypeError(f"{type(recipe).__name__} needs dense rows.")
+    return sample
+
+
+def require_coordinates(sample: Sample, owner: str) -> None:
+    """Refuse a kernel that compares all pairs of rows, where rows are read a chunk at a time."""
+    if not sample.is_streamed:
+        return
+    if not sample.kernel.has_features or sample.n_coordinates is None:
+        name = type(sample.kernel).__name__
+        raise TypeError(
+            f"{owner} with the kernel {name} compares all pairs of rows, which is not possible for "
+            "a table that is read a chunk at a time: use kernel='linear', or a map such as "
+            f"kernel=NystroemMap(200, kernel={name}())."
+        )
+    if sample.n_coordinates > sample.n_samples:
+        raise ValueError(
+            f"{owner} has {sample.n_coordinates} coordinates and only {sample.n_samples} rows: "
+            "a table with so few rows is read as a whole, with X.compute()."
+        )
+
+
+# --- targets --------------------------------------------------------------------------------------
+def read_target_sample(
+    y: Any,
+    target_kernel: KernelLike | Literal["auto"],
+    *,
+    choose: Choose | None = None,
+    mass: np.ndarray | None = None,
+    is_part: bool = False,
+) -> Sample:
+    """Target y read by its type, with the kernel that suits it or the one given.
+
+    ``is_part`` says that y is a part of a target that was read before.
+    """
+    if is_precomputed(target_kernel):
+        return sample_of_matrix(read_table(y, name="y").values, "y", mass).resolved()
+    if not _is_auto(target_kernel):
+        recipe = as_kernel(target_kernel)
+        if reads_objects(recipe):
+            return Sample(recipe, read_objects(y, "y"), mass=mass).resolved(choose)
+    target = read_target(y, is_part=is_part)
+    return target_sample(target, target_kernel, choose=choose, mass=mass, is_part=is_part)
+
+
+def target_sample(
+    target: Target,
+    target_kernel: KernelLike | Literal["auto"],
+    *,
+    choose: Choose | None = None,
+    mass: np.ndarray | None = None,
+    is_part: bool = False,
+) -> Sample:
+    """Sample of a target that is read already, for a kernel of labels or of vectors."""
+    recipe = kernel_of_target(target) if _is_auto(target_kernel) else as_kernel(target_kernel)
+    rows = target.labels if recipe.capabilities.labels else target.vectors
+    if not is_part:
+        warn_of_outputs(target, recipe)
+    return Sample(recipe, rows, mass=mass).resolved(choose)
+
+
+def warn_of_outputs(target: Target, kernel: Kernel) -> None:
+    """Warn of outputs in units so different that the kernel sees only some of them."""
+    if target.kind == "multioutput":
+        warn_of_scales(kernel, target.vectors, None, name="y")
+
+
+def reads_objects(kernel: Kernel) -> bool:
+    """Whether a kernel of targets reads neither labels nor vectors, but strings or row numbers."""
+    return not kernel.requires_vector_input and not kernel.capabilities.labels
+
+
+def kernel_of_target(target: Target) -> Kernel:
+    """The kernel that ``target_kernel="auto"`` chooses for the type of a target."""
+    if target.kind == "classes":
+        n_classes = len(target.classes)
+        if n_classes < 2:
+            raise ValueError(
+                f"y has one class only ({target.classes.tolist()[0]!r}): nothing can depend on a "
+                "constant. At least two classes are needed."
+            )
+        return ClassBalanced() if n_classes == 2 else Delta(weights="balanced")
+    return Linear() if target.kind == "multilabel" else Gaussian()
+
+
+def _is_auto(target_kernel: KernelLike) -> bool:
+    return isinstance(target_kernel, str) and target_kernel == "auto"
+
+
+# --- labels, some of them missing ----------------------------------------------------------------
+@dataclass(frozen=True)
+class Labels:
+    """The target on the labelled rows, and which rows these are."""
+
+    side: Sample
+    labelled: np.ndarray | None = None  # shape (n_rows,); None: all
+    n_skipped: int = 0  # rows without a label that a stream does not visit
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows, labelled or not, that are visited."""
+        return self.side.n_samples if self.labelled is None else len(self.labelled)
+
+    @property
+    def n_unlabeled(self) -> int:
+        """Number of rows without a label."""
+        return self.n_rows - self.side.n_samples + self.n_skipped
+
+
+def read_labels(
+    y: Any,
+    target_kernel: KernelLike | Literal["auto"],
+    *,
+    minus_one: bool,
+    mass: np.ndarray | None = None,
+) -> Labels:
+    """Target in which NaN and None mark unlabelled rows, and -1 among classes if ``minus_one``."""
+    if is_precomputed(target_kernel):
+        return Labels(read_target_sample(y, target_kernel, mass=mass))
+    if not isinstance(target_kernel, str) and reads_objects(as_kernel(target_kernel)):
+        return _read_objects(y, as_kernel(target_kernel), minus_one=minus_one, mass=mass)
+    target = read_target(y, semi=True, minus_one=minus_one)
+    if target.is_streamed:
+        return Labels(target_sample(target, target_kernel), n_skipped=target.n_unlabeled)
+    if target.n_unlabeled == 0:
+        return Labels(target_sample(target, target_kernel, mass=mass))
+    _require_some(target.labelled)
+    values = target.values[target.labelled]
+    known = Target(target.kind, values, np.ones(len(values), dtype=bool))
+    if known.kind == "classes" and len(known.classes) < 2:
+        raise ValueError(
+            f"The labelled rows of y have one class only ({known.classes.tolist()[0]!r}): nothing "
+            "can depend on a constant. At least two classes need a labelled row."
+        )
+    mass = None if mass is None else mass[target.labelled]
+    return Labels(target_sample(known, target_kernel, mass=mass), target.labelled)
+
+
+def _read_objects(y: Any, recipe: Any, *, minus_one: bool, mass: np.ndarray | None) -> Labels:
+    """Targets that are strings, row numbers or other objects."""
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None.")
+    rows = read_objects(y, "y")
+    missing = np.array([is_missing(row) for row in rows], dtype=bool)
+    if minus_one and rows.dtype.kind in "iuf" and not np.isin(rows[~missing], (-1, 1)).all():
+        missing |= rows == -1
+    if not missing.any():
+        return Labels(Sample(recipe, rows, mass=mass).resolved())
+    _require_some(~missing)
+    known = rows[~missing]
+    if known.dtype.kind == "f" and (known == np.rint(known)).all():
+        known = known.astype(np.intp)  # row numbers, which gaps had made floats
+    mass = None if mass is None else mass[~missing]
+    return Labels(Sample(recipe, known, mass=mass).resolved(), ~missing)
+
+
+def warn_of_unlabeled(n_unlabeled: int, n_samples: int, owner: str, stacklevel: int) -> None:
+    """Say how many rows are ignored because they have no label."""
+    if n_unlabeled:
+        warnings.warn(
+            f"{owner} ignored {n_unlabeled} of {n_samples} rows without a label in y (NaN or "
+            "None). beta > 0 learns from such rows too.",
+            UserWarning,
+            stacklevel=stacklevel + 1,
+        )
+
+
+def _require_some(labelled: np.ndarray) -> None:
+    if not labelled.any():
+        raise ValueError(
+            f"y has no labelled rows: all {len(labelled)} are missing. Label some rows, or use an "
+            "unsupervised method such as PCA."
+        )
