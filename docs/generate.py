@@ -51,7 +51,7 @@ ALSO = {
         "depmax.NeighborGraph",
         "depmax.RadiusGraph",
     ],
-    "kernels": ["depmax.UnseenCategoryWarning"],
+    "kernels": ["depmax.ScaleWarning", "depmax.UnseenCategoryWarning"],
 }
 
 

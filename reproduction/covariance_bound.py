@@ -12,9 +12,9 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from depmax._threads import slices
+from depmax.data.reading import is_precomputed, read_rows
+from depmax.data.sample import Sample, require_equal_length
 from depmax.extraction._fitting.targets import coded_target
-from depmax.kernels.reading import is_precomputed, read_rows
-from depmax.kernels.sample import Sample, require_equal_length
 
 #: Kernel values that are held at a time.
 TILE = 2**21

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from depmax.algebra.graphs import NeighborGraph as NeighborGraph
     from depmax.algebra.graphs import RadiusGraph as RadiusGraph
     from depmax.data import UnseenCategoryWarning as UnseenCategoryWarning
+    from depmax.data.scales import ScaleWarning as ScaleWarning
     from depmax.data.scan import scan as scan
     from depmax.dependence import *  # noqa: F403  (its exports are ours)
     from depmax.evaluation import Comparison as Comparison
     from depmax.evaluation import Prepare as Prepare
     from depmax.evaluation import compare as compare
     from depmax.extraction import *  # noqa: F403  (the same)
-    from depmax.kernels import ScaleWarning as ScaleWarning
     from depmax.onnx import to_onnx as to_onnx
     from depmax.persistence import load_model as load_model
     from depmax.persistence import save_model as save_model
@@ -30,21 +30,21 @@ if TYPE_CHECKING:
 #: Rooms whose every export is a name of depmax.
 _ROOMS = ("dependence", "selection", "extraction")
 #: Rooms that are there without being imported by name.
-_OPEN = (*_ROOMS, "datasets", "evaluation", "kernels", "maps", "pencils", "persistence", "samples")
+_OPEN = (*_ROOMS, "algebra", "data", "datasets", "evaluation", "kernels", "maps", "persistence")
 #: Names of other rooms, and where they are.
 _OTHERS = {
     "Comparison": "evaluation",
-    "GaussianGraph": "pencils.graphs",
-    "GivenGraph": "pencils.graphs",
-    "NeighborGraph": "pencils.graphs",
+    "GaussianGraph": "algebra.graphs",
+    "GivenGraph": "algebra.graphs",
+    "NeighborGraph": "algebra.graphs",
     "Prepare": "evaluation",
-    "RadiusGraph": "pencils.graphs",
-    "ScaleWarning": "kernels",
-    "UnseenCategoryWarning": "_inputs",
+    "RadiusGraph": "algebra.graphs",
+    "ScaleWarning": "data.scales",
+    "UnseenCategoryWarning": "data",
     "compare": "evaluation",
     "load_model": "persistence",
     "save_model": "persistence",
-    "scan": "samples",
+    "scan": "data",
     "to_onnx": "onnx",
 }
 

@@ -12,6 +12,8 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from depmax._warnings import warn_caller
+
 #: The environment variable that changes the limit.
 VARIABLE = "DEPMAX_MAX_MEMORY"
 DEFAULT = 4 * 2**30
@@ -201,8 +203,6 @@ def warn_if_long(what: str, seconds: float, instead: str = MAPS_INSTEAD) -> None
     """
     if seconds < LONG:
         return
-    from depmax.data.levels import warn_caller  # loaded by whoever computes
-
     minutes = max(1, round(seconds / 60))
     long = f"{minutes:,} minute{'s' if minutes > 1 else ''}"
     if minutes > 180:

@@ -17,10 +17,10 @@ from scipy import sparse
 from depmax._threads import slices
 from depmax.algebra import row_sums as module
 from depmax.algebra.row_sums import Aligned, RowSums, Summation, sum_rows
+from depmax.data.sample import Sample
 from depmax.data.sources import as_rows
 from depmax.dependence._terms import row_sums, terms_from_sums
 from depmax.kernels import Linear
-from depmax.kernels.sample import Sample
 from tests.dependence.oracles import dense_hsic
 
 PLAIN = ("weight", "sum_x", "sum_y", "cross", "scatter")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 #: Files that their room imports: pytest alone would run each a second time.
-FILES = ["src/depmax/data/scan.py", "src/depmax/kernels/sample.py"]
+FILES = ["src/depmax/data/scan.py", "src/depmax/data/sample.py"]
 #: A plugin that looks at the modules after collection.
 PLUGIN = """
 import sys
@@ -16,10 +16,10 @@ import sys
 def pytest_collection_finish(session):
     import depmax
     from depmax import data
-    from depmax.kernels.sample import Sample
+    from depmax.data.sample import Sample
     assert callable(depmax.scan)
     assert data.Scan is sys.modules["depmax.data.scan"].Scan
-    assert Sample is sys.modules["depmax.kernels.sample"].Sample
+    assert Sample is sys.modules["depmax.data.sample"].Sample
 """
 
 

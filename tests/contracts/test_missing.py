@@ -26,9 +26,9 @@ from depmax import (
     screen,
 )
 from depmax import selection as room
+from depmax.data.sample import Sample
 from depmax.kernels import Delta, Gaussian, Kernel, Laplace, Linear, Neutral
 from depmax.kernels.neutral import Gaps, drawn
-from depmax.kernels.sample import Sample
 from depmax.selection import DependenceSelector
 from depmax.selection._ridge.gapped import GappedRidgeProblem
 from depmax.selection._search.changes import Change, Problem, changes

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from depmax import extraction, maps, selection
-from depmax.data.checks import integer, number, one_of, rules_of
+from depmax._parameters import integer, number, one_of, rules_of
 from depmax.extraction import DependenceExtractor
 from depmax.maps import FeatureMap
 from depmax.selection import DependenceSelector

@@ -15,11 +15,11 @@ from sklearn.base import clone
 import depmax
 from depmax import DependenceFilter, hsic_test, scan, screen
 from depmax.data.pieces import Block
+from depmax.data.reading import aligned
 from depmax.data.stream import some_rows
 from depmax.dependence._nulls import streamed_test
 from depmax.dependence._nulls.counted_columns import Grid, look_at_columns
 from depmax.kernels import Laplace
-from depmax.kernels.reading import aligned
 from depmax.maps import NystroemMap
 from depmax.selection._scores.registry import SCORES
 from depmax.selection._search import hsic_selector

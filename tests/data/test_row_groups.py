@@ -17,8 +17,8 @@ from depmax import HSCA, scan
 from depmax._files import DamagedFileError
 from depmax.data import files
 from depmax.data.files import ChangedFileError
+from depmax.data.reading import aligned
 from depmax.data.sources import RowGroup
-from depmax.kernels.reading import aligned
 
 
 @pytest.fixture

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
+from depmax._arrays import count_integers
 from depmax.data import Target, read_target
-from depmax.data.target import MAX_INTEGER_CLASSES, count_integers, marks_unlabeled
+from depmax.data.target import MAX_INTEGER_CLASSES, marks_unlabeled
 
 NAN = float("nan")
 MONTHS = ["2020-01", "2020-02", "2020-03"]

@@ -12,10 +12,10 @@ import pytest
 from scipy import linalg, sparse
 
 from depmax import AggregateTest, hsic_test
+from depmax.data.sample import TableRows
 from depmax.dependence._nulls import permutation
 from depmax.dependence._nulls.aggregate import RIDGE, Family, combine
 from depmax.kernels import Gaussian, Laplace
-from depmax.kernels.sample import TableRows
 
 N_ROWS = 60
 

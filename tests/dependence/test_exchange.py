@@ -8,11 +8,11 @@ import pytest
 from sklearn.utils import _safe_indexing
 
 from depmax import Shifts, WholeGroups, WithinGroups, hsic, hsic_test, screen, screen_pairs
+from depmax.data.reading import read_sample, read_target_sample
 from depmax.dependence._nulls import laplace_column
 from depmax.dependence._nulls.permutation import permuted_statistics
 from depmax.dependence.exchange import as_exchange, plan_of
 from depmax.kernels import Laplace
-from depmax.kernels.reading import read_sample, read_target_sample
 
 #: Rows of these tables resemble their neighbours, which is tested elsewhere.
 pytestmark = pytest.mark.filterwarnings("ignore:Rows next to each other")

@@ -5,11 +5,11 @@ import pytest
 from scipy import stats
 
 from depmax import hsic, hsic_test
+from depmax.data.sample import Sample
 from depmax.dependence._nulls import permutation
 from depmax.dependence._nulls.permutation import permuted_statistics
 from depmax.dependence.resolve import read_pair
 from depmax.kernels import Gaussian
-from depmax.kernels.sample import Sample
 
 rng = np.random.default_rng(0)
 

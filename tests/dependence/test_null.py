@@ -9,6 +9,7 @@ import pytest
 from scipy import special, stats
 
 from depmax import hsic_test, screen
+from depmax.data.reading import read_sample
 from depmax.dependence._nulls import law as null
 from depmax.dependence._nulls.law import (
     ChiSquareMixture,
@@ -18,7 +19,6 @@ from depmax.dependence._nulls.law import (
     u_centred,
 )
 from depmax.kernels import Delta, Gaussian, Kernel, Linear
-from depmax.kernels.reading import read_sample
 
 rng = np.random.default_rng(0)
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from depmax.data.reading import read_target_sample
+from depmax.data.sample import Sample
 from depmax.kernels import Delta, Distance, Gaussian, Linear, Polynomial, Spectrum
-from depmax.kernels.reading import read_target_sample
-from depmax.kernels.sample import Sample
 
 rng = np.random.default_rng(0)
 ROWS = rng.normal(size=(40, 30)) + 5.0

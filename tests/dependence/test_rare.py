@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from depmax import hsic, hsic_test, resolve, screen
+from depmax.data.sample import Sample
 from depmax.dependence._nulls import law as null
 from depmax.dependence._nulls import permutation
 from depmax.dependence._nulls.laplace_column import LaplaceColumn, RareValues, TargetCoordinates
 from depmax.dependence._nulls.law import spread, u_centred
 from depmax.dependence._nulls.rare import Levels, counted_pvalue, sequential_pvalue, spread_of
 from depmax.kernels import Delta, Gaussian, Kernel, Laplace, Linear
-from depmax.kernels.sample import Sample
 
 
 def rare_columns(

@@ -6,10 +6,10 @@ from scipy import sparse
 from scipy.spatial.distance import pdist
 
 from depmax import hsic, screen
+from depmax.data.reading import read_target_sample
 from depmax.dependence._nulls.laplace_column import LaplaceColumn, TargetCoordinates
 from depmax.dependence._nulls.law import u_centred
 from depmax.kernels import Delta, Gaussian, Laplace, Linear
-from depmax.kernels.reading import read_target_sample
 
 #: Rows of these tables resemble their neighbours, which is tested elsewhere.
 pytestmark = pytest.mark.filterwarnings("ignore:Rows next to each other")

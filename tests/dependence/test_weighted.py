@@ -11,9 +11,9 @@ from numpy.testing import assert_allclose
 from sklearn.utils.class_weight import compute_sample_weight
 
 from depmax import hsic, hsic_test, screen
+from depmax.data.sample import Sample
 from depmax.dependence._nulls.weighted import are_of_classes, weighted_sides, with_weights
 from depmax.kernels import Delta, Gaussian, Linear
-from depmax.kernels.sample import Sample
 
 
 def over_distinct_copies(K: np.ndarray, L: np.ndarray, weights: np.ndarray) -> float:

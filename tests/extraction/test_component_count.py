@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from depmax.data.reading import read_sample
 from depmax.extraction._fitting.number_of_components import (
     AtMost,
     ByPrediction,
@@ -15,7 +16,6 @@ from depmax.extraction._fitting.number_of_components import (
     Share,
     read_component_count,
 )
-from depmax.kernels.reading import read_sample
 
 X = np.random.default_rng(0).normal(size=(20, 4))
 

@@ -7,10 +7,10 @@ import pytest
 
 from depmax.algebra import form as form_module
 from depmax.algebra.form import PRECISION, as_array, factor_of_matrix, target_factor
+from depmax.data.reading import read_sample
+from depmax.data.sample import SMALL, Sample
 from depmax.kernels import Gaussian, Laplace, Linear
 from depmax.kernels.kernel import Kernel
-from depmax.kernels.reading import read_sample
-from depmax.kernels.sample import SMALL, Sample
 from depmax.maps.incomplete_cholesky import factor_to
 
 rng = np.random.default_rng(0)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import linalg
 
+from depmax.data.sample import Sample
 from depmax.kernels import Gaussian, Laplace, Linear, Polynomial
-from depmax.kernels.sample import Sample
 from depmax.maps import IncompleteCholesky
 from depmax.maps.incomplete_cholesky import largest_residual, pivot_steps
 

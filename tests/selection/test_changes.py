@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 
 from depmax import hsic
+from depmax.data.reading import read_target_sample
 from depmax.kernels import (
     Gaussian,
     InverseDistance,
@@ -17,7 +18,6 @@ from depmax.kernels import (
     Polynomial,
     Subset,
 )
-from depmax.kernels.reading import read_target_sample
 from depmax.selection import FastForm, Outcome, register_fast_form
 from depmax.selection._search.changes import (
     Change,

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from sklearn.linear_model import lars_path
 
+from depmax.data.reading import read_target_sample
 from depmax.kernels import Delta, Gaussian, Laplace, Linear, Polynomial, as_kernel
 from depmax.kernels.kernel import Kernel
-from depmax.kernels.reading import read_target_sample
 from depmax.selection._lasso import column_kernels as _column_kernels
 from depmax.selection._lasso import column_tiles as _column_tiles
 from depmax.selection._lasso.column_kernels import column_kernels, factor_design, standardised

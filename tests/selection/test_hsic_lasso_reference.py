@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from depmax.data.reading import read_target_sample
 from depmax.kernels import Delta, Gaussian
-from depmax.kernels.reading import read_target_sample
 from depmax.selection._lasso.column_kernels import column_kernels
 from depmax.selection._lasso.column_tiles import TileDesign
 from depmax.selection._lasso.nonnegative_path import nonnegative_path

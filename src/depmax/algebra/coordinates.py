@@ -15,7 +15,7 @@ from depmax.algebra import Basis, Gram, Space, complete_axes
 from depmax.algebra.gram import Tiles, kernel_tile, matrix_tile, radial_tile
 from depmax.algebra.images import FeatureImages
 from depmax.algebra.projection import Projection, SampleProjection
-from depmax.kernels.sample import Sample, in_double, require_semidefinite
+from depmax.data.sample import Sample, in_double, require_semidefinite
 
 #: Up to so many samples their whole span is used, by an eigenproblem of that size.
 EXACT_ROWS = 400

@@ -10,9 +10,9 @@ from scipy import sparse
 
 from depmax.algebra.projection import FeatureProjection, Projection, SampleProjection
 from depmax.algebra.space import Space
+from depmax.data.sample import Sample, in_double
 from depmax.kernels import Capabilities
 from depmax.kernels.kernel import Kernel
-from depmax.kernels.sample import Sample, in_double
 
 
 class CentredKernel(Kernel):

@@ -18,7 +18,7 @@ from depmax.algebra.streamed import (
     target_sums,
 )
 from depmax.data.pieces import Block
-from depmax.kernels.sample import Sample
+from depmax.data.sample import Sample
 from depmax.maps.incomplete_cholesky import factor_to
 
 #: Some of the samples: a slice of those in memory, or a block of those that are read.

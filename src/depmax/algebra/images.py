@@ -10,7 +10,7 @@ from depmax.algebra.examples import Examples
 from depmax.algebra.projection import FeatureProjection, Projection, SampleProjection
 from depmax.algebra.row_sums import dense
 from depmax.algebra.space import Space, precision_of
-from depmax.kernels.sample import Sample
+from depmax.data.sample import Sample
 
 
 class Images(Protocol):

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 
+from depmax.data.sample import Reference, Sample, in_double
 from depmax.kernels.kernel import Kernel
-from depmax.kernels.sample import Reference, Sample, in_double
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from depmax.algebra.norms import norms_about
 from depmax.algebra.row_sums import Aligned, RowSums, chunks_of, dense, sum_rows
 from depmax.algebra.streamed import BlockImages, SumBlocks
 from depmax.data.pieces import add_up
+from depmax.data.sample import Sample, in_double
 from depmax.data.stream import Stream
-from depmax.kernels.sample import Sample, in_double
 
 #: A coordinate whose standard deviation is below so many roundings of its mean is constant.
 CONSTANT = 64.0

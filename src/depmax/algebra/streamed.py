@@ -24,9 +24,9 @@ from depmax.algebra.row_sums import (
     origin_of,
 )
 from depmax.data.pieces import Block, add_up
+from depmax.data.sample import Sample, in_double, require_positive, require_semidefinite
 from depmax.data.stream import View, sample_rows
 from depmax.kernels.kernel import Kernel
-from depmax.kernels.sample import Sample, in_double, require_positive, require_semidefinite
 from depmax.maps.incomplete_cholesky import factor_to
 
 #: Trace of L - ΨΨᵀ, relative to that of L, at which pivots suffice: full precision for HSIC.

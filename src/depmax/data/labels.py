@@ -9,7 +9,8 @@ from typing import Any, NoReturn
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from depmax.data.levels import DATES, role_of_text, warn_caller
+from depmax._warnings import warn_caller
+from depmax.data.levels import DATES, role_of_text
 
 #: Rows below which labels are not looked at: no unbiased measure is defined on fewer.
 FEWEST_ROWS = 4

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from depmax._parameters import is_whole
 from depmax._text import counted
-from depmax.data.checks import is_whole
 from depmax.data.files import open_files
 from depmax.data.pieces import (
     Chunk,

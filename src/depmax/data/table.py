@@ -21,15 +21,9 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from depmax.data.levels import (
-    Categories,
-    Missing,
-    as_nan,
-    encode_frame,
-    object_array,
-    require_numbers,
-    warn_caller,
-)
+from depmax._arrays import object_array
+from depmax._warnings import warn_caller
+from depmax.data.levels import Categories, Missing, as_nan, encode_frame, require_numbers
 
 #: Largest number whose eighth power (a variance of squared kernel values), summed over rows and
 #: columns, is finite in float64.

@@ -13,6 +13,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from scipy import sparse
 
+from depmax._arrays import count_integers, object_array
 from depmax.data.labels import (
     refuse_identifiers,
     refuse_mixed,
@@ -22,7 +23,7 @@ from depmax.data.labels import (
     warn_of_order,
     warn_of_survival,
 )
-from depmax.data.levels import WIDE, is_missing, object_array
+from depmax.data.levels import WIDE, is_missing
 from depmax.data.table import in_narwhals, refuse_unreadable, require_finite
 
 TargetKind = Literal["classes", "numbers", "multilabel", "multioutput"]
@@ -35,8 +36,6 @@ MAX_INTEGER_CLASSES = 20
 
 #: Rows that are looked at first.
 GLANCE = 1000
-#: Whole numbers that lie within this are counted without sorting.
-NEAR = 1000
 
 
 @dataclass(frozen=True)
@@ -373,17 +372,6 @@ def _has_more_values(values: np.ndarray, most: int) -> bool:
         return True
     counts = count_integers(values)
     return len(np.unique(values) if counts is None else counts[0]) > most
-
-
-def count_integers(values: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-    """Distinct whole numbers, sorted, and the rows of each, in one pass; None if far apart."""
-    if values.dtype.kind != "i" or not values.size:
-        return None
-    low, high = int(values.min()), int(values.max())
-    if high - low >= NEAR:
-        return None
-    found = np.flatnonzero(counts := np.bincount(np.subtract(values, low, dtype=np.intp)))
-    return (found + low).astype(values.dtype), counts[found]
 
 
 def _numbers(array: np.ndarray) -> np.ndarray:

@@ -6,10 +6,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from depmax.data.sample import Sample, require_samples
 from depmax.dependence._terms import TileSums, cosine, is_constant, row_sums, terms
 from depmax.dependence.resolve import read_pair
 from depmax.kernels import KernelLike
-from depmax.kernels.sample import Sample, require_samples
 
 
 def alignment(

@@ -9,11 +9,11 @@ from typing import Any, Literal
 import numpy as np
 from scipy import linalg, sparse
 
+from depmax.data.sample import Sample, require_samples
 from depmax.dependence import _terms
 from depmax.dependence._terms import is_constant
 from depmax.dependence.resolve import read_pair
 from depmax.kernels import KernelLike
-from depmax.kernels.sample import Sample, require_samples
 
 #: Up to so many rows a Gram matrix is kept between products, beyond its tiles are recomputed.
 GRAM_ROWS = 2048

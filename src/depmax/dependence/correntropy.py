@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from depmax.data import read_table
+from depmax.data.sample import Sample, require_equal_length, require_samples
 from depmax.dependence import _terms
 from depmax.dependence._terms import cosine
 from depmax.kernels import KernelLike, as_kernel
-from depmax.kernels.sample import Sample, require_equal_length, require_samples
 
 
 def correntropy(

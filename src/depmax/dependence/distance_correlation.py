@@ -9,11 +9,11 @@ import numpy as np
 from scipy import sparse
 
 from depmax.data import read_target
+from depmax.data.reading import read_sample, warn_of_outputs
+from depmax.data.sample import Sample, require_equal_length, require_samples
+from depmax.data.weights import weigh
 from depmax.dependence._terms import TileSums, cosine
 from depmax.kernels import Distance, FromFunction
-from depmax.kernels.reading import read_sample, warn_of_outputs
-from depmax.kernels.sample import Sample, require_equal_length, require_samples
-from depmax.kernels.weights import weigh
 
 
 def distance_correlation(

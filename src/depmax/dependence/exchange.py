@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from depmax.data.levels import is_missing, warn_caller
+from depmax._warnings import warn_caller
+from depmax.data.levels import is_missing
 from depmax.data.table import refuse_unreadable
 from depmax.data.target import settle
 

@@ -7,11 +7,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from depmax.data.sample import MINIMUM, Sample, require_samples
 from depmax.dependence._given.conditional import read_conditional
 from depmax.dependence._terms import terms
 from depmax.dependence.resolve import read_pair, refuse_to_choose
 from depmax.kernels import KernelLike
-from depmax.kernels.sample import MINIMUM, Sample, require_samples
 
 
 def hsic(

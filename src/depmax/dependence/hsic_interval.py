@@ -9,7 +9,8 @@ from typing import Any, Literal
 import numpy as np
 from scipy import special
 
-from depmax.data.levels import warn_caller
+from depmax._warnings import warn_caller
+from depmax.data.sample import Sample
 from depmax.dependence._nulls.rare import is_varied
 from depmax.dependence._terms import self_and_cross_terms
 from depmax.dependence.variance import (
@@ -21,7 +22,6 @@ from depmax.dependence.variance import (
     variance_of_shares,
 )
 from depmax.kernels import Kernel, KernelLike
-from depmax.kernels.sample import Sample
 
 #: Rows from which the error of maps is estimated, at most.
 ROWS_OF_ERROR = 1000

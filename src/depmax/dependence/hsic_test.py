@@ -12,8 +12,11 @@ from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
 
 from depmax import _limits
+from depmax.data.reading import read_sample, read_target_sample, refuse_streamed_target
+from depmax.data.sample import Sample, require_equal_length, require_samples
 from depmax.data.stream import refuse_with_streams
 from depmax.data.table import is_streamed
+from depmax.data.weights import weigh
 from depmax.dependence._given.conditional import Conditional, read_conditional
 from depmax.dependence._nulls.aggregate import (
     Family,
@@ -42,9 +45,6 @@ from depmax.dependence.independence_test import (
 )
 from depmax.dependence.resolve import refuse_to_choose
 from depmax.kernels import KernelLike
-from depmax.kernels.reading import read_sample, read_target_sample, refuse_streamed_target
-from depmax.kernels.sample import Sample, require_equal_length, require_samples
-from depmax.kernels.weights import weigh
 
 #: Rows up to which many kernels are compared under ``groups=``, where whole matrices are held.
 GROUPED_ROWS = 2000

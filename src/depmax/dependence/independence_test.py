@@ -9,7 +9,7 @@ import numpy as np
 
 from depmax._extras import make_frame
 from depmax._text import html_table, short_effect, short_pvalue
-from depmax.data.levels import warn_caller
+from depmax._warnings import warn_caller
 
 #: Standard errors above which what both regressions may have missed is told.
 DOUBTFUL = 1.5

@@ -11,16 +11,16 @@ from scipy import sparse
 from depmax._text import counted
 from depmax._threads import chunk_rows, slices
 from depmax.data import Table, read_objects, read_table
-from depmax.data.checks import warn_of_scales
+from depmax.data.reading import read_target_sample
+from depmax.data.sample import Sample, require_finite_values
+from depmax.data.scales import warn_of_scales
 from depmax.data.table import numbered_columns, take_columns
+from depmax.data.weights import weigh
 from depmax.dependence import _terms
 from depmax.dependence.resolve import most_dependent
 from depmax.kernels import KernelLike, as_kernel
 from depmax.kernels.kernel import resolved_on
 from depmax.kernels.mixed import join_categories
-from depmax.kernels.reading import read_target_sample
-from depmax.kernels.sample import Sample, require_finite_values
-from depmax.kernels.weights import weigh
 
 
 def mmd(

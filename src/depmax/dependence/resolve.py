@@ -9,12 +9,12 @@ from typing import Any, Literal
 
 import numpy as np
 
+from depmax.data.reading import aligned, read_sample, read_target_sample
+from depmax.data.sample import Sample, require_equal_length
+from depmax.data.weights import weigh
 from depmax.dependence._terms import terms
 from depmax.kernels import KernelLike
 from depmax.kernels.kernel import Kernel
-from depmax.kernels.reading import aligned, read_sample, read_target_sample
-from depmax.kernels.sample import Sample, require_equal_length
-from depmax.kernels.weights import weigh
 
 #: Rows that ``bandwidth="maximize"`` compares candidates on; more are sampled with a fixed seed.
 MAXIMIZE_ROWS = 1000

@@ -9,12 +9,16 @@ import numpy as np
 from scipy import sparse
 
 from depmax._extras import library_of
+from depmax._parameters import COMMON
 from depmax._threads import each_column, map_threads, one_blas_thread
 from depmax.data import read_table
-from depmax.data.checks import COMMON, warn_of_scales
 from depmax.data.levels import Missing
+from depmax.data.reading import aligned, read_target_sample, refuse_streamed_target
+from depmax.data.sample import require_equal_length, require_samples
+from depmax.data.scales import warn_of_scales
 from depmax.data.stream import refuse_with_streams
 from depmax.data.table import has_missing, is_streamed, numbered_columns
+from depmax.data.weights import refuse_missing, weigh
 from depmax.dependence._given.conditional import GivenTarget, read_dense
 from depmax.dependence._nulls.neighbours import warn_of_neighbours
 from depmax.dependence._nulls.screening_target import ScreeningTarget
@@ -23,9 +27,6 @@ from depmax.dependence.independence_test import GivenFit, Screening
 from depmax.dependence.resolve import refuse_to_choose
 from depmax.kernels import Delta, KernelLike, as_kernel
 from depmax.kernels.kernel import Kernel
-from depmax.kernels.reading import aligned, read_target_sample, refuse_streamed_target
-from depmax.kernels.sample import require_equal_length, require_samples
-from depmax.kernels.weights import refuse_missing, weigh
 
 
 def screen(

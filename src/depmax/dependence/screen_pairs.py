@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from depmax._extras import library_of, make_frame
 from depmax.data import Table, read_table, read_target
+from depmax.data.sample import require_samples
 from depmax.data.table import numbered_columns
 from depmax.dependence._nulls.neighbours import warn_of_neighbours
 from depmax.dependence._pairs.moments import PairScores
@@ -27,7 +28,6 @@ from depmax.dependence._pairs.ranking import (
 from depmax.dependence._pairs.target import ColumnBases, MainEffects, PairTarget, Transform
 from depmax.dependence.exchange import Exchange, TooFewWays, as_exchange, is_exchangeable
 from depmax.kernels import KernelLike
-from depmax.kernels.sample import require_samples
 
 #: Columns on each side of a tile.
 TILE = 256

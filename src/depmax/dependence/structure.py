@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from depmax.data.checks import Rule, is_number
+from depmax._parameters import Rule, is_number
 from depmax.kernels import KernelLike
 
 

@@ -6,15 +6,15 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from depmax._parameters import one_of
 from depmax.algebra.deflation.criteria import LOSSES, boosted
 from depmax.algebra.deflation.steps import deflate
 from depmax.algebra.images import images_of
-from depmax.data.checks import one_of
+from depmax.data.sample import Sample
 from depmax.extraction._fitting.deflation import Extracted
 from depmax.extraction._fitting.prediction import LossPredictor
 from depmax.extraction._fitting.targets import CodedTarget
 from depmax.kernels import KernelLike
-from depmax.kernels.sample import Sample
 
 
 class BoostedLatentFeatures(LossPredictor):

@@ -8,10 +8,10 @@ from typing import ClassVar
 import numpy as np
 from scipy import linalg, optimize
 
+from depmax._parameters import check_parameters, number
 from depmax.algebra import leading
 from depmax.algebra.deflation.criteria import pca, pls
 from depmax.algebra.deflation.steps import Residual, Scale
-from depmax.data.checks import check_parameters, number
 
 #: Values of the ridge at which the criterion of continuum regression is looked at before the best
 #: one is refined: it can have several maxima.

@@ -6,6 +6,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from depmax._parameters import one_of
 from depmax.algebra.deflation.criteria import (
     LOSSES,
     boosted,
@@ -18,11 +19,10 @@ from depmax.algebra.deflation.criteria import (
 )
 from depmax.algebra.deflation.steps import Criterion, Scale, deflate
 from depmax.algebra.images import images_of
-from depmax.data.checks import one_of
+from depmax.data.sample import Sample
 from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted, gram_values
 from depmax.extraction._fitting.targets import CodedTarget
 from depmax.kernels import KernelLike
-from depmax.kernels.sample import Sample
 
 _NAMED: dict[str, tuple[Criterion, Scale]] = {
     "pca": (pca, "direction"),

@@ -7,16 +7,16 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from scipy import linalg
 
+from depmax._parameters import number, one_of
 from depmax.algebra import Directions, Space, hsic_form, leading
 from depmax.algebra.coordinates import Coordinates
 from depmax.algebra.directions import positive_part
 from depmax.algebra.form import gram_of, target_factor
-from depmax.data.checks import number, one_of
+from depmax.data.reading import Labels, is_precomputed, read_target_sample
+from depmax.data.sample import Sample, require_samples
 from depmax.dependence.structure import WEIGHT, Dependence, Weight
 from depmax.extraction.extractor import DependenceExtractor
 from depmax.kernels import KernelLike, as_kernel
-from depmax.kernels.reading import Labels, is_precomputed, read_target_sample
-from depmax.kernels.sample import Sample, require_samples
 
 #: What is left of the dependence outside earlier features, relative to all of it, to go on.
 EXHAUSTED = 1e-13

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self, cast
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from depmax._parameters import check_parameters
 from depmax._threads import small_problems
 from depmax.algebra import Basis, Directions, Gram, Space
 from depmax.algebra.coordinates import (
@@ -20,19 +21,7 @@ from depmax.algebra.coordinates import (
 )
 from depmax.algebra.projection import Fitted, Projection, n_repeated
 from depmax.data import Target, read_target
-from depmax.data.checks import check_parameters, require_varying
-from depmax.data.table import is_streamed
-from depmax.dependence.resolve import most_dependent
-from depmax.extraction._fitting.number_of_components import (
-    ComponentCount,
-    Possible,
-    most_possible,
-    predicted_count,
-    read_component_count,
-)
-from depmax.extraction._fitting.reconstruction import FeatureSpaceViews
-from depmax.kernels import KernelLike
-from depmax.kernels.reading import (
+from depmax.data.reading import (
     Labels,
     aligned,
     is_precomputed,
@@ -43,8 +32,20 @@ from depmax.kernels.reading import (
     warn_of_units,
     warn_of_unlabeled,
 )
-from depmax.kernels.sample import Sample, require_equal_length
-from depmax.kernels.weights import Weighed, weigh
+from depmax.data.sample import Sample, require_equal_length
+from depmax.data.scales import require_varying
+from depmax.data.table import is_streamed
+from depmax.data.weights import Weighed, weigh
+from depmax.dependence.resolve import most_dependent
+from depmax.extraction._fitting.number_of_components import (
+    ComponentCount,
+    Possible,
+    most_possible,
+    predicted_count,
+    read_component_count,
+)
+from depmax.extraction._fitting.reconstruction import FeatureSpaceViews
+from depmax.kernels import KernelLike
 from depmax.maps.feature_map import coordinate_names, is_linear, loadings_of, signs
 
 #: Skewness of a feature, relative to its largest possible value, below which it is symmetric.

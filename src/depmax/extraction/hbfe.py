@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
+from depmax._parameters import one_of
 from depmax.algebra import (
     Basis,
     Directions,
@@ -15,7 +16,7 @@ from depmax.algebra import (
     span_of_dependence,
 )
 from depmax.algebra.graphs import GraphLike
-from depmax.data.checks import one_of
+from depmax.data.sample import Sample
 from depmax.extraction._fitting.criterion import Criterion
 from depmax.extraction._fitting.quotients import (
     SemiSupervisedExtractor,
@@ -24,7 +25,6 @@ from depmax.extraction._fitting.quotients import (
     why_not_in_sums,
 )
 from depmax.kernels import KernelLike
-from depmax.kernels.sample import Sample
 
 
 class HBFE(SemiSupervisedExtractor):

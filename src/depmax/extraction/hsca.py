@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from depmax._parameters import number
 from depmax.algebra import (
     Basis,
     Directions,
@@ -22,7 +23,7 @@ from depmax.algebra import (
 )
 from depmax.algebra.form import target_factor
 from depmax.algebra.graphs import GraphLike
-from depmax.data.checks import number
+from depmax.data.sample import Sample
 from depmax.extraction._fitting.criterion import Criterion, NormalisedPenalty, n_pairs
 from depmax.extraction._fitting.quotients import (
     SemiSupervisedExtractor,
@@ -30,7 +31,6 @@ from depmax.extraction._fitting.quotients import (
     why_not_in_sums,
 )
 from depmax.kernels import KernelLike, as_kernel
-from depmax.kernels.sample import Sample
 
 
 class HSCA(SemiSupervisedExtractor):

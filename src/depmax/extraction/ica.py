@@ -10,10 +10,10 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from depmax._parameters import integer
 from depmax._threads import one_blas_thread
 from depmax.algebra import Directions, Space, principal
 from depmax.algebra.coordinates import Coordinates
-from depmax.data.checks import integer
 from depmax.extraction._fitting.number_of_components import AtMost, ComponentCount
 from depmax.extraction._unmixing import Likelihood, as_solver, best_of, starts
 from depmax.extraction._unmixing.likelihood import NAMES

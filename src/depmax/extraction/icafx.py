@@ -13,12 +13,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from depmax._parameters import integer, number, one_of
 from depmax._threads import one_blas_thread
 from depmax.algebra import Directions, Space
 from depmax.algebra.coordinates import Coordinates
 from depmax.algebra.form import CentredValues, centred_target
 from depmax.data import read_target
-from depmax.data.checks import integer, number, one_of
+from depmax.data.reading import read_rows
+from depmax.data.sample import Sample, precision, require_equal_length
 from depmax.extraction._fitting.number_of_components import AtMost, ComponentCount
 from depmax.extraction._unmixing import (
     HeldRows,
@@ -40,8 +42,6 @@ from depmax.extraction._unmixing import (
 from depmax.extraction._unmixing.likelihood import NAMES
 from depmax.extraction.extractor import DependenceExtractor
 from depmax.kernels import Delta, Linear
-from depmax.kernels.reading import read_rows
-from depmax.kernels.sample import Sample, precision, require_equal_length
 
 
 class ICAFX(DependenceExtractor):

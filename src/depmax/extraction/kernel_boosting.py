@@ -9,14 +9,14 @@ import numpy as np
 from scipy import linalg, special
 
 from depmax._limits import warn_if_long
+from depmax._parameters import one_of
 from depmax._threads import chunk_rows, slices
 from depmax.algebra import leading
 from depmax.algebra.coordinates import coordinates_of, pairs_held
-from depmax.data.checks import one_of
+from depmax.data.sample import Sample
 from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted
 from depmax.extraction._fitting.targets import CodedTarget
 from depmax.kernels import KernelLike
-from depmax.kernels.sample import Sample
 
 #: Time of one core for a pair of rows and a feature.
 SECONDS_PER_PAIR = 1.6e-8

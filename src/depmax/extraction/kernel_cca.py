@@ -8,14 +8,14 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from depmax._parameters import number
 from depmax.algebra import Directions, Form, Space, Sphere
 from depmax.algebra.coordinates import Coordinates, coordinates_of
 from depmax.data import read_target
-from depmax.data.checks import number
+from depmax.data.reading import read_target_sample
+from depmax.data.sample import Sample
 from depmax.extraction._fitting.quotients import Alpha, SpheringExtractor, automatic_alpha
 from depmax.kernels import Delta, KernelLike, Linear
-from depmax.kernels.reading import read_target_sample
-from depmax.kernels.sample import Sample
 
 
 @dataclass(frozen=True)

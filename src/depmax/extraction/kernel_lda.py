@@ -9,11 +9,11 @@ import numpy as np
 from depmax.algebra import Directions, Space
 from depmax.algebra.graphs import GraphLike
 from depmax.data import Target
+from depmax.data.reading import Labels
+from depmax.data.sample import Sample
 from depmax.extraction._fitting.quotients import Alpha, Explained, ExplainingExtractor
 from depmax.extraction._fitting.targets import class_labels, read_classes
 from depmax.kernels import KernelLike
-from depmax.kernels.reading import Labels
-from depmax.kernels.sample import Sample
 
 
 class KernelLDA(ExplainingExtractor):

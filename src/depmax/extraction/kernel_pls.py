@@ -17,13 +17,13 @@ from depmax.algebra.deflation.steps import deflate
 from depmax.algebra.images import CountedImages, FeatureImages, images_of
 from depmax.algebra.projection import FeatureProjection
 from depmax.data import require_finite_rows
+from depmax.data.sample import Sample
 from depmax.data.table import LARGEST
 from depmax.extraction._fitting.batches import BatchExtractor
 from depmax.extraction._fitting.deflation import Extracted
 from depmax.extraction._fitting.prediction import FeaturePredictor, as_regressor
 from depmax.extraction._fitting.targets import CodedTarget
 from depmax.kernels import KernelLike
-from depmax.kernels.sample import Sample
 
 #: Features per component up to which one product XᵀX costs less than visits for each component.
 FEATURES_PER_COMPONENT = 64

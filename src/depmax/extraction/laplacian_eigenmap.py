@@ -6,15 +6,15 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from depmax._parameters import number
 from depmax.algebra import Directions, Space, Sphere, smoothest
 from depmax.algebra.coordinates import Coordinates
 from depmax.algebra.graphs import GraphLike, Laplacian, as_graph
 from depmax.algebra.graphs.points import points_of
-from depmax.data.checks import number
+from depmax.data.reading import Labels
+from depmax.data.sample import Sample
 from depmax.extraction.extractor import DependenceExtractor
 from depmax.kernels import KernelLike
-from depmax.kernels.reading import Labels
-from depmax.kernels.sample import Sample
 
 
 class LaplacianEigenmap(DependenceExtractor):

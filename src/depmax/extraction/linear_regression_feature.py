@@ -7,17 +7,17 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from depmax._parameters import number
 from depmax.algebra import Directions, Space
 from depmax.algebra.coordinates import Coordinates
 from depmax.algebra.form import rank_of_factor, square_of
 from depmax.algebra.graphs import GraphLike
-from depmax.data.checks import number
+from depmax.data.reading import Labels
+from depmax.data.sample import Sample
 from depmax.extraction._fitting.prediction import PredictionMixin, Readout
 from depmax.extraction._fitting.quotients import Alpha, Explained, ExplainingExtractor
 from depmax.extraction._fitting.targets import is_flat, label_type, output_labels, output_scale
 from depmax.kernels import KernelLike
-from depmax.kernels.reading import Labels
-from depmax.kernels.sample import Sample
 
 
 class LinearRegressionFeature(PredictionMixin, ExplainingExtractor):

@@ -7,11 +7,11 @@ from typing import ClassVar, Literal
 from depmax.algebra import Directions, Space
 from depmax.algebra.graphs import GraphLike, Laplacian, as_graph
 from depmax.algebra.graphs.points import points_of
+from depmax.data.reading import Labels
+from depmax.data.sample import Sample
 from depmax.extraction._fitting.criterion import sphere_of_graph
 from depmax.extraction._fitting.quotients import Alpha, SpheringExtractor, unit_variance
 from depmax.kernels import KernelLike
-from depmax.kernels.reading import Labels
-from depmax.kernels.sample import Sample
 
 
 class LPP(SpheringExtractor):

@@ -6,15 +6,15 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from depmax._parameters import FLAG
 from depmax.algebra import Directions, Form, Space, Sphere
 from depmax.algebra.form import columns_of, target_factor
 from depmax.data import read_target
-from depmax.data.checks import FLAG
+from depmax.data.sample import Sample
 from depmax.extraction._fitting.batches import BatchExtractor
 from depmax.extraction._fitting.quotients import Alpha, SpheringExtractor
 from depmax.extraction._fitting.targets import side_of_outputs
 from depmax.kernels import KernelLike
-from depmax.kernels.sample import Sample
 
 
 class PHD(SpheringExtractor, BatchExtractor):

@@ -8,16 +8,16 @@ import numpy as np
 from scipy import linalg
 from sklearn.utils import check_random_state
 
+from depmax._parameters import integer
 from depmax._threads import chunk_rows, slices
 from depmax.algebra import leading
 from depmax.algebra.examples import Examples
 from depmax.algebra.space import precision_of
-from depmax.data.checks import integer
+from depmax.data.sample import Sample
 from depmax.extraction._fitting.deflation import Extracted
 from depmax.extraction._fitting.prediction import FeaturePredictor
 from depmax.extraction._fitting.targets import CodedTarget
 from depmax.kernels import KernelLike
-from depmax.kernels.sample import Sample
 
 #: Singular values of the kernel columns below so many of their rounding errors would show these
 #: in the features of new rows.

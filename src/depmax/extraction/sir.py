@@ -6,15 +6,15 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from depmax._parameters import integer
 from depmax.algebra import Directions, Form, Space
 from depmax.algebra.form import rank_of_factor, target_factor
 from depmax.data import read_target
-from depmax.data.checks import integer
+from depmax.data.sample import Sample
 from depmax.extraction._fitting.batches import BatchExtractor
 from depmax.extraction._fitting.quotients import Alpha, SpheringExtractor
 from depmax.extraction._fitting.targets import groups_of, require_groups, side_of_groups
 from depmax.kernels import KernelLike
-from depmax.kernels.sample import Sample
 
 
 class SIR(SpheringExtractor, BatchExtractor):

@@ -11,18 +11,18 @@ from sklearn.svm import NuSVR
 from sklearn.utils import check_random_state
 
 from depmax._limits import warn_if_long
+from depmax._parameters import integer, number, one_of
 from depmax._threads import chunk_rows, slices
 from depmax.algebra import leading
 from depmax.algebra.deflation.criteria import LOSSES, descent
 from depmax.algebra.deflation.steps import OrthogonalFeatures
 from depmax.algebra.examples import Examples
-from depmax.data.checks import integer, number, one_of
+from depmax.data.sample import Sample
 from depmax.extraction._fitting.deflation import Extracted
 from depmax.extraction._fitting.prediction import LossPredictor
 from depmax.extraction._fitting.targets import CodedTarget
 from depmax.extraction.boosted_latent_features import seen_by
 from depmax.kernels import KernelLike
-from depmax.kernels.sample import Sample
 
 #: Time of one core for a Gaussian kernel value.
 SECONDS_PER_VALUE = 3.6e-9

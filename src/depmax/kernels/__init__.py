@@ -1,6 +1,5 @@
 """Kernels for vectors, labels, strings, graphs and mixed tables, and their sums and products."""
 
-from depmax.data.checks import ScaleWarning
 from depmax.kernels.bandwidth import BandwidthKernel
 from depmax.kernels.class_balanced import ClassBalanced
 from depmax.kernels.columns import Columns
@@ -51,7 +50,6 @@ __all__ = [
     "Product",
     "RandomEvent",
     "RidgeKernel",
-    "ScaleWarning",
     "Scaled",
     "Spectrum",
     "Subsequence",

@@ -11,9 +11,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
+from depmax._arrays import count_integers, object_array
 from depmax._text import counted
-from depmax.data.levels import object_array
-from depmax.data.target import count_integers
 
 if TYPE_CHECKING:
     from depmax.kernels.composite import Product, Scaled, Sum

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from depmax.data.levels import object_array
+from depmax._arrays import object_array
 from depmax.kernels.kernel import Capabilities, Choose, Kernel, as_objects
 
 

@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from depmax._limits import require_pairs
-from depmax.data.checks import integer, number
+from depmax._parameters import integer, number
+from depmax.data.sample import Sample
 from depmax.kernels import KernelLike
-from depmax.kernels.sample import Sample
 from depmax.maps.incomplete_cholesky import (
     PartialFactor,
     PivotRule,

@@ -16,14 +16,10 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from depmax._extras import make_frame
 from depmax._limits import map_instead, require_pairs
+from depmax._parameters import check_parameters, integer
 from depmax._text import counted
 from depmax._threads import chunk_rows, slices, small_problems
-from depmax.data.checks import check_parameters, integer
-from depmax.data.scan import by_chunks
-from depmax.data.table import is_streamed, numbered_columns, refuse_unreadable
-from depmax.kernels import Capabilities, Kernel, KernelLike, Precomputed, as_kernel
-from depmax.kernels.names import KernelParameters
-from depmax.kernels.reading import (
+from depmax.data.reading import (
     abilities_of,
     aligned,
     is_precomputed,
@@ -32,13 +28,17 @@ from depmax.kernels.reading import (
     reads_chunks,
     warn_of_units,
 )
-from depmax.kernels.sample import (
+from depmax.data.sample import (
     FREE_ROWS,
     Sample,
     precision,
     require_positive,
     require_semidefinite,
 )
+from depmax.data.scan import by_chunks
+from depmax.data.table import is_streamed, numbered_columns, refuse_unreadable
+from depmax.kernels import Capabilities, Kernel, KernelLike, Precomputed, as_kernel
+from depmax.kernels.names import KernelParameters
 
 #: Rows of a matrix whose eigenvectors one thread finds about as fast as two.
 SMALL = 600

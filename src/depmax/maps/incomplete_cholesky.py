@@ -10,9 +10,9 @@ from scipy import linalg
 
 from depmax import _limits
 from depmax._limits import map_instead, require_pairs, warn_if_long
-from depmax.data.checks import integer, number
+from depmax._parameters import integer, number
+from depmax.data.sample import Sample, require_positive, require_semidefinite
 from depmax.kernels import KernelLike
-from depmax.kernels.sample import Sample, require_positive, require_semidefinite
 from depmax.maps.feature_map import FeatureMap
 
 #: A residual k(x, x) - ||φ(x)||² below this many roundings of k(x, x) is noise.

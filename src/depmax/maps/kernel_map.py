@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 
 from depmax._limits import require_pairs, warn_if_long
-from depmax.data.checks import integer
+from depmax._parameters import integer
+from depmax.data.sample import Reference, Sample
 from depmax.kernels import KernelLike
-from depmax.kernels.sample import Reference, Sample
 from depmax.maps.feature_map import FeatureMap, leading_eigenpairs, signs
 
 #: Arrays of all pairs of rows at the peak: K, a copy, its eigenvectors and what is made of them.

@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from sklearn.utils import check_random_state
 
-from depmax.data.checks import Rule, check_parameters, integer
+from depmax._parameters import Rule, check_parameters, integer
+from depmax.data.sample import Sample
 from depmax.kernels import KernelLike
-from depmax.kernels.sample import Sample
 from depmax.maps.feature_map import FeatureMap, leading_eigenpairs, signs
 
 #: Landmarks, where no number is given.

@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import safe_sparse_dot
 
+from depmax.data.sample import Sample
 from depmax.kernels import KernelLike
-from depmax.kernels.sample import Sample
 from depmax.maps.feature_map import FeatureMap
 
 

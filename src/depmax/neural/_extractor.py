@@ -21,9 +21,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from depmax._files import DamagedArchiveError, replacing, require_sealed, require_sizes, seal
 from depmax._limits import FileTooLargeError, max_memory
+from depmax._parameters import check_parameters, integer, number, one_of
 from depmax._threads import slices
 from depmax.data import read_fit, read_new
-from depmax.data.checks import check_parameters, integer, number, one_of
 from depmax.neural._networks import ACTIVATIONS, LAYERS, MODULE, as_device
 from depmax.neural.solvers import Training
 

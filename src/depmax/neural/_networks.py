@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from depmax.data.checks import Rule, is_whole
+from depmax._parameters import Rule, is_whole
 
 
 def as_device(device: Any) -> Any:

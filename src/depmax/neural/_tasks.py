@@ -12,10 +12,10 @@ from scipy import linalg
 
 from depmax.algebra.graphs import Graph, Laplacian, VectorPoints
 from depmax.data import Target, read_target
+from depmax.data.reading import kernel_of_target
+from depmax.data.sample import Sample
 from depmax.kernels import KernelLike, as_kernel
 from depmax.kernels.kernel import Kernel
-from depmax.kernels.reading import kernel_of_target
-from depmax.kernels.sample import Sample
 from depmax.maps.incomplete_cholesky import factor_to
 from depmax.neural._statistics import (
     alignment,

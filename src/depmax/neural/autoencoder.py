@@ -14,9 +14,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted
 
+from depmax._parameters import FLAG, integer, number, one_of
 from depmax.data import read_target
-from depmax.data.checks import FLAG, integer, number, one_of
-from depmax.kernels.sample import require_equal_length
+from depmax.data.sample import require_equal_length
 from depmax.neural._extractor import NeuralExtractor, n_constant, upward
 from depmax.neural._networks import ACTIVATIONS, mirror, perceptron, seeded
 from depmax.neural._tasks import OutputTarget, ReconstructionTask, Split

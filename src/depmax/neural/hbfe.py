@@ -10,12 +10,12 @@ import torch
 from scipy import linalg
 from sklearn.utils import check_random_state
 
+from depmax._parameters import number, one_of
 from depmax.algebra.graphs import GraphLike, as_graph
-from depmax.data.checks import number, one_of
+from depmax.data.reading import warn_of_unlabeled
+from depmax.data.sample import require_equal_length, require_samples
 from depmax.data.target import marks_unlabeled
 from depmax.kernels import KernelLike
-from depmax.kernels.reading import warn_of_unlabeled
-from depmax.kernels.sample import require_equal_length, require_samples
 from depmax.neural._extractor import NeuralExtractor, n_constant, upward
 from depmax.neural._networks import check_width, fresh_copy, perceptron, seeded
 from depmax.neural._statistics import gram, hsic_with, whiten

@@ -7,8 +7,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy import linalg
 
+from depmax._parameters import number
 from depmax.algebra.graphs import GraphLike
-from depmax.data.checks import number
 from depmax.kernels import KernelLike
 from depmax.neural._extractor import n_constant, upward
 from depmax.neural._networks import fresh_copy, perceptron

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from scipy import optimize
 
-from depmax.data.checks import check_parameters, integer, number
+from depmax._parameters import check_parameters, integer, number
 
 
 class Task(Protocol):

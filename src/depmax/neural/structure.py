@@ -12,10 +12,10 @@ import torch
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from depmax.data.checks import Rule, is_number, number, one_of
+from depmax._parameters import Rule, is_number, number, one_of
+from depmax.data.reading import warn_of_unlabeled
+from depmax.data.sample import require_equal_length, require_samples
 from depmax.kernels import KernelLike
-from depmax.kernels.reading import warn_of_unlabeled
-from depmax.kernels.sample import require_equal_length, require_samples
 from depmax.neural._extractor import NeuralExtractor, n_constant, upward
 from depmax.neural._networks import check_width, fresh_copy, perceptron, seeded
 from depmax.neural._statistics import gram, hsic, hsic_with, whiten

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg, sparse
 
+from depmax.data.sample import Reference
 from depmax.kernels import (
     Columns,
     Distance,
@@ -26,7 +27,6 @@ from depmax.kernels import (
 )
 from depmax.kernels.columns import as_list
 from depmax.kernels.names import FromMap
-from depmax.kernels.sample import Reference
 
 
 class Operations:

@@ -87,7 +87,7 @@ _TRUSTED = {
     "depmax.algebra.graphs.graph": ("GaussianGraph", "NeighborGraph", "RadiusGraph"),
     "depmax.algebra.projection": ("FeatureProjection", "SampleProjection"),
     "depmax.algebra.row_sums": ("RowSums",),
-    "depmax.kernels.sample": ("Reference",),
+    "depmax.data.sample": ("Reference",),
     "depmax.selection._scores.streamed": ("Batches", "ColumnSums"),
     "depmax.selection.bahsic": ("BAHSIC",),
     "depmax.selection.dependence_filter": ("DependenceFilter",),

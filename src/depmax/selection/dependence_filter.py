@@ -9,7 +9,7 @@ import numpy as np
 from scipy.stats import false_discovery_control
 from sklearn.utils.metaestimators import available_if
 
-from depmax.data.checks import check_parameters, number
+from depmax._parameters import check_parameters, number
 from depmax.data.levels import Missing
 from depmax.data.sources import keeps_sums, read_batch
 from depmax.data.table import Categories, constant_columns

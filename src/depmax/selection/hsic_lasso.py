@@ -9,14 +9,14 @@ import numpy as np
 from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
-from depmax.data.checks import integer
+from depmax._parameters import integer
+from depmax.data.reading import read_target_sample
+from depmax.data.sample import MINIMUM, Sample, require_equal_length, require_samples
 from depmax.data.table import Categories
+from depmax.data.weights import weigh
 from depmax.dependence.resolve import most_dependent
 from depmax.kernels import Gaussian, KernelLike, as_kernel
 from depmax.kernels.kernel import Kernel
-from depmax.kernels.reading import read_target_sample
-from depmax.kernels.sample import MINIMUM, Sample, require_equal_length, require_samples
-from depmax.kernels.weights import weigh
 from depmax.selection._lasso.column_kernels import ColumnKernels, column_kernels, factor_design
 from depmax.selection._lasso.column_tiles import TileDesign
 from depmax.selection._lasso.nonnegative_path import Design, Path, nonnegative_path

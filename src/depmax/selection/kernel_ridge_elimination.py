@@ -8,17 +8,17 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.utils import _safe_indexing
 
+from depmax._parameters import FLAG, integer, number, one_of
 from depmax._text import counted
 from depmax._threads import one_blas_thread
 from depmax.data import read_target
-from depmax.data.checks import FLAG, integer, number, one_of
 from depmax.data.levels import Missing
+from depmax.data.reading import read_target_sample
+from depmax.data.sample import require_equal_length, require_samples
 from depmax.data.stream import some_rows
 from depmax.data.table import Categories, is_streamed
 from depmax.dependence.exchange import as_exchange, plan_of
 from depmax.kernels import Gaussian, Kernel
-from depmax.kernels.reading import read_target_sample
-from depmax.kernels.sample import require_equal_length, require_samples
 from depmax.selection._ridge.coordinates import all_columns, coordinates
 from depmax.selection._ridge.elimination import Elimination, Watch
 from depmax.selection._ridge.held_out import HeldOut

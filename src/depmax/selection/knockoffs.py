@@ -15,11 +15,11 @@ from sklearn.linear_model import LassoCV, MultiTaskLassoCV
 from sklearn.utils import check_random_state
 from sklearn.utils.fixes import parse_version
 
+from depmax._parameters import FLAG, number
+from depmax._warnings import warn_caller
 from depmax.data import read_target
-from depmax.data.checks import FLAG, number
-from depmax.data.levels import warn_caller
+from depmax.data.sample import require_equal_length, require_samples
 from depmax.data.table import Categories, constant_columns
-from depmax.kernels.sample import require_equal_length, require_samples
 from depmax.selection._scores.outputs import target_images
 from depmax.selection.selector import (
     DependenceSelector,

@@ -17,16 +17,17 @@ from sklearn.utils import get_tags
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
 
+from depmax._parameters import check_parameters, is_whole
 from depmax.data import read_fit
-from depmax.data.checks import check_parameters, is_whole, require_varying, warn_of_scales
 from depmax.data.levels import Missing
+from depmax.data.reading import aligned, refuse_streamed_target
+from depmax.data.scales import require_varying, warn_of_scales
 from depmax.data.scan import by_chunks
 from depmax.data.stream import SampledRowsWarning, refuse_with_streams
 from depmax.data.table import Categories, as_requested, is_streamed, refuse_unreadable, take_columns
+from depmax.data.weights import refuse_missing, weigh
 from depmax.kernels import Kernel, Linear
 from depmax.kernels.names import KernelParameters
-from depmax.kernels.reading import aligned, refuse_streamed_target
-from depmax.kernels.weights import refuse_missing, weigh
 from depmax.selection._ranked_columns import RankedColumns
 from depmax.selection._search.units import n_leading
 from depmax.selection._substitutes import substitutes

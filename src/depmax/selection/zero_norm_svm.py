@@ -8,10 +8,10 @@ import numpy as np
 from scipy import linalg
 from sklearn.linear_model import Ridge
 
+from depmax._parameters import integer, number
 from depmax.data import Target, read_target
-from depmax.data.checks import integer, number
+from depmax.data.sample import require_equal_length, require_samples
 from depmax.data.table import Categories, constant_columns
-from depmax.kernels.sample import require_equal_length, require_samples
 from depmax.selection._scores.outputs import machine_signs, standardized
 from depmax.selection.selector import DependenceSelector, Ranking
 

@@ -12,7 +12,7 @@ from depmax._threads import slices
 from depmax.algebra.deflation.criteria import SPANNED
 from depmax.algebra.deflation.steps import OrthogonalFeatures
 from depmax.algebra.deflation.subsets import best_combination
-from depmax.kernels.sample import Sample
+from depmax.data.sample import Sample
 
 #: Kernel values that are computed at once: few enough for the cache.
 BLOCK = 2**18

@@ -13,10 +13,10 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from depmax._limits import warn_if_long
+from depmax._parameters import FLAG, check_parameters, integer, number
 from depmax._threads import slices
 from depmax.algebra.graphs.laplacian import DrawnEdges, EdgeWeights, Laplacian, Weights
 from depmax.algebra.graphs.points import SECONDS_PER_PAIR, Pairs, Points, median_distance
-from depmax.data.checks import FLAG, check_parameters, integer, number
 
 #: Weights of edges: all equal, or by distance.
 BANDWIDTH = number(0, ends="(]", also=["median", None])

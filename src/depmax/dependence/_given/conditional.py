@@ -26,6 +26,15 @@ from scipy import sparse
 
 from depmax._text import counted
 from depmax.data import Table, read_table, read_target
+from depmax.data.reading import (
+    is_precomputed,
+    read_sample,
+    read_target_sample,
+    reads_objects,
+    sample_of_table,
+    target_sample,
+)
+from depmax.data.sample import Sample
 from depmax.data.table import SMALLEST
 from depmax.dependence._given.confounders import Confounders
 from depmax.dependence._given.regression import Basis, Regressions
@@ -50,15 +59,6 @@ from depmax.dependence._nulls.rare import SKEWEST
 from depmax.dependence.independence_test import GivenFit
 from depmax.kernels import KernelLike, as_kernel
 from depmax.kernels.kernel import Choose, Kernel
-from depmax.kernels.reading import (
-    is_precomputed,
-    read_sample,
-    read_target_sample,
-    reads_objects,
-    sample_of_table,
-    target_sample,
-)
-from depmax.kernels.sample import Sample
 
 #: Rows that the null law is read off; beyond, a random subset with a fixed seed.
 NULL_ROWS = 1000

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from depmax.data.sample import Sample
 from depmax.dependence._given.regression import ROUNDING, Basis, Regressions, Smoother
 from depmax.dependence._given.units import Units
-from depmax.kernels.sample import Sample
 from depmax.maps.incomplete_cholesky import factor_to
 
 #: Columns with at most so many values are not numbers with noise, and keep their values.

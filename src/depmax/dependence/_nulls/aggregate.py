@@ -20,6 +20,14 @@ from typing import Any
 import numpy as np
 
 from depmax.data import read_target
+from depmax.data.reading import (
+    read_sample,
+    read_table_rows,
+    read_target_sample,
+    target_sample,
+    warn_of_outputs,
+)
+from depmax.data.sample import Sample, TableRows, require_finite_values
 from depmax.dependence._nulls.permutation import (
     DOUBLE_ROWS,
     SINGLE_SLACK,
@@ -30,14 +38,6 @@ from depmax.dependence.exchange import Plan
 from depmax.dependence.resolve import refuse_to_choose
 from depmax.kernels import Gaussian, Laplace, Linear
 from depmax.kernels.kernel import Kernel
-from depmax.kernels.reading import (
-    read_sample,
-    read_table_rows,
-    read_target_sample,
-    target_sample,
-    warn_of_outputs,
-)
-from depmax.kernels.sample import Sample, TableRows, require_finite_values
 
 #: Added to the cosines between kernels, so that their small differences are not blown up.
 RIDGE = 0.01

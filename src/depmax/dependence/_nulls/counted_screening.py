@@ -16,6 +16,7 @@ import numpy as np
 
 from depmax.algebra.form import CentredValues, centred_target
 from depmax.data.pieces import Block
+from depmax.data.sample import Sample
 from depmax.data.stream import Stream, StreamRows
 from depmax.dependence._nulls.counted_columns import (
     CountedColumn,
@@ -54,7 +55,6 @@ from depmax.dependence._nulls.rare import (
 from depmax.dependence._terms import Terms
 from depmax.dependence.variance import NO_EFFECT, Effect, effect_with
 from depmax.kernels.kernel import Kernel
-from depmax.kernels.sample import Sample
 
 #: Rows of a target of many values that stand for all of them where rows are permuted.
 POOL_ROWS = 10_000

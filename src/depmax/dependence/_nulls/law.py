@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import optimize, special
 
-from depmax.kernels.sample import Sample, require_finite_values
+from depmax.data.sample import Sample, require_finite_values
 
 
 @dataclass(frozen=True)

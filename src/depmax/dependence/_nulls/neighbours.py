@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from depmax.data.levels import warn_caller
+from depmax._warnings import warn_caller
 
 #: Rows below which neighbours are not compared, columns that are looked at, and what counts as
 #: alike: standard errors and correlation of the target, and the differences of the columns as a

@@ -14,9 +14,9 @@ import numpy as np
 from scipy import fft
 
 from depmax._threads import map_threads, slices
+from depmax.data.sample import Sample, require_finite_values
 from depmax.dependence._nulls.law import u_centred
 from depmax.dependence.exchange import Plan
-from depmax.kernels.sample import Sample, require_finite_values
 from depmax.maps.incomplete_cholesky import factor_to
 
 #: Up to so many rows orbits are summed in float64; beyond, in float32 with half the memory.

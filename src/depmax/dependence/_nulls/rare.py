@@ -15,9 +15,9 @@ from typing import Protocol
 import numpy as np
 from scipy import stats
 
-from depmax.data.levels import warn_caller
+from depmax._warnings import warn_caller
+from depmax.data.sample import Sample
 from depmax.dependence._nulls.law import SKEWNESS_ROWS, TINY, PermutationLaw, Spread, spread
-from depmax.kernels.sample import Sample
 
 #: No mixture of chi-squares is more skewed than one of them, √8 = 2.83; a law beyond is not one.
 SKEWEST = 3.0

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from depmax.data.sample import MINIMUM, Sample
 from depmax.dependence._nulls.laplace_column import LaplaceColumn, TargetCoordinates
 from depmax.dependence._nulls.law import PermutationLaw, Spread, permutation_law
 from depmax.dependence._nulls.permutation import SLACK, permutation_chunks, slack_of
@@ -31,7 +32,6 @@ from depmax.dependence.variance import (
 )
 from depmax.kernels import Delta, Linear
 from depmax.kernels.kernel import Kernel
-from depmax.kernels.sample import MINIMUM, Sample
 from depmax.maps.incomplete_cholesky import factor_to
 
 #: Part of the trace of the target kernel that may be left out where rows are exchanged: the test

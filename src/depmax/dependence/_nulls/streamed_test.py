@@ -14,6 +14,8 @@ from depmax.algebra.form import target_factor
 from depmax.algebra.row_sums import Aligned, RowSums, dense
 from depmax.algebra.streamed import BlockImages, SumBlocks
 from depmax.data.pieces import Block
+from depmax.data.reading import aligned, read_target_sample, streamed_sample
+from depmax.data.sample import Sample, require_samples
 from depmax.dependence._nulls.counted_screening import CountedScreening, CountedTarget
 from depmax.dependence._nulls.law import (
     SKEWNESS_ROWS,
@@ -27,8 +29,6 @@ from depmax.dependence._terms import streamed_sums, terms_from_sums
 from depmax.dependence.independence_test import IndependenceTest
 from depmax.dependence.resolve import read_pair
 from depmax.kernels import as_kernel
-from depmax.kernels.reading import aligned, read_target_sample, streamed_sample
-from depmax.kernels.sample import Sample, require_samples
 
 #: Rows that permutations are made of, drawn with a fixed seed where there are more.
 SAMPLED_ROWS = {"aggregate": 4_000, "permutation": 20_000}

@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from depmax.data.reading import read_target_sample
+from depmax.data.sample import Sample, require_samples, sample_of_matrix
 from depmax.dependence._nulls.laplace_column import MEDIAN_POINTS, LaplaceColumn
 from depmax.dependence._nulls.permutation import permutation_chunks, permuted_statistics
 from depmax.dependence._nulls.rare import CHUNK, Levels, sequential_pvalue
@@ -23,8 +25,6 @@ from depmax.dependence._terms import Terms, terms
 from depmax.dependence.resolve import most_dependent, refuse_to_choose
 from depmax.kernels import Linear
 from depmax.kernels.kernel import Choose, resolved_on
-from depmax.kernels.reading import read_target_sample
-from depmax.kernels.sample import Sample, require_samples, sample_of_matrix
 from depmax.maps.incomplete_cholesky import factor_to
 
 #: What counts as a tie, relative to the statistic.

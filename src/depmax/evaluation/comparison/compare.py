@@ -14,6 +14,7 @@ from sklearn.utils import _safe_indexing, check_random_state
 from depmax._text import counted
 from depmax.data import Task, read_target
 from depmax.data.table import is_frame, take_columns
+from depmax.data.weights import read_weights
 from depmax.evaluation.comparison.candidates import Candidates, Folds
 from depmax.evaluation.comparison.catalogue import Methods, read_methods, with_weights
 from depmax.evaluation.comparison.comparison import Comparison
@@ -40,7 +41,6 @@ from depmax.evaluation.comparison.trials import (
 from depmax.evaluation.prepare import WAYS, Prepare, has_gaps, without_gaps
 from depmax.evidence import MARGIN, Truth, read_metrics
 from depmax.evidence.metrics import Scoring
-from depmax.kernels.weights import read_weights
 
 #: More columns than these are screened before a search.
 SEARCHED_COLUMNS = 2000

@@ -11,11 +11,11 @@ import numpy as np
 from scipy.special import fdtrc
 from sklearn.base import clone
 
+from depmax._parameters import check_parameters, integer
 from depmax.data import read_target
-from depmax.data.checks import check_parameters, integer
+from depmax.data.sample import require_equal_length
 from depmax.data.table import Categories, is_frame, take_columns
 from depmax.evaluation.comparison.problem import Problem
-from depmax.kernels.sample import require_equal_length
 from depmax.selection.selector import DependenceSelector, Ranking
 
 

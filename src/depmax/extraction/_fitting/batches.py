@@ -11,18 +11,18 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 
+from depmax._parameters import check_parameters
 from depmax._text import counted
 from depmax.algebra.coordinates import Coordinates
 from depmax.algebra.projection import Projection
 from depmax.algebra.row_sums import Aligned, RowSums, Summation, dense, origin_of
 from depmax.data import read_target
-from depmax.data.checks import check_parameters
+from depmax.data.sample import require_equal_length
 from depmax.data.sources import keeps_sums, read_batch
+from depmax.data.weights import Weighed
 from depmax.extraction._fitting.targets import label_type
 from depmax.extraction.extractor import WeightedExtractor
 from depmax.kernels import as_kernel
-from depmax.kernels.sample import require_equal_length
-from depmax.kernels.weights import Weighed
 from depmax.maps.feature_map import coordinate_names
 
 

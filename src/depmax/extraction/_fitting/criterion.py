@@ -11,8 +11,8 @@ from depmax.algebra import Directions, Form, Moments, Space, Sphere, hsic_form
 from depmax.algebra.form import Operator, target_factor
 from depmax.algebra.graphs import Graph, Laplacian
 from depmax.algebra.graphs.points import Points, points_of
-from depmax.kernels.reading import Labels
-from depmax.kernels.sample import Sample, require_samples
+from depmax.data.reading import Labels
+from depmax.data.sample import Sample, require_samples
 
 
 @dataclass(frozen=True)

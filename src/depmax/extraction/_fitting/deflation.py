@@ -11,21 +11,22 @@ from typing import Any, ClassVar, cast
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from depmax._parameters import check_parameters
 from depmax._threads import chunk_rows, slices
 from depmax.algebra.deflation.steps import OrthogonalFeatures
 from depmax.algebra.examples import Examples
 from depmax.algebra.form import square_of
 from depmax.algebra.images import FeatureImages, Images, images_of
 from depmax.algebra.projection import Fitted, Projection, n_repeated
-from depmax.data.checks import check_parameters, require_varying
+from depmax.data.reading import read_training, require_coordinates, warn_of_units
+from depmax.data.sample import Sample, require_equal_length
+from depmax.data.scales import require_varying
+from depmax.data.weights import Weighed
 from depmax.dependence.resolve import most_dependent
 from depmax.extraction._fitting.number_of_components import ComponentCount, Possible
 from depmax.extraction._fitting.targets import CodedTarget, coded_target
 from depmax.extraction.extractor import DependenceExtractor
 from depmax.kernels import as_kernel
-from depmax.kernels.reading import read_training, require_coordinates, warn_of_units
-from depmax.kernels.sample import Sample, require_equal_length
-from depmax.kernels.weights import Weighed
 from depmax.maps.feature_map import coordinate_names, signs
 
 #: Features of the first run for a share of the variance; later runs are twice as long.

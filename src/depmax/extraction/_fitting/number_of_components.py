@@ -19,10 +19,10 @@ from sklearn.utils import _safe_indexing, get_tags
 from depmax.algebra.graphs import Points
 from depmax.algebra.graphs.points import points_of
 from depmax.data import Target
-from depmax.data.checks import ScaleWarning
+from depmax.data.sample import Sample
+from depmax.data.scales import ScaleWarning
+from depmax.data.weights import take_rows as rows_of
 from depmax.dependence.intrinsic_dimension import dimension_of_distances
-from depmax.kernels.sample import Sample
-from depmax.kernels.weights import take_rows as rows_of
 
 #: Folds by which the number of components is chosen.
 FOLDS = 3

@@ -19,7 +19,8 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from depmax.algebra.deflation.criteria import LOSSES
 from depmax.data import read_target
-from depmax.data.checks import ScaleWarning
+from depmax.data.sample import Sample
+from depmax.data.scales import ScaleWarning
 from depmax.data.scan import by_chunks
 from depmax.data.table import is_streamed
 from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted
@@ -31,7 +32,6 @@ from depmax.extraction._fitting.number_of_components import (
     take_rows,
 )
 from depmax.extraction._fitting.targets import CodedTarget
-from depmax.kernels.sample import Sample
 
 #: Folds by which the number of features is chosen.
 FOLDS = 10

@@ -8,13 +8,15 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from scipy import linalg
 
+from depmax._parameters import FLAG, number, one_of
 from depmax.algebra import Directions, Form, Space, Sphere
 from depmax.algebra.directions import negligible
 from depmax.algebra.form import rank_of_factor, target_factor
 from depmax.algebra.graphs import Laplacian, as_graph
 from depmax.algebra.graphs.points import points_of
 from depmax.data import Target, read_target
-from depmax.data.checks import FLAG, number, one_of
+from depmax.data.reading import Labels, read_labels
+from depmax.data.sample import Sample
 from depmax.data.target import marks_unlabeled
 from depmax.extraction._fitting.batches import BatchExtractor
 from depmax.extraction._fitting.criterion import (
@@ -25,8 +27,6 @@ from depmax.extraction._fitting.criterion import (
 )
 from depmax.extraction.extractor import DependenceExtractor
 from depmax.kernels.kernel import Kernel
-from depmax.kernels.reading import Labels, read_labels
-from depmax.kernels.sample import Sample
 
 
 def why_not_in_sums(target_kernel: Any, *, unbiased: bool) -> str | None:

@@ -17,10 +17,10 @@ from sklearn.utils.validation import check_is_fitted
 from depmax._threads import chunk_rows, slices
 from depmax.algebra.projection import FeatureProjection, Projection, SampleProjection
 from depmax.algebra.row_sums import dense
+from depmax.data.reading import is_precomputed, read_rows
 from depmax.data.scan import by_chunks
 from depmax.data.table import is_streamed
 from depmax.kernels.kernel import Kernel
-from depmax.kernels.reading import is_precomputed, read_rows
 from depmax.maps.feature_map import LinearViews, is_linear
 
 #: Steps of a pre-image at most, and the share of its value below which a gain ends them.

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from sklearn.utils import check_random_state
 
+from depmax._parameters import Rule, integer, is_whole
 from depmax.algebra import Form, Space
 from depmax.algebra.deflation.sparse_steps import (
     LandmarkSums,
@@ -21,13 +22,12 @@ from depmax.algebra.examples import Examples
 from depmax.algebra.form import square_of
 from depmax.algebra.images import FeatureImages
 from depmax.algebra.streamed import KernelColumns
-from depmax.data.checks import Rule, integer, is_whole
+from depmax.data.sample import Sample
 from depmax.data.stream import SampledRowsWarning
 from depmax.extraction._fitting.deflation import Basis, Extracted
 from depmax.extraction._fitting.prediction import FeaturePredictor
 from depmax.extraction._fitting.targets import CodedTarget
 from depmax.kernels import KernelLike
-from depmax.kernels.sample import Sample
 
 #: Candidates among the rows of a table that is read a chunk at a time, where all are asked for.
 MOST_CANDIDATES = 2000

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import linalg, optimize
 
-from depmax.data.checks import check_parameters, integer, number
+from depmax._parameters import check_parameters, integer, number
 from depmax.extraction._unmixing.likelihood import (
     Evidence,
     Likelihood,

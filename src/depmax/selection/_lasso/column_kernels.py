@@ -15,10 +15,10 @@ import numpy as np
 from sklearn.base import clone
 
 from depmax._threads import map_threads
+from depmax.data.sample import Sample, require_semidefinite
 from depmax.data.table import Categories
 from depmax.kernels import Delta
 from depmax.kernels.kernel import Choose, Kernel, resolved_on
-from depmax.kernels.sample import Sample, require_semidefinite
 from depmax.maps.incomplete_cholesky import factor_to
 
 #: A column whose standard deviation is below so many roundings of its largest value is constant.

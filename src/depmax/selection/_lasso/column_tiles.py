@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from depmax._threads import map_threads
-from depmax.kernels.sample import Sample
+from depmax.data.sample import Sample
 from depmax.selection._lasso.column_kernels import ColumnKernels, Part
 
 #: Rows of a tile's sides, for blocks that are larger than one triangle.

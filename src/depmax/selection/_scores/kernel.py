@@ -12,6 +12,8 @@ import numpy as np
 from depmax._threads import each_column
 from depmax.data import Target
 from depmax.data.levels import Missing
+from depmax.data.reading import read_target_sample
+from depmax.data.sample import Sample
 from depmax.data.table import Categories, constant_columns, has_missing
 from depmax.dependence._nulls.laplace_column import LaplaceColumn
 from depmax.dependence._nulls.screening_target import ScreeningTarget
@@ -21,8 +23,6 @@ from depmax.dependence.quadratic_mutual_information import quadratic_mutual_info
 from depmax.dependence.resolve import most_dependent
 from depmax.kernels import Delta, KernelLike, as_kernel
 from depmax.kernels.kernel import Kernel
-from depmax.kernels.reading import read_target_sample
-from depmax.kernels.sample import Sample
 from depmax.selection._scores.outputs import one_dimensional, standardized
 
 #: Part of the trace of the target kernel that its coordinates may leave out.

@@ -11,6 +11,7 @@ import numpy as np
 from depmax._threads import map_threads, one_blas_thread
 from depmax.data import TargetKind, read_target
 from depmax.data.pieces import Block
+from depmax.data.sample import Sample, require_equal_length
 from depmax.data.streamed_target import as_columns
 from depmax.data.table import Categories
 from depmax.dependence._nulls.counted_columns import dense_columns
@@ -18,7 +19,6 @@ from depmax.dependence._nulls.counted_screening import CountedScreening, Counted
 from depmax.dependence._terms import cosine
 from depmax.kernels import Delta
 from depmax.kernels.kernel import Kernel
-from depmax.kernels.sample import Sample, require_equal_length
 
 
 @dataclass(frozen=True)

@@ -11,19 +11,19 @@ import numpy as np
 from scipy.stats import false_discovery_control
 from sklearn.utils import _safe_indexing
 
+from depmax._parameters import FLAG, Rule, integer, is_number, one_of
 from depmax._text import counted
 from depmax._threads import one_blas_thread
-from depmax.data.checks import FLAG, Rule, integer, is_number, one_of
 from depmax.data.levels import Missing
+from depmax.data.reading import read_target_sample
+from depmax.data.sample import MINIMUM, Sample, require_equal_length, require_samples
 from depmax.data.table import Categories, constant_columns, has_missing
+from depmax.data.weights import repeated_rows
 from depmax.dependence.exchange import Exchange, TooFewWays, as_exchange, plan_of
 from depmax.dependence.resolve import most_dependent
 from depmax.kernels import as_kernel
 from depmax.kernels.kernel import Kernel
 from depmax.kernels.neutral import Gaps, Neutral, require_embedding
-from depmax.kernels.reading import read_target_sample
-from depmax.kernels.sample import MINIMUM, Sample, require_equal_length, require_samples
-from depmax.kernels.weights import repeated_rows
 from depmax.selection._scores.kernel import hsic as column_scores
 from depmax.selection._scores.kernel import weighted_hsic
 from depmax.selection._search.changes import has_fast_form

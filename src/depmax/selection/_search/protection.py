@@ -17,6 +17,7 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 
 from depmax.data import read_target
+from depmax.data.sample import Sample
 from depmax.data.stream import some_rows
 from depmax.data.table import Categories, Table, has_missing
 from depmax.dependence._nulls.screening_target import ScreeningTarget
@@ -24,7 +25,6 @@ from depmax.dependence.exchange import Exchange, TooFewWays
 from depmax.dependence.screen_pairs import screen_table
 from depmax.kernels import Gaussian
 from depmax.kernels.neutral import drawn
-from depmax.kernels.sample import Sample
 from depmax.selection._search.rounds import Setting
 from depmax.selection._search.significance import RIDGES
 from depmax.selection._search.units import Units, columns_of_units

@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from depmax._threads import map_threads
+from depmax.data.sample import Sample
 from depmax.dependence._terms import cosine, self_and_cross_terms, terms
 from depmax.kernels import Linear
 from depmax.kernels.kernel import Choose, Kernel, resolved_on
 from depmax.kernels.neutral import Gaps, Neutral, drawn
-from depmax.kernels.sample import Sample
 from depmax.maps.incomplete_cholesky import factor_to
 from depmax.selection._search.changes import Change, Outcome, Problem, changes
 from depmax.selection._search.changes.target_weights import TargetWeights

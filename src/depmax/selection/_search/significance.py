@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import special
 
+from depmax.data.sample import Sample
 from depmax.dependence.exchange import Exchange
 from depmax.evidence import choose
 from depmax.kernels.kernel import Kernel
-from depmax.kernels.sample import Sample
 from depmax.selection._search.rounds import Setting
 from depmax.selection._search.units import Units, columns_of_units
 

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from depmax._threads import slices
-from depmax.kernels.sample import Sample
+from depmax.data.sample import Sample
 
 #: Rows of a strip of pairs.
 STRIP = 128

@@ -11,9 +11,9 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_sample_weight, _num_samples
 
 from depmax._text import counted
+from depmax.data.reading import is_precomputed, reads_chunks
+from depmax.data.sample import Sample
 from depmax.data.table import has_missing, refuse_unreadable
-from depmax.kernels.reading import is_precomputed, reads_chunks
-from depmax.kernels.sample import Sample
 
 #: What all rows together must at least stand for, and at most: sums of squares of more are rounded.
 FEWEST, MOST = 2.0, 1e12

@@ -20,8 +20,9 @@ from depmax.data import (
     read_table,
     read_target,
 )
-from depmax.data.checks import warn_of_scales
 from depmax.data.levels import is_missing
+from depmax.data.sample import Sample, TableRows, joined, sample_of_matrix
+from depmax.data.scales import warn_of_scales
 from depmax.data.sources import RowSource, SourceRows
 from depmax.data.stream import surveyed_pair
 from depmax.data.table import is_streamed, numbered_columns
@@ -35,7 +36,6 @@ from depmax.kernels import (
     as_kernel,
 )
 from depmax.kernels.kernel import Choose, Kernel
-from depmax.kernels.sample import Sample, TableRows, joined, sample_of_matrix
 
 
 # --- inputs ---------------------------------------------------------------------------------------
