@@ -169,6 +169,14 @@ class Space:
         )
 
     @classmethod
+    def held(cls, sample: Sample, *, center: bool = True) -> Space:
+        """The same, with coordinates of rows in memory made once."""
+        if not sample.is_in_memory:
+            return cls.of_sample(sample, center=center)
+        phi = sample.coordinates(slice(None))
+        return cls.of_array(phi, precision_of(sample), center=center, mass=sample.mass)
+
+    @classmethod
     def of_blocks(
         cls, images: Callable[[Any], Any], sample: Sample, width: int, *, center: bool = True
     ) -> Space:
@@ -271,13 +279,14 @@ class Space:
             weighted = penalty if weighted is None else weighted + penalty
         return Moments(sums.cross, sums.scatter, weighted, self.eps)
 
-    def cross(self, factor: Factor) -> np.ndarray:
-        """ΦᵀΨ of shape (s, r) for another factor."""
+    def cross(self, factor: Factor, *, weighted: bool = True) -> np.ndarray:
+        """ΦᵀΨ of shape (s, r) for another factor; without weights each sample counts once."""
         from_samples, from_sums = self._subtracted()
         cross, total = np.zeros((self.dimension, factor.shape[1])), np.zeros(factor.shape[1])
         for rows, phi in self._chunks(from_samples):
             psi = values_at(factor, phi, rows)
-            psi = psi if self.mass is None else psi * self.mass[rows, np.newaxis]
+            if self.mass is not None and weighted:
+                psi = psi * self.mass[rows, np.newaxis]
             cross += phi.T @ psi
             total += psi.sum(axis=0)
         cross -= np.outer(from_sums, total)

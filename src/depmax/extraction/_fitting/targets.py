@@ -299,6 +299,10 @@ class CodedTarget:
         whole = replace(self.centred.make, mean=np.zeros_like(mean))
         return replace(self.centred, make=whole, gram=gram + self.n_samples * np.outer(mean, mean))
 
+    def seen(self, center: bool) -> Any:
+        """Y as features see it: less its mean if they have mean zero."""
+        return self.centred if center else self.about_zero
+
     @property
     def mean(self) -> np.ndarray:
         """Mean of every column, of shape (r,)."""
