@@ -100,6 +100,14 @@ class Autoencoder(NeuralExtractor):
         Widths of the layers between inputs and features, mirrored in the decoder.
     activation : {"tanh", "relu", "gelu", "sigmoid", "linear"}, default="tanh"
         Activation after every layer except the last, which reconstructs the inputs.
+    weight_decay : float, default=0.0
+        This times the sum of squares of all weights is added to the loss.
+    solver : {"auto", "full-batch", "mini-batch"} or object, default="auto"
+        As in ``NeuroHBFE``, but ``"auto"`` takes more steps: ``FullBatch(max_iter=1000, n_hops=0)``
+        with up to 1,000 rows, else ``MiniBatch(learning_rate=0.01, max_epochs=200, patience=20)``.
+    validation_fraction : float, default=0.0
+        Share of the rows that is held out; the weights with the smallest loss on them are kept.
+    device, random_state, verbose : as in NeuroHBFE
     code_activation : {"tanh", "relu", "gelu", "sigmoid", "linear"} or None, default=None
         Activation of the features, if it differs from ``activation``: ``"linear"`` leaves features
         between hidden layers unbounded. Refused without hidden layers, where ``activation`` is that
@@ -116,15 +124,6 @@ class Autoencoder(NeuralExtractor):
     supervised : bool, default=False
         Whether the network predicts y instead of the inputs: squared errors for numbers,
         cross-entropy for classes. The features are its last hidden layer.
-    weight_decay : float, default=0.0
-        This times the sum of squares of all weights is added to the loss.
-    solver : {"auto", "full-batch", "mini-batch"} or object, default="auto"
-        As in ``NeuroHBFE``, but ``"auto"`` takes more steps: ``FullBatch(max_iter=1000, n_hops=0)``
-        with up to 1,000 rows, else ``MiniBatch(learning_rate=0.01, max_epochs=200, patience=20)``.
-    validation_fraction : float, default=0.0
-        Share of the rows that is held out; the weights with the smallest loss on them are kept.
-    device, random_state, verbose
-        As in ``NeuroHBFE``.
 
     Attributes
     ----------

@@ -297,6 +297,19 @@ class NeuroHBFE(DependenceNetwork):
         Widths of the hidden layers of a multilayer perceptron.
     activation : {"tanh", "relu", "gelu", "sigmoid", "linear"}, default="tanh"
         Activation after every hidden layer; without hidden layers it must be ``"linear"``.
+    weight_decay : float, default=1e-4
+        This times the sum of squares of all weights is added to the loss.
+    solver : {"auto", "full-batch", "mini-batch"} or object, default="auto"
+        ``FullBatch(...)``: L-BFGS with annealing; ``MiniBatch(...)``: Adam. ``"auto"`` uses the
+        former with up to 1,000 labelled rows.
+    validation_fraction : float, default=0.15
+        Share of the labelled rows that is held out, at least ten rows; the weights with the largest
+        dependence on them are kept. With fewer than 40 rows, none are held out.
+    device : "auto", str or torch.device, default="auto"
+        ``"auto"`` uses a GPU if there is one.
+    random_state : int, RandomState or None, default=None
+        Seed of initial weights, splits and batches. On a CPU, results are reproducible.
+    verbose : int, default=0
     module : torch.nn.Module or None, default=None
         Your own network instead of the perceptron, with ``n_components`` outputs per row. ``fit``
         trains a copy.
@@ -316,19 +329,6 @@ class NeuroHBFE(DependenceNetwork):
     unlabeled : {"auto", None}, default="auto"
         NaN and None in y are unlabelled rows; with ``beta`` > 0 so is -1 among classes other than
         -1 and +1, never among numbers. None makes -1 a class there too.
-    weight_decay : float, default=1e-4
-        This times the sum of squares of all weights is added to the loss.
-    solver : {"auto", "full-batch", "mini-batch"} or object, default="auto"
-        ``FullBatch(...)``: L-BFGS with annealing; ``MiniBatch(...)``: Adam. ``"auto"`` uses the
-        former with up to 1,000 labelled rows.
-    validation_fraction : float, default=0.15
-        Share of the labelled rows that is held out, at least ten rows; the weights with the largest
-        dependence on them are kept. With fewer than 40 rows, none are held out.
-    device : "auto", str or torch.device, default="auto"
-        ``"auto"`` uses a GPU if there is one.
-    random_state : int, RandomState or None, default=None
-        Seed of initial weights, splits and batches. On a CPU, results are reproducible.
-    verbose : int, default=0
 
     Attributes
     ----------

@@ -80,6 +80,7 @@ class NeuroHSCA(DependenceNetwork):
         Widths of the hidden layers of each multilayer perceptron.
     activation : {"tanh", "relu", "gelu", "sigmoid", "linear"}, default="tanh"
         Activation after every hidden layer; without hidden layers it must be ``"linear"``.
+    weight_decay, solver, validation_fraction, device, random_state, verbose : as in NeuroHBFE
     module : torch.nn.Module or None, default=None
         Your own network with one output per row. ``fit`` trains one copy per feature; copies after
         the first start from new weights (``reset_parameters`` of their layers).
@@ -91,9 +92,7 @@ class NeuroHSCA(DependenceNetwork):
         HSIC₁ or HSIC₀ in the numerator; the denominator is HSIC₀, which is never negative.
     alpha : float, default=0.05
         Positive. The smaller, the more a feature avoids the earlier ones.
-    beta, graph, unlabeled, weight_decay, solver, validation_fraction, device, random_state, \
-verbose
-        As in ``NeuroHBFE``.
+    beta, graph, unlabeled : as in NeuroHBFE
 
     Attributes
     ----------
@@ -205,6 +204,19 @@ class NeuroStructure(DependenceNetwork):
     ----------
     n_components : int, default=2
         Number of features, at most the number of rows and the number of columns.
+    hidden_layers : sequence of int, default=(32,)
+        Widths of the hidden layers of each multilayer perceptron.
+    activation : {"tanh", "relu", "gelu", "sigmoid", "linear"}, default="tanh"
+        Activation after every hidden layer; without hidden layers it must be ``"linear"``.
+    weight_decay, solver, validation_fraction, device, random_state, verbose : as in NeuroHBFE
+    module : torch.nn.Module or None, default=None
+        Your own network with one output per row. ``fit`` trains one copy per feature.
+    target_kernel : kernel, name or "auto", default="auto"
+        ``"auto"`` depends on the type of y.
+    feature_kernel : {"gaussian", "linear"}, default="gaussian"
+        Kernel of the standardised features and inputs.
+    unbiased : bool, default=True
+        HSIC₁ or HSIC₀ with the target; other dependences are HSIC₀, which is never negative.
     target : float, default=1.0
         Weight of the dependence on y, positive.
     features : float, default=-1.0
@@ -215,20 +227,6 @@ class NeuroStructure(DependenceNetwork):
         How the terms are combined.
     alpha : float, default=0.05
         Added to the denominator of the quotient, positive.
-    hidden_layers : sequence of int, default=(32,)
-        Widths of the hidden layers of each multilayer perceptron.
-    activation : {"tanh", "relu", "gelu", "sigmoid", "linear"}, default="tanh"
-        Activation after every hidden layer; without hidden layers it must be ``"linear"``.
-    module : torch.nn.Module or None, default=None
-        Your own network with one output per row. ``fit`` trains one copy per feature.
-    target_kernel : kernel, name or "auto", default="auto"
-        ``"auto"`` depends on the type of y.
-    feature_kernel : {"gaussian", "linear"}, default="gaussian"
-        Kernel of the standardised features and inputs.
-    unbiased : bool, default=True
-        HSIC₁ or HSIC₀ with the target; other dependences are HSIC₀, which is never negative.
-    weight_decay, solver, validation_fraction, device, random_state, verbose
-        As in ``NeuroHBFE``.
 
     Attributes
     ----------
