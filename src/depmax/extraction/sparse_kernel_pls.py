@@ -149,8 +149,7 @@ class SparseKernelPLS(LossPredictor):
             left = descent(found, values, loss)
             if not left.any():
                 break
-            rows = self._chosen(products, left, n_rows)
-            left = left[rows]
+            rows, left = self._chosen(products, left, n_rows)
             chosen, image, size = _direction(products(rows, left), rows, left)
             if size == 0 or not found.add(image):
                 break
@@ -177,12 +176,13 @@ class SparseKernelPLS(LossPredictor):
 
     def _chosen(
         self, products: KernelProducts | CachedProducts, left: np.ndarray, count: int
-    ) -> np.ndarray:
-        """Rows that the heuristic ranks first, sorted."""
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Rows that the heuristic ranks first, sorted, and what is left of the target there."""
         if self.heuristic == "max_information":
             information = linalg.norm(products.with_columns(products.candidates, left), axis=1)
             first = np.argsort(-information, kind="stable")[:count]
-            return np.sort(products.candidates[first])
+            rows = np.sort(products.candidates[first])
+            return rows, left[rows]
         scores = linalg.norm(left, axis=1)
         last = np.partition(scores, len(scores) - count)[len(scores) - count]
         sure = np.flatnonzero(scores > (1 + TIE) * last)
@@ -190,7 +190,8 @@ class SparseKernelPLS(LossPredictor):
         if len(sure) + len(tied) > count:  # rows of one class begin alike: take the informative
             information = linalg.norm(products.with_columns(tied, left), axis=1)
             tied = tied[np.argsort(-information, kind="stable")[: count - len(sure)]]
-        return np.sort(np.concatenate([sure, tied]))
+        rows = np.sort(np.concatenate([sure, tied]))
+        return rows, left[rows]
 
 
 @dataclass(frozen=True)
