@@ -195,7 +195,7 @@ def test_length_is_checked(length):
 
 @pytest.mark.parametrize("decay", [0, -0.5, 1.1, float("nan"), "0.5", None])
 def test_decay_is_checked(decay):
-    with pytest.raises(ValueError, match="decay of Subsequence must be a number above 0"):
+    with pytest.raises(ValueError, match="decay of Subsequence must be a number > 0"):
         Subsequence(decay=decay).diag(["abc"])
 
 

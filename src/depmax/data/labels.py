@@ -23,9 +23,8 @@ NO_DATES = (
 )
 _COMPARE_OBJECTS = (
     "pass target_kernel=, a kernel that compares them, such as a function wrapped in "
-    "depmax.kernels.FromFunction(function, vector_input=False), depmax.maps.SubtreeCounts() or "
-    "depmax.kernels.Graph() for graphs, or 'precomputed' with the matrix of their kernel values as "
-    "y"
+    "depmax.kernels.FromFunction(function, vector_input=False), depmax.maps.SubtreeCounts() "
+    "for graphs, or 'precomputed' with the matrix of their kernel values as y"
 )
 
 

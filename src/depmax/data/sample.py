@@ -15,8 +15,7 @@ from depmax._text import counted
 from depmax._threads import chunk_rows, slices
 from depmax.data.table import Categories
 from depmax.kernels import Linear, Precomputed
-from depmax.kernels.kernel import Choose, Kernel, resolved_on
-from depmax.kernels.mixed import join_categories
+from depmax.kernels.kernel import Choose, Kernel
 
 #: Rows up to which the kernel matrix is made as a whole: 2 MB, in the time of a few dozen calls.
 SMALL = 512
@@ -105,7 +104,7 @@ class Sample:
         """The same rows with every recipe of the kernel replaced by numbers."""
         if self.is_streamed:
             return replace(self, kernel=self.rows.resolve(self.kernel, choose))
-        return replace(self, kernel=resolved_on(self.kernel, self.rows, choose, self.mass))
+        return replace(self, kernel=self.kernel.resolve(self.rows, choose, self.mass))
 
     def in_double(self) -> Sample:
         """The same rows in float64, for kernels that compare them in memory."""
@@ -257,9 +256,7 @@ class Reference:
 
 def joined(bound: Kernel, rows: Any, names: Sequence[str], categories: Categories) -> Sample:
     """Rows of a table with a kernel that knows its categorical columns."""
-    if categories:
-        bound = join_categories(bound, categories, len(names), names)
-    return Sample(bound, rows)
+    return Sample(bound.bind(names, categories), rows)
 
 
 @dataclass(frozen=True)

@@ -248,7 +248,7 @@ class StreamRows:
 
     def resolve(self, kernel: Any, choose: Any = None) -> Any:
         """The kernel with every recipe replaced by numbers read off these rows."""
-        return kernel.resolve_streamed(self)
+        return kernel.resolve(self)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,8 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
-from depmax.kernels.kernel import Choose, Kernel
+from depmax.kernels._parts import Facts
+from depmax.kernels.kernel import Kernel
 
 Bandwidth = float | Literal["median", "dimension", "maximize"] | Sequence[float]
 
@@ -48,18 +49,16 @@ class BandwidthKernel(Kernel):
         """Whether the bandwidth is estimated from distances between rows."""
         return self.policy in ("median", "maximize")
 
-    def resolve(
-        self, X: Any, choose: Choose | None = None, mass: np.ndarray | None = None
-    ) -> Kernel:
-        """Copy with the bandwidth that its policy estimates from the rows X."""
+    def _estimated(self, facts: Facts) -> Kernel:
+        """Copy with the bandwidth that its policy estimates from rows."""
         if self.is_resolved:
             self._width()
             return self
-        rows = self._read(X)
+        rows, choose = self._read(facts.sample), facts.choose
         return self.settle(
-            rows.shape[1],
-            lambda: median_distance(rows, self.norm_, mass),
-            None if choose is None else lambda candidates: choose(candidates, X),
+            facts.n_columns or rows.shape[1],
+            lambda: median_distance(rows, self.norm_, facts.weight),
+            None if choose is None else lambda candidates: choose(candidates, facts.rows),
         )
 
     def settle(
@@ -70,7 +69,7 @@ class BandwidthKernel(Kernel):
     ) -> Kernel:
         """Copy with the bandwidth that its policy derives from these facts about the rows."""
         if self.policy == "dimension":
-            return self.counting(n_columns)
+            return self._copy_with(bandwidth=float(n_columns ** (1 / self.norm_)))
         if self.policy == "median":
             return self._copy_with(bandwidth=median())
         if self.policy not in ("maximize", None) or np.ndim(self.bandwidth) > 1:
@@ -84,24 +83,14 @@ class BandwidthKernel(Kernel):
                 f"bandwidth={which} of {type(self).__name__} needs a target to depend on: "
                 "use depmax.resolve(kernel, X, y), or a number, 'median' or 'dimension' here."
             )
-        return choose(self._candidates(median))
-
-    def _candidates(self, median: Callable[[], float]) -> list[Kernel]:
-        """Copies with the bandwidths to choose from, in increasing order."""
-        if self.policy is not None:
-            middle = median()
-            return [self._copy_with(bandwidth=float(factor * middle)) for factor in GRID]
-        given: Any = self.bandwidth
-        widths = [self._copy_with(bandwidth=width)._width() for width in given]
+        if self.policy is None:
+            given: Any = self.bandwidth
+            widths = sorted({self._copy_with(bandwidth=width)._width() for width in given})
+        else:
+            widths = (median() * np.array(GRID)).tolist()
         if not widths:
             raise ValueError(f"bandwidth of {type(self).__name__} holds no number to choose from.")
-        return [self._copy_with(bandwidth=width) for width in sorted(set(widths))]
-
-    def counting(self, n_columns: int) -> Kernel:
-        """Copy with the bandwidth of ``"dimension"`` as a number."""
-        if self.policy != "dimension":
-            return self
-        return self._copy_with(bandwidth=float(n_columns ** (1 / self.norm_)))
+        return choose([self._copy_with(bandwidth=width) for width in widths])
 
     def widened(self, factor: float) -> Kernel:
         """Copy with the bandwidth, a number, multiplied by ``factor``."""
@@ -109,7 +98,7 @@ class BandwidthKernel(Kernel):
 
     def difference_sums(self, X: Any, Z: Any) -> np.ndarray:
         """Sums over columns of squared (or for the L1 norm absolute) differences of rows."""
-        return squared_distances(X, Z) if self.norm_ == 2 else city_block(X, Z)
+        return squared_distances(X, Z) if self.norm_ == 2 else _differences(X, Z, "cityblock")
 
     def of_sums(self, sums: np.ndarray) -> np.ndarray:
         """Kernel values from such sums, in place."""
@@ -117,6 +106,9 @@ class BandwidthKernel(Kernel):
 
     def _gram(self, X: Any, Z: Any) -> np.ndarray:
         return self.of_sums(self.difference_sums(X, Z))
+
+    def _diag(self, X: Any) -> np.ndarray:
+        return self.of_sums(np.zeros(X.shape[0], dtype=X.dtype))
 
     def _width(self) -> float:
         """The bandwidth as a positive number."""
@@ -128,8 +120,8 @@ class BandwidthKernel(Kernel):
         return float(width)
 
 
-def median_distance(X: Any, norm: int = 2, mass: np.ndarray | None = None) -> float:
-    """Median distance between two rows of X, each of which counts as often as its mass says.
+def median_distance(X: Any, norm: int = 2, weight: np.ndarray | None = None) -> float:
+    """Median distance between two rows of X, each of which counts as often as its weight says.
 
     With more than ``MEDIAN_ROWS`` rows, a random subset with a fixed seed stands for all. If more
     than half of the pairs coincide, the median of the positive distances is used; if all rows are
@@ -140,34 +132,35 @@ def median_distance(X: Any, norm: int = 2, mass: np.ndarray | None = None) -> fl
     >>> median_distance(np.array([[0.0], [1.0], [3.0]]))
     2.0
     """
+    return median_of_pairs(lambda rows: _pairwise(rows, norm), X, weight)
+
+
+def median_of_pairs(
+    distances: Callable[[Any], np.ndarray], X: Any, weight: np.ndarray | None
+) -> float:
+    """The same for any distances of all pairs i < j of rows.
+
+    A row that stands for several is at distance 0 from its own copies.
+    """
     if X.shape[0] > MEDIAN_ROWS:
         some = np.random.default_rng(0).choice(X.shape[0], MEDIAN_ROWS, replace=False)
-        X, mass = X[some], None if mass is None else mass[some]
+        X, weight = X[some], None if weight is None else weight[some]
     if X.shape[0] < 2:
         return 1.0
-    return middle_distance(_pairwise(X, norm), mass)
-
-
-def middle_distance(distances: np.ndarray, mass: np.ndarray | None = None) -> float:
-    """Median of some distances, of the positive ones if most are zero; 1.0 if all are.
-
-    With a mass of every row, distances are those of all pairs i < j of them, and a row that stands
-    for several is at distance 0 from its own copies.
-    """
-    if mass is None:
-        median = float(np.median(distances))
-        if median > 0:
-            return median
-        positive = distances[distances > 0]
-        return float(np.median(positive)) if positive.size else 1.0
-    first, second = np.triu_indices(len(mass), 1)
-    counts = mass[first] * mass[second]
-    copies = float(mass @ np.maximum(mass - 1.0, 0.0)) / 2
-    median = _weighted_median(np.append(distances, 0.0), np.append(counts, copies))
-    if median > 0:
-        return median
-    positive = distances > 0
-    return _weighted_median(distances[positive], counts[positive]) if positive.any() else 1.0
+    values = distances(X)
+    if weight is None:
+        median, positive = float(np.median(values)), values[values > 0]
+        if median > 0 or not positive.size:
+            return median or 1.0
+        return float(np.median(positive))
+    first, second = np.triu_indices(len(weight), 1)
+    counts = weight[first] * weight[second]
+    copies = float(weight @ np.maximum(weight - 1.0, 0.0)) / 2
+    median = _weighted_median(np.append(values, 0.0), np.append(counts, copies))
+    positive = values > 0
+    if median > 0 or not positive.any():
+        return median or 1.0
+    return _weighted_median(values[positive], counts[positive])
 
 
 def _weighted_median(values: np.ndarray, counts: np.ndarray) -> float:
@@ -291,8 +284,3 @@ def _joint_product(X: np.ndarray, Z: np.ndarray, of_x: np.ndarray, of_z: np.ndar
     np.multiply(Z, -2.0, out=right[:, :-2])
     product: np.ndarray = left @ right.T
     return product
-
-
-def city_block(X: np.ndarray, Z: np.ndarray) -> np.ndarray:
-    """Sums of absolute differences, in the precision of X."""
-    return _differences(X, Z, "cityblock")

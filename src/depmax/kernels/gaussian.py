@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -58,9 +58,6 @@ class Gaussian(BandwidthKernel):
         """Kernel values from squared distances, in place."""
         squares *= -0.5 / self._width() ** 2
         return np.exp(squares, out=squares)
-
-    def _diag(self, X: Any) -> np.ndarray:
-        return np.ones(X.shape[0], dtype=X.dtype)
 
     def spectral_sample(self, n_features: int, size: int, rng: np.random.Generator) -> np.ndarray:
         """Frequencies ω of shape (n_features, size) with E cos ωᵀ(x - z) = k(x, z): normal."""

@@ -16,13 +16,14 @@ are those of filled rows, corrected by three matrix products.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from depmax.kernels.kernel import Capabilities, Choose, Kernel, resolved_on
+from depmax.kernels._parts import Facts, Part, Parts
+from depmax.kernels.kernel import Capabilities, Kernel
 from depmax.kernels.names import KernelLike, as_kernel
 
 #: Values of a column whose images are averaged at most: order statistics at equal distances.
@@ -269,22 +270,23 @@ class Neutral(Kernel):
         self.kernel = kernel
         self.gaps = gaps
 
-    @property
-    def capabilities(self) -> Capabilities:
-        """Missing cells are read; the observed values belong to their columns."""
-        return Capabilities(reads_missing=True, fits_columns=True)
+    _capabilities: ClassVar[Capabilities] = Capabilities(reads_missing=True, fits_columns=True)
 
     @property
     def is_resolved(self) -> bool:
         """Whether bandwidth and observed values are known."""
         return self.gaps is not None and self._kernel().is_resolved
 
-    def resolve(
-        self, X: Any, choose: Choose | None = None, mass: np.ndarray | None = None
-    ) -> Kernel:
-        """Copy with the bandwidth and the observed values of the rows X."""
-        rows = self._read(X)
-        if mass is not None and np.isnan(rows).any():
+    @property
+    def _parts(self) -> Parts:
+        return Parts([Part(self._kernel())], lambda parts: self._copy_with(kernel=parts[0].kernel))
+
+    def _estimated(self, facts: Facts) -> Kernel:
+        """Copy with the bandwidth and the observed values of the rows."""
+        if self.is_resolved and facts.is_streamed:
+            return self
+        rows = self._read(facts.in_memory(self))
+        if facts.weight is not None and np.isnan(rows).any():
             raise ValueError(
                 "Neutral averages over the observed values of a column, counting every row once, "
                 "and does not take sample_weight where X has missing values (NaN): impute first, "
@@ -293,21 +295,8 @@ class Neutral(Kernel):
         gaps = self.gaps
         if gaps is None:
             gaps = Gaps.of(rows, [np.array([column]) for column in range(rows.shape[1])])
-        inner = resolved_on(self._kernel(), drawn(rows), choose, mass)
+        inner = replace(facts, rows=drawn(rows)).resolve(self._parts.items[0])
         return self._copy_with(kernel=inner, gaps=gaps)
-
-    @property
-    def follows_scale(self) -> bool:
-        """Whether the inner kernel does."""
-        return self._kernel().follows_scale
-
-    def columns_on_one_scale(self, columns: Sequence[int]) -> list[list[int]]:
-        """Groups of the inner kernel."""
-        return self._kernel().columns_on_one_scale(columns)
-
-    def counting(self, n_columns: int) -> Kernel:
-        """Copy with the inner kernel given the number of columns."""
-        return self._copy_with(kernel=self._kernel().counting(n_columns))
 
     @property
     def has_features(self) -> bool:

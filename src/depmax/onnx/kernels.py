@@ -25,7 +25,7 @@ from depmax.kernels import (
     Sum,
     as_kernel,
 )
-from depmax.kernels.columns import as_list
+from depmax.kernels._parts import as_list
 from depmax.kernels.names import FromMap
 
 

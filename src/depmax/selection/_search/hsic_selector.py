@@ -191,10 +191,11 @@ class HSICSelector(WeightedRows, DependenceSelector):
             self._require_missing(X)
         units = make_units(X, self.column_groups, categories, recipe, self.missing, mass)
         if self._is_unsupervised():
-            counted = recipe.counting(X.shape[1])
+            kernel = recipe
             if len(units.cells):
-                counted = Neutral(counted, Gaps.of(units.X, units.cells))
-            target = Sample(counted, units.X, mass=mass).resolved()
+                kernel = Neutral(recipe, Gaps.of(units.X, units.cells))
+            kernel = kernel.resolve(units.X, sample_weight=mass, n_columns=X.shape[1])
+            target = Sample(kernel, units.X, mass=mass)
         else:
             target = read_target_sample(y, self.target_kernel, mass=mass)
             require_equal_length(X.shape[0], target.n_samples)
