@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from numbers import Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
+from depmax._parameters import Rule, is_number
 from depmax.kernels._parts import Facts
-from depmax.kernels.kernel import Kernel
+from depmax.kernels.kernel import Capabilities, Kernel
 
 Bandwidth = float | Literal["median", "dimension", "maximize"] | Sequence[float]
 
@@ -19,20 +19,37 @@ Bandwidth = float | Literal["median", "dimension", "maximize"] | Sequence[float]
 #: many random rows, drawn with a fixed seed.
 MEDIAN_ROWS = 1000
 #: Multiples of the median among which ``"maximize"`` chooses: four for each factor of two.
-GRID = tuple(2.0 ** np.arange(-8.0, 8.25, 0.25))
+GRID = 2.0 ** np.arange(-8.0, 8.25, 0.25)
+
+
+def _is_bandwidth(value: Any) -> bool:
+    """A positive number, several, or the name of a policy."""
+    if isinstance(value, str):
+        return value in ("median", "dimension", "maximize")
+    several = np.ndim(value) == 1 and len(value) > 0
+    return all(is_number(width) and width > 0 for width in (value if several else [value]))
 
 
 class BandwidthKernel(Kernel):
-    """A stationary kernel with one length scale, ``bandwidth``."""
+    """A stationary kernel with one length scale, ``bandwidth``.
 
-    bandwidth: Bandwidth
-    #: Order of the norm that the kernel's distance uses.
-    _norm: ClassVar[int] = 2
+    A subclass says in ``of_squares`` what it makes of squared distances.
+    """
 
-    @property
-    def norm_(self) -> int:
-        """Order of the norm of x - z that the kernel depends on."""
-        return self._norm
+    _capabilities: ClassVar[Capabilities] = Capabilities(
+        stationary=True, radial=True, sparse=True, joins_categories="distance"
+    )
+    _declared: ClassVar = {
+        "bandwidth": Rule(
+            _is_bandwidth,
+            "a positive number, several to choose from, 'median', 'dimension' or 'maximize'",
+        )
+    }
+    #: Order of the norm of x - z that the kernel depends on.
+    norm_: int = 2
+
+    def __init__(self, bandwidth: Bandwidth = "median") -> None:
+        self.bandwidth = bandwidth
 
     @property
     def is_resolved(self) -> bool:
@@ -52,7 +69,6 @@ class BandwidthKernel(Kernel):
     def _estimated(self, facts: Facts) -> Kernel:
         """Copy with the bandwidth that its policy estimates from rows."""
         if self.is_resolved:
-            self._width()
             return self
         rows, choose = self._read(facts.sample), facts.choose
         return self.settle(
@@ -72,25 +88,15 @@ class BandwidthKernel(Kernel):
             return self._copy_with(bandwidth=float(n_columns ** (1 / self.norm_)))
         if self.policy == "median":
             return self._copy_with(bandwidth=median())
-        if self.policy not in ("maximize", None) or np.ndim(self.bandwidth) > 1:
-            raise ValueError(
-                f"Unknown bandwidth {self.bandwidth!r} of {type(self).__name__}: pass a positive "
-                "number, several to choose from, 'median', 'dimension' or 'maximize'."
-            )
         if choose is None:
             which = "several numbers" if self.policy is None else '"maximize"'
             raise ValueError(
                 f"bandwidth={which} of {type(self).__name__} needs a target to depend on: "
                 "use depmax.resolve(kernel, X, y), or a number, 'median' or 'dimension' here."
             )
-        if self.policy is None:
-            given: Any = self.bandwidth
-            widths = sorted({self._copy_with(bandwidth=width)._width() for width in given})
-        else:
-            widths = (median() * np.array(GRID)).tolist()
-        if not widths:
-            raise ValueError(f"bandwidth of {type(self).__name__} holds no number to choose from.")
-        return choose([self._copy_with(bandwidth=width) for width in widths])
+        given: Any = self.bandwidth
+        widths = {float(width) for width in given} if self.policy is None else median() * GRID
+        return choose([self._copy_with(bandwidth=float(width)) for width in sorted(widths)])
 
     def widened(self, factor: float) -> Kernel:
         """Copy with the bandwidth, a number, multiplied by ``factor``."""
@@ -98,7 +104,7 @@ class BandwidthKernel(Kernel):
 
     def difference_sums(self, X: Any, Z: Any) -> np.ndarray:
         """Sums over columns of squared (or for the L1 norm absolute) differences of rows."""
-        return squared_distances(X, Z) if self.norm_ == 2 else _differences(X, Z, "cityblock")
+        return squared_distances(X, Z) if self.norm_ == 2 else differences(X, Z, 1)
 
     def of_sums(self, sums: np.ndarray) -> np.ndarray:
         """Kernel values from such sums, in place."""
@@ -111,12 +117,8 @@ class BandwidthKernel(Kernel):
         return self.of_sums(np.zeros(X.shape[0], dtype=X.dtype))
 
     def _width(self) -> float:
-        """The bandwidth as a positive number."""
-        width = self.bandwidth
-        if not isinstance(width, Real) or not np.isfinite(width) or width <= 0:
-            raise ValueError(
-                f"bandwidth of {type(self).__name__} must be a positive number, got {width!r}."
-            )
+        """The bandwidth as a number."""
+        width: Any = self.bandwidth
         return float(width)
 
 
@@ -210,7 +212,7 @@ def squared_distances(X: Any, Z: Any) -> np.ndarray:
     of_z = _squares(Z)
     of_x = of_z if same else _squares(X)
     if dense and (_has_far(of_z) or (not same and _has_far(of_x))):
-        distances = _differences(X, Z, "sqeuclidean")
+        distances = differences(X, Z, 2)
     elif dense and not same:
         distances = _joint_product(X, Z, of_x, of_z)
     else:
@@ -268,11 +270,12 @@ def _has_far(squares: np.ndarray) -> bool:
     return len(positive) > 1 and longest > float(np.median(positive))
 
 
-def _differences(X: np.ndarray, Z: np.ndarray, metric: str) -> np.ndarray:
-    """Sums over the differences of columns, in the precision of X."""
+def differences(X: np.ndarray, Z: np.ndarray, norm: int) -> np.ndarray:
+    """Sums over columns of squared (or for the L1 norm absolute) differences, one by one."""
     from scipy.spatial.distance import cdist
 
-    return cdist(X, Z, metric).astype(np.result_type(X, Z), copy=False)
+    sums = cdist(X, Z, "cityblock" if norm == 1 else "sqeuclidean")
+    return sums.astype(np.result_type(X, Z), copy=False)
 
 
 def _joint_product(X: np.ndarray, Z: np.ndarray, of_x: np.ndarray, of_z: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from depmax.kernels.bandwidth import Bandwidth, BandwidthKernel
+from depmax.kernels.bandwidth import BandwidthKernel
 from depmax.kernels.kernel import Capabilities
 
 
@@ -45,9 +45,6 @@ class Gaussian(BandwidthKernel):
         sparse=True,
         joins_categories="distance",
     )
-
-    def __init__(self, bandwidth: Bandwidth = "median") -> None:
-        self.bandwidth = bandwidth
 
     @property
     def decay(self) -> float:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
-from depmax.kernels.bandwidth import Bandwidth, BandwidthKernel
-from depmax.kernels.kernel import Capabilities
+from depmax.kernels.bandwidth import BandwidthKernel
 
 
 class InverseDistance(BandwidthKernel):
@@ -25,13 +22,6 @@ class InverseDistance(BandwidthKernel):
     array([[1.  , 0.25],
            [0.25, 1.  ]])
     """
-
-    _capabilities: ClassVar[Capabilities] = Capabilities(
-        stationary=True, radial=True, sparse=True, joins_categories="distance"
-    )
-
-    def __init__(self, bandwidth: Bandwidth = "median") -> None:
-        self.bandwidth = bandwidth
 
     def of_squares(self, squares: np.ndarray) -> np.ndarray:
         """Kernel values from squared distances, in place."""
@@ -55,13 +45,6 @@ class InverseMultiquadric(BandwidthKernel):
     array([[0.333, 0.2  ],
            [0.2  , 0.333]])
     """
-
-    _capabilities: ClassVar[Capabilities] = Capabilities(
-        stationary=True, radial=True, sparse=True, joins_categories="distance"
-    )
-
-    def __init__(self, bandwidth: Bandwidth = "median") -> None:
-        self.bandwidth = bandwidth
 
     def of_squares(self, squares: np.ndarray) -> np.ndarray:
         """Kernel values from squared distances, in place."""

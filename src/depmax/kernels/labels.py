@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from depmax._arrays import count_integers
 from depmax._limits import require_indicators
+from depmax._parameters import Rule
 from depmax.kernels._parts import Facts
 from depmax.kernels.kernel import Capabilities, Kernel
 
 #: Weights of classes by label.
 ClassWeights = Mapping[Hashable, float]
-#: Numbers of labels up to which comparing with each costs less than sorting the rows: for a weight
-#: of each row, and for indicators.
-FEW_LABELS, MANY_LABELS = 4, 32
+#: Numbers of labels up to which comparing with each costs less than sorting the rows.
+FEW_LABELS = 16
+#: Weight of a class by its share.
+RULES: dict[Any, Callable[[float], float]] = {
+    None: lambda share: 1.0,
+    "balanced": lambda share: 1.0 / share,
+    "one_vs_rest": lambda share: 1.0 / (share * (1.0 - share)) ** 2,
+}
+
+
+def _are_weights(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return all(np.isfinite(weight) and weight >= 0 for weight in value.values())
+    return value is None or (isinstance(value, str) and value in RULES)
 
 
 class Delta(Kernel):
@@ -40,6 +52,13 @@ class Delta(Kernel):
     """
 
     _capabilities: ClassVar[Capabilities] = Capabilities(vector_input=False, labels=True)
+    _declared: ClassVar = {
+        "weights": Rule(
+            _are_weights,
+            "None, 'balanced', 'one_vs_rest' or a mapping to finite numbers >= 0",
+            "below zero the kernel is not positive semidefinite",
+        )
+    }
 
     def __init__(
         self, weights: Literal["balanced", "one_vs_rest"] | ClassWeights | None = None
@@ -53,26 +72,12 @@ class Delta(Kernel):
 
     def _estimated(self, facts: Facts) -> Kernel:
         """Copy with one weight per label."""
-        if self.weights is not None and not isinstance(self.weights, str):
-            if not all(np.isfinite(weight) and weight >= 0 for weight in self.weights.values()):
-                raise ValueError(
-                    f"weights of Delta must be finite and at least 0, got {dict(self.weights)}: "
-                    "below zero the kernel is not positive semidefinite."
-                )
+        if isinstance(self.weights, Mapping):
             return self
-        rules = {
-            None: lambda share: 1.0,
-            "balanced": lambda share: 1.0 / share,
-            "one_vs_rest": lambda share: 1.0 / (share * (1.0 - share)) ** 2,
-        }
-        if self.weights not in rules:
-            raise ValueError(
-                f"weights of Delta must be None, 'balanced', 'one_vs_rest' or a mapping, "
-                f"got {self.weights!r}."
-            )
-        shares, rule = shares_of(facts, self, self.weights is not None), rules[self.weights]
+        shares = shares_of(facts, self, by_counts=self.weights is not None)
         if self.weights == "one_vs_rest" and len(shares) < 2:
             raise ValueError("weights='one_vs_rest' of Delta needs at least two classes.")
+        rule = RULES[self.weights]
         return self._copy_with(weights={label: rule(share) for label, share in shares.items()})
 
     @property
@@ -84,15 +89,11 @@ class Delta(Kernel):
         """Indicators √c_y e_y of shape (n_samples, n_labels)."""
         weights: Any = self.weights
         labels, roots = self._read(X), np.sqrt(list(weights.values()))
-        if len(roots) <= MANY_LABELS:
-            known = np.array([label == labels for label in weights], dtype=np.float64)
-            return known.T * roots
         require_indicators(len(labels), len(roots))
-        places = {label: place for place, label in enumerate(weights)}
-        columns = _lookup(labels, places, -1)
-        (rows,) = np.nonzero(columns >= 0)
+        places = places_of(labels, list(weights))
+        (rows,) = np.nonzero(places >= 0)
         indicators = np.zeros((len(labels), len(roots)))
-        indicators[rows, columns[rows]] = roots[columns[rows]]
+        indicators[rows, places[rows]] = roots[places[rows]]
         return indicators
 
     def _gram(self, X: Any, Z: Any) -> np.ndarray:
@@ -206,15 +207,16 @@ def shares_of(facts: Facts, kernel: Kernel, by_counts: bool) -> dict[Hashable, f
 
 def weights_at(labels: np.ndarray, weights: ClassWeights) -> np.ndarray:
     """Weight of each label; a label without a weight gets zero."""
-    if len(weights) > FEW_LABELS or labels.dtype.kind not in "biuf":
-        return _lookup(labels, weights, 0.0)
-    found = np.zeros(labels.shape)
-    for label, weight in weights.items():
-        found[labels == label] = weight
-    return found
+    return np.array([*weights.values(), 0.0])[places_of(labels, list(weights))]
 
 
-def _lookup(labels: np.ndarray, table: Mapping[Hashable, float], missing: float) -> np.ndarray:
-    """Entry of each label in a table."""
-    values, positions = np.unique(labels, return_inverse=True)
-    return np.array([table.get(value, missing) for value in values.tolist()])[positions]
+def places_of(labels: np.ndarray, known: Sequence[Hashable]) -> np.ndarray:
+    """Place of each label among the known ones, -1 if it is not."""
+    if len(known) <= FEW_LABELS:
+        places = np.full(labels.shape, -1)
+        for place, label in enumerate(known):
+            places[labels == label] = place
+        return places
+    values, codes = np.unique(labels, return_inverse=True)
+    table = {label: place for place, label in enumerate(known)}
+    return np.array([table.get(value, -1) for value in values.tolist()])[codes]

@@ -53,7 +53,7 @@ class Laplace(BandwidthKernel):
         return self._L1 if self.norm == 1 else self._L2
 
     @property
-    def norm_(self) -> int:
+    def norm_(self) -> int:  # type: ignore[override]  # a parameter here
         """Order of the norm."""
         return self.norm
 

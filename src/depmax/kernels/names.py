@@ -12,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import get_tags
+from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from depmax.kernels._parts import Facts, Part, Parts, as_matrix, as_objects
 from depmax.kernels.kernel import Capabilities, Kernel
@@ -210,13 +211,11 @@ class FromMap(Kernel):
 
     def _gram(self, X: Any, Z: Any) -> np.ndarray:
         left = self.features(X)
-        product = left @ (left if X is Z else self.features(Z)).T
-        return product.toarray() if hasattr(product, "toarray") else product
+        right = left if X is Z else self.features(Z)
+        return safe_sparse_dot(left, right.T, dense_output=True)
 
     def _diag(self, X: Any) -> np.ndarray:
-        rows = self.features(X)
-        squares = rows.multiply(rows) if hasattr(rows, "multiply") else rows**2
-        return np.asarray(squares.sum(axis=1)).ravel()
+        return row_norms(self.features(X), squared=True)
 
 
 #: A kernel, a short name, one of scikit-learn's kernels, a function, or a transformer.
@@ -237,23 +236,15 @@ def short_names() -> dict[str, type[Kernel]]:
     """
     from depmax import kernels as room
 
-    exported = {name: getattr(room, name) for name in room.__all__ if name not in WITHOUT_NAME}
-    return {
-        _short(name): part
-        for name, part in exported.items()
-        if isclass(part) and issubclass(part, Kernel) and _needs_nothing(part)
-    }
-
-
-def _short(name: str) -> str:
-    """InverseMultiquadric → inverse_multiquadric, RidgeKernel → ridge."""
-    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
-    return words.removesuffix("_kernel")
-
-
-def _needs_nothing(part: type[Kernel]) -> bool:
-    parameters = signature(part).parameters.values()
-    return all(parameter.default is not Parameter.empty for parameter in parameters)
+    found: dict[str, type[Kernel]] = {}
+    for name in set(room.__all__) - WITHOUT_NAME:
+        part = getattr(room, name)
+        if isclass(part) and issubclass(part, Kernel):
+            defaults = [each.default for each in signature(part).parameters.values()]
+            words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+            if Parameter.empty not in defaults:
+                found[words.removesuffix("_kernel")] = part
+    return found
 
 
 def as_kernel(kernel: Any) -> Kernel:

@@ -23,6 +23,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from depmax.kernels._parts import Facts, Part, Parts
+from depmax.kernels.bandwidth import differences
 from depmax.kernels.kernel import Capabilities, Kernel
 from depmax.kernels.names import KernelLike, as_kernel
 
@@ -73,7 +74,7 @@ class Cell:
         step = max(1, PAIRS // len(self.values))
         for start in range(0, len(rows), step):
             part = rows[start : start + step]
-            sums = _differences(part, self.values, norm)
+            sums = differences(part, self.values, norm)
             nearest = sums.min(axis=1, keepdims=True)
             images = np.exp((nearest - sums) / decay) @ self.shares
             result[start : start + step] = nearest[:, 0] - decay * np.log(images)
@@ -101,15 +102,6 @@ class Cell:
         return float(-decay * np.log(self.shares @ embedded))
 
 
-def _differences(X: np.ndarray, Z: np.ndarray, norm: int) -> np.ndarray:
-    """Sums over a few columns of squared, or absolute, differences."""
-    sums = np.zeros((len(X), len(Z)))
-    for x, z in zip(X.T, Z.T, strict=True):
-        difference = np.abs(x[:, np.newaxis] - z[np.newaxis])
-        sums += difference if norm == 1 else np.square(difference, out=difference)
-    return sums
-
-
 @dataclass(frozen=True)
 class Gaps:
     """The cells of a matrix that may be missing."""
@@ -134,11 +126,8 @@ class Gaps:
 
     def missing_in(self, *matrices: np.ndarray) -> Gaps:
         """Those that are missing in some row of these matrices."""
-
-        def is_missing(cell: Cell) -> bool:
-            return any(np.isnan(X[:, cell.columns[0]]).any() for X in matrices)
-
-        return Gaps(tuple(cell for cell in self.cells if is_missing(cell)))
+        missing = np.any([np.isnan(X).any(axis=0) for X in matrices], axis=0)
+        return Gaps(tuple(cell for cell in self.cells if missing[cell.columns[0]]))
 
     def filled(self, X: np.ndarray) -> np.ndarray:
         """Rows with the mean of the observed values in missing cells."""
@@ -156,7 +145,7 @@ class Gaps:
             missing = np.isnan(X[:, cell.columns[0]])
             absent[missing, place] = 1.0
             known = filled[np.ix_(~missing, cell.columns)]
-            as_filled = _differences(known, cell.mean[np.newaxis], norm)[:, 0]
+            as_filled = differences(known, cell.mean[np.newaxis], norm)[:, 0]
             beyond[~missing, place] = cell.away(known, norm, decay) - as_filled
         apart = np.array([cell.apart(norm, decay) for cell in self.cells])
         first = np.array([cell.columns[0] for cell in self.cells], dtype=np.intp)
