@@ -76,13 +76,13 @@ class Parts:
             return reduce(np.multiply, map(values, self.items))
         weighted = (
             values(part) if part.weight == 1.0 else part.weight * values(part)
-            for part in self._counting
+            for part in self.counting
         )
         return reduce(np.add, weighted)
 
     def n_coordinates(self, X: Any) -> int | None:
         """Coordinates of all parts together, None if there are more than can be kept."""
-        widths = [part.kernel.n_coordinates(part.of(X[:1])) for part in self._counting]
+        widths = [part.kernel.n_coordinates(part.of(X[:1])) for part in self.counting]
         known = [width for width in widths if width is not None]
         total = sum(known) if self.combine == "add" else prod(known)  # whole numbers of any size
         few = self.combine == "add" or total <= MOST_PRODUCTS
@@ -90,7 +90,7 @@ class Parts:
 
     def features(self, X: Any) -> Any:
         """Coordinates of all parts, side by side, or all products of one of each."""
-        blocks = [part.kernel.features(part.of(X)) for part in self._counting]
+        blocks = [part.kernel.features(part.of(X)) for part in self.counting]
         if self.combine == "multiply":
             dense = [block.toarray() if sparse.issparse(block) else block for block in blocks]
             return reduce(
@@ -98,14 +98,15 @@ class Parts:
             )
         blocks = [
             block if part.weight == 1.0 else block * np.sqrt(part.weight)
-            for block, part in zip(blocks, self._counting, strict=True)
+            for block, part in zip(blocks, self.counting, strict=True)
         ]
         if any(sparse.issparse(block) for block in blocks):
             return sparse.hstack(blocks, format="csr")
         return np.hstack(blocks)
 
     @property
-    def _counting(self) -> list[Part]:
+    def counting(self) -> list[Part]:
+        """Parts whose weight is not zero."""
         return [part for part in self.items if part.weight > 0]
 
 
