@@ -22,7 +22,6 @@ from depmax._threads import chunk_rows, slices, small_problems
 from depmax.data.reading import (
     abilities_of,
     aligned,
-    is_precomputed,
     read_rows,
     read_training,
     reads_chunks,
@@ -31,6 +30,7 @@ from depmax.data.reading import (
 from depmax.data.sample import (
     FREE_ROWS,
     Sample,
+    is_precomputed,
     precision,
     require_positive,
     require_semidefinite,
