@@ -144,7 +144,7 @@ def test_numbers_whose_products_overflow_are_refused_by_column(name: str, table:
 
 
 # fill values are far from the scale of other cells, which is told
-@pytest.mark.filterwarnings("ignore::depmax.kernels.ScaleWarning")
+@pytest.mark.filterwarnings("ignore::depmax.ScaleWarning")
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_a_fill_value_does_not_make_independent_data_significant(
     dtype: type, rng: np.random.Generator

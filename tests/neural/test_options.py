@@ -12,11 +12,11 @@ torch = pytest.importorskip("torch", reason="torch is not installed: run make te
 from sklearn.decomposition import PCA  # noqa: E402  (after torch is known to be there)
 from sklearn.preprocessing import StandardScaler  # noqa: E402  (after torch is known to be there)
 
-from depmax.algebra.graphs import NeighborGraph  # noqa: E402  (after torch is known to be there)
+from depmax import NeighborGraph  # noqa: E402  (after torch is known to be there)
 from depmax.neural import Autoencoder, FullBatch, MiniBatch, NeuroHBFE, NeuroHSCA  # noqa: E402  (after torch is known to be there)
-from depmax.neural._networks import ACTIVATIONS  # noqa: E402  (after torch is known to be there)
 
 QUICK = FullBatch(max_iter=6, n_hops=0)
+ACTIVATIONS = ("tanh", "relu", "gelu", "sigmoid", "linear")
 rng = np.random.default_rng(0)
 #: Few steps are worse than PCA, and say so.
 pytestmark = pytest.mark.filterwarnings("ignore:Autoencoder reconstructs X no better")

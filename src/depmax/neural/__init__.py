@@ -12,8 +12,7 @@ except ImportError as error:
 
 from depmax.neural.autoencoder import Autoencoder
 from depmax.neural.hbfe import NeuroHBFE
-from depmax.neural.hsca import NeuroHSCA
 from depmax.neural.solvers import FullBatch, MiniBatch
-from depmax.neural.structure import NeuroStructure
+from depmax.neural.structure import NeuroHSCA, NeuroStructure
 
 __all__ = ["Autoencoder", "FullBatch", "MiniBatch", "NeuroHBFE", "NeuroHSCA", "NeuroStructure"]

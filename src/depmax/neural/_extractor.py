@@ -1,16 +1,14 @@
-"""What the neural extractors share: inputs, devices, features, files of plain arrays."""
+"""What the neural extractors share: perceptrons, encoded columns, features."""
 
 from __future__ import annotations
 
-import io
-import json
-import warnings
-from collections.abc import Mapping
-from contextlib import nullcontext
-from dataclasses import dataclass
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import KW_ONLY, dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar, Self
-from zipfile import ZipFile
 
 import numpy as np
 import torch
@@ -19,218 +17,97 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from depmax._files import DamagedArchiveError, replacing, require_sealed, require_sizes, seal
-from depmax._limits import FileTooLargeError, max_memory
-from depmax._parameters import check_parameters, integer, number, one_of
+from depmax._parameters import Rule, check_parameters, integer, is_whole, number, one_of
 from depmax._threads import slices
-from depmax.data import read_fit, read_new
-from depmax.neural._networks import ACTIVATIONS, LAYERS, MODULE, as_device
-from depmax.neural.solvers import Training
+from depmax._warnings import warn_caller
+from depmax.data import Target, read_fit, read_new
+from depmax.neural._files import read_file, write_file
+from depmax.neural.solvers import Training, as_solver
+
+ACTIVATIONS = {
+    "tanh": torch.nn.Tanh,
+    "relu": torch.nn.ReLU,
+    "gelu": torch.nn.GELU,
+    "sigmoid": torch.nn.Sigmoid,
+    "linear": torch.nn.Identity,
+}
 
 
-@dataclass(frozen=True)
-class Encoding:
-    """What ``fit`` learnt about the columns."""
-
-    n_levels: Mapping[int, int]  # of categorical columns, by position
-    mean: np.ndarray  # of the encoded columns, shape (D,)
-    scale: np.ndarray  # standard deviations, 1 where there is none
-
-    def __call__(self, rows: np.ndarray) -> np.ndarray:
-        """Encoded rows of shape (m, D), in float64."""
-        standard: np.ndarray = (one_hot(rows, self.n_levels) - self.mean) / self.scale
-        return standard
+def perceptron(sizes: Sequence[int], activation: str, last: str = "linear") -> Any:
+    """Linear layers of the given widths with activations between them, and one at the end."""
+    layers = [torch.nn.Linear(inputs, outputs) for inputs, outputs in pairwise(sizes)]
+    return with_activations(layers, activation, last)
 
 
-def one_hot(rows: np.ndarray, n_levels: Mapping[int, int]) -> np.ndarray:
-    """Numeric columns, then one column per level of every categorical one."""
-    numeric = [column for column in range(rows.shape[1]) if column not in n_levels]
+def with_activations(layers: Sequence[Any], activation: str, last: str = "linear") -> Any:
+    """A network of given layers with activations between them, and one at the end."""
+    parts: list[Any] = []
+    for layer in layers:
+        parts += [layer, ACTIVATIONS[activation]()]
+    parts[-1:] = [] if last == "linear" else [ACTIVATIONS[last]()]
+    return torch.nn.Sequential(*parts)
+
+
+def fresh_copy(module: Any, number: int) -> Any:
+    """A copy of a user's module; copies after the first begin with other weights."""
+    twin = copy.deepcopy(module)
+    if number > 0:
+        for part in twin.modules():
+            if hasattr(part, "reset_parameters"):
+                part.reset_parameters()
+    return twin
+
+
+@contextmanager
+def seeded(rng: np.random.RandomState) -> Iterator[None]:
+    """Let torch's own random numbers follow from ``rng``, and leave the user's untouched."""
+    with torch.random.fork_rng():
+        torch.manual_seed(int(rng.randint(2**31 - 1)))
+        yield
+
+
+def one_hot(rows: np.ndarray, categories: Mapping[int, Sequence[Any]]) -> np.ndarray:
+    """Numeric columns, then one column per level of every categorical one, in float64."""
+    numeric = [column for column in range(rows.shape[1]) if column not in categories]
     parts = [np.asarray(rows[:, numeric], dtype=np.float64)]
-    for column in sorted(n_levels):
-        parts.append(rows[:, column, np.newaxis] == np.arange(n_levels[column]))
+    for column in sorted(categories):
+        parts.append(rows[:, column, np.newaxis] == np.arange(len(categories[column])))
     return np.hstack(parts).astype(np.float64)
 
 
-def fit_encoding(estimator: Any, X: Any) -> tuple[np.ndarray, Encoding, np.dtype]:
-    """Encoded training rows, the encoding and the precision of X."""
-    rows, estimator.categories_ = read_fit(estimator, X)
-    n_levels = {column: len(levels) for column, levels in estimator.categories_.items()}
-    values = one_hot(rows, n_levels)
-    mean, scale = values.mean(axis=0), values.std(axis=0)
-    # What rounding leaves of a constant column is no variance.
-    scale[scale <= 1e-12 * np.abs(mean)] = 1.0
-    encoding = Encoding(n_levels, mean, np.where(scale == 0.0, 1.0, scale))
-    return encoding(rows), encoding, _precision(rows)
-
-
-def read_encoded(estimator: Any, X: Any, encoding: Encoding) -> tuple[np.ndarray, np.dtype]:
-    """Encoded new rows and their precision."""
-    rows = read_new(estimator, X, categories=estimator.categories_)
-    return encoding(rows), _precision(rows)
-
-
-def _precision(rows: np.ndarray) -> np.dtype:
-    return np.dtype(np.float32 if rows.dtype == np.float32 else np.float64)
-
-
-#: Parameters that are objects: not part of a file.
-_OBJECTS = ("module", "solver", "random_state", "target_kernel", "graph")
-_VERSION = 2
-
-
-def write_file(model: Any, path: str | Path) -> None:
-    """Write weights, encoding and parameters of a fitted extractor."""
-    parameters = model.get_params(deep=False)
-    plain = {
-        name: list(value) if isinstance(value, tuple) else value
-        for name, value in parameters.items()
-        if name not in _OBJECTS or isinstance(value, str | int | None)
-    }
-    about: dict[str, Any] = {
-        "version": _VERSION,
-        "class": type(model).__name__,
-        "parameters": plain,
-        "own_module": model.module is not None,
-        "n_features_in": model.n_features_in_,
-        "names": [str(name) for name in getattr(model, "feature_names_in_", ())],
-        "categories": {str(c): list(levels) for c, levels in model.categories_.items()},
-    }
-    arrays = {
-        "mean": model._encoding.mean,
-        "scale": model._encoding.scale,
-        "offset": model._offset,
-        "basis": model._basis,
-    }
-    networks: dict[Any, Any] = dict(enumerate(model._modules))
-    if hasattr(model, "decoder_"):
-        networks["decoder"] = model.decoder_
-        about["n_outputs"] = int([*model.decoder_.parameters()][-1].shape[0])
-    for kind, module in networks.items():
-        for name, tensor in module.state_dict().items():
-            arrays[f"weights/{kind}/{name}"] = tensor.detach().cpu().numpy()
-    arrays["about"] = np.array(json.dumps(about))
-    packed = io.BytesIO()
-    np.savez_compressed(packed, **arrays)
-    with replacing(path) as temporary:
-        temporary.write_bytes(seal(packed.getvalue()))
-
-
-def read_file(cls: Any, path: str | Path, module: Any) -> Any:
-    """A fitted extractor from a file."""
-    path = Path(path)
-    if not path.is_file():
-        what = "is a folder" if path.is_dir() else "does not exist"
-        raise FileNotFoundError(f"The model file {path} {what}.")
-    about, contents = _read_arrays(path)
-    if about.get("version") != _VERSION:
+def require_two_values(target: Target, consequence: str) -> None:
+    """Refuse a target that is constant."""
+    if target.is_constant:
         raise ValueError(
-            f"{path} has format {about.get('version')}, but this version of depmax reads format "
-            f"{_VERSION}: fit the extractor again."
+            f"y has one class only or is constant ({target.values[0]!r}): {consequence}. At least "
+            "two values are needed."
         )
-    if about.get("class") != cls.__name__:
-        raise ValueError(f"{path} holds a {about.get('class')}: use {about.get('class')}.load.")
-    if about.get("own_module") and module is None:
-        raise ValueError(f"{path} holds the weights of a module of your own: pass module=.")
-    try:
-        return _rebuilt(cls, about, contents, module)
-    except Exception as error:  # contents that contradict each other raise anything
-        raise ValueError(
-            f"{path} is damaged: its weights do not fit its description ({_one_line(error)})."
-        ) from error
-
-
-def _read_arrays(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """The description and the arrays of a file, after its checksum and its sizes."""
-    try:
-        require_sealed(path)
-        with ZipFile(path) as archive:
-            require_sizes(archive, path, max_memory())
-        with np.load(path, allow_pickle=False) as arrays:
-            contents = {name: arrays[name] for name in arrays.files}
-        about = json.loads(str(contents.pop("about")))
-        if not isinstance(about, dict):
-            raise TypeError("its description is not a mapping")
-    except (DamagedArchiveError, FileTooLargeError):
-        raise
-    except KeyError:
-        raise ValueError(
-            f"{path} was not written by the save method of a neural extractor."
-        ) from None
-    except Exception as error:  # numpy and zipfile raise many kinds
-        reason = "it holds Python objects" if "pickle" in str(error) else _one_line(error)
-        raise ValueError(f"{path} is not a file of a neural extractor: {reason}.") from None
-    return about, contents
-
-
-def _rebuilt(cls: Any, about: dict[str, Any], contents: dict[str, np.ndarray], module: Any) -> Any:
-    parameters = about["parameters"]
-    if isinstance(parameters.get("hidden_layers"), list):
-        parameters["hidden_layers"] = tuple(parameters["hidden_layers"])
-    if about["own_module"]:
-        parameters["module"] = module
-    size = max(contents["basis"].shape)
-    layers = parameters.get("hidden_layers") or ()
-    if int(parameters["n_components"]) > size or len(layers) > len(contents):
-        raise ValueError("there are fewer weights than it describes")
-    model = cls(**parameters)
-    model.n_features_in_ = about["n_features_in"]
-    if about["names"]:
-        model.feature_names_in_ = np.array(about["names"], dtype=object)
-    model.categories_ = {int(c): tuple(levels) for c, levels in about["categories"].items()}
-    n_levels = {column: len(levels) for column, levels in model.categories_.items()}
-    model._encoding = Encoding(n_levels, contents["mean"], contents["scale"])
-    model.device_ = "cpu"
-    # without memory: the sizes in the description may be anything, those of the weights are there
-    with torch.device("meta") if not about["own_module"] else nullcontext():
-        modules = model._empty_modules(len(contents["mean"]))
-        networks: dict[Any, Any] = dict(enumerate(modules))
-        if "n_outputs" in about:
-            model.decoder_ = model._empty_decoder(
-                modules[0], len(contents["mean"]), about["n_outputs"]
-            )
-            networks["decoder"] = model.decoder_.eval()
-    for kind, network in networks.items():
-        _fill(network, contents, f"weights/{kind}/")
-    model._keep(modules, contents["offset"], contents["basis"])
-    return model
-
-
-def _one_line(error: BaseException) -> str:
-    return " ".join(str(error).split())[:200].rstrip(".") or type(error).__name__
-
-
-def _fill(network: Any, contents: dict[str, np.ndarray], prefix: str) -> None:
-    """Put weights into a network, in their own precision."""
-    weights = {
-        name.removeprefix(prefix): torch.as_tensor(value)
-        for name, value in contents.items()
-        if name.startswith(prefix)
-    }
-    floating = [tensor.dtype for tensor in weights.values() if tensor.is_floating_point()]
-    if any(part.is_meta for part in network.parameters()):
-        network.load_state_dict(weights, assign=True)
-    else:
-        network.to(floating[0]).load_state_dict(weights)
 
 
 #: Rows of which outputs are computed at once.
 CHUNK = 8192
 
 
+@dataclass(eq=False, repr=False)
 class NeuralExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Base of the neural extractors: a subclass implements ``fit`` and ``_empty_modules``.
+    """Base of the neural extractors: a subclass implements ``fit`` and ``_networks``.
 
     Features are (outputs - offset) @ basis: the outputs of one or more networks side by side, made
     to have mean zero on the training rows.
     """
 
-    n_components: Any
-    hidden_layers: Any
-    activation: Any
-    module: Any
-    weight_decay: Any
-    validation_fraction: Any
-    device: Any
+    n_components: int = 2
+    _: KW_ONLY
+    hidden_layers: tuple[int, ...] = (32,)
+    activation: str = "tanh"
+    weight_decay: float = 1e-4
+    solver: Any = "auto"
+    validation_fraction: float = 0.15
+    device: Any = "auto"
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
+    supervised = True  # whether fit reads y; a parameter of Autoencoder alone
+
     _declared: ClassVar = {
         "n_components": integer(
             1,
@@ -239,16 +116,16 @@ class NeuralExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
                 "give the first of these"
             ),
         ),
-        "hidden_layers": LAYERS,
+        "hidden_layers": Rule(
+            lambda sizes: (
+                isinstance(sizes, Sequence) and all(is_whole(n) and n >= 1 for n in sizes)
+            ),
+            "a sequence of integers >= 1",
+        ),
         "activation": one_of(*ACTIVATIONS),
-        "module": MODULE,
         "weight_decay": number(0),
         "validation_fraction": number(0, 1, ends="[)"),
     }
-
-    _modules: list[Any]
-    _encoding: Encoding
-    _n_features_out: int
 
     def transform(self, X: Any) -> np.ndarray:
         """Features of new rows.
@@ -262,9 +139,10 @@ class NeuralExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         ndarray of shape (n_samples, n_components)
         """
         check_is_fitted(self)
-        inputs, dtype = read_encoded(self, X, self._encoding)
+        rows = read_new(self, X, categories=self.categories_)
+        inputs = (one_hot(rows, self.categories_) - self._mean) / self._scale
         features = (self._outputs(inputs) - self._offset) @ self._basis
-        return features.astype(dtype, copy=False)
+        return features.astype(np.float32 if rows.dtype == np.float32 else np.float64, copy=False)
 
     def save(self, path: str | Path) -> None:
         """Write the fitted extractor to a file of plain arrays (npz), without pickle.
@@ -290,37 +168,53 @@ class NeuralExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return read_file(cls, path, module)
 
     def __sklearn_tags__(self) -> Any:
-        """Numbers in, float32 kept."""
+        """Numbers in, float32 kept; targets of all types."""
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        tags.target_tags.two_d_labels = True
-        tags.target_tags.multi_output = True
+        tags.target_tags.required = bool(self.supervised)
+        tags.target_tags.one_d_labels = bool(self.supervised)
+        tags.target_tags.two_d_labels = tags.target_tags.multi_output = True
         return tags
 
-    # --- what a subclass implements -------------------------------------------------------------
-    def _empty_modules(self, n_inputs: int) -> list[Any]:
-        """Modules of the right shapes, for weights that come from a file."""
-        raise NotImplementedError
-
-    # --- what it inherits -----------------------------------------------------------------------
     @property
     def module_(self) -> Any:
         """The trained network, or a list of one network per feature."""
         check_is_fitted(self)
         return self._modules[0] if len(self._modules) == 1 else self._modules
 
+    # --- what a subclass implements -------------------------------------------------------------
+    def _networks(self, n_inputs: int) -> list[Any]:
+        """Networks that are not trained yet."""
+        raise NotImplementedError
+
+    def _check_parameters(self) -> None:
+        """Refuse parameters that are not as declared, or that contradict each other."""
+        check_parameters(self)
+        as_solver(self.solver, 0, type(self).__name__)
+
+    # --- what it inherits -----------------------------------------------------------------------
     def _read(self, X: Any) -> np.ndarray:
-        """Encoded training rows."""
-        inputs, self._encoding, _ = fit_encoding(self, X)
-        limit = min(inputs.shape)
-        if self.n_components > limit:
+        """Training rows as networks see them: standardised, of shape (m, D)."""
+        rows, self.categories_ = read_fit(self, X)
+        values = one_hot(rows, self.categories_)
+        self._mean, scale = values.mean(axis=0), values.std(axis=0)
+        # What rounding leaves of a constant column is no variance.
+        self._scale = np.where(scale <= 1e-12 * np.abs(self._mean), 1.0, scale)
+        inputs: np.ndarray = (values - self._mean) / self._scale
+        if self.n_components > min(inputs.shape):
             raise ValueError(
                 f"n_components={self.n_components} of {type(self).__name__} is more than the "
                 f"number of rows or columns: n_samples = {inputs.shape[0]}, n_features = "
                 f"{inputs.shape[1]}."
             )
-        self.device_ = str(as_device(self.device))
+        device = self.device
+        if device == "auto":
+            device = "cuda" if torch.cuda.is_available() else "cpu"
+        self.device_ = str(torch.device(device))
         return inputs
+
+    def _tensor(self, values: np.ndarray, solver: Any) -> Any:
+        return torch.as_tensor(values, dtype=solver.dtype, device=self.device_)
 
     def _outputs(self, inputs: np.ndarray) -> np.ndarray:
         """Outputs of all networks side by side, of shape (m, k), in float64."""
@@ -346,28 +240,22 @@ class NeuralExtractor(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     def _report(self, training: Training) -> None:
         if training.problem:
-            warnings.warn(
+            warn_caller(
                 f"{type(self).__name__} did not converge; the best weights found are kept: "
                 f"{training.problem}.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
 
     def _warn_of_constant(self, count: int) -> None:
         """Warn of this many features that carry nothing of their own."""
         if count:
-            name = type(self).__name__
-            warnings.warn(
-                f"{count} of n_components={self.n_components} features of {name} are constant or "
-                "repeat others: units of the network no longer respond to X. Try another "
-                "random_state, activation='tanh', wider hidden_layers or fewer n_components.",
+            warn_caller(
+                f"{count} of n_components={self.n_components} features of {type(self).__name__} "
+                "are constant or repeat others: units of the network no longer respond to X. Try "
+                "another random_state, activation='tanh', wider hidden_layers or fewer "
+                "n_components.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
-
-    def _check_parameters(self) -> None:
-        """Refuse parameters that are not as declared, or that contradict each other."""
-        check_parameters(self)
 
 
 #: Deviation along a direction, relative to the size of features, that is taken for none.

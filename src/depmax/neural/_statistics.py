@@ -1,27 +1,30 @@
-"""HSIC and whitening of network outputs, differentiable."""
+"""HSIC, whitening and smoothness of network outputs, differentiable."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
+
+from depmax.algebra.graphs import Graph, Laplacian, VectorPoints
 
 #: Relative ridge of the covariance of outputs, so that dead outputs have a finite whitening.
 RIDGE = 1e-6
+#: Added to squares below a root.
+TINY = 1e-24
 
 
 def gram(features: Any, kernel: str) -> Any:
-    """Kernel matrix of features of unit variance.
+    """Kernel matrix of k features of unit variance.
 
-    ``"gaussian"`` is exp(-‖f-f'‖²/2k) for k features, ``"linear"`` the inner product.
+    ``"linear"`` is the inner product, ``"gaussian"`` is exp(-‖f-f'‖²/2k), whose exponent
+    f·f'/k - ‖f‖²/2k - ‖f'‖²/2k comes from one product.
     """
     if kernel == "linear":
         return features @ features.T
-    return gaussian_gram(features)
-
-
-def gaussian_gram(features: Any) -> Any:
-    """The Gaussian of ``gram``: the exponent f·f'/k - ‖f‖²/2k - ‖f'‖²/2k, by one product."""
     size = features.shape[1]
     norms = (features * features).sum(dim=1)
     exponent = torch.addmm(
@@ -46,24 +49,23 @@ def hsic_with(K: Any, factor: Any, *, unbiased: bool) -> Any:
     return (inner + outer - 2.0 / m * (rows @ columns)) / (m - 1) ** 2
 
 
-def hsic(K: Any, L: Any, *, unbiased: bool) -> Any:
-    """HSIC₁ or HSIC₀ of two kernel matrices."""
+def hsic0(K: Any, L: Any) -> Any:
+    """HSIC₀ of two kernel matrices."""
     m = K.shape[0]
-    if unbiased:
-        trace = (K * L).sum() - (K.diagonal() * L.diagonal()).sum()
-        rows = K.sum(dim=1) - K.diagonal()
-        columns = L.sum(dim=1) - L.diagonal()
-        total = rows.sum() * columns.sum() / ((m - 1) * (m - 2))
-        return (trace + total - 2.0 / (m - 2) * (rows @ columns)) / (m * (m - 3))
     rows, columns = K.mean(dim=1), L.mean(dim=1)
     value = (K * L).sum() - 2.0 * m * (rows @ columns) + m**2 * rows.mean() * columns.mean()
     return value / (m - 1) ** 2
 
 
+def size_of(K: Any) -> Any:
+    """√HSIC₀(K, K), never quite zero."""
+    return torch.sqrt(hsic0(K, K) + TINY)
+
+
 def alignment(K: Any, L: Any) -> Any:
     """HSIC₀(K, L)/√(HSIC₀(K, K) HSIC₀(L, L)), between 0 and 1."""
-    scale = hsic(K, K, unbiased=False) * hsic(L, L, unbiased=False)
-    return hsic(K, L, unbiased=False) / torch.sqrt(scale + 1e-24)
+    square = hsic0(K, K) * hsic0(L, L)
+    return hsic0(K, L) / torch.sqrt(square + TINY)
 
 
 def cholesky_of_covariance(centred: Any) -> Any:
@@ -75,18 +77,12 @@ def cholesky_of_covariance(centred: Any) -> Any:
     return factor.masked_fill(failed > 0, torch.nan)  # a loss that is not finite is reported
 
 
-def whitener(outputs: Any) -> tuple[Any, Any]:
-    """Mean, and B such that (outputs - mean)B has the identity for covariance."""
+def whiten(outputs: Any) -> Any:
+    """Outputs with mean zero and the identity for covariance."""
     mean = outputs.mean(dim=0)
     factor = cholesky_of_covariance(outputs - mean)
     identity = torch.eye(len(factor), dtype=outputs.dtype, device=outputs.device)
-    return mean, torch.linalg.solve_triangular(factor, identity, upper=False).T
-
-
-def whiten(outputs: Any) -> Any:
-    """Outputs with mean zero and the identity for covariance."""
-    mean, basis = whitener(outputs)
-    return (outputs - mean) @ basis
+    return (outputs - mean) @ torch.linalg.solve_triangular(factor, identity, upper=False).T
 
 
 def uncorrelated(outputs: Any, features: Any) -> Any:
@@ -128,7 +124,7 @@ class _WhiteHSIC(torch.autograd.Function):
             value = torch.sum(slope * white)
             scale = 2.0
         else:
-            G.mul_(gaussian_gram(white))
+            G.mul_(gram(white, kernel))
             sums = torch.sum(G, dim=1, keepdim=True)
             value = torch.sum(sums)
             slope = torch.addcmul((white.T @ G).T, sums, white, value=-1.0)
@@ -165,3 +161,57 @@ def _target_form(factor: Any, unbiased: bool, weight: float) -> Any:
     M.add_(squares)
     M.fill_diagonal_(0.0)
     return M
+
+
+@dataclass(frozen=True)
+class Smoothness:
+    """tr(FᵀΔF)/(k tr Δ) of k white features F with the Laplacian Δ of a graph of all rows.
+
+    It is 1 for features that ignore the graph, and 0 for those that are constant along it.
+    """
+
+    laplacian: Laplacian
+    total: float  # tr Δ
+
+    @classmethod
+    def of(cls, inputs: np.ndarray, graph: Graph) -> Smoothness:
+        """From the rows as the network reads them, of shape (m, D)."""
+        laplacian = graph.laplacian(VectorPoints.of(inputs))
+        total = float(laplacian.diagonal.sum())
+        if total == 0:
+            raise ValueError(f"{graph!r} gives no row a neighbour: widen it, or use beta=0.")
+        return cls(laplacian, total)
+
+    def of_all(self, outputs: Any) -> Any:
+        """Roughness of the white outputs of all rows."""
+        features = whiten(outputs)
+        return _Energy.apply(features, self.laplacian) / (self.total * features.shape[1])
+
+    def of_some(self, outputs: Callable[[Any], Any], count: int, rng: np.random.RandomState) -> Any:
+        """An estimate from pairs of neighbours drawn at random; ``outputs`` from row numbers."""
+        pairs = self.laplacian.weights.draw(count, rng)
+        ends = np.concatenate([pairs.first, pairs.second])
+        features = whiten(outputs(torch.as_tensor(ends)))
+        scales = torch.as_tensor(self.laplacian.scales[ends], dtype=features.dtype)
+        scaled = features * scales.to(features.device)[:, None]
+        squares = ((scaled[:count] - scaled[count:]) ** 2).sum(dim=1)
+        weights = torch.as_tensor(pairs.weights / (self.total * features.shape[1]))
+        return (squares * weights.to(squares)).mean()
+
+
+class _Energy(torch.autograd.Function):
+    """tr(FᵀΔF), whose gradient is 2ΔF."""
+
+    @staticmethod
+    def forward(ctx: Any, features: Any, laplacian: Laplacian) -> Any:
+        """Value; ΔF is kept."""
+        image = laplacian.apply(features.detach().cpu().numpy().astype(np.float64))
+        image = torch.as_tensor(image).to(features)
+        ctx.save_for_backward(image)
+        return (image * features).sum()
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        """2ΔF."""
+        (image,) = ctx.saved_tensors
+        return 2.0 * grad * image, None

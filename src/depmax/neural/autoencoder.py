@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,15 +14,23 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from depmax._parameters import FLAG, integer, number, one_of
+from depmax._warnings import warn_caller
 from depmax.data import read_target
 from depmax.data.sample import require_equal_length
-from depmax.neural._extractor import NeuralExtractor, n_constant, upward
-from depmax.neural._networks import ACTIVATIONS, mirror, perceptron, seeded
-from depmax.neural._tasks import OutputTarget, ReconstructionTask, Split
-from depmax.neural.solvers import Auto, FullBatch, MiniBatch, Training, as_solver
+from depmax.neural._extractor import (
+    ACTIVATIONS,
+    NeuralExtractor,
+    n_constant,
+    perceptron,
+    require_two_values,
+    seeded,
+    upward,
+    with_activations,
+)
+from depmax.neural.solvers import FullBatch, MiniBatch, Split, as_solver
 
 #: Reconstruction needs more steps than dependence; restarts take the place of hops.
-LONG = Auto(
+LONG = (
     FullBatch(max_iter=1000, n_hops=0),
     MiniBatch(learning_rate=1e-2, max_epochs=200, patience=20),
 )
@@ -33,11 +40,50 @@ CLOSE = 0.01
 ROUNDING = 1e-3
 
 
-def _reconstructs(model: Autoencoder) -> bool:
-    """Whether there is a way back from features to inputs."""
-    return not model.supervised
+class Transposed(torch.nn.Module):
+    """A layer back from the outputs of another to its inputs: its weights transposed, own bias."""
+
+    def __init__(self, layer: Any) -> None:
+        super().__init__()
+        self.bias = torch.nn.Parameter(torch.zeros(layer.in_features))
+        self._layer = (layer,)  # in a tuple: its weights are parameters of the encoder only
+
+    def forward(self, codes: Any) -> Any:
+        """Wᵀ applied to each row, plus the bias."""
+        return torch.nn.functional.linear(codes, self._layer[0].weight.T, self.bias)
 
 
+@dataclass
+class ReconstructionObjective:
+    """Mean loss of a network's outputs against expected ones, from inputs with noise."""
+
+    module: Any
+    inputs: Any  # tensor of shape (m, D)
+    expected: Any  # tensor of shape (m, n_outputs), or class numbers of shape (m,)
+    loss_of: Any  # mean loss from outputs and expected ones
+    split: Split
+    noise: float
+    weight_decay: float
+
+    def __post_init__(self) -> None:
+        # All rows at once need a loss that does not change from one call to the next.
+        self.fixed = self._noisy(self.inputs)
+
+    def loss(self, rows: np.ndarray | None) -> Any:
+        """Mean loss of some of the training rows, or of all."""
+        chosen = self.split.train if rows is None else rows
+        inputs = self.fixed[chosen] if rows is None else self._noisy(self.inputs[chosen])
+        return self.loss_of(self.module(inputs), self.expected[chosen])
+
+    def quality(self, rows: np.ndarray) -> float:
+        """Minus the loss, without noise."""
+        return -float(self.loss_of(self.module(self.inputs[rows]), self.expected[rows]))
+
+    def _noisy(self, inputs: Any) -> Any:
+        return inputs + self.noise * torch.randn_like(inputs) if self.noise else inputs
+
+
+@dataclass(eq=False, repr=False)
 class Autoencoder(NeuralExtractor):
     """Features in the narrowest layer of a network that reconstructs its inputs.
 
@@ -54,6 +100,14 @@ class Autoencoder(NeuralExtractor):
         Widths of the layers between inputs and features, mirrored in the decoder.
     activation : {"tanh", "relu", "gelu", "sigmoid", "linear"}, default="tanh"
         Activation after every layer except the last, which reconstructs the inputs.
+    weight_decay : float, default=0.0
+        This times the sum of squares of all weights is added to the loss.
+    solver : {"auto", "full-batch", "mini-batch"} or object, default="auto"
+        As in ``NeuroHBFE``, but ``"auto"`` takes more steps: ``FullBatch(max_iter=1000, n_hops=0)``
+        with up to 1,000 rows, else ``MiniBatch(learning_rate=0.01, max_epochs=200, patience=20)``.
+    validation_fraction : float, default=0.0
+        Share of the rows that is held out; the weights with the smallest loss on them are kept.
+    device, random_state, verbose : as in NeuroHBFE
     code_activation : {"tanh", "relu", "gelu", "sigmoid", "linear"} or None, default=None
         Activation of the features, if it differs from ``activation``: ``"linear"`` leaves features
         between hidden layers unbounded. Refused without hidden layers, where ``activation`` is that
@@ -70,15 +124,6 @@ class Autoencoder(NeuralExtractor):
     supervised : bool, default=False
         Whether the network predicts y instead of the inputs: squared errors for numbers,
         cross-entropy for classes. The features are its last hidden layer.
-    weight_decay : float, default=0.0
-        This times the sum of squares of all weights is added to the loss.
-    solver : {"auto", "full-batch", "mini-batch"} or object, default="auto"
-        As in ``NeuroHBFE``, but ``"auto"`` takes more steps: ``FullBatch(max_iter=1000, n_hops=0)``
-        with up to 1,000 rows, else ``MiniBatch(learning_rate=0.01, max_epochs=200, patience=20)``.
-    validation_fraction : float, default=0.0
-        Share of the rows that is held out; the weights with the smallest loss on them are kept.
-    device, random_state, verbose
-        As in ``NeuroHBFE``.
 
     Attributes
     ----------
@@ -114,7 +159,15 @@ class Autoencoder(NeuralExtractor):
     True
     """
 
-    module: Any = None  # encoders are perceptrons
+    _: KW_ONLY
+    hidden_layers: tuple[int, ...] = ()
+    weight_decay: float = 0.0
+    validation_fraction: float = 0.0
+    code_activation: str | None = None
+    tied_weights: bool = False
+    n_init: int = 3
+    noise: float = 0.0
+    supervised: bool = False
 
     _declared: ClassVar = {
         "code_activation": one_of(None, *ACTIVATIONS),
@@ -123,39 +176,6 @@ class Autoencoder(NeuralExtractor):
         "noise": number(0),
         "supervised": FLAG,
     }
-
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        hidden_layers: tuple[int, ...] = (),
-        activation: str = "tanh",
-        code_activation: str | None = None,
-        tied_weights: bool = False,
-        n_init: int = 3,
-        noise: float = 0.0,
-        supervised: bool = False,
-        weight_decay: float = 0.0,
-        solver: Any = "auto",
-        validation_fraction: float = 0.0,
-        device: Any = "auto",
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.hidden_layers = hidden_layers
-        self.activation = activation
-        self.code_activation = code_activation
-        self.tied_weights = tied_weights
-        self.n_init = n_init
-        self.noise = noise
-        self.supervised = supervised
-        self.weight_decay = weight_decay
-        self.solver = solver
-        self.validation_fraction = validation_fraction
-        self.device = device
-        self.random_state = random_state
-        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> Autoencoder:
         """Train the network.
@@ -170,18 +190,53 @@ class Autoencoder(NeuralExtractor):
         self
         """
         self._check_parameters()
-        expected = OutputTarget.of(read_target(y)) if self.supervised else None
+        outputs = _outputs_for(y) if self.supervised else None
         inputs = self._read(X)
-        if expected is None:
-            expected = OutputTarget(inputs, inputs.shape[1], torch.nn.functional.mse_loss)
-        require_equal_length(len(inputs), len(expected.values))
+        if outputs is None:
+            outputs = inputs, inputs.shape[1], torch.nn.functional.mse_loss
+        values, n_outputs, loss_of = outputs
+        require_equal_length(len(inputs), len(values))
         rng = check_random_state(self.random_state)
-        self.n_iter_ = 0
+        solver = as_solver(self.solver, len(inputs), "Autoencoder", LONG)
+        rows = self._tensor(inputs, solver)
+        # class numbers stay whole
+        expected = torch.as_tensor(values, device=self.device_)
+        expected = expected.to(solver.dtype) if expected.is_floating_point() else expected
+        noise, decay = float(self.noise), float(self.weight_decay)
+        trials, self.n_iter_ = [], 0
         with seeded(rng):
-            self._train(inputs, expected, rng)
+            split = Split.of(len(inputs), float(self.validation_fraction), rng)
+            for _ in range(int(self.n_init)):
+                (encoder,) = self._networks(inputs.shape[1])
+                decoder = self._decoder(encoder, n_outputs)
+                network = torch.nn.Sequential(encoder, decoder)
+                network.to(device=self.device_, dtype=solver.dtype).train()
+                objective = ReconstructionObjective(
+                    network, rows, expected, loss_of, split, noise, decay
+                )
+                training = solver.train(objective, rng, int(self.verbose))
+                self.n_iter_ += training.n_iter
+                network.eval()
+                with torch.no_grad():
+                    codes = encoder(rows).cpu().numpy().astype(np.float64)
+                    loss = float(loss_of(network(rows), expected))
+                score = -loss if training.best_score is None else training.best_score
+                n_empty = n_constant(codes, float(np.abs(codes).max()))
+                trials.append((-n_empty, score, network, codes, loss, training))
+        # no constant features first, then the score or the loss
+        best = max(trials, key=lambda trial: trial[:2])
+        n_empty, _, (encoder, self.decoder_), codes, self.loss_, training = best
+        offset = codes.mean(axis=0)
+        centred = codes - offset
+        axes = linalg.eigh(centred.T @ centred)[1][:, ::-1]
+        self._keep([encoder], offset, axes * upward(centred @ axes))
+        self._report(training)
+        self._warn_of_constant(-n_empty)
+        if n_empty == 0 and not self.supervised:
+            self._warn_unless_better(inputs)
         return self
 
-    @available_if(_reconstructs)
+    @available_if(lambda model: not model.supervised)  # else there is no way back
     def inverse_transform(self, X: Any) -> np.ndarray:
         """Rows with given features, in the encoded columns; not with ``supervised``.
 
@@ -199,67 +254,26 @@ class Autoencoder(NeuralExtractor):
         dtype = next(self.decoder_.parameters()).dtype
         with torch.no_grad():
             outputs = self.decoder_(torch.as_tensor(codes, dtype=dtype, device=self.device_))
-        rows = outputs.cpu().numpy() * self._encoding.scale + self._encoding.mean
+        rows = outputs.cpu().numpy() * self._scale + self._mean
         return rows.astype(features.dtype, copy=False)
 
-    def __sklearn_tags__(self) -> Any:
-        """A target is needed with ``supervised``."""
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = bool(self.supervised)
-        return tags
-
     # --- parts of fit ---------------------------------------------------------------------------
-    def _empty_modules(self, n_inputs: int) -> list[Any]:
-        return [perceptron(self._sizes(n_inputs), self.activation, self._of_code)]
+    def _networks(self, n_inputs: int) -> list[Any]:
+        """The encoder."""
+        of_code = self.activation if self.code_activation is None else self.code_activation
+        sizes = [n_inputs, *self.hidden_layers, int(self.n_components)]
+        return [perceptron(sizes, self.activation, of_code)]
 
-    def _empty_decoder(self, encoder: Any, n_inputs: int, n_outputs: int) -> Any:
+    def _decoder(self, encoder: Any, n_outputs: int) -> Any:
+        """The way back, or the last layer of a predictor."""
         if self.supervised:
             return torch.nn.Sequential(torch.nn.Linear(int(self.n_components), n_outputs))
+        layers = [part for part in encoder if isinstance(part, torch.nn.Linear)][::-1]
         if self.tied_weights:
-            return mirror(encoder, self.activation)
-        return perceptron(self._sizes(n_inputs)[::-1], self.activation)
-
-    @property
-    def _of_code(self) -> str:
-        """Activation of the features."""
-        return self.activation if self.code_activation is None else self.code_activation
-
-    def _sizes(self, n_inputs: int) -> list[int]:
-        return [n_inputs, *(int(size) for size in self.hidden_layers), int(self.n_components)]
-
-    def _train(
-        self, inputs: np.ndarray, expected: OutputTarget, rng: np.random.RandomState
-    ) -> None:
-        solver = as_solver(self.solver, len(inputs), "Autoencoder", LONG)
-        split = Split.of(len(inputs), float(self.validation_fraction), rng)
-        rows = torch.as_tensor(inputs, dtype=solver.dtype, device=self.device_)
-        values = torch.as_tensor(expected.values, device=self.device_)
-        if values.is_floating_point():
-            values = values.to(solver.dtype)
-        trials = []
-        for _ in range(int(self.n_init)):
-            (encoder,) = self._empty_modules(inputs.shape[1])
-            decoder = self._empty_decoder(encoder, inputs.shape[1], expected.n_outputs)
-            network = torch.nn.Sequential(encoder, decoder)
-            network.to(device=self.device_, dtype=solver.dtype).train()
-            noise, decay = float(self.noise), float(self.weight_decay)
-            task = ReconstructionTask(network, rows, values, expected.loss_of, split, noise, decay)
-            training = solver.train(task, rng, int(self.verbose))
-            self.n_iter_ += training.n_iter
-            network.eval()
-            with torch.no_grad():
-                codes = encoder(rows).cpu().numpy().astype(np.float64)
-                loss = float(expected.loss_of(network(rows), values))
-            trials.append(_Trial(network, codes, loss, training))
-        best = max(trials, key=lambda trial: trial.rank)
-        self.loss_ = best.loss
-        encoder, self.decoder_ = best.network
-        offset = best.codes.mean(axis=0)
-        self._keep([encoder], offset, _principal_axes(best.codes - offset))
-        self._report(best.training)
-        self._warn_of_constant(best.n_constant)
-        if not (best.n_constant or self.supervised):
-            self._warn_unless_better(inputs)
+            back = [Transposed(layer) for layer in layers]
+        else:
+            back = [torch.nn.Linear(layer.out_features, layer.in_features) for layer in layers]
+        return with_activations(back, self.activation)
 
     def _warn_unless_better(self, inputs: np.ndarray) -> None:
         """Warn where as many principal components reconstruct the inputs better."""
@@ -269,22 +283,17 @@ class Autoencoder(NeuralExtractor):
         # A decoder that is linear cannot be better, and its codes reach the bound in the limit.
         allowed = principal * (1.0 if len(self.hidden_layers) else 1.0 + CLOSE)
         if self.loss_ > allowed + ROUNDING:
-            warnings.warn(
+            warn_caller(
                 f"Autoencoder reconstructs X no better than {self.n_components} principal "
                 f"component(s): loss_ is {self.loss_:.4g}, theirs {principal:.4g}. Try a larger "
                 "n_init, more iterations (solver), wider hidden_layers, or less weight_decay or "
                 "noise; or use PCA.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
 
     def _check_parameters(self) -> None:
+        """Refuse also options that would change nothing beside the others."""
         super()._check_parameters()
-        self._refuse_without_effect()
-        as_solver(self.solver, 0, "Autoencoder")
-
-    def _refuse_without_effect(self) -> None:
-        """Refuse options that would change nothing beside the others."""
         shallow = len(self.hidden_layers) == 0
         if shallow and self.code_activation not in (None, self.activation):
             raise ValueError(
@@ -299,30 +308,17 @@ class Autoencoder(NeuralExtractor):
             )
 
 
-@dataclass(frozen=True)
-class _Trial:
-    """A network trained from one start."""
+def _outputs_for(y: Any) -> tuple[np.ndarray, int, Any]:
+    """Values that the outputs should have, how many there are, and the loss of others.
 
-    network: Any
-    codes: np.ndarray  # of the training rows, shape (m, k)
-    loss: float  # of the training rows
-    training: Training
-
-    @property
-    def rank(self) -> tuple[int, float]:
-        """The larger, the better: no constant features first, then the score or the loss."""
-        score = self.training.best_score
-        return -self.n_constant, -self.loss if score is None else score
-
-    @property
-    def n_constant(self) -> int:
-        """Number of features that do not vary."""
-        return n_constant(self.codes, float(np.abs(self.codes).max()))
-
-
-def _principal_axes(codes: np.ndarray) -> np.ndarray:
-    """Rotation to uncorrelated features, the one of largest variance first."""
-    _, axes = linalg.eigh(codes.T @ codes)
-    axes = axes[:, ::-1]
-    rotated: np.ndarray = axes * upward(codes @ axes)
-    return rotated
+    Values are standardised numbers of shape (m, n), or class numbers of shape (m,).
+    """
+    target = read_target(y)
+    require_two_values(target, "there is nothing to predict")
+    if target.kind == "classes":
+        classes, codes = np.unique(target.values, return_inverse=True)
+        return codes, len(classes), torch.nn.functional.cross_entropy
+    numbers = target.vectors
+    spread = numbers.std(axis=0)
+    standard = (numbers - numbers.mean(axis=0)) / np.where(spread == 0, 1.0, spread)
+    return standard, standard.shape[1], torch.nn.functional.mse_loss

@@ -1,188 +1,288 @@
-"""NeuroHBFE: a network whose outputs depend most on the target; and what NeuroHSCA shares."""
+"""NeuroHBFE: a network whose outputs depend most on the target; and the base of its kind."""
 
 from __future__ import annotations
 
-from inspect import signature
-from typing import Any, ClassVar, Literal
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import torch
 from scipy import linalg
 from sklearn.utils import check_random_state
 
-from depmax._parameters import number, one_of
+from depmax._parameters import Rule, number, one_of
 from depmax.algebra.graphs import GraphLike, as_graph
-from depmax.data.reading import warn_of_unlabeled
+from depmax.data import Target, read_target
+from depmax.data.reading import target_sample, warn_of_unlabeled
 from depmax.data.sample import require_equal_length, require_samples
 from depmax.data.target import marks_unlabeled
 from depmax.kernels import KernelLike
-from depmax.neural._extractor import NeuralExtractor, n_constant, upward
-from depmax.neural._networks import check_width, fresh_copy, perceptron, seeded
-from depmax.neural._statistics import gram, hsic_with, whiten
-from depmax.neural._tasks import DependenceTask, LabelledTarget, Smoothness, Split, read_labelled
-from depmax.neural.solvers import as_solver
+from depmax.kernels.kernel import Kernel
+from depmax.maps.incomplete_cholesky import factor_to
+from depmax.neural._extractor import (
+    NeuralExtractor,
+    fresh_copy,
+    n_constant,
+    perceptron,
+    require_two_values,
+    seeded,
+    upward,
+)
+from depmax.neural._statistics import Smoothness, gram, hsic_with, white_hsic, whiten
+from depmax.neural.solvers import Split, as_solver
 
 #: Rows over which a dependence is averaged.
 BLOCK = 1000
-FEATURE_KERNELS = ("gaussian", "linear")
+#: Trace of L - ΨΨᵀ, relative to that of L, at which pivots suffice.
+PRECISION = 1e-6
 
 
+@dataclass(frozen=True)
+class LabelledTarget:
+    """Coordinates Ψ of the targets, L = ΨΨᵀ, of the rows that have one."""
+
+    rows: np.ndarray  # positions of the labelled rows, shape (n_labelled,)
+    factor: np.ndarray  # Ψ, columns of mean zero, shape (n_labelled, r)
+    kernel: Kernel
+    n_samples: int
+
+    @classmethod
+    def read(
+        cls, y: Any, target_kernel: KernelLike | Literal["auto"], *, minus_one: bool
+    ) -> LabelledTarget:
+        """Of the rows that are not NaN or None, nor -1 among classes if ``minus_one``."""
+        target = read_target(y, semi=True, minus_one=minus_one)
+        rows = np.flatnonzero(target.labelled)
+        if len(rows) == 0:
+            raise ValueError("y has no labelled row: at least four are needed.")
+        known = Target(target.kind, target.values[rows], np.ones(len(rows), dtype=bool))
+        require_two_values(known, "nothing can depend on a constant")
+        sample = target_sample(known, target_kernel)
+        width = sample.n_coordinates
+        if width is not None and width <= len(rows):
+            factor = sample.centred_coordinates()
+        else:
+            factor = np.asarray(factor_to(sample, PRECISION).factor)
+            factor = factor - factor.mean(axis=0)
+        return cls(rows, factor, sample.kernel, target.n_samples)
+
+
+@dataclass
+class DependenceObjective:
+    """The dependence of a network's outputs on the target, and their smoothness over neighbours.
+
+    The outputs are made white, so that no output repeats another and a larger scale gains nothing.
+    Their dependence is HSIC relative to that of the target with itself. The loss is (1-β) times
+    minus the dependence plus β times how much features change between neighbouring rows, which is
+    1 for features that ignore the neighbourhood.
+    """
+
+    model: Any  # the estimator, for its parameters
+    module: Any
+    inputs: Any  # all rows, tensor of shape (m, D)
+    places: Any  # positions of the labelled rows, where the inputs are
+    factor: Any  # Ψ of the labelled rows, tensor of shape (n_labelled, r)
+    earlier: Any  # earlier features of all rows, tensor of shape (m, t), or None
+    split: Split  # of the labelled rows
+    smoothness: Smoothness | None  # with beta > 0
+    rng: np.random.RandomState
+
+    def __post_init__(self) -> None:
+        self.weight_decay = float(self.model.weight_decay)
+        # √HSIC₀(y, y) = ‖ΨᵀΨ‖/(m - 1), columns of Ψ of mean zero
+        moments = self.factor.T @ self.factor
+        self.scale = float(torch.linalg.norm(moments)) / (len(self.factor) - 1)
+
+    def loss(self, rows: np.ndarray | None) -> Any:
+        """Minus dependence, and roughness, of some of the training rows, or of all."""
+        beta = float(self.model.beta)
+        value = self.dependence(*self.at(self.split.train if rows is None else rows), beta - 1.0)
+        if self.smoothness is None:
+            return value
+        if rows is None:
+            rough = self.smoothness.of_all(self.outputs(torch.arange(len(self.inputs))))
+        else:
+            rough = self.smoothness.of_some(self.outputs, len(rows), self.rng)
+        return value + beta * rough
+
+    def quality(self, rows: np.ndarray) -> float:
+        """Dependence, averaged over blocks of rows."""
+        blocks = np.array_split(rows, max(1, len(rows) // BLOCK))
+        return float(np.mean([float(self.dependence(*self.at(block), 1.0)) for block in blocks]))
+
+    def at(self, rows: np.ndarray) -> tuple[Any, Any]:
+        """Places and Ψ of some of the labelled rows."""
+        chosen = torch.as_tensor(rows, device=self.places.device)
+        return self.places.index_select(0, chosen), self.factor.index_select(0, chosen)
+
+    # --- what differs between methods -----------------------------------------------------------
+    def outputs(self, places: Any) -> Any:
+        """Outputs of the rows at some places."""
+        return self.module(self.inputs.index_select(0, places.to(self.inputs.device)))
+
+    def dependence(self, places: Any, factor: Any, weight: float) -> Any:
+        """Dependence of the rows at some places, with their Ψ, times a weight."""
+        kernel, unbiased = self.model.feature_kernel, bool(self.model.unbiased)
+        outputs, weight = self.outputs(places), weight / self.scale
+        return white_hsic(outputs, factor, kernel, unbiased=unbiased, weight=weight)
+
+
+#: beta, graph and unlabeled of a method that knows no neighbouring rows.
+WITHOUT_GRAPH: tuple[Any, Any, Any] = (0.0, None, "auto")
+
+
+@dataclass(eq=False, repr=False)
 class DependenceNetwork(NeuralExtractor):
-    """Base of extractors whose networks are trained for dependence."""
+    """Base of extractors whose networks are trained for dependence, one after another."""
 
-    target_kernel: Any
-    feature_kernel: Any
-    unbiased: Any
-    beta: Any
-    graph: Any
-    unlabeled: Any
-    solver: Any
-    random_state: Any
-    verbose: Any
-    alpha: Any = 0.05
+    _: KW_ONLY
+    module: Any = None
+    target_kernel: KernelLike | Literal["auto"] = "auto"
+    feature_kernel: Literal["gaussian", "linear"] = "gaussian"
+    unbiased: bool = True
+    beta, graph, unlabeled = WITHOUT_GRAPH
 
     _declared: ClassVar = {
-        "feature_kernel": one_of(*FEATURE_KERNELS),
+        "module": Rule(
+            lambda module: module is None or isinstance(module, torch.nn.Module),
+            "a torch.nn.Module or None",
+        ),
+        "feature_kernel": one_of("gaussian", "linear"),
         "beta": number(0, 1, ends="[)"),
     }
+    _objective: ClassVar[type[DependenceObjective]] = DependenceObjective
 
-    def fit(self, X: Any, y: Any = None) -> Any:
-        """Train the network.
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Train the network, or one after another.
 
         Parameters
         ----------
         X : array-like or frame of shape (n_samples, n_features)
         y : target of any type
-            Rows may be unlabelled: NaN or None, with ``beta`` > 0 also -1 among classes. With
-            ``beta`` = 0 they are ignored, with a warning.
+            Rows may be unlabelled: NaN or None, with ``beta`` > 0 also -1 among classes. Without
+            ``beta`` > 0 they are ignored, with a warning.
 
         Returns
         -------
         self
         """
         self._check_parameters()
-        minus_one = marks_unlabeled(self.unlabeled, self.beta)
-        target = read_labelled(y, self.target_kernel, minus_one=minus_one)
-        inputs = self._read(X)
+        name, minus_one = type(self).__name__, marks_unlabeled(self.unlabeled, self.beta)
+        target = LabelledTarget.read(y, self.target_kernel, minus_one=minus_one)
+        inputs, n_labelled = self._read(X), len(target.rows)
         require_equal_length(len(inputs), target.n_samples)
-        require_samples(len(target.rows), self.unbiased)
-        self.target_kernel_, self.n_unlabeled_ = target.kernel, target.n_unlabeled
+        require_samples(n_labelled, self.unbiased)
+        self.target_kernel_ = target.kernel
+        self.n_unlabeled_ = len(inputs) - n_labelled
         if self.beta == 0:
-            warn_of_unlabeled(self.n_unlabeled_, len(inputs), type(self).__name__, 2)
-        smoothness = None
-        if self.beta > 0:
-            smoothness = Smoothness.of(inputs, as_graph(self.graph))
+            warn_of_unlabeled(self.n_unlabeled_, len(inputs), name, 2)
+        smooth = Smoothness.of(inputs, as_graph(self.graph)) if self.beta > 0 else None
         rng = check_random_state(self.random_state)
+        solver = as_solver(self.solver, n_labelled, name)
+        places = torch.as_tensor(target.rows, device=self.device_)
+        rows = self._tensor(inputs, solver)
         self.n_iter_ = 0
         self.validation_scores_: list[float | None] = []
+        trained: list[DependenceObjective] = []
+        features = None
         with seeded(rng):
-            self._train(inputs, target, smoothness, rng)
+            split = Split.of(n_labelled, float(self.validation_fraction), rng)
+            for module in self._networks(inputs.shape[1]):
+                module = module.to(device=self.device_, dtype=solver.dtype).train()
+                self._require_width(module, rows[:2])
+                factor = self._tensor(self._unexplained(target, features), solver)
+                earlier = None if features is None else self._tensor(features, solver)
+                objective = self._objective(
+                    self, module, rows, places, factor, earlier, split, smooth, rng
+                )
+                training = solver.train(objective, rng, int(self.verbose))
+                self.n_iter_ += training.n_iter
+                self.validation_scores_.append(training.best_score)
+                self._report(training)
+                trained.append(objective)
+                self._modules = [each.module.eval() for each in trained]
+                outputs = self._outputs(inputs)
+                offset = outputs.mean(axis=0)
+                self._keep(self._modules, offset, self._new_basis(outputs, target))
+                features = (outputs - offset) @ self._basis
+        assert features is not None  # n_components is at least 1
+        self.dependence_ = self._dependences(trained, features, target)
+        self._warn_of_constant(n_constant(features))
         return self
 
-    def __sklearn_tags__(self) -> Any:
-        """A target is needed."""
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.target_tags.one_d_labels = True
-        return tags
+    # --- what differs between methods -----------------------------------------------------------
+    _together: ClassVar[bool] = False  # whether one network has all features for its outputs
 
-    def _train(
-        self,
-        inputs: np.ndarray,
-        target: LabelledTarget,
-        smoothness: Smoothness | None,
-        rng: np.random.RandomState,
-    ) -> None:
+    def _new_basis(self, outputs: np.ndarray, target: LabelledTarget) -> np.ndarray:
+        """Features are centred outputs times this; ``self._basis`` has those before the newest."""
         raise NotImplementedError
 
-    def _train_one(
-        self,
-        module: Any,
-        inputs: np.ndarray,
-        target: LabelledTarget,
-        split: Split,
-        smoothness: Smoothness | None,
-        rng: np.random.RandomState,
-        earlier: np.ndarray | None = None,
-    ) -> Any:
-        """Train one network; the network."""
-        solver = as_solver(self.solver, len(target.rows), type(self).__name__)
-        module = module.to(device=self.device_, dtype=solver.dtype).train()
+    def _unexplained(self, target: LabelledTarget, features: np.ndarray | None) -> np.ndarray:
+        """What the next network is trained for: Ψ of the labelled rows."""
+        return target.factor
 
-        def tensor(values: np.ndarray) -> Any:
-            return torch.as_tensor(values, dtype=solver.dtype, device=self.device_)
-
-        task = DependenceTask(
-            module,
-            tensor(inputs),
-            target.rows,
-            tensor(target.factor),
-            split,
-            self.feature_kernel,
-            bool(self.unbiased),
-            float(self.weight_decay),
-            rng,
-            None if earlier is None else tensor(earlier),
-            float(self.alpha),
-            float(self.beta),
-            smoothness,
-        )
-        with torch.no_grad():
-            outputs = module(task.inputs[:2])
-        check_width(outputs, self._width, 2)
-        training = solver.train(task, rng, int(self.verbose))
-        self.n_iter_ += training.n_iter
-        self.validation_scores_.append(training.best_score)
-        self._report(training)
-        return module
-
-    def _dependences(self, features: np.ndarray, target: LabelledTarget) -> np.ndarray:
+    def _dependences(
+        self, trained: list[DependenceObjective], features: np.ndarray, target: LabelledTarget
+    ) -> np.ndarray:
         """HSIC of each feature with the target, averaged over blocks of rows."""
-        rows = target.rows
-        order = np.random.default_rng(0).permutation(len(rows))
-        blocks = np.array_split(order, max(1, len(rows) // BLOCK))
+        order = np.random.default_rng(0).permutation(len(target.rows))
+        blocks = np.array_split(order, max(1, len(order) // BLOCK))
         values = np.zeros(features.shape[1])
         for block in blocks:
             factor = torch.as_tensor(target.factor[block])
             for column in range(features.shape[1]):
-                feature = whiten(torch.as_tensor(features[rows[block], column : column + 1]))
-                K = gram(feature, self.feature_kernel)
+                feature = torch.as_tensor(features[target.rows[block], column : column + 1])
+                K = gram(whiten(feature), self.feature_kernel)
                 value = hsic_with(K, factor, unbiased=bool(self.unbiased))
                 values[column] += float(value) / len(blocks)
         return values
 
-    #: Outputs of a network.
-    _width: int
+    # --- networks -------------------------------------------------------------------------------
+    def _networks(self, n_inputs: int) -> list[Any]:
+        count = int(self.n_components)
+        count, width = (1, count) if self._together else (count, 1)
+        if self.module is not None:
+            return [fresh_copy(self.module, number) for number in range(count)]
+        sizes = [n_inputs, *self.hidden_layers, width]
+        return [perceptron(sizes, self.activation) for _ in range(count)]
+
+    def _require_width(self, module: Any, rows: Any) -> None:
+        """Refuse a user's module whose outputs have another shape than features."""
+        with torch.no_grad():
+            shape = tuple(module(rows).shape)
+        width = int(self.n_components) if self._together else 1
+        if shape != (len(rows), width):
+            raise ValueError(
+                f"module must give {width} output(s) per row, got outputs of shape {shape} for "
+                f"{len(rows)} rows."
+            )
 
     def _check_parameters(self) -> None:
+        """Refuse also options that would change nothing beside the others."""
         super()._check_parameters()
-        name = type(self).__name__
-        as_graph(self.graph)
-        as_solver(self.solver, 0, name)
-        self._refuse_without_effect(name)
-
-    def _refuse_without_effect(self, name: str) -> None:
-        """Refuse options that would change nothing beside the others."""
-        defaults = signature(type(self)).parameters
-        if self.module is not None:
-            for option in ("hidden_layers", "activation"):
-                if getattr(self, option) != defaults[option].default:
-                    raise ValueError(
-                        f"{option}={getattr(self, option)!r} of {name} has no effect with module=, "
-                        "which is the whole network: omit one of them."
-                    )
-        elif len(self.hidden_layers) == 0 and self.activation != "linear":
+        kind = type(self)
+        for option in ("hidden_layers", "activation"):
+            value = getattr(self, option)
+            if self.module is not None and value != getattr(kind, option):
+                raise ValueError(
+                    f"{option}={value!r} of {kind.__name__} has no effect with module=, which is "
+                    "the whole network: omit one of them."
+                )
+        if self.module is None and len(self.hidden_layers) == 0 and self.activation != "linear":
             raise ValueError(
-                f"activation={self.activation!r} of {name} has no effect without hidden_layers: "
-                "pass activation='linear', or give hidden_layers."
+                f"activation={self.activation!r} of {kind.__name__} has no effect without "
+                "hidden_layers: pass activation='linear', or give hidden_layers."
             )
-        if self.beta == 0 and self.graph != defaults["graph"].default:
+        if self.graph is not None:
+            as_graph(self.graph)
+        if self.beta == 0 and self.graph is not kind.graph and self.graph != kind.graph:
             raise ValueError(
-                f"graph={self.graph!r} of {name} has no effect with beta=0: pass beta > 0, or omit "
-                "it."
+                f"graph={self.graph!r} of {kind.__name__} has no effect with beta=0: pass beta > "
+                "0, or omit it."
             )
 
 
+@dataclass(eq=False, repr=False)
 class NeuroHBFE(DependenceNetwork):
     """Features of a neural network that together have the largest HSIC with the target.
 
@@ -197,6 +297,19 @@ class NeuroHBFE(DependenceNetwork):
         Widths of the hidden layers of a multilayer perceptron.
     activation : {"tanh", "relu", "gelu", "sigmoid", "linear"}, default="tanh"
         Activation after every hidden layer; without hidden layers it must be ``"linear"``.
+    weight_decay : float, default=1e-4
+        This times the sum of squares of all weights is added to the loss.
+    solver : {"auto", "full-batch", "mini-batch"} or object, default="auto"
+        ``FullBatch(...)``: L-BFGS with annealing; ``MiniBatch(...)``: Adam. ``"auto"`` uses the
+        former with up to 1,000 labelled rows.
+    validation_fraction : float, default=0.15
+        Share of the labelled rows that is held out, at least ten rows; the weights with the largest
+        dependence on them are kept. With fewer than 40 rows, none are held out.
+    device : "auto", str or torch.device, default="auto"
+        ``"auto"`` uses a GPU if there is one.
+    random_state : int, RandomState or None, default=None
+        Seed of initial weights, splits and batches. On a CPU, results are reproducible.
+    verbose : int, default=0
     module : torch.nn.Module or None, default=None
         Your own network instead of the perceptron, with ``n_components`` outputs per row. ``fit``
         trains a copy.
@@ -216,19 +329,6 @@ class NeuroHBFE(DependenceNetwork):
     unlabeled : {"auto", None}, default="auto"
         NaN and None in y are unlabelled rows; with ``beta`` > 0 so is -1 among classes other than
         -1 and +1, never among numbers. None makes -1 a class there too.
-    weight_decay : float, default=1e-4
-        This times the sum of squares of all weights is added to the loss.
-    solver : {"auto", "full-batch", "mini-batch"} or object, default="auto"
-        ``FullBatch(...)``: L-BFGS with annealing; ``MiniBatch(...)``: Adam. ``"auto"`` uses the
-        former with up to 1,000 labelled rows.
-    validation_fraction : float, default=0.15
-        Share of the labelled rows that is held out, at least ten rows; the weights with the largest
-        dependence on them are kept. With fewer than 40 rows, none are held out.
-    device : "auto", str or torch.device, default="auto"
-        ``"auto"`` uses a GPU if there is one.
-    random_state : int, RandomState or None, default=None
-        Seed of initial weights, splits and batches. On a CPU, results are reproducible.
-    verbose : int, default=0
 
     Attributes
     ----------
@@ -257,80 +357,21 @@ class NeuroHBFE(DependenceNetwork):
     np.True_
     """
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        hidden_layers: tuple[int, ...] = (32,),
-        activation: str = "tanh",
-        module: Any = None,
-        target_kernel: KernelLike | Literal["auto"] = "auto",
-        feature_kernel: Literal["gaussian", "linear"] = "gaussian",
-        unbiased: bool = True,
-        beta: float = 0.0,
-        graph: GraphLike = "neighbors",
-        unlabeled: Literal["auto"] | None = "auto",
-        weight_decay: float = 1e-4,
-        solver: Any = "auto",
-        validation_fraction: float = 0.15,
-        device: Any = "auto",
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.hidden_layers = hidden_layers
-        self.activation = activation
-        self.module = module
-        self.target_kernel = target_kernel
-        self.feature_kernel = feature_kernel
-        self.unbiased = unbiased
-        self.beta = beta
-        self.graph = graph
-        self.unlabeled = unlabeled
-        self.weight_decay = weight_decay
-        self.solver = solver
-        self.validation_fraction = validation_fraction
-        self.device = device
-        self.random_state = random_state
-        self.verbose = verbose
+    _: KW_ONLY
+    beta: float = 0.0
+    graph: GraphLike = "neighbors"
+    unlabeled: Literal["auto"] | None = "auto"
 
-    @property
-    def _width(self) -> int:  # type: ignore[override]  # depends on parameters here
-        return int(self.n_components)
+    _together: ClassVar[bool] = True
 
-    def _empty_modules(self, n_inputs: int) -> list[Any]:
-        if self.module is not None:
-            return [fresh_copy(self.module, 0)]
-        return [perceptron([n_inputs, *self.hidden_layers, self._width], self.activation)]
-
-    def _train(
-        self,
-        inputs: np.ndarray,
-        target: LabelledTarget,
-        smoothness: Smoothness | None,
-        rng: np.random.RandomState,
-    ) -> None:
-        split = Split.of(len(target.rows), float(self.validation_fraction), rng)
-        (module,) = self._empty_modules(inputs.shape[1])
-        module = self._train_one(module, inputs, target, split, smoothness, rng)
-        self._keep([module], np.zeros(self._width), np.eye(self._width))
-        outputs = self._outputs(inputs)
-        offset = outputs.mean(axis=0)
-        basis = _ordered_basis(outputs - offset, target)
-        self._keep([module], offset, basis)
-        features = (outputs - offset) @ basis
-        self.dependence_ = self._dependences(features, target)
-        self._warn_of_constant(n_constant(features))
-
-
-def _ordered_basis(outputs: np.ndarray, target: LabelledTarget) -> np.ndarray:
-    """B with white outputs·B, the first with the largest cross-covariance with the target."""
-    covariance = outputs.T @ outputs / len(outputs)
-    ridge = 1e-6 * np.trace(covariance) / len(covariance) + 1e-12
-    factor = linalg.cholesky(covariance + ridge * np.eye(len(covariance)), lower=True)
-    basis = linalg.solve_triangular(factor, np.eye(len(covariance)), lower=True).T
-    cross = (outputs[target.rows] @ basis).T @ target.factor
-    rotation, _, _ = linalg.svd(cross)
-    basis = basis @ rotation
-    ordered: np.ndarray = basis * upward(outputs @ basis)
-    return ordered
+    def _new_basis(self, outputs: np.ndarray, target: LabelledTarget) -> np.ndarray:
+        """White features, the first with the largest cross-covariance with the target."""
+        outputs = outputs - outputs.mean(axis=0)
+        covariance = outputs.T @ outputs / len(outputs)
+        ridge = 1e-6 * np.trace(covariance) / len(covariance) + 1e-12
+        factor = linalg.cholesky(covariance + ridge * np.eye(len(covariance)), lower=True)
+        basis = linalg.solve_triangular(factor, np.eye(len(covariance)), lower=True).T
+        rotation, _, _ = linalg.svd((outputs[target.rows] @ basis).T @ target.factor)
+        basis = basis @ rotation
+        ordered: np.ndarray = basis * upward(outputs @ basis)
+        return ordered

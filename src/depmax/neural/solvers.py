@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
@@ -11,19 +12,38 @@ from scipy import optimize
 
 from depmax._parameters import check_parameters, integer, number
 
+#: Rows from which some are held out, and the fewest that are.
+MANY_ENOUGH, FEWEST = 40, 10
 
-class Task(Protocol):
-    """What a solver minimises."""
+
+@dataclass(frozen=True)
+class Split:
+    """Positions of the rows to train with, and of those held out."""
+
+    train: np.ndarray
+    held_out: np.ndarray
+
+    @classmethod
+    def of(cls, n_rows: int, fraction: float, rng: np.random.RandomState) -> Split:
+        """A random split; nothing is held out of few rows."""
+        if fraction == 0 or n_rows < MANY_ENOUGH:
+            return cls(np.arange(n_rows), np.arange(0))
+        count, order = max(FEWEST, round(fraction * n_rows)), rng.permutation(n_rows)
+        return cls(np.sort(order[count:]), np.sort(order[:count]))
+
+
+class Objective(Protocol):
+    """What a solver trains a network for."""
 
     module: Any  # whose parameters are trained
-    n_rows: int  # rows to draw batches from
+    split: Split
     weight_decay: float  # times the sum of squares of the parameters, added to the loss
 
     def loss(self, rows: np.ndarray | None) -> Any:
-        """Loss of some of the rows, or of all."""
+        """Loss of some of the rows to train with, or of all."""
 
-    def score(self) -> float | None:
-        """Quality on rows held out, larger is better; None without such rows."""
+    def quality(self, rows: np.ndarray) -> float:
+        """How good the network is on rows held out, larger is better."""
 
 
 @dataclass(frozen=True)
@@ -31,38 +51,43 @@ class Training:
     """What happened."""
 
     n_iter: int
-    best_score: float | None
+    best_score: float | None  # on the rows held out
     problem: str | None
 
 
 class _Best:
-    """The best weights so far: by the score of rows held out, or else by the loss."""
+    """The best weights so far: by the quality on rows held out, or else by the loss."""
 
-    def __init__(self, task: Task) -> None:
-        self.task = task
+    def __init__(self, objective: Objective) -> None:
+        self.objective = objective
         self.value = -np.inf
         self.weights: dict[str, Any] | None = None
         self.score: float | None = None
 
     def offer(self, loss: float) -> bool:
         """Remember the present weights if they are the best; whether they are."""
-        score = self.task.score()
+        module, held_out, score = self.objective.module, self.objective.split.held_out, None
+        if len(held_out):
+            module.eval()
+            with torch.no_grad():
+                score = self.objective.quality(held_out)
+            module.train()
         value = -loss if score is None else score
         if not value > self.value:  # also where it is NaN
             return False
         self.value, self.score = value, score
-        state = self.task.module.state_dict()
-        self.weights = {name: value.detach().clone() for name, value in state.items()}
+        self.weights = {name: part.detach().clone() for name, part in module.state_dict().items()}
         return True
 
-    def restore(self) -> None:
-        """Put the best weights back."""
+    def training(self, n_iter: int, problem: str | None = None) -> Training:
+        """What happened, with the best weights back in the module."""
         if self.weights is None:
             raise ValueError(
                 "Training diverged at once: no weights had a finite loss. Scale X, or "
                 "lower the learning rate."
             )
-        self.task.module.load_state_dict(self.weights)
+        self.objective.module.load_state_dict(self.weights)
+        return Training(n_iter, self.score, problem)
 
 
 @dataclass(frozen=True)
@@ -102,48 +127,52 @@ class FullBatch:
     def __post_init__(self) -> None:
         check_parameters(self)
 
-    def train(self, task: Task, rng: np.random.RandomState, verbose: int = 0) -> Training:
+    def train(self, objective: Objective, rng: np.random.RandomState, verbose: int = 0) -> Training:
         """Leave the best weights in the module."""
-        parameters = [p for p in task.module.parameters() if p.requires_grad]
-        best = _Best(task)
-        here = _to_vector(parameters)
+        best = _Best(objective)
+        parameters = _trained(objective)
+        here = _flat(parameters)
         accepted, n_iter = np.inf, 0
         for hop in range(self.n_hops + 1):
-            shaken = here
+            start = here
             if hop:
-                shaken = here + self.step * here.std() * rng.standard_normal(len(here))
-            weights, loss, count = self._descend(task, parameters, best, shaken)
-            n_iter += count
+                start = here + self.step * here.std() * rng.standard_normal(len(here))
+            found = self._descend(objective, parameters, best, start)
+            loss, n_iter = float(found.fun), n_iter + int(found.nit)
             if verbose:
-                print(f"hop {hop}: {count} iterations, loss {loss:.6f}, best {best.value:.6f}")
+                print(f"hop {hop}: {found.nit} iterations, loss {loss:.6f}, best {best.value:.6f}")
             worse = (loss - accepted) / self.temperature
             if np.isfinite(loss) and (worse <= 0 or rng.uniform() < np.exp(-worse)):
-                here, accepted = weights, loss
-        best.restore()
-        return Training(n_iter, best.score, None)
+                here, accepted = found.x, loss
+        return best.training(n_iter)
 
     def _descend(
-        self, task: Task, parameters: list[Any], best: _Best, start: np.ndarray
-    ) -> tuple[np.ndarray, float, int]:
-        last = {"loss": np.inf, "waited": 0}
+        self, objective: Objective, parameters: list[Any], best: _Best, start: np.ndarray
+    ) -> optimize.OptimizeResult:
+        last, waited, decay = np.inf, 0, objective.weight_decay
+
+        def place(weights: np.ndarray) -> None:
+            parts = torch.tensor(weights).split([part.numel() for part in parameters])
+            with torch.no_grad():
+                for part, values in zip(parameters, parts, strict=True):
+                    part.copy_(values.reshape(part.shape))
 
         def value(weights: np.ndarray) -> tuple[float, np.ndarray]:
-            _from_vector(weights, parameters)
-            loss = task.loss(None)
-            slopes = torch.autograd.grad(loss, parameters)
-            decay = task.weight_decay
+            nonlocal last
+            place(weights)
+            loss = objective.loss(None)
+            slopes = _flat(torch.autograd.grad(loss, parameters))
             number = float(loss.detach()) + decay * float(weights @ weights)
             if not np.isfinite(number):
                 return 1e10, np.zeros_like(weights)
-            last["loss"] = number
-            flat = torch.cat([slope.reshape(-1) for slope in slopes])
-            return number, flat.detach().cpu().numpy().astype(np.float64) + 2.0 * decay * weights
+            last = number
+            return number, slopes + 2.0 * decay * weights
 
         def watch(weights: np.ndarray) -> None:
-            _from_vector(weights, parameters)
-            better = best.offer(last["loss"])
-            last["waited"] = 0 if better else last["waited"] + 1
-            if last["waited"] >= self.patience:
+            nonlocal waited
+            place(weights)
+            waited = 0 if best.offer(last) else waited + 1
+            if waited >= self.patience:
                 raise StopIteration
 
         found = optimize.minimize(
@@ -154,9 +183,9 @@ class FullBatch:
             callback=watch,
             options={"maxiter": self.max_iter, "maxcor": 20},
         )
-        _from_vector(found.x, parameters)
+        place(found.x)
         best.offer(float(found.fun))
-        return found.x, float(found.fun), int(found.nit)
+        return found
 
 
 @dataclass(frozen=True)
@@ -189,21 +218,21 @@ class MiniBatch:
     def __post_init__(self) -> None:
         check_parameters(self)
 
-    def train(self, task: Task, rng: np.random.RandomState, verbose: int = 0) -> Training:
+    def train(self, objective: Objective, rng: np.random.RandomState, verbose: int = 0) -> Training:
         """Leave the best weights in the module."""
-        parameters = [p for p in task.module.parameters() if p.requires_grad]
+        parameters, decay = _trained(objective), objective.weight_decay
         # Adam adds weight_decay times the parameters to their gradient
-        decay = task.weight_decay
         optimiser = torch.optim.Adam(parameters, lr=self.learning_rate, weight_decay=2.0 * decay)
-        best, waited, problem, epoch = _Best(task), 0, None, 0
-        size = min(self.batch_size, task.n_rows)
-        n_batches = task.n_rows // size  # the rows of an incomplete batch wait for the next epoch
+        best, waited, problem, epoch = _Best(objective), 0, None, 0
+        rows = objective.split.train
+        size = min(self.batch_size, len(rows))
+        n_batches = len(rows) // size  # the rows of an incomplete batch wait for the next epoch
         for epoch in range(1, self.max_epochs + 1):
-            order = rng.permutation(task.n_rows)
+            order = rows[rng.permutation(len(rows))]
             total = 0.0
             for batch in range(n_batches):
                 optimiser.zero_grad(set_to_none=True)
-                loss = task.loss(order[batch * size : (batch + 1) * size])
+                loss = objective.loss(order[batch * size : (batch + 1) * size])
                 loss.backward()
                 optimiser.step()
                 total += float(loss.detach())
@@ -213,26 +242,24 @@ class MiniBatch:
                     "MiniBatch"
                 )
                 break
-            mean = total / n_batches + decay * float((_to_vector(parameters) ** 2).sum())
-            better = best.offer(mean)
+            mean = total / n_batches + decay * float((_flat(parameters) ** 2).sum())
+            waited = 0 if best.offer(mean) else waited + 1
             if verbose:
                 print(f"epoch {epoch}: loss {mean:.6f}, best {best.value:.6f}")
-            waited = 0 if better else waited + 1
             if waited >= self.patience:
                 break
-        best.restore()
-        return Training(epoch, best.score, problem)
+        return best.training(epoch, problem)
 
 
-@dataclass(frozen=True)
-class Auto:
-    """What ``"auto"`` stands for."""
-
-    few: FullBatch = FullBatch()  # up to FEW_ROWS rows
-    many: MiniBatch = MiniBatch()
+def _trained(objective: Objective) -> list[Any]:
+    return [part for part in objective.module.parameters() if part.requires_grad]
 
 
-AUTO = Auto()
+def _flat(tensors: Sequence[Any]) -> np.ndarray:
+    """All numbers of some tensors as one vector in double precision."""
+    vector = torch.cat([tensor.detach().reshape(-1) for tensor in tensors])
+    return np.asarray(vector.cpu().numpy(), dtype=np.float64)
+
 
 #: Names that users may give.
 SOLVERS = {"full-batch": FullBatch, "mini-batch": MiniBatch}
@@ -240,11 +267,13 @@ SOLVERS = {"full-batch": FullBatch, "mini-batch": MiniBatch}
 FEW_ROWS = 1000
 
 
-def as_solver(solver: Any, n_rows: int, owner: str, auto: Auto = AUTO) -> Any:
-    """A solver from its name, or itself."""
+def as_solver(
+    solver: Any, n_rows: int, owner: str, auto: tuple[Any, Any] = (FullBatch(), MiniBatch())
+) -> Any:
+    """A solver from its name, or itself; ``auto`` for few rows and for many."""
     if isinstance(solver, str):
         if solver == "auto":
-            return auto.few if n_rows <= FEW_ROWS else auto.many
+            return auto[n_rows > FEW_ROWS]
         if solver in SOLVERS:
             return SOLVERS[solver]()
     elif callable(getattr(solver, "train", None)):
@@ -253,18 +282,3 @@ def as_solver(solver: Any, n_rows: int, owner: str, auto: Auto = AUTO) -> Any:
         f"solver of {owner} must be 'auto', 'full-batch', 'mini-batch', FullBatch(...) or "
         f"MiniBatch(...), got {solver!r}."
     )
-
-
-def _to_vector(parameters: list[Any]) -> np.ndarray:
-    flat = torch.cat([p.detach().reshape(-1) for p in parameters])
-    vector: np.ndarray = flat.cpu().numpy().astype(np.float64)
-    return vector
-
-
-def _from_vector(vector: np.ndarray, parameters: list[Any]) -> None:
-    position = 0
-    with torch.no_grad():
-        for p in parameters:
-            part = vector[position : position + p.numel()]
-            p.copy_(torch.from_numpy(part.copy()).reshape(p.shape))
-            position += p.numel()

@@ -1,109 +1,198 @@
-"""NeuroStructure: networks whose outputs have the dependences that a structure asks for."""
+"""One network after another, each with the dependences that a structure asks for.
+
+NeuroStructure maximises what its user weighs; NeuroHSCA one such quotient, and takes earlier
+features out of what follows.
+"""
 
 from __future__ import annotations
 
-import warnings
-from dataclasses import dataclass
-from inspect import signature
-from typing import Any, ClassVar, Literal, Self
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch
+from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 
 from depmax._parameters import Rule, is_number, number, one_of
-from depmax.data.reading import warn_of_unlabeled
-from depmax.data.sample import require_equal_length, require_samples
-from depmax.kernels import KernelLike
-from depmax.neural._extractor import NeuralExtractor, n_constant, upward
-from depmax.neural._networks import check_width, fresh_copy, perceptron, seeded
-from depmax.neural._statistics import gram, hsic, hsic_with, whiten
-from depmax.neural._tasks import Split, read_labelled
-from depmax.neural.solvers import as_solver
+from depmax._warnings import warn_caller
+from depmax.algebra.graphs import GraphLike
+from depmax.neural._extractor import n_constant, upward
+from depmax.neural._statistics import (
+    TINY,
+    alignment,
+    gram,
+    hsic0,
+    hsic_with,
+    size_of,
+    uncorrelated,
+    whiten,
+)
+from depmax.neural.hbfe import DependenceNetwork, DependenceObjective, LabelledTarget
+
+#: Deviation of an output, relative to its largest value, that rounding errors leave.
+NOTHING = 1e-6
+#: Correlation of two features above which one repeats the other.
+ALIKE = 0.9
+
+
+class QuotientObjective(DependenceObjective):
+    """A(f, y)/(α + A(f, earlier)) of outputs f that are uncorrelated with earlier features.
+
+    A is the centred alignment of kernel matrices.
+    """
+
+    def outputs(self, places: Any) -> Any:
+        """Outputs without what is linear in earlier features there."""
+        outputs = super().outputs(places)
+        if self.earlier is None:
+            return outputs
+        return uncorrelated(outputs, self.earlier.index_select(0, places.to(self.earlier.device)))
+
+    def dependence(self, places: Any, factor: Any, weight: float) -> Any:
+        """The quotient; without earlier features the dependence alone."""
+        if self.earlier is None:
+            return super().dependence(places, factor, weight)
+        kernel = self.model.feature_kernel
+        K = gram(whiten(self.outputs(places)), kernel)
+        dependence = hsic_with(K, factor, unbiased=bool(self.model.unbiased))
+        redundant = alignment(K, gram(self.earlier.index_select(0, places), kernel))
+        alpha = float(self.model.alpha)
+        return dependence * (weight / self.scale) / size_of(K) / (alpha + redundant)
+
+
+@dataclass(eq=False, repr=False)
+class NeuroHSCA(DependenceNetwork):
+    """Features of neural networks, one after another, that depend on the target, not on each other.
+
+    One network after another, each with a single output f, maximises A(f, y)/(α + A(f, earlier
+    features)), where A is HSIC divided by √(HSIC(f, f) HSIC(y, y)). A lies between 0 and 1, so α
+    has a scale and the quotient is bounded even if f is independent of all earlier features.
+    Alone the quotient would grow with a copy of the first feature once that is nearly a function
+    of y. So earlier features are taken out, by linear regression, of both: f is uncorrelated with
+    them on the training rows, and y counts only as far as they do not explain it.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Number of features, at most the number of rows and the number of columns.
+    hidden_layers : sequence of int, default=(32,)
+        Widths of the hidden layers of each multilayer perceptron.
+    activation : {"tanh", "relu", "gelu", "sigmoid", "linear"}, default="tanh"
+        Activation after every hidden layer; without hidden layers it must be ``"linear"``.
+    weight_decay, solver, validation_fraction, device, random_state, verbose : as in NeuroHBFE
+    module : torch.nn.Module or None, default=None
+        Your own network with one output per row. ``fit`` trains one copy per feature; copies after
+        the first start from new weights (``reset_parameters`` of their layers).
+    target_kernel : kernel, name or "auto", default="auto"
+        ``"auto"`` depends on the type of y, as in ``HSCA``.
+    feature_kernel : {"gaussian", "linear"}, default="gaussian"
+        Kernel of the standardised features.
+    unbiased : bool, default=True
+        HSIC₁ or HSIC₀ in the numerator; the denominator is HSIC₀, which is never negative.
+    alpha : float, default=0.05
+        Positive. The smaller, the more a feature avoids the earlier ones.
+    beta, graph, unlabeled : as in NeuroHBFE
+
+    Attributes
+    ----------
+    module_ : torch.nn.Module or list
+        The trained networks.
+    dependence_ : ndarray of shape (n_components,)
+        HSIC of each feature with the target, averaged over blocks of about 1,000 rows. It is near
+        zero for features that find nothing left to explain.
+    validation_scores_ : list
+        Value of the quotient on the held-out rows, for each feature.
+    n_iter_, n_unlabeled_ : int
+    target_kernel_ : Kernel
+
+    References
+    ----------
+    P. Daniušis (2012), Feature extraction via dependence structure optimization, section 4.5.2.
+
+    Examples
+    --------
+    >>> from depmax.datasets import make_rings
+    >>> from depmax.neural import NeuroHSCA
+    >>> X, y = make_rings(200, random_state=0)
+    >>> NeuroHSCA(2, random_state=0).fit_transform(X, y).shape
+    (200, 2)
+    """
+
+    _: KW_ONLY
+    alpha: float = 0.05
+    beta: float = 0.0
+    graph: GraphLike = "neighbors"
+    unlabeled: Literal["auto"] | None = "auto"
+
+    _declared: ClassVar = {"alpha": number(1e-12)}
+    _objective: ClassVar[type[DependenceObjective]] = QuotientObjective
+
+    def _unexplained(self, target: LabelledTarget, features: np.ndarray | None) -> np.ndarray:
+        """What linear functions of earlier features leave of the coordinates."""
+        if features is None:
+            return target.factor
+        known = features[target.rows] - features[target.rows].mean(axis=0)
+        slopes, *_ = linalg.lstsq(known, target.factor)
+        rest: np.ndarray = target.factor - known @ slopes
+        return rest
+
+    def _new_basis(self, outputs: np.ndarray, target: LabelledTarget) -> np.ndarray:
+        """The newest feature: its output minus what earlier ones explain, with variance 1."""
+        count, centred = outputs.shape[1], outputs - outputs.mean(axis=0)
+        basis = np.zeros((count, count))
+        if count > 1:
+            basis[:-1, :-1] = self._basis
+        slopes, *_ = linalg.lstsq(centred @ basis, centred[:, -1])
+        newest = np.eye(count)[:, -1] - basis @ slopes
+        rest = centred @ newest
+        if rest.std() > NOTHING * np.abs(outputs[:, -1]).max():
+            basis[:, -1] = newest * upward(rest[:, np.newaxis]) / rest.std()
+        return basis
+
 
 #: A number of any sign.
 Weight = float
 _WEIGHT = Rule(
     is_number, "a finite number", "positive for what is sought, negative for what is avoided"
 )
-#: Added to squares below a root.
-TINY = 1e-24
-#: Correlation of two features above which one repeats the other.
-ALIKE = 0.9
-#: Rows held out that are judged at once.
-BLOCK = 1000
 
 
-@dataclass
-class StructureTask:
-    """Minus the sum, or the quotient, of the dependences of a network's output."""
+class StructureObjective(DependenceObjective):
+    """The sum, or the quotient, of the dependences of a network's output."""
 
-    module: Any
-    inputs: Any  # standardised labelled rows, tensor of shape (m, D)
-    factor: Any  # Ψ of the target, tensor of shape (m, r)
-    earlier: Any  # earlier features, standardised, tensor of shape (m, t)
-    split: Split
-    weights: tuple[float, float, float]  # of the target, earlier features and inputs
-    kernel: str
-    unbiased: bool
-    combine: str
-    alpha: float
-    weight_decay: float
+    def dependence(self, places: Any, factor: Any, weight: float) -> Any:
+        """Sum of the weighted dependences, or what is sought over α and what is avoided."""
+        weights = (float(self.model.target), float(self.model.features), float(self.model.inputs))
+        pairs = list(zip(weights, self.dependences(places, factor), strict=True))
+        if self.model.combine == "sum":
+            return weight * sum(part * value for part, value in pairs)
+        sought = sum(part * value for part, value in pairs if part > 0)
+        avoided = sum(part * value for part, value in pairs if part < 0)
+        return weight * (sought / (float(self.model.alpha) - avoided))
 
-    @property
-    def n_rows(self) -> int:
-        """Rows to draw batches from."""
-        return len(self.split.train)
-
-    def loss(self, rows: np.ndarray | None) -> Any:
-        """Minus the relevance of some of the training rows, or of all."""
-        return -self.relevance(self.split.train if rows is None else self.split.train[rows])
-
-    def score(self) -> float | None:
-        """Relevance of the rows held out."""
-        held_out = self.split.held_out
-        if len(held_out) == 0:
-            return None
-        self.module.eval()
-        with torch.no_grad():
-            blocks = np.array_split(held_out, max(1, len(held_out) // BLOCK))
-            found = float(np.mean([float(self.relevance(block)) for block in blocks]))
-        self.module.train()
+    def dependences(self, places: Any, factor: Any) -> list[Any]:
+        """HSIC(f, z)/√(HSIC₀(f, f) HSIC₀(z, z)) for target, earlier features and inputs."""
+        kernel, unbiased = self.model.feature_kernel, bool(self.model.unbiased)
+        K = gram(whiten(self.outputs(places)), kernel)
+        own = size_of(K)
+        centred = factor - factor.mean(dim=0)
+        size = torch.linalg.norm(centred.T @ centred) / (len(places) - 1)
+        found = [hsic_with(K, centred, unbiased=unbiased) / (own * (size + TINY))]
+        for weight, values in (
+            (self.model.features, self.earlier),
+            (self.model.inputs, self.inputs),
+        ):
+            if weight == 0 or values is None:
+                found.append(torch.zeros_like(own))
+            else:
+                L = gram(values.index_select(0, places), kernel)
+                found.append(hsic0(K, L) / (own * size_of(L)))
         return found
 
-    def relevance(self, rows: np.ndarray) -> Any:
-        """Sum of the weighted dependences, or what is sought over α and what is avoided."""
-        pairs = list(zip(self.weights, self.dependences(rows), strict=True))
-        if self.combine == "sum":
-            return sum(weight * value for weight, value in pairs)
-        sought = sum(weight * value for weight, value in pairs if weight > 0)
-        return sought / (self.alpha - sum(weight * value for weight, value in pairs if weight < 0))
 
-    def dependences(self, rows: np.ndarray) -> tuple[Any, Any, Any]:
-        """HSIC(f, z)/√(HSIC₀(f, f) HSIC₀(z, z)) for target, earlier features and inputs."""
-        chosen = torch.as_tensor(rows, device=self.inputs.device)
-        inputs = self.inputs.index_select(0, chosen)
-        K = gram(whiten(self.module(inputs)), self.kernel)
-        own = torch.sqrt(hsic(K, K, unbiased=False) + TINY)
-        factor = self.factor.index_select(0, chosen)
-        centred = factor - factor.mean(dim=0)
-        size = torch.linalg.norm(centred.T @ centred) / (len(rows) - 1)
-        of_target = hsic_with(K, centred, unbiased=self.unbiased) / (own * (size + TINY))
-        zero = torch.zeros_like(own)
-        of_earlier = zero
-        if self.weights[1] != 0 and self.earlier.shape[1]:
-            of_earlier = self._on(K, own, self.earlier.index_select(0, chosen))
-        of_inputs = self._on(K, own, inputs) if self.weights[2] != 0 else zero
-        return of_target, of_earlier, of_inputs
-
-    def _on(self, K: Any, own: Any, values: Any) -> Any:
-        L = gram(values, self.kernel)
-        size = torch.sqrt(hsic(L, L, unbiased=False) + TINY)
-        return hsic(K, L, unbiased=False) / (own * size)
-
-
-class NeuroStructure(NeuralExtractor):
+@dataclass(eq=False, repr=False)
+class NeuroStructure(DependenceNetwork):
     """Features of neural networks by a dependence structure of your own.
 
     One network after another, each with a single output f, maximises a weighted sum of its
@@ -115,6 +204,19 @@ class NeuroStructure(NeuralExtractor):
     ----------
     n_components : int, default=2
         Number of features, at most the number of rows and the number of columns.
+    hidden_layers : sequence of int, default=(32,)
+        Widths of the hidden layers of each multilayer perceptron.
+    activation : {"tanh", "relu", "gelu", "sigmoid", "linear"}, default="tanh"
+        Activation after every hidden layer; without hidden layers it must be ``"linear"``.
+    weight_decay, solver, validation_fraction, device, random_state, verbose : as in NeuroHBFE
+    module : torch.nn.Module or None, default=None
+        Your own network with one output per row. ``fit`` trains one copy per feature.
+    target_kernel : kernel, name or "auto", default="auto"
+        ``"auto"`` depends on the type of y.
+    feature_kernel : {"gaussian", "linear"}, default="gaussian"
+        Kernel of the standardised features and inputs.
+    unbiased : bool, default=True
+        HSIC₁ or HSIC₀ with the target; other dependences are HSIC₀, which is never negative.
     target : float, default=1.0
         Weight of the dependence on y, positive.
     features : float, default=-1.0
@@ -125,20 +227,6 @@ class NeuroStructure(NeuralExtractor):
         How the terms are combined.
     alpha : float, default=0.05
         Added to the denominator of the quotient, positive.
-    hidden_layers : sequence of int, default=(32,)
-        Widths of the hidden layers of each multilayer perceptron.
-    activation : {"tanh", "relu", "gelu", "sigmoid", "linear"}, default="tanh"
-        Activation after every hidden layer; without hidden layers it must be ``"linear"``.
-    module : torch.nn.Module or None, default=None
-        Your own network with one output per row. ``fit`` trains one copy per feature.
-    target_kernel : kernel, name or "auto", default="auto"
-        ``"auto"`` depends on the type of y.
-    feature_kernel : {"gaussian", "linear"}, default="gaussian"
-        Kernel of the standardised features and inputs.
-    unbiased : bool, default=True
-        HSIC₁ or HSIC₀ with the target; other dependences are HSIC₀, which is never negative.
-    weight_decay, solver, validation_fraction, device, random_state, verbose
-        As in ``NeuroHBFE``.
 
     Attributes
     ----------
@@ -185,180 +273,49 @@ class NeuroStructure(NeuralExtractor):
     (2, 3)
     """
 
+    _: KW_ONLY
+    target: Weight = 1.0
+    features: Weight = -1.0
+    inputs: Weight = 0.0
+    combine: Literal["quotient", "sum"] = "quotient"
+    alpha: float = 0.05
+
     _declared: ClassVar = {
         "target": _WEIGHT,
         "features": _WEIGHT,
         "inputs": _WEIGHT,
         "combine": one_of("quotient", "sum"),
         "alpha": number(1e-12),
-        "feature_kernel": one_of("gaussian", "linear"),
-        "unbiased": one_of(True, False),
     }
+    _objective: ClassVar[type[DependenceObjective]] = StructureObjective
 
-    def __init__(
-        self,
-        n_components: int = 2,
-        *,
-        target: Weight = 1.0,
-        features: Weight = -1.0,
-        inputs: Weight = 0.0,
-        combine: Literal["quotient", "sum"] = "quotient",
-        alpha: float = 0.05,
-        hidden_layers: tuple[int, ...] = (32,),
-        activation: str = "tanh",
-        module: Any = None,
-        target_kernel: KernelLike | Literal["auto"] = "auto",
-        feature_kernel: Literal["gaussian", "linear"] = "gaussian",
-        unbiased: bool = True,
-        weight_decay: float = 1e-4,
-        solver: Any = "auto",
-        validation_fraction: float = 0.15,
-        device: Any = "auto",
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.target = target
-        self.features = features
-        self.inputs = inputs
-        self.combine = combine
-        self.alpha = alpha
-        self.hidden_layers = hidden_layers
-        self.activation = activation
-        self.module = module
-        self.target_kernel = target_kernel
-        self.feature_kernel = feature_kernel
-        self.unbiased = unbiased
-        self.weight_decay = weight_decay
-        self.solver = solver
-        self.validation_fraction = validation_fraction
-        self.device = device
-        self.random_state = random_state
-        self.verbose = verbose
+    def _new_basis(self, outputs: np.ndarray, target: LabelledTarget) -> np.ndarray:
+        """Features are standardised and have a sign."""
+        spread = outputs.std(axis=0)
+        flips = upward(outputs - outputs.mean(axis=0))
+        return np.diag(flips / np.where(spread == 0, 1.0, spread))
 
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Train one network after another.
-
-        Parameters
-        ----------
-        X : array-like or frame of shape (n_samples, n_features)
-        y : target of any type
-            Rows without a label are ignored, with a warning.
-
-        Returns
-        -------
-        self
-        """
-        self._check_parameters()
-        target = read_labelled(y, self.target_kernel, minus_one=False)
-        inputs = self._read(X)
-        require_equal_length(len(inputs), target.n_samples)
-        require_samples(len(target.rows), self.unbiased)
-        self.target_kernel_, self.n_unlabeled_ = target.kernel, target.n_unlabeled
-        warn_of_unlabeled(self.n_unlabeled_, len(inputs), type(self).__name__, 2)
-        rng = check_random_state(self.random_state)
-        self.n_iter_ = 0
-        self.validation_scores_: list[float | None] = []
-        with seeded(rng):
-            self._train(inputs, inputs[target.rows], target.factor, rng)
-        return self
-
-    def __sklearn_tags__(self) -> Any:
-        """A target is needed."""
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        tags.target_tags.one_d_labels = True
-        return tags
-
-    def _empty_modules(self, n_inputs: int) -> list[Any]:
-        count = int(self.n_components)
-        if self.module is not None:
-            return [fresh_copy(self.module, number) for number in range(count)]
-        sizes = [n_inputs, *self.hidden_layers, 1]
-        return [perceptron(sizes, self.activation) for _ in range(count)]
-
-    def _train(
-        self, inputs: np.ndarray, known: np.ndarray, factor: np.ndarray, rng: np.random.RandomState
-    ) -> None:
-        solver = as_solver(self.solver, len(known), type(self).__name__)
-        split = Split.of(len(known), float(self.validation_fraction), rng)
-
-        def tensor(values: np.ndarray) -> Any:
-            return torch.as_tensor(values, dtype=solver.dtype, device=self.device_)
-
-        trained: list[Any] = []
-        earlier, measured = np.empty((len(known), 0)), []
-        for module in self._empty_modules(inputs.shape[1]):
-            module = module.to(device=self.device_, dtype=solver.dtype).train()
-            task = StructureTask(
-                module,
-                tensor(known),
-                tensor(factor),
-                tensor(earlier),
-                split,
-                (float(self.target), float(self.features), float(self.inputs)),
-                self.feature_kernel,
-                bool(self.unbiased),
-                self.combine,
-                float(self.alpha),
-                float(self.weight_decay),
-            )
-            with torch.no_grad():
-                check_width(module(task.inputs[:2]), 1, 2)
-            training = solver.train(task, rng, int(self.verbose))
-            self.n_iter_ += training.n_iter
-            self.validation_scores_.append(training.best_score)
-            self._report(training)
-            with torch.no_grad():
-                found = task.dependences(np.arange(len(known)))
-            measured.append([float(value) for value in found])
-            trained.append(module)
-            self._settle(trained, inputs)
-            earlier = (self._outputs(known) - self._offset) @ self._basis
-        self.dependences_ = np.array(measured)
-        self.dependence_ = self.dependences_[:, 0]
-        features = (self._outputs(inputs) - self._offset) @ self._basis
-        n_empty = n_constant(features)
-        self._warn_of_constant(n_empty)
-        if n_empty == 0:
-            self._warn_of_copies(features)
-
-    def _warn_of_copies(self, features: np.ndarray) -> None:
-        """Warn if the weights did not keep features apart."""
-        strongest = np.abs(np.triu(np.corrcoef(features.T).reshape(features.shape[1], -1), 1))
-        if strongest.max() > ALIKE:
-            warnings.warn(
+    def _dependences(
+        self, trained: list[Any], features: np.ndarray, target: LabelledTarget
+    ) -> np.ndarray:
+        """On the target; those on earlier features and on inputs are kept too."""
+        with torch.no_grad():
+            found = [each.dependences(*each.at(np.arange(len(target.rows)))) for each in trained]
+        self.dependences_ = np.array([[float(value) for value in row] for row in found])
+        strongest = 0.0
+        if features.shape[1] > 1 and n_constant(features) == 0:
+            strongest = float(np.abs(np.triu(np.corrcoef(features.T), 1)).max())
+        if strongest > ALIKE:  # the weights did not keep features apart
+            warn_caller(
                 f"Features of NeuroStructure repeat each other: the correlation of two of them is "
-                f"{strongest.max():.2f}. Pass combine='sum' with a weight of features below "
+                f"{strongest:.2f}. Pass combine='sum' with a weight of features below "
                 f"{self.features:g}, or use NeuroHSCA, which takes earlier features out.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
-
-    def _settle(self, modules: list[Any], inputs: np.ndarray) -> None:
-        """Keep the networks so far; features are standardised and have a sign."""
-        count = len(modules)
-        self._keep(modules, np.zeros(count), np.eye(count))
-        outputs = self._outputs(inputs)
-        offset, spread = outputs.mean(axis=0), outputs.std(axis=0)
-        basis = np.diag(upward(outputs - offset) / np.where(spread == 0, 1.0, spread))
-        self._keep(modules, offset, basis)
+        return self.dependences_[:, 0]
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        as_solver(self.solver, 0, type(self).__name__)
-        defaults = signature(type(self)).parameters
-        for option in ("hidden_layers", "activation"):
-            if self.module is not None and getattr(self, option) != defaults[option].default:
-                raise ValueError(
-                    f"{option}={getattr(self, option)!r} of NeuroStructure has no effect with "
-                    "module=, which is the whole network: omit one of them."
-                )
-        if self.module is None and len(self.hidden_layers) == 0 and self.activation != "linear":
-            raise ValueError(
-                f"activation={self.activation!r} of NeuroStructure has no effect without "
-                "hidden_layers: pass activation='linear', or give hidden_layers."
-            )
         if self.target <= 0:
             raise ValueError(
                 f"target of NeuroStructure must be positive, got {self.target!r}: the first "
