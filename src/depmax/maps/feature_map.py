@@ -21,7 +21,6 @@ from depmax._threads import chunk_rows, slices, small_problems
 from depmax.data.reading import (
     abilities_of,
     aligned,
-    is_precomputed,
     read_rows,
     read_training,
     reads_chunks,
@@ -30,6 +29,7 @@ from depmax.data.reading import (
 from depmax.data.sample import (
     FREE_ROWS,
     Sample,
+    is_precomputed,
     precision,
     require_positive,
     require_semidefinite,

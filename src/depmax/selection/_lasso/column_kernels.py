@@ -15,8 +15,8 @@ import numpy as np
 from sklearn.base import clone
 
 from depmax._threads import map_threads
+from depmax.data.columns import Categories
 from depmax.data.sample import Sample, require_semidefinite
-from depmax.data.table import Categories
 from depmax.kernels import Delta
 from depmax.kernels.kernel import Choose, Kernel
 from depmax.maps.incomplete_cholesky import factor_to
