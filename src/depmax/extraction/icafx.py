@@ -16,7 +16,8 @@ from depmax._threads import one_blas_thread
 from depmax._warnings import warn_caller
 from depmax.algebra import Directions, Space
 from depmax.algebra.coordinates import coordinates_of
-from depmax.algebra.form import CentredValues, centred_target
+from depmax.algebra.form import CentredValues
+from depmax.algebra.targets import centred_target
 from depmax.data import read_target
 from depmax.data.reading import read_rows
 from depmax.data.sample import Sample, precision, require_equal_length

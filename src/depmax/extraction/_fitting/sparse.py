@@ -19,7 +19,7 @@ from depmax.algebra.deflation.sparse_steps import (
 )
 from depmax.algebra.examples import Examples
 from depmax.algebra.form import square_of
-from depmax.algebra.streamed import KernelColumns
+from depmax.algebra.targets import KernelColumns
 from depmax.data.sample import Sample
 from depmax.data.stream import SampledRowsWarning
 from depmax.extraction._fitting.answer import Answer
