@@ -59,9 +59,7 @@ class SupportVectorPLS(SparseKernelPLS):
     def _products(self, data: Sample) -> CachedProducts:
         return CachedProducts(np.arange(data.n_samples), data.gram())
 
-    def _chosen(
-        self, products: Any, left: np.ndarray, count: int
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _chosen(self, products: Any, left: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
         return supported(products.columns, left, float(self.nu), float(self.C))
 
 

@@ -66,9 +66,9 @@ def test_eigenvectors(kernel: str, shape: Any, target: str, unbiased: bool) -> N
     No other orthonormal directions reach more; those that follow have no dependence to add.
     """
     X, y = data(shape, target)
-    model = HBFE(
-        1, kernel=KERNELS[kernel], target_kernel=target_kernel(y), unbiased=unbiased
-    ).fit(X, y)
+    model = HBFE(1, kernel=KERNELS[kernel], target_kernel=target_kernel(y), unbiased=unbiased).fit(
+        X, y
+    )
     phi = np.asarray(model.kernel_.features(X))
     centred = phi - phi.mean(axis=0)
     A = centred.T @ matrix_of_target(y, unbiased) @ centred

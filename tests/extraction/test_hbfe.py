@@ -140,6 +140,7 @@ class TestCompletion:
         with pytest.warns(ConvergenceWarning, match="found 2 of n_components=3"):
             HBFE(3, kernel=Gaussian(1.0)).fit(repeated, np.tile([0, 1], 6))
 
+
 def test_whitened_inputs_and_delta_over_root_counts_give_lda():
     centred = X - X.mean(axis=0)
     values, vectors = linalg.eigh(centred.T @ centred / len(X))
