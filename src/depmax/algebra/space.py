@@ -11,8 +11,7 @@ from scipy import sparse
 
 from depmax._threads import slices
 from depmax.algebra.form import CentredValues, Factor, FeaturesOfPart, Form, Operator, values_at
-from depmax.algebra.norms import norms_about
-from depmax.algebra.row_sums import Aligned, RowSums, chunks_of, dense, sum_rows
+from depmax.algebra.row_sums import Aligned, RowSums, chunks_of, dense, norms_about, sum_rows
 from depmax.algebra.streamed import BlockImages, SumBlocks
 from depmax.data.pieces import add_up
 from depmax.data.sample import Sample, in_double
@@ -270,13 +269,11 @@ class Space:
         sums = self._visit(form)
         assert sums.scatter is not None
         weighted = None
-        if sums.weighted is not None:  # about the mean of the samples that have weights
-            own = sums if sums.labelled is None else sums.labelled
-            centre = own.mean_x if self._center else sums.origin_x
-            weighted = sums.weighted.about(centre, sums.weighted.origin_y).scatter
-        if form.penalty is not None:
-            penalty = self.quadratic(form.penalty)
-            weighted = penalty if weighted is None else weighted + penalty
+        if sums.weighted is not None:
+            weighted = sums.weighted.about(sums.origin_x, sums.weighted.origin_y).scatter
+        for penalty in form.penalties:
+            more = self.quadratic(penalty)
+            weighted = more if weighted is None else weighted + more
         return Moments(sums.cross, sums.scatter, weighted, self.eps)
 
     def cross(self, factor: Factor, *, weighted: bool = True) -> np.ndarray:
@@ -389,7 +386,7 @@ class Space:
             )
         self._shift = sums.mean_x - sums.origin_x if self._center else -sums.origin_x
         sums = sums.about(sums.origin_x + self._shift, sums.origin_y)
-        self._sums = replace(sums, weighted=None, labelled=None)
+        self._sums = replace(sums, weighted=None)
         return sums
 
     def _subtracted(self) -> tuple[np.ndarray | None, np.ndarray]:

@@ -12,11 +12,10 @@ from depmax.algebra.deflation.criteria import LOSSES, boosted
 from depmax.algebra.deflation.steps import deflate
 from depmax.algebra.images import images_of
 from depmax.data.sample import Sample
-from depmax.extraction._fitting.answer import Answer
+from depmax.extraction._fitting.answer import Answer, CodedTarget
 from depmax.extraction._fitting.deflation import of_images
 from depmax.extraction._fitting.found import Found
 from depmax.extraction._fitting.prediction import LossPredictor
-from depmax.extraction._fitting.targets import CodedTarget
 from depmax.kernels import KernelLike
 
 

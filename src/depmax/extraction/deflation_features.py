@@ -21,7 +21,7 @@ from depmax.algebra.deflation.criteria import (
 from depmax.algebra.deflation.steps import Criterion, Scale, deflate
 from depmax.algebra.images import images_of
 from depmax.data.sample import Sample
-from depmax.extraction._fitting.answer import Answer
+from depmax.extraction._fitting.answer import Answer, CodedTarget, coded_target
 from depmax.extraction._fitting.deflation import (
     FEWER,
     FIRST_RUN,
@@ -31,7 +31,6 @@ from depmax.extraction._fitting.deflation import (
     of_images,
 )
 from depmax.extraction._fitting.found import Found
-from depmax.extraction._fitting.targets import CodedTarget, coded_target
 from depmax.extraction.extractor import DependenceExtractor
 from depmax.kernels import KernelLike
 from depmax.maps.feature_map import is_linear

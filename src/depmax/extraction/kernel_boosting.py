@@ -16,10 +16,9 @@ from depmax.algebra import leading
 from depmax.algebra.coordinates import coordinates_of, pairs_held
 from depmax.algebra.form import square_of
 from depmax.data.sample import Sample
-from depmax.extraction._fitting.answer import Answer
+from depmax.extraction._fitting.answer import Answer, coded_target
 from depmax.extraction._fitting.deflation import FEWER, FIRST_RUN, NONE, coded_answer, deflated
 from depmax.extraction._fitting.found import Found
-from depmax.extraction._fitting.targets import coded_target
 from depmax.extraction.extractor import DependenceExtractor
 from depmax.kernels import KernelLike
 

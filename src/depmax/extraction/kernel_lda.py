@@ -12,11 +12,10 @@ from depmax.algebra.form import rank_of_factor
 from depmax.algebra.graphs import GraphLike
 from depmax.data import read_target
 from depmax.data.sample import Sample
-from depmax.extraction._fitting.answer import Answer
+from depmax.extraction._fitting.answer import Answer, class_labels
 from depmax.extraction._fitting.found import Found, along
 from depmax.extraction._fitting.semi_supervised import SemiSupervisedExtractor, explained
 from depmax.extraction._fitting.sphering import ALPHA, Alpha, units_cancel
-from depmax.extraction._fitting.targets import class_labels
 from depmax.kernels import KernelLike
 
 

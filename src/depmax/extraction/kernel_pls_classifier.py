@@ -13,11 +13,10 @@ from depmax.data import read_target
 from depmax.data.sample import Sample
 from depmax.data.scan import by_chunks
 from depmax.data.table import is_streamed
-from depmax.extraction._fitting.answer import Answer
+from depmax.extraction._fitting.answer import Answer, CodedTarget, coded_classes
 from depmax.extraction._fitting.found import Found
 from depmax.extraction._fitting.prediction import FeaturePredictor, as_classifier
 from depmax.extraction._fitting.sums import SumsExtractor
-from depmax.extraction._fitting.targets import CodedTarget, coded_classes, streamed_classes
 from depmax.extraction.kernel_pls import most_covariant_features
 from depmax.kernels import KernelLike
 from depmax.maps.feature_map import is_linear
@@ -140,7 +139,7 @@ class KernelPLSClassifier(FeaturePredictor, SumsExtractor):
     def _read_coded(self, y: Any, mass: np.ndarray | None = None) -> CodedTarget:
         target = read_target(y)
         if target.is_streamed:
-            return streamed_classes(target)
+            return coded_classes(target)
         return coded_classes(self._labels(y), mass, like=y)
 
     def _batch_labels(self, y: Any) -> np.ndarray:

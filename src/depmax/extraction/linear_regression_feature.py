@@ -14,12 +14,17 @@ from depmax.algebra.form import rank_of_factor, square_of
 from depmax.algebra.graphs import GraphLike
 from depmax.data import read_target
 from depmax.data.sample import Sample
-from depmax.extraction._fitting.answer import Answer
+from depmax.extraction._fitting.answer import (
+    Answer,
+    is_flat,
+    label_type,
+    output_labels,
+    output_scale,
+)
 from depmax.extraction._fitting.found import Found, along
 from depmax.extraction._fitting.prediction import Readout, keep_readout, predicted, scored
 from depmax.extraction._fitting.semi_supervised import SemiSupervisedExtractor, explained
 from depmax.extraction._fitting.sphering import ALPHA, Alpha, units_cancel
-from depmax.extraction._fitting.targets import is_flat, label_type, output_labels, output_scale
 from depmax.kernels import KernelLike
 
 
@@ -162,15 +167,15 @@ class LinearRegressionFeature(SemiSupervisedExtractor):
         if not target.is_streamed and target.n_unlabeled:
             mass = None if mass is None else mass[target.labelled]
             target = target.take(target.labelled)
-        scale = output_scale(target, mass)
-        classes = scale.classes
+        spread, scale = output_scale(target, mass)
+        classes, mean = scale.classes, np.asarray(scale.shift)
         if classes is not None and not target.is_streamed:
             classes = label_type(classes, y)
-        size = len(scale.mean)
+        size = len(mean)
         codes = np.arange(2.0)[:, np.newaxis] if size == 1 else np.eye(size)
         blank = Readout(
-            np.diag(np.where(np.isinf(scale.spread), 0.0, scale.spread)),
-            scale.mean,
+            np.diag(np.where(np.isinf(spread), 0.0, spread)),
+            mean,
             classes,
             None if classes is None else codes,
             0.5 if target.kind == "multilabel" else None,

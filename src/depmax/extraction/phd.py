@@ -13,11 +13,10 @@ from depmax.algebra.coordinates import coordinates_of
 from depmax.algebra.form import columns_of
 from depmax.data import read_target
 from depmax.data.sample import Sample
-from depmax.extraction._fitting.answer import EVERY, Answer
+from depmax.extraction._fitting.answer import EVERY, Answer, outputs
 from depmax.extraction._fitting.found import Found, along
 from depmax.extraction._fitting.sphering import ALPHA, Alpha, alpha_of, units_cancel
 from depmax.extraction._fitting.sums import SumsExtractor
-from depmax.extraction._fitting.targets import side_of_outputs
 from depmax.kernels import KernelLike
 
 
@@ -91,19 +90,19 @@ class PHD(SumsExtractor):
     _declared: ClassVar = {"residuals": FLAG, "alpha": ALPHA}
 
     def _read_answer(self, y: Any, mass: np.ndarray | None) -> Answer:
-        return Answer(side_of_outputs(read_target(y), "PHD", mass), limit=EVERY)
+        return Answer(outputs(read_target(y), "PHD", mass), limit=EVERY)
 
     def _find(self, data: Sample, answer: Answer | None, count: int) -> Found:
         assert answer is not None
-        coordinates, outputs = coordinates_of(data), answer.factor
+        coordinates, centred = coordinates_of(data), answer.factor
         space = coordinates.space
         with coordinates.solving():
             sphere = Sphere.of_space(space, alpha_of(self, data, space))
             if self.residuals:  # of the linear regression on the coordinates
-                cross = space.moments(Form(outputs / space.total)).cross
-                outputs = outputs - space.values(sphere.whiten @ (sphere.whiten.T @ cross))
+                cross = space.moments(Form(centred / space.total)).cross
+                centred = centred - space.values(sphere.whiten @ (sphere.whiten.T @ cross))
             hessians = [
-                sphere.image(space.weighted_scatter(y)) / space.total for y in columns_of(outputs)
+                sphere.image(space.weighted_scatter(y)) / space.total for y in columns_of(centred)
             ]
             found = sphere.most_curved(hessians, count)
             return along(self, coordinates, found, unit_free=units_cancel(self, data))

@@ -13,11 +13,10 @@ from depmax.algebra.coordinates import coordinates_of
 from depmax.algebra.form import rank_of_factor
 from depmax.data import read_target
 from depmax.data.sample import Sample
-from depmax.extraction._fitting.answer import Answer
+from depmax.extraction._fitting.answer import Answer, grouped
 from depmax.extraction._fitting.found import Found, along
 from depmax.extraction._fitting.sphering import ALPHA, Alpha, alpha_of, units_cancel
 from depmax.extraction._fitting.sums import SumsExtractor
-from depmax.extraction._fitting.targets import groups_of, require_groups, side_of_groups
 from depmax.kernels import KernelLike
 
 
@@ -96,9 +95,7 @@ class SIR(SumsExtractor):
     _declared: ClassVar = {"n_slices": integer(2), "alpha": ALPHA}
 
     def _read_answer(self, y: Any, mass: np.ndarray | None) -> Answer:
-        groups = groups_of(read_target(y), int(self.n_slices), mass)
-        require_groups(groups, "SIR")
-        return Answer(side_of_groups(groups, mass))
+        return Answer(grouped(read_target(y), int(self.n_slices), "SIR", mass))
 
     def _find(self, data: Sample, answer: Answer | None, count: int) -> Found:
         assert answer is not None

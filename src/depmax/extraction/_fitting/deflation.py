@@ -15,9 +15,8 @@ from depmax.algebra.images import Images, images_of
 from depmax.algebra.projection import Projection
 from depmax.algebra.space import Space
 from depmax.data.sample import Sample
-from depmax.extraction._fitting.answer import Answer
+from depmax.extraction._fitting.answer import Answer, CodedTarget
 from depmax.extraction._fitting.found import Found
-from depmax.extraction._fitting.targets import CodedTarget
 from depmax.kernels import as_kernel
 from depmax.maps.feature_map import signs
 

@@ -19,7 +19,7 @@ from depmax.data import read_target
 from depmax.data.sample import Sample
 from depmax.data.scan import by_chunks
 from depmax.data.table import is_streamed
-from depmax.extraction._fitting.answer import Answer
+from depmax.extraction._fitting.answer import Answer, CodedTarget, coded_target
 from depmax.extraction._fitting.deflation import (
     FEWER,
     FIRST_RUN,
@@ -34,7 +34,6 @@ from depmax.extraction._fitting.number_of_components import (
     fit_part,
     most_possible,
 )
-from depmax.extraction._fitting.targets import CodedTarget, coded_target
 from depmax.extraction.extractor import DependenceExtractor
 from depmax.maps.feature_map import is_linear
 

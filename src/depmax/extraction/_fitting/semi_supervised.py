@@ -201,7 +201,7 @@ def criterion_of(model: Any, data: Sample, answer: Answer) -> Criterion:
     if beta == 0:
         return Criterion(form, form, mass=target.mass)
     form = form.held() if answer.labelled is None else form.spread(answer.labelled)
-    printed = form if model.relative else _scaled(form, n_pairs(target.total, model.unbiased))
+    printed = form if model.relative else form.times(n_pairs(target.total, model.unbiased))
     points, laplacian = points_of(data), model._laplacian(data)
     if model.graph_penalty == "normalised":
         penalty = NormalisedPenalty(laplacian, beta, model.relative)
@@ -210,11 +210,7 @@ def criterion_of(model: Any, data: Sample, answer: Answer) -> Criterion:
     if model.relative:
         rate = share(rate, points.size(form.factor))
         price = share(price, laplacian.trace(points))
-    mixed = replace(
-        _scaled(printed, rate),
-        labelled=answer.labelled,
-        penalty=lambda values: price * laplacian.apply(values),
-    )
+    mixed = printed.times(rate).less(lambda values: price * laplacian.apply(values))
     return Criterion(mixed, form, answer.labelled, rest=SmoothVariance(laplacian, points, beta))
 
 
@@ -246,11 +242,6 @@ class SmoothVariance:
 def n_pairs(total: float, unbiased: bool) -> float:
     """What HSIC is divided by: it is pᵀΦᵀMΦp over this, with M as printed."""
     return total * (total - 3.0) if unbiased else (total - 1.0) ** 2
-
-
-def _scaled(form: Form, rate: float) -> Form:
-    weights = None if form.weights is None else rate * form.weights
-    return replace(form, factor=np.sqrt(rate) * form.factor, weights=weights)
 
 
 def share(part: float, trace: float) -> float:

@@ -19,7 +19,7 @@ from depmax.data.reading import is_precomputed
 from depmax.data.sample import require_equal_length
 from depmax.data.sources import keeps_sums, read_batch
 from depmax.data.weights import Weighed, weigh
-from depmax.extraction._fitting.targets import label_type
+from depmax.extraction._fitting.answer import label_type
 from depmax.extraction.extractor import DependenceExtractor
 from depmax.kernels import as_kernel
 from depmax.maps.feature_map import coordinate_names
