@@ -21,7 +21,6 @@ from depmax.algebra.coordinates import pairs_held
 from depmax.algebra.projection import Projection
 from depmax.data.reading import (
     aligned,
-    is_precomputed,
     read_rows,
     read_target_sample,
     read_training,
@@ -30,7 +29,7 @@ from depmax.data.reading import (
     warn_of_units,
     warn_of_unlabeled,
 )
-from depmax.data.sample import Sample, require_equal_length
+from depmax.data.sample import Sample, is_precomputed, require_equal_length
 from depmax.data.scales import require_varying
 from depmax.data.scan import by_chunks
 from depmax.data.table import is_streamed

@@ -16,7 +16,7 @@ from depmax.algebra.images import CountedImages, Images, images_of
 from depmax.algebra.projection import FeatureProjection
 from depmax.data import require_finite_rows
 from depmax.data.sample import Sample
-from depmax.data.table import LARGEST
+from depmax.data.scales import LARGEST
 from depmax.extraction._fitting.answer import Answer
 from depmax.extraction._fitting.deflation import deflated, of_images
 from depmax.extraction._fitting.found import Found

@@ -27,15 +27,14 @@ from scipy import sparse
 from depmax._text import counted
 from depmax.data import Table, read_table, read_target
 from depmax.data.reading import (
-    is_precomputed,
     read_sample,
     read_target_sample,
     reads_objects,
     sample_of_table,
     target_sample,
 )
-from depmax.data.sample import Sample
-from depmax.data.table import SMALLEST
+from depmax.data.sample import Sample, is_precomputed
+from depmax.data.scales import SMALLEST
 from depmax.dependence._given.confounders import Confounders
 from depmax.dependence._given.regression import Basis, Regressions
 from depmax.dependence._given.side import (
@@ -58,7 +57,8 @@ from depmax.dependence._nulls.neighbours import warn_of_neighbours
 from depmax.dependence._nulls.rare import SKEWEST
 from depmax.dependence.independence_test import GivenFit
 from depmax.kernels import KernelLike, as_kernel
-from depmax.kernels.kernel import Choose, Kernel
+from depmax.kernels._parts import Choose
+from depmax.kernels.kernel import Kernel
 
 #: Rows that the null law is read off; beyond, a random subset with a fixed seed.
 NULL_ROWS = 1000

@@ -17,7 +17,7 @@ from depmax._text import counted
 from depmax._threads import chunk_rows, slices
 from depmax.algebra.projection import FeatureProjection, Projection, SampleProjection
 from depmax.algebra.row_sums import dense
-from depmax.data.reading import is_precomputed
+from depmax.data.sample import is_precomputed
 from depmax.data.table import refuse_unreadable
 from depmax.kernels.kernel import Kernel
 from depmax.maps.feature_map import KernelTransformer, is_linear

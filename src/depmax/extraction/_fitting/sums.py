@@ -15,9 +15,8 @@ from depmax._parameters import check_parameters
 from depmax._text import counted
 from depmax.algebra.row_sums import Aligned, RowSums, Summation, dense, origin_of
 from depmax.data import read_target
-from depmax.data.reading import is_precomputed
-from depmax.data.sample import require_equal_length
-from depmax.data.sources import keeps_sums, read_batch
+from depmax.data.sample import is_precomputed, require_equal_length
+from depmax.data.table import keeps_sums, read_batch
 from depmax.data.weights import Weighed, weigh
 from depmax.extraction._fitting.answer import label_type
 from depmax.extraction.extractor import DependenceExtractor
