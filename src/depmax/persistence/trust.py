@@ -76,7 +76,7 @@ _TRUSTED = {
     "depmax.maps.nystroem": ("DrawnWithReplacement", "GreedyLandmarks", "NystroemMap"),
     "depmax.maps.random_fourier": ("RandomFourier",),
     "depmax.maps.subtree_counts": ("SubtreeCounts",),
-    "depmax.algebra.examples": ("CentredKernel",),
+    "depmax.algebra.images": ("CentredKernel",),
     "depmax.algebra.graphs.given": ("GivenGraph",),
     "depmax.algebra.graphs.graph": ("GaussianGraph", "NeighborGraph", "RadiusGraph"),
     "depmax.algebra.projection": ("FeatureProjection", "SampleProjection"),
