@@ -15,8 +15,8 @@ from depmax._threads import one_blas_thread
 from depmax.algebra import Directions, Space, principal
 from depmax.algebra.coordinates import Coordinates
 from depmax.extraction._fitting.number_of_components import AtMost, ComponentCount
-from depmax.extraction._unmixing import Likelihood, as_solver, best_of, starts
-from depmax.extraction._unmixing.likelihood import NAMES
+from depmax.extraction._ica_likelihood import NAMES, HeldRows, Likelihood, Residuals
+from depmax.extraction._ica_solvers import as_solver, best_of, starts
 from depmax.extraction.extractor import DependenceExtractor
 
 
@@ -111,14 +111,14 @@ class ICA(DependenceExtractor):
         axes = self._principal(space, n_components)
         with one_blas_thread(self.n_jobs):
             white = space.features(axes)
-            nothing = np.empty((len(white), 0))  # no target moves the sources
-            likelihood = Likelihood.of_arrays(white, nothing, np.empty(0), 0, 0.0, self.n_jobs)
+            no_target = Residuals(np.empty(0), np.empty(0))
+            likelihood = Likelihood(HeldRows(white, self.n_jobs), no_target, 0, 0.0)
             rng, solver = check_random_state(self.random_state), as_solver(self.solver, "ICA")
             found = best_of(
                 solver.maximize(likelihood, start)
                 for start in starts(likelihood, int(self.n_init), rng)
             )
-        W = found.unmixing.inputs
+        W = found.weights
         directions = axes @ (W / np.linalg.norm(W, axis=1, keepdims=True)).T  # of variance 1
         variance = np.sum((space.covariance @ directions) ** 2, axis=0)
         order = np.argsort(-variance, kind="stable")

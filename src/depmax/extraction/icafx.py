@@ -6,6 +6,7 @@ import time
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -17,29 +18,28 @@ from depmax._parameters import integer, number, one_of
 from depmax._threads import one_blas_thread
 from depmax.algebra import Directions, Space
 from depmax.algebra.coordinates import Coordinates
-from depmax.algebra.form import CentredValues, centred_target
+from depmax.algebra.form import CentredValues, Form, centred_target, gram_of
 from depmax.data import read_target
 from depmax.data.reading import read_rows
 from depmax.data.sample import Sample, precision, require_equal_length
 from depmax.extraction._fitting.number_of_components import AtMost, ComponentCount
-from depmax.extraction._unmixing import (
+from depmax.extraction._ica_likelihood import (
+    NAMES,
     HeldRows,
     Likelihood,
     Residuals,
-    Solution,
     Sphering,
     StreamedRows,
-    Unmixing,
-    WhiteRows,
+    sphere,
+)
+from depmax.extraction._ica_solvers import (
+    Solution,
     as_solver,
     best_of,
     one_more,
-    sphere,
     starts,
     the_most_moved,
-    warn_if_long,
 )
-from depmax.extraction._unmixing.likelihood import NAMES
 from depmax.extraction.extractor import DependenceExtractor
 from depmax.kernels import Delta, Linear
 
@@ -201,14 +201,15 @@ class ICAFX(DependenceExtractor):
         codes = centred_target(target)
         with one_blas_thread(self.n_jobs):
             start = time.perf_counter()
-            sphering = sphere(space, codes)
+            moments, size = space.moments(Form(codes)), space.n_samples
+            sphering = sphere(moments.scatter / size, moments.cross / size, gram_of(codes) / size)
             if target.is_streamed:
                 warn_if_long(space.n_samples, time.perf_counter() - start)
             most = self._attainable(sphering, n_components)
             self.n_passes_ = 0
             likelihood, solution = self._best_model(self._likelihood(space, codes, sphering, most))
         count = likelihood.n_components
-        W, V = likelihood.published(solution.unmixing)
+        W, V = likelihood.published(solution.weights)
         dependence = _information(sphering, W[:count])
         order = np.argsort(-dependence, kind="stable")
         self.log_likelihood_, self.n_iter_ = solution.log_likelihood, solution.n_iter
@@ -276,9 +277,9 @@ class ICAFX(DependenceExtractor):
     # --- parts of fit ---------------------------------------------------------------------------
     def _attainable(self, sphering: Sphering, n_components: int) -> int:
         """Number of features, as many as X has rank."""
-        if sphering.n_inputs == 0:
+        if sphering.inputs.shape[1] == 0:
             raise ValueError("X is constant: no feature of it can depend on y.")
-        return min(sphering.n_inputs, n_components)
+        return min(sphering.inputs.shape[1], n_components)
 
     def _likelihood(
         self, space: Space, codes: CentredValues, sphering: Sphering, n_components: int
@@ -289,10 +290,12 @@ class ICAFX(DependenceExtractor):
                 "ICAFX must be positive."
             )
         alpha = float(self.alpha)
-        residuals = Residuals.of(sphering.correlations, sphering.n_targets, alpha)
-        rows: WhiteRows
+        residuals = Residuals.of(sphering.correlations, sphering.targets.shape[1], alpha)
+        rows: HeldRows | StreamedRows
         if space.is_streamed:
-            rows = StreamedRows(space, codes, sphering, residuals)
+            values = space.values(sphering.inputs)
+            white = partial(_white, values, codes, sphering.targets, residuals)
+            rows = StreamedRows(space, white, sphering.inputs.shape[1] + len(residuals.scale))
         else:
             inputs = space.features(sphering.inputs)
             rows = HeldRows(residuals.beside(inputs, codes.array() @ sphering.targets), self.n_jobs)
@@ -330,7 +333,7 @@ class ICAFX(DependenceExtractor):
                 tried += self._starts(model)
             else:
                 known.append(one_more(*before))
-                tried.append(known[-1].unmixing)
+                tried.append(known[-1].weights)
             best = self._maximize(model, tried, known)
             most_likely = best_of([most_likely, best])
             before = model, best
@@ -338,7 +341,7 @@ class ICAFX(DependenceExtractor):
 
     def _fewest(self, likelihood: Likelihood) -> tuple[Likelihood, Solution]:
         """The number of features with the smallest information criterion, and its solution."""
-        price = likelihood.n_targets * np.log(likelihood.n_samples)
+        price = likelihood.n_targets * np.log(likelihood.rows.n_samples)
         criterion: list[float] = []
         found: list[tuple[Likelihood, Solution]] = []
         for count, (model, solution, most_likely) in enumerate(self._growing(likelihood), 1):
@@ -350,12 +353,12 @@ class ICAFX(DependenceExtractor):
         self.bic_ = np.array(criterion)
         return found[int(np.argmin(criterion))]
 
-    def _starts(self, likelihood: Likelihood) -> list[Unmixing]:
+    def _starts(self, likelihood: Likelihood) -> list[np.ndarray]:
         rng, regression = check_random_state(self.random_state), self.init == "regression"
         return [*starts(likelihood, int(self.n_init), rng, regression=regression)]
 
     def _maximize(
-        self, likelihood: Likelihood, tried: Sequence[Unmixing], known: Sequence[Solution] = ()
+        self, likelihood: Likelihood, tried: Sequence[np.ndarray], known: Sequence[Solution] = ()
     ) -> Solution:
         """The most likely of solutions that are known and of those that the solver finds."""
         found = [self._solver().maximize(likelihood, start, self.verbose) for start in tried]
@@ -382,9 +385,38 @@ class Unmixed(Directions):
     problem: str | None  # why the solver did not converge; None if it did
 
 
+def _white(
+    inputs: CentredValues,
+    codes: CentredValues,
+    targets: np.ndarray,
+    residuals: Residuals,
+    phi: Any,
+    part: Any,
+) -> np.ndarray:
+    """(x, r) of a part of the rows, with their coordinates."""
+    return residuals.beside(inputs.beside(phi, part), codes.beside(phi, part) @ targets)
+
+
+#: Seconds of a visit to the rows from which on the number of visits is a matter to be told.
+LONG = 2.0
+
+
+def warn_if_long(n_rows: int, seconds: float) -> None:
+    """Warn how long visits to all rows of a stream take, if a few dozen take minutes."""
+    if seconds > LONG:
+        warnings.warn(
+            f"ICAFX visits all {n_rows:,} rows at every step, and one visit takes about "
+            f"{seconds:.0f} s; some hundreds are usual (see n_passes_). "
+            "solver=QuasiNewton(max_iter=20) allows fewer; a random part of the rows in memory "
+            "takes seconds.",
+            UserWarning,
+            stacklevel=6,
+        )
+
+
 def _deviance(likelihood: Likelihood, solution: Solution) -> float:
     """-2 log p of all samples."""
-    return -2.0 * likelihood.n_samples * solution.log_likelihood
+    return -2.0 * likelihood.rows.n_samples * solution.log_likelihood
 
 
 def _information(sphering: Sphering, W: np.ndarray) -> np.ndarray:
