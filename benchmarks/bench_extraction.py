@@ -28,8 +28,7 @@ import common
 import numpy as np
 from sklearn.decomposition import KernelPCA
 
-from depmax import HBFE, HSCA
-from depmax.data.sources import ArrayRows
+from depmax import HBFE, HSCA, scan
 from depmax.kernels import Gaussian
 
 #: Scales of 20 columns fall by this factor, so that the spectrum of the kernel matrix falls too.
@@ -156,38 +155,26 @@ def bench_wide() -> tuple[dict[str, Any], dict[str, Any]]:
     return {**ours, "product": product}, bars
 
 
-class CountedRows(ArrayRows):
-    """Rows that count how many of them are read."""
-
-    read = 0
-
-    def block(self, rows: slice) -> np.ndarray:
-        """Some rows."""
-        values = super().block(rows)
-        type(self).read += len(values)
-        return values
-
-
 def bench_rows(n_rows: int, n_columns: int = 50) -> tuple[dict[str, Any], dict[str, Any]]:
     """Visits of every row, and memory at a quarter of the rows and at all of them."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n_rows, n_columns)).astype(np.float32)
     y = (X[:, 0] > 0).astype(int)
-    CountedRows.read = 0
-    seconds = common.best_seconds(lambda: HBFE(10).fit(CountedRows(X), y), 1)
-    visits = CountedRows.read / n_rows
+    seconds = common.best_seconds(lambda: HBFE(10).fit(scan(X, y)), 1)
+    read = []
+    HBFE(10).fit(scan(X, y).map(lambda rows: read.append(len(rows)) or rows))
+    visits = sum(read) / n_rows
     setup = """
         import numpy as np
-        from depmax import HBFE
-        from depmax.data import ArrayRows
+        from depmax import HBFE, scan
         rng = np.random.default_rng(0)
         X = rng.standard_normal(({rows}, {columns}), dtype=np.float32)
         y = (X[:, 0] > 0).astype(int)
-        HBFE(10).fit(ArrayRows(X[:1000]), y[:1000])
+        HBFE(10).fit(scan(X[:1000], y[:1000]))
         """
     used = {
         count: common.peak_memory(
-            setup.format(rows=count, columns=n_columns), "HBFE(10).fit(ArrayRows(X), y).mean_[0]"
+            setup.format(rows=count, columns=n_columns), "HBFE(10).fit(scan(X, y)).mean_[0]"
         )["increment"]
         for count in (n_rows // 4, n_rows)
     }

@@ -12,7 +12,6 @@ import narwhals.stable.v2 as nw
 EXTRAS = {
     "dask": "distributed",
     "distributed": "distributed",
-    "grakel": "graphs",
     "jinja2": "report",
     "matplotlib": "plot",
     "openpyxl": "excel",

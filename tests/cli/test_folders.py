@@ -117,8 +117,7 @@ def test_a_column_without_values_in_one_file_has_the_type_of_the_others(
     assert read["number"].drop_nulls().to_list() == [1.5, 2.5]
     assert read["kind"].cast(pl.String).drop_nulls().to_list() == ["u", "v"]
     assert read["y"].to_list() == ([4, 5, 6, 1, 2, 3] if first else [1, 2, 3, 4, 5, 6])
-    pieces = depmax.scan(place, target="y").pieces
-    types = [chunk.x.schema.types for piece in range(2) for chunk in pieces.read(piece, None)]
+    types = [chunk.schema.types for chunk in depmax.scan(place, target="y").chunks()]
     assert types[0] == types[1] == full.drop_columns("y").schema.types
 
 

@@ -33,13 +33,13 @@ def public(room: ModuleType, accept: Any) -> dict[str, Any]:
 def classes(room: ModuleType, base: type) -> dict[str, type]:
     """Public methods of a room: subclasses of ``base`` that are not bases themselves.
 
-    Bases of extractors are named …Extractor.
+    Bases of extractors are named …Extractor, that of combined kernels Composite.
     """
     found = public(room, lambda value: inspect.isclass(value) and issubclass(value, base))
     return {
         name: part
         for name, part in found.items()
-        if part is not base and not name.endswith("Extractor")
+        if part is not base and not name.endswith(("Extractor", "Composite"))
     }
 
 

@@ -137,8 +137,8 @@ CASES = {
         lambda x, z: np.exp(-(norm(x - z) ** 2) / (2 * 1.5**2)),
     ),
 }
-#: The base of some kernels, and the adapter to an optional library, which has its own tests.
-NOT_HERE = {"BandwidthKernel", "Graph"}
+#: The base of some kernels.
+NOT_HERE = {"BandwidthKernel"}
 FOUND = classes(room, Kernel)
 #: Rows for a kernel without a case above, which is taken with its defaults.
 ROWS = {"vectors": X, "labels": LABELS, "objects": WORDS}

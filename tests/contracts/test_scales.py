@@ -19,7 +19,6 @@ import depmax
 from depmax import extraction, maps, selection
 from depmax import kernels as k
 from depmax.data.scales import SAMPLE_ROWS
-from depmax.data.sources import as_rows
 from depmax.evaluation import Prepare
 from depmax.extraction import DependenceExtractor
 from depmax.maps.feature_map import FeatureMap
@@ -224,12 +223,12 @@ class TestSilence:
         assert len(caught) == 1
 
 
-def test_many_rows_are_sampled_and_blocks_of_a_source_too() -> None:
+def test_many_rows_are_sampled_and_those_of_a_scan_too() -> None:
     rows = np.resize(X, (20 * SAMPLE_ROWS, 5)) * [1.0, 1.0, 1e4, 1.0, 1.0]
     y = np.resize(CLASSES, len(rows))
-    for given in (rows, as_rows(rows)):
+    for given in ((rows, y), (depmax.scan(rows, y),)):
         with pytest.warns(depmax.ScaleWarning, match="Column 2"):
-            depmax.HBFE(1).fit(given, y)
+            depmax.HBFE(1).fit(*given)
 
 
 def test_compare_and_its_methods_scale() -> None:

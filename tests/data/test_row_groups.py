@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from depmax import HSCA, scan
 from depmax._files import DamagedFileError
 from depmax.data import files
-from depmax.data.files import ChangedFileError
+from depmax.data.files import ChangedFileError, TableFile
 from depmax.data.reading import aligned
-from depmax.data.sources import RowGroup
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def test_sums_get_matrices_of_all_rows_in_their_order(
 ) -> None:
     names = ["single", "whole", "real"]
     rows = scan(path, target=target, columns=names, rows_per_chunk=70)
-    chunks = rows.pieces.total(_blocks)
+    chunks = rows.total(_blocks)
     assert all(isinstance(chunk.x, np.ndarray) and chunk.x.flags.f_contiguous for chunk in chunks)
     expected = np.column_stack([table.column(name).to_numpy() for name in names])
     assert_array_equal(np.concatenate([chunk.x for chunk in chunks]), expected)
@@ -72,7 +72,7 @@ def test_other_readers_get_columns_with_their_names(path: Path) -> None:
 
 def test_single_precision_and_categories_are_not_matrices(path: Path) -> None:
     for columns in (["single"], ["label", "real"]):
-        chunks = scan(path, target="y", columns=columns).pieces.total(_blocks)
+        chunks = scan(path, target="y", columns=columns).total(_blocks)
         assert not any(isinstance(chunk.x, np.ndarray) for chunk in chunks)
 
 
@@ -81,25 +81,24 @@ def test_rows_by_position(path: Path, table: pa.Table) -> None:
     X, _ = aligned(scan(path, target="y", columns=["real", "whole"], rows_per_chunk=40))
     expected = np.column_stack([table.column(name).to_numpy() for name in ("real", "whole")])
     for positions in ([999, 0, 301], [5], [39, 40, 299, 300], np.arange(1000)):
-        assert_array_equal(X.rows[np.array(positions)], expected[positions])
+        assert_array_equal(X[np.array(positions)], expected[positions])
 
 
 def test_the_first_rows_come_before_others_are_decoded(path: Path, table: pa.Table) -> None:
-    metadata = pq.read_metadata(path)
-    group = RowGroup(path, metadata, 1, 300)
-    parts = group.matrices(["real"], 50, partly=True)
-    first = next(parts)
+    """Also of a row group: whoever needs the first rows only waits for no others."""
+    chunks = scan(path, columns=["real"], rows_per_chunk=50).chunks()
+    first = next(chunks)
     path.unlink()
-    assert_array_equal(first[:, 0], table.column("real").to_numpy()[300:350])
+    assert_array_equal(first.column("real").to_numpy(), table.column("real").to_numpy()[:50])
     with pytest.raises(FileNotFoundError):
-        next(parts)
+        list(chunks)
 
 
 def test_columns_that_differ_in_length_are_damage(path: Path) -> None:
-    group = RowGroup(path, pq.read_metadata(path), 0, 301)
+    file = replace(TableFile.opened(path, None), lengths=(301, 300, 300, 100))
     for partly in (False, True):
         with pytest.raises(DamagedFileError, match=r"rows\.parquet is damaged: its columns differ"):
-            list(group.matrices(["real"], 400, partly=partly))
+            list(file.matrices(0, ["real"], 400, partly=partly))
 
 
 def test_long_or_wide_row_groups_are_read_in_batches(
@@ -110,7 +109,7 @@ def test_long_or_wide_row_groups_are_read_in_batches(
         with monkeypatch.context() as patch:
             patch.setattr(files, name, limit)
             rows = scan(path, target="y", columns=["real", "whole"])
-            chunks = rows.pieces.total(_blocks)
+            chunks = rows.total(_blocks)
             lengths = [chunk.n_rows for chunk in chunks if not isinstance(chunk.x, np.ndarray)]
             assert lengths == [300, 300, 300]  # of the last, shorter one a matrix is made
             assert_allclose(HSCA(1).fit(rows).components_, expected, rtol=1e-12)
@@ -123,7 +122,7 @@ def test_fewer_row_groups_at_a_time_where_they_are_large(
     expected = HSCA(1).fit(scan(path, target="y", columns=["real", "whole"])).components_
     monkeypatch.setattr(files, "READING_BYTES", limit)
     rows: Any = scan(path, target="y", columns=["real", "whole"])
-    assert rows.pieces.readers == readers
+    assert rows.readers == readers
     assert_allclose(HSCA(1).fit(rows).components_, expected, rtol=1e-12)
 
 
@@ -152,4 +151,4 @@ def test_a_file_that_changes_during_a_visit_is_detected(path: Path) -> None:
         return sum(1 for _ in chunks)
 
     with pytest.raises(ChangedFileError, match=r"rows\.parquet has changed"):
-        rows.pieces.total(visit)
+        rows.total(visit)

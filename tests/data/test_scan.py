@@ -47,7 +47,7 @@ def folder(tmp_path: Path, frame: pd.DataFrame) -> Path:
 
 def _rows(table: Any) -> np.ndarray:
     X, _ = aligned(table)
-    return X.rows[np.arange(X.shape[0])]
+    return X[np.arange(X.shape[0])]
 
 
 class TestSources:
@@ -62,7 +62,7 @@ class TestSources:
 
     def test_columns_that_are_not_asked_for_are_not_read(self, folder: Path) -> None:
         table = scan(folder, target="y", columns=["c", "a"])
-        assert list(pd.DataFrame(table.pieces.empty.x.to_pandas()).columns) == ["c", "a"]
+        assert list(pd.DataFrame(table.empty.x.to_pandas()).columns) == ["c", "a"]
         assert _rows(table).shape == (300, 2)
 
     def test_names_of_folders_are_columns(self, tmp_path: Path, frame: pd.DataFrame) -> None:
@@ -97,7 +97,7 @@ class TestSources:
 
     def test_single_precision_stays(self, frame: pd.DataFrame) -> None:
         X, _ = aligned(scan(frame.astype(np.float32), target="y"))
-        assert X.rows.dtype == np.float32
+        assert X.dtype == np.float32
 
     def test_mapped_chunks(self, frame: pd.DataFrame) -> None:
         doubled = scan(frame[["a", "b"]], rows_per_chunk=90).map(lambda part: 2 * part)
@@ -113,7 +113,7 @@ class TestSources:
     def test_rows_by_position(self, folder: Path, frame: pd.DataFrame) -> None:
         X, _ = aligned(scan(folder, target="y"))
         indices = np.array([299, 0, 101, 101])
-        assert_array_equal(X.rows[indices], frame[["a", "b", "c"]].to_numpy()[indices])
+        assert_array_equal(X[indices], frame[["a", "b", "c"]].to_numpy()[indices])
 
 
 class TestRefusals:
@@ -331,7 +331,7 @@ def test_maps_of_files_with_several_row_groups(tmp_path: Path, target: str | Non
     table = pa.table({name: X[:, j] for j, name in enumerate("ab" if target is None else "aby")})
     pq.write_table(table, tmp_path / "rows.parquet", row_group_size=130)
     rows = scan(tmp_path, target=target)
-    assert list(rows.pieces.lengths or ()) == [130, 130, 130, 110]
+    assert list(rows.lengths or ()) == [130, 130, 130, 110]
     found = NystroemMap(20, random_state=0).fit(rows)
     frame = pd.DataFrame(X[:, :2], columns=["a", "b"])
     expected = NystroemMap(20, random_state=0).fit(frame)

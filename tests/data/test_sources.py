@@ -1,4 +1,4 @@
-"""Where rows come from."""
+"""Where rows come from: the same rows of arrays, memory maps, sparse matrices and lists."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
+from depmax import HBFE, scan
 from depmax._threads import CHUNK_BYTES, chunk_rows, slices
-from depmax.data.sources import ArrayRows, RowSource, SparseRows, as_rows
 
 X = np.arange(24.0).reshape(8, 3)
+X[3] = [5.0, -1.0, 2.0]
 
 
 def memory_map(path: Path) -> np.ndarray:
@@ -24,18 +25,16 @@ def memory_map(path: Path) -> np.ndarray:
 
 
 @pytest.fixture(params=["array", "memory map", "matrix", "sparse array", "list", "float32"])
-def source(request: pytest.FixtureRequest, tmp_path: Path) -> RowSource:
+def source(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
     """The same eight rows from everywhere."""
-    return as_rows(
-        {
-            "array": X,
-            "memory map": memory_map(tmp_path),
-            "matrix": sparse.csc_matrix(X),
-            "sparse array": sparse.coo_array(X),
-            "list": X.tolist(),
-            "float32": X.astype(np.float32),
-        }[request.param]
-    )
+    return {
+        "array": X,
+        "memory map": memory_map(tmp_path),
+        "matrix": sparse.csc_matrix(X),
+        "sparse array": sparse.coo_array(X),
+        "list": X.tolist(),
+        "float32": X.astype(np.float32),
+    }[request.param]
 
 
 def dense(block: Any) -> np.ndarray:
@@ -43,67 +42,38 @@ def dense(block: Any) -> np.ndarray:
 
 
 class TestEverySource:
-    def test_keeps_the_protocol(self, source: RowSource) -> None:
-        assert isinstance(source, RowSource)
-        assert source.shape == (8, 3)
-
     @pytest.mark.parametrize("size", [1, 3, 8, 100])
-    def test_blocks_cover_the_rows_once(self, source: RowSource, size: int) -> None:
-        blocks = [dense(source.block(rows)) for rows in slices(8, size)]
-        assert_array_equal(np.concatenate(blocks), X)
+    def test_chunks_cover_the_rows_once(self, source: Any, size: int) -> None:
+        chunks = [dense(chunk) for chunk in scan(source, rows_per_chunk=size).chunks()]
+        assert [len(chunk) for chunk in chunks] == [len(X[part]) for part in slices(8, size)]
+        assert_array_equal(np.concatenate(chunks), X)
 
-    def test_rows_are_taken_by_index_in_the_order_asked_for(self, source: RowSource) -> None:
-        indices = np.array([5, 0, 5])
-        assert_array_equal(dense(source.take(indices)), X[indices])
-
-    def test_is_its_own_source(self, source: RowSource) -> None:
-        assert as_rows(source) is source
+    def test_a_fit_in_chunks_is_that_in_memory(self, source: Any) -> None:
+        y = np.array([0.0, 1.0, 0.0, 3.0, 4.0, 2.0, 7.0, 5.0])
+        whole = HBFE(1, target_kernel="linear").fit(X, y)
+        chunks = HBFE(1, target_kernel="linear").fit(scan(source, y, rows_per_chunk=3))
+        assert_allclose(chunks.transform(X), whole.transform(X), atol=1e-4)
 
 
 class TestMemory:
-    def test_a_memory_map_is_read_only_where_a_block_is_used(self, tmp_path: Path) -> None:
+    def test_a_memory_map_is_read_only_where_a_chunk_is_used(self, tmp_path: Path) -> None:
         mapped = memory_map(tmp_path)
-        block = as_rows(mapped).block(slice(2, 5))
-        assert isinstance(block, np.memmap)
-        assert np.shares_memory(block, mapped)
+        chunk = next(scan(mapped, rows_per_chunk=3).chunks())
+        assert isinstance(chunk, np.memmap)
+        assert np.shares_memory(chunk, mapped)
 
-    def test_a_block_of_an_array_is_a_view_and_taken_rows_are_a_copy(self) -> None:
-        source = as_rows(X)
-        assert np.shares_memory(source.block(slice(0, 4)), X)
-        assert not np.shares_memory(source.take(np.array([0, 1])), X)
+    def test_a_chunk_of_an_array_is_a_view(self) -> None:
+        assert all(np.shares_memory(chunk, X) for chunk in scan(X, rows_per_chunk=4).chunks())
 
     def test_sparse_rows_stay_sparse(self) -> None:
-        source = as_rows(sparse.coo_matrix(X))
-        assert isinstance(source, SparseRows)
-        assert sparse.issparse(source.block(slice(0, 2)))
-        assert sparse.issparse(source.take(np.array([1])))
+        rows = scan(sparse.coo_matrix(X), rows_per_chunk=2)
+        assert all(sparse.issparse(chunk) for chunk in rows.chunks())
+        assert sparse.issparse(rows.compute())
 
 
 @pytest.mark.parametrize("values", [[1.0, 2.0, 3.0], (1.0, 2.0, 3.0), np.array([1.0, 2.0, 3.0])])
 def test_one_dimension_is_one_column(values: Any) -> None:
-    source = as_rows(values)
-    assert isinstance(source, ArrayRows)
-    assert source.shape == (3, 1)
-
-
-def test_a_source_of_ones_own_is_used_as_it_is() -> None:
-    class Zeros:
-        shape = (5, 2)
-
-        def block(self, rows: slice) -> np.ndarray:
-            return np.zeros((rows.stop - rows.start, 2))
-
-        def take(self, indices: np.ndarray) -> np.ndarray:
-            return np.zeros((len(indices), 2))
-
-    zeros = Zeros()
-    assert as_rows(zeros) is zeros
-
-
-def test_dask_is_refused_by_name() -> None:
-    fake = type("Array", (), {"__module__": "dask.array.core"})()
-    with pytest.raises(TypeError, match="X is a Dask collection"):
-        as_rows(fake)
+    assert scan(values).compute().shape == (3, 1)
 
 
 @given(n_rows=st.integers(0, 200), size=st.integers(1, 50))

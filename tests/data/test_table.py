@@ -20,8 +20,7 @@ from depmax.data import (
     read_table,
     read_target,
 )
-from depmax.data.levels import encode_frame
-from depmax.data.table import is_frame
+from depmax.data.columns import is_frame
 
 DAY = datetime.date(2020, 1, 1)
 
@@ -232,14 +231,13 @@ class TestFrames:
 
 
 class TestPandas:
-    def test_the_index_is_kept(self) -> None:
+    def test_the_index_says_nothing(self) -> None:
         X = pd.DataFrame({"a": [1.0, 2.0], "c": pd.Categorical(["u", "v"])}, index=["x", "y"])
-        encoded, levels = encode_frame(X, None, "X")
-        assert list(encoded.index) == ["x", "y"]
-        assert list(encoded.columns) == ["a", "c"]
-        assert levels == {1: ("u", "v")}
-        repeated, _ = encode_frame(X.set_axis([7, 7]), None, "X")
-        assert list(repeated.index) == [7, 7]
+        for frame in (X, X.set_axis([7, 7])):
+            table = read_table(frame)
+            assert_array_equal(table.values, [[1.0, 0.0], [2.0, 1.0]])
+            assert table.names == ("a", "c")
+            assert table.categories == {1: ("u", "v")}
 
     def test_columns_without_names_are_numbered(self) -> None:
         table = read_table(pd.DataFrame([[1.0, 2.0], [3.0, 4.0]]))

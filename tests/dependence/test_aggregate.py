@@ -12,7 +12,7 @@ import pytest
 from scipy import linalg, sparse
 
 from depmax import AggregateTest, hsic_test
-from depmax.data.sample import TableRows
+from depmax.data import Table
 from depmax.dependence._nulls import permutation
 from depmax.dependence._nulls.aggregate import RIDGE, Family, combine
 from depmax.kernels import Gaussian, Laplace
@@ -94,7 +94,7 @@ def test_the_kernel_that_sees_it_speaks(rng: np.random.Generator) -> None:
 def test_statistic_is_a_soft_maximum_over_all_combinations(rng: np.random.Generator) -> None:
     """No combination of kernels has a larger standardised HSIC; by singular values it is Σσ⁴."""
     x, y = rng.normal(size=(2, 40, 1))
-    families = Family.of_table(TableRows(x)), Family.of_table(TableRows(y + x))
+    families = Family.of_table(Table(x)), Family.of_table(Table(y + x))
     found = combine(*families, 9, np.random.default_rng(0), 1)
     table = permutation.permuted_table(*(family.sides for family in families), 9, rng)
     grams = []
@@ -114,7 +114,7 @@ def test_statistic_is_a_soft_maximum_over_all_combinations(rng: np.random.Genera
 
 def test_orders_of_a_plan_are_measured_like_any_others(rng: np.random.Generator) -> None:
     x, y = rng.normal(size=(2, 30, 1))
-    sides = [Family.of_table(TableRows(rows)).sides for rows in (x, y)]
+    sides = [Family.of_table(Table(rows)).sides for rows in (x, y)]
     orders = np.array([rng.permutation(30) for _ in range(5)])
     of_plan = permutation._table_of_plan(*sides, orders)
     plain = permutation._table_of_orders(*sides, orders)
@@ -156,7 +156,7 @@ def test_orbits_and_orders_give_the_same_law(
     monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
 ) -> None:
     x, y = rng.normal(size=(2, 40, 1))
-    families = Family.of_table(TableRows(x)), Family.of_table(TableRows(y))
+    families = Family.of_table(Table(x)), Family.of_table(Table(y))
     one_by_one = combine(*families, 2000, np.random.default_rng(0), 1)
     monkeypatch.setattr(permutation, "FEW_ROWS", 0)
     orbits = combine(*families, 2000, np.random.default_rng(1), 1)

@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 RUNNER = Path(__file__).parent / "snippets.py"
 OPTIONAL = {
-    "dask", "grakel", "jinja2", "matplotlib", "onnxruntime", "pandas", "polars",
+    "dask", "jinja2", "matplotlib", "onnxruntime", "pandas", "polars",
     "pyarrow", "rich", "skl2onnx", "skops", "torch", "typer",
 }  # fmt: skip  # shorter to read in this form
 COMMAND_LINE = {"jinja2", "matplotlib", "polars", "pyarrow", "rich", "skops", "typer"}

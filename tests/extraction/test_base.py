@@ -11,8 +11,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 
-from depmax import HBFE, HSCA
-from depmax.data.sources import ArrayRows
+from depmax import HBFE, HSCA, scan
 from depmax.kernels import Gaussian, Linear, Precomputed, Subsequence
 from depmax.maps import NystroemMap
 from tests.one_hot import one_hot
@@ -83,13 +82,13 @@ class TestInputs:
             HBFE(2).fit_transform(rows, y), HBFE(2).fit_transform(X, y), atol=1e-12
         )
 
-    def test_row_sources_need_coordinates(self):
+    def test_rows_in_chunks_need_coordinates(self):
         with pytest.raises(TypeError, match="compares all pairs of rows"):
-            HBFE(2, kernel="gaussian").fit(ArrayRows(X), y)
+            HBFE(2, kernel="gaussian").fit(scan(X, y))
         with pytest.raises(ValueError, match="contains NaN in column 1"):
-            HBFE(2).fit(ArrayRows(np.where(X[3, 1] == X, np.nan, X)), y)
+            HBFE(2).fit(scan(np.where(X[3, 1] == X, np.nan, X), y))
         with pytest.raises(ValueError, match="expecting 4 features"):
-            HBFE(2).fit(X, y).transform(ArrayRows(X[:, :2]))
+            HBFE(2).fit(X, y).transform(scan(X[:, :2]))
 
     def test_bandwidth_by_the_target(self):
         model = HBFE(1, kernel=Gaussian("maximize")).fit(X, y)

@@ -9,8 +9,7 @@ from sklearn.cross_decomposition import PLSRegression
 from sklearn.decomposition import PCA, KernelPCA
 from sklearn.exceptions import ConvergenceWarning
 
-from depmax import SMA, SMC, BoostedLatentFeatures, DeflationFeatures, KernelPLS
-from depmax.data.sources import ArrayRows
+from depmax import SMA, SMC, BoostedLatentFeatures, DeflationFeatures, KernelPLS, scan
 from depmax.kernels import Gaussian
 from tests.extraction.deflation_oracles import deflated, gaussian_gram, up_to_sign
 
@@ -211,11 +210,11 @@ class TestInputs:
         np.testing.assert_allclose(model.fit_transform(text, target), dense, atol=1e-9)
         np.testing.assert_allclose(model.transform(text), dense, atol=1e-9)
 
-    def test_row_source(self):
+    def test_new_rows_in_chunks(self):
         model = DeflationFeatures(3, criterion="smc")
         expected = model.fit(X, y).transform(X)
-        np.testing.assert_allclose(model.transform(ArrayRows(X)), expected, atol=1e-9)
-        np.testing.assert_allclose(model.fit(ArrayRows(X), y).transform(X), expected, atol=1e-9)
+        found = model.transform(scan(X, rows_per_chunk=20)).compute()
+        np.testing.assert_allclose(found, expected, atol=1e-9)
 
     def test_offset_is_no_feature(self):
         far = DeflationFeatures(3).fit_transform(X + 1e5, y)

@@ -7,7 +7,7 @@ from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.exceptions import ConvergenceWarning
 
-from depmax import HBFE, hsic
+from depmax import HBFE, hsic, scan
 from depmax.kernels import Delta, Gaussian, Polynomial
 from depmax.maps import KernelMap
 from tests.extraction.oracles import form, same_up_to_signs
@@ -165,9 +165,9 @@ def test_whitened_inputs_and_delta_over_root_counts_give_lda():
 
 
 def test_one_pass_over_rows_in_blocks_gives_the_same():
-    from depmax.data.sources import ArrayRows
-
     whole = HBFE(3).fit(X, NUMBERS)
-    blocks = HBFE(3).fit(ArrayRows(X), NUMBERS)
+    blocks = HBFE(3).fit(scan(X, NUMBERS, rows_per_chunk=20))
     np.testing.assert_allclose(blocks.components_, whole.components_)
-    np.testing.assert_allclose(blocks.transform(ArrayRows(X)), whole.transform(X))
+    np.testing.assert_allclose(
+        blocks.transform(scan(X, rows_per_chunk=20)).compute(), whole.transform(X)
+    )

@@ -11,9 +11,8 @@ from sklearn.dummy import DummyClassifier
 from sklearn.model_selection import KFold
 from sklearn.neighbors import KNeighborsRegressor
 
-from depmax import HBFE, HSCA
+from depmax import HBFE, HSCA, scan
 from depmax.algebra.graphs import VectorPoints
-from depmax.data.sources import ArrayRows
 from depmax.extraction._fitting import number_of_components as how_many
 from depmax.kernels import Subsequence
 
@@ -123,7 +122,7 @@ class TestAuto:
 
     def test_refusals(self):
         with pytest.raises(TypeError, match="compares fits to parts of the rows"):
-            HBFE("auto").fit(ArrayRows(X), y)
+            HBFE("auto").fit(scan(X, y))
         with pytest.raises(ValueError, match="at least 6 labelled rows, got n_samples = 5"):
             HBFE("auto").fit(X[:5], [0, 1, 0, 1, 0])
 

@@ -145,13 +145,13 @@ class TestNumbers:
 
     @pytest.mark.parametrize("width", [0, 0.0, -1.0, np.nan, np.inf, None], ids=repr)
     def test_others_are_refused(self, kernel: Any, width: Any) -> None:
-        message = f"bandwidth of {kernel.__name__} must be a positive number, got"
+        message = f"bandwidth of {kernel.__name__} must be a positive number"
         for use in (kernel(width), kernel(width).resolve):
             with pytest.raises(ValueError, match=message):
                 use(X)
 
     def test_unknown_policies_are_refused_with_the_known_ones(self, kernel: Any) -> None:
-        with pytest.raises(ValueError, match=r"Unknown bandwidth 'mean' .* 'median', 'dimension'"):
+        with pytest.raises(ValueError, match=r"bandwidth of .*'dimension'.* got 'mean'"):
             kernel("mean")(X)
 
     def test_a_recipe_compares_no_two_sets_of_rows(self, kernel: Any) -> None:

@@ -1,10 +1,11 @@
 """How data are read: frames, names, types of columns, types of targets, unlabelled rows."""
 
-from depmax.data.levels import UnseenCategoryWarning, role_of_text
-from depmax.data.scan import Scan, scan
+from depmax.data.cells import role_of_text
+from depmax.data.columns import UnseenCategoryWarning, column_names
+from depmax.data.pieces import Scan
+from depmax.data.scan import scan
 from depmax.data.table import (
     Table,
-    column_names,
     read_fit,
     read_new,
     read_objects,

@@ -17,32 +17,33 @@ import numpy as np
 from dask import array as da
 
 from depmax._text import counted
-from depmax.data.pieces import Chunk, Work, add_up, changed_empty, n_rows, split_target
-from depmax.data.table import column_names
+from depmax.data.columns import column_names
+from depmax.data.pieces import (
+    Chunk,
+    Scan,
+    Work,
+    add_up,
+    as_names,
+    changed,
+    is_names,
+    n_rows,
+    split_target,
+)
+from depmax.data.sample import require_equal_length
+from depmax.data.table import is_dask
 
 #: Results that one task of the tree adds.
 FAN_IN = 8
 
 
-@dataclass(frozen=True)
-class DaskPieces:
-    """Partitions of a collection X and of a collection y beside it, or of one table of both.
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class DaskScan(Scan):
+    """Partitions of a collection X and of a collection y beside it, or of one table of both."""
 
-    Parameters
-    ----------
-    parts : list of tuples
-        Delayed partitions of X, or of the table of both, and of y; None without a target.
-    empty : Chunk
-    lengths : sequence of int or None
-        None for chunks of unknown length.
-    target : name or names of the columns that are the target, where X and y are one table.
-    """
-
+    #: Delayed partitions of X, or of the table of both, and of y; None without a target.
     parts: list[tuple[Any, Any]]
-    empty: Chunk
-    lengths: Sequence[int] | None = None
-    target: Any = None
-    change: Callable[[Chunk], Chunk] | None = None
+    #: Name or names of the columns that are the target, where X and y are one table.
+    target: str | Sequence[str] | None = None
 
     def total(
         self,
@@ -52,42 +53,29 @@ class DaskPieces:
         only: frozenset[int] | None = None,
     ) -> Any:
         """Sum over the partitions, by a tree of additions."""
-        visited = _Visit(work, self.target, self.change, column_names(self.empty.x))
-        shared = dask.delayed(visited, pure=False)
-        visit, results = dask.delayed(_visit, pure=False), []
+        visit = _Visit(work, self.target, self.changes, column_names(self.empty.x))
+        shared = dask.delayed(visit, pure=False)
+        visited, results = dask.delayed(_visited, pure=False), []
         for number, (x, y) in enumerate(self.parts):
             if only is None or number in only:
                 of_y = columns is not None and not len(columns) and y is not None
                 in_table = self.target is not None and not of_y
-                results.append(visit(shared, number, None if of_y else x, None if in_table else y))
+                results.append(
+                    visited(shared, number, None if of_y else x, None if in_table else y)
+                )
         merge = dask.delayed(add_up, pure=False)
         while len(results) > 1:
             groups = range(0, len(results), FAN_IN)
             results = [merge(results[start : start + FAN_IN]) for start in groups]
         return _computed(results[0]) if results else None
 
-    def chunks(self) -> Iterator[Chunk]:
-        """All chunks in order, each computed when it is asked for."""
+    def _all_chunks(self) -> Iterator[Chunk]:
         for number in range(len(self.parts)):
             yield from self.total(_collect, only=frozenset((number,)))
 
-    def mapped(self, change: Callable[[Chunk], Chunk]) -> DaskPieces:
-        """The same partitions, changed by the workers as they are read."""
-        before = self.change
-        both = change if before is None else _Both(before, change)
-        empty = changed_empty(self, change)
-        return DaskPieces(self.parts, empty, self.lengths, self.target, both)
 
-
-@dataclass(frozen=True)
-class _Both:
-    """Two changes, one after the other."""
-
-    first: Callable[[Chunk], Chunk]
-    second: Callable[[Chunk], Chunk]
-
-    def __call__(self, chunk: Chunk) -> Chunk:
-        return self.second(self.first(chunk))
+def _collect(number: int, chunks: Iterator[Chunk]) -> list[Chunk]:
+    return list(chunks)
 
 
 @dataclass(frozen=True)
@@ -95,9 +83,38 @@ class _Visit:
     """What is done to every partition, sent to each worker once."""
 
     work: Work
-    target: Any
-    change: Callable[[Chunk], Chunk] | None
+    target: str | Sequence[str] | None
+    changes: Sequence[Callable[[Chunk], Chunk]]
     names: tuple[str, ...]  # of the columns of X, if they have any
+
+    def chunks(self, x: Any, y: Any) -> Iterator[Chunk]:
+        """Parts of a partition as they are stored."""
+        if self.target is None or x is None:
+            return Chunk(x, y).parts()
+        names, columns = as_names(self.target), [str(name) for name in x.columns]
+        inputs = [place for place, name in enumerate(columns) if name not in names]
+        is_matrix = not self.changes and set(x.dtypes) == {np.dtype(np.float64)}
+        if not is_matrix or tuple(columns[place] for place in inputs) != self.names:
+            return (split_target(part.x, self.target) for part in Chunk(x).parts())
+        # One matrix of float64, as a partition of numbers is, is not copied: a frame without the
+        # target would be, and frames of some thousand rows take longer to make than their sums.
+        chosen: Any = inputs
+        if inputs == list(range(inputs[0], inputs[0] + len(inputs))):
+            chosen = slice(inputs[0], inputs[0] + len(inputs))  # a view
+        outputs: Any = [columns.index(name) for name in names]
+        outputs = outputs[0] if isinstance(self.target, str) else outputs
+        parts = Chunk(x.to_numpy()).parts()
+        return (Chunk(part.x[:, chosen], part.x[:, outputs]) for part in parts)
+
+
+def _visited(visit: _Visit, number: int, x: Any, y: Any) -> Any:
+    if x is not None and y is not None and n_rows(x) != n_rows(y):
+        raise ValueError(
+            f"Partition {number} of X has {counted(n_rows(x), 'row')}, but that of y has "
+            f"{n_rows(y)}: make both from one collection, or rechunk y like X."
+        )
+    chunks = visit.chunks(x, y)
+    return visit.work(number, chunks if x is None else changed(visit.changes, chunks))
 
 
 def _computed(result: Any) -> Any:
@@ -115,78 +132,32 @@ def _computed(result: Any) -> Any:
         ) from error
 
 
-def _visit(visit: _Visit, number: int, x: Any, y: Any) -> Any:
-    if x is not None and y is not None and n_rows(x) != n_rows(y):
-        raise ValueError(
-            f"Partition {number} of X has {counted(n_rows(x), 'row')}, but that of y has "
-            f"{n_rows(y)}: make both from one collection, or rechunk y like X."
-        )
-    chunks = Chunk(x, y).parts()
-    if visit.target is not None and x is not None:
-        chunks = _split(x, visit)
-    if visit.change is not None and x is not None:
-        chunks = map(visit.change, chunks)
-    return visit.work(number, chunks)
-
-
-def _split(table: Any, visit: _Visit) -> Iterator[Chunk]:
-    """Parts of a partition that has the target among its columns.
-
-    One matrix of float64, as a partition of numbers is, is not copied: a frame without the target
-    would be, and frames of a few thousand rows take longer to make than their sums.
-    """
-    names = [visit.target] if isinstance(visit.target, str) else list(visit.target)
-    columns = [str(name) for name in table.columns]
-    inputs = [place for place, name in enumerate(columns) if name not in names]
-    is_matrix = visit.change is None and set(table.dtypes) == {np.dtype(np.float64)}
-    if not is_matrix or tuple(columns[place] for place in inputs) != visit.names:
-        for part in Chunk(table).parts():
-            yield split_target(part.x, visit.target)
-        return
-    values = table.to_numpy()
-    outputs: Any = [columns.index(name) for name in names]
-    chosen: Any = inputs
-    if inputs == list(range(inputs[0], inputs[0] + len(inputs))):
-        chosen = slice(inputs[0], inputs[0] + len(inputs))  # a view
-    if isinstance(visit.target, str):
-        outputs = outputs[0]
-    for part in Chunk(values).parts():
-        yield Chunk(part.x[:, chosen], part.x[:, outputs])
-
-
-def _collect(number: int, chunks: Iterator[Chunk]) -> list[Chunk]:
-    return list(chunks)
-
-
-def pieces_of_dask(
-    x: Any, y: Any, target: Any, columns: Sequence[str] | None, name: str = "X"
-) -> DaskPieces:
-    """Pieces of Dask arrays and data frames; y is another collection, or columns of x."""
-    if target is not None:
-        _require_columns(x, target)
-        if columns is not None:
-            x = x[[*columns, *([target] if isinstance(target, str) else target)]]
-    elif columns is not None:
-        x = x[list(columns)]
-    blocks, empty_x, lengths = _partitions(x, name)
-    if target is not None:
-        empty = split_target(empty_x, target)
+def scan_dask(x: Any, target: Any, columns: Sequence[str] | None) -> DaskScan:
+    """Dask arrays and data frames; the target is another collection, or columns of x."""
+    named = is_names(target)
+    if named:
+        _require_columns(x, as_names(target))
+    if columns is not None:
+        x = x[[*columns, *(as_names(target) if named else ())]]
+    parts, empty, lengths = _partitions(x, "X")
+    if named:
         # a visit to the target alone reads no other column, where the table is read from files
-        answers = _partitions(x[target if isinstance(target, str) else list(target)], "y")[0]
-        return DaskPieces(list(zip(blocks, answers, strict=True)), empty, lengths, target)
-    if y is None:
-        return DaskPieces([(block, None) for block in blocks], Chunk(empty_x), lengths)
-    y = _like(y, lengths, len(blocks))
-    others, empty_y, lengths_y = _partitions(y, "y")
-    if len(others) != len(blocks):
+        others = _partitions(x[target if isinstance(target, str) else list(target)], "y")[0]
+        pairs = list(zip(parts, others, strict=True))
+        rows = split_target(empty, target)
+        return DaskScan(empty=rows, lengths=lengths, parts=pairs, target=target)
+    if target is None:
+        pairs = [(part, None) for part in parts]
+        return DaskScan(empty=Chunk(empty), lengths=lengths, parts=pairs)
+    others, empty_y, lengths_y = _partitions(_like(target, lengths), "y")
+    if len(others) != len(parts):
         raise ValueError(
-            f"X has {len(blocks)} partitions and y {len(others)}: rows that belong together must "
+            f"X has {len(parts)} partitions and y {len(others)}: rows that belong together must "
             "be in partitions of the same number. Make both from one collection, or pass "
             'depmax.scan(frame, target="…").'
         )
-    return DaskPieces(
-        list(zip(blocks, others, strict=True)), Chunk(empty_x, empty_y), lengths or lengths_y
-    )
+    pairs = list(zip(parts, others, strict=True))
+    return DaskScan(empty=Chunk(empty, empty_y), lengths=lengths or lengths_y, parts=pairs)
 
 
 def is_dask_array(x: Any) -> bool:
@@ -235,38 +206,25 @@ def _partitions(x: Any, name: str) -> tuple[list[Any], Any, Sequence[int] | None
     return parts, x._meta, None
 
 
-def _like(y: Any, lengths: Sequence[int] | None, n_parts: int) -> Any:
+def _like(y: Any, lengths: Sequence[int] | None) -> Any:
     """The target in the partitions of X, where both lengths are known."""
-    if type(y).__module__.split(".")[0] != "dask":
+    if not is_dask(y):
         if lengths is None:
             raise TypeError(
                 "y is in memory, but the lengths of the partitions of X are not known: pass y as a "
                 'Dask collection, or depmax.scan(frame, target="…"), or call '
                 "X.compute_chunk_sizes() first."
             )
-        values = np.asarray(y)
-        chunks = (tuple(lengths), *((size,) for size in values.shape[1:]))
-        if values.shape[0] != sum(lengths):
-            raise ValueError(
-                f"X and y have inconsistent numbers of samples: {sum(lengths)} rows against "
-                f"{values.shape[0]}."
-            )
-        return da.from_array(values, chunks=chunks)
-    if lengths is None or not is_dask_array(y):
+        y = da.from_array(np.asarray(y), chunks=-1)
+    if lengths is None or not is_dask_array(y) or any(np.isnan(size) for size in y.chunks[0]):
         return y
-    if not any(np.isnan(length) for length in y.chunks[0]):
-        if sum(y.chunks[0]) != sum(lengths):
-            raise ValueError(
-                f"X and y have inconsistent numbers of samples: {sum(lengths)} rows against "
-                f"{sum(y.chunks[0])}."
-            )
-        return y.rechunk({0: tuple(lengths)})
-    return y
+    require_equal_length(sum(lengths), sum(y.chunks[0]))
+    return y.rechunk({0: tuple(lengths)})
 
 
-def _require_columns(x: Any, target: Any) -> None:
+def _require_columns(x: Any, names: Sequence[str]) -> None:
     known = list(getattr(x, "columns", ()))
-    for name in [target] if isinstance(target, str) else target:
+    for name in names:
         if name not in known:
             raise ValueError(
                 f"X has no column named {name!r}: its columns are {', '.join(map(str, known))}."

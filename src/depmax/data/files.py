@@ -1,20 +1,24 @@
-"""Parquet and Arrow files and folders of them, as tables in pieces."""
+"""Parquet and Arrow files and folders of them, read a chunk at a time."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from depmax._extras import require
 from depmax._files import DamagedFileError, naming, validated
 from depmax._limits import max_memory, require_memory, table_bytes
-from depmax.data.pieces import Chunk, LocalPieces, has_numbers, rows_of_piece, split_target
-from depmax.data.sources import RowGroup
+from depmax.data.columns import has_numbers
+from depmax.data.pieces import Chunk, LocalScan, Matrices, as_names, rows_of_piece, split_target
 
+#: Bytes of each column that are read from a Parquet file at a time.
+PAGE_BYTES = 2**16
 #: Bytes that row groups may take which threads read at the same time; at least one is read.
 READING_BYTES = 2**29
 #: Bytes that Arrow holds of every column of a long row group of which it decodes some rows at a
@@ -43,18 +47,50 @@ class ChangedFileError(RuntimeError):
 
 @dataclass(frozen=True)
 class TableFile:
-    """One file of a table, as it was when the table was opened."""
+    """One file of a table, as it was when the table was opened: row groups of Parquet, or Arrow."""
 
     path: Path
-    fragment: Any  # of a pyarrow dataset; its rows in row groups
+    schema: Any  # with the columns that the names of folders add
+    keys: Mapping[str, Any]  # values of these columns
+    lengths: tuple[int, ...]  # rows of each row group; an Arrow file is one
+    metadata: Any  # of a Parquet file; None for Arrow
     size: int
     changed_at: int  # nanoseconds
 
     @classmethod
-    def of(cls, path: Path, fragment: Any) -> TableFile:
-        """The file as it is now."""
+    def opened(cls, path: Path, folder: Path | None) -> TableFile:
+        """The file as it is now, in a folder whose folders may name values."""
+        import pyarrow.dataset as ds
+
+        if path.suffix.lower() not in FORMATS:
+            raise ValueError(
+                f"{path} is not a file that can be read a part at a time: its name should end in "
+                f"{', '.join(FORMATS)}. depmax.cli reads other formats as a whole."
+            )
+        options: dict[str, Any] = {"format": FORMATS[path.suffix.lower()]}
+        if folder is not None:
+            options |= {"partitioning": "hive", "partition_base_dir": str(folder)}
+        with naming(path):
+            dataset = ds.dataset([str(path)], **options)
+            (fragment,) = dataset.get_fragments()
+            dataset.schema.names  # noqa: B018  # fails here where one is not text
+            metadata = getattr(fragment, "metadata", None)
+            if metadata is None:
+                lengths = [int(fragment.count_rows())]
+            else:
+                groups = range(metadata.num_row_groups)
+                lengths = [metadata.row_group(group).num_rows for group in groups]
+            keys = dict(ds.get_partition_keys(fragment.partition_expression))
         status = path.stat()
-        return cls(path, fragment, status.st_size, status.st_mtime_ns)
+        return cls(
+            path,
+            dataset.schema,
+            keys,
+            tuple(lengths),
+            metadata,
+            status.st_size,
+            status.st_mtime_ns,
+        )
 
     def require_unchanged(self) -> None:
         """Refuse a file that is not the one that was opened."""
@@ -72,120 +108,199 @@ class TableFile:
             )
 
     @cached_property
-    def has_untyped(self) -> bool:
-        """Whether a column has no value, and the type "null" for that."""
+    def _untyped(self) -> frozenset[str]:
+        """Columns without any value, which writers give the type "null"."""
         import pyarrow as pa
 
-        return any(pa.types.is_null(column.type) for column in self.fragment.schema)
+        return frozenset(one.name for one in self.schema if pa.types.is_null(one.type))
+
+    def is_plain(self) -> bool:
+        """Whether a Parquet file holds all columns, each with a type."""
+        return self.metadata is not None and not self.keys and not self._untyped
+
+    def tables(self, group: int, schema: Any, size: int, *, threads: bool) -> Iterator[Any]:
+        """Arrow tables of so many rows of a row group, with the columns of a schema."""
+        import pyarrow as pa
+
+        own = [name for name in self.schema.names if name not in self.keys]
+        asked = [name for name in schema.names if name not in self.keys] or own[:1]
+        batches = self._arrow_batches if self.metadata is None else self._parquet_batches
+        for batch in batches(group, asked, size, threads):
+            checked = validated(batch, self.path)
+            if not self.keys and not self._untyped:
+                yield pa.Table.from_batches([checked])
+                continue
+            columns = []
+            for one in schema:
+                if one.name in self.keys:
+                    value = pa.scalar(self.keys[one.name], one.type)
+                    columns.append(pa.repeat(value, checked.num_rows))
+                elif one.name in self._untyped:
+                    columns.append(pa.nulls(checked.num_rows, one.type))
+                else:
+                    columns.append(checked.column(one.name))
+            yield pa.Table.from_arrays(columns, schema=schema)
+
+    def _parquet_batches(
+        self, group: int, names: list[str], size: int, threads: bool
+    ) -> Iterator[Any]:
+        """No more than so many rows are decoded, and a dictionary and a page of every column."""
+        with self._parquet() as rows:
+            for batch in rows.iter_batches(size, [group], names, use_threads=threads):
+                yield batch.select(names)  # in this order
+
+    def _arrow_batches(
+        self, group: int, names: list[str], size: int, threads: bool
+    ) -> Iterator[Any]:
+        """One record batch is in memory at a time."""
+        import pyarrow as pa
+
+        n_rows = self.lengths[group]
+        needed = table_bytes(n_rows, len(names))
+        require_memory(needed, max_memory(), str(self.path), f"{n_rows} rows")
+        with pa.OSFile(str(self.path)) as file, pa.ipc.open_file(file) as reader:
+            for number in range(reader.num_record_batches):
+                batch = reader.get_batch(number).select(names)
+                for start in range(0, batch.num_rows, size):
+                    yield batch.slice(start, size)
+
+    def matrices(
+        self, group: int, names: Sequence[str], size: int, *, partly: bool
+    ) -> Iterator[np.ndarray]:
+        """Matrices of so many rows, from columns of numbers each of which is decoded as a whole.
+
+        With ``partly`` the first rows come before others are decoded, for whoever needs no others.
+        """
+        n_rows = self.lengths[group]
+        n_full, n_first = n_rows // size, min(size, n_rows)
+        if partly:
+            first = np.empty((len(names), n_first))
+            for place, name in enumerate(names):
+                batch = next(self._parquet_batches(group, [name], size, False))
+                values = self.checked(batch, n_first).column(name)
+                first[place] = values.to_numpy(zero_copy_only=False)
+            yield first.T
+        full = np.empty((n_full, len(names), size))  # every matrix column after column
+        rest = np.empty((len(names), n_rows - n_full * size))
+        with self._parquet() as rows:
+            for place, name in enumerate(names):
+                column = rows.read_row_group(group, [name], use_threads=False)
+                values = self.checked(column, n_rows).column(name).to_numpy()
+                full[:, place] = values[: n_full * size].reshape(n_full, size)
+                rest[place] = values[n_full * size :]
+        for values in [*full, rest][1 if partly else 0 :]:
+            if values.size:
+                yield values.T
+
+    def checked(self, table: Any, n_rows: int) -> Any:
+        """A table or a batch whose buffers are sound, with the rows that it should have."""
+        if table.num_rows != n_rows:
+            raise DamagedFileError(f"{self.path} is damaged: its columns differ in length.")
+        return validated(table, self.path)
+
+    def _parquet(self) -> Any:
+        import pyarrow.parquet as pq
+
+        return pq.ParquetFile(
+            self.path, metadata=self.metadata, buffer_size=PAGE_BYTES, pre_buffer=False
+        )
 
 
-@dataclass(frozen=True)
-class FilePieces(LocalPieces):
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class FileScan(LocalScan):
     """Row groups of one or several files of one table."""
 
-    files: tuple[TableFile, ...] = field(default=())
-
-
-@dataclass(frozen=True)
-class _Table:
-    """The files of a table and what is read of them."""
-
     files: tuple[TableFile, ...]
-    schema: Any
+    schema: Any  # of all columns that are read
     target: str | Sequence[str] | None
     names: tuple[str, ...]  # of the columns of X
     rows_per_chunk: int | None
 
+    @classmethod
+    def opened(
+        cls,
+        paths: Sequence[str | PathLike[str]],
+        target: str | Sequence[str] | None,
+        columns: Sequence[str] | None,
+        rows_per_chunk: int | None,
+    ) -> FileScan:
+        """Parquet or Arrow files, or folders of them; every file is looked at once."""
+        require("A table of files", "pyarrow", extra="distributed")
+        import pyarrow as pa
+
+        files = tuple(file for path in paths for file in _files(Path(fspath(path))))
+        if not files:
+            raise FileNotFoundError(
+                f"There are no Parquet or Arrow files in {', '.join(map(str, paths))}: their names "
+                f"end in {', '.join(FORMATS)}."
+            )
+        targets = as_names(target)
+        schema = _common_schema(files, columns, targets)
+        names = [name for name in (columns or schema.names) if name not in targets]
+        _require_known([*names, *targets], schema.names, files[0].path)
+        schema = pa.schema([schema.field(name) for name in [*names, *targets]])
+        return cls(
+            empty=split_target(schema.empty_table(), target),
+            lengths=[length for file in files for length in file.lengths],
+            files=files,
+            schema=schema,
+            target=target,
+            names=tuple(names),
+            rows_per_chunk=rows_per_chunk,
+        )
+
     @cached_property
-    def pieces(self) -> list[tuple[TableFile, Any, int]]:
-        """File, row group and number of rows of every piece."""
-        found = []
-        for file in self.files:
-            with naming(file.path):
-                groups = file.fragment.split_by_row_group() if _has_groups(file) else None
-                if groups is None:
-                    found.append((file, file.fragment, int(file.fragment.count_rows())))
-                    continue
-                for group in groups:  # count_rows would count those of the whole file
-                    found.append((file, group, sum(one.num_rows for one in group.row_groups)))
-        return found
+    def _pieces(self) -> list[tuple[TableFile, int]]:
+        """File and row group of every piece."""
+        return [(file, group) for file in self.files for group in range(len(file.lengths))]
 
     @cached_property
     def readers(self) -> int:
         """Row groups that may be read at the same time."""
-        width = len(self.names) + len(_as_list(self.target))
-        most = max((rows for file, _, rows in self.pieces if _has_groups(file)), default=0)
-        held = 8 * most * width
-        return max(1, READING_BYTES // max(1, min(held, COLUMN_BYTES * width)))
+        parquet = [file for file in self.files if file.metadata is not None]
+        most = max((rows for file in parquet for rows in file.lengths), default=0)
+        width = len(self.schema)
+        return max(1, READING_BYTES // max(1, width * min(8 * most, COLUMN_BYTES)))
 
-    def read(self, number: int, columns: Sequence[str] | None) -> Iterator[Chunk]:
-        """Batches of a row group, of the columns that are asked for."""
-        file, group, _ = self.pieces[number]
-        file.require_unchanged()
-        chosen = list(self.names if columns is None else columns)
-        asked = [*chosen, *_as_list(self.target)]
-        with naming(file.path):
-            for batch in self._batches(file, group, asked, self._n_rows_at_once(chosen)):
-                yield self._chunk(file, batch, len(chosen))
-        file.require_unchanged()
-
-    def read_matrices(
-        self, number: int, columns: Sequence[str] | None, *, partly: bool = False
+    def _read(
+        self, number: int, columns: Sequence[str] | None, matrices: Matrices = "none"
     ) -> Iterator[Chunk]:
-        """The same with matrices of all inputs, where columns of numbers are short enough.
-
-        ``partly`` says that the first rows may be enough.
-        """
-        file, group, n_rows = self.pieces[number]
-        if columns is not None or not self._has_short_numbers(file, n_rows):
-            yield from self.read(number, columns)
-            return
+        file, group = self._pieces[number]
         file.require_unchanged()
-        targets, size = _as_list(self.target), self._n_rows_at_once(self.names)
+        chosen = self.names if columns is None else columns
         with naming(file.path):
-            answers = self._batches(file, group, targets, size) if targets else None
-            for x in _row_group(file, group).matrices(self.names, size, partly=partly):
-                if answers is None:
-                    yield Chunk(x)
-                    continue
-                batch = next(answers, None)
-                if batch is None or batch.num_rows != len(x):
-                    raise DamagedFileError(f"{file.path} is damaged: its columns differ in length.")
-                yield Chunk(x, self._chunk(file, batch, 0).y)
+            asked = [*chosen, *as_names(self.target)]
+            if matrices == "none" or columns is not None or not self._is_short(file, group):
+                for table in self._tables(file, group, asked, self._rows_at_once(asked)):
+                    yield self._chunk(table, len(chosen))
+            else:
+                yield from self._matrices(file, group, partly=matrices == "partly")
         file.require_unchanged()
 
-    def _n_rows_at_once(self, chosen: Sequence[str]) -> int:
-        """Rows of a chunk."""
-        size = self.rows_per_chunk or rows_of_piece(len(chosen))
-        asked = (*chosen, *_as_list(self.target))
-        has_text = any(str(self.schema.field(name).type) in TEXT for name in asked)
-        return min(size, TEXT_ROWS) if has_text else size
-
-    def _has_short_numbers(self, file: TableFile, n_rows: int) -> bool:
-        """Whether the inputs are numbers, and so few rows that each is decoded as a whole."""
-        is_short = 8 * n_rows <= min(WHOLE_BYTES, GROUP_BYTES // max(1, len(self.names)))
-        if n_rows <= 0 or not (is_short and self._has_own_columns(file)) or file.has_untyped:
-            return False
-        return has_numbers(self._schema_of_inputs)
-
-    @cached_property
-    def _schema_of_inputs(self) -> Any:
+    def _tables(
+        self, file: TableFile, group: int, names: Sequence[str], size: int
+    ) -> Iterator[Any]:
         import pyarrow as pa
 
-        return pa.schema([self.schema.field(name) for name in self.names])
+        # row groups are decoded in threads of ours, columns of a single one in Arrow's
+        threads = min(self.readers, len(self._pieces)) == 1
+        schema = pa.schema([self.schema.field(name) for name in names])
+        return file.tables(group, schema, size, threads=threads)
 
-    def _has_own_columns(self, file: TableFile) -> bool:
-        """Whether a Parquet file holds all columns, and names of folders none."""
-        fragment = file.fragment
-        return _has_groups(file) and fragment.schema.names == fragment.physical_schema.names
+    def _matrices(self, file: TableFile, group: int, *, partly: bool) -> Iterator[Chunk]:
+        """Chunks with matrices of all inputs."""
+        targets = as_names(self.target)
+        size = self._rows_at_once([*self.names, *targets])
+        answers = self._tables(file, group, targets, size) if targets else None
+        for x in file.matrices(group, self.names, size, partly=partly):
+            if answers is None:
+                yield Chunk(x)
+            else:
+                answer = next(answers, self.schema.empty_table())
+                yield Chunk(x, self._chunk(file.checked(answer, len(x)), 0).y)
 
-    def _chunk(self, file: TableFile, batch: Any, n_inputs: int) -> Chunk:
-        """The first columns of a batch as X, the others as y; nothing is copied."""
-        import pyarrow as pa
-
-        table = pa.Table.from_batches([validated(batch, file.path)])
-        if file.has_untyped:
-            table = _with_types(table, self.schema)
+    def _chunk(self, table: Any, n_inputs: int) -> Chunk:
+        """The first columns of a table as X, the others as y; nothing is copied."""
         x = table.select(range(n_inputs)) if n_inputs else None
         if self.target is None:
             return Chunk(x)
@@ -193,125 +308,39 @@ class _Table:
             return Chunk(x, table.column(n_inputs))
         return Chunk(x, table.select(range(n_inputs, table.num_columns)))
 
-    def _batches(self, file: TableFile, group: Any, columns: list[str], size: int) -> Iterator[Any]:
-        """Batches of some rows each; of Parquet no more than these are decoded at a time."""
-        if self._has_own_columns(file):
-            # row groups are decoded in threads of ours, columns of a single one in Arrow's
-            threads = min(self.readers, len(self.pieces)) == 1
-            yield from _row_group(file, group).batches(columns, size, threads=threads)
-            return
-        # other formats, and columns that the names of folders hold: all of a row group at a time
-        n_rows = int(group.count_rows())
-        require_memory(
-            table_bytes(n_rows, len(columns)), max_memory(), str(file.path), f"{n_rows} rows"
-        )
-        yield from group.scanner(
-            schema=self.schema,
-            columns=columns,
-            batch_size=size,
-            batch_readahead=0,
-            fragment_readahead=0,
-            use_threads=False,
-        ).to_batches()
+    def _rows_at_once(self, names: Sequence[str]) -> int:
+        """Rows of a chunk."""
+        size = self.rows_per_chunk or rows_of_piece(len(names) - len(as_names(self.target)))
+        has_text = any(str(self.schema.field(name).type) in TEXT for name in names)
+        return min(size, TEXT_ROWS) if has_text else size
+
+    def _is_short(self, file: TableFile, group: int) -> bool:
+        """Whether the inputs are numbers, and so few rows that each is decoded as a whole."""
+        import pyarrow as pa
+
+        n_rows = file.lengths[group]
+        is_short = 8 * n_rows <= min(WHOLE_BYTES, GROUP_BYTES // max(1, len(self.names)))
+        if n_rows <= 0 or not is_short or not file.is_plain():
+            return False
+        return has_numbers(pa.schema([self.schema.field(name) for name in self.names]))
 
 
-def open_files(
-    paths: Sequence[str | PathLike[str]],
-    target: str | Sequence[str] | None,
-    columns: Sequence[str] | None,
-    rows_per_chunk: int | None,
-) -> FilePieces:
-    """A table of Parquet or Arrow files, or of folders of them; every file is looked at once."""
-    require("A table of files", "pyarrow", extra="distributed")
-    import pyarrow as pa
-
-    fragments = [found for path in paths for found in _fragments(Path(fspath(path)))]
-    files = tuple(TableFile.of(path, fragment) for path, fragment in fragments)
-    if not files:
-        raise FileNotFoundError(
-            f"There are no Parquet or Arrow files in {', '.join(map(str, paths))}: their names end "
-            f"in {', '.join(FORMATS)}."
-        )
-    schema, known = _common_schema(files, columns, target)
-    targets = _as_list(target)
-    wanted = [name for name in (columns or known) if name not in targets]
-    _require_known([*wanted, *targets], known, files[0].path)
-    schema = pa.schema([schema.field(name) for name in [*wanted, *targets]])
-    table = _Table(files, schema, target, tuple(wanted), rows_per_chunk)
-    empty = split_target(schema.empty_table(), target)
-    lengths = [rows for _, _, rows in table.pieces]
-    return FilePieces(
-        table.read,
-        len(table.pieces),
-        empty,
-        lengths,
-        read_matrices=table.read_matrices,
-        readers=table.readers,
-        files=files,
-    )
-
-
-def _fragments(path: Path) -> list[tuple[Path, Any]]:
-    """The files of a folder, in the order of their names, or one file."""
-    import pyarrow.dataset as ds
-
+def _files(path: Path) -> Iterator[TableFile]:
+    """One file, or those of a folder in the order of their names."""
     if not path.exists():
         raise FileNotFoundError(f"{path} does not exist.")
     if path.is_file():
-        names = [path]
-    else:
-        names = sorted(
-            file
-            for file in path.rglob("*")
-            if file.suffix.lower() in FORMATS
-            and not file.is_dir()
-            and not any(part.startswith(("_", ".")) for part in file.relative_to(path).parts)
-        )
-    found = []
-    for name in names:
-        if name.suffix.lower() not in FORMATS:
-            raise ValueError(
-                f"{name} is not a file that can be read a part at a time: its name should end in "
-                f"{', '.join(FORMATS)}. depmax.cli reads other formats as a whole."
-            )
-        with naming(name):
-            options: dict[str, Any] = {"format": FORMATS[name.suffix.lower()]}
-            if path.is_dir():
-                options |= {"partitioning": "hive", "partition_base_dir": str(path)}
-            dataset = ds.dataset([str(name)], **options)
-            found += [
-                (name, _Fragment(part, dataset.schema, ds.get_partition_keys))
-                for part in dataset.get_fragments()
-            ]
-    return found
-
-
-class _Fragment:
-    """A fragment of a dataset, with the columns that the names of folders add."""
-
-    def __init__(self, fragment: Any, schema: Any, keys_of: Callable[[Any], Any]) -> None:
-        self.fragment, self.schema = fragment, schema
-        self.keys = dict(keys_of(fragment.partition_expression))
-        self.names = list(schema.names)  # fails here where one is not text
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.fragment, name)
-
-
-def _row_group(file: TableFile, group: Any) -> RowGroup:
-    (one,) = group.row_groups
-    return RowGroup(file.path, file.fragment.metadata, one.id, one.num_rows)
-
-
-def _has_groups(file: TableFile) -> bool:
-    return hasattr(file.fragment.fragment, "split_by_row_group")
+        yield TableFile.opened(path, None)
+        return
+    for file in sorted(path.rglob("*")):
+        hidden = any(part.startswith(("_", ".")) for part in file.relative_to(path).parts)
+        if file.suffix.lower() in FORMATS and not file.is_dir() and not hidden:
+            yield TableFile.opened(file, path)
 
 
 def _common_schema(
-    files: Sequence[TableFile],
-    columns: Sequence[str] | None,
-    target: str | Sequence[str] | None,
-) -> tuple[Any, list[str]]:
+    files: Sequence[TableFile], columns: Sequence[str] | None, targets: Sequence[str]
+) -> Any:
     """One type per column; a column that has another type, or is missing, in a file is named.
 
     A column without a value in some files, which writers give the type "null", has that of the
@@ -319,17 +348,17 @@ def _common_schema(
     """
     import pyarrow as pa
 
-    first, names = files[0], files[0].fragment.names
+    first, names = files[0], files[0].schema.names
     typed = dict.fromkeys(names, first)  # the first file in which the column has a type
-    chosen = set(names if columns is None else columns) | set(_as_list(target))
+    chosen = set(names if columns is None else columns) | set(targets)
     for file in files[1:]:
-        schema = file.fragment.schema
+        schema = file.schema
         for name in names:
             if name not in chosen:
                 continue
             if name not in schema.names:
                 raise ValueError(f"{file.path} lacks the column {name!r} that {first.path} has.")
-            here, there = schema.field(name).type, typed[name].fragment.schema.field(name).type
+            here, there = schema.field(name).type, typed[name].schema.field(name).type
             if pa.types.is_null(there):
                 typed[name] = file
             elif here != there and not pa.types.is_null(here):
@@ -343,18 +372,7 @@ def _common_schema(
                 f"{file.path} has a column {more[0]!r} that {first.path} lacks: write the same "
                 "columns to all files, or pass columns= of depmax.scan with those that all have."
             )
-    return pa.schema([file.fragment.schema.field(name) for name, file in typed.items()]), names
-
-
-def _with_types(table: Any, schema: Any) -> Any:
-    """The same with columns of the type "null" in that of the other files."""
-    import pyarrow as pa
-
-    for place, column in enumerate(table.schema):
-        if pa.types.is_null(column.type):
-            cells = pa.nulls(table.num_rows, schema.field(column.name).type)
-            table = table.set_column(place, column.name, cells)
-    return table
+    return pa.schema([file.schema.field(name) for name, file in typed.items()])
 
 
 def _require_known(wanted: Sequence[str], known: Sequence[str], path: Path) -> None:
@@ -363,7 +381,3 @@ def _require_known(wanted: Sequence[str], known: Sequence[str], path: Path) -> N
             raise ValueError(
                 f"{path} has no column named {name!r}: its columns are {', '.join(known)}."
             )
-
-
-def _as_list(target: str | Sequence[str] | None) -> list[str]:
-    return [] if target is None else [target] if isinstance(target, str) else list(target)

@@ -10,22 +10,24 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-from depmax.data import (
+from depmax.data.cells import is_missing
+from depmax.data.columns import ChunkColumns, column_names
+from depmax.data.pieces import Scan
+from depmax.data.sample import Sample, is_precomputed, joined, sample_of_matrix
+from depmax.data.scales import warn_of_scales
+from depmax.data.scan import scan
+from depmax.data.stream import StreamRows
+from depmax.data.streamed_target import StreamedY, surveyed
+from depmax.data.table import (
     Table,
-    Target,
-    column_names,
+    is_streamed,
+    numbered_columns,
     read_fit,
     read_new,
     read_objects,
     read_table,
-    read_target,
 )
-from depmax.data.levels import is_missing
-from depmax.data.sample import Sample, TableRows, joined, sample_of_matrix
-from depmax.data.scales import warn_of_scales
-from depmax.data.sources import RowSource, SourceRows
-from depmax.data.stream import surveyed_pair
-from depmax.data.table import is_streamed, numbered_columns
+from depmax.data.target import Target, read_target
 from depmax.kernels import (
     Capabilities,
     ClassBalanced,
@@ -56,12 +58,11 @@ def read_sample(
     if is_precomputed(kernel):
         return sample_of_matrix(read_table(X, name=name).values, name, mass).resolved()
     recipe = as_kernel(kernel)
-    if hasattr(X, "stream"):
-        decoder = X.stream.decoder
-        names = _names_or_numbers(decoder.names, X.shape[1])
-        bound = streamed_sample(recipe, X.rows, names)
+    if isinstance(X, StreamRows):
+        columns, bound = X.stream.decoder, streamed_sample(recipe, X)
         if not scale_free:
-            warn_of_scales(recipe.bind(names), X.rows, decoder.names, decoder.categories)
+            names = _names_or_numbers(columns.names, X.shape[1])
+            warn_of_scales(recipe.bind(names), X, columns.names, columns.categories)
         sample = bound.resolved(choose)
         require_coordinates(sample, "A measure")
         return sample
@@ -91,14 +92,6 @@ def sample_of_table(
     return replace(sample, mass=mass).resolved(choose)
 
 
-def read_table_rows(X: Any, *, name: str = "X") -> TableRows:
-    """Rows X for kernels of vectors; warns of columns in units too far apart for distances."""
-    table = read_table(X, name=name)
-    names = _names_or_numbers(table.names, table.values.shape[1])
-    warn_of_scales(Gaussian(), table.values, table.names, table.categories)
-    return TableRows(table.values, names, table.categories)
-
-
 def read_training(
     estimator: Any, X: Any, kernel: KernelLike, *, check_finite: bool = True
 ) -> Sample:
@@ -107,8 +100,9 @@ def read_training(
         matrix, estimator.categories_ = read_fit(estimator, X)
         return sample_of_matrix(matrix)
     recipe = as_kernel(kernel)
-    if is_streamed(X):
-        return _read_stream(estimator, X, recipe)
+    if isinstance(X, StreamRows):
+        X.describe_to(estimator)
+        return streamed_sample(recipe, X)
     rows, estimator.categories_ = read_fit(
         estimator,
         X,
@@ -135,8 +129,8 @@ def warn_of_units(estimator: Any, training: Sample) -> None:
 
 
 def reads_chunks(X: Any) -> bool:
-    """Whether X is streamed, or a source of rows of the user's own."""
-    return not isinstance(X, np.ndarray) and (is_streamed(X) or isinstance(X, RowSource))
+    """Whether X is read a chunk at a time."""
+    return is_streamed(X)
 
 
 def aligned(X: Any, y: Any = None, *, supervised: bool = True) -> tuple[Any, Any]:
@@ -144,10 +138,18 @@ def aligned(X: Any, y: Any = None, *, supervised: bool = True) -> tuple[Any, Any
 
     ``supervised`` says whether a target is looked at, if there is one.
     """
-    if reads_chunks(X):
-        return surveyed_pair(X, y, supervised=supervised)
-    refuse_streamed_target(X, y)
-    return X, y
+    if not is_streamed(X):
+        refuse_streamed_target(X, y)
+        return X, y
+    if isinstance(X, StreamRows):  # surveyed already
+        return X, y
+    if isinstance(X, Scan) and y is not None:
+        raise TypeError(
+            "X is a scan, which brings its own target: pass target= to depmax.scan instead of y."
+        )
+    table = X if isinstance(X, Scan) else scan(X, y)
+    stream = surveyed(table if supervised else table.without_target())
+    return stream.inputs, None if stream.facts is None else StreamedY(stream)
 
 
 def refuse_streamed_target(X: Any, y: Any) -> None:
@@ -161,13 +163,6 @@ def refuse_streamed_target(X: Any, y: Any) -> None:
 
 def read_rows(estimator: Any, X: Any, abilities: Capabilities) -> Any:
     """New rows, checked against those of ``fit``."""
-    if isinstance(X, RowSource):
-        if X.shape[1] != estimator.n_features_in_:
-            raise ValueError(
-                f"X has {X.shape[1]} features, but {type(estimator).__name__} is expecting "
-                f"{estimator.n_features_in_} features as input."
-            )
-        return SourceRows(X)
     return read_new(
         estimator,
         X,
@@ -175,11 +170,6 @@ def read_rows(estimator: Any, X: Any, abilities: Capabilities) -> Any:
         vector_input=abilities.vector_input,
         accept_sparse=abilities.sparse,
     )
-
-
-def is_precomputed(kernel: Any) -> bool:
-    """Whether X is the kernel matrix itself."""
-    return isinstance(kernel, str) and kernel == "precomputed"
 
 
 def abilities_of(kernel: KernelLike) -> Capabilities:
@@ -202,30 +192,18 @@ def _names_or_numbers(names: Any, n_columns: int) -> Sequence[str]:
     return numbered_columns(n_columns, "") if names is None else [str(name) for name in names]
 
 
-def _read_stream(estimator: Any, X: Any, recipe: Kernel) -> Sample:
-    """Rows that are read a block at a time, for ``fit``."""
-    estimator.categories_, estimator.n_features_in_ = {}, X.shape[1]
-    estimator.__dict__.pop("feature_names_in_", None)
-    if not hasattr(X, "rows"):  # as another estimator has read them: numbers without names
-        return Sample(recipe.bind(_names(estimator)), X)
-    rows, decoder = X.rows, X.stream.decoder
-    estimator.categories_ = dict(decoder.categories)
-    if decoder.names is not None:
-        estimator.feature_names_in_ = np.array(decoder.names, dtype=object)
-    return streamed_sample(recipe, rows, _names(estimator))
-
-
-def streamed_sample(recipe: Kernel, rows: Any, names: Sequence[str]) -> Sample:
+def streamed_sample(recipe: Kernel, rows: StreamRows) -> Sample:
     """A sample of streamed rows, if its kernel has coordinates or is a map that gets them."""
     if not recipe.requires_vector_input:
         raise TypeError(
             f"{type(recipe).__name__} compares objects, which a table that is read a chunk at a "
             "time cannot hold: pass them in memory."
         )
-    sample = joined(recipe.bind(names), rows, names, rows.stream.decoder.categories)
     if sparse.issparse(rows.example) and not recipe.capabilities.sparse:
         raise TypeError(f"{type(recipe).__name__} needs dense rows.")
-    return sample
+    columns = ChunkColumns({}) if rows.columns is None else rows.columns
+    names = _names_or_numbers(columns.names, rows.shape[1])
+    return joined(recipe.bind(names), replace(rows, columns=None), names, columns.categories)
 
 
 def require_coordinates(sample: Sample, owner: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,10 +13,9 @@ from scipy import sparse
 from depmax._limits import map_instead, require_pairs
 from depmax._text import counted
 from depmax._threads import chunk_rows, slices
-from depmax.data.table import Categories
+from depmax.data.columns import Categories
 from depmax.kernels import Linear, Precomputed
-from depmax.kernels.kernel import Choose, Kernel, resolved_on
-from depmax.kernels.mixed import join_categories
+from depmax.kernels.kernel import Choose, Kernel
 
 #: Rows up to which the kernel matrix is made as a whole: 2 MB, in the time of a few dozen calls.
 SMALL = 512
@@ -105,7 +104,7 @@ class Sample:
         """The same rows with every recipe of the kernel replaced by numbers."""
         if self.is_streamed:
             return replace(self, kernel=self.rows.resolve(self.kernel, choose))
-        return replace(self, kernel=resolved_on(self.kernel, self.rows, choose, self.mass))
+        return replace(self, kernel=self.kernel.resolve(self.rows, choose, self.mass))
 
     def in_double(self) -> Sample:
         """The same rows in float64, for kernels that compare them in memory."""
@@ -257,38 +256,12 @@ class Reference:
 
 def joined(bound: Kernel, rows: Any, names: Sequence[str], categories: Categories) -> Sample:
     """Rows of a table with a kernel that knows its categorical columns."""
-    if categories:
-        bound = join_categories(bound, categories, len(names), names)
-    return Sample(bound, rows)
+    return Sample(bound.bind(names, categories), rows)
 
 
-@dataclass(frozen=True)
-class TableRows:
-    """A table that is read once and seen by several kernels."""
-
-    values: Any  # matrix or sparse matrix; codes in categorical columns
-    names: Sequence[str] = ()
-    categories: Categories = field(default_factory=dict)
-
-    def can_show(self, recipe: Kernel) -> bool:
-        """Whether the kernel keeps sparse rows sparse, if they are."""
-        return recipe.capabilities.sparse or not sparse.issparse(self.values)
-
-    def seen_by(self, recipe: Kernel) -> Sample:
-        """The rows with the kernel, resolved on them; categories join in."""
-        return joined(recipe, self.values, self.names, self.categories).resolved()
-
-    def ranked(self) -> TableRows | None:
-        """Ranks of every numeric column, from 0 to 1; None if there is none, or rows are sparse."""
-        from scipy import stats  # takes longer to import than most calls take
-
-        n_columns = self.values.shape[1]
-        numeric = [column for column in range(n_columns) if column not in self.categories]
-        if not numeric or sparse.issparse(self.values):
-            return None
-        ranks = np.array(self.values, dtype=np.float64)
-        ranks[:, numeric] = stats.rankdata(ranks[:, numeric], axis=0) / len(ranks)
-        return replace(self, values=ranks)
+def is_precomputed(kernel: Any) -> bool:
+    """Whether X is the kernel matrix itself."""
+    return isinstance(kernel, str) and kernel == "precomputed"
 
 
 def sample_of_matrix(matrix: np.ndarray, name: str = "X", mass: np.ndarray | None = None) -> Sample:

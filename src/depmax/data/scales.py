@@ -1,4 +1,4 @@
-"""Columns that say nothing, or that count for much more than others."""
+"""Numbers that can be computed with: finite, varying, and on scales that can be compared."""
 
 from __future__ import annotations
 
@@ -7,10 +7,148 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils.sparsefuncs import min_max_axis
 
+from depmax._threads import slices
 from depmax._warnings import warn_caller
-from depmax.data.levels import Missing
-from depmax.data.table import constant_columns
+from depmax.data.cells import Missing
+
+#: Largest number whose eighth power (a variance of squared kernel values), summed over rows and
+#: columns, is finite in float64.
+LARGEST = 1e35
+#: Largest number whose fourth power is finite in float32; beyond, it is read as float64.
+LARGEST_SINGLE = 1e8
+#: If no number of a table is larger, their fourth powers vanish, and all rows look equal.
+SMALLEST = 1e-75
+#: Spreads that differ by more than this factor are warned about.
+FAR_APART = 100.0
+#: Rows that spreads and bandwidths are read off; more are sampled with a fixed seed.
+SAMPLE_ROWS = 1000
+#: Cells of the sample that are looked at together.
+CELLS = 10**6
+
+
+# --- finite numbers -------------------------------------------------------------------------------
+def require_finite(
+    values: Any,
+    names: Sequence[str] | None,
+    name: str,
+    missing: Missing = "refuse",
+    *,
+    is_part: bool = False,
+) -> Any:
+    """The values, in a precision in which their products do not overflow.
+
+    NaN, infinity and numbers beyond ``LARGEST`` are refused, with the first column that has them
+    and the remedy; float32 becomes float64 beyond ``LARGEST_SINGLE``. So is a table whose numbers
+    are all below ``SMALLEST`` but not all 0, unless it ``is_part`` of the rows or follows a fit.
+    NaN is allowed where cells may be missing, except in sparse matrices.
+    """
+    data = values.data if sparse.issparse(values) else values
+    if _is_moderate(data, SMALLEST, LARGEST_SINGLE if data.dtype == np.float32 else LARGEST):
+        return values
+    size = max(float(data.max()), -float(data.min())) if data.size else 0.0  # NaN if one is
+    has_gaps = missing != "refuse" and np.isnan(size) and not sparse.issparse(values)
+    if has_gaps:
+        absent = np.isnan(values)
+        if missing != "fill":
+            _warn_of_empty(absent, names, name)
+        size = float(np.abs(values[~absent]).max(initial=0.0))
+    if 0 < size < SMALLEST and not is_part:
+        raise ValueError(
+            f"The largest number that {name} holds is {size:.3g}: products of numbers below "
+            f"{SMALLEST:g} vanish. Multiply its columns by a constant."
+        )
+    if not size <= LARGEST:
+        dense = values.toarray() if sparse.issparse(values) else values
+        _refuse_numbers(np.where(np.isnan(dense), 0.0, dense) if has_gaps else dense, names, name)
+    single = data.dtype == np.float32 and size > LARGEST_SINGLE
+    return values.astype(np.float64) if single else values
+
+
+def _is_moderate(data: np.ndarray, smallest: float, largest: float) -> bool:
+    """Whether Σx² proves that no number is NaN, infinite or too large, and not all are too small.
+
+    One pass over the numbers instead of two. If it proves nothing, the caller looks at their range.
+
+    Examples
+    --------
+    >>> _is_moderate(np.array([1.0, -2.0]), 1e-9, 1e9), _is_moderate(np.array([np.nan]), 1e-9, 1e9)
+    (True, False)
+    """
+    if not data.size or data.dtype.kind != "f" or data.ndim > 2:
+        return False
+    with np.errstate(all="ignore"):
+        if data.flags.forc:
+            flat = data.ravel(order="K")
+            squares = float(np.dot(flat, flat))
+        else:  # columns of a larger table
+            columns = np.atleast_2d(data)
+            squares = float(np.einsum("ij,ij->", columns, columns))
+    return data.size * smallest**2 <= squares <= largest**2
+
+
+def _refuse_numbers(dense: np.ndarray, names: Sequence[str] | None, name: str) -> None:
+    """Refuse the first column with NaN or infinity, or else with a number that is too large."""
+    bad = ~np.isfinite(dense)
+    if bad.any():
+        column = int(bad.any(axis=0).argmax())
+        found, remedy = "infinity", "clip or drop it"
+        if np.isnan(dense[:, column]).any():
+            found, remedy = "NaN", "impute or drop it, e.g. with depmax.Prepare()"
+        raise ValueError(
+            f"{name} contains {found} in {_called(column, names)} "
+            f"({int(bad[:, column].sum())} of {len(dense)} rows): {remedy}."
+        )
+    sizes = np.abs(dense).max(axis=0)
+    column = int((sizes > LARGEST).argmax())
+    raise ValueError(
+        f"{name} holds {sizes[column]:.3g} in {_called(column, names)}: products of numbers beyond "
+        f"{LARGEST:g} overflow. If it stands for a missing value, impute or drop it; otherwise "
+        "divide the column by a constant."
+    )
+
+
+def _warn_of_empty(absent: np.ndarray, names: Sequence[str] | None, name: str) -> None:
+    empty = np.flatnonzero(absent.all(axis=0))
+    if len(empty) and len(absent):
+        more = f" (nor do {len(empty) - 1} others)" if len(empty) > 1 else ""
+        where = f"C{_called(int(empty[0]), names)[1:]} of {name}"
+        warn_caller(
+            f"{where} has no value in any row{more}: nothing can depend on it.", UserWarning
+        )
+
+
+def _called(column: int, names: Sequence[str] | None) -> str:
+    return f"column {column}" if names is None else f"column {str(names[column])!r}"
+
+
+# --- values that vary -----------------------------------------------------------------------------
+def has_missing(X: Any) -> bool:
+    """Whether some cell of rows that were read is missing; only dense ones in memory may be."""
+    return isinstance(X, np.ndarray) and bool(np.isnan(np.sum(X)))
+
+
+def constant_columns(X: Any, missing: Missing = "neutral") -> np.ndarray:
+    """Whether all values of a column are equal, exactly; a missing cell has none, or its own.
+
+    Examples
+    --------
+    >>> constant_columns(np.array([[0.1, 1.0], [0.1, 2.0]]))
+    array([ True, False])
+    """
+    if sparse.issparse(X):
+        low, high = min_max_axis(X, axis=0)
+    else:
+        low, high = X.min(axis=0), X.max(axis=0)
+        gaps = np.flatnonzero(np.isnan(low))
+        if len(gaps) and missing == "level":
+            return np.asarray((low == high) | np.isnan(X).all(axis=0))
+        if len(gaps):  # the smallest and the largest value of those there are, if there are any
+            low[gaps] = np.fmin.reduce(X[:, gaps], axis=0)
+            high[gaps] = np.fmax.reduce(X[:, gaps], axis=0)
+            return np.asarray((low == high) | np.isnan(low))
+    return np.asarray(low == high)
 
 
 def require_varying(X: Any, missing: Missing = "neutral") -> None:
@@ -25,14 +163,14 @@ def require_varying(X: Any, missing: Missing = "neutral") -> None:
         )
 
 
-#: Spreads that differ by more than this factor are warned about.
-FAR_APART = 100.0
-#: Rows that spreads are read off; more are sampled with a fixed seed.
-SAMPLE_ROWS = 1000
-#: Cells of the sample that are looked at together.
-CELLS = 10**6
+def sample_positions(n_rows: int) -> np.ndarray:
+    """Positions of all rows, or of 1000 drawn with a fixed seed: those that kernels draw, too."""
+    if n_rows <= SAMPLE_ROWS:
+        return np.arange(n_rows)
+    return np.random.default_rng(0).choice(n_rows, SAMPLE_ROWS, replace=False)
 
 
+# --- scales ---------------------------------------------------------------------------------------
 class ScaleWarning(UserWarning):
     """Numeric columns of X, or outputs in y, are on very different scales, and are compared.
 
@@ -98,15 +236,8 @@ def warn_of_scales(
     groups = [group for group in kernel.columns_on_one_scale(numeric) if len(group) > 1]
     if not groups:
         return
-    sample = _sample(rows)
-    low, high = _ends(sample)
-    ranges = _ranges(low, high)
-    every = len(ranges)  # indexing by all columns would take longer than looking at them
-    groups = [g for g in groups if _are_far_apart(ranges if len(g) == every else ranges[g])]
-    if not groups:
-        return
-    deviations = np.where(ranges > 0.0, _deviations(sample), 0.0)
-    for group in groups:
+    ranges, deviations = _spreads(_sample(rows), groups)
+    for group in groups if deviations.any() else ():
         found = _farthest(deviations[group], ranges[group])
         if found is not None:
             wide, narrow = group[found[0]], group[found[1]]
@@ -115,58 +246,40 @@ def warn_of_scales(
             return
 
 
-def _ends(sample: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Least and largest value of every column; missing cells do not count."""
-    with np.errstate(invalid="ignore"):
-        return np.fmin.reduce(sample, axis=0), np.fmax.reduce(sample, axis=0)
+def _spreads(sample: np.ndarray, groups: Sequence[Sequence[int]]) -> tuple[np.ndarray, np.ndarray]:
+    """Range and standard deviation of every column, of its known cells.
 
-
-def _ranges(low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Range of every column; zero for one that is constant or not finite."""
-    eps = np.finfo(low.dtype).eps
-    low, high = low.astype(np.float64), high.astype(np.float64)
+    Both are zero for a column that is constant or not finite; deviations are not computed, and
+    zero, where the ranges of no group are far apart.
+    """
     with np.errstate(over="ignore", invalid="ignore"):
-        reach = high - low
-        # What rounding leaves of a constant column is not a spread.
+        low, high = np.fmin.reduce(sample, axis=0), np.fmax.reduce(sample, axis=0)
+        eps = np.finfo(low.dtype).eps
+        low, high = low.astype(np.float64), high.astype(np.float64)
+        ranges = high - low
+        # what rounding leaves of a constant column is not a spread
         rounding = 10 * eps * np.maximum(np.abs(low), np.abs(high))
-        return np.where((reach > rounding) & np.isfinite(reach), reach, 0.0)
-
-
-def _are_far_apart(spreads: np.ndarray) -> bool:
-    varying = spreads[spreads > 0.0]
-    return len(varying) > 1 and bool(varying.max() > FAR_APART * varying.min())
-
-
-def _deviations(sample: np.ndarray) -> np.ndarray:
-    """Standard deviation of the known cells of every column; zero where it is not finite."""
-    width = max(1, CELLS // len(sample))
-    deviations = np.zeros(sample.shape[1])
-    with np.errstate(over="ignore", invalid="ignore"):
-        for start in range(0, sample.shape[1], width):
-            part = slice(start, start + width)
+        ranges = np.where((ranges > rounding) & np.isfinite(ranges), ranges, 0.0)
+        deviations = np.zeros(len(ranges))
+        # indexing by all columns would take longer than looking at them
+        parts = (ranges if len(group) == len(ranges) else ranges[group] for group in groups)
+        varying = [part[part > 0.0] for part in parts]
+        if not any(len(part) > 1 and part.max() > FAR_APART * part.min() for part in varying):
+            return ranges, deviations
+        for part in slices(len(ranges), max(1, CELLS // len(sample))):
             cells = sample[:, part]
             if np.isnan(cells).any():
                 cells = np.ma.masked_invalid(cells)
             deviations[part] = np.ma.filled(np.std(cells, axis=0, dtype=np.float64), 0.0)
-    return np.where(np.isfinite(deviations), deviations, 0.0)
+    return ranges, np.where((ranges > 0.0) & np.isfinite(deviations), deviations, 0.0)
 
 
 def _sample(rows: Any) -> np.ndarray:
-    """All rows of an array, or as many random ones; of other rows the first, middle and last.
-
-    Rows that are read a block at a time (files) are read in three places only.
-    """
-    n_rows = rows.shape[0]
+    """Some rows of an array, drawn at random; of a table that is read, those easily reached."""
     if isinstance(rows, np.ndarray):
-        if n_rows <= SAMPLE_ROWS:
-            return rows
-        return rows[np.random.default_rng(0).choice(n_rows, SAMPLE_ROWS, replace=False)]
-    if hasattr(rows, "glance"):
-        found = rows.glance(SAMPLE_ROWS)
-    else:
-        length = min(n_rows, SAMPLE_ROWS // 3)
-        starts = sorted({0, (n_rows - length) // 2, n_rows - length})
-        found = rows[np.concatenate([np.arange(start, start + length) for start in starts])]
+        few = len(rows) <= SAMPLE_ROWS
+        return rows if few else rows[sample_positions(len(rows))]
+    found = rows.glance(SAMPLE_ROWS)
     return found.toarray() if sparse.issparse(found) else found
 
 

@@ -3,101 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 from scipy import sparse
 
 from depmax._parameters import is_whole
-from depmax._text import counted
-from depmax.data.files import open_files
+from depmax.data.columns import is_frame
+from depmax.data.files import FileScan
 from depmax.data.pieces import (
     Chunk,
-    IteratedPieces,
-    LocalPieces,
-    Pieces,
+    IteratedScan,
+    MemoryScan,
+    Scan,
+    as_names,
+    is_names,
     n_rows,
-    pieces_of_memory,
     split_target,
     with_text_names,
 )
-from depmax.data.table import is_dask, is_frame
+from depmax.data.sample import require_equal_length
+from depmax.data.table import is_dask
 
 #: A file, a folder, or several.
 Paths = str | PathLike[str]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Scan:
-    """A table that is read a piece at a time, as often as a method needs.
-
-    Made by :func:`depmax.scan`; passed as ``X`` to every estimator and measure that streams.
-    """
-
-    pieces: Pieces
-    #: What readers that need all rows in memory refuse by.
-    is_streamed = True
-
-    def __repr__(self) -> str:
-        x, lengths = self.pieces.empty.x, self.pieces.lengths
-        width = 1 if getattr(x, "ndim", 2) == 1 else int(x.shape[1])
-        rows = "an unknown number of rows" if lengths is None else f"{sum(lengths):,} rows"
-        target = " and a target" if self.has_target else ""
-        return f"<Scan of {rows}, {width:,} {'column' if width == 1 else 'columns'}{target}>"
-
-    @property
-    def has_target(self) -> bool:
-        """Whether the rows come with a target."""
-        return self.pieces.empty.y is not None
-
-    def chunks(self) -> Iterator[Any]:
-        """The rows of X, piece by piece, in order."""
-        return (chunk.x for chunk in self.pieces.chunks())
-
-    def compute(self) -> Any:
-        """All rows of X in memory."""
-        chunks = list(self.chunks())
-        if chunks and sparse.issparse(chunks[0]):
-            return sparse.vstack(chunks, format="csr")
-        if chunks and is_frame(chunks[0]):
-            import narwhals.stable.v2 as nw
-
-            return nw.concat(
-                [nw.from_native(chunk, eager_only=True) for chunk in chunks]
-            ).to_native()
-        return np.concatenate(chunks)
-
-    def map(self, function: Callable[[Any], Any]) -> Scan:
-        """The same table with ``function`` applied to every chunk of X as it is read.
-
-        For a transformer that works row by row, such as a fitted ``StandardScaler``:
-        ``scan(…).map(scaler.transform)``.
-
-        Parameters
-        ----------
-        function : callable
-            From an array or a frame to one with as many rows. A Dask cluster needs one that can
-            be pickled.
-
-        Returns
-        -------
-        Scan
-        """
-        return Scan(self.pieces.mapped(MapInputs(function)))
-
-
-@dataclass(frozen=True)
-class MapInputs:
-    """A function of inputs as a function of chunks."""
-
-    function: Callable[[Any], Any]
-
-    def __call__(self, chunk: Chunk) -> Chunk:
-        """The chunk with other inputs."""
-        return Chunk(self.function(chunk.x), chunk.y)
 
 
 def scan(
@@ -148,22 +80,19 @@ iterable or callable
         )
     if columns is not None and len(columns) == 0:
         raise ValueError("columns is empty: name a column, or omit it to use all.")
-    if hasattr(data, "pieces"):
+    if isinstance(data, Scan):
         raise TypeError("data is already a scan: pass it as X.")
     paths = _paths(data)
     if paths is not None:
-        return Scan(open_files(paths, _names(target), columns, rows_per_chunk))
+        return FileScan.opened(paths, _names(target), columns, rows_per_chunk)
     if is_dask(data):
-        from depmax.data.dask_pieces import pieces_of_dask
+        from depmax.data.dask_pieces import scan_dask
 
-        named = _is_names(target) and target is not None
-        return Scan(
-            pieces_of_dask(data, None if named else target, target if named else None, columns)
-        )
+        return scan_dask(data, target, columns)
     make = _maker_of_chunks(data)
     if make is not None:
-        return Scan(_iterated(make, _names(target), columns))
-    return Scan(_in_memory(data, target, columns, rows_per_chunk))
+        return _iterated(make, _names(target), columns)
+    return _in_memory(data, target, columns, rows_per_chunk)
 
 
 def by_chunks(
@@ -212,14 +141,8 @@ def _matches(pattern: str) -> list[Paths]:
     return list(map(Path, found))
 
 
-def _is_names(target: Any) -> bool:
-    if isinstance(target, str):
-        return True
-    return isinstance(target, list | tuple) and all(isinstance(name, str) for name in target)
-
-
 def _names(target: Any) -> Any:
-    if target is not None and not _is_names(target):
+    if target is not None and not is_names(target):
         raise TypeError(
             "target must be the name of a column, or several names: files and iterators hold the "
             "target in their rows."
@@ -229,39 +152,29 @@ def _names(target: Any) -> Any:
     return target
 
 
-def _in_memory(data: Any, target: Any, columns: Any, rows_per_chunk: int | None) -> LocalPieces:
+def _in_memory(data: Any, target: Any, columns: Any, rows_per_chunk: int | None) -> MemoryScan:
     y = target
     if is_frame(data):
-        import narwhals.stable.v2 as nw
-
         data = with_text_names(data)
-        named = target is not None and _is_names(target) and len(target) != n_rows(data)
-        names = ([target] if isinstance(target, str) else list(target)) if named else []
+        named = target is not None and is_names(target) and len(target) != n_rows(data)
         if columns is not None:
             frame = nw.from_native(data, eager_only=True)
-            data = frame.select([*columns, *names]).to_native()
+            data = frame.select([*columns, *(as_names(target) if named else ())]).to_native()
         if named:
             chunk = split_target(data, target)
             data, y = chunk.x, chunk.y
     elif columns is not None:
         raise TypeError("columns= needs a table whose columns have names.")
-    elif not sparse.issparse(data) and not hasattr(data, "block"):
+    elif sparse.issparse(data):
+        data = data.tocsr()
+    else:
         data = data if isinstance(data, np.ndarray) else np.asarray(data)
         data = data[:, np.newaxis] if data.ndim == 1 else data
-    if sparse.issparse(data):
-        data = data.tocsr()
     if y is not None and not hasattr(y, "shape"):
         y = np.asarray(y)
-    _require_equal_length(data, y)
-    return pieces_of_memory(data, y, rows_per_chunk)
-
-
-def _require_equal_length(x: Any, y: Any) -> None:
-    if y is not None and n_rows(y) != n_rows(x):
-        raise ValueError(
-            f"X and y have inconsistent numbers of samples: {counted(n_rows(x), 'row')} against "
-            f"{n_rows(y)}."
-        )
+    if y is not None:
+        require_equal_length(n_rows(data), n_rows(y))
+    return MemoryScan.of(data, y, rows_per_chunk)
 
 
 def _maker_of_chunks(data: Any) -> Callable[[], Iterable[Any]] | None:
@@ -278,15 +191,16 @@ def _maker_of_chunks(data: Any) -> Callable[[], Iterable[Any]] | None:
     return (lambda: iter(data)) if hasattr(data, "__iter__") else None
 
 
-def _iterated(make: Callable[[], Iterable[Any]], target: Any, columns: Any) -> IteratedPieces:
+def _iterated(make: Callable[[], Iterable[Any]], target: Any, columns: Any) -> IteratedScan:
     """Chunks of an iterator that can be made again."""
 
     def chunks() -> Iterator[Chunk]:
         for item in make():
             if isinstance(item, tuple):
-                chunk = Chunk(with_text_names(item[0]), *item[1:])
-                _require_equal_length(chunk.x, chunk.y)
-                yield chunk
+                x, y = item if len(item) > 1 else (item[0], None)
+                if y is not None:
+                    require_equal_length(n_rows(x), n_rows(y))
+                yield Chunk(with_text_names(x), y)
             else:
                 yield split_target(with_text_names(item), target)
 
@@ -303,4 +217,4 @@ def _iterated(make: Callable[[], Iterable[Any]], target: Any, columns: Any) -> I
         raise TypeError(
             "columns= is for tables in files, frames and Dask; iterators choose theirs."
         )
-    return IteratedPieces(chunks, first.part(slice(0, 0)))
+    return IteratedScan(make=chunks, empty=first.part(slice(0, 0)))

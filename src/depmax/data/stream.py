@@ -1,34 +1,23 @@
 """A scanned table with what a first look at it tells: rows of X and y that are read when needed.
 
-``surveyed_pair`` turns a scan or Dask collections into ``StreamedInputs`` and a ``StreamedY``,
-which the readers of X and y take like anything else. The sample that comes out of them has rows
-that are read block by block, X and y of a block together; nothing as long as the table is held.
+The sample that is made of them has rows that are read chunk by chunk, X and y of a chunk together;
+nothing as long as the table is held.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any, ClassVar, Protocol
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
-from depmax.data.pieces import (
-    Block,
-    Chunk,
-    Gather,
-    Gathered,
-    Pieces,
-    add_up,
-    arrow_doubles,
-)
-from depmax.data.scan import Scan, scan
-from depmax.data.survey import Decoder, Survey, SurveyWork, categories_of, columns_of
-
-#: Rows of the sample from which bandwidths are read, the same that kernels draw from an array.
-SAMPLE_ROWS = 1000
+from depmax.data.columns import ChunkColumns
+from depmax.data.pieces import Chunk, Scan, stacked
+from depmax.data.scales import sample_positions
+from depmax.data.target import present_target
 
 
 class SampledRowsWarning(UserWarning):
@@ -43,144 +32,140 @@ class Stream:
 
     Parameters
     ----------
-    pieces : Pieces
-    decoder : Decoder
-    survey : Survey
+    table : Scan
+    decoder : ChunkColumns
+    lengths : sequence of int
+        Rows of each piece, those without a target not counted.
+    facts : TargetFacts or None
     """
 
-    def __init__(self, pieces: Pieces, decoder: Decoder, survey: Survey) -> None:
-        self.pieces, self.decoder, self.survey = pieces, decoder, survey
-        counts = [survey.lengths[number] for number in sorted(survey.lengths)]
-        self.starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    def __init__(
+        self, table: Scan, decoder: ChunkColumns, lengths: Sequence[int], facts: Any
+    ) -> None:
+        self.table, self.decoder, self.facts = table, decoder, facts
+        self.starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         self.n_rows = int(self.starts[-1])
-        self._kept: Gathered | None = None
+        self._kept: list[_Taken] = []
+
+    @property
+    def inputs(self) -> StreamRows:
+        """The rows of X."""
+        example: Any = np.zeros((1, self.decoder.n_columns), self.decoder.dtype)
+        if sparse.issparse(self.table.empty.x):
+            example = sparse.csr_matrix(example)
+        return StreamRows(self, _inputs, example, of_inputs=True, columns=self.decoder)
 
     def total(
         self,
-        work: Callable[[Iterator[Block]], Any],
+        work: Callable[[Iterator[Chunk]], Any],
         *,
         inputs: bool = True,
         only: frozenset[int] | None = None,
     ) -> Any:
-        """Sum of what ``work`` makes of the blocks of every piece; without ``inputs`` y alone."""
-        decode = _Decode(work, self.decoder, self.starts, inputs)
-        return self.pieces.total(decode, columns=None if inputs else (), only=only)
+        """Sum of what ``work`` makes of the chunks of every piece; without ``inputs`` y alone."""
+        visit = partial(_visit, work, self.decoder, self.starts, inputs)
+        return self.table.total(visit, columns=None if inputs else (), only=only)
 
-    def take(self, indices: np.ndarray, *, inputs: bool = True) -> Block:
+    def take(self, indices: np.ndarray, *, inputs: bool = True) -> Chunk:
         """The rows at some positions, in that order, in memory; without ``inputs`` y alone."""
-        indices = np.asarray(indices, dtype=np.int64)
-        found = self._kept
-        missing = np.unique(indices if found is None else np.setdiff1d(indices, found.positions))
+        indices, parts = np.asarray(indices, dtype=np.int64), self._kept
+        known = np.concatenate([positions for positions, _ in parts] or [indices[:0]])
+        missing = np.setdiff1d(indices, known)
         if len(missing):
-            found = add_up([found, self._gathered(missing, inputs=inputs)])
-        assert found is not None  # unless no row was asked for
-        return found.block(indices, inputs=inputs)
+            parts = [*parts, *self._taken(missing, inputs=inputs)]
+        positions = np.concatenate([positions for positions, _ in parts])
+        order = np.argsort(positions)
+        rows = order[np.searchsorted(positions, indices, sorter=order)]
+        x = stacked([part.x for _, part in parts])[rows] if inputs else None
+        has_target = self.facts is not None
+        return Chunk(x, stacked([part.y for _, part in parts])[rows] if has_target else None)
 
     def keep(self, indices: np.ndarray) -> None:
         """Read the rows at some positions once, for later calls of ``take``."""
-        missing = np.unique(np.asarray(indices, dtype=np.int64))
-        self._kept = add_up([self._kept, self._gathered(missing)])
+        self._kept = self._taken(np.unique(np.asarray(indices, dtype=np.int64)))
 
-    def _gathered(self, indices: np.ndarray, *, inputs: bool = True) -> Gathered | None:
+    def _taken(self, indices: np.ndarray, *, inputs: bool = True) -> list[_Taken]:
         """The rows at some positions, sorted, from a visit to the pieces that have them."""
         numbers = np.searchsorted(self.starts, indices, side="right") - 1
         ends = frozenset(indices[np.flatnonzero(np.diff(numbers, append=-1))].tolist())
-        found: Gathered | None = self.total(
-            Gather(indices, ends), inputs=inputs, only=frozenset(numbers.tolist())
+        found: list[_Taken] = self.total(
+            partial(_gather, indices, ends), inputs=inputs, only=frozenset(numbers.tolist())
         )
         return found
 
     @cached_property
     def sample_indices(self) -> np.ndarray:
         """Positions of the rows from which numbers of kernels are read."""
-        return _sample_positions(self.n_rows)
+        return sample_positions(self.n_rows)
 
 
-def _sample_positions(n_rows: int) -> np.ndarray:
-    if n_rows <= SAMPLE_ROWS:
-        return np.arange(n_rows)
-    return np.random.default_rng(0).choice(n_rows, SAMPLE_ROWS, replace=False)
+#: Positions of some rows, and these rows.
+_Taken = tuple[np.ndarray, Chunk]
 
 
-def sample_rows(rows: Any) -> Any:
-    """All rows, or 1000 drawn with a fixed seed, of an array or a stream."""
-    return rows.sample() if hasattr(rows, "stream") else rows[_sample_positions(len(rows))]
+def _visit(
+    work: Callable[[Iterator[Chunk]], Any],
+    decoder: ChunkColumns,
+    starts: np.ndarray,
+    inputs: bool,
+    number: int,
+    chunks: Iterator[Chunk],
+) -> Any:
+    """What ``work`` makes of the chunks of a piece, as they are read."""
+    changed = RuntimeError(
+        "The table has changed while it was read: a part of it has a different number of rows than "
+        "before. Make sure that nothing writes to it, and fit again."
+    )
 
-
-@dataclass(frozen=True)
-class _Decode:
-    """Blocks of a piece for some work on blocks."""
-
-    work: Callable[[Iterator[Block]], Any]
-    decoder: Decoder
-    starts: np.ndarray
-    inputs: bool
-
-    def __call__(self, number: int, chunks: Iterator[Chunk]) -> Any:
-        return self.work(self._blocks(number, chunks))
-
-    def _blocks(self, number: int, chunks: Iterator[Chunk]) -> Iterator[Block]:
-        if number + 1 >= len(self.starts):
-            raise RuntimeError(_CHANGED)
-        start, end = int(self.starts[number]), int(self.starts[number + 1])
+    def read() -> Iterator[Chunk]:
+        if number + 1 >= len(starts):
+            raise changed
+        start, end = starts[number : number + 2].tolist()
         for chunk in chunks:
-            block = self.decoder.block(chunk, start, inputs=self.inputs)
-            start += block.n_rows
+            x = decoder.matrix(chunk.x) if inputs else None
+            y, missing = (None, None) if chunk.y is None else present_target(chunk.y)
+            if x is not None and missing is not None:
+                x = x[~missing]
+            found = Chunk(x, y, start)
+            start += found.n_rows
             if start > end:
-                raise RuntimeError(_CHANGED)
-            if block.n_rows:
-                yield block
+                raise changed
+            if found.n_rows:
+                yield found
         if start != end:
-            raise RuntimeError(_CHANGED)
+            raise changed
+
+    return work(read())
 
 
-_CHANGED = (
-    "The table has changed while it was read: a part of it has a different number of rows than "
-    "before. Make sure that nothing writes to it, and fit again."
-)
+def _gather(indices: np.ndarray, ends: frozenset[int], chunks: Iterator[Chunk]) -> list[_Taken]:
+    """The rows at some positions of one piece; rows behind the last of them are not read."""
+    found: list[_Taken] = []
+    for chunk in chunks:
+        first, last = np.searchsorted(indices, [chunk.start, chunk.start + chunk.n_rows])
+        positions = indices[first:last]
+        if len(positions):
+            rows = positions - chunk.start
+            x = None if chunk.x is None else chunk.x[rows]
+            found.append((positions, Chunk(x, None if chunk.y is None else chunk.y[rows])))
+            if int(positions[-1]) in ends:
+                break
+    return found
 
 
-# --- rows -----------------------------------------------------------------------------------------
-class View(Protocol):
-    """What is looked at in a block."""
-
-    #: Whether X must be read for it.
-    of_inputs: ClassVar[bool]
-
-    def __call__(self, block: Block) -> Any:
-        """An array or a CSR matrix with a row per row of the block."""
+#: What is looked at in a chunk: an array or a CSR matrix with a row per row of the chunk.
+View = Callable[[Chunk], Any]
 
 
-@dataclass(frozen=True)
-class InputsView:
-    """The inputs of a block, or some of their columns."""
-
-    columns: tuple[int, ...] | None = None
-    of_inputs: ClassVar[bool] = True
-
-    def __call__(self, block: Block) -> Any:
-        """Of shape (n, d)."""
-        return block.x if self.columns is None else block.x[:, list(self.columns)]
-
-
-@dataclass(frozen=True)
-class TargetView:
-    """The target of a block as it is stored, or a function of it."""
-
-    change: Callable[[np.ndarray], np.ndarray] | None = None
-    of_inputs: ClassVar[bool] = False
-
-    def __call__(self, block: Block) -> np.ndarray:
-        """Of shape (n,) or (n, q)."""
-        y: np.ndarray = block.y
-        return y if self.change is None else self.change(y)
+def _inputs(chunk: Chunk, columns: Sequence[int] | None = None) -> Any:
+    return chunk.x if columns is None else chunk.x[:, columns]
 
 
 @dataclass(frozen=True, eq=False)
 class StreamRows:
     """Rows of a stream as a kernel reads them: those of X, or a view of y.
 
-    Indexed by a ``Block`` it gives the rows of that block; by positions, rows in memory.
+    Indexed by a ``Chunk`` it gives the rows of that chunk; by positions, rows in memory.
     """
 
     stream: Stream
@@ -188,10 +173,14 @@ class StreamRows:
     #: A row like the others, for whoever asks for widths and types only.
     example: Any
     #: Different values and how often each occurs, where that is known.
-    distinct: tuple[np.ndarray, np.ndarray | None] | None = field(default=None)
+    distinct: tuple[np.ndarray, np.ndarray | None] | None = None
     #: Mean and scatter about it, where they are known.
-    moments: tuple[np.ndarray, np.ndarray] | None = field(default=None)
-    is_streamed = True
+    moments: tuple[np.ndarray, np.ndarray] | None = None
+    #: Whether X is read for these rows.
+    of_inputs: bool = False
+    #: Names and categories of the columns of X; None for numbers that a kernel reads.
+    columns: ChunkColumns | None = None
+    is_streamed: ClassVar[bool] = True
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -208,13 +197,8 @@ class StreamRows:
         """Precision of the rows."""
         return np.dtype(self.example.dtype)
 
-    @property
-    def of_inputs(self) -> bool:
-        """Whether X is read for these rows."""
-        return self.view.of_inputs
-
     def __getitem__(self, rows: Any) -> Any:
-        if hasattr(rows, "n_rows"):  # a block
+        if isinstance(rows, Chunk):
             return self.view(rows)
         if isinstance(rows, slice):
             rows = np.arange(*rows.indices(self.stream.n_rows))
@@ -239,82 +223,35 @@ class StreamRows:
 
     def column(self, positions: Sequence[int]) -> StreamRows:
         """Some columns of the inputs."""
-        where = tuple(map(int, positions))
-        distinct = None
-        levels = self.stream.decoder.categories
+        where, distinct, levels = list(map(int, positions)), None, self.stream.decoder.categories
         if len(where) == 1 and where[0] in levels:
             distinct = np.arange(len(levels[where[0]]), dtype=np.float64), None
-        return StreamRows(self.stream, InputsView(where), self.example[:, list(where)], distinct)
+        view = partial(_inputs, columns=where)
+        return StreamRows(self.stream, view, self.example[:, where], distinct, of_inputs=True)
 
     def resolve(self, kernel: Any, choose: Any = None) -> Any:
         """The kernel with every recipe replaced by numbers read off these rows."""
-        return kernel.resolve_streamed(self)
-
-
-@dataclass(frozen=True, eq=False)
-class StreamedInputs:
-    """X of a scanned table."""
-
-    stream: Stream
-    is_streamed = True
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Numbers of rows and columns."""
-        return self.stream.n_rows, self.stream.decoder.n_columns
-
-    @property
-    def rows(self) -> StreamRows:
-        """The rows as kernels read them."""
-        decoder = self.stream.decoder
-        example: Any = np.zeros((1, decoder.n_columns), decoder.dtype)
-        if sparse.issparse(self.stream.pieces.empty.x):
-            example = sparse.csr_matrix(example)
-        return StreamRows(self.stream, InputsView(), example)
+        return kernel.resolve(self)
 
     def describe_to(self, estimator: Any) -> None:
         """Set what ``fit`` tells about the columns: their number, names and categories."""
-        decoder = self.stream.decoder
-        estimator.categories_, estimator.n_features_in_ = dict(decoder.categories), self.shape[1]
+        estimator.categories_, estimator.n_features_in_ = {}, self.shape[1]
         estimator.__dict__.pop("feature_names_in_", None)
-        if decoder.names is not None:
-            estimator.feature_names_in_ = np.array(decoder.names, dtype=object)
+        if self.columns is not None and self.columns.names is not None:
+            estimator.categories_ = dict(self.columns.categories)
+            estimator.feature_names_in_ = np.array(self.columns.names, dtype=object)
 
     def some(self, size: int) -> tuple[Any, Any]:
         """X and y of at most so many rows, drawn with a fixed seed, in memory."""
-        block = self.stream.take(some_rows(self.stream.n_rows, size))
-        y = block.y
-        if y is not None and StreamedY(self.stream).kind == "classes":
-            y = y.astype(str)  # classes whatever their labels look like
-        return block.x, y
+        chunk, facts = self.stream.take(some_rows(self.stream.n_rows, size)), self.stream.facts
+        if facts is not None and facts.kind() == "classes":
+            return chunk.x, chunk.y.astype(str)  # classes whatever their labels look like
+        return chunk.x, chunk.y
 
 
-@dataclass(frozen=True, eq=False)
-class StreamedY:
-    """y of a scanned table: ``read_target`` asks it for its type."""
-
-    stream: Stream
-    is_streamed = True
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Numbers of rows and, for several outputs, columns."""
-        facts = self.stream.survey.target
-        assert facts is not None
-        return (self.stream.n_rows,) if facts.width is None else (self.stream.n_rows, facts.width)
-
-    @property
-    def kind(self) -> str:
-        """The type of the target."""
-        from depmax.data.target import read_target
-
-        return read_target(self).kind
-
-    def as_target(self, **rules: Any) -> Any:
-        """The target by the rules of ``read_target``."""
-        from depmax.data.streamed_target import streamed_target
-
-        return streamed_target(self.stream, **rules)
+def sample_rows(rows: Any) -> Any:
+    """All rows, or 1000 drawn with a fixed seed, of an array or a stream."""
+    return rows.sample() if isinstance(rows, StreamRows) else rows[sample_positions(len(rows))]
 
 
 def some_rows(n_rows: int, size: int) -> np.ndarray:
@@ -330,21 +267,6 @@ def some_rows(n_rows: int, size: int) -> np.ndarray:
     return np.sort(np.random.default_rng(0).choice(n_rows, size, replace=False))
 
 
-def surveyed_pair(X: Any, y: Any, *, supervised: bool) -> tuple[Any, Any]:
-    """X and y of one surveyed table, from rows that are read a chunk at a time."""
-    if hasattr(X, "stream"):  # surveyed already
-        return X, y
-    if hasattr(X, "pieces") and y is not None:
-        raise TypeError(
-            "X is a scan, which brings its own target: pass target= to depmax.scan instead of y."
-        )
-    table = X if hasattr(X, "pieces") else scan(X, y)
-    if not supervised and table.has_target:
-        table = Scan(table.pieces.mapped(_without_target))
-    stream = surveyed(table)
-    return StreamedInputs(stream), StreamedY(stream) if table.has_target else None
-
-
 def refuse_with_streams(owner: str, **options: Any) -> None:
     """Refuse options that need all rows in memory, where they are given."""
     for name, value in options.items():
@@ -355,25 +277,56 @@ def refuse_with_streams(owner: str, **options: Any) -> None:
             )
 
 
-def _without_target(chunk: Chunk) -> Chunk:
-    return Chunk(chunk.x)
+# --- order statistics -----------------------------------------------------------------------------
+def order_statistics(
+    stream: Stream, change: Callable[[np.ndarray], np.ndarray], ranks: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Values of some ranks of a function of the target, found exactly in four visits.
+
+    With them comes how many rows have smaller values, and how many the same. The order statistics
+    of floats are found digit by digit: their bits, read as whole numbers, have the same order, and
+    a visit counts the rows by the next sixteen bits.
+    """
+    prefixes, below = np.zeros(len(ranks), np.uint64), np.zeros(len(ranks), np.int64)
+    count = np.zeros(len(ranks), np.int64)
+    for digit in range(4):
+        known = np.unique(prefixes)
+        found = stream.total(partial(_count_digits, change, digit, known), inputs=False)
+        for place, rank in enumerate(ranks):
+            digits = found[np.searchsorted(known, prefixes[place])]
+            reached = np.cumsum(digits)
+            bucket = int(np.searchsorted(reached, rank - below[place], side="right"))
+            below[place] += int(reached[bucket] - digits[bucket])
+            count[place] = int(digits[bucket])
+            prefixes[place] = (int(prefixes[place]) << 16) | bucket
+    return _from_keys(prefixes), below, count
 
 
-def surveyed(table: Scan) -> Stream:
-    """The table after a first visit to its target and its categories."""
-    pieces = table.pieces
-    names, width, nominal, dtype = columns_of(pieces.empty.x)
-    survey = None
-    if not nominal and not table.has_target and pieces.lengths is not None:
-        survey = Survey(dict(enumerate(pieces.lengths)), {}, None)
-    if survey is None:
-        columns = None if names is None else tuple(names[position] for position in nominal)
-        if names is not None and not nominal and not table.has_target:
-            columns = names[:1]
-        survey = pieces.total(SurveyWork(nominal, names or ()), columns=columns)
-    if survey is None or sum(survey.lengths.values()) == 0:
-        raise ValueError("The table is empty: found 0 sample(s), at least 1 is needed.")
-    categories = categories_of(survey, names, pieces.empty.x)
-    doubles = arrow_doubles(pieces.empty.x)
-    decoder = Decoder(names, width, categories, dtype, drop_unlabelled=True, doubles=doubles)
-    return Stream(pieces, decoder, survey)
+def _count_digits(
+    change: Callable[[np.ndarray], np.ndarray],
+    digit: int,
+    prefixes: np.ndarray,
+    chunks: Iterator[Chunk],
+) -> np.ndarray:
+    """Rows of a piece by sixteen bits of their values, among those that begin like each prefix."""
+    counts = np.zeros((len(prefixes), 2**16), np.int64)
+    shift = np.uint64(48 - 16 * digit)  # digit 0 is the most significant
+    for chunk in chunks:
+        keys = _keys(change(chunk.y))
+        begin = keys >> (shift + np.uint64(16)) if digit else np.zeros_like(keys)
+        digits = ((keys >> shift) & np.uint64(2**16 - 1)).astype(np.int64)
+        for place, prefix in enumerate(prefixes):
+            counts[place] += np.bincount(digits[begin == prefix], minlength=2**16)
+    return counts
+
+
+def _keys(values: np.ndarray) -> np.ndarray:
+    """Whole numbers in the order of the floats."""
+    bits = np.ascontiguousarray(values + 0.0).view(np.uint64)  # -0.0 becomes 0.0
+    sign = bits >> np.uint64(63)
+    return np.where(sign == 1, ~bits, bits | np.uint64(1 << 63))
+
+
+def _from_keys(keys: np.ndarray) -> np.ndarray:
+    sign = keys >> np.uint64(63)
+    return np.where(sign == 1, keys & np.uint64((1 << 63) - 1), ~keys).view(np.float64)

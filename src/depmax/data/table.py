@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any, NoReturn
+from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
 from narwhals.exceptions import DuplicateError
 from scipy import sparse
 from sklearn.utils._set_output import _get_output_config
-from sklearn.utils.sparsefuncs import min_max_axis
 from sklearn.utils.validation import (
     _check_feature_names,
     check_array,
@@ -22,16 +21,9 @@ from sklearn.utils.validation import (
 )
 
 from depmax._arrays import object_array
-from depmax._warnings import warn_caller
-from depmax.data.levels import Categories, Missing, as_nan, encode_frame, require_numbers
-
-#: Largest number whose eighth power (a variance of squared kernel values), summed over rows and
-#: columns, is finite in float64.
-LARGEST = 1e35
-#: Largest number whose fourth power is finite in float32; beyond, it is read as float64.
-LARGEST_SINGLE = 1e8
-#: If no number of a table is larger, their fourth powers vanish, and all rows look equal.
-SMALLEST = 1e-75
+from depmax.data.cells import Missing, as_nan, require_numbers
+from depmax.data.columns import Categories, Columns, column_names, in_narwhals, is_frame
+from depmax.data.scales import require_finite
 
 
 @dataclass(frozen=True)
@@ -47,21 +39,17 @@ class Table:
         """Number of rows."""
         return int(self.values.shape[0])
 
+    def ranked(self) -> Table | None:
+        """Ranks of every numeric column, from 0 to 1; None if there is none, or rows are sparse."""
+        from scipy import stats  # takes longer to import than most calls take
 
-def in_narwhals(X: Any, **kinds: Any) -> Any:
-    """A frame or series of any library as narwhals', anything else as it is; arrays at once."""
-    return X if isinstance(X, np.ndarray) else nw.from_native(X, pass_through=True, **kinds)
-
-
-def is_frame(X: Any) -> bool:
-    """Whether X is an eager data frame of any library that narwhals knows."""
-    return isinstance(in_narwhals(X, eager_only=True), nw.DataFrame)
-
-
-def column_names(X: Any) -> tuple[str, ...]:
-    """Names of the columns of a frame, none for anything else."""
-    frame = in_narwhals(X, eager_only=True)
-    return tuple(map(str, frame.columns)) if isinstance(frame, nw.DataFrame) else ()
+        n_columns = self.values.shape[1]
+        numeric = [column for column in range(n_columns) if column not in self.categories]
+        if not numeric or sparse.issparse(self.values):
+            return None
+        ranks = np.array(self.values, dtype=np.float64)
+        ranks[:, numeric] = stats.rankdata(ranks[:, numeric], axis=0) / len(ranks)
+        return replace(self, values=ranks)
 
 
 def take_columns(X: Any, positions: Iterable[Any]) -> Any:
@@ -147,21 +135,28 @@ def read_table(
     found: Categories = {}
     if is_frame(X):
         names = column_names(X)
-        X, found = encode_frame(X, categories, name, missing)
-        X = nw.from_native(X, eager_only=True).to_numpy()
+        frame, found = _encoded(X, categories, name, missing)
+        X = frame.to_numpy()
     elif not sparse.issparse(X):
         series = in_narwhals(X, series_only=True)
         X = np.asarray(series.to_numpy() if isinstance(series, nw.Series) else X)
-        X = _numbers(X[:, np.newaxis] if X.ndim == 1 else X, name)
+        X = as_nan(require_numbers(X[:, np.newaxis] if X.ndim == 1 else X, name))
     values = check_array(
         X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False
     )
     return Table(require_finite(values, names, name, missing), names, found)
 
 
-def _numbers(X: np.ndarray, name: str) -> np.ndarray:
-    """An array of numbers, or of what can become numbers."""
-    return X if X.dtype.kind in "fiu" else as_nan(require_numbers(X, name))
+def _encoded(
+    X: Any, categories: Categories | None, name: str, missing: Missing
+) -> tuple[nw.DataFrame[Any], Categories]:
+    """A frame with categorical columns as codes, and their levels: those of ``fit``, or found."""
+    frame = nw.from_native(X, eager_only=True)
+    if categories is None:
+        columns = Columns.learned(frame, None, name, missing)
+    else:
+        columns = Columns(categories, name, missing)
+    return columns.encoded(frame), columns.categories
 
 
 def read_objects(X: Any, name: str = "X") -> np.ndarray:
@@ -183,105 +178,7 @@ def read_objects(X: Any, name: str = "X") -> np.ndarray:
     return object_array(list(X))
 
 
-def _is_moderate(data: np.ndarray, smallest: float, largest: float) -> bool:
-    """Whether Σx² proves that no number is NaN, infinite or too large, and not all are too small.
-
-    One pass over the numbers instead of two. If it proves nothing, the caller looks at their range.
-
-    Examples
-    --------
-    >>> _is_moderate(np.array([1.0, -2.0]), 1e-9, 1e9), _is_moderate(np.array([np.nan]), 1e-9, 1e9)
-    (True, False)
-    """
-    if not data.size or data.dtype.kind != "f" or data.ndim > 2:
-        return False
-    with np.errstate(all="ignore"):
-        if data.flags.forc:
-            flat = data.ravel(order="K")
-            squares = float(np.dot(flat, flat))
-        else:  # columns of a larger table
-            columns = np.atleast_2d(data)
-            squares = float(np.einsum("ij,ij->", columns, columns))
-    return data.size * smallest**2 <= squares <= largest**2
-
-
-def require_finite(
-    values: Any,
-    names: tuple[str, ...] | None,
-    name: str,
-    missing: Missing = "refuse",
-    *,
-    is_part: bool = False,
-) -> Any:
-    """The values, in a precision in which their products do not overflow.
-
-    NaN, infinity and numbers beyond ``LARGEST`` are refused, with the first column that has them
-    and the remedy; float32 becomes float64 beyond ``LARGEST_SINGLE``. So is a table whose numbers
-    are all below ``SMALLEST`` but not all 0, unless it ``is_part`` of the rows or follows a fit.
-    NaN is allowed where cells may be missing, except in sparse matrices.
-    """
-    data = values.data if sparse.issparse(values) else values
-    if _is_moderate(data, SMALLEST, LARGEST_SINGLE if data.dtype == np.float32 else LARGEST):
-        return values
-    size = max(float(data.max()), -float(data.min())) if data.size else 0.0  # NaN if one is
-    if 0 < size < SMALLEST and not is_part:
-        raise ValueError(
-            f"The largest number that {name} holds is {size:.3g}: products of numbers below "
-            f"{SMALLEST:g} vanish. Multiply its columns by a constant."
-        )
-    if size <= LARGEST:
-        single = data.dtype == np.float32 and size > LARGEST_SINGLE
-        return values.astype(np.float64) if single else values
-    dense = np.asarray(values.todense()) if sparse.issparse(values) else values
-    absent = np.isnan(dense)
-    if missing != "refuse" and not sparse.issparse(values) and absent.any():
-        if missing != "fill":
-            _warn_of_empty(absent, names, name)
-        numbers = np.where(absent, values.dtype.type(0), values)
-        known = require_finite(numbers, names, name, is_part=is_part)
-        return values.astype(known.dtype, copy=False)
-    finite = np.isfinite(dense)
-    if not finite.all():
-        _refuse_gaps_in_numbers(dense, ~finite, names, name)
-    sizes = np.abs(dense).max(axis=0)
-    column = int(np.flatnonzero(sizes > LARGEST)[0])
-    raise ValueError(
-        f"{name} holds {sizes[column]:.3g} in {_called(column, names)}: products of numbers beyond "
-        f"{LARGEST:g} overflow. If it stands for a missing value, impute or drop it; otherwise "
-        "divide the column by a constant."
-    )
-
-
-def _refuse_gaps_in_numbers(
-    dense: np.ndarray, bad: np.ndarray, names: tuple[str, ...] | None, name: str
-) -> NoReturn:
-    column = int(np.flatnonzero(bad.any(axis=0))[0])
-    where = _called(column, names)
-    rows = int(bad[:, column].sum())
-    if np.isnan(dense[:, column]).any():
-        raise ValueError(
-            f"{name} contains NaN in {where} ({rows} of {len(dense)} rows): impute or drop it, "
-            "e.g. with depmax.Prepare()."
-        )
-    raise ValueError(
-        f"{name} contains infinity in {where} ({rows} of {len(dense)} rows): clip or drop it."
-    )
-
-
-def _warn_of_empty(absent: np.ndarray, names: tuple[str, ...] | None, name: str) -> None:
-    empty = np.flatnonzero(absent.all(axis=0))
-    if len(empty) and len(absent):
-        more = f" (nor do {len(empty) - 1} others)" if len(empty) > 1 else ""
-        where = f"C{_called(int(empty[0]), names)[1:]} of {name}"
-        warn_caller(
-            f"{where} has no value in any row{more}: nothing can depend on it.", UserWarning
-        )
-
-
-def _called(column: int, names: tuple[str, ...] | None) -> str:
-    return f"column {names[column]!r}" if names else f"column {column}"
-
-
+# --- rows of an estimator -------------------------------------------------------------------------
 def read_fit(
     estimator: Any,
     X: Any,
@@ -296,16 +193,15 @@ def read_fit(
     Without ``check_finite`` the estimator calls ``require_finite_rows`` where its sums over rows
     in float64 are too large or NaN. ``missing`` is that of ``read_table``.
     """
-    return _read(estimator, X, None, vector_input, accept_sparse, check_finite, missing, reset=True)
-
-
-def require_finite_rows(
-    estimator: Any, rows: Any, missing: Missing = "refuse", *, is_part: bool = False
-) -> Any:
-    """Rows that ``fit`` has read, without NaN, infinity or numbers whose products overflow."""
-    names = getattr(estimator, "feature_names_in_", None)
-    names = None if names is None else tuple(names)
-    return require_finite(rows, names, "X", missing, is_part=is_part)
+    if not vector_input:
+        rows = _read_objects(estimator, X)
+        estimator.n_features_in_ = 1 if rows.ndim == 1 else rows.shape[1]
+        _check_feature_names(estimator, X, reset=True)
+        return rows, {}
+    values, found = _read(estimator, X, None, accept_sparse, missing)
+    if check_finite or values.dtype == np.float32:
+        values = require_finite_rows(estimator, values, missing)
+    return values, found
 
 
 def read_new(
@@ -319,83 +215,94 @@ def read_new(
 ) -> Any:
     """Rows for ``transform``, checked against what ``fit`` saw."""
     check_is_fitted(estimator)
-    return _read(estimator, X, categories, vector_input, accept_sparse, True, missing, reset=False)[
-        0
-    ]
+    if not vector_input:
+        return _read_objects(estimator, X)
+    values, _ = _read(estimator, X, categories, accept_sparse, missing)
+    return require_finite_rows(estimator, values, missing, is_part=True)
+
+
+def read_batch(estimator: Any, X: Any) -> Any:
+    """Rows of a batch as numbers; the first batch sets the estimator's attributes about columns.
+
+    Of batches an estimator keeps only sums, in ``_batches``.
+    """
+    name = type(estimator).__name__
+    if is_streamed(X):
+        raise TypeError(
+            f"partial_fit of {name} takes batches in memory: fit reads a Dask collection or a "
+            "scan a chunk at a time by itself."
+        )
+    if hasattr(estimator, "_batches") and estimator.__sklearn_is_fitted__():
+        return read_new(estimator, X, categories={}, accept_sparse=True)
+    known = getattr(estimator, "n_features_in_", None)
+    rows, categories = read_fit(estimator, X, accept_sparse=True)
+    if known is not None and known != rows.shape[1]:
+        raise ValueError(f"X has {rows.shape[1]} features, but {name} expects {known}.")
+    if categories:
+        called = getattr(estimator, "feature_names_in_", range(estimator.n_features_in_))
+        names = [str(called[column]) for column in categories]
+        estimator.__dict__.pop("n_features_in_")
+        raise TypeError(
+            f"partial_fit of {name} takes numbers, but X has categorical columns "
+            f"({', '.join(names)}): encode them, e.g. with sklearn.preprocessing.OneHotEncoder."
+        )
+    return rows
+
+
+def keeps_sums(estimator: Any) -> bool:
+    """Refuse to continue after ``fit``, which does not keep the sums that batches are added to."""
+    if hasattr(estimator, "n_features_in_") and not hasattr(estimator, "_batches"):
+        raise AttributeError(
+            f"{type(estimator).__name__} was fitted by fit, which keeps no sums to continue from: "
+            "pass all batches to partial_fit of a clone."
+        )
+    return True
+
+
+def require_finite_rows(
+    estimator: Any, rows: Any, missing: Missing = "refuse", *, is_part: bool = False
+) -> Any:
+    """Rows that ``fit`` has read, without NaN, infinity or numbers whose products overflow."""
+    names = getattr(estimator, "feature_names_in_", None)
+    return require_finite(rows, names, "X", missing, is_part=is_part)
+
+
+def _read_objects(estimator: Any, X: Any) -> np.ndarray:
+    refuse_unreadable(X, "X", type(estimator).__name__)
+    rows = read_objects(X)
+    if rows.shape[0] == 0:
+        raise ValueError("X is empty: found 0 sample(s), at least 1 is needed.")
+    return rows
 
 
 def _read(
-    estimator: Any,
-    X: Any,
-    categories: Categories | None,
-    vector_input: bool,
-    accept_sparse: bool,
-    check_finite: bool,
-    missing: Missing,
-    reset: bool,
+    estimator: Any, X: Any, categories: Categories | None, accept_sparse: bool, missing: Missing
 ) -> tuple[Any, Categories]:
-    refuse_unreadable(X, "X", type(estimator).__name__)
-    if not vector_input:
-        rows = read_objects(X)
-        if rows.shape[0] == 0:
-            raise ValueError("X is empty: found 0 sample(s), at least 1 is needed.")
-        if reset:
-            estimator.n_features_in_ = 1 if rows.ndim == 1 else rows.shape[1]
-            _check_feature_names(estimator, X, reset=True)
-        return rows, {}
+    """Rows as numbers, and levels; for ``fit`` if there are no ``categories`` yet."""
+    name = type(estimator).__name__
+    refuse_unreadable(X, "X", name)
     found: Categories = {}
     if is_frame(X):
-        X, found = encode_frame(X, categories, "X", missing)
+        frame, found = _encoded(X, categories, "X", missing)
+        X = frame.to_native()
     elif categories:
         raise TypeError(
-            f"{type(estimator).__name__} was fitted on a data frame with categorical columns: pass "
+            f"{name} was fitted on a data frame with categorical columns: pass "
             "a frame with the same columns, since the numbers of an array do not name categories."
         )
     elif isinstance(X, np.ndarray):
-        X = _numbers(X, "X")
+        X = as_nan(require_numbers(X, "X"))
     elif isinstance(X, list | tuple):
         require_numbers(np.asarray(X[:1]), "X")  # the first row tells
     if sparse.issparse(X) and not accept_sparse:
         linear = ', or kernel="linear", with which X stays sparse' * hasattr(estimator, "kernel")
-        raise TypeError(
-            f"{type(estimator).__name__} needs dense rows, but X is sparse: pass "
-            f"X.toarray(){linear}."
-        )
+        raise TypeError(f"{name} needs dense rows, but X is sparse: pass X.toarray(){linear}.")
     values = validate_data(
         estimator,
         X,
-        reset=reset,
+        reset=categories is None,
         accept_sparse="csr" if accept_sparse else False,
         dtype=[np.float64, np.float32],
         ensure_all_finite=False,
     )
-    if check_finite or values.dtype == np.float32:
-        values = require_finite_rows(estimator, values, missing, is_part=not reset)
     return values, found
-
-
-def has_missing(X: Any) -> bool:
-    """Whether some cell of rows that were read is missing; only dense ones in memory may be."""
-    return isinstance(X, np.ndarray) and bool(np.isnan(np.sum(X)))
-
-
-def constant_columns(X: Any, missing: Missing = "neutral") -> np.ndarray:
-    """Whether all values of a column are equal, exactly; a missing cell has none, or its own.
-
-    Examples
-    --------
-    >>> constant_columns(np.array([[0.1, 1.0], [0.1, 2.0]]))
-    array([ True, False])
-    """
-    if sparse.issparse(X):
-        low, high = min_max_axis(X, axis=0)
-    else:
-        low, high = X.min(axis=0), X.max(axis=0)
-        gaps = np.flatnonzero(np.isnan(low))
-        if len(gaps) and missing == "level":
-            return np.asarray((low == high) | np.isnan(X).all(axis=0))
-        if len(gaps):  # the smallest and the largest value of those there are, if there are any
-            low[gaps] = np.fmin.reduce(X[:, gaps], axis=0)
-            high[gaps] = np.fmax.reduce(X[:, gaps], axis=0)
-            return np.asarray((low == high) | np.isnan(low))
-    return np.asarray(low == high)

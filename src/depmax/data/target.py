@@ -14,7 +14,9 @@ import numpy as np
 from scipy import sparse
 
 from depmax._arrays import count_integers, object_array
-from depmax.data.labels import (
+from depmax.data.cells import (
+    WIDE,
+    is_missing,
     refuse_identifiers,
     refuse_mixed,
     refuse_nested,
@@ -23,8 +25,9 @@ from depmax.data.labels import (
     warn_of_order,
     warn_of_survival,
 )
-from depmax.data.levels import WIDE, is_missing
-from depmax.data.table import in_narwhals, refuse_unreadable, require_finite
+from depmax.data.columns import in_narwhals
+from depmax.data.scales import require_finite
+from depmax.data.table import refuse_unreadable
 
 TargetKind = Literal["classes", "numbers", "multilabel", "multioutput"]
 #: What is to be predicted, where the type of the target is not to be guessed.
@@ -180,6 +183,22 @@ def read_target(
         whole = array.ndim == 1 and bool((array == np.floor(array)).all())
         array = array.astype(np.int64) if whole and np.abs(array).max() < 2**53 else array
     return Target(kind, array, ~missing)
+
+
+def present_target(y: Any) -> tuple[np.ndarray, np.ndarray | None]:
+    """The target of a chunk on the rows that have one, and which have none; None if all have."""
+    is_double = str(getattr(y, "type", "")) == "double"  # a column of an Arrow table
+    array = y.to_numpy() if is_double else target_array(y)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    missing = missing_rows(array)
+    return (settle(array[~missing]), missing) if missing.any() else (array, None)
+
+
+def as_columns(y: np.ndarray) -> np.ndarray:
+    """Numbers as columns of floats."""
+    values = np.asarray(y, dtype=np.float64)
+    return values[:, np.newaxis] if values.ndim == 1 else values
 
 
 def columns_of_classes(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

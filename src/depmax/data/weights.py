@@ -11,9 +11,9 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _check_sample_weight, _num_samples
 
 from depmax._text import counted
-from depmax.data.reading import is_precomputed, reads_chunks
-from depmax.data.sample import Sample
-from depmax.data.table import has_missing, refuse_unreadable
+from depmax.data.sample import Sample, is_precomputed
+from depmax.data.scales import has_missing
+from depmax.data.table import is_streamed, refuse_unreadable
 
 #: What all rows together must at least stand for, and at most: sums of squares of more are rounded.
 FEWEST, MOST = 2.0, 1e12
@@ -122,7 +122,7 @@ def weigh(sample_weight: Any, *tables: Any) -> Weighed:
     """Weights of the rows of tables, which must have as many rows each; None is no table."""
     known = [table for table in tables if table is not None]
     for table in known:
-        if reads_chunks(table):
+        if is_streamed(table):
             raise TypeError(
                 "sample_weight needs rows in memory: a table that is read a chunk at a time does "
                 "not take weights. Pass rows that fit, such as a random part of them."

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import special
 
 from depmax._warnings import warn_caller
-from depmax.data.levels import is_missing
+from depmax.data.cells import is_missing
 from depmax.data.table import refuse_unreadable
 from depmax.data.target import settle
 

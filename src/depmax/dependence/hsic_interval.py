@@ -21,7 +21,7 @@ from depmax.dependence.variance import (
     root_interval,
     variance_of_shares,
 )
-from depmax.kernels import Kernel, KernelLike
+from depmax.kernels import KernelLike
 
 #: Rows from which the error of maps is estimated, at most.
 ROWS_OF_ERROR = 1000
@@ -137,15 +137,8 @@ def error_of_maps(x: Sample, y: Sample, confidence_level: float) -> tuple[float,
 
 def _exact(side: Sample) -> Sample:
     """The same rows with the kernels that maps approximate; the same object without maps."""
-    parts: list[tuple[Kernel, Kernel]] = []
-
-    def change(part: Kernel) -> Kernel:
-        parts.append((part, part.approximated))
-        return parts[-1][1]
-
-    kernel = side.kernel.with_parts(change)
-    has_maps = any(before is not after for before, after in parts)
-    return Sample(kernel, side.rows, mass=side.mass) if has_maps else side
+    kernel = side.kernel.approximated
+    return side if kernel is side.kernel else Sample(kernel, side.rows, mass=side.mass)
 
 
 def _u_centred(gram: np.ndarray) -> np.ndarray:

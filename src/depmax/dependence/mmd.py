@@ -19,8 +19,6 @@ from depmax.data.weights import weigh
 from depmax.dependence import _terms
 from depmax.dependence.resolve import most_dependent
 from depmax.kernels import KernelLike, as_kernel
-from depmax.kernels.kernel import resolved_on
-from depmax.kernels.mixed import join_categories
 
 
 def mmd(
@@ -176,11 +174,11 @@ def _stack(
     rows = _concatenate(values)
     if recipe.requires_vector_input:
         warn_of_scales(recipe, rows, tables[0].names, tables[0].categories)
-        recipe = join_categories(recipe, tables[0].categories, n_features, names)
+        recipe = recipe.bind(names, tables[0].categories)
     mass = None if weights_x is None and weights_z is None else np.concatenate(masses)
     labels = np.repeat([0, 1], [n_x, n_z])
     membership = read_target_sample(labels, "class_balanced", mass=mass)
-    resolved = resolved_on(recipe, rows, partial(most_dependent, membership), mass)
+    resolved = recipe.resolve(rows, partial(most_dependent, membership), mass)
     return Sample(resolved, rows, mass=mass), n_x
 
 

@@ -12,12 +12,12 @@ from depmax._extras import library_of
 from depmax._parameters import COMMON
 from depmax._threads import each_column, map_threads, one_blas_thread
 from depmax.data import read_table
-from depmax.data.levels import Missing
+from depmax.data.cells import Missing
 from depmax.data.reading import aligned, read_target_sample, refuse_streamed_target
 from depmax.data.sample import require_equal_length, require_samples
-from depmax.data.scales import warn_of_scales
+from depmax.data.scales import has_missing, warn_of_scales
 from depmax.data.stream import refuse_with_streams
-from depmax.data.table import has_missing, is_streamed, numbered_columns
+from depmax.data.table import is_streamed, numbered_columns
 from depmax.data.weights import refuse_missing, weigh
 from depmax.dependence._given.conditional import GivenTarget, read_dense
 from depmax.dependence._nulls.neighbours import warn_of_neighbours
@@ -244,7 +244,7 @@ def _screen_streamed(
     recipe = _kernel_of_columns(kernel)
     inputs, target = aligned(X, y)
     side = read_target_sample(target, target_kernel)
-    rows, decoder = inputs.rows, inputs.stream.decoder
+    rows, decoder = inputs, inputs.stream.decoder
     require_samples(side.n_samples, unbiased=True)
     warn_of_scales(recipe, rows, decoder.names, decoder.categories, one_by_one=True)
     counted = CountedScreening(rows, CountedTarget.of(side, tol))

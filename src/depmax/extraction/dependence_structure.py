@@ -12,8 +12,8 @@ from depmax.algebra import Directions, Space, hsic_form, leading
 from depmax.algebra.coordinates import Coordinates
 from depmax.algebra.directions import positive_part
 from depmax.algebra.form import gram_of, target_factor
-from depmax.data.reading import Labels, is_precomputed, read_target_sample
-from depmax.data.sample import Sample, require_samples
+from depmax.data.reading import Labels, read_target_sample
+from depmax.data.sample import Sample, is_precomputed, require_samples
 from depmax.dependence.structure import WEIGHT, Dependence, Weight
 from depmax.extraction.extractor import DependenceExtractor
 from depmax.kernels import KernelLike, as_kernel

@@ -24,7 +24,6 @@ from depmax.data import Target, read_target
 from depmax.data.reading import (
     Labels,
     aligned,
-    is_precomputed,
     read_target_sample,
     read_training,
     reads_chunks,
@@ -32,7 +31,7 @@ from depmax.data.reading import (
     warn_of_units,
     warn_of_unlabeled,
 )
-from depmax.data.sample import Sample, require_equal_length
+from depmax.data.sample import Sample, is_precomputed, require_equal_length
 from depmax.data.scales import require_varying
 from depmax.data.table import is_streamed
 from depmax.data.weights import Weighed, weigh

@@ -18,7 +18,7 @@ from depmax.algebra.images import CountedImages, FeatureImages, images_of
 from depmax.algebra.projection import FeatureProjection
 from depmax.data import require_finite_rows
 from depmax.data.sample import Sample
-from depmax.data.table import LARGEST
+from depmax.data.scales import LARGEST
 from depmax.extraction._fitting.batches import BatchExtractor
 from depmax.extraction._fitting.deflation import Extracted
 from depmax.extraction._fitting.prediction import FeaturePredictor, as_regressor

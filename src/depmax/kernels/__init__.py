@@ -1,28 +1,22 @@
-"""Kernels for vectors, labels, strings, graphs and mixed tables, and their sums and products."""
+"""Kernels for vectors, labels, strings and mixed tables, and their sums and products."""
 
 from depmax.kernels.bandwidth import BandwidthKernel
-from depmax.kernels.class_balanced import ClassBalanced
 from depmax.kernels.columns import Columns
 from depmax.kernels.composite import Product, Scaled, Sum
-from depmax.kernels.delta import Delta
 from depmax.kernels.distance import Distance
 from depmax.kernels.gaussian import Gaussian
-from depmax.kernels.graph import Graph
-from depmax.kernels.inverse_distance import InverseDistance
-from depmax.kernels.inverse_multiquadric import InverseMultiquadric
+from depmax.kernels.inner_products import Linear, Polynomial, RandomEvent, Subset
+from depmax.kernels.inverse_distance import InverseDistance, InverseMultiquadric
 from depmax.kernels.kernel import Capabilities, Kernel
+from depmax.kernels.labels import ClassBalanced, Delta
 from depmax.kernels.laplace import Laplace
-from depmax.kernels.linear import Linear
 from depmax.kernels.mixed import Mixed
 from depmax.kernels.names import FromFunction, FromMap, FromScikitLearn, KernelLike, as_kernel
 from depmax.kernels.neutral import Neutral
-from depmax.kernels.polynomial import Polynomial
 from depmax.kernels.precomputed import Precomputed
-from depmax.kernels.random_event import RandomEvent
 from depmax.kernels.ridge import RidgeKernel
 from depmax.kernels.spectrum import Spectrum
 from depmax.kernels.subsequence import Subsequence
-from depmax.kernels.subset import Subset
 from depmax.kernels.weighted_sum import WeightedSum
 
 __all__ = [
@@ -36,7 +30,6 @@ __all__ = [
     "FromMap",
     "FromScikitLearn",
     "Gaussian",
-    "Graph",
     "InverseDistance",
     "InverseMultiquadric",
     "Kernel",

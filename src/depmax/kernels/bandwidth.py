@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from numbers import Real
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
-from depmax.kernels.kernel import Choose, Kernel
+from depmax._parameters import Rule, is_number
+from depmax.kernels._parts import Facts
+from depmax.kernels.kernel import Capabilities, Kernel
 
 Bandwidth = float | Literal["median", "dimension", "maximize"] | Sequence[float]
 
@@ -18,20 +19,37 @@ Bandwidth = float | Literal["median", "dimension", "maximize"] | Sequence[float]
 #: many random rows, drawn with a fixed seed.
 MEDIAN_ROWS = 1000
 #: Multiples of the median among which ``"maximize"`` chooses: four for each factor of two.
-GRID = tuple(2.0 ** np.arange(-8.0, 8.25, 0.25))
+GRID = 2.0 ** np.arange(-8.0, 8.25, 0.25)
+
+
+def _is_bandwidth(value: Any) -> bool:
+    """A positive number, several, or the name of a policy."""
+    if isinstance(value, str):
+        return value in ("median", "dimension", "maximize")
+    several = np.ndim(value) == 1 and len(value) > 0
+    return all(is_number(width) and width > 0 for width in (value if several else [value]))
 
 
 class BandwidthKernel(Kernel):
-    """A stationary kernel with one length scale, ``bandwidth``."""
+    """A stationary kernel with one length scale, ``bandwidth``.
 
-    bandwidth: Bandwidth
-    #: Order of the norm that the kernel's distance uses.
-    _norm: ClassVar[int] = 2
+    A subclass says in ``of_squares`` what it makes of squared distances.
+    """
 
-    @property
-    def norm_(self) -> int:
-        """Order of the norm of x - z that the kernel depends on."""
-        return self._norm
+    _capabilities: ClassVar[Capabilities] = Capabilities(
+        stationary=True, radial=True, sparse=True, joins_categories="distance"
+    )
+    _declared: ClassVar = {
+        "bandwidth": Rule(
+            _is_bandwidth,
+            "a positive number, several to choose from, 'median', 'dimension' or 'maximize'",
+        )
+    }
+    #: Order of the norm of x - z that the kernel depends on.
+    norm_: int = 2
+
+    def __init__(self, bandwidth: Bandwidth = "median") -> None:
+        self.bandwidth = bandwidth
 
     @property
     def is_resolved(self) -> bool:
@@ -48,18 +66,15 @@ class BandwidthKernel(Kernel):
         """Whether the bandwidth is estimated from distances between rows."""
         return self.policy in ("median", "maximize")
 
-    def resolve(
-        self, X: Any, choose: Choose | None = None, mass: np.ndarray | None = None
-    ) -> Kernel:
-        """Copy with the bandwidth that its policy estimates from the rows X."""
+    def _estimated(self, facts: Facts) -> Kernel:
+        """Copy with the bandwidth that its policy estimates from rows."""
         if self.is_resolved:
-            self._width()
             return self
-        rows = self._read(X)
+        rows, choose = self._read(facts.sample), facts.choose
         return self.settle(
-            rows.shape[1],
-            lambda: median_distance(rows, self.norm_, mass),
-            None if choose is None else lambda candidates: choose(candidates, X),
+            facts.n_columns or rows.shape[1],
+            lambda: median_distance(rows, self.norm_, facts.weight),
+            None if choose is None else lambda candidates: choose(candidates, facts.rows),
         )
 
     def settle(
@@ -70,38 +85,18 @@ class BandwidthKernel(Kernel):
     ) -> Kernel:
         """Copy with the bandwidth that its policy derives from these facts about the rows."""
         if self.policy == "dimension":
-            return self.counting(n_columns)
+            return self._copy_with(bandwidth=float(n_columns ** (1 / self.norm_)))
         if self.policy == "median":
             return self._copy_with(bandwidth=median())
-        if self.policy not in ("maximize", None) or np.ndim(self.bandwidth) > 1:
-            raise ValueError(
-                f"Unknown bandwidth {self.bandwidth!r} of {type(self).__name__}: pass a positive "
-                "number, several to choose from, 'median', 'dimension' or 'maximize'."
-            )
         if choose is None:
             which = "several numbers" if self.policy is None else '"maximize"'
             raise ValueError(
                 f"bandwidth={which} of {type(self).__name__} needs a target to depend on: "
                 "use depmax.resolve(kernel, X, y), or a number, 'median' or 'dimension' here."
             )
-        return choose(self._candidates(median))
-
-    def _candidates(self, median: Callable[[], float]) -> list[Kernel]:
-        """Copies with the bandwidths to choose from, in increasing order."""
-        if self.policy is not None:
-            middle = median()
-            return [self._copy_with(bandwidth=float(factor * middle)) for factor in GRID]
         given: Any = self.bandwidth
-        widths = [self._copy_with(bandwidth=width)._width() for width in given]
-        if not widths:
-            raise ValueError(f"bandwidth of {type(self).__name__} holds no number to choose from.")
-        return [self._copy_with(bandwidth=width) for width in sorted(set(widths))]
-
-    def counting(self, n_columns: int) -> Kernel:
-        """Copy with the bandwidth of ``"dimension"`` as a number."""
-        if self.policy != "dimension":
-            return self
-        return self._copy_with(bandwidth=float(n_columns ** (1 / self.norm_)))
+        widths = {float(width) for width in given} if self.policy is None else median() * GRID
+        return choose([self._copy_with(bandwidth=float(width)) for width in sorted(widths)])
 
     def widened(self, factor: float) -> Kernel:
         """Copy with the bandwidth, a number, multiplied by ``factor``."""
@@ -109,7 +104,7 @@ class BandwidthKernel(Kernel):
 
     def difference_sums(self, X: Any, Z: Any) -> np.ndarray:
         """Sums over columns of squared (or for the L1 norm absolute) differences of rows."""
-        return squared_distances(X, Z) if self.norm_ == 2 else city_block(X, Z)
+        return squared_distances(X, Z) if self.norm_ == 2 else differences(X, Z, 1)
 
     def of_sums(self, sums: np.ndarray) -> np.ndarray:
         """Kernel values from such sums, in place."""
@@ -118,18 +113,17 @@ class BandwidthKernel(Kernel):
     def _gram(self, X: Any, Z: Any) -> np.ndarray:
         return self.of_sums(self.difference_sums(X, Z))
 
+    def _diag(self, X: Any) -> np.ndarray:
+        return self.of_sums(np.zeros(X.shape[0], dtype=X.dtype))
+
     def _width(self) -> float:
-        """The bandwidth as a positive number."""
-        width = self.bandwidth
-        if not isinstance(width, Real) or not np.isfinite(width) or width <= 0:
-            raise ValueError(
-                f"bandwidth of {type(self).__name__} must be a positive number, got {width!r}."
-            )
+        """The bandwidth as a number."""
+        width: Any = self.bandwidth
         return float(width)
 
 
-def median_distance(X: Any, norm: int = 2, mass: np.ndarray | None = None) -> float:
-    """Median distance between two rows of X, each of which counts as often as its mass says.
+def median_distance(X: Any, norm: int = 2, weight: np.ndarray | None = None) -> float:
+    """Median distance between two rows of X, each of which counts as often as its weight says.
 
     With more than ``MEDIAN_ROWS`` rows, a random subset with a fixed seed stands for all. If more
     than half of the pairs coincide, the median of the positive distances is used; if all rows are
@@ -140,34 +134,35 @@ def median_distance(X: Any, norm: int = 2, mass: np.ndarray | None = None) -> fl
     >>> median_distance(np.array([[0.0], [1.0], [3.0]]))
     2.0
     """
+    return median_of_pairs(lambda rows: _pairwise(rows, norm), X, weight)
+
+
+def median_of_pairs(
+    distances: Callable[[Any], np.ndarray], X: Any, weight: np.ndarray | None
+) -> float:
+    """The same for any distances of all pairs i < j of rows.
+
+    A row that stands for several is at distance 0 from its own copies.
+    """
     if X.shape[0] > MEDIAN_ROWS:
         some = np.random.default_rng(0).choice(X.shape[0], MEDIAN_ROWS, replace=False)
-        X, mass = X[some], None if mass is None else mass[some]
+        X, weight = X[some], None if weight is None else weight[some]
     if X.shape[0] < 2:
         return 1.0
-    return middle_distance(_pairwise(X, norm), mass)
-
-
-def middle_distance(distances: np.ndarray, mass: np.ndarray | None = None) -> float:
-    """Median of some distances, of the positive ones if most are zero; 1.0 if all are.
-
-    With a mass of every row, distances are those of all pairs i < j of them, and a row that stands
-    for several is at distance 0 from its own copies.
-    """
-    if mass is None:
-        median = float(np.median(distances))
-        if median > 0:
-            return median
-        positive = distances[distances > 0]
-        return float(np.median(positive)) if positive.size else 1.0
-    first, second = np.triu_indices(len(mass), 1)
-    counts = mass[first] * mass[second]
-    copies = float(mass @ np.maximum(mass - 1.0, 0.0)) / 2
-    median = _weighted_median(np.append(distances, 0.0), np.append(counts, copies))
-    if median > 0:
-        return median
-    positive = distances > 0
-    return _weighted_median(distances[positive], counts[positive]) if positive.any() else 1.0
+    values = distances(X)
+    if weight is None:
+        median, positive = float(np.median(values)), values[values > 0]
+        if median > 0 or not positive.size:
+            return median or 1.0
+        return float(np.median(positive))
+    first, second = np.triu_indices(len(weight), 1)
+    counts = weight[first] * weight[second]
+    copies = float(weight @ np.maximum(weight - 1.0, 0.0)) / 2
+    median = _weighted_median(np.append(values, 0.0), np.append(counts, copies))
+    positive = values > 0
+    if median > 0 or not positive.any():
+        return median or 1.0
+    return _weighted_median(values[positive], counts[positive])
 
 
 def _weighted_median(values: np.ndarray, counts: np.ndarray) -> float:
@@ -217,7 +212,7 @@ def squared_distances(X: Any, Z: Any) -> np.ndarray:
     of_z = _squares(Z)
     of_x = of_z if same else _squares(X)
     if dense and (_has_far(of_z) or (not same and _has_far(of_x))):
-        distances = _differences(X, Z, "sqeuclidean")
+        distances = differences(X, Z, 2)
     elif dense and not same:
         distances = _joint_product(X, Z, of_x, of_z)
     else:
@@ -275,11 +270,12 @@ def _has_far(squares: np.ndarray) -> bool:
     return len(positive) > 1 and longest > float(np.median(positive))
 
 
-def _differences(X: np.ndarray, Z: np.ndarray, metric: str) -> np.ndarray:
-    """Sums over the differences of columns, in the precision of X."""
+def differences(X: np.ndarray, Z: np.ndarray, norm: int) -> np.ndarray:
+    """Sums over columns of squared (or for the L1 norm absolute) differences, one by one."""
     from scipy.spatial.distance import cdist
 
-    return cdist(X, Z, metric).astype(np.result_type(X, Z), copy=False)
+    sums = cdist(X, Z, "cityblock" if norm == 1 else "sqeuclidean")
+    return sums.astype(np.result_type(X, Z), copy=False)
 
 
 def _joint_product(X: np.ndarray, Z: np.ndarray, of_x: np.ndarray, of_z: np.ndarray) -> np.ndarray:
@@ -291,8 +287,3 @@ def _joint_product(X: np.ndarray, Z: np.ndarray, of_x: np.ndarray, of_z: np.ndar
     np.multiply(Z, -2.0, out=right[:, :-2])
     product: np.ndarray = left @ right.T
     return product
-
-
-def city_block(X: np.ndarray, Z: np.ndarray) -> np.ndarray:
-    """Sums of absolute differences, in the precision of X."""
-    return _differences(X, Z, "cityblock")

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.extmath import row_norms
 
+from depmax._parameters import number
 from depmax.kernels.bandwidth import squared_distances
 from depmax.kernels.kernel import Capabilities, Kernel
 
@@ -31,6 +32,9 @@ class Distance(Kernel):
     """
 
     _capabilities: ClassVar[Capabilities] = Capabilities(sparse=True)
+    _declared: ClassVar = {
+        "exponent": number(0, 2, ends="(]", hint="beyond 2 the kernel is not positive semidefinite")
+    }
 
     def __init__(self, exponent: float = 1.0) -> None:
         self.exponent = exponent
@@ -47,9 +51,4 @@ class Distance(Kernel):
 
     def _power(self, squares: np.ndarray) -> np.ndarray:
         """||.||^p from ||.||²."""
-        if not 0 < self.exponent <= 2:
-            raise ValueError(
-                f"exponent of Distance must lie in (0, 2], got {self.exponent}: "
-                "beyond 2 the kernel is not positive semidefinite."
-            )
         return squares ** (0.5 * self.exponent)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from depmax.kernels.bandwidth import Bandwidth, BandwidthKernel
+from depmax.kernels.bandwidth import BandwidthKernel
 from depmax.kernels.kernel import Capabilities
 
 
@@ -46,9 +46,6 @@ class Gaussian(BandwidthKernel):
         joins_categories="distance",
     )
 
-    def __init__(self, bandwidth: Bandwidth = "median") -> None:
-        self.bandwidth = bandwidth
-
     @property
     def decay(self) -> float:
         """The squared distance at which the kernel is 1/e."""
@@ -58,9 +55,6 @@ class Gaussian(BandwidthKernel):
         """Kernel values from squared distances, in place."""
         squares *= -0.5 / self._width() ** 2
         return np.exp(squares, out=squares)
-
-    def _diag(self, X: Any) -> np.ndarray:
-        return np.ones(X.shape[0], dtype=X.dtype)
 
     def spectral_sample(self, n_features: int, size: int, rng: np.random.Generator) -> np.ndarray:
         """Frequencies ω of shape (n_features, size) with E cos ωᵀ(x - z) = k(x, z): normal."""

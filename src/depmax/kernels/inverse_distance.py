@@ -1,13 +1,10 @@
-"""The inverse distance kernel."""
+"""Kernels that are inverse to the distance."""
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 import numpy as np
 
-from depmax.kernels.bandwidth import Bandwidth, BandwidthKernel
-from depmax.kernels.kernel import Capabilities
+from depmax.kernels.bandwidth import BandwidthKernel
 
 
 class InverseDistance(BandwidthKernel):
@@ -26,21 +23,31 @@ class InverseDistance(BandwidthKernel):
            [0.25, 1.  ]])
     """
 
-    _capabilities: ClassVar[Capabilities] = Capabilities(
-        stationary=True,
-        radial=True,
-        sparse=True,
-        joins_categories="distance",
-    )
-
-    def __init__(self, bandwidth: Bandwidth = "median") -> None:
-        self.bandwidth = bandwidth
-
     def of_squares(self, squares: np.ndarray) -> np.ndarray:
         """Kernel values from squared distances, in place."""
         np.sqrt(squares, out=squares)
         squares += self._width()
         return np.reciprocal(squares, out=squares)
 
-    def _diag(self, X: Any) -> np.ndarray:
-        return np.full(X.shape[0], 1.0 / self._width(), dtype=X.dtype)
+
+class InverseMultiquadric(BandwidthKernel):
+    """Inverse multiquadric kernel, k(x, z) = 1 / √(||x - z||² + bandwidth²).
+
+    Parameters
+    ----------
+    bandwidth : float, {"median", "dimension", "maximize"} or sequence of float, default="median"
+        The constant c of the usual notation; policies as in :class:`Gaussian`.
+
+    Examples
+    --------
+    >>> from depmax.kernels import InverseMultiquadric
+    >>> InverseMultiquadric(bandwidth=3.0)([[0.0], [4.0]]).round(3)
+    array([[0.333, 0.2  ],
+           [0.2  , 0.333]])
+    """
+
+    def of_squares(self, squares: np.ndarray) -> np.ndarray:
+        """Kernel values from squared distances, in place."""
+        squares += self._width() ** 2
+        np.sqrt(squares, out=squares)
+        return np.reciprocal(squares, out=squares)

@@ -1,8 +1,8 @@
-"""The contract of a kernel: values, diagonal, estimated parameters, sums and products."""
+"""The contract of a kernel: values, diagonal, coordinates, and numbers estimated from rows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
@@ -11,15 +11,12 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from depmax._arrays import count_integers, object_array
+from depmax._parameters import check_parameters
 from depmax._text import counted
+from depmax.kernels._parts import Categories, Choose, Facts, Parts, as_list, as_matrix, as_objects
 
 if TYPE_CHECKING:
     from depmax.kernels.composite import Product, Scaled, Sum
-
-#: Picks one of several resolved candidates for the rows X (``bandwidth="maximize"``), or learns the
-#: weights of a single one.
-Choose = Callable[[Sequence["Kernel"], Any], "Kernel"]
 
 
 @dataclass(frozen=True)
@@ -50,8 +47,8 @@ class Capabilities:
     #: What ``resolve`` reads off rows belongs to their columns: other columns need another one.
     fits_columns: bool = False
     #: How categorical columns of a frame join in: a mismatch adds to the distance between two rows,
-    #: or a match to the kernel; None refuses them.
-    joins_categories: Literal["distance", "add"] | None = None
+    #: or a match to the kernel; "own": the kernel says itself which they are; None refuses them.
+    joins_categories: Literal["distance", "add", "own"] | None = None
     #: Multiplying a column by a number changes nothing, or is the business of a part of the kernel.
     scale_free: bool = False
     #: Weights of its parts are learned from the target, which ``Choose`` asks ``learned`` for.
@@ -60,30 +57,38 @@ class Capabilities:
     is_linear: bool = False
 
     def common(self, other: Capabilities) -> Capabilities:
-        """What two kernels can both do."""
+        """What two kernels can both do, but for what any combination spoils."""
         joins = self.joins_categories if self.joins_categories == other.joins_categories else None
         return Capabilities(
-            vector_input=self.vector_input and other.vector_input,
-            labels=self.labels and other.labels,
-            stationary=self.stationary and other.stationary,
-            radial=self.radial and other.radial,
-            factors_over_features=self.factors_over_features and other.factors_over_features,
-            additive_over_features=self.additive_over_features and other.additive_over_features,
-            telescopes=self.telescopes and other.telescopes,
-            sparse=self.sparse and other.sparse,
+            **{name: getattr(self, name) and getattr(other, name) for name in SHARED},
             joins_categories=joins,
             fits_columns=self.fits_columns or other.fits_columns,
-            scale_free=self.scale_free and other.scale_free,
             learns_weights=self.learns_weights or other.learns_weights,
         )
+
+
+#: What a combination of kernels can do if all of them can.
+SHARED = (
+    "vector_input",
+    "labels",
+    "stationary",
+    "radial",
+    "factors_over_features",
+    "additive_over_features",
+    "reads_missing",
+    "sparse",
+    "scale_free",
+)
 
 
 class Kernel(BaseEstimator):
     """A positive semidefinite similarity k(x, z) between two samples.
 
-    A subclass implements ``_gram`` and ``_diag`` on validated rows, and declares what it can do in
-    ``_capabilities``. Parameters that are estimated from data (a bandwidth named by a policy, class
-    weights) make a kernel a *recipe*: ``resolve`` turns it into numbers.
+    A subclass implements ``_gram`` and ``_diag`` on rows as ``_read`` returns them, and declares
+    what it can do in ``_capabilities`` and what its parameters may be in ``_declared``. Parameters
+    that are estimated from data (a bandwidth named by a policy, class weights) make a kernel a
+    *recipe*, which ``_estimated`` turns into numbers. A kernel with exact coordinates implements
+    ``features``; one that is made of others lists them in ``_parts``.
     """
 
     _capabilities: ClassVar[Capabilities] = Capabilities()
@@ -118,6 +123,7 @@ class Kernel(BaseEstimator):
                     "compare two sets of rows. Call depmax.resolve(kernel, X) and use the result."
                 )
             return self.resolve(X)(X)
+        check_parameters(self)
         rows = self._read(X)
         others = rows if Z is None else self._read(Z)
         widths = np.shape(rows)[1:2], np.shape(others)[1:2]
@@ -132,61 +138,94 @@ class Kernel(BaseEstimator):
         """Vector of k(x, x) for the rows x of X, of shape (n_samples,)."""
         if not self.is_resolved:
             return self.resolve(X).diag(X)
+        check_parameters(self)
         return self._diag(self._read(X))
 
+    # --- numbers from data -----------------------------------------------------------------------
     @property
     def is_resolved(self) -> bool:
         """Whether every parameter is a number, so that any two sets of rows can be compared."""
-        return True
+        return all(part.kernel.is_resolved for part in self._parts.items)
 
     def resolve(
-        self, X: Any, choose: Choose | None = None, mass: np.ndarray | None = None
+        self,
+        X: Any,
+        choose: Choose | None = None,
+        sample_weight: np.ndarray | None = None,
+        n_columns: int | None = None,
     ) -> Kernel:
         """Copy of this kernel with every recipe replaced by numbers estimated from the rows X.
 
         Parameters
         ----------
-        X : rows
+        X : rows in memory, or rows that are read a chunk at a time
+            Of these, bandwidths are estimated from a sample, the same one as for an array.
         choose : callable, optional
             How ``bandwidth="maximize"`` chooses among candidates.
-        mass : ndarray of shape (n_samples,), optional
+        sample_weight : ndarray of shape (n_samples,), optional
             How many rows each row stands for: the result is that of X with its rows repeated.
+        n_columns : int, optional
+            Columns of the table, if X holds some of them as several numbers.
         """
-        return self
+        check_parameters(self)
+        return self._estimated(Facts(X, choose, sample_weight, n_columns))
 
-    def resolve_streamed(self, rows: Any) -> Kernel:
-        """Copy with every recipe replaced by numbers, for rows that are read a chunk at a time.
+    def bind(self, names: Sequence[str], categories: Categories | None = None) -> Kernel:
+        """Copy for a table: columns by position instead of by name, and categories compared.
 
-        Bandwidths are estimated from a sample of the rows, the same one as for an array in memory.
+        Every simple kernel that it is made of joins categories in its own way: kernels of distances
+        become ``Mixed``, kernels that add over features add ``Delta`` (the inner product of
+        indicators); a kernel that does neither raises an error that names it.
 
         Parameters
         ----------
-        rows : rows of a stream
-            With ``example`` (a row like the others), ``sample()`` and, for labels, ``distinct``.
+        names : sequence of str
+            Names of all columns.
+        categories : mapping from position of a column to its levels, optional
+            Columns that hold codes of levels.
         """
-        if self.is_resolved:
-            return self.resolve(rows.example)
-        if self.capabilities.fits_columns:
-            raise TypeError(
-                f"{type(self).__name__} keeps all rows it is resolved on, which is not possible "
-                "for a table that is read a chunk at a time: resolve it on some rows in memory "
-                "first, with depmax.resolve(kernel, X)."
-            )
-        return self.with_parts(
-            lambda part: (
-                part.resolve(rows.sample()) if part is self else part.resolve_streamed(rows)
-            )
-        )
+        if self.capabilities.joins_categories == "own":
+            return self
+        if self._parts.items:
+            bound = [part.bound(names, categories or {}) for part in self._parts.items]
+            return self._parts.rebuild(bound)
+        if not categories:
+            return self
+        from depmax.kernels.mixed import join_categories
 
+        return join_categories(self, categories, names)
+
+    # --- scales of columns -----------------------------------------------------------------------
     @property
     def follows_scale(self) -> bool:
         """Whether rescaled rows give the same kernel, because a policy adapts to their scale."""
-        return self.capabilities.scale_free
+        parts = self._parts.items
+        inner = bool(parts) and all(part.kernel.follows_scale for part in parts)
+        return inner or self.capabilities.scale_free
 
     def columns_on_one_scale(self, columns: Sequence[int]) -> list[list[int]]:
-        """Groups of numeric columns that are compared in one unit, of those at these positions."""
-        return [] if self.capabilities.scale_free else [list(columns)]
+        """Groups of numeric columns that are compared in one unit, of those at these positions.
 
+        Those of every part, and added columns whose part has no length scale of its own.
+        """
+        if self.capabilities.scale_free:
+            return []
+        if not self._parts.items:
+            return [list(columns)]
+        groups: list[list[int]] = []
+        added: list[int] = []
+        for part in self._parts.items:
+            own = columns
+            if part.columns is not None:
+                own = [column for column in as_list(part.columns) if column in columns]
+            able = part.kernel.capabilities
+            if part.columns is None or len(own) > 1:
+                groups += part.kernel.columns_on_one_scale(own)
+            elif self._parts.combine == "add" and not (able.stationary or able.labels):
+                added += own
+        return [*groups, added] if added else groups
+
+    # --- coordinates -----------------------------------------------------------------------------
     @property
     def has_features(self) -> bool:
         """Whether ``features`` gives exact coordinates with k(x, z) = <phi(x), phi(z)>."""
@@ -201,40 +240,47 @@ class Kernel(BaseEstimator):
 
         Found without computing them if they multiply.
         """
-        return int(self.features(X[:1]).shape[1]) if self.has_features else None
+        if not self.has_features:
+            return None
+        if self._parts.combine is not None:
+            return self._parts.n_coordinates(X)
+        return self._known_width or int(self.features(X[:1]).shape[1])
+
+    @property
+    def _known_width(self) -> int | None:
+        """Number of coordinates, where no row is needed to tell."""
+        return None
 
     @property
     def approximated(self) -> Kernel:
-        """The kernel that this one stands in for: itself, unless it is a map's."""
-        return self
+        """The kernel that this one stands in for: itself, unless maps are part of it."""
+        if all(part.kernel.approximated is part.kernel for part in self._parts.items):
+            return self
+        return self._parts.with_kernels(lambda part: part.kernel.approximated)
 
     @property
     def mixing(self) -> np.ndarray | None:
         """W with ``features(X) = unmixed(X) @ W``, where features end in a product; else None."""
         return None
 
-    def unmixed(self, X: Any) -> np.ndarray:
+    @property
+    def unmixed(self) -> Callable[[Any], np.ndarray]:
         """Features before their last product, where ``mixing`` is not None."""
-        raise NotImplementedError(f"{type(self).__name__} has no features that end in a product.")
+        return self.features
 
     def of_squares(self, squares: np.ndarray) -> np.ndarray:
         """Kernel values from squared distances of any shape, which may be overwritten."""
         raise NotImplementedError(f"{type(self).__name__} is not a function of the distance.")
 
-    def bind(self, names: Sequence[str]) -> Kernel:
-        """Copy that addresses columns by position instead of by name."""
-        return self
+    # --- what a subclass says --------------------------------------------------------------------
+    @property
+    def _parts(self) -> Parts:
+        """The kernels that this one is made of."""
+        return Parts((), lambda parts: self)
 
-    def with_parts(self, change: Callable[[Kernel], Kernel]) -> Kernel:
-        """Copy in which ``change`` replaces every simple kernel that this one is made of."""
-        return change(self)
-
-    def counting(self, n_columns: int) -> Kernel:
-        """Copy whose bandwidth is a number, if its policy needs only the number of columns.
-
-        For rows that hold a column of the table as several numbers.
-        """
-        return self
+    def _estimated(self, facts: Facts) -> Kernel:
+        """Copy with every recipe replaced by numbers."""
+        return self._parts.with_kernels(facts.resolve) if self._parts.items else self
 
     def _gram(self, X: Any, Z: Any) -> np.ndarray:
         raise NotImplementedError
@@ -244,16 +290,17 @@ class Kernel(BaseEstimator):
 
     def _read(self, X: Any) -> Any:
         """Rows as the kernel computes on them: a float matrix, sparse rows, labels or objects."""
-        if self.capabilities.labels or not self.requires_vector_input:
+        able = self.capabilities
+        if able.labels or not able.vector_input:
             rows = as_objects(X)
-            if self.capabilities.labels and rows.ndim != 1:
+            if able.labels and rows.ndim != 1:
                 raise ValueError(
                     f"{type(self).__name__} compares single labels, but got {rows.shape[1]} "
                     "columns: use Columns with a part for each."
                 )
             return rows
         if sparse.issparse(X):
-            if not self.capabilities.sparse:
+            if not able.sparse:
                 raise TypeError(
                     f"{type(self).__name__} is not a function of inner products and needs dense "
                     "rows: pass X.toarray()."
@@ -261,7 +308,7 @@ class Kernel(BaseEstimator):
             return X.tocsr()
         return as_matrix(X, type(self).__name__)
 
-    # --- algebra
+    # --- algebra ---------------------------------------------------------------------------------
     def __add__(self, other: Any) -> Sum:
         from depmax.kernels.composite import Sum
         from depmax.kernels.names import as_kernel
@@ -273,9 +320,6 @@ class Kernel(BaseEstimator):
             )
         return Sum(self, as_kernel(other))
 
-    def __radd__(self, other: Any) -> Sum:
-        return self + other
-
     def __mul__(self, other: Any) -> Product | Scaled:
         from depmax.kernels.composite import Product, Scaled
         from depmax.kernels.names import as_kernel
@@ -284,8 +328,7 @@ class Kernel(BaseEstimator):
             return Scaled(self, float(other))  # type: ignore[arg-type]  # its type was looked at above
         return Product(self, as_kernel(other))
 
-    def __rmul__(self, other: Any) -> Product | Scaled:
-        return self * other
+    __radd__, __rmul__ = __add__, __mul__
 
     @classmethod
     @cache
@@ -296,100 +339,3 @@ class Kernel(BaseEstimator):
     def _copy_with(self, **params: Any) -> Self:
         """Copy with some parameters replaced; nothing is validated or cloned."""
         return type(self)(**{**self.get_params(deep=False), **params})
-
-
-def as_matrix(X: Any, owner: str) -> np.ndarray:
-    """Two-dimensional float array; float32 is kept, a single column may be one-dimensional."""
-    array = np.asarray(X)
-    if array.dtype.kind not in "fiub":
-        try:
-            array = array.astype(np.float64)
-        except (TypeError, ValueError) as error:
-            raise TypeError(
-                f"{owner} compares numeric vectors, but X holds {array.dtype} values: encode them "
-                "as numbers, or use a kernel for labels (Delta) or strings (Subsequence, Spectrum)."
-            ) from error
-    if array.dtype not in (np.float32, np.float64):
-        array = array.astype(np.float64)
-    if array.ndim == 1:
-        array = array[:, np.newaxis]
-    if array.ndim != 2:
-        raise ValueError(f"{owner} needs rows and columns, but X has shape {array.shape}.")
-    return array
-
-
-def as_objects(X: Any) -> np.ndarray:
-    """One-dimensional array of objects or labels from a list, an array or a one-column frame."""
-    if hasattr(X, "to_numpy"):
-        X = X.to_numpy()
-    if not isinstance(X, np.ndarray):
-        items = list(X)
-        plain = all(np.isscalar(item) for item in items)
-        X = np.asarray(items) if plain else object_array(items)
-    if X.ndim == 2 and X.shape[1] == 1:
-        X = X[:, 0]
-    return X
-
-
-def resolved_on(
-    kernel: Kernel, X: Any, choose: Choose | None = None, mass: np.ndarray | None = None
-) -> Kernel:
-    """The kernel resolved on rows X; masses are passed on only if there are any.
-
-    So a user's own kernel whose ``resolve`` does not know about them works as long as there are
-    none.
-    """
-    return kernel.resolve(X, choose) if mass is None else kernel.resolve(X, choose, mass)
-
-
-#: Weights of classes by label.
-ClassWeights = Mapping[Hashable, float]
-
-
-def frequencies(labels: np.ndarray, mass: np.ndarray | None = None) -> dict[Hashable, float]:
-    """Share of each label, in sorted order of the labels; a row counts as often as its mass says.
-
-    Examples
-    --------
-    >>> frequencies(np.array(["b", "a", "b", "b"]))
-    {'a': 0.25, 'b': 0.75}
-    """
-    if mass is None:
-        values, counts = count_integers(labels) or np.unique(labels, return_counts=True)
-    else:
-        values, positions = np.unique(labels, return_inverse=True)
-        counts = np.bincount(positions, weights=mass)
-    return dict(zip(values.tolist(), (counts / counts.sum()).tolist(), strict=True))
-
-
-def shares_of(rows: Any, kernel: Kernel) -> dict[Hashable, float]:
-    """Share of each label of rows that are read a chunk at a time, in sorted order."""
-    if rows.distinct is None:
-        raise TypeError(
-            f"{type(kernel).__name__} compares labels, but there are too many different ones to "
-            "count in a table that is read a chunk at a time: merge rare ones."
-        )
-    values, counts = rows.distinct
-    if counts is None:
-        if not kernel.capabilities.labels or getattr(kernel, "weights", None) is not None:
-            raise TypeError(
-                f"{kernel!r} weights the levels of a column by how often they occur, which are not "
-                "counted in a table that is read a chunk at a time: use Delta()."
-            )
-        counts = np.ones(len(values))
-    return dict(zip(values.tolist(), (counts / counts.sum()).tolist(), strict=True))
-
-
-#: Numbers of labels up to which comparing with each costs less than sorting the rows.
-FEW_LABELS = 4
-
-
-def lookup(labels: np.ndarray, weights: ClassWeights) -> np.ndarray:
-    """Weight of each label; a label without a weight gets zero."""
-    if len(weights) <= FEW_LABELS and labels.dtype.kind in "biuf":
-        found = np.zeros(labels.shape)
-        for label, weight in weights.items():
-            found[labels == label] = weight
-        return found
-    values, positions = np.unique(labels, return_inverse=True)
-    return np.array([weights.get(value, 0.0) for value in values.tolist()])[positions]

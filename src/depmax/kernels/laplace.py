@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
+from depmax._parameters import Rule
 from depmax.kernels.bandwidth import Bandwidth, BandwidthKernel
 from depmax.kernels.kernel import Capabilities
 
@@ -30,10 +31,7 @@ class Laplace(BandwidthKernel):
            [0.368, 1.   ]])
     """
 
-    def __init__(self, bandwidth: Bandwidth = "median", norm: int = 1) -> None:
-        self.bandwidth = bandwidth
-        self.norm = norm
-
+    _declared: ClassVar = {"norm": Rule(lambda value: value in (1, 2), "1 or 2")}
     _L1: ClassVar[Capabilities] = Capabilities(
         stationary=True,
         factors_over_features=True,
@@ -42,12 +40,12 @@ class Laplace(BandwidthKernel):
         joins_categories="distance",
     )
     _L2: ClassVar[Capabilities] = Capabilities(
-        stationary=True,
-        radial=True,
-        telescopes=True,
-        sparse=True,
-        joins_categories="distance",
+        stationary=True, radial=True, telescopes=True, sparse=True, joins_categories="distance"
     )
+
+    def __init__(self, bandwidth: Bandwidth = "median", norm: int = 1) -> None:
+        self.bandwidth = bandwidth
+        self.norm = norm
 
     @property
     def capabilities(self) -> Capabilities:
@@ -55,10 +53,8 @@ class Laplace(BandwidthKernel):
         return self._L1 if self.norm == 1 else self._L2
 
     @property
-    def norm_(self) -> int:
-        """Order of the norm, checked."""
-        if self.norm not in (1, 2):
-            raise ValueError(f"norm of Laplace must be 1 or 2, got {self.norm!r}.")
+    def norm_(self) -> int:  # type: ignore[override]  # a parameter here
+        """Order of the norm."""
         return self.norm
 
     @property
@@ -68,18 +64,14 @@ class Laplace(BandwidthKernel):
 
     def of_sums(self, sums: np.ndarray) -> np.ndarray:
         """Kernel values from sums of absolute differences, or of squares for the L2 norm."""
-        return self._of_distances(sums) if self.norm_ == 1 else self.of_squares(sums)
+        if self.norm == 2:
+            np.sqrt(sums, out=sums)
+        sums *= -1.0 / self._width()
+        return np.exp(sums, out=sums)
 
     def of_squares(self, squares: np.ndarray) -> np.ndarray:
         """Kernel values from squared distances, in place; for the L2 norm."""
-        return self._of_distances(np.sqrt(squares, out=squares))
-
-    def _of_distances(self, distances: np.ndarray) -> np.ndarray:
-        distances *= -1.0 / self._width()
-        return np.exp(distances, out=distances)
-
-    def _diag(self, X: Any) -> np.ndarray:
-        return np.ones(X.shape[0], dtype=X.dtype)
+        return self.of_sums(squares)
 
     def spectral_sample(self, n_features: int, size: int, rng: np.random.Generator) -> np.ndarray:
         """Frequencies ω of shape (n_features, size) with E cos ωᵀ(x - z) = k(x, z).
@@ -88,7 +80,7 @@ class Laplace(BandwidthKernel):
         distribution (Student's t with one degree of freedom), whose coordinates share one
         denominator.
         """
-        if self.norm_ == 1:
+        if self.norm == 1:
             return rng.standard_cauchy((n_features, size)) / self._width()
         normal = rng.standard_normal((n_features, size))
         return normal / (np.abs(rng.standard_normal(size)) * self._width())

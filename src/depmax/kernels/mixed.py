@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from depmax.kernels.bandwidth import MEDIAN_ROWS, middle_distance
+from depmax.kernels._parts import Categories, Facts, Part, Parts
+from depmax.kernels.bandwidth import median_of_pairs
 from depmax.kernels.columns import Columns
-from depmax.kernels.delta import Delta
-from depmax.kernels.kernel import Capabilities, Choose, Kernel, frequencies
+from depmax.kernels.kernel import Capabilities, Kernel
+from depmax.kernels.labels import Delta, frequencies
 from depmax.kernels.names import KernelLike, as_kernel
 
 #: Combinations of levels up to which a table without numbers has exact coordinates.
@@ -75,68 +76,68 @@ class Mixed(Kernel):
         self.n_levels = n_levels
         self.scales = scales
 
-    @property
-    def capabilities(self) -> Capabilities:
-        """A function of differences, as the inner kernel is."""
-        return Capabilities(stationary=True)
+    _capabilities: ClassVar[Capabilities] = Capabilities(stationary=True, joins_categories="own")
 
     @property
     def is_resolved(self) -> bool:
         """Whether scales and bandwidth are numbers."""
         return self.scales is not None and self._kernel().is_resolved
 
-    def resolve(
-        self, X: Any, choose: Choose | None = None, mass: np.ndarray | None = None
-    ) -> Kernel:
-        """Copy with scales and a bandwidth of the whole distance estimated from the rows X."""
-        rows = self._read(X)
+    @property
+    def _parts(self) -> Parts:
+        """The kernel of distances; of its columns only numbers have a unit."""
+        inner = Part(self._kernel(), self.numeric)
+        return Parts([inner], lambda parts: self._copy_with(kernel=parts[0].kernel))
+
+    def _estimated(self, facts: Facts) -> Kernel:
+        """Copy with scales and a bandwidth of the whole distance."""
+        if self.is_resolved:
+            return self
+        if facts.is_streamed:
+            raise TypeError(
+                "Distances between rows with categorical columns are scaled by all rows, which is "
+                "not possible for a table that is read a chunk at a time: use kernel='linear', or "
+                "omit the categorical columns with depmax.scan(…, columns=…)."
+            )
+        rows, choose = self._read(facts.rows), facts.choose
         scales = self.scales
         if scales is None:
-            scales = indicator_scales(rows, self.numeric, self.categorical, mass).tolist()
+            scales = indicator_scales(rows, self.numeric, self.categorical, facts.weight).tolist()
         scaled = self._copy_with(scales=tuple(scales))
         if self._kernel().is_resolved:
-            return scaled._copy_with(kernel=self._kernel().resolve(rows))
+            return scaled
+
+        def distances(some: np.ndarray) -> np.ndarray:
+            sums = scaled._sums(some, some)[np.triu_indices(len(some), 1)]
+            return sums ** (1 / self._kernel().norm_)
 
         def chosen(candidates: Sequence[Kernel]) -> Kernel:
             assert choose is not None
-            mixed = [scaled._copy_with(kernel=candidate) for candidate in candidates]
-            return as_kernel(choose(mixed, rows).kernel)
+            mixed: Any = choose([scaled._copy_with(kernel=each) for each in candidates], rows)
+            return mixed.kernel
 
         inner = self._kernel().settle(
             len(self.numeric) + len(self.categorical),
-            lambda: scaled._median_distance(rows, mass),
+            lambda: median_of_pairs(distances, rows, facts.weight),
             None if choose is None else chosen,
         )
         return scaled._copy_with(kernel=inner)
 
-    def columns_on_one_scale(self, columns: Sequence[int]) -> list[list[int]]:
-        """The numeric columns: categories have a scale of their own."""
-        return self._kernel().columns_on_one_scale([c for c in self.numeric if c in columns])
-
     def widened(self, factor: float) -> Kernel:
         """Copy with the bandwidth of the whole distance multiplied by ``factor``."""
         return self._copy_with(kernel=self._kernel().widened(factor))
-
-    def resolve_streamed(self, rows: Any) -> Kernel:
-        """Refused: the weight of a category is estimated from all rows."""
-        if self.is_resolved:
-            return self
-        raise TypeError(
-            "Distances between rows with categorical columns are scaled by all rows, which is not "
-            "possible for a table that is read a chunk at a time: use kernel='linear', or omit "
-            "the categorical columns with depmax.scan(…, columns=…)."
-        )
 
     @property
     def has_features(self) -> bool:
         """Whether there are no numbers, and few combinations of levels."""
         if len(self.numeric) or self.n_levels is None or not self.is_resolved:
             return False
-        return self._n_cells() <= MOST_CELLS
+        return self._known_width <= MOST_CELLS
 
-    def n_coordinates(self, X: Any) -> int | None:
+    @property
+    def _known_width(self) -> int:
         """One coordinate per combination of levels."""
-        return self._n_cells() if self.has_features else None
+        return prod(self._sizes())
 
     def features(self, X: Any) -> np.ndarray:
         """Rows of the root of the kernel matrix of all combinations of levels."""
@@ -169,9 +170,6 @@ class Mixed(Kernel):
         assert self.n_levels is not None
         return tuple(int(count) + 1 for count in self.n_levels)
 
-    def _n_cells(self) -> int:
-        return prod(self._sizes())
-
     def _sums(self, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
         """Sums of the (squared) differences of rows over all columns, indicators included."""
         kernel = self._kernel()
@@ -187,19 +185,12 @@ class Mixed(Kernel):
         _add_mismatches(sums, X[:, categorical], Z[:, categorical], mismatches)
         return sums
 
-    def _median_distance(self, X: np.ndarray, mass: np.ndarray | None) -> float:
-        if len(X) > MEDIAN_ROWS:
-            some = np.random.default_rng(0).choice(len(X), MEDIAN_ROWS, replace=False)
-            X, mass = X[some], None if mass is None else mass[some]
-        sums = self._sums(X, X)[np.triu_indices(len(X), 1)]
-        return middle_distance(sums ** (1 / self._kernel().norm_), mass) if len(sums) else 1.0
-
 
 def indicator_scales(
     X: np.ndarray,
     numeric: Sequence[int],
     categorical: Sequence[int],
-    mass: np.ndarray | None = None,
+    weight: np.ndarray | None = None,
 ) -> np.ndarray:
     """Scale of the indicators of each categorical column that gives it the weight of a numeric one.
 
@@ -213,30 +204,27 @@ def indicator_scales(
     >>> indicator_scales(codes, [], [0, 1]) ** -2
     array([0.5 , 0.75])
     """
-    unit = _median_deviation(X[:, list(numeric)], mass)
+    unit = _median_deviation(X[:, list(numeric)], weight)
     scales = np.empty(len(categorical))
     for place, column in enumerate(categorical):
         codes = X[:, column]
         known = ~np.isnan(codes)
-        of_known = None if mass is None else mass[known]
+        of_known = None if weight is None else weight[known]
         shares = np.array(list(frequencies(codes[known], of_known).values()))
         variance = 1.0 - float(shares @ shares)
         scales[place] = unit / np.sqrt(variance) if len(shares) > 1 else unit
     return scales
 
 
-def _median_deviation(values: np.ndarray, mass: np.ndarray | None) -> float:
-    """Median standard deviation of the columns that vary; 1.0 without any."""
-    if np.isnan(np.sum(values)):  # of the cells that are not missing
-        known = [column[~np.isnan(column)] for column in values.T]
-        deviations = np.array([column.std() if len(column) else 0.0 for column in known])
-        sizes = np.array([np.abs(column).max(initial=0.0) for column in known])
-    else:
-        deviations = values.std(axis=0, dtype=np.float64)
-        sizes = np.abs(values).max(axis=0, initial=0.0)
-    if mass is not None:
-        squares = (values - np.average(values, axis=0, weights=mass)) ** 2
-        deviations = np.sqrt(np.average(squares, axis=0, weights=mass))
+def _median_deviation(values: np.ndarray, weight: np.ndarray | None) -> float:
+    """Median standard deviation of the known cells of columns that vary; 1.0 without any."""
+    known = ~np.isnan(values)
+    cells = np.where(known, values, 0.0).astype(np.float64)
+    counts = known.astype(np.float64) if weight is None else known * weight[:, np.newaxis]
+    totals = np.maximum(counts.sum(axis=0), np.finfo(np.float64).tiny)
+    means = np.einsum("ij,ij->j", counts, cells) / totals
+    variances = np.einsum("ij,ij->j", counts, (cells - means) ** 2) / totals
+    deviations, sizes = np.sqrt(variances), np.abs(cells).max(axis=0, initial=0.0)
     varying = deviations[deviations > 10 * np.finfo(values.dtype).eps * sizes]
     return float(np.median(varying)) if len(varying) else 1.0
 
@@ -252,40 +240,16 @@ def _add_mismatches(sums: np.ndarray, X: np.ndarray, Z: np.ndarray, mismatches: 
             block += mismatch * differ
 
 
-def join_categories(
-    kernel: Kernel, categories: Mapping[int, Sequence[Any]], n_features: int, names: Sequence[str]
-) -> Kernel:
-    """``kernel`` on all columns of a table, ``categories`` holding the levels of some of them.
-
-    Every simple kernel that it is made of joins them in its own way: kernels of distances become
-    ``Mixed``, kernels that add over features add ``Delta`` (the inner product of indicators); a
-    kernel that does neither raises an error that names it. ``Mixed`` already says which column goes
-    where, and in ``Columns`` every part joins the categories among its own columns.
+def join_categories(kernel: Kernel, categories: Categories, names: Sequence[str]) -> Kernel:
+    """A kernel that is not made of others, on a table some columns of which hold codes of levels.
 
     Parameters
     ----------
     kernel : Kernel
-        Bound to column positions.
     categories : mapping from position of a column to its levels
-    n_features : int
-        Number of columns.
     names : sequence of str
         Names of all columns.
     """
-    if not categories:
-        return kernel
-    return kernel.with_parts(lambda part: _joined(part, categories, n_features, names))
-
-
-def _joined(
-    kernel: Kernel, categories: Mapping[int, Sequence[Any]], n_features: int, names: Sequence[str]
-) -> Kernel:
-    """A kernel that is not made of others, or ``Columns``, on a table with categories."""
-    if hasattr(kernel, "categorical"):  # Mixed
-        return kernel
-    if hasattr(kernel, "parts"):  # Columns
-        own: Kernel = kernel.with_each(lambda part, at: _of_part(part, at, categories, names))
-        return own
     joins = kernel.capabilities.joins_categories
     if joins is None:
         name = type(getattr(kernel, "transformer", kernel)).__name__
@@ -296,23 +260,10 @@ def _joined(
             "numbers."
         )
     categorical = sorted(categories)
-    numeric = [column for column in range(n_features) if column not in categories]
+    numeric = [column for column in range(len(names)) if column not in categories]
     if joins == "distance":
         return Mixed(kernel, numeric, categorical, [len(categories[c]) for c in categorical])
     parts: list[tuple[str, Kernel, list[int]]] = [
         (str(names[column]), Delta(), [column]) for column in categorical
     ]
     return Columns([("numeric", kernel, numeric), *parts] if numeric else parts, "add")
-
-
-def _of_part(
-    kernel: Kernel,
-    columns: list[int],
-    categories: Mapping[int, Sequence[Any]],
-    names: Sequence[str],
-) -> Kernel:
-    """A part of ``Columns`` with the categories among its columns; labels are compared as such."""
-    own = {place: categories[c] for place, c in enumerate(columns) if c in categories}
-    if kernel.capabilities.labels:
-        return kernel
-    return join_categories(kernel, own, len(columns), [names[column] for column in columns])

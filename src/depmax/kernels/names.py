@@ -12,8 +12,10 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import get_tags
+from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
-from depmax.kernels.kernel import Capabilities, Choose, Kernel, as_matrix, as_objects
+from depmax.kernels._parts import Facts, Part, Parts, as_matrix, as_objects
+from depmax.kernels.kernel import Capabilities, Kernel
 
 #: Names that scikit-learn and others use for kernels of ours.
 ELSEWHERE = {
@@ -132,40 +134,29 @@ class FromMap(Kernel):
         """Whether the transformer is fitted."""
         return self.fitted
 
-    def bind(self, names: Sequence[str]) -> Kernel:
-        """Copy whose map, if it is one of ours, has its own kernel bound to column positions."""
-        return self._with_kernel(lambda kernel: kernel.bind(names)) or self
+    @property
+    def _parts(self) -> Parts:
+        """The kernel of a map of ours, until it is fitted."""
+        recipe = None if self.fitted else getattr(self.transformer, "recipe", None)
 
-    def with_parts(self, change: Callable[[Kernel], Kernel]) -> Kernel:
-        """Copy in which ``change`` replaces every simple kernel of a map of ours."""
-        return self._with_kernel(lambda kernel: kernel.with_parts(change)) or change(self)
+        def rebuild(parts: Sequence[Part]) -> Kernel:
+            other = clone(self.transformer).set_params(kernel=parts[0].kernel)
+            return self._copy_with(transformer=other)
 
-    def _with_kernel(self, change: Callable[[Kernel], Kernel]) -> Kernel | None:
-        """Copy whose map has another kernel; None for a transformer without one of ours."""
-        if self.fitted or not hasattr(self.transformer, "with_kernel"):
-            return None
-        return self._copy_with(transformer=self.transformer.with_kernel(change))
+        return Parts([] if recipe is None else [Part(recipe)], rebuild)
 
-    def resolve(
-        self, X: Any, choose: Choose | None = None, mass: np.ndarray | None = None
-    ) -> Kernel:
-        """Copy with a clone of the transformer fitted on X, every row once."""
+    def _estimated(self, facts: Facts) -> Kernel:
+        """Copy with a clone of the transformer fitted on the rows, each once."""
         if self.fitted:
             return self
-        fitted = clone(self.transformer).fit(self._table(X))
-        return self._copy_with(transformer=fitted, fitted=True)
-
-    def resolve_streamed(self, rows: Any) -> Kernel:
-        """Copy with a clone of the transformer fitted on rows that are read a chunk at a time."""
-        if self.fitted:
-            return self
-        if not getattr(self.transformer, "_streams", False):
+        if facts.is_streamed and not getattr(self.transformer, "_streams", False):
             raise TypeError(
                 f"{type(self.transformer).__name__} cannot be fitted on a table that is read a "
                 "chunk at a time: use NystroemMap or RandomFourier, whose parameters come from a "
                 "sample of the rows."
             )
-        return self._copy_with(transformer=clone(self.transformer).fit(rows), fitted=True)
+        fitted = clone(self.transformer).fit(self._table(facts.rows))
+        return self._copy_with(transformer=fitted, fitted=True)
 
     @property
     def has_features(self) -> bool:
@@ -196,10 +187,10 @@ class FromMap(Kernel):
         """The last matrix of the transformer, for maps that provide it."""
         return getattr(self.transformer, "mixing", None) if self.fitted else None
 
-    def unmixed(self, X: Any) -> np.ndarray:
+    @property
+    def unmixed(self) -> Callable[[Any], np.ndarray]:
         """The transformer's output before that matrix."""
-        values: np.ndarray = self.transformer.unmixed(self._table(X))
-        return values
+        return lambda X: self.transformer.unmixed(self._table(X))
 
     def _input_tags(self) -> Any:
         """Tags of the step that reads the rows: a pipeline does not tell that it reads text."""
@@ -220,13 +211,11 @@ class FromMap(Kernel):
 
     def _gram(self, X: Any, Z: Any) -> np.ndarray:
         left = self.features(X)
-        product = left @ (left if X is Z else self.features(Z)).T
-        return product.toarray() if hasattr(product, "toarray") else product
+        right = left if X is Z else self.features(Z)
+        return safe_sparse_dot(left, right.T, dense_output=True)
 
     def _diag(self, X: Any) -> np.ndarray:
-        rows = self.features(X)
-        squares = rows.multiply(rows) if hasattr(rows, "multiply") else rows**2
-        return np.asarray(squares.sum(axis=1)).ravel()
+        return row_norms(self.features(X), squared=True)
 
 
 #: A kernel, a short name, one of scikit-learn's kernels, a function, or a transformer.
@@ -247,23 +236,15 @@ def short_names() -> dict[str, type[Kernel]]:
     """
     from depmax import kernels as room
 
-    exported = {name: getattr(room, name) for name in room.__all__ if name not in WITHOUT_NAME}
-    return {
-        _short(name): part
-        for name, part in exported.items()
-        if isclass(part) and issubclass(part, Kernel) and _needs_nothing(part)
-    }
-
-
-def _short(name: str) -> str:
-    """InverseMultiquadric → inverse_multiquadric, RidgeKernel → ridge."""
-    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
-    return words.removesuffix("_kernel")
-
-
-def _needs_nothing(part: type[Kernel]) -> bool:
-    parameters = signature(part).parameters.values()
-    return all(parameter.default is not Parameter.empty for parameter in parameters)
+    found: dict[str, type[Kernel]] = {}
+    for name in set(room.__all__) - WITHOUT_NAME:
+        part = getattr(room, name)
+        if isclass(part) and issubclass(part, Kernel):
+            defaults = [each.default for each in signature(part).parameters.values()]
+            words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+            if Parameter.empty not in defaults:
+                found[words.removesuffix("_kernel")] = part
+    return found
 
 
 def as_kernel(kernel: Any) -> Kernel:

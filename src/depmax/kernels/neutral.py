@@ -16,13 +16,15 @@ are those of filled rows, corrected by three matrix products.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from depmax.kernels.kernel import Capabilities, Choose, Kernel, resolved_on
+from depmax.kernels._parts import Facts, Part, Parts
+from depmax.kernels.bandwidth import differences
+from depmax.kernels.kernel import Capabilities, Kernel
 from depmax.kernels.names import KernelLike, as_kernel
 
 #: Values of a column whose images are averaged at most: order statistics at equal distances.
@@ -72,7 +74,7 @@ class Cell:
         step = max(1, PAIRS // len(self.values))
         for start in range(0, len(rows), step):
             part = rows[start : start + step]
-            sums = _differences(part, self.values, norm)
+            sums = differences(part, self.values, norm)
             nearest = sums.min(axis=1, keepdims=True)
             images = np.exp((nearest - sums) / decay) @ self.shares
             result[start : start + step] = nearest[:, 0] - decay * np.log(images)
@@ -100,15 +102,6 @@ class Cell:
         return float(-decay * np.log(self.shares @ embedded))
 
 
-def _differences(X: np.ndarray, Z: np.ndarray, norm: int) -> np.ndarray:
-    """Sums over a few columns of squared, or absolute, differences."""
-    sums = np.zeros((len(X), len(Z)))
-    for x, z in zip(X.T, Z.T, strict=True):
-        difference = np.abs(x[:, np.newaxis] - z[np.newaxis])
-        sums += difference if norm == 1 else np.square(difference, out=difference)
-    return sums
-
-
 @dataclass(frozen=True)
 class Gaps:
     """The cells of a matrix that may be missing."""
@@ -133,11 +126,8 @@ class Gaps:
 
     def missing_in(self, *matrices: np.ndarray) -> Gaps:
         """Those that are missing in some row of these matrices."""
-
-        def is_missing(cell: Cell) -> bool:
-            return any(np.isnan(X[:, cell.columns[0]]).any() for X in matrices)
-
-        return Gaps(tuple(cell for cell in self.cells if is_missing(cell)))
+        missing = np.any([np.isnan(X).any(axis=0) for X in matrices], axis=0)
+        return Gaps(tuple(cell for cell in self.cells if missing[cell.columns[0]]))
 
     def filled(self, X: np.ndarray) -> np.ndarray:
         """Rows with the mean of the observed values in missing cells."""
@@ -155,7 +145,7 @@ class Gaps:
             missing = np.isnan(X[:, cell.columns[0]])
             absent[missing, place] = 1.0
             known = filled[np.ix_(~missing, cell.columns)]
-            as_filled = _differences(known, cell.mean[np.newaxis], norm)[:, 0]
+            as_filled = differences(known, cell.mean[np.newaxis], norm)[:, 0]
             beyond[~missing, place] = cell.away(known, norm, decay) - as_filled
         apart = np.array([cell.apart(norm, decay) for cell in self.cells])
         first = np.array([cell.columns[0] for cell in self.cells], dtype=np.intp)
@@ -269,22 +259,23 @@ class Neutral(Kernel):
         self.kernel = kernel
         self.gaps = gaps
 
-    @property
-    def capabilities(self) -> Capabilities:
-        """Missing cells are read; the observed values belong to their columns."""
-        return Capabilities(reads_missing=True, fits_columns=True)
+    _capabilities: ClassVar[Capabilities] = Capabilities(reads_missing=True, fits_columns=True)
 
     @property
     def is_resolved(self) -> bool:
         """Whether bandwidth and observed values are known."""
         return self.gaps is not None and self._kernel().is_resolved
 
-    def resolve(
-        self, X: Any, choose: Choose | None = None, mass: np.ndarray | None = None
-    ) -> Kernel:
-        """Copy with the bandwidth and the observed values of the rows X."""
-        rows = self._read(X)
-        if mass is not None and np.isnan(rows).any():
+    @property
+    def _parts(self) -> Parts:
+        return Parts([Part(self._kernel())], lambda parts: self._copy_with(kernel=parts[0].kernel))
+
+    def _estimated(self, facts: Facts) -> Kernel:
+        """Copy with the bandwidth and the observed values of the rows."""
+        if self.is_resolved and facts.is_streamed:
+            return self
+        rows = self._read(facts.in_memory(self))
+        if facts.weight is not None and np.isnan(rows).any():
             raise ValueError(
                 "Neutral averages over the observed values of a column, counting every row once, "
                 "and does not take sample_weight where X has missing values (NaN): impute first, "
@@ -293,21 +284,8 @@ class Neutral(Kernel):
         gaps = self.gaps
         if gaps is None:
             gaps = Gaps.of(rows, [np.array([column]) for column in range(rows.shape[1])])
-        inner = resolved_on(self._kernel(), drawn(rows), choose, mass)
+        inner = replace(facts, rows=drawn(rows)).resolve(self._parts.items[0])
         return self._copy_with(kernel=inner, gaps=gaps)
-
-    @property
-    def follows_scale(self) -> bool:
-        """Whether the inner kernel does."""
-        return self._kernel().follows_scale
-
-    def columns_on_one_scale(self, columns: Sequence[int]) -> list[list[int]]:
-        """Groups of the inner kernel."""
-        return self._kernel().columns_on_one_scale(columns)
-
-    def counting(self, n_columns: int) -> Kernel:
-        """Copy with the inner kernel given the number of columns."""
-        return self._copy_with(kernel=self._kernel().counting(n_columns))
 
     @property
     def has_features(self) -> bool:

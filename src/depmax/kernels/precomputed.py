@@ -6,7 +6,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from depmax.kernels.kernel import Capabilities, Choose, Kernel, as_objects
+from depmax.kernels._parts import Facts, as_objects
+from depmax.kernels.kernel import Capabilities, Kernel
 
 
 class Precomputed(Kernel):
@@ -34,9 +35,7 @@ class Precomputed(Kernel):
     def __init__(self, matrix: Any = None) -> None:
         self.matrix = matrix
 
-    def resolve(
-        self, X: Any, choose: Choose | None = None, mass: np.ndarray | None = None
-    ) -> Kernel:
+    def _estimated(self, facts: Facts) -> Kernel:
         """Itself, after a check that the matrix is square, finite and symmetric."""
         matrix = self._matrix()
         if not np.isfinite(matrix).all():
@@ -47,7 +46,7 @@ class Precomputed(Kernel):
                 "The matrix of Precomputed is not symmetric: a kernel matrix holds "
                 "k(x_i, x_j) = k(x_j, x_i). Pass (K + K.T) / 2 if the difference is noise."
             )
-        self._read(X)
+        self._read(facts.rows)
         return self
 
     def _read(self, X: Any) -> np.ndarray:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import linalg
 
-from depmax.kernels.kernel import Capabilities, Choose, Kernel, resolved_on
+from depmax._parameters import number
+from depmax.kernels._parts import Facts, Part, Parts
+from depmax.kernels.kernel import Capabilities, Kernel
 from depmax.kernels.names import KernelLike, as_kernel
 
 
@@ -38,6 +39,8 @@ class RidgeKernel(Kernel):
            [0.333, 0.667]])
     """
 
+    _declared: ClassVar = {"alpha": number(0, ends="()")}
+
     def __init__(
         self,
         kernel: KernelLike = "linear",
@@ -61,31 +64,22 @@ class RidgeKernel(Kernel):
         """Whether the reference rows are known."""
         return self.reference is not None
 
-    def resolve(
-        self, X: Any, choose: Choose | None = None, mass: np.ndarray | None = None
-    ) -> Kernel:
-        """Copy that refers to the rows X, with its inner kernel resolved on them too."""
+    @property
+    def _parts(self) -> Parts:
+        inner = Part(as_kernel(self.kernel))
+        return Parts([inner], lambda parts: self._copy_with(kernel=parts[0].kernel))
+
+    def _estimated(self, facts: Facts) -> Kernel:
+        """Copy that refers to the rows, with its inner kernel resolved on them too."""
         if self.is_resolved:
             return self
-        inner = resolved_on(as_kernel(self.kernel), X, choose, mass)
-        return self._copy_with(kernel=inner, reference=self._read(X), reference_weight=mass)
-
-    def columns_on_one_scale(self, columns: Sequence[int]) -> list[list[int]]:
-        """Groups of the inner kernel."""
-        return as_kernel(self.kernel).columns_on_one_scale(columns)
+        reference, inner = self._read(facts.in_memory(self)), facts.resolve(self._parts.items[0])
+        return self._copy_with(kernel=inner, reference=reference, reference_weight=facts.weight)
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters, those of the inner kernel too, and forget what was made of them."""
         self.__dict__.pop("_kept", None)
         return super().set_params(**params)
-
-    def bind(self, names: Sequence[str]) -> Kernel:
-        """Copy with the inner kernel bound to column positions."""
-        return self._copy_with(kernel=as_kernel(self.kernel).bind(names))
-
-    def with_parts(self, change: Callable[[Kernel], Kernel]) -> Kernel:
-        """Copy in which ``change`` replaces every simple kernel of the inner one."""
-        return self._copy_with(kernel=as_kernel(self.kernel).with_parts(change))
 
     def _gram(self, X: Any, Z: Any) -> np.ndarray:
         kernel, reference = as_kernel(self.kernel), self.reference
@@ -100,8 +94,6 @@ class RidgeKernel(Kernel):
 
     def _whitened(self, columns: np.ndarray) -> np.ndarray:
         """R⁻ᵀ k(reference, X) with RᵀR = K + αW⁻¹."""
-        if not self.alpha > 0:
-            raise ValueError(f"alpha of RidgeKernel must be positive, got {self.alpha}.")
         return linalg.solve_triangular(self._factor(), columns, trans="T")
 
     def _factor(self) -> np.ndarray:

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from joblib import effective_n_jobs
 
+from depmax._arrays import object_array
+from depmax._parameters import Rule, is_whole, number
+from depmax.kernels._parts import as_objects
 from depmax.kernels.kernel import Capabilities, Kernel
-from depmax.kernels.spectrum import Sequences, encode, read_rows
 
 # Steps of the dynamic program in one task: worth a thread, and not long to wait for Ctrl-C.
 _SMALLEST_TASK = 2**21
 _LARGEST_TASK = 2**27
 _TASKS_PER_THREAD = 4
+
+
+#: Number of symbols of pieces of sequences.
+WHOLE_LENGTH = Rule(lambda value: is_whole(value) and value >= 1, "a whole number >= 1")
 
 
 class Subsequence(Kernel):
@@ -65,6 +70,7 @@ class Subsequence(Kernel):
     """
 
     _capabilities: ClassVar[Capabilities] = Capabilities(vector_input=False)
+    _declared: ClassVar = {"length": WHOLE_LENGTH, "decay": number(0, 1, ends="(]")}
 
     def __init__(
         self,
@@ -79,13 +85,12 @@ class Subsequence(Kernel):
         self.n_jobs = n_jobs
 
     def _read(self, X: Any) -> np.ndarray:
-        return read_rows(X, "Subsequence")
+        return read_sequences(X, "Subsequence")
 
     def _gram(self, X: Any, Z: Any) -> np.ndarray:
-        self._check()
         symmetric = X is Z
         n = len(X)
-        sequences = encode(X if symmetric else [*X, *Z], "Subsequence")
+        sequences = Sequences.of(X if symmetric else [*X, *Z])
         K = np.zeros((n, len(Z)))
 
         def write(left: np.ndarray, right: np.ndarray, values: np.ndarray) -> None:
@@ -111,21 +116,10 @@ class Subsequence(Kernel):
         return K
 
     def _diag(self, X: Any) -> np.ndarray:
-        self._check()
-        sequences = encode(X, "Subsequence")
+        sequences = Sequences.of(X)
         if self.normalize:
             return (sequences.size >= self.length).astype(np.float64)
         return self._own(sequences) * float(self.decay) ** (2 * self.length)
-
-    def _check(self) -> None:
-        if not isinstance(self.length, Integral) or self.length < 1:
-            raise ValueError(
-                f"length of Subsequence must be a whole number >= 1, got {self.length!r}."
-            )
-        if not isinstance(self.decay, Real) or not 0 < self.decay <= 1:
-            raise ValueError(
-                f"decay of Subsequence must be a number above 0 and at most 1, got {self.decay!r}."
-            )
 
     def _finite(self, values: np.ndarray) -> np.ndarray:
         if not np.isfinite(values).all():
@@ -180,6 +174,69 @@ class Subsequence(Kernel):
             # joblib.Parallel waits in steps of 10 ms, longer than a hundred strings take.
             with ThreadPoolExecutor(n_threads) as pool:
                 list(pool.map(evaluate, bounds[:-1], bounds[1:]))
+
+
+@dataclass(frozen=True)
+class Sequences:
+    """Sequences of symbols, one after the other in one array."""
+
+    #: Number of the symbol at each position, int32 of shape (n_symbols,).
+    codes: np.ndarray
+    #: Where each sequence begins in ``codes``, int64 of shape (n_sequences,).
+    start: np.ndarray
+    #: How many symbols it has, int64 of shape (n_sequences,).
+    size: np.ndarray
+
+    @classmethod
+    def of(cls, rows: Collection[Any]) -> Sequences:
+        """Number the symbols: by code point if all rows are strings, else by first appearance.
+
+        Examples
+        --------
+        >>> Sequences.of([["to", "be"], ["be"]]).codes
+        array([0, 1, 1], dtype=int32)
+        """
+        size = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
+        if all(isinstance(row, str) for row in rows):
+            text = "".join(rows).encode("utf-32-le", "surrogatepass")
+            codes = np.frombuffer(text, dtype="<i4").astype(np.int32)
+        else:
+            numbers: dict[Hashable, int] = {}
+            found = [numbers.setdefault(token, len(numbers)) for row in rows for token in row]
+            codes = np.array(found, dtype=np.int32)
+        return cls(codes=codes, start=np.cumsum(size) - size, size=size)
+
+
+def read_sequences(X: Any, owner: str) -> np.ndarray:
+    """One-dimensional array of the sequences in a list, an array or a one-column frame."""
+    if isinstance(X, str | bytes):
+        raise TypeError(f"X is a single {type(X).__name__}: {owner} compares several; pass [X].")
+    ready = isinstance(X, np.ndarray) or hasattr(X, "to_numpy")
+    rows = as_objects(X) if ready else object_array(list(X))
+    if rows.ndim != 1:
+        raise ValueError(
+            f"{owner} needs one sequence per row, but X has shape {rows.shape}: pass a list of "
+            "strings, or list(map(tuple, X)) if every row is a sequence of tokens."
+        )
+    for place, row in enumerate(rows):
+        if not isinstance(row, Sequence) and not (isinstance(row, np.ndarray) and row.ndim == 1):
+            raise TypeError(
+                f"Row {place} is {row!r}, of type {type(row).__name__}: {owner} compares strings "
+                "or sequences of tokens. Drop missing rows, or write '' for an empty string."
+            )
+        if not isinstance(row, str):
+            _require_hashable(row, owner)
+    return rows
+
+
+def _require_hashable(row: Iterable[Any], owner: str) -> None:
+    try:
+        set(row)
+    except TypeError as error:
+        raise TypeError(
+            f"{owner} compares tokens by equality and needs hashable ones ({error}): "
+            "use strings, numbers or tuples as tokens."
+        ) from error
 
 
 @dataclass(frozen=True)

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import reduce
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from scipy import linalg, optimize, sparse
+from scipy import linalg, optimize
 
-from depmax.kernels.composite import total_width
-from depmax.kernels.kernel import Capabilities, Choose, Kernel, resolved_on
+from depmax.kernels._parts import Facts, Part, Parts
+from depmax.kernels.composite import Composite
+from depmax.kernels.kernel import Capabilities, Kernel
 from depmax.kernels.names import KernelLike, as_kernel
 
 #: Eigenvalues of the parts' alignments below this are rounding errors: parts that are alike.
 ALIKE = 1e-10
 
 
-class WeightedSum(Kernel):
+class WeightedSum(Composite):
     """Weighted sum Σ w_i k_i(x, z) with weights w ≥ 0 of sum 1, given or learned from the target.
 
     Parameters
@@ -67,50 +67,33 @@ class WeightedSum(Kernel):
         self.kernels = kernels
         self.weights = weights
 
-    # --- what it is made of ----------------------------------------------------------------------
     @property
     def capabilities(self) -> Capabilities:
-        """What all parts can do, but for what a sum with factors spoils."""
-        common = reduce(Capabilities.common, (kernel.capabilities for kernel in self._kernels()))
-        return replace(
-            common,
-            factors_over_features=False,
-            telescopes=False,
-            is_linear=False,
-            learns_weights=isinstance(self.weights, str),
-        )
+        """What all parts can do, and whether weights are learned."""
+        return replace(super().capabilities, learns_weights=isinstance(self.weights, str))
 
     @property
     def is_resolved(self) -> bool:
         """Whether the weights are numbers, and every part is resolved."""
-        return not isinstance(self.weights, str) and all(
-            kernel.is_resolved for kernel in self._kernels()
-        )
+        return not isinstance(self.weights, str) and super().is_resolved
 
-    def resolve(
-        self, X: Any, choose: Choose | None = None, mass: np.ndarray | None = None
-    ) -> Kernel:
+    def _estimated(self, facts: Facts) -> Kernel:
         """Copy with every part resolved by itself, and then the weights learned."""
-        self._require_weights()
-        parts = [resolved_on(one, X, choose, mass) for one in self._kernels()]
-        resolved = self._copy_with(kernels=parts)
-        if not isinstance(self.weights, str):
-            return resolved
-        if choose is None:
-            raise ValueError(
-                f"weights={self.weights!r} of WeightedSum needs a target to learn from: use "
-                "depmax.resolve(kernel, X, y), or numbers here."
-            )
-        return choose([resolved], X)
-
-    def resolve_streamed(self, rows: Any) -> Kernel:
-        """Copy with every part resolved; weights must be numbers."""
-        if isinstance(self.weights, str):
+        learns = isinstance(self.weights, str)
+        if learns and facts.is_streamed:
             raise TypeError(
                 "WeightedSum learns its weights from rows in memory, not from a table that is read "
                 "a chunk at a time: use kernel=depmax.resolve(kernel, X, y) with some of the rows."
             )
-        return self._copy_with(kernels=[one.resolve_streamed(rows) for one in self._kernels()])
+        resolved = super()._estimated(facts)
+        if not learns:
+            return resolved
+        if facts.choose is None:
+            raise ValueError(
+                f"weights={self.weights!r} of WeightedSum needs a target to learn from: use "
+                "depmax.resolve(kernel, X, y), or numbers here."
+            )
+        return facts.choose([resolved], facts.rows)
 
     def learned(self, cross: np.ndarray, products: np.ndarray) -> Kernel:
         """Copy with the weights that inner products of centred kernel matrices give.
@@ -139,91 +122,27 @@ class WeightedSum(Kernel):
         found = np.where(varies, found / unit, 0.0)
         return self._copy_with(weights=(found / found.sum()).tolist())
 
-    def bind(self, names: Sequence[str]) -> Kernel:
-        """Copy with all parts bound to column positions."""
-        return self._copy_with(kernels=[one.bind(names) for one in self._kernels()])
-
-    def with_parts(self, change: Callable[[Kernel], Kernel]) -> Kernel:
-        """Copy in which ``change`` replaces every simple kernel of all parts."""
-        return self._copy_with(kernels=[one.with_parts(change) for one in self._kernels()])
-
-    def counting(self, n_columns: int) -> Kernel:
-        """Copy with all parts given the number of columns."""
-        return self._copy_with(kernels=[one.counting(n_columns) for one in self._kernels()])
-
     @property
-    def follows_scale(self) -> bool:
-        """Whether all parts do."""
-        return all(kernel.follows_scale for kernel in self._kernels())
-
-    def columns_on_one_scale(self, columns: Sequence[int]) -> list[list[int]]:
-        """Groups of all parts."""
-        return [group for one in self._kernels() for group in one.columns_on_one_scale(columns)]
-
-    # --- values ----------------------------------------------------------------------------------
-    @property
-    def has_features(self) -> bool:
-        """Whether all parts have exact coordinates."""
-        return all(kernel.has_features for kernel in self._kernels())
-
-    def n_coordinates(self, X: Any) -> int | None:
-        """Those of all parts that count."""
-        return total_width([kernel.n_coordinates(X) for kernel, _ in self._weighted()])
-
-    def features(self, X: Any) -> Any:
-        """The coordinates of the parts that count, each times √w, side by side."""
-        parts = [kernel.features(X) * np.sqrt(weight) for kernel, weight in self._weighted()]
-        if any(sparse.issparse(part) for part in parts):
-            return sparse.hstack(parts, format="csr")
-        return np.hstack(parts)
-
-    def of_squares(self, squares: np.ndarray) -> np.ndarray:
-        """Values from squared distances, if all parts are functions of them."""
-        return self._added(lambda kernel: kernel.of_squares(squares.copy()))
-
-    def _read(self, X: Any) -> Any:
-        return X  # each part reads the rows in its own way
-
-    def _gram(self, X: Any, Z: Any) -> np.ndarray:
-        other = None if X is Z else Z
-        return self._added(lambda kernel: kernel(X, other))
-
-    def _diag(self, X: Any) -> np.ndarray:
-        return self._added(lambda kernel: kernel.diag(X))
-
-    def _added(self, values: Callable[[Kernel], np.ndarray]) -> np.ndarray:
-        return reduce(np.add, (weight * values(kernel) for kernel, weight in self._weighted()))
-
-    def _weighted(self) -> list[tuple[Kernel, float]]:
-        """The parts that count; of a recipe all, for its shape."""
-        self._require_weights()
-        kernels = self._kernels()
-        if isinstance(self.weights, str):
-            return [(kernel, 1.0) for kernel in kernels]
-        pairs = zip(kernels, map(float, self.weights), strict=True)
-        return [(kernel, weight) for kernel, weight in pairs if weight > 0]
-
-    def _kernels(self) -> list[Kernel]:
+    def _parts(self) -> Parts:
+        """All kernels; those of a recipe count alike, for its shape."""
         if isinstance(self.kernels, str) or len(self.kernels) == 0:
             raise ValueError(
                 f"kernels of WeightedSum must be a list of kernels, got {self.kernels!r}."
             )
-        return [as_kernel(kernel) for kernel in self.kernels]
-
-    def _require_weights(self) -> None:
-        if isinstance(self.weights, str):
-            if self.weights in ("alignment", "hsic"):
-                return
+        count, weights = len(self.kernels), self.weights
+        if isinstance(weights, str):
+            values = np.full(count, 1.0 if weights in ("alignment", "hsic") else -1.0)
         else:
-            values = np.asarray(self.weights, dtype=np.float64)
-            count = len(self._kernels())
-            valid = values.shape == (count,) and np.isfinite(values).all()
-            if valid and (values >= 0).all() and values.any():
-                return
-        raise ValueError(
-            "weights of WeightedSum must be 'alignment', 'hsic' or one number >= 0 for every "
-            f"kernel, not all of them 0, got {self.weights!r}."
-        )
+            values = np.asarray(weights, dtype=np.float64)
+        valid = values.shape == (count,) and np.isfinite(values).all()
+        if not (valid and (values >= 0).all() and values.any()):
+            raise ValueError(
+                "weights of WeightedSum must be 'alignment', 'hsic' or one number >= 0 for every "
+                f"kernel, not all of them 0, got {weights!r}."
+            )
+        pairs = zip(self.kernels, values.tolist(), strict=True)
+        parts = [Part(as_kernel(kernel), weight=weight) for kernel, weight in pairs]
+        return Parts(parts, lambda new: self._copy_with(kernels=[p.kernel for p in new]), "add")
 
 
 def _largest_alignment(alignments: np.ndarray, cosines: np.ndarray) -> np.ndarray:

@@ -5,12 +5,11 @@ Also here: what all transformers that use a kernel share, and coordinates that a
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import linalg
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted
 
@@ -22,7 +21,6 @@ from depmax._threads import chunk_rows, slices, small_problems
 from depmax.data.reading import (
     abilities_of,
     aligned,
-    is_precomputed,
     read_rows,
     read_training,
     reads_chunks,
@@ -31,6 +29,7 @@ from depmax.data.reading import (
 from depmax.data.sample import (
     FREE_ROWS,
     Sample,
+    is_precomputed,
     precision,
     require_positive,
     require_semidefinite,
@@ -256,12 +255,10 @@ class FeatureMap(KernelTransformer):
         features = self._learn(X)
         return self._apply(X) if features is None else features
 
-    def with_kernel(self, change: Callable[[Kernel], Kernel]) -> Self:
-        """Unfitted copy in which ``change`` has replaced the kernel."""
-        copy: Self = clone(self)
-        if not is_precomputed(self.kernel):
-            copy.kernel = change(as_kernel(self.kernel))
-        return copy
+    @property
+    def recipe(self) -> Kernel | None:
+        """The kernel as an object, not resolved; None if X is its matrix."""
+        return None if is_precomputed(self.kernel) else as_kernel(self.kernel)
 
     @property
     def approximated(self) -> Kernel | None:

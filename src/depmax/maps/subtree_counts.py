@@ -45,11 +45,10 @@ class SubtreeCounts(TransformerMixin, BaseEstimator):
 
     Notes
     -----
-    A graph is ``(edges, labels)`` or ``(edges, labels, edge_labels)``, as for
-    :class:`depmax.kernels.Graph`: edges as neighbours by node, as pairs of nodes (an edge in both
-    directions is two pairs), or as a square matrix, where nodes are 0, 1, …; labels by node;
-    edge_labels by pair, written ``"C(2:O)"``. Or a networkx graph, whose nodes have an attribute
-    "label", and whose edges may have one.
+    A graph is ``(edges, labels)`` or ``(edges, labels, edge_labels)``: edges as neighbours by node,
+    as pairs of nodes (an edge in both directions is two pairs), or as a square matrix, where nodes
+    are 0, 1, …; labels by node; edge_labels by pair, written ``"C(2:O)"``. Or a networkx graph,
+    whose nodes have an attribute "label", and whose edges may have one.
 
     References
     ----------

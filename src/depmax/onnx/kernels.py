@@ -10,7 +10,6 @@ from scipy import linalg, sparse
 
 from depmax.data.sample import Reference
 from depmax.kernels import (
-    Columns,
     Distance,
     Gaussian,
     InverseDistance,
@@ -19,13 +18,11 @@ from depmax.kernels import (
     Laplace,
     Linear,
     Polynomial,
-    Product,
     RidgeKernel,
-    Scaled,
-    Sum,
     as_kernel,
 )
-from depmax.kernels.columns import as_list
+from depmax.kernels._parts import Part, as_list
+from depmax.kernels.composite import Composite
 from depmax.kernels.names import FromMap
 
 
@@ -133,27 +130,12 @@ def _(kernel: RidgeKernel, g: Operations, x: Any, Z: np.ndarray) -> Any:
 
 
 @values.register
-def _(kernel: Scaled, g: Operations, x: Any, Z: np.ndarray) -> Any:
-    return g.Mul(values(kernel._kernel(), g, x, Z), float(kernel.factor))
-
-
-@values.register
-def _(kernel: Sum, g: Operations, x: Any, Z: np.ndarray) -> Any:
-    return g.Add(*(values(part, g, x, Z) for part in kernel._kernels()))
-
-
-@values.register
-def _(kernel: Product, g: Operations, x: Any, Z: np.ndarray) -> Any:
-    return g.Mul(*(values(part, g, x, Z) for part in kernel._kernels()))
-
-
-@values.register
-def _(kernel: Columns, g: Operations, x: Any, Z: np.ndarray) -> Any:
-    parts = [
-        values(part, g, _taken(g, x, where), Z[:, as_list(where)])
-        for part, where in kernel._kernels()
+def _(kernel: Composite, g: Operations, x: Any, Z: np.ndarray) -> Any:
+    found = [
+        _weighted(g, values(part.kernel, g, _columns(g, x, part), part.of(Z)), part.weight)
+        for part in kernel._parts.counting
     ]
-    return reduce(g.Mul if kernel.combine == "multiply" else g.Add, parts)
+    return reduce(g.Mul if kernel._parts.combine == "multiply" else g.Add, found)
 
 
 @values.register
@@ -182,26 +164,14 @@ def _(kernel: FromMap, g: Operations, x: Any) -> Any:
 
 
 @features.register
-def _(kernel: Scaled, g: Operations, x: Any) -> Any:
-    return g.Mul(features(kernel._kernel(), g, x), float(np.sqrt(kernel.factor)))
-
-
-@features.register
-def _(kernel: Sum, g: Operations, x: Any) -> Any:
-    return g.Concat(*(features(part, g, x) for part in kernel._kernels()), axis=1)
-
-
-@features.register
-def _(kernel: Product, g: Operations, x: Any) -> Any:
-    return _all_products(g, *(features(part, g, x) for part in kernel._kernels()))
-
-
-@features.register
-def _(kernel: Columns, g: Operations, x: Any) -> Any:
-    parts = [features(part, g, _taken(g, x, where)) for part, where in kernel._kernels()]
-    if kernel.combine == "add":
-        return g.Concat(*parts, axis=1) if len(parts) > 1 else parts[0]
-    return reduce(lambda left, right: _all_products(g, left, right), parts)
+def _(kernel: Composite, g: Operations, x: Any) -> Any:
+    found = [
+        _weighted(g, features(part.kernel, g, _columns(g, x, part)), np.sqrt(part.weight))
+        for part in kernel._parts.counting
+    ]
+    if kernel._parts.combine == "multiply":
+        return reduce(lambda left, right: _all_products(g, left, right), found)
+    return g.Concat(*found, axis=1) if len(found) > 1 else found[0]
 
 
 def _all_products(g: Operations, left: Any, right: Any) -> Any:
@@ -210,8 +180,15 @@ def _all_products(g: Operations, left: Any, right: Any) -> Any:
     return g.Flatten(outer, axis=1)
 
 
-def _taken(g: Operations, x: Any, columns: Any) -> Any:
-    return g.Gather(x, np.array(as_list(columns), dtype=np.int64), axis=1)
+def _columns(g: Operations, x: Any, part: Part) -> Any:
+    """The columns that a part compares."""
+    if part.columns is None:
+        return x
+    return g.Gather(x, np.array(as_list(part.columns), dtype=np.int64), axis=1)
+
+
+def _weighted(g: Operations, node: Any, weight: float) -> Any:
+    return node if weight == 1.0 else g.Mul(node, float(weight))
 
 
 def _square_norms(g: Operations, x: Any, width: int) -> Any:

@@ -10,9 +10,9 @@ from sklearn.utils import check_random_state
 from threadpoolctl import threadpool_limits
 
 from depmax._parameters import integer
+from depmax.data.columns import Categories
 from depmax.data.reading import read_target_sample
 from depmax.data.sample import MINIMUM, Sample, require_equal_length, require_samples
-from depmax.data.table import Categories
 from depmax.data.weights import weigh
 from depmax.dependence.resolve import most_dependent
 from depmax.kernels import Gaussian, KernelLike, as_kernel

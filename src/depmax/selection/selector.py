@@ -18,13 +18,14 @@ from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
 
 from depmax._parameters import check_parameters, is_whole
-from depmax.data import read_fit
-from depmax.data.levels import Missing
+from depmax.data import Scan, read_fit
+from depmax.data.cells import Missing
+from depmax.data.columns import Categories
 from depmax.data.reading import aligned, refuse_streamed_target
 from depmax.data.scales import require_varying, warn_of_scales
 from depmax.data.scan import by_chunks
 from depmax.data.stream import SampledRowsWarning, refuse_with_streams
-from depmax.data.table import Categories, as_requested, is_streamed, refuse_unreadable, take_columns
+from depmax.data.table import as_requested, is_streamed, refuse_unreadable, take_columns
 from depmax.data.weights import refuse_missing, weigh
 from depmax.kernels import Kernel, Linear
 from depmax.kernels.names import KernelParameters
@@ -145,10 +146,10 @@ class DependenceSelector(RankedColumns, KernelParameters, SelectorMixin, BaseEst
                 f"{type(self).__name__} requires y to be passed, but the target y is None: pass "
                 "target= to depmax.scan."
             )
-        self._refuse_sparse(inputs.rows.example)
+        self._refuse_sparse(inputs.example)
         inputs.describe_to(self)
         most = self._most_rows(inputs.shape[1])
-        return (inputs.rows, target) if most is None else self._some_rows(inputs, most)
+        return (inputs, target) if most is None else self._some_rows(inputs, most)
 
     def _refuse_sparse(self, rows: Any) -> None:
         if sparse.issparse(rows) and not self._accepts_sparse:
@@ -269,7 +270,7 @@ class DependenceSelector(RankedColumns, KernelParameters, SelectorMixin, BaseEst
 
     def _transform_streamed(self, X: Any) -> Any:
         """The selected columns of a scan or a Dask collection, which stays lazy."""
-        if hasattr(X, "pieces"):  # a scan
+        if isinstance(X, Scan):
             return X.map(self.transform)
         _check_n_features(self, X, reset=False)
         _check_feature_names(self, X._meta, reset=False)

@@ -20,7 +20,8 @@ from sklearn.utils.validation import (
     check_is_fitted,
 )
 
-from depmax.data.table import is_frame, refuse_unreadable
+from depmax.data.columns import is_frame
+from depmax.data.table import refuse_unreadable
 from depmax.dependence._given.conditional import read_dense, read_given, read_left_target
 from depmax.dependence._given.confounders import positions_of
 from depmax.dependence._given.regression import Basis, Regressions

@@ -13,8 +13,9 @@ from pyarrow import parquet
 from depmax.cli.errors import DataError, shortened
 from depmax.cli.reading.arrow import Arrow, Budget, Columnar, to_polars
 from depmax.cli.reading.source import Source, is_text, require_distinct
-from depmax.data.files import FORMATS, FilePieces, TableFile
-from depmax.data.scan import Scan, scan
+from depmax.data.files import FORMATS, FileScan, TableFile
+from depmax.data.pieces import Scan
+from depmax.data.scan import scan
 
 #: Rows that are unpacked at a time; few where a text may share its beginning with the one before
 #: it, since such texts can be much longer than what the file holds of them.
@@ -159,11 +160,11 @@ class Folder(Source):
     @cached_property
     def _files(self) -> list[tuple[TableFile, Source]]:
         """The files, each with the reader of its format."""
-        assert isinstance(self.table.pieces, FilePieces)
+        assert isinstance(self.table, FileScan)
         readers = {"parquet": Parquet, "ipc": Arrow}
         return [
             (file, readers[FORMATS[file.path.suffix.lower()]](file.path, self.options))
-            for file in self.table.pieces.files
+            for file in self.table.files
         ]
 
     def assumptions(self) -> list[str]:
@@ -179,7 +180,7 @@ class Folder(Source):
 
     def _find_types(self) -> Mapping[str, pl.DataType]:
         """Types of the columns, from the files' footers."""
-        empty = to_polars(self.table.pieces.empty.x)
+        empty = to_polars(self.table.empty.x)
         require_distinct(empty.columns, self.name)
         return dict(empty.schema)
 
@@ -206,7 +207,7 @@ class Folder(Source):
                 raise DataError(str(error)) from None
             keys = [
                 pl.lit(value).cast(self.schema()[name]).alias(name)
-                for name, value in file.fragment.keys.items()
+                for name, value in file.keys.items()
                 if name in columns
             ]
             own = [name for name in columns if name in source.schema()]
@@ -221,5 +222,5 @@ class Folder(Source):
 
     def n_rows(self) -> int | None:
         """Number of rows, from the files' footers."""
-        lengths = self.table.pieces.lengths
+        lengths = self.table.lengths
         return None if lengths is None else int(sum(lengths))

@@ -11,7 +11,7 @@ import numpy as np
 from scipy import linalg
 
 from depmax.data import Table
-from depmax.data.table import Categories
+from depmax.data.columns import Categories
 from depmax.kernels.bandwidth import squared_distances
 
 #: A column with values beyond so many standard deviations is compressed first.

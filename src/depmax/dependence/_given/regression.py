@@ -31,7 +31,7 @@ from depmax.dependence._given.confounders import (
 )
 from depmax.dependence._given.units import Units
 from depmax.dependence._given.waves import Waves
-from depmax.kernels.polynomial import Polynomial
+from depmax.kernels import Polynomial
 
 #: Penalties ε to choose from.
 PENALTIES = np.logspace(-7, 1, 17)

@@ -19,15 +19,16 @@ from typing import Any
 
 import numpy as np
 
-from depmax.data import read_target
+from depmax.data import Table, read_table, read_target
 from depmax.data.reading import (
     read_sample,
-    read_table_rows,
     read_target_sample,
+    sample_of_table,
     target_sample,
     warn_of_outputs,
 )
-from depmax.data.sample import Sample, TableRows, require_finite_values
+from depmax.data.sample import Sample, require_finite_values
+from depmax.data.scales import warn_of_scales
 from depmax.dependence._nulls.permutation import (
     DOUBLE_ROWS,
     SINGLE_SLACK,
@@ -56,12 +57,13 @@ class Member:
     multiples: tuple[float, ...] = ()  # of the median distance between rows
     of_ranks: bool = False  # of the ranks of every column instead of its values
 
-    def views(self, table: TableRows) -> list[tuple[str, Sample]]:
+    def views(self, table: Table) -> list[tuple[str, Sample]]:
         """The table with this kernel at every width; none if the kernel cannot read the table."""
         rows = table.ranked() if self.of_ranks else table
-        if rows is None or not rows.can_show(self.recipe):
+        reads_sparse = self.recipe.capabilities.sparse
+        if rows is None or not (reads_sparse or isinstance(rows.values, np.ndarray)):
             return []
-        side = rows.seen_by(self.recipe)
+        side = sample_of_table(rows, self.recipe, scale_free=True)
         if not self.multiples:
             return [(self.name, side)]
         kernel: Any = side.kernel
@@ -93,7 +95,7 @@ class Family:
         return cls(tuple(repr(side.kernel) for side in sides), tuple(sides))
 
     @classmethod
-    def of_table(cls, table: TableRows) -> Family:
+    def of_table(cls, table: Table) -> Family:
         """Kernels of many widths for a table of numbers, and categories beside them."""
         names, sides = zip(*(pair for each in MEMBERS for pair in each.views(table)), strict=True)
         return cls(names, sides)
@@ -191,7 +193,9 @@ def _several(kernel: Any, name: str) -> Sequence[Any]:
 def family_of(X: Any, kernel: Any) -> Family:
     """Kernels of X: those given, or those of numbers."""
     if is_auto(kernel):
-        return Family.of_table(read_table_rows(X))
+        table = read_table(X)
+        warn_of_scales(Gaussian(), table.values, table.names, table.categories)
+        return Family.of_table(table)
     kernels = _several(kernel, "kernel")
     choose = partial(refuse_to_choose, "hsic_test")
     return Family.given([read_sample(X, each, choose=choose) for each in kernels])
@@ -206,4 +210,4 @@ def family_of_target(y: Any, target_kernel: Any) -> Family:
     if target.kind in ("classes", "multilabel"):
         return Family.given([target_sample(target, "auto")])
     warn_of_outputs(target, Gaussian())
-    return Family.of_table(TableRows(target.vectors))
+    return Family.of_table(Table(target.vectors))

@@ -211,7 +211,7 @@ class CountedScreening:
 
             width = float(median_gap(column.evenly_spaced(MEDIAN_POINTS, spread=True)))
             return recipe._copy_with(bandwidth=width)
-        return recipe.resolve_streamed(self.rows.column([position]))
+        return recipe.resolve(self.rows.column([position]))
 
     def levels(self, recipe: Kernel, position: int) -> LevelGram:
         """Kernel values between the levels of a column."""

@@ -76,9 +76,8 @@ def _of_column(inputs: Any, target: Any, kernel: Any, target_kernel: Any) -> Ind
     """One column, by its counted values: any kernel."""
     side = read_target_sample(target, target_kernel)
     require_samples(side.n_samples, unbiased=True)
-    names = [str(name) for name in inputs.stream.decoder.names or range(1)]
-    resolved = streamed_sample(as_kernel(kernel), inputs.rows, names).resolved().kernel
-    found = CountedScreening(inputs.rows, CountedTarget.of(side, 1e-12)).score(resolved, 0)
+    resolved = streamed_sample(as_kernel(kernel), inputs).resolved().kernel
+    found = CountedScreening(inputs, CountedTarget.of(side, 1e-12)).score(resolved, 0)
     return IndependenceTest(found.hsic, found.pvalue, found.method, side.n_samples)
 
 

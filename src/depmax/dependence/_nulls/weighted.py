@@ -24,7 +24,7 @@ from depmax.dependence._nulls.rare import CHUNK, Levels, sequential_pvalue
 from depmax.dependence._terms import Terms, terms
 from depmax.dependence.resolve import most_dependent, refuse_to_choose
 from depmax.kernels import Linear
-from depmax.kernels.kernel import Choose, resolved_on
+from depmax.kernels.kernel import Choose
 from depmax.maps.incomplete_cholesky import factor_to
 
 #: What counts as a tie, relative to the statistic.
@@ -109,13 +109,13 @@ class WeighedTarget:
         rows = column[:, np.newaxis]
         if recipe.capabilities.telescopes:
             return self._score_sorted(recipe, column, unbiased, test=test)
-        kernel = resolved_on(recipe, rows, self._choice(test), self.mass)
+        kernel = recipe.resolve(rows, self._choice(test), self.mass)
         side = Sample(kernel, rows, mass=self.mass)
         value = terms(side, self.side, unbiased=unbiased).hsic()
         pvalue = np.nan
         if test:
             if self.tested is not self.mass:
-                kernel = resolved_on(recipe, rows, self._choice(test), self.tested)
+                kernel = recipe.resolve(rows, self._choice(test), self.tested)
                 side = Sample(kernel, rows, mass=self.tested)
             images, plain = with_weights(side), Sample(Linear(), self.permuted)
             observed, _ = permuted_statistics(images, plain, 1, np.random.default_rng(0))

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import special
 
 from depmax._threads import slices
-from depmax.data.table import Categories
+from depmax.data.columns import Categories
 from depmax.dependence._nulls.law import TINY
 from depmax.dependence._pairs.target import MainEffects
 from depmax.dependence.exchange import Plan

@@ -12,7 +12,8 @@ from scipy import sparse
 from sklearn.utils import _safe_indexing
 
 from depmax._text import counted, listed, share, short_effect
-from depmax.data.table import is_frame, read_table
+from depmax.data.columns import is_frame
+from depmax.data.table import read_table
 from depmax.dependence import alignment
 from depmax.evaluation.comparison.methods import Method
 from depmax.evaluation.comparison.verdict import LEVEL

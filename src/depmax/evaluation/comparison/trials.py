@@ -18,8 +18,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
 
 from depmax._extras import library_of
-from depmax.data.levels import UnseenCategoryWarning
-from depmax.data.table import is_frame
+from depmax.data.columns import UnseenCategoryWarning, is_frame
 from depmax.evaluation.comparison.methods import Method, ScreenFirst, by_ranking
 from depmax.evaluation.comparison.problem import Problem
 from depmax.evaluation.prepare import Prepare

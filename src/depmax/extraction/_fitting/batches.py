@@ -18,7 +18,7 @@ from depmax.algebra.projection import Projection
 from depmax.algebra.row_sums import Aligned, RowSums, Summation, dense, origin_of
 from depmax.data import read_target
 from depmax.data.sample import require_equal_length
-from depmax.data.sources import keeps_sums, read_batch
+from depmax.data.table import keeps_sums, read_batch
 from depmax.data.weights import Weighed
 from depmax.extraction._fitting.targets import label_type
 from depmax.extraction.extractor import WeightedExtractor

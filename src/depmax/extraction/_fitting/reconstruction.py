@@ -17,7 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 from depmax._threads import chunk_rows, slices
 from depmax.algebra.projection import FeatureProjection, Projection, SampleProjection
 from depmax.algebra.row_sums import dense
-from depmax.data.reading import is_precomputed, read_rows
+from depmax.data.reading import read_rows
+from depmax.data.sample import is_precomputed
 from depmax.data.scan import by_chunks
 from depmax.data.table import is_streamed
 from depmax.kernels.kernel import Kernel

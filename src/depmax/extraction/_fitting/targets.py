@@ -14,9 +14,9 @@ from depmax.data import Target, TargetKind, read_target
 from depmax.data.reading import Labels, warn_of_outputs
 from depmax.data.sample import Sample
 from depmax.data.stream import StreamRows
-from depmax.data.streamed_target import Indicators, as_columns, beside
+from depmax.data.streamed_target import Indicators, beside
 from depmax.data.table import is_streamed
-from depmax.data.target import MAX_INTEGER_CLASSES, columns_of_classes
+from depmax.data.target import MAX_INTEGER_CLASSES, as_columns, columns_of_classes
 from depmax.kernels import Columns, Delta, Linear
 
 #: A ``Target``, or a ``StreamedTarget``, which answers the same questions.

@@ -15,10 +15,10 @@ import numpy as np
 from sklearn.base import clone
 
 from depmax._threads import map_threads
+from depmax.data.columns import Categories
 from depmax.data.sample import Sample, require_semidefinite
-from depmax.data.table import Categories
 from depmax.kernels import Delta
-from depmax.kernels.kernel import Choose, Kernel, resolved_on
+from depmax.kernels.kernel import Choose, Kernel
 from depmax.maps.incomplete_cholesky import factor_to
 
 #: A column whose standard deviation is below so many roundings of its largest value is constant.
@@ -150,7 +150,7 @@ def _numeric_parts(
     invariant = recipe.capabilities.stationary
     if invariant and recipe.is_resolved:
         return [Part(columns, values, recipe, True)]
-    resolved = [resolved_on(recipe, values[:, [j]], choose, mass) for j in range(len(columns))]
+    resolved = [recipe.resolve(values[:, [j]], choose, mass) for j in range(len(columns))]
     if invariant and "bandwidth" in recipe.get_params(deep=False):
         # A bandwidth is a length scale: dividing the column by it is the same, up to a factor
         # that the normalisation of each kernel matrix removes.

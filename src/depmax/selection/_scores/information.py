@@ -9,7 +9,7 @@ from scipy.special import digamma
 
 from depmax._threads import each_column
 from depmax.data import Target
-from depmax.data.table import Categories
+from depmax.data.columns import Categories
 from depmax.selection._scores.outputs import class_codes
 
 #: Bins of a column of numbers at most, and rows for each cell of two such columns.

@@ -14,10 +14,11 @@ from sklearn.utils import _safe_indexing
 from depmax._parameters import FLAG, Rule, integer, is_number, one_of
 from depmax._text import counted
 from depmax._threads import one_blas_thread
-from depmax.data.levels import Missing
+from depmax.data.cells import Missing
+from depmax.data.columns import Categories
 from depmax.data.reading import read_target_sample
 from depmax.data.sample import MINIMUM, Sample, require_equal_length, require_samples
-from depmax.data.table import Categories, constant_columns, has_missing
+from depmax.data.scales import constant_columns, has_missing
 from depmax.data.weights import repeated_rows
 from depmax.dependence.exchange import Exchange, TooFewWays, as_exchange, plan_of
 from depmax.dependence.resolve import most_dependent
@@ -191,10 +192,11 @@ class HSICSelector(WeightedRows, DependenceSelector):
             self._require_missing(X)
         units = make_units(X, self.column_groups, categories, recipe, self.missing, mass)
         if self._is_unsupervised():
-            counted = recipe.counting(X.shape[1])
+            kernel = recipe
             if len(units.cells):
-                counted = Neutral(counted, Gaps.of(units.X, units.cells))
-            target = Sample(counted, units.X, mass=mass).resolved()
+                kernel = Neutral(recipe, Gaps.of(units.X, units.cells))
+            kernel = kernel.resolve(units.X, sample_weight=mass, n_columns=X.shape[1])
+            target = Sample(kernel, units.X, mass=mass)
         else:
             target = read_target_sample(y, self.target_kernel, mass=mass)
             require_equal_length(X.shape[0], target.n_samples)

@@ -13,7 +13,7 @@ from depmax._threads import map_threads
 from depmax.data.sample import Sample
 from depmax.dependence._terms import cosine, self_and_cross_terms, terms
 from depmax.kernels import Linear
-from depmax.kernels.kernel import Choose, Kernel, resolved_on
+from depmax.kernels.kernel import Choose, Kernel
 from depmax.kernels.neutral import Gaps, Neutral, drawn
 from depmax.maps.incomplete_cholesky import factor_to
 from depmax.selection._search.changes import Change, Outcome, Problem, changes
@@ -175,8 +175,8 @@ class Setting:
             return self.recipe.resolve(self.X[:1, columns])
         rows, sample = self._sample
         choose = None if self.choose is None else self.choose(rows)
-        recipe = self.recipe.counting(self.n_inputs(columns))
-        return resolved_on(recipe, sample[:, columns], choose, self._mass_of(rows))
+        n_inputs = self.n_inputs(columns)
+        return self.recipe.resolve(sample[:, columns], choose, self._mass_of(rows), n_inputs)
 
     def _mass_of(self, rows: np.ndarray) -> np.ndarray | None:
         """What rows that a kernel is resolved on stand for: all rows, if it is fitted to them."""

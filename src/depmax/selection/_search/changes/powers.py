@@ -28,7 +28,7 @@ from math import comb
 import numpy as np
 
 from depmax.kernels.gaussian import Gaussian
-from depmax.kernels.polynomial import Polynomial
+from depmax.kernels.inner_products import Polynomial
 from depmax.selection._search.changes.problem import (
     KEPT,
     Change,

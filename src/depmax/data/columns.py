@@ -1,0 +1,326 @@
+"""Columns of X: numbers and categories, learned from facts that add up, read alike everywhere."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from scipy import sparse
+
+from depmax._text import counted
+from depmax._warnings import warn_caller
+from depmax.data.cells import (
+    WIDE,
+    Missing,
+    is_missing,
+    require_numbers,
+    role_of_text,
+    why_not_category,
+    why_not_numeric,
+)
+from depmax.data.scales import require_finite
+
+#: Levels of each categorical column, by position of the column.
+Categories = Mapping[int, tuple[Any, ...]]
+
+
+#: Levels of a column of several chunks beyond which it is not a category.
+MOST_LEVELS = 10_000
+#: Unseen levels that a warning names.
+SHOWN_LEVELS = 3
+
+SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
+_DECLARED = (nw.Categorical, nw.Enum, nw.Boolean)
+
+
+class UnseenCategoryWarning(UserWarning):
+    """A categorical column has levels that ``fit`` did not see.
+
+    Such a value equals no value of the training rows: kernels compare it with all of them as
+    different, and indicators of its column are all zero. The row still gets features, from its
+    other columns. Where kernels multiply over columns (Gaussian and Laplace) it is unlike every
+    training row.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import pandas as pd
+    >>> from depmax.maps import KernelMap
+    >>> colours = pd.DataFrame({"colour": ["red", "blue", "red", "blue"]})
+    >>> model = KernelMap(1, kernel="linear").fit(colours)
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     features = model.transform(pd.DataFrame({"colour": ["red", "teal"]}))
+    >>> print(str(caught[0].message).partition(" (")[0])
+    Column 'colour' of X has levels that fit did not see, in 1 of 2 rows: 'teal'
+    """
+
+
+def in_narwhals(X: Any, **kinds: Any) -> Any:
+    """A frame or series of any library as narwhals', anything else as it is; arrays at once."""
+    return X if isinstance(X, np.ndarray) else nw.from_native(X, pass_through=True, **kinds)
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is an eager data frame of any library that narwhals knows."""
+    return isinstance(in_narwhals(X, eager_only=True), nw.DataFrame)
+
+
+def column_names(X: Any) -> tuple[str, ...]:
+    """Names of the columns of a frame, none for anything else."""
+    frame = in_narwhals(X, eager_only=True)
+    return tuple(map(str, frame.columns)) if isinstance(frame, nw.DataFrame) else ()
+
+
+def is_nominal(dtype: Any) -> bool:
+    """Whether a column of this type is categories: declared ones, truth values and text."""
+    return isinstance(dtype, _DECLARED) or dtype == nw.String
+
+
+@dataclass(frozen=True)
+class ColumnFacts:
+    """What decides how columns are read: levels of the categorical ones, in some of the rows."""
+
+    n_rows: int
+    levels: Mapping[Any, frozenset[Any] | None]  # by name of the column; None: too many
+    n_missing: Mapping[Any, int]
+
+    @classmethod
+    def of(cls, frame: nw.DataFrame[Any], places: Sequence[int]) -> ColumnFacts:
+        """Facts about the categorical columns of a frame, at these places."""
+        columns = [frame[:, place] for place in places]
+        return cls(
+            len(frame),
+            {column.name: frozenset(column.drop_nulls().unique().to_list()) for column in columns},
+            {column.name: column.null_count() for column in columns},
+        )
+
+    def __add__(self, other: ColumnFacts) -> ColumnFacts:
+        levels: dict[Any, frozenset[Any] | None] = {}
+        for name, found in self.levels.items():
+            more = other.levels[name]
+            both = None if found is None or more is None else found | more
+            levels[name] = None if both is None or len(both) > MOST_LEVELS else both
+        n_missing = {name: count + other.n_missing[name] for name, count in self.n_missing.items()}
+        return ColumnFacts(self.n_rows + other.n_rows, levels, n_missing)
+
+    def levels_of(
+        self, column: Any, name: str, missing: Missing, *, is_text: bool
+    ) -> tuple[Any, ...]:
+        """Levels of a column, in an order that the data library does not set.
+
+        Text is a category if it has few levels (see ``role_of_text``) and is refused otherwise; a
+        column that is declared categorical is one, however many levels it has. A missing cell that
+        is a level of its own is None; it is the only level of a column without any value.
+        """
+        found, n_missing = self.levels[column], self.n_missing[column]
+        if missing == "refuse":
+            _refuse_gaps(column, name, n_missing, self.n_rows)
+        if found is None:
+            raise TypeError(
+                f"Column {column!r} of {name} holds text with more than {MOST_LEVELS} different "
+                f"values in {self.n_rows} rows: free text or an identifier. Omit it from columns=, "
+                "or encode it."
+            )
+        if is_text and role_of_text(len(found), self.n_rows - n_missing, self.n_rows) != "category":
+            raise TypeError(why_not_category(column, name, len(found), self.n_rows))
+        levels = tuple(sorted(found, key=str))
+        return (*levels, None) if not levels or (missing == "level" and n_missing) else levels
+
+
+@dataclass(frozen=True)
+class Columns:
+    """How the columns of a frame become numbers: at fit, at transform, and for every chunk."""
+
+    categories: Categories  # levels, by position of the column
+    name: str = "X"  # what messages call the frame
+    missing: Missing = "refuse"
+    #: When a column had another type.
+    _before: ClassVar[str] = "when the model was fitted"
+
+    @classmethod
+    def learned(
+        cls, like: nw.DataFrame[Any], facts: ColumnFacts | None, name: str, missing: Missing
+    ) -> Columns:
+        """The reader of frames like this one, about which these are the facts, or all of it."""
+        return cls(levels_of(like, facts, name, missing), name, missing)
+
+    def encoded(self, frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
+        """The same frame with categorical columns as codes."""
+        changed: list[Any] = []
+        for place, (column, dtype) in enumerate(frame.schema.items()):
+            nominal = is_nominal(dtype)
+            if nominal != (place in self.categories):
+                self._refuse_other_type(column, place, nominal)
+            if dtype.is_numeric() and not isinstance(dtype, WIDE):
+                continue  # read by its own library; one by one is slow for many columns
+            series = frame[:, place]
+            if nominal:
+                values = self._codes(series, self.categories[place])
+            elif self.missing != "refuse" and series.null_count() == len(series):
+                values = np.full(len(series), np.nan)  # of no type in some libraries
+            elif isinstance(dtype, WIDE):
+                values = series.cast(nw.Float64).to_numpy()
+            else:
+                raise TypeError(why_not_numeric(series, self.name))
+            changed.append(nw.new_series(column, values, backend=frame.implementation))
+        return frame.with_columns(*changed) if changed else frame
+
+    def _codes(self, series: Any, levels: Sequence[Any]) -> np.ndarray:
+        """Position of each value among the levels; -1, with a warning, for an unknown value.
+
+        NaN where there is no value, unless None is one of several levels.
+        """
+        if self.missing == "refuse":
+            _refuse_gaps(series.name, self.name, series.null_count(), len(series))
+        codes = {level: float(code) for code, level in enumerate(levels)}
+        values = series.to_list()
+        encoded = np.array([codes.get(value, -1.0) for value in values])
+        if series.null_count():
+            of_none = codes.get(None, np.nan) if len(levels) > 1 else np.nan
+            encoded[[is_missing(value) for value in values]] = of_none
+            values = [value for value in values if not is_missing(value)]
+        unseen = Counter(value for value in values if value not in codes)
+        if unseen:
+            examples = [repr(str(value)) for value, _ in unseen.most_common(SHOWN_LEVELS)]
+            more = f" and {len(unseen) - SHOWN_LEVELS} more" if len(unseen) > SHOWN_LEVELS else ""
+            warn_caller(
+                f"Column {series.name!r} of {self.name} has levels that fit did not see, in "
+                f"{unseen.total()} of {len(values)} rows: {', '.join(examples)}{more} (known: "
+                f"{len(levels)} levels). They match no training row in this column.",
+                UnseenCategoryWarning,
+            )
+        return encoded
+
+    def _refuse_other_type(self, column: Any, place: int, nominal: bool) -> None:
+        now, then = ("categorical", "numeric") if nominal else ("numeric", "categorical")
+        raise TypeError(
+            f"Column {column!r} of {self.name} is {now}, but column {place} was {then} "
+            f"{self._before}: pass the same columns in the same order and of the same types."
+        )
+
+
+@dataclass(frozen=True)
+class ChunkColumns(Columns):
+    """How the chunks of one table become matrices."""
+
+    names: tuple[str, ...] | None = None
+    n_columns: int = 1
+    dtype: np.dtype = DOUBLE
+    doubles: Any = None  # the schema of chunks that are Arrow tables of float64 alone
+    _before: ClassVar[str] = "in other parts of the table"
+
+    @classmethod
+    def like(cls, empty: Any, facts: ColumnFacts | None) -> ChunkColumns:
+        """The reader of chunks like this one, which has no rows, by facts about all of them."""
+        if not is_frame(empty):
+            single, width = empty.dtype == np.float32, 1 if empty.ndim == 1 else empty.shape[1]
+            return cls({}, n_columns=int(width), dtype=SINGLE if single else DOUBLE)
+        frame, names = nw.from_native(empty, eager_only=True), column_names(empty)
+        types = set(frame.schema.values())
+        doubles = frame.implementation.is_pyarrow() and types == {nw.Float64()}
+        return cls(
+            levels_of(frame, facts, "X", "refuse"),
+            names=names,
+            n_columns=len(names),
+            dtype=SINGLE if types == {nw.Float32()} else DOUBLE,
+            doubles=empty.schema if doubles else None,
+        )
+
+    def matrix(self, x: Any) -> Any:
+        """Inputs as an array of floats or a CSR matrix; categories as codes."""
+        # told without a look at every column
+        if self.doubles is not None and getattr(x, "num_rows", False) and x.schema == self.doubles:
+            values = _column_major(x)
+        elif is_frame(x):
+            values = self._of_frame(nw.from_native(x, eager_only=True))
+        else:
+            values = x.tocsr() if sparse.issparse(x) else require_numbers(np.asarray(x), "X")
+            values = values[:, np.newaxis] if values.ndim == 1 else values
+        if values.shape[1] != self.n_columns:
+            raise ValueError(
+                f"A chunk of X has {counted(values.shape[1], 'column')}, but others have "
+                f"{self.n_columns}."
+            )
+        if values.dtype not in (np.float32, np.float64):
+            values = values.astype(np.float64)
+        return require_finite(values, self.names, "X", is_part=True)
+
+    def _of_frame(self, frame: nw.DataFrame[Any]) -> np.ndarray:
+        if tuple(map(str, frame.columns)) != self.names:
+            raise ValueError(
+                f"A chunk of X has the columns {list(frame.columns)}, but others have "
+                f"{list(self.names or ())}."
+            )
+        values = None if self.categories else _numbers_of(frame)
+        if values is None:
+            values = self.encoded(frame).to_numpy().astype(self.dtype, copy=False)
+        return values
+
+
+def levels_of(
+    like: nw.DataFrame[Any], facts: ColumnFacts | None, name: str, missing: Missing
+) -> Categories:
+    """Levels of the categorical columns of frames like this one, by facts about all, or of it."""
+    places = nominal_places(like)
+    facts = ColumnFacts.of(like, places) if facts is None else facts
+    names, types = like.columns, list(like.schema.values())
+    return {
+        place: facts.levels_of(names[place], name, missing, is_text=types[place] == nw.String)
+        for place in places
+    }
+
+
+def nominal_places(frame: nw.DataFrame[Any]) -> list[int]:
+    """Positions of the categorical columns of a frame."""
+    return [place for place, dtype in enumerate(frame.schema.values()) if is_nominal(dtype)]
+
+
+def _refuse_gaps(column: Any, name: str, n_missing: int, n_rows: int) -> None:
+    if n_missing:
+        raise ValueError(
+            f"Column {column!r} of {name} has missing values ({n_missing} of {n_rows} rows): "
+            "impute them, e.g. with depmax.Prepare()."
+        )
+
+
+def _column_major(table: Any) -> np.ndarray:
+    """The matrix of an Arrow table of float64, copied column after column by Arrow itself."""
+    import pyarrow as pa
+
+    (batch,) = table.combine_chunks().to_batches()
+    has_choice = int(pa.__version__.split(".")[0]) >= 17  # before, always column after column
+    options = {"row_major": False} if has_choice else {}
+    values: np.ndarray = batch.to_tensor(null_to_nan=True, **options).to_numpy()
+    return values
+
+
+def _numbers_of(frame: nw.DataFrame[Any]) -> np.ndarray | None:
+    """The matrix of a frame without a look at every column, where its library can do that.
+
+    A hundred columns of some thousand rows are copied in less time than it takes to ask each of
+    them for its type.
+    """
+    table: Any = frame.to_native()
+    if frame.implementation.is_pyarrow() and has_numbers(table.schema):
+        values = np.empty((table.num_columns, table.num_rows))
+        for position, column in enumerate(table.columns):
+            whole = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+            values[position] = whole.to_numpy(zero_copy_only=False)
+        return values.T
+    if frame.implementation.is_pandas() and len({*table.dtypes}) == 1:
+        values = table.to_numpy()  # a view where one array holds all columns
+        return values if values.dtype.kind == "f" else None
+    return None
+
+
+@lru_cache(maxsize=16)
+def has_numbers(schema: Any) -> bool:
+    """Whether all columns of an Arrow table are numbers, not all of them of single precision."""
+    types = set(nw.from_native(schema.empty_table(), eager_only=True).schema.values())
+    return all(dtype.is_numeric() for dtype in types) and types != {nw.Float32()}
