@@ -90,7 +90,8 @@ def main() -> None:
     table([f"{m} x {d}", "a pass", "whole fit", "passes"], rows)
     print(
         f"2,000 rows: mean log likelihood {best.log_likelihood_:.4f} after {best.n_passes_} "
-        f"passes, {published.log_likelihood_:.4f} after {published.n_iter_} steps of the published rule"
+        f"passes, {published.log_likelihood_:.4f} after {published.n_iter_} steps of the "
+        "published rule"
     )
     bars = {
         "a pass, times as fast as an iteration of FastICA": at_least(step / several, 3),

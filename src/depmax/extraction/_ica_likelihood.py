@@ -176,7 +176,7 @@ def _spread(n_rows: int) -> np.ndarray:
 
 def _products(blocks: list[np.ndarray]) -> np.ndarray:
     """Σ ssᵀ of rows s."""
-    return sum(block @ block.T for block in blocks)  # type: ignore[return-value]  # there are some
+    return reduce(add, [block @ block.T for block in blocks])
 
 
 def _curves(weights: np.ndarray, n_super: int, blocks: list[np.ndarray]) -> np.ndarray:
