@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from depmax._threads import slices
 from depmax.data.reading import read_rows
 from depmax.data.sample import Sample, is_precomputed, require_equal_length
-from depmax.extraction._fitting.targets import coded_target
+from depmax.extraction._fitting.answer import coded_target
 
 #: Kernel values that are held at a time.
 TILE = 2**21

@@ -37,7 +37,8 @@ from depmax.kernels import (
     Linear,
     as_kernel,
 )
-from depmax.kernels.kernel import Choose, Kernel
+from depmax.kernels._parts import Choose
+from depmax.kernels.kernel import Kernel
 
 
 # --- inputs ---------------------------------------------------------------------------------------

@@ -15,7 +15,8 @@ from depmax._text import counted
 from depmax._threads import chunk_rows, slices
 from depmax.data.columns import Categories
 from depmax.kernels import Linear, Precomputed
-from depmax.kernels.kernel import Choose, Kernel
+from depmax.kernels._parts import Choose
+from depmax.kernels.kernel import Kernel
 
 #: Rows up to which the kernel matrix is made as a whole: 2 MB, in the time of a few dozen calls.
 SMALL = 512
