@@ -133,17 +133,15 @@ class StreamedRows:
         Visits the rows and takes some of them.
     white : callable
         (x, r), of shape (n, N + q), from what ``space`` gives of a part of the rows.
-    size : int
-        N + q.
     """
 
     is_streamed = True
 
-    def __init__(self, space: Any, white: Callable[..., np.ndarray], size: int) -> None:
+    def __init__(self, space: Any, white: Callable[..., np.ndarray]) -> None:
         self.n_samples, self._space, self._white = space.n_samples, space, white
         self.dtype = np.dtype(np.float64)
         self.second_moments = self.total(_products) / self.n_samples
-        self.dtype = _precision(self.n_samples * size)
+        self.dtype = _precision(self.n_samples * len(self.second_moments))
         starts = _spread(self.n_samples)
         rows = [np.arange(start, min(start + BLOCK, self.n_samples)) for start in starts]
         self.some = _blocks(white(*space.taken(np.concatenate(rows))), self.dtype)

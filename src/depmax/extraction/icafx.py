@@ -260,7 +260,7 @@ class ICAFX(UnmixingExtractor):
         if space.is_streamed:
             inputs = space.values(sphering.inputs)
             white = partial(_white, inputs, codes, sphering.targets, residuals)
-            rows = StreamedRows(space, white, size + sphering.targets.shape[1])
+            rows = StreamedRows(space, white)
         else:
             targets = codes.array() @ sphering.targets
             rows = HeldRows(residuals.beside(space.features(sphering.inputs), targets), self.n_jobs)
