@@ -159,7 +159,7 @@ def covariance_bound(
     if isinstance(delta, bool) or not isinstance(delta, Real) or not 0 < float(delta) < 1:
         raise ValueError(f"delta must be a probability, 0 < delta < 1, got {delta!r}.")
     count = _count(n_components, projection.weights.shape[1])
-    target = coded_target(y, whole_numbers_are_numbers=extractor._regresses)
+    target = coded_target(y, whole_numbers_are_numbers=getattr(extractor, "_regresses", False))
     if target.values.shape[1] != 1:
         raise ValueError(
             f"covariance_bound takes one target, but y has {target.values.shape[1]} columns or "

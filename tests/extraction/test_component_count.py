@@ -38,7 +38,7 @@ def test_more_than_the_columns_or_rows_is_refused() -> None:
 
 def test_what_nobody_asked_for_is_cut_to_what_is_possible() -> None:
     """A share looks at as many directions as outputs, at most at as many as there are columns."""
-    many = rng.normal(size=(20, 9))
+    many = np.random.default_rng(1).normal(size=(20, 9))
     assert HBFE(1.0, target_kernel="linear", unbiased=False).fit(X, many).n_components_ == 4
     assert HBFE(1.0, target_kernel="linear", unbiased=False).fit(X, Y).n_components_ == 3
     assert HBFE("auto").fit(X, Y).n_components_ <= 4
