@@ -38,93 +38,51 @@ def best_combination(
     >>> members, round(value, 6)
     (array([1, 2]), 8.0)
     """
-    diagonal = metric.diagonal()
-    valid = diagonal > 0
-    single = np.divide(
-        products.diagonal(), diagonal, out=np.full(len(metric), -np.inf), where=valid
-    )
-    members, value = np.array([int(single.argmax())]), float(single.max())
-    if size >= 2:
-        pair, reached = _best_pair(products, metric, valid)
-        if reached > value:
-            members, value = pair, reached
-    if size == 3:
-        triple, reached = _best_triple(products, metric, valid)
-        if reached > value:
-            members, value = triple, reached
+    lengths, gains = metric.diagonal(), products.diagonal()
+    single = np.full(len(metric), -np.inf)
+    np.divide(gains, lengths, out=single, where=lengths > 0)
+    best = int(single.argmax())
+    found, value = [best], float(single[best])
+    for first in np.flatnonzero(lengths > 0)[: -1 if size > 1 else 0]:
+        # what is left of later candidates, G' and N', with the first one projected out
+        after, own = slice(first + 1, None), products[first, first] / lengths[first]
+        ratio = metric[first, after] / lengths[first]
+        along = (products[first, after] - ratio * products[first, first]) / np.sqrt(lengths[first])
+        left = lengths[after] - ratio * metric[first, after]
+        fresh = left > SPANNED * lengths[after]
+        left = np.where(fresh, left, 1.0)
+        n22 = gains[after] - 2 * ratio * products[first, after] + ratio**2 * products[first, first]
+        n12 = along / np.sqrt(left)
+        middle, spread = (own + n22 / left) / 2, (own - n22 / left) / 2
+        pairs = np.where(fresh, middle + np.sqrt(spread**2 + n12**2), -np.inf)
+        if pairs.max() > value:
+            found, value = [first, first + 1 + int(pairs.argmax())], float(pairs.max())
+        if size == 2:
+            continue
+        # the same once more: rows project the second one out of the third ones, G'' and N''
+        share = (metric[after, after] - np.outer(ratio, metric[first, after])) / left[:, np.newaxis]
+        rest = products[after, after] - np.outer(ratio, products[first, after])
+        rest -= np.outer(products[first, after] - ratio * products[first, first], ratio)
+        third = left - share**2 * left[:, np.newaxis]
+        usable = np.triu(np.outer(fresh, fresh), 1) & (third > SPANNED * lengths[after])
+        third = np.where(usable, third, 1.0)
+        n33 = n22 - 2 * share * rest + share**2 * n22[:, np.newaxis]
+        n13 = (along - share * along[:, np.newaxis]) / np.sqrt(third)
+        n23 = (rest - share * n22[:, np.newaxis]) / np.sqrt(left[:, np.newaxis] * third)
+        n22 = n22 / left
+        triples = _largest_of_three(
+            own, n22[:, np.newaxis], n33 / third, n12[:, np.newaxis], n13, n23
+        )
+        triples[~usable] = -np.inf
+        if triples.max() > value:
+            place = np.unravel_index(int(triples.argmax()), triples.shape)
+            found, value = [first, *(first + 1 + np.array(place))], float(triples[place])
+    members = np.array(found, dtype=np.intp)
     if not np.isfinite(value):
         return members, np.zeros(len(members)), value
     block = np.ix_(members, members)
     values, vectors = linalg.eigh(products[block], metric[block])
     return members, vectors[:, -1], float(values[-1])
-
-
-def _best_pair(
-    products: np.ndarray, metric: np.ndarray, valid: np.ndarray
-) -> tuple[np.ndarray, float]:
-    """Pair with the largest eigenvalue of the 2 × 2 pencil."""
-    scores = np.full(metric.shape, -np.inf)
-    for first in np.flatnonzero(valid):
-        ratio = metric[first] / metric[first, first]
-        own = products[first, first]
-        lengths = metric.diagonal() - ratio * metric[first]  # G'_kk, with first projected out
-        fresh = lengths > SPANNED * metric.diagonal()
-        fresh[: first + 1] = False
-        lengths = np.where(fresh, lengths, 1.0)
-        n22 = (products.diagonal() - 2 * ratio * products[first] + ratio**2 * own) / lengths
-        n12 = (products[first] - ratio * own) / np.sqrt(metric[first, first] * lengths)
-        reached = _largest_of_two(own / metric[first, first], n22, n12)
-        scores[first] = np.where(fresh, reached, -np.inf)
-    best = np.unravel_index(int(scores.argmax()), scores.shape)
-    return np.array(best), float(scores[best])
-
-
-def _best_triple(
-    products: np.ndarray, metric: np.ndarray, valid: np.ndarray
-) -> tuple[np.ndarray, float]:
-    """Triple with the largest eigenvalue of the 3 × 3 pencil, by orthogonalising in turn."""
-    best, value = np.zeros(3, dtype=np.intp), -np.inf
-    count = len(metric)
-    for first in np.flatnonzero(valid)[:-2]:
-        after = slice(first + 1, count)
-        own = products[first, first] / metric[first, first]
-        ratio = metric[first, after] / metric[first, first]
-        inner = metric[after, after] - np.outer(ratio, metric[first, after])  # G'
-        mixed = products[first, after] - ratio * products[first, first]  # N' of first with rest
-        rest = (
-            products[after, after]
-            - np.outer(ratio, products[first, after])
-            - np.outer(products[first, after], ratio)
-            + np.outer(ratio, ratio) * products[first, first]
-        )  # N'
-        along = mixed / np.sqrt(metric[first, first])
-        lengths = inner.diagonal().copy()
-        fresh = lengths > SPANNED * metric.diagonal()[after]
-        lengths[~fresh] = 1.0
-        n22 = (rest.diagonal() / lengths)[:, np.newaxis]
-        n12 = (along / np.sqrt(lengths))[:, np.newaxis]
-        share = inner / lengths[:, np.newaxis]  # G'_jk / G'_jj
-        lengths3 = lengths - share * inner  # G''_kk
-        usable = fresh[:, np.newaxis] & fresh & (lengths3 > SPANNED * metric.diagonal()[after])
-        usable &= np.tri(len(share), k=-1, dtype=bool).T
-        lengths3 = np.where(usable, lengths3, 1.0)
-        n33 = rest.diagonal() - 2 * share * rest + share**2 * rest.diagonal()[:, np.newaxis]
-        n33 = n33 / lengths3
-        n13 = (along - share * along[:, np.newaxis]) / np.sqrt(lengths3)
-        n23 = rest - share * rest.diagonal()[:, np.newaxis]
-        n23 = n23 / np.sqrt(lengths[:, np.newaxis] * lengths3)
-        scores = _largest_of_three(own, n22, n33, n12, n13, n23)
-        scores[~usable] = -np.inf
-        place = np.unravel_index(int(scores.argmax()), scores.shape)
-        if scores[place] > value:
-            value = float(scores[place])
-            best = np.array([first, first + 1 + place[0], first + 1 + place[1]])
-    return best, value
-
-
-def _largest_of_two(n11: float, n22: np.ndarray, n12: np.ndarray) -> np.ndarray:
-    """Largest eigenvalue of symmetric 2 × 2 matrices."""
-    return (n11 + n22) / 2 + np.sqrt(((n11 - n22) / 2) ** 2 + n12**2)
 
 
 def _largest_of_three(
