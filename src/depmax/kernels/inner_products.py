@@ -40,9 +40,6 @@ class Linear(Kernel):
         """The rows themselves."""
         return self._read(X)
 
-    def _gram(self, X: Any, Z: Any) -> np.ndarray:
-        return safe_sparse_dot(X, Z.T, dense_output=True)
-
     def _diag(self, X: Any) -> np.ndarray:
         return row_norms(X, squared=True)
 
@@ -144,14 +141,6 @@ class RandomEvent(Kernel):
         rows = self._read(X)
         weights = self._weights(rows)
         return np.sqrt(weights) * (rows - (rows @ weights)[:, np.newaxis])
-
-    def _gram(self, X: Any, Z: Any) -> np.ndarray:
-        weights = self._weights(X)
-        return (X * weights) @ Z.T - np.multiply.outer(X @ weights, Z @ weights)
-
-    def _diag(self, X: Any) -> np.ndarray:
-        weights = self._weights(X)
-        return X**2 @ weights - (X @ weights) ** 2
 
     def _weights(self, X: np.ndarray) -> np.ndarray:
         if self.probabilities is None:

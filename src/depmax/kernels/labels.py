@@ -157,17 +157,8 @@ class ClassBalanced(Kernel):
 
     def features(self, X: Any) -> np.ndarray:
         """The signed weights as one column."""
-        return self._signed(self._read(X))[:, np.newaxis]
-
-    def _gram(self, X: Any, Z: Any) -> np.ndarray:
-        return np.multiply.outer(self._signed(X), self._signed(Z))
-
-    def _diag(self, X: Any) -> np.ndarray:
-        return self._signed(X) ** 2
-
-    def _signed(self, labels: np.ndarray) -> np.ndarray:
-        assert self.weights is not None
-        return weights_at(labels, self.weights)
+        weights: Any = self.weights
+        return weights_at(self._read(X), weights)[:, np.newaxis]
 
 
 def frequencies(labels: np.ndarray, weight: np.ndarray | None = None) -> dict[Hashable, float]:

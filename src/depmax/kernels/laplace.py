@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -32,15 +33,9 @@ class Laplace(BandwidthKernel):
     """
 
     _declared: ClassVar = {"norm": Rule(lambda value: value in (1, 2), "1 or 2")}
-    _L1: ClassVar[Capabilities] = Capabilities(
-        stationary=True,
-        factors_over_features=True,
-        embeds_missing=True,
-        telescopes=True,
-        joins_categories="distance",
-    )
-    _L2: ClassVar[Capabilities] = Capabilities(
-        stationary=True, radial=True, telescopes=True, sparse=True, joins_categories="distance"
+    _L2: ClassVar[Capabilities] = replace(BandwidthKernel._capabilities, telescopes=True)
+    _L1: ClassVar[Capabilities] = replace(
+        _L2, radial=False, sparse=False, factors_over_features=True, embeds_missing=True
     )
 
     def __init__(self, bandwidth: Bandwidth = "median", norm: int = 1) -> None:

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from depmax.kernels._parts import Categories, Facts, Part, Parts
-from depmax.kernels.bandwidth import median_of_pairs
 from depmax.kernels.columns import Columns
 from depmax.kernels.kernel import Capabilities, Kernel
 from depmax.kernels.labels import Delta, frequencies
@@ -99,8 +98,7 @@ class Mixed(Kernel):
                 "not possible for a table that is read a chunk at a time: use kernel='linear', or "
                 "omit the categorical columns with depmax.scan(…, columns=…)."
             )
-        rows, choose = self._read(facts.rows), facts.choose
-        scales = self.scales
+        rows, scales = self._read(facts.rows), self.scales
         if scales is None:
             scales = indicator_scales(rows, self.numeric, self.categorical, facts.weight).tolist()
         scaled = self._copy_with(scales=tuple(scales))
@@ -111,16 +109,14 @@ class Mixed(Kernel):
             sums = scaled._sums(some, some)[np.triu_indices(len(some), 1)]
             return sums ** (1 / self._kernel().norm_)
 
-        def chosen(candidates: Sequence[Kernel]) -> Kernel:
-            assert choose is not None
-            mixed: Any = choose([scaled._copy_with(kernel=each) for each in candidates], rows)
+        def chosen(candidates: Sequence[Kernel], X: Any) -> Kernel:
+            assert facts.choose is not None
+            mixed: Any = facts.choose([scaled._copy_with(kernel=each) for each in candidates], X)
             return mixed.kernel
 
-        inner = self._kernel().settle(
-            len(self.numeric) + len(self.categorical),
-            lambda: median_of_pairs(distances, rows, facts.weight),
-            None if choose is None else chosen,
-        )
+        choose = None if facts.choose is None else chosen
+        n_columns = len(self.numeric) + len(self.categorical)
+        inner = self._kernel()._estimated(Facts(rows, choose, facts.weight, n_columns, distances))
         return scaled._copy_with(kernel=inner)
 
     def widened(self, factor: float) -> Kernel:

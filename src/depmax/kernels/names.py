@@ -10,10 +10,8 @@ from inspect import Parameter, isclass, signature
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils import get_tags
-from sklearn.utils.extmath import safe_sparse_dot
 
 from depmax.kernels._parts import Facts, Part, Parts, as_matrix, as_objects
 from depmax.kernels.kernel import Capabilities, Kernel
@@ -38,16 +36,14 @@ class FromScikitLearn(Kernel):
 
     @property
     def capabilities(self) -> Capabilities:
-        """What scikit-learn's kernel declares."""
+        """What scikit-learn's kernel declares; it may have a length per column."""
+        params = self.kernel.get_params()
+        lengths = [params[name] for name in params if name.endswith("length_scale")]
         return Capabilities(
             vector_input=self.kernel.requires_vector_input,
             stationary=self.kernel.is_stationary(),
-            scale_free=self._has_a_length_per_column(),
+            scale_free=any(np.ndim(length) for length in lengths),
         )
-
-    def _has_a_length_per_column(self) -> bool:
-        params = self.kernel.get_params()
-        return any(name.endswith("length_scale") and np.ndim(params[name]) for name in params)
 
     def _gram(self, X: Any, Z: Any) -> np.ndarray:
         return self.kernel(X) if X is Z else self.kernel(X, Z)
@@ -209,16 +205,6 @@ class FromMap(Kernel):
 
     def _read(self, X: Any) -> Any:
         return X
-
-    def _gram(self, X: Any, Z: Any) -> np.ndarray:
-        left = self.features(X)
-        right = left if X is Z else self.features(Z)
-        return safe_sparse_dot(left, right.T, dense_output=True)
-
-    def _diag(self, X: Any) -> np.ndarray:
-        rows = self.features(X)
-        squares = rows.multiply(rows) if sparse.issparse(rows) else rows**2
-        return np.asarray(squares.sum(axis=1)).ravel()
 
 
 #: A kernel, a short name, one of scikit-learn's kernels, a function, or a transformer.

@@ -305,9 +305,7 @@ class Neutral(Kernel):
         assert self.gaps is not None
         kernel = self._kernel()
         if kernel.has_features:
-            left = self.gaps.filled(X)
-            values: np.ndarray = kernel(left, left if X is Z else self.gaps.filled(Z))
-            return values
+            return super()._gram(X, Z)
         gaps = self.gaps.missing_in(X, Z)
         rows = gaps.see(X, kernel.norm_, kernel.decay)
         others = rows if X is Z else gaps.see(Z, kernel.norm_, kernel.decay)
@@ -318,8 +316,7 @@ class Neutral(Kernel):
         assert self.gaps is not None
         kernel = self._kernel()
         if kernel.has_features:
-            squares: np.ndarray = kernel.diag(self.gaps.filled(X))
-            return squares
+            return super()._diag(X)
         gaps = self.gaps.missing_in(X)
         apart = np.array([cell.apart(kernel.norm_, kernel.decay) for cell in gaps.cells])
         absent = [np.isnan(X[:, cell.columns[0]]) for cell in gaps.cells]

@@ -76,11 +76,6 @@ class PartialFactor:
         """Residuals below this, relative to the diagonal, are rounding errors."""
         return NOISE * self.sample.eps
 
-    @property
-    def is_full(self) -> bool:
-        """Whether nothing but noise is left."""
-        return bool(self.residual.max() <= self.noise * self._largest)
-
     def residual_columns(self, indices: np.ndarray) -> np.ndarray:
         """Columns of K - GGᵀ, of shape (m, len(indices))."""
         columns = self.sample.columns(indices)
@@ -127,7 +122,8 @@ PivotRule = Callable[[PartialFactor], int | None]
 
 def largest_residual(partial: PartialFactor) -> int | None:
     """Row that the pivots so far explain worst; the first in a tie. Greedy in the trace."""
-    return None if partial.is_full else int(partial.residual.argmax())
+    pivot = int(partial.residual.argmax())
+    return pivot if partial.residual[pivot] > partial.noise * partial.diagonal.max() else None
 
 
 def pivot_steps(
