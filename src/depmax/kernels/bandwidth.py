@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -30,12 +31,15 @@ def _is_bandwidth(value: Any) -> bool:
     return all(is_number(width) and width > 0 for width in (value if several else [value]))
 
 
+@dataclass(eq=False, repr=False)
 class BandwidthKernel(Kernel):
     """A stationary kernel with one length scale, ``bandwidth``.
 
     A subclass says in ``of_squares`` what it makes of squared distances (``norm_`` is 2), or of
     sums of absolute differences (1).
     """
+
+    bandwidth: Bandwidth = "median"
 
     _capabilities: ClassVar[Capabilities] = Capabilities(
         stationary=True, radial=True, sparse=True, joins_categories="distance"
@@ -47,10 +51,7 @@ class BandwidthKernel(Kernel):
         )
     }
     #: Order of the norm of x - z that the kernel depends on.
-    norm_: int = 2
-
-    def __init__(self, bandwidth: Bandwidth = "median") -> None:
-        self.bandwidth = bandwidth
+    norm_: ClassVar[int] = 2
 
     @property
     def is_resolved(self) -> bool:

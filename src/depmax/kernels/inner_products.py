@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -44,6 +45,7 @@ class Linear(Kernel):
         return row_norms(X, squared=True)
 
 
+@dataclass(eq=False, repr=False)
 class Polynomial(Kernel):
     """Polynomial kernel, k(x, z) = (<x, z> + offset)^degree.
 
@@ -61,6 +63,9 @@ class Polynomial(Kernel):
            [ 9., 25.]])
     """
 
+    degree: int = 2
+    offset: float = 1.0
+
     _capabilities: ClassVar[Capabilities] = Capabilities(sparse=True)
     _declared: ClassVar = {
         "degree": Rule(
@@ -68,10 +73,6 @@ class Polynomial(Kernel):
         ),
         "offset": number(0, hint="below zero the kernel is not positive semidefinite"),
     }
-
-    def __init__(self, degree: int = 2, offset: float = 1.0) -> None:
-        self.degree = degree
-        self.offset = offset
 
     def _gram(self, X: Any, Z: Any) -> np.ndarray:
         return self._power(safe_sparse_dot(X, Z.T, dense_output=True))
@@ -109,6 +110,7 @@ class Subset(Kernel):
         return np.prod(1.0 + X**2, axis=1)
 
 
+@dataclass(eq=False, repr=False)
 class RandomEvent(Kernel):
     """Kernel of random events, k(A, B) = P(A ∩ B) - P(A) P(B), for events given by their members.
 
@@ -128,8 +130,7 @@ class RandomEvent(Kernel):
            [0.  , 0.25]])
     """
 
-    def __init__(self, probabilities: Sequence[float] | None = None) -> None:
-        self.probabilities = probabilities
+    probabilities: Sequence[float] | None = None
 
     @property
     def has_features(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import prod
 from typing import Any, ClassVar
 
@@ -20,6 +21,7 @@ MOST_CELLS = 128
 PAIRS = 2**16
 
 
+@dataclass(eq=False, repr=False)
 class Mixed(Kernel):
     """A kernel of the distance between rows with numbers and categories.
 
@@ -61,19 +63,11 @@ class Mixed(Kernel):
            [0.607, 0.223, 1.   ]])
     """
 
-    def __init__(
-        self,
-        kernel: KernelLike = "gaussian",
-        numeric: Sequence[int] = (),
-        categorical: Sequence[int] = (),
-        n_levels: Sequence[int] | None = None,
-        scales: Sequence[float] | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.numeric = numeric
-        self.categorical = categorical
-        self.n_levels = n_levels
-        self.scales = scales
+    kernel: KernelLike = "gaussian"
+    numeric: Sequence[int] = ()
+    categorical: Sequence[int] = ()
+    n_levels: Sequence[int] | None = None
+    scales: Sequence[float] | None = None
 
     _capabilities: ClassVar[Capabilities] = Capabilities(stationary=True, joins_categories="own")
 

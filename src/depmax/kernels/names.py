@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache, reduce
 from inspect import Parameter, isclass, signature
@@ -28,11 +29,11 @@ ELSEWHERE = {
 BLOCK = 64
 
 
+@dataclass(eq=False, repr=False)
 class FromScikitLearn(Kernel):
     """One of scikit-learn's Gaussian-process kernels, unchanged."""
 
-    def __init__(self, kernel: Any) -> None:
-        self.kernel = kernel
+    kernel: Any
 
     @property
     def capabilities(self) -> Capabilities:
@@ -52,6 +53,7 @@ class FromScikitLearn(Kernel):
         return self.kernel.diag(X)
 
 
+@dataclass(eq=False, repr=False)
 class FromFunction(Kernel):
     """A function of two sets of rows that returns the matrix of kernel values.
 
@@ -72,11 +74,8 @@ class FromFunction(Kernel):
            [1., 2.]])
     """
 
-    def __init__(
-        self, function: Callable[[Any, Any], np.ndarray], vector_input: bool = True
-    ) -> None:
-        self.function = function
-        self.vector_input = vector_input
+    function: Callable[[Any, Any], np.ndarray]
+    vector_input: bool = True
 
     @property
     def capabilities(self) -> Capabilities:
@@ -101,15 +100,15 @@ class FromFunction(Kernel):
         return np.concatenate([np.diag(self._gram(block, block)) for block in blocks])
 
 
+@dataclass(eq=False, repr=False)
 class FromMap(Kernel):
     """The inner product of the features that a transformer makes: k(x, z) = <φ(x), φ(z)>.
 
     Any scikit-learn transformer works; ``resolve`` fits a clone of it.
     """
 
-    def __init__(self, transformer: Any, fitted: bool = False) -> None:
-        self.transformer = transformer
-        self.fitted = fitted
+    transformer: Any
+    fitted: bool = False
 
     @property
     def capabilities(self) -> Capabilities:

@@ -222,6 +222,7 @@ def require_embedding(kernel: Kernel, owner: str, where: str) -> None:
         )
 
 
+@dataclass(eq=False, repr=False)
 class Neutral(Kernel):
     """A kernel of rows with missing cells, which carry no information.
 
@@ -250,9 +251,8 @@ class Neutral(Kernel):
            [0.803, 0.803, 0.803]])
     """
 
-    def __init__(self, kernel: KernelLike = "gaussian", gaps: Gaps | None = None) -> None:
-        self.kernel = kernel
-        self.gaps = gaps
+    kernel: KernelLike = "gaussian"
+    gaps: Gaps | None = None
 
     _capabilities: ClassVar[Capabilities] = Capabilities(reads_missing=True, fits_columns=True)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import ClassVar
 
@@ -109,6 +110,7 @@ class AllGains:
         self._scale = self._sums.copy()
 
 
+@dataclass(eq=False, repr=False)
 class BasisSelection(_PivotMap):
     """Coordinates in the span of the training rows that represent all rows best.
 
@@ -165,26 +167,18 @@ class BasisSelection(_PivotMap):
     array([0.573, 0.839, 0.929])
     """
 
+    n_components: int | None = None
+    _: KW_ONLY
+    kernel: KernelLike = "gaussian"
+    tol: float = 1e-8
+    n_candidates: int | None = None
+    random_state: int | np.random.RandomState | None = None
+
     _declared: ClassVar = {
         "n_components": integer(1, also=[None]),
         "tol": number(0, 1, ends="[)"),
         "n_candidates": integer(1, also=[None]),
     }
-
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        kernel: KernelLike = "gaussian",
-        tol: float = 1e-8,
-        n_candidates: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.tol = tol
-        self.n_candidates = n_candidates
-        self.random_state = random_state
 
     def _fit(self, sample: Sample) -> np.ndarray:
         m = sample.n_samples

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -227,6 +228,7 @@ class _PivotMap(FeatureMap):
         return linalg.solve_triangular(self._triangle, values, lower=True).T
 
 
+@dataclass(eq=False, repr=False)
 class IncompleteCholesky(_PivotMap):
     """Coordinates in the span of training rows chosen one by one, with a stated error.
 
@@ -270,21 +272,15 @@ class IncompleteCholesky(_PivotMap):
     (array([  0, 199, 141]), 9)
     """
 
+    n_components: int | None = None
+    _: KW_ONLY
+    kernel: KernelLike = "gaussian"
+    tol: float = 1e-6
+
     _declared: ClassVar = {
         "n_components": integer(1, also=[None]),
         "tol": number(0, 1, ends="[)"),
     }
-
-    def __init__(
-        self,
-        n_components: int | None = None,
-        *,
-        kernel: KernelLike = "gaussian",
-        tol: float = 1e-6,
-    ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.tol = tol
 
     def _fit(self, sample: Sample) -> np.ndarray:
         partial = factor_to(sample, self.tol, self.n_components)
