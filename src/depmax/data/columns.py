@@ -212,7 +212,6 @@ class ChunkColumns(Columns):
     names: tuple[str, ...] | None = None
     n_columns: int = 1
     dtype: np.dtype = DOUBLE
-    doubles: Any = None  # the schema of chunks that are Arrow tables of float64 alone
     _before: ClassVar[str] = "in other parts of the table"
 
     @classmethod
@@ -223,21 +222,16 @@ class ChunkColumns(Columns):
             return cls({}, n_columns=int(width), dtype=SINGLE if single else DOUBLE)
         frame, names = nw.from_native(empty, eager_only=True), column_names(empty)
         types = set(frame.schema.values())
-        doubles = frame.implementation.is_pyarrow() and types == {nw.Float64()}
         return cls(
             levels_of(frame, facts, "X", "refuse"),
             names=names,
             n_columns=len(names),
             dtype=SINGLE if types == {nw.Float32()} else DOUBLE,
-            doubles=empty.schema if doubles else None,
         )
 
     def matrix(self, x: Any) -> Any:
         """Inputs as an array of floats or a CSR matrix; categories as codes."""
-        # told without a look at every column
-        if self.doubles is not None and getattr(x, "num_rows", False) and x.schema == self.doubles:
-            values = _column_major(x)
-        elif is_frame(x):
+        if is_frame(x):
             values = self._of_frame(nw.from_native(x, eager_only=True))
         else:
             values = x.tocsr() if sparse.issparse(x) else require_numbers(np.asarray(x), "X")
@@ -287,17 +281,6 @@ def _refuse_gaps(column: Any, name: str, n_missing: int, n_rows: int) -> None:
             f"Column {column!r} of {name} has missing values ({n_missing} of {n_rows} rows): "
             "impute them, e.g. with depmax.Prepare()."
         )
-
-
-def _column_major(table: Any) -> np.ndarray:
-    """The matrix of an Arrow table of float64, copied column after column by Arrow itself."""
-    import pyarrow as pa
-
-    (batch,) = table.combine_chunks().to_batches()
-    has_choice = int(pa.__version__.split(".")[0]) >= 17  # before, always column after column
-    options = {"row_major": False} if has_choice else {}
-    values: np.ndarray = batch.to_tensor(null_to_nan=True, **options).to_numpy()
-    return values
 
 
 def _numbers_of(frame: nw.DataFrame[Any]) -> np.ndarray | None:

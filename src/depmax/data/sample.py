@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -13,7 +12,6 @@ from scipy import sparse
 from depmax._limits import map_instead, require_pairs
 from depmax._text import counted
 from depmax._threads import chunk_rows, slices
-from depmax.data.columns import Categories
 from depmax.kernels import Linear, Precomputed
 from depmax.kernels.kernel import Choose, Kernel
 
@@ -252,11 +250,6 @@ class Reference:
         if self.kernel is None:
             return in_double(rows[:, self.rows])
         return self.kernel(in_double(rows), in_double(self.rows))
-
-
-def joined(bound: Kernel, rows: Any, names: Sequence[str], categories: Categories) -> Sample:
-    """Rows of a table with a kernel that knows its categorical columns."""
-    return Sample(bound.bind(names, categories), rows)
 
 
 def is_precomputed(kernel: Any) -> bool:

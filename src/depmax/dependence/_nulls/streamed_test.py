@@ -14,7 +14,7 @@ from depmax.algebra.form import target_factor
 from depmax.algebra.row_sums import Aligned, RowSums, dense
 from depmax.algebra.streamed import BlockImages, SumBlocks
 from depmax.data.pieces import Block
-from depmax.data.reading import aligned, read_target_sample, streamed_sample
+from depmax.data.reading import aligned, read_target_sample, sample_of_table, table_of_stream
 from depmax.data.sample import Sample, require_samples
 from depmax.dependence._nulls.counted_screening import CountedScreening, CountedTarget
 from depmax.dependence._nulls.law import (
@@ -76,7 +76,8 @@ def _of_column(inputs: Any, target: Any, kernel: Any, target_kernel: Any) -> Ind
     """One column, by its counted values: any kernel."""
     side = read_target_sample(target, target_kernel)
     require_samples(side.n_samples, unbiased=True)
-    resolved = streamed_sample(as_kernel(kernel), inputs).resolved().kernel
+    recipe = as_kernel(kernel)
+    resolved = sample_of_table(table_of_stream(inputs, recipe), recipe, scale_free=True).kernel
     found = CountedScreening(inputs, CountedTarget.of(side, 1e-12)).score(resolved, 0)
     return IndependenceTest(found.hsic, found.pvalue, found.method, side.n_samples)
 
