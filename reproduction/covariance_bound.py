@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from depmax._threads import slices
 from depmax.data.reading import read_rows
 from depmax.data.sample import Sample, is_precomputed, require_equal_length
-from depmax.extraction._fitting.targets import coded_target
+from depmax.extraction._fitting.answer import coded_target
 
 #: Kernel values that are held at a time.
 TILE = 2**21
@@ -159,7 +159,7 @@ def covariance_bound(
     if isinstance(delta, bool) or not isinstance(delta, Real) or not 0 < float(delta) < 1:
         raise ValueError(f"delta must be a probability, 0 < delta < 1, got {delta!r}.")
     count = _count(n_components, projection.weights.shape[1])
-    target = coded_target(y, whole_numbers_are_numbers=extractor._regresses)
+    target = coded_target(y, whole_numbers_are_numbers=getattr(extractor, "_regresses", False))
     if target.values.shape[1] != 1:
         raise ValueError(
             f"covariance_bound takes one target, but y has {target.values.shape[1]} columns or "

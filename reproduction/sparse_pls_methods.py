@@ -25,6 +25,7 @@ from depmax.extraction import (
 from depmax.kernels import Gaussian
 from depmax.kernels.kernel import Kernel
 from depmax.maps import KernelMap
+from reproduction.support_vectors import SupportVectorPLS
 
 #: σ of the Gaussian kernel.
 WIDTHS = tuple(2.0**power for power in range(-3, 5))
@@ -110,7 +111,7 @@ def _sparse_pls(kernel: Any, count: int) -> Iterator[Any]:
 
 def _support_vectors(kernel: Any, count: int) -> Iterator[Any]:
     for share in SHARES:
-        yield SparseKernelPLS(count, kernel=kernel, nu=share, heuristic="support_vectors")
+        yield SupportVectorPLS(count, kernel=kernel, nu=share)
 
 
 def _largest_residuals(kernel: Any, count: int) -> Iterator[Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from sklearn.decomposition import PCA
@@ -19,6 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 from depmax import ScaleWarning
 from depmax.extraction import HBFE, HSCA
 from reproduction.dimension_choice import Method
+from reproduction.plain_eigenvectors import PlainEigenvectors
 
 Transform = Callable[[np.ndarray], np.ndarray]
 
@@ -32,11 +33,11 @@ def hbfe(
     y: np.ndarray,
     count: int,
     unbiased: bool,
-    completion: Literal["variance", "eigenvectors"] = "eigenvectors",
+    make: type[HBFE] = PlainEigenvectors,
     **more: Any,
 ) -> Transform:
     """HBFE with eigenvectors of any sign, as published."""
-    model = HBFE(count, target_kernel="linear", unbiased=unbiased, completion=completion, **more)
+    model = make(count, target_kernel="linear", unbiased=unbiased, **more)
     with warnings.catch_warnings():  # inputs are standardised; coordinates of a kernel need not be
         warnings.simplefilter("ignore", ScaleWarning)
         return model.fit(rows, y).transform
@@ -87,7 +88,7 @@ LINEAR = (
     Method("PCA", pca),
     Method("LDA", lda, most=1),
     # not in the thesis: our default, which goes on with the largest variance
-    Method("HBFE1, default", partial(hbfe, unbiased=True, completion="variance")),
+    Method("HBFE1, default", partial(hbfe, unbiased=True, make=HBFE)),
 )
 #: On the coordinates of a Gaussian kernel, with a Gaussian kernel of the features for HSCA.
 KERNEL = (

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::depmax.ScaleWarning")
 FOUND = {
     name: cls
     for name, cls in classes(extraction, DependenceExtractor).items()
-    if hasattr(cls, "partial_fit")
+    if hasattr(cls(), "partial_fit")
 }
 ROWS = 240
 

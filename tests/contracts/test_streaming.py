@@ -87,7 +87,6 @@ def _options() -> dict[str, Any]:
     found["SMA share"] = depmax.SMA(0.3, n_candidates=None)
     found["SMC mapped"] = depmax.SMC(3, kernel=NystroemMap(15, random_state=0), n_candidates=None)
     found["HBFE biased"] = depmax.HBFE(3, unbiased=False)
-    found["HBFE eigenvectors"] = depmax.HBFE(2, completion="eigenvectors")
     found["HBFE share"] = depmax.HBFE(0.9)
     found["HSCA unbiased"] = depmax.HSCA(2, unbiased=True)
     found["PHD residuals"] = depmax.PHD(2, residuals=True)

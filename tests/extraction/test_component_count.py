@@ -1,4 +1,4 @@
-"""The number of components that was asked for, in each of its forms."""
+"""The number of components that is requested, in each of its forms."""
 
 from __future__ import annotations
 
@@ -6,61 +6,57 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
-from depmax.data.reading import read_sample
-from depmax.extraction._fitting.number_of_components import (
-    AtMost,
-    ByPrediction,
-    Exactly,
-    Possible,
-    Share,
-    read_component_count,
-)
+from depmax import HBFE, IterativePCA, KernelPLS
+from depmax.kernels import Gaussian
 
-X = np.random.default_rng(0).normal(size=(20, 4))
+rng = np.random.default_rng(0)
+X = rng.normal(size=(20, 4))
+Y = X[:, :3] * [3.0, 2.0, 1.0] + 0.1 * rng.normal(size=(20, 3))  # three outputs
 
 
-def possible(kernel: str = "linear", carriers: int = 3, predicted: int = 2) -> Possible:
-    return Possible("HBFE", read_sample(X, kernel), lambda: carriers, lambda: predicted)
-
-
-@pytest.mark.parametrize(
-    ("value", "wanted"),
-    [
-        (3, Exactly(3)),
-        (np.int64(3), Exactly(3)),
-        (1, Exactly(1)),
-        (1.0, Share(1.0)),
-        (np.float32(0.5), Share(0.5)),
-        ("auto", ByPrediction()),
-    ],
-)
-def test_forms(value: Any, wanted: Any) -> None:
-    assert read_component_count(value, "HBFE") == wanted
+@pytest.mark.parametrize("value", [3, np.int64(3)])
+def test_a_number(value: Any) -> None:
+    assert HBFE(value).fit(X, Y).n_components_ == 3
 
 
 @pytest.mark.parametrize("value", [0, -1, 0.0, 1.5, True, None, "all", float("nan")])
 def test_other_values_are_refused_by_name(value: Any) -> None:
     with pytest.raises(ValueError, match="n_components of HBFE must be an integer >= 1"):
-        read_component_count(value, "HBFE")
+        HBFE(value).fit(X, Y)
 
 
 def test_more_than_the_columns_or_rows_is_refused() -> None:
     with pytest.raises(ValueError, match=r"number of columns,\s+n_features = 4"):
-        Exactly(5).count(possible())
+        HBFE(5).fit(X, Y)
     with pytest.raises(ValueError, match=r"number of training rows,\s+n_samples = 20"):
-        Exactly(21).count(possible("gaussian"))
-    assert Exactly(20).count(possible("gaussian")) == 20
+        HBFE(21, kernel="gaussian").fit(X, Y)
+    with pytest.warns(ConvergenceWarning, match="found 19 of n_components=20"):  # not refused
+        assert KernelPLS(20, kernel=Gaussian(0.5)).fit_transform(X, Y).shape == (20, 19)
 
 
 def test_what_nobody_asked_for_is_cut_to_what_is_possible() -> None:
-    assert AtMost(9).count(possible()) == 4
-    assert Share(0.9).count(possible(carriers=9)) == 4
-    assert Share(0.9).count(possible(carriers=0)) == 1
-    assert ByPrediction().count(possible(predicted=9)) == 4
+    """A share looks at as many directions as outputs, at most at as many as there are columns."""
+    many = np.random.default_rng(1).normal(size=(20, 9))
+    assert HBFE(1.0, target_kernel="linear", unbiased=False).fit(X, many).n_components_ == 4
+    assert HBFE(1.0, target_kernel="linear", unbiased=False).fit(X, Y).n_components_ == 3
+    assert HBFE("auto").fit(X, Y).n_components_ <= 4
 
 
-def test_a_share_keeps_the_fewest_that_reach_it() -> None:
-    dependence = np.array([5.0, 3.0, 2.0])
-    assert [Share(share).kept(dependence) for share in (0.5, 0.8, 0.81, 1.0)] == [1, 2, 3, 3]
-    assert all(form.kept(dependence) == 3 for form in (Exactly(3), AtMost(3), ByPrediction()))
+@pytest.mark.parametrize("share", [0.5, np.float32(0.5), 0.8, 0.95, 1.0])
+def test_a_share_keeps_the_fewest_that_reach_it(share: Any) -> None:
+    options: dict[str, Any] = {"target_kernel": "linear", "unbiased": False}
+    every = HBFE(3, **options).fit(X, Y)
+    reached = np.cumsum(every.dependence_) / every.dependence_.sum()
+    expected = int(np.argmax(reached >= share - 1e-12)) + 1
+    assert HBFE(share, **options).fit(X, Y).n_components_ == expected
+
+
+def test_a_share_of_variance() -> None:
+    scaled = X * [4.0, 2.0, 1.0, 0.5]
+    variances = np.linalg.eigvalsh(np.cov(scaled.T))[::-1]
+    reached = np.cumsum(variances) / variances.sum()
+    for share in (0.5, 0.8, 0.99, 1.0):
+        expected = int(np.argmax(reached >= share - 1e-12)) + 1
+        assert IterativePCA(share).fit(scaled).n_components_ == expected

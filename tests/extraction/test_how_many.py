@@ -11,9 +11,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.model_selection import KFold
 from sklearn.neighbors import KNeighborsRegressor
 
-from depmax import HBFE, HSCA, scan
-from depmax.algebra.graphs import VectorPoints
-from depmax.extraction._fitting import number_of_components as how_many
+from depmax import HBFE, HSCA, IterativePCA, scan
 from depmax.kernels import Subsequence
 
 rng = np.random.default_rng(0)
@@ -70,7 +68,7 @@ class TestAuto:
 
     def test_is_the_rule_done_by_hand(self):
         numbers = np.sin(X[:, 0]) + 0.5 * X[:, 1]
-        limit = min(6, how_many.most_components(VectorPoints.of(X)))
+        limit = 6  # less than twice the intrinsic dimension, which is about 6
         scores = []
         for train, test in KFold(3, shuffle=True, random_state=0).split(X):
             model = HBFE(limit).fit(X[train], numbers[train])
@@ -128,8 +126,28 @@ class TestAuto:
 
 
 def test_range_from_the_intrinsic_dimension(rng):
+    """Without a target the number is the intrinsic dimension, if there are rows to tell it."""
     plane = rng.normal(size=(200, 2)) @ rng.normal(size=(2, 10))
-    assert how_many.most_components(VectorPoints.of(plane)) in (3, 4, 5)
-    assert how_many.most_components(VectorPoints.of(plane[:10])) is None
-    assert how_many.most_components(VectorPoints.of(np.repeat(plane[:30], 2, axis=0))) is None
-    assert how_many.most_components(VectorPoints.of(np.ones((40, 2)))) is None
+    assert IterativePCA("auto").fit(plane).n_components_ in (1, 2)
+    volume = rng.normal(size=(400, 4)) @ rng.normal(size=(4, 10))
+    assert IterativePCA("auto").fit(volume).n_components_ in (3, 4)
+    few = rng.normal(size=(10, 6))  # too few rows: all there are
+    assert IterativePCA("auto").fit(few).n_components_ == 6
+    twice = np.repeat(rng.normal(size=(30, 6)), 2, axis=0)  # equal rows tell nothing
+    assert IterativePCA("auto").fit(twice).n_components_ == 6
+
+
+def test_no_more_numbers_are_tried_than_the_range(rng):
+    """Twice the intrinsic dimension: on a plane at most five are scored, however good more are."""
+    plane = rng.normal(size=(200, 2)) @ rng.normal(size=(2, 10))
+    numbers = plane[:, 0] + plane[:, 1] ** 2
+    widths = []
+
+    class Watching(KNeighborsRegressor):
+        def fit(self, X, y):
+            widths.append(X.shape[1])
+            return super().fit(X, y)
+
+    noisy = plane + 1e-6 * rng.normal(size=plane.shape)
+    HBFE("auto", estimator=Watching(5)).fit(noisy, numbers)
+    assert max(widths) in (3, 4, 5)

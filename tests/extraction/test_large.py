@@ -21,8 +21,8 @@ TARGETS = {
 MODELS = {
     "biased": HBFE(5, unbiased=False),
     "unbiased": HBFE(5),
-    "plain": HBFE(2, completion="eigenvectors"),
-    "plain, biased": HBFE(2, completion="eigenvectors", unbiased=False),
+    "two": HBFE(2),
+    "two, biased": HBFE(2, unbiased=False),
     "hsca": HSCA(4),
     "hsca gaussian": HSCA(3, feature_kernel="gaussian", alpha=1e-2),
 }
@@ -36,12 +36,10 @@ def tolerance(monkeypatch):
 
 
 @pytest.mark.parametrize("name", sorted(MODELS))
-def test_many_rows_in_float32_are_compared_in_single_precision(name, tolerance, monkeypatch):
+def test_rows_in_float32(name, tolerance):
     y = TARGETS["classes"]
     model = MODELS[name].set_params(kernel=Gaussian(4.0))
     exact_features = model.fit_transform(X, y)
-    monkeypatch.setattr(coordinates, "SINGLE_ROWS", 0)
-    np.testing.assert_array_equal(model.fit_transform(X, y), exact_features)
     features = model.fit_transform(X.astype(np.float32), y)
     same_up_to_signs(features.T, exact_features.T, 2e-3)
 
@@ -67,8 +65,8 @@ def test_equals_the_whole_span(name, target, tolerance, monkeypatch):
     np.testing.assert_allclose(model.dependence_, whole.dependence_, atol=tolerance * scale)
 
 
-@pytest.mark.parametrize("name", ["plain", "plain, biased"])
-def test_plain_eigenvectors_that_carry_dependence_need_no_large_eigenproblem(name, monkeypatch):
+@pytest.mark.parametrize("name", ["two", "two, biased", "biased", "unbiased"])
+def test_eigenvectors_that_carry_dependence_need_no_large_eigenproblem(name, monkeypatch):
     def refuse(*_):
         raise AssertionError("the whole span")
 
@@ -109,14 +107,9 @@ def test_equal_rows_are_refused(model, tolerance):
         model.set_params(kernel=Gaussian(1.0)).fit(np.ones((60, 2)), np.tile([0, 1], 30))
 
 
-@pytest.mark.parametrize(
-    "model",
-    [HBFE(3, completion="eigenvectors"), HSCA(2, unbiased=True)],
-    ids=["plain eigenvectors", "unbiased denominator"],
-)
-def test_methods_that_need_the_whole_span_get_it(model, tolerance):
+def test_methods_that_need_the_whole_span_get_it(tolerance):
     y = TARGETS["classes"]
     kernel = Gaussian(4.0)
-    gram = type(model)(**{**model.get_params(deep=False), "kernel": "precomputed"})
-    features = model.set_params(kernel=kernel).fit_transform(X, y)
+    features = HSCA(2, unbiased=True, kernel=kernel).fit_transform(X, y)
+    gram = HSCA(2, unbiased=True, kernel="precomputed")
     same_up_to_signs(gram.fit_transform(kernel(X), y).T, features.T, 1e-6)

@@ -16,7 +16,7 @@ NEW = rng.normal(size=(7, 3))
 Y = np.where(X[:, 0] + X[:, 1] ** 2 > 0.5, 1, 0)
 MODELS = [
     IterativePCA(3),
-    HBFE(2, target_kernel="linear", completion="variance"),
+    HBFE(2, target_kernel="linear"),
     HSCA(1, target_kernel="linear"),
     KernelPLS(2),
     KernelLDA(1),

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from depmax import SMA, SMC, SampledRowsWarning, scan
 from depmax.algebra.deflation.sparse_steps import sparse_deflate
 from depmax.data.sample import Sample
-from depmax.extraction._fitting.targets import coded_target
+from depmax.extraction._fitting.answer import coded_target
 from depmax.kernels import Gaussian
 
 METHODS = {"sma": SMA, "smc": SMC}

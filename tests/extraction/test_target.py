@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from depmax.algebra import form as form_module
-from depmax.algebra.form import PRECISION, as_array, factor_of_matrix, target_factor
+from depmax.algebra.form import as_array, target_factor
+from depmax.algebra.streamed import PRECISION, factor_of_matrix
 from depmax.data.reading import read_sample
 from depmax.data.sample import SMALL, Sample
 from depmax.kernels import Gaussian, Laplace, Linear

@@ -19,7 +19,7 @@ from depmax.algebra.directions import (
 from depmax.algebra.space import Moments, Space
 
 
-def most_dependent(moments: Moments, n_directions: int, *, by_variance: bool) -> Directions:
+def most_dependent(moments: Moments, n_directions: int, *, by_variance: bool = True) -> Directions:
     """Orthonormal directions with the largest Σ pᵀAp, A = CCᵀ - Φᵀdiag(w)Φ - ΦᵀNΦ.
 
     Parameters

@@ -228,8 +228,7 @@ class Form:
 
     factor: Any  # Ψ, shape (m, r), columns of mean zero: an array or CentredValues
     weights: Any = None  # w, shape (m,): an array, RowValues or OfLengths
-    labelled: np.ndarray | None = None  # which samples are, shape (m,); None: all
-    penalty: Operator | None = None  # N
+    penalties: tuple[Operator, ...] = ()  # whose sum is N
 
     @property
     def n_samples(self) -> int:
@@ -250,8 +249,7 @@ class Form:
         weights = self.weights
         if weights is not None:
             weights = weights(psi) if callable(weights) else values_at(weights, phi, rows)
-        labelled = None if weights is None or self.labelled is None else self.labelled[rows]
-        return Aligned(phi, psi, weights, labelled)
+        return Aligned(phi, psi, weights)
 
     def held(self) -> Form:
         """The same form with Ψ and w in memory, for values at all samples at once."""
@@ -264,9 +262,9 @@ class Form:
         """M times columns of values on the samples, of shape (m, k); of a form that is held."""
         images: np.ndarray = self.factor @ (self.factor.T @ values)
         if self.weights is not None:
-            images -= self._weighted(values, self.weights[:, np.newaxis])
-        if self.penalty is not None:
-            images -= self.penalty(values)
+            images -= self.weights[:, np.newaxis] * values
+        for penalty in self.penalties:
+            images -= penalty(values)
         return images
 
     def reached(self, features: np.ndarray) -> np.ndarray:
@@ -278,23 +276,39 @@ class Form:
         held = self.held()
         factor = np.zeros((len(labelled), self.width))
         factor[labelled] = held.factor
-        weights = None
-        if held.weights is not None:
-            weights = np.zeros(len(labelled))
-            weights[labelled] = held.weights
-        return Form(factor, weights, labelled)
+        weights = () if held.weights is None else (OfLabelled(labelled, held.weights),)
+        return Form(factor, penalties=weights)
 
-    def _weighted(self, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        if self.labelled is None:
-            return weights * values
-        images = weights * (values - values[self.labelled].mean(axis=0))
-        images[self.labelled] -= images[self.labelled].mean(axis=0)
-        return images
+    def times(self, rate: float) -> Form:
+        """The form multiplied by a number; of a form that is held."""
+        weights = None if self.weights is None else rate * self.weights
+        penalties = tuple((lambda values, own=own: rate * own(values)) for own in self.penalties)
+        return Form(np.sqrt(rate) * self.factor, weights, penalties)
+
+    def less(self, penalty: Operator) -> Form:
+        """The form less an operator."""
+        return replace(self, penalties=(*self.penalties, penalty))
 
     @property
     def is_low_rank(self) -> bool:
         """Whether M = ΨΨᵀ."""
-        return self.weights is None and self.penalty is None
+        return self.weights is None and not self.penalties
+
+
+@dataclass(frozen=True)
+class OfLabelled:
+    """Weights times values at the labelled samples, measured from their mean; zero at others."""
+
+    labelled: np.ndarray  # which samples are, shape (m,)
+    weights: np.ndarray  # of these, shape (n_labelled,)
+
+    def __call__(self, values: np.ndarray) -> np.ndarray:
+        """Of shape (m, k)."""
+        known = values[self.labelled]
+        known = self.weights[:, np.newaxis] * (known - known.mean(axis=0))
+        images = np.zeros_like(values)
+        images[self.labelled] = known - known.mean(axis=0)
+        return images
 
 
 @dataclass(frozen=True)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 
-from depmax.data.sample import Reference, Sample, in_double
+from depmax.data.sample import Reference, in_double
 from depmax.kernels.kernel import Kernel
 
 
@@ -81,6 +80,11 @@ class SampleProjection:
         """The first features only."""
         return replace(self, weights=self.weights[:, :count], offset=self.offset[:count])
 
+    def of_rows(self, used: np.ndarray) -> SampleProjection:
+        """The same from some of the reference rows: the others have no weight."""
+        reference = replace(self.reference, rows=self.reference.rows[used])
+        return replace(self, reference=reference, weights=self.weights[used])
+
     def times(self, factors: np.ndarray) -> SampleProjection:
         """The same with every feature multiplied by a number."""
         return replace(self, weights=self.weights * factors, offset=self.offset * factors)
@@ -104,42 +108,3 @@ class SampleProjection:
 
 
 Projection = FeatureProjection | SampleProjection
-
-
-#: Rows whose features are made twice, and the difference, relative to the largest, that is allowed.
-PROBE_ROWS, REPEATED = 256, 1e-6
-
-
-def n_repeated(projection: Projection, side: Sample, features: np.ndarray) -> int:
-    """Number of the first features that the projection makes of the training rows once more.
-
-    Those of a direction that is spanned by earlier ones up to rounding errors, or of no variance,
-    have weights that blow rounding errors up.
-
-    Parameters
-    ----------
-    projection : Projection
-    side : Sample
-        The training rows, in memory.
-    features : ndarray of shape (m, k)
-        As the fit has made them.
-    """
-    probe = np.unique(np.linspace(0, side.n_samples - 1, PROBE_ROWS).astype(np.intp))
-    rows = side.kernel.matrix[side.rows[probe]] if side.precomputed else side.rows[probe]
-    error = np.abs(projection(rows) - features[probe]).max(axis=0)
-    differs = ~(error <= REPEATED * np.abs(features).max(axis=0))
-    return int(differs.argmax()) if differs.any() else features.shape[1]
-
-
-@dataclass(frozen=True)
-class Fitted:
-    """What ``fit`` knows of the features of the training rows."""
-
-    make_features: Callable[[], np.ndarray]
-    dtype: np.dtype
-    complete: bool  # whether these are all rows of X
-
-    @property
-    def features(self) -> np.ndarray:
-        """Features of the training rows."""
-        return self.make_features().astype(self.dtype, copy=False)

@@ -13,7 +13,6 @@ import numpy as np
 from scipy import sparse
 
 from depmax._threads import blas_threads_for_parts, map_threads, slices
-from depmax.algebra.norms import Norms, norms_of, squared_lengths
 
 #: Columns of Ψ, as a share of those of Φ, up to which one product gives ΦᵀΦ and ΦᵀΨ.
 JOINED = 0.125
@@ -30,6 +29,55 @@ PARTS = 8
 HELD = 2**23
 #: Rows whose mean is the origin of the sums.
 FIRST = 256
+
+
+@dataclass(frozen=True)
+class Norms:
+    """Sums of the squared lengths of rows."""
+
+    x: float  # Σ ‖φ‖²
+    y: float  # Σ ‖ψ‖²
+    xy: float  # Σ ‖φ‖²‖ψ‖²
+    x_y: np.ndarray  # Σ ‖φ‖²ψ, shape (E,)
+    y_x: np.ndarray  # Σ ‖ψ‖²φ, shape (D,)
+
+    def __add__(self, other: Norms) -> Norms:
+        scalars = self.x + other.x, self.y + other.y, self.xy + other.xy
+        return Norms(*scalars, self.x_y + other.x_y, self.y_x + other.y_x)
+
+
+def norms_of(phi: Any, psi: Any, mass: np.ndarray | None = None) -> Norms:
+    """Those of some rows, dense or sparse, of shape (n, D) and (n, E), with a mass each."""
+    if psi.shape[1] == 0 and mass is None:
+        square = phi.multiply(phi).sum() if sparse.issparse(phi) else np.vdot(phi, phi)
+        return Norms(float(square), 0.0, 0.0, np.zeros(0), np.zeros(phi.shape[1]))
+    squares_x, squares_y = squared_lengths(phi), squared_lengths(psi)
+    counted_x, counted_y = squares_x, squares_y
+    if mass is not None:
+        counted_x, counted_y = mass * squares_x, mass * squares_y
+    return Norms(
+        x=float(counted_x.sum()),
+        y=float(counted_y.sum()),
+        xy=float(counted_x @ squares_y),
+        x_y=psi.T @ counted_x,
+        y_x=phi.T @ counted_y,
+    )
+
+
+def norms_about(phi: np.ndarray, mean: np.ndarray) -> Norms:
+    """Those of φ alone about its mean, without a copy of φ unless digits would be lost."""
+    square, of_mean = float(np.vdot(phi, phi)), len(phi) * float(mean @ mean)
+    if 2.0 * of_mean > square:
+        centred = phi - mean
+        square, of_mean = float(np.vdot(centred, centred)), 0.0
+    return Norms(square - of_mean, 0.0, 0.0, np.zeros(0), np.zeros(len(mean)))
+
+
+def squared_lengths(rows: Any) -> np.ndarray:
+    """Squared length of each row."""
+    if sparse.issparse(rows):
+        return np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
+    return np.einsum("ij,ij->i", rows, rows)
 
 
 @dataclass(frozen=True)
@@ -51,7 +99,6 @@ class RowSums:
     cubes: np.ndarray | None = None  # Σ ‖φ‖²φ, shape (D,); with the scatter
     norms: Norms | None = None
     weighted: RowSums | None = None  # of φ alone, every row times its weight, with scatter
-    labelled: RowSums | None = None  # of φ alone, over the labelled rows
 
     @classmethod
     def of(
@@ -108,7 +155,6 @@ class RowSums:
             cubes=cubes,
             norms=None if self.norms is None else self._norms_about(self.norms, a, b),
             weighted=_of_phi_about(self.weighted, origin_x),
-            labelled=_of_phi_about(self.labelled, origin_x),
         )
 
     def _norms_about(self, norms: Norms, a: np.ndarray, b: np.ndarray) -> Norms:
@@ -141,7 +187,6 @@ class RowSums:
             cubes=_both(self.cubes, other.cubes),
             norms=_both(self.norms, other.norms),
             weighted=_both(self.weighted, other.weighted),
-            labelled=_both(self.labelled, other.labelled),
         )
 
 
@@ -164,12 +209,11 @@ class Aligned:
     phi: Any  # shape (n, D), dense or sparse
     psi: Any  # shape (n, E), dense or sparse
     weights: np.ndarray | None = None  # w, shape (n,)
-    labelled: np.ndarray | None = None  # shape (n,)
     mass: np.ndarray | None = None  # how many rows each stands for, shape (n,); None: one
 
     def part(self, rows: slice) -> Aligned:
         """Some of the rows."""
-        beside = (self.weights, self.labelled, self.mass)
+        beside = (self.weights, self.mass)
         own = (None if values is None else values[rows] for values in beside)
         return Aligned(self.phi[rows], self.psi[rows], *own)
 
@@ -206,7 +250,6 @@ class Summation:
         self._sum_x, self._cross = np.zeros(size), np.zeros((size, width))
         self._norms = Norms(0.0, 0.0, 0.0, np.zeros(width), np.zeros(size)) if norms else None
         self._weighted: RowSums | None = None
-        self._labelled: RowSums | None = None
         self._scatter = None
         self._cubes = np.zeros(size) if scatter else None
         self._joined = scatter and width <= JOINED * size
@@ -238,10 +281,7 @@ class Summation:
         if self._norms is not None:
             self._norms += norms_of(phi, psi, rows.mass)
         if rows.weights is not None:
-            weights = mass * rows.weights
-            self._weighted = self._of_phi(self._weighted, phi, weights, scatter=True)
-        if rows.labelled is not None:
-            self._labelled = self._of_phi(self._labelled, phi, mass * rows.labelled, scatter=False)
+            self._weighted = self._of_phi(self._weighted, phi, mass * rows.weights)
 
     def result(self) -> RowSums:
         """The sums, none of the buffers."""
@@ -255,7 +295,6 @@ class Summation:
             self._cubes,
             self._norms,
             self._weighted,
-            self._labelled,
         )
 
     def _add_products(self, phi: Any, psi: Any) -> Any:
@@ -299,16 +338,10 @@ class Summation:
             self._scatter += dense(counted.T @ phi)
         return phi
 
-    def _of_phi(
-        self, sums: RowSums | None, phi: Any, weights: np.ndarray, *, scatter: bool
-    ) -> RowSums:
+    def _of_phi(self, sums: RowSums | None, phi: Any, weights: np.ndarray) -> RowSums:
         """Sums with weighted rows of φ alone, and one more chunk of them."""
         size = self._size
-        product = None
-        if scatter and sparse.issparse(phi):
-            product = (phi.T @ (sparse.diags(weights) @ phi)).toarray()
-        elif scatter:
-            product = np.asarray(phi.T @ (phi * weights[:, np.newaxis]), dtype=np.float64)
+        weighted = sparse.diags(weights) @ phi if sparse.issparse(phi) else phi * weights[:, None]
         more = RowSums(
             weight=float(weights.sum()),
             sum_x=phi.T @ weights,
@@ -316,7 +349,7 @@ class Summation:
             cross=np.zeros((size, 0)),
             origin_x=self._origins[0],
             origin_y=np.zeros(0),
-            scatter=product,
+            scatter=np.asarray(dense(phi.T @ weighted), dtype=np.float64),
         )
         return more if sums is None else sums + more
 

@@ -11,8 +11,7 @@ from scipy import sparse
 
 from depmax._threads import slices
 from depmax.algebra.form import CentredValues, Factor, FeaturesOfPart, Form, Operator, values_at
-from depmax.algebra.norms import norms_about
-from depmax.algebra.row_sums import Aligned, RowSums, chunks_of, dense, sum_rows
+from depmax.algebra.row_sums import Aligned, RowSums, chunks_of, dense, norms_about, sum_rows
 from depmax.algebra.streamed import BlockImages, SumBlocks
 from depmax.data.pieces import add_up
 from depmax.data.sample import Sample, in_double
@@ -169,6 +168,14 @@ class Space:
         )
 
     @classmethod
+    def held(cls, sample: Sample, *, center: bool = True) -> Space:
+        """The same, with coordinates of rows in memory made once."""
+        if not sample.is_in_memory:
+            return cls.of_sample(sample, center=center)
+        phi = sample.coordinates(slice(None))
+        return cls.of_array(phi, precision_of(sample), center=center, mass=sample.mass)
+
+    @classmethod
     def of_blocks(
         cls, images: Callable[[Any], Any], sample: Sample, width: int, *, center: bool = True
     ) -> Space:
@@ -262,22 +269,21 @@ class Space:
         sums = self._visit(form)
         assert sums.scatter is not None
         weighted = None
-        if sums.weighted is not None:  # about the mean of the samples that have weights
-            own = sums if sums.labelled is None else sums.labelled
-            centre = own.mean_x if self._center else sums.origin_x
-            weighted = sums.weighted.about(centre, sums.weighted.origin_y).scatter
-        if form.penalty is not None:
-            penalty = self.quadratic(form.penalty)
-            weighted = penalty if weighted is None else weighted + penalty
+        if sums.weighted is not None:
+            weighted = sums.weighted.about(sums.origin_x, sums.weighted.origin_y).scatter
+        for penalty in form.penalties:
+            more = self.quadratic(penalty)
+            weighted = more if weighted is None else weighted + more
         return Moments(sums.cross, sums.scatter, weighted, self.eps)
 
-    def cross(self, factor: Factor) -> np.ndarray:
-        """ΦᵀΨ of shape (s, r) for another factor."""
+    def cross(self, factor: Factor, *, weighted: bool = True) -> np.ndarray:
+        """ΦᵀΨ of shape (s, r) for another factor; without weights each sample counts once."""
         from_samples, from_sums = self._subtracted()
         cross, total = np.zeros((self.dimension, factor.shape[1])), np.zeros(factor.shape[1])
         for rows, phi in self._chunks(from_samples):
             psi = values_at(factor, phi, rows)
-            psi = psi if self.mass is None else psi * self.mass[rows, np.newaxis]
+            if self.mass is not None and weighted:
+                psi = psi * self.mass[rows, np.newaxis]
             cross += phi.T @ psi
             total += psi.sum(axis=0)
         cross -= np.outer(from_sums, total)
@@ -380,7 +386,7 @@ class Space:
             )
         self._shift = sums.mean_x - sums.origin_x if self._center else -sums.origin_x
         sums = sums.about(sums.origin_x + self._shift, sums.origin_y)
-        self._sums = replace(sums, weighted=None, labelled=None)
+        self._sums = replace(sums, weighted=None)
         return sums
 
     def _subtracted(self) -> tuple[np.ndarray | None, np.ndarray]:

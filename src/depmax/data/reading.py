@@ -10,8 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy import sparse
 
-from depmax.data.cells import is_missing
-from depmax.data.columns import ChunkColumns, column_names
+from depmax.data.columns import ChunkColumns, column_names, is_missing
 from depmax.data.pieces import Scan
 from depmax.data.sample import Sample, is_precomputed, sample_of_matrix
 from depmax.data.scales import warn_of_scales
@@ -37,8 +36,8 @@ from depmax.kernels import (
     Linear,
     as_kernel,
 )
-from depmax.kernels.kernel import Choose, Kernel
-from depmax.kernels.mixed import join_categories
+from depmax.kernels._parts import Choose
+from depmax.kernels.kernel import Kernel
 
 
 # --- inputs ---------------------------------------------------------------------------------------
@@ -90,11 +89,7 @@ def sample_of_table(
 
 def _unresolved(table: Table, recipe: Kernel) -> Sample:
     """Rows of a table with a kernel that knows its categorical columns."""
-    names = _names_of(table)
-    bound = recipe.bind(names)
-    if table.categories:
-        bound = join_categories(bound, table.categories, names)
-    return Sample(bound, table.values)
+    return Sample(recipe.bind(_names_of(table), table.categories), table.values)
 
 
 def _names_of(table: Table) -> Sequence[str]:

@@ -13,7 +13,8 @@ from depmax._limits import map_instead, require_pairs
 from depmax._text import counted
 from depmax._threads import chunk_rows, slices
 from depmax.kernels import Linear, Precomputed
-from depmax.kernels.kernel import Choose, Kernel
+from depmax.kernels._parts import Choose
+from depmax.kernels.kernel import Kernel
 
 #: Rows up to which the kernel matrix is made as a whole: 2 MB, in the time of a few dozen calls.
 SMALL = 512

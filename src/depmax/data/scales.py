@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
@@ -11,8 +11,10 @@ from sklearn.utils.sparsefuncs import min_max_axis
 
 from depmax._threads import slices
 from depmax._warnings import warn_caller
-from depmax.data.cells import Missing
 
+#: What a missing cell of X says: nothing, nothing since the reader fills it, that it is missing, or
+#: it is refused.
+Missing = Literal["neutral", "fill", "level", "refuse"]
 #: Largest number whose eighth power (a variance of squared kernel values), summed over rows and
 #: columns, is finite in float64.
 LARGEST = 1e35

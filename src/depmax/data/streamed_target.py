@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from depmax.data.cells import refuse_roles, warn_of_order, why_not_numeric
 from depmax.data.columns import (
     ChunkColumns,
     ColumnFacts,
@@ -19,18 +18,13 @@ from depmax.data.columns import (
     is_frame,
     is_nominal,
     nominal_places,
+    why_not_numeric,
 )
+from depmax.data.labels import declared_categories, refuse_roles, settle, warn_of_order
 from depmax.data.pieces import Chunk, Scan, add_up
 from depmax.data.scales import require_finite
 from depmax.data.stream import Stream, StreamRows, View, order_statistics
-from depmax.data.target import (
-    TargetKind,
-    as_columns,
-    declared_categories,
-    present_target,
-    read_target,
-    settle,
-)
+from depmax.data.target import TargetKind, as_columns, present_target, read_target
 
 #: Different values of a target that are counted; with more it can only be numbers.
 MOST_CLASSES = 1000

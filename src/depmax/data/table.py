@@ -21,9 +21,16 @@ from sklearn.utils.validation import (
 )
 
 from depmax._arrays import object_array
-from depmax.data.cells import Missing, as_nan, require_numbers
-from depmax.data.columns import Categories, Columns, column_names, in_narwhals, is_frame
-from depmax.data.scales import require_finite
+from depmax.data.columns import (
+    Categories,
+    Columns,
+    as_nan,
+    column_names,
+    in_narwhals,
+    is_frame,
+    require_numbers,
+)
+from depmax.data.scales import Missing, require_finite
 
 
 @dataclass(frozen=True)

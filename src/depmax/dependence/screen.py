@@ -12,10 +12,9 @@ from depmax._extras import library_of
 from depmax._parameters import COMMON
 from depmax._threads import each_column, map_threads, one_blas_thread
 from depmax.data import read_table
-from depmax.data.cells import Missing
 from depmax.data.reading import aligned, read_target_sample, refuse_streamed_target
 from depmax.data.sample import require_equal_length, require_samples
-from depmax.data.scales import has_missing, warn_of_scales
+from depmax.data.scales import Missing, has_missing, warn_of_scales
 from depmax.data.stream import refuse_with_streams
 from depmax.data.table import is_streamed, numbered_columns
 from depmax.data.weights import refuse_missing, weigh

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -11,12 +12,14 @@ from depmax.algebra.deflation.criteria import LOSSES, boosted
 from depmax.algebra.deflation.steps import deflate
 from depmax.algebra.images import images_of
 from depmax.data.sample import Sample
-from depmax.extraction._fitting.deflation import Extracted
+from depmax.extraction._fitting.answer import Answer, CodedTarget
+from depmax.extraction._fitting.deflation import of_images
+from depmax.extraction._fitting.found import Found
 from depmax.extraction._fitting.prediction import LossPredictor
-from depmax.extraction._fitting.targets import CodedTarget
 from depmax.kernels import KernelLike
 
 
+@dataclass(eq=False, repr=False)
 class BoostedLatentFeatures(LossPredictor):
     """Orthogonal features that reduce a loss of the target the most.
 
@@ -97,31 +100,26 @@ class BoostedLatentFeatures(LossPredictor):
     True
     """
 
+    n_components: int | float | Literal["auto"] = 2
+    _: KW_ONLY
+    loss: Literal["least_squares", "absolute", "exponential", "logistic"] = "least_squares"
+    kernel: KernelLike = "linear"
+
     _declared: ClassVar = {"loss": one_of(*LOSSES)}
 
-    def __init__(
-        self,
-        n_components: int | float | Literal["auto"] = 2,
-        *,
-        loss: Literal["least_squares", "absolute", "exponential", "logistic"] = "least_squares",
-        kernel: KernelLike = "linear",
-    ) -> None:
-        self.n_components = n_components
-        self.loss = loss
-        self.kernel = kernel
-
-    def _features(self, side: Sample, target: CodedTarget | None, n_components: int) -> Extracted:
-        assert target is not None
-        loss, values = LOSSES[self.loss], seen_by(self.loss, target, type(self).__name__)
-        images = images_of(side, center=True)
+    def _find(self, data: Sample, answer: Answer | None, count: int) -> Found:
+        assert answer is not None
+        images, loss = images_of(data, center=True), LOSSES[self.loss]
+        values = seen_by(self.loss, answer.coded, type(self).__name__)
         directions, found = deflate(
-            images, values, boosted(loss), n_components, center=True, scale="feature"
+            images, values, boosted(loss), count, center=True, scale="feature"
         )
-        return Extracted.of(images, directions, found)
+        return of_images(self, data, answer, images, directions, found)
 
 
-def seen_by(loss: str, target: CodedTarget, owner: str) -> np.ndarray:
+def seen_by(loss: str, target: CodedTarget | None, owner: str) -> np.ndarray:
     """The target as a loss reads it: -1 and +1 for those of margins, which need classes."""
+    assert target is not None
     if not LOSSES[loss].margins:
         return np.asarray(target.values - target.shift)
     if target.kind not in ("classes", "multilabel"):

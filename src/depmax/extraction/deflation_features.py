@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -20,9 +21,19 @@ from depmax.algebra.deflation.criteria import (
 from depmax.algebra.deflation.steps import Criterion, Scale, deflate
 from depmax.algebra.images import images_of
 from depmax.data.sample import Sample
-from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted, gram_values
-from depmax.extraction._fitting.targets import CodedTarget
+from depmax.extraction._fitting.answer import Answer, CodedTarget, coded_target
+from depmax.extraction._fitting.deflation import (
+    FEWER,
+    FIRST_RUN,
+    NONE,
+    coded_answer,
+    gram_values,
+    of_images,
+)
+from depmax.extraction._fitting.found import Found
+from depmax.extraction.extractor import DependenceExtractor
 from depmax.kernels import KernelLike
+from depmax.maps.feature_map import is_linear
 
 _NAMED: dict[str, tuple[Criterion, Scale]] = {
     "pca": (pca, "direction"),
@@ -37,7 +48,8 @@ _BOOSTED = {"blf": boosted, "sparse_blf": sparse_boosted}
 _BLIND = ("pca", "skfa")
 
 
-class DeflationFeatures(DeflationExtractor):
+@dataclass(eq=False, repr=False)
+class DeflationFeatures(DependenceExtractor):
     """Orthogonal features along directions chosen by your own criterion.
 
     In each step a direction u_j is chosen, its feature τ_j = X_ju_j is computed, and the data are
@@ -117,23 +129,18 @@ class DeflationFeatures(DeflationExtractor):
     array([0, 3])
     """
 
+    n_components: int | float | Literal["auto"] = 2
+    _: KW_ONLY
+    criterion: Literal["pls", "pca", "sma", "smc", "skfa", "blf", "sparse_blf"] | Criterion = "pls"
+    kernel: KernelLike = "linear"
+    center: bool = True
+    dual: bool | None = None
+
     _declared: ClassVar = {"dual": one_of(True, False, None)}
 
-    def __init__(
-        self,
-        n_components: int | float | Literal["auto"] = 2,
-        *,
-        criterion: Literal["pls", "pca", "sma", "smc", "skfa", "blf", "sparse_blf"]
-        | Criterion = "pls",
-        kernel: KernelLike = "linear",
-        center: bool = True,
-        dual: bool | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.criterion = criterion
-        self.kernel = kernel
-        self.center = center
-        self.dual = dual
+    _first_run: ClassVar[int | None] = FIRST_RUN
+    _why_fewer: ClassVar[str] = FEWER
+    _why_none: ClassVar[str] = NONE
 
     @property
     def _supervised(self) -> bool:  # type: ignore[override]  # depends on parameters here
@@ -142,22 +149,25 @@ class DeflationFeatures(DeflationExtractor):
             return self.criterion not in _BLIND
         return bool(getattr(self.criterion, "supervised", False))
 
-    def _pairs_held(self, side: Sample) -> float:
-        return gram_values(side, dual=self.dual)
+    def _pairs_held(self, data: Sample) -> float:
+        return gram_values(data, dual=self.dual)
 
     def _instead(self) -> str:
-        if self.dual and self._is_linear:
+        if self.dual and is_linear(self):
             return "Pass dual=None, which finds directions of the columns."
         return super()._instead()
 
-    def _features(self, side: Sample, target: CodedTarget | None, n_components: int) -> Extracted:
-        center = bool(self.center)
-        images = images_of(side, center=center, dual=self.dual)
+    def _read_answer(self, y: Any, mass: np.ndarray | None) -> Answer | None:
+        return coded_answer(coded_target(y)) if self._supervised or y is not None else None
+
+    def _find(self, data: Sample, answer: Answer | None, count: int) -> Found:
+        center, target = bool(self.center), None if answer is None else answer.coded
+        images = images_of(data, center=center, dual=self.dual)
         criterion, scale, values = self._chosen(target)
-        directions, found = deflate(
-            images, values, criterion, n_components, center=center, scale=scale
-        )
-        return Extracted.of(images, directions, found)
+        directions, found = deflate(images, values, criterion, count, center=center, scale=scale)
+        kept = of_images(self, data, answer, images, directions, found)
+        # a sample, chosen without a target, points to itself
+        return kept.turned(kept.turns) if self.criterion == "skfa" else kept
 
     def _chosen(self, target: CodedTarget | None) -> tuple[Criterion, Scale, np.ndarray | None]:
         values = None if target is None else target.values
@@ -173,12 +183,6 @@ class DeflationFeatures(DeflationExtractor):
         loss = LOSSES["absolute" if numbers else "logistic"]
         criterion = _BOOSTED[self.criterion](loss)
         return criterion, "feature", values if numbers else target.signs
-
-    def _signs(self, found: Extracted, target: CodedTarget | None) -> np.ndarray:
-        """A sample, chosen without a target, points to itself."""
-        if self.criterion == "skfa":
-            return np.ones(found.count)
-        return super()._signs(found, target)
 
     def _check_parameters(self) -> None:
         names = [*_NAMED, *_BOOSTED]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -9,12 +10,14 @@ from scipy import linalg
 
 from depmax._parameters import number, one_of
 from depmax.algebra import Directions, Space, hsic_form, leading
-from depmax.algebra.coordinates import Coordinates
+from depmax.algebra.coordinates import Coordinates, coordinates_of
 from depmax.algebra.directions import positive_part
 from depmax.algebra.form import gram_of, target_factor
-from depmax.data.reading import Labels, read_target_sample
+from depmax.data.reading import read_target_sample
 from depmax.data.sample import Sample, is_precomputed, require_samples
 from depmax.dependence.structure import WEIGHT, Dependence, Weight
+from depmax.extraction._fitting.answer import EVERY, Answer
+from depmax.extraction._fitting.found import Found, along
 from depmax.extraction.extractor import DependenceExtractor
 from depmax.kernels import KernelLike, as_kernel
 
@@ -37,6 +40,7 @@ class Balance(NamedTuple):
         return Balance(self.gain, self.loss - weight * matrix)
 
 
+@dataclass(eq=False, repr=False)
 class DependenceStructure(DependenceExtractor):
     """Features by a dependence structure of your own: sought and avoided dependences, weighted.
 
@@ -130,6 +134,18 @@ class DependenceStructure(DependenceExtractor):
     (2, 3)
     """
 
+    n_components: int | float | Literal["auto"] = 2
+    _: KW_ONLY
+    kernel: KernelLike = "linear"
+    target: Weight = 1.0
+    features: Weight = -1.0
+    inputs: Weight = 0.0
+    combine: Literal["quotient", "sum"] = "quotient"
+    orthogonal: bool = False
+    alpha: float = 1e-5
+    estimator: Any = None
+    scoring: Any = None
+
     _why_fewer: ClassVar[str] = "no other direction gains anything, or it repeats these"
     _declared: ClassVar = {
         "target": WEIGHT,
@@ -139,31 +155,6 @@ class DependenceStructure(DependenceExtractor):
         "orthogonal": one_of(True, False),
         "alpha": number(0, ends="()"),
     }
-
-    def __init__(
-        self,
-        n_components: int | float | Literal["auto"] = 2,
-        *,
-        kernel: KernelLike = "linear",
-        target: Weight = 1.0,
-        features: Weight = -1.0,
-        inputs: Weight = 0.0,
-        combine: Literal["quotient", "sum"] = "quotient",
-        orthogonal: bool = False,
-        alpha: float = 1e-5,
-        estimator: Any = None,
-        scoring: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.target = target
-        self.features = features
-        self.inputs = inputs
-        self.combine = combine
-        self.orthogonal = orthogonal
-        self.alpha = alpha
-        self.estimator = estimator
-        self.scoring = scoring
 
     @property
     def _supervised(self) -> bool:  # type: ignore[override]  # depends on parameters here
@@ -189,17 +180,21 @@ class DependenceStructure(DependenceExtractor):
                 "leave it out, or pass rows."
             )
 
-    def _read_target(self, y: Any, mass: np.ndarray | None = None) -> Sample:
-        return read_target_sample(y, Dependence.of(self.target).kernel, mass=mass)
+    def _read_answer(self, y: Any, mass: np.ndarray | None) -> Answer | None:
+        if not self._supervised:
+            return None
+        sample = read_target_sample(y, Dependence.of(self.target).kernel, mass=mass)
+        return Answer(sample, limit=EVERY)
 
-    def _prepare(self, side: Sample, labels: Labels | None) -> tuple[Sample, Sample | None]:
-        return side, None if labels is None else labels.side
+    def _find(self, data: Sample, answer: Answer | None, count: int) -> Found:
+        coordinates = coordinates_of(data)
+        with coordinates.solving():
+            return self._directions(coordinates, answer, count)
 
-    def _extract(
-        self, space: Space, target: tuple[Sample, Sample | None], n_components: int
-    ) -> Directions:
-        side, of_target = target
-        on_target, on_inputs = self._of_target(space, of_target), self._of_inputs(space, side)
+    def _directions(self, coordinates: Coordinates, answer: Answer | None, count: int) -> Found:
+        space = coordinates.space
+        on_target = self._of_target(space, answer)
+        on_inputs = self._of_inputs(space, coordinates.data)
         nothing = np.zeros((space.dimension, space.dimension))
         fixed = Balance(nothing, nothing)
         fixed = fixed.plus(Dependence.of(self.target).weight, on_target)
@@ -207,7 +202,7 @@ class DependenceStructure(DependenceExtractor):
         found = np.empty((space.dimension, 0))
         reached: list[float] = []
         measured: list[list[float]] = []
-        while len(reached) < n_components:
+        while len(reached) < min(count, space.dimension):
             on_features = self._of_features(space, found)
             terms = fixed.plus(Dependence.of(self.features).weight, on_features)
             vector = self._next(terms, found)
@@ -222,13 +217,16 @@ class DependenceStructure(DependenceExtractor):
                 "No direction gains anything by this DependenceStructure: X or y is constant, or "
                 "what is avoided outweighs what is sought."
             )
-        self.dependences_ = np.array(measured)
-        return Directions(found, np.array(reached))
+        directions = Directions(found, np.array(reached))
+        return along(self, coordinates, directions, more=np.array(measured))
 
-    def _of_target(self, space: Space, target: Sample | None) -> np.ndarray:
-        if target is None:
+    def _keep_more(self, found: Found, answer: Answer | None) -> None:
+        self.dependences_ = found.more[: found.count]
+
+    def _of_target(self, space: Space, answer: Answer | None) -> np.ndarray:
+        if answer is None:
             return np.zeros((space.dimension, space.dimension))
-        return measured_by(space, target_factor(target), Dependence.of(self.target))
+        return measured_by(space, answer.factor, Dependence.of(self.target))
 
     def _of_features(self, space: Space, found: np.ndarray) -> np.ndarray:
         term = Dependence.of(self.features)
@@ -238,13 +236,13 @@ class DependenceStructure(DependenceExtractor):
         factor = target_factor(Sample(kernel, space.features(found)).resolved())
         return measured_by(space, factor, term)
 
-    def _of_inputs(self, space: Space, side: Sample) -> np.ndarray:
+    def _of_inputs(self, space: Space, data: Sample) -> np.ndarray:
         term = Dependence.of(self.inputs)
         if term.weight == 0:
             return np.zeros((space.dimension, space.dimension))
         if isinstance(term.kernel, str) and term.kernel == "auto":
             return measured_by(space, space.centred(), term)
-        sample = Sample(as_kernel(term.kernel), side.rows).resolved()
+        sample = Sample(as_kernel(term.kernel), data.rows).resolved()
         return measured_by(space, target_factor(sample), term)
 
     def _next(self, terms: Balance, found: np.ndarray) -> np.ndarray | None:
@@ -274,10 +272,6 @@ class DependenceStructure(DependenceExtractor):
         gained = vector @ terms.gain @ vector
         gained -= vector @ terms.loss @ vector if self.combine == "sum" else 0.0
         return within @ vector if gained > NOTHING * size else None
-
-    def _keep(self, coordinates: Coordinates, found: Directions) -> np.ndarray:
-        self.dependences_ = self.dependences_[: found.vectors.shape[1]]
-        return super()._keep(coordinates, found)
 
 
 def measured_by(space: Space, factor: Any, term: Dependence) -> np.ndarray:

@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, ClassVar, Literal
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, Literal
 
-from depmax._parameters import one_of
-from depmax.algebra import (
-    Basis,
-    Directions,
-    Gram,
-    Space,
-    completed,
-    most_dependent,
-    span_of_dependence,
-)
+from depmax.algebra import Basis, Gram, completed, most_dependent, span_of_dependence
+from depmax.algebra.coordinates import coordinates_of, pairs_held
 from depmax.algebra.graphs import GraphLike
 from depmax.data.sample import Sample
-from depmax.extraction._fitting.criterion import Criterion
-from depmax.extraction._fitting.quotients import (
+from depmax.extraction._fitting.answer import Answer
+from depmax.extraction._fitting.found import Found, along
+from depmax.extraction._fitting.semi_supervised import (
     SemiSupervisedExtractor,
-    automatic_alpha,
-    unit_variance,
+    criterion_of,
     why_not_in_sums,
 )
+from depmax.extraction._fitting.sphering import unit_variance
 from depmax.kernels import KernelLike
 
 
+@dataclass(eq=False, repr=False)
 class HBFE(SemiSupervisedExtractor):
     """Orthogonal features with the largest sum of dependences on the target.
 
@@ -38,11 +32,12 @@ class HBFE(SemiSupervisedExtractor):
     Parameters
     ----------
     n_components : int, float or "auto", default=2
-        Number of features, at most the number of rows and the number of columns; with
-        ``completion="eigenvectors"`` at most the number of columns. A float is a share of the
-        dependence, for which the fewest features are taken. ``"auto"`` takes the smallest number
-        whose 3-fold score is within one standard error of the best, up to twice the intrinsic
-        dimension.
+        Number of features, at most the number of rows and the number of columns. A float is a share
+        of the dependence, for which the fewest features are taken. ``"auto"`` takes the smallest
+        number whose 3-fold score is within one standard error of the best, up to twice the
+        intrinsic dimension. Directions with positive eigenvalues, of which two classes have only
+        one, are followed by directions of largest variance orthogonal to them; with ``beta`` > 0 a
+        share β of it is the variance of the middles between neighbours, which the graph smooths.
     kernel : kernel, name, callable, transformer or "precomputed", default="linear"
         A transformer (a map) stands for the inner product of its output.
     target_kernel : kernel, name or "auto", default="auto"
@@ -50,15 +45,6 @@ class HBFE(SemiSupervisedExtractor):
         many, Gaussian for numbers, linear for multi-labels.
     unbiased : bool, default=True
         Whether to use HSIC₁ or HSIC₀.
-    completion : {"variance", "eigenvectors"}, default="variance"
-        What follows the directions with positive eigenvalues, of which two classes have only one.
-        ``"variance"``: directions of largest variance orthogonal to them; with ``beta`` > 0 a share
-        β of it is the variance of the middles between neighbours, which the graph smooths.
-        ``"eigenvectors"``: the
-        next eigenvectors, as published. If columns outnumber rows, these are first directions with
-        eigenvalue zero, on which all training rows are equal; then, with ``unbiased``, those with
-        negative eigenvalues, for two classes of equal size the directions of least variance. For
-        kernels without coordinates they require an eigenproblem of the size of the sample.
     beta : float, default=0.0
         Weight of the graph, from 0 to 1: (1-β)·HSIC - β·fᵀΔf, each divided by its trace, with Δ the
         Laplacian. With 0, unlabelled rows are ignored, with a warning.
@@ -69,11 +55,11 @@ class HBFE(SemiSupervisedExtractor):
     graph_penalty : {"published", "normalised"}, default="published"
         How features f that change between neighbours are penalised, with ``beta`` > 0.
         ``"published"``: by fᵀΔf, which also favours directions of little variance; with β = 1 no
-        direction has a positive eigenvalue, and ``completion`` says what follows.
+        direction has a positive eigenvalue, and those of largest variance are taken.
         ``"normalised"``: by the share fᵀΔf / fᵀDf of a feature's size that changes, with D the
         degrees, and HSIC is relative to fᵀDf too. All features are then eigenvectors of one
         problem, uncorrelated under the weights D and of variance 1, and see the graph; with β = 1
-        they are those of ``LPP``. ``completion`` is not needed.
+        they are those of ``LPP``.
     relative : bool, default=True
         Whether both terms are divided by their traces (HSIC alone if the penalty is normalised),
         so that β does not depend on units and on numbers of rows. False takes β as printed in the
@@ -118,68 +104,47 @@ class HBFE(SemiSupervisedExtractor):
     array([[0.19, 0.01, 0.98, 0.  ]])
     """
 
-    _streams: ClassVar[bool] = True
-    _declared: ClassVar = {"completion": one_of("variance", "eigenvectors")}
+    n_components: int | float | Literal["auto"] = 2
+    _: KW_ONLY
+    kernel: KernelLike = "linear"
+    target_kernel: KernelLike | Literal["auto"] = "auto"
+    unbiased: bool = True
+    beta: float = 0.0
+    graph: GraphLike = "neighbors"
+    graph_penalty: Literal["published", "normalised"] = "published"
+    relative: bool = True
+    unlabeled: Literal["auto"] | None = "auto"
+    estimator: Any = None
+    scoring: Any = None
 
-    def __init__(
-        self,
-        n_components: int | float | Literal["auto"] = 2,
-        *,
-        kernel: KernelLike = "linear",
-        target_kernel: KernelLike | Literal["auto"] = "auto",
-        unbiased: bool = True,
-        completion: Literal["variance", "eigenvectors"] = "variance",
-        beta: float = 0.0,
-        graph: GraphLike = "neighbors",
-        graph_penalty: Literal["published", "normalised"] = "published",
-        relative: bool = True,
-        unlabeled: Literal["auto"] | None = "auto",
-        estimator: Any = None,
-        scoring: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.target_kernel = target_kernel
-        self.unbiased = unbiased
-        self.completion = completion
-        self.beta = beta
-        self.graph = graph
-        self.graph_penalty = graph_penalty
-        self.relative = relative
-        self.unlabeled = unlabeled
-        self.estimator = estimator
-        self.scoring = scoring
+    @property
+    def _why_numbers_do_not_add(self) -> str | None:  # type: ignore[override]  # depends on parameters
+        return why_not_in_sums(self)
 
-    def _extract(self, space: Space, target: Criterion, n_components: int) -> Directions:
-        if target.penalty is not None:
-            alpha = automatic_alpha(space, 1, self.kernel_)
-            sphere, moments = target.penalty.sphered(space, target.form, alpha)
-            found = most_dependent(moments, min(n_components, sphere.rank), by_variance=False)
-            vectors = unit_variance(space, sphere.directions(found.vectors, n_components))
-            return target.judged(space, replace(found, vectors=vectors))
-        by_variance = self.completion == "variance"
-        moments = target.moments(space) if by_variance else space.moments(target.form)
-        found = most_dependent(moments, n_components, by_variance=by_variance)
-        return target.judged(space, found)
+    def _pairs_held(self, data: Sample) -> float:
+        normalised = self.beta > 0 and self.graph_penalty == "normalised"
+        return pairs_held(data, whole_span=normalised)
 
-    def _grows(self) -> bool:
-        return not self._is_normalised()
+    def _find(self, data: Sample, answer: Answer | None, count: int) -> Found:
+        assert answer is not None
+        criterion = criterion_of(self, data, answer)
 
-    def _span(self, gram: Gram, target: Criterion, n_components: int) -> Basis | None:
-        """Directions with λ > 0 span little; eigenvectors with λ ≤ 0 may be any."""
-        form = target.form
-        if form.factor.shape[1] > gram.n_samples // 4:
-            return None
-        basis = span_of_dependence(gram, form, n_components)
-        if self.completion == "variance":
-            return completed(basis, n_components, target.rest)
-        return basis if basis.size == n_components else None
+        def grow(gram: Gram) -> Basis | None:
+            """Directions with λ > 0 span little, and those of most variance follow them."""
+            form = criterion.form
+            if form.factor.shape[1] > gram.n_samples // 4:
+                return None
+            return completed(span_of_dependence(gram, form, count), count, criterion.rest)
 
-    def _leaves_the_span(self) -> bool:
-        return self.completion == "eigenvectors" and not self._is_normalised()
-
-    def _why_numbers_do_not_add(self) -> str | None:
-        return why_not_in_sums(self.target_kernel, unbiased=self.unbiased)
-
-    def _carriers(self, side: Sample, target: Criterion) -> int:
-        return int(target.form.factor.shape[1])
+        coordinates = coordinates_of(data, None if criterion.penalty else grow)
+        space = coordinates.space
+        with coordinates.solving():
+            most = min(count, space.dimension)
+            if criterion.penalty is None:
+                found = most_dependent(criterion.moments(space), most)
+            else:  # directions of unit size pᵀΦᵀDΦp
+                sphere, moments = criterion.penalty.sphered(data, space, criterion.form)
+                found = most_dependent(moments, min(most, sphere.rank), by_variance=False)
+                vectors = sphere.directions(found.vectors, most)
+                found = replace(found, vectors=unit_variance(space, vectors))
+            return along(self, coordinates, criterion.judged(space, found))

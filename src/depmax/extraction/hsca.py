@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -21,18 +21,23 @@ from depmax.algebra import (
     positive_part,
     squared_part,
 )
+from depmax.algebra.coordinates import coordinates_of, pairs_held
 from depmax.algebra.form import target_factor
 from depmax.algebra.graphs import GraphLike
 from depmax.data.sample import Sample
-from depmax.extraction._fitting.criterion import Criterion, NormalisedPenalty, n_pairs
-from depmax.extraction._fitting.quotients import (
+from depmax.extraction._fitting.answer import Answer
+from depmax.extraction._fitting.found import Found, along
+from depmax.extraction._fitting.semi_supervised import (
+    Criterion,
     SemiSupervisedExtractor,
-    automatic_alpha,
+    criterion_of,
+    n_pairs,
     why_not_in_sums,
 )
 from depmax.kernels import KernelLike, as_kernel
 
 
+@dataclass(eq=False, repr=False)
 class HSCA(SemiSupervisedExtractor):
     """Features that depend on the target but not on each other.
 
@@ -124,153 +129,121 @@ class HSCA(SemiSupervisedExtractor):
     True
     """
 
-    _streams: ClassVar[bool] = True
+    n_components: int | float | Literal["auto"] = 2
+    _: KW_ONLY
+    kernel: KernelLike = "linear"
+    target_kernel: KernelLike | Literal["auto"] = "auto"
+    feature_kernel: KernelLike = "linear"
+    unbiased: bool = False
+    alpha: float = 1e-5
+    beta: float = 0.0
+    graph: GraphLike = "neighbors"
+    graph_penalty: Literal["published", "normalised"] = "published"
+    relative: bool = True
+    unlabeled: Literal["auto"] | None = "auto"
+    estimator: Any = None
+    scoring: Any = None
     _why_fewer: ClassVar[str] = "every other direction that depends on the target repeats these"
     _declared: ClassVar = {"alpha": number(0)}
 
-    def __init__(
-        self,
-        n_components: int | float | Literal["auto"] = 2,
-        *,
-        kernel: KernelLike = "linear",
-        target_kernel: KernelLike | Literal["auto"] = "auto",
-        feature_kernel: KernelLike = "linear",
-        unbiased: bool = False,
-        alpha: float = 1e-5,
-        beta: float = 0.0,
-        graph: GraphLike = "neighbors",
-        graph_penalty: Literal["published", "normalised"] = "published",
-        relative: bool = True,
-        unlabeled: Literal["auto"] | None = "auto",
-        estimator: Any = None,
-        scoring: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.target_kernel = target_kernel
-        self.feature_kernel = feature_kernel
-        self.unbiased = unbiased
-        self.alpha = alpha
-        self.beta = beta
-        self.graph = graph
-        self.graph_penalty = graph_penalty
-        self.relative = relative
-        self.unlabeled = unlabeled
-        self.estimator = estimator
-        self.scoring = scoring
+    def _find(self, data: Sample, answer: Answer | None, count: int) -> Found:
+        assert answer is not None
+        criterion = criterion_of(self, data, answer)
 
-    def _extract(self, space: Space, target: Criterion, n_components: int) -> Directions:
-        found = self._search(space, target, n_components)
-        self._require_any(found)
-        return target.judged(space, found)
+        def grow(gram: Gram) -> Basis | None:
+            """Each direction lies in the span of C and of G = ΦᵀΨ_f of those before it."""
+            form = criterion.form
+            if not form.is_low_rank or form.factor.shape[1] > gram.n_samples // 4:
+                return None
+            basis = Basis(gram)
+            basis.append(form.held().factor)
+            vectors = np.empty((basis.size, 0))
+            for step in range(1, count):
+                space = basis.space
+                beyond = np.zeros((basis.size - len(vectors), step - 1))
+                vectors = self._low_rank(
+                    space, criterion, step, np.vstack([vectors, beyond])
+                ).vectors
+                if vectors.shape[1] < step:
+                    break
+                if self._has_linear_features:  # earlier features are in the basis already
+                    basis.append(space.features(vectors[:, -1:]))
+                else:
+                    basis.append(self._feature_factor(space.features(vectors)))
+            return basis
 
-    def _search(
-        self,
-        space: Space,
-        target: Criterion,
-        n_components: int,
-        earlier: np.ndarray | None = None,
+        coordinates = coordinates_of(data, grow if self._grows else None)
+        space = coordinates.space
+        with coordinates.solving():
+            most = min(count, space.dimension)
+            if criterion.penalty is not None:  # features of unit size pᵀΦᵀDΦp
+                sphere, moments = criterion.penalty.sphered(data, space, criterion.form)
+                found = self._weighted(space, moments, criterion, most, sphere.whiten)
+                vectors = sphere.whiten @ found.vectors
+                vectors = vectors / np.linalg.norm(vectors, axis=0)
+                found = Directions(vectors, found.dependence)
+            elif criterion.form.is_low_rank:
+                found = self._low_rank(space, criterion, most)
+            else:
+                axes = np.eye(space.dimension)
+                moments = space.moments(criterion.form)
+                found = self._weighted(space, moments, criterion, most, axes)
+            self._require_any(found)
+            return along(self, coordinates, criterion.judged(space, found))
+
+    def _low_rank(
+        self, space: Space, criterion: Criterion, count: int, earlier: np.ndarray | None = None
     ) -> Directions:
-        if target.penalty is not None:
-            return self._search_sphered(space, target.penalty, target, n_components)
-        moments = space.moments(target.form)
-        if not target.form.is_low_rank:
-            return self._search_weighted(space, moments, target, n_components)
+        """Where the numerator is CCᵀ and the denominator GGᵀ of the features so far."""
+        linear = self._has_linear_features
 
         def cross(directions: np.ndarray) -> np.ndarray:
             if linear:  # G = SP needs no visit to the samples
                 return space.scatter @ directions
-            return space.cross(self._feature_factor(space.features(directions), target.mass))
+            return space.cross(self._feature_factor(space.features(directions), criterion.mass))
 
-        linear = self._has_linear_features()
-        return least_redundant(
-            moments, cross, n_components, float(self.alpha), earlier, relative=self.relative
-        )
+        moments, alpha = space.moments(criterion.form), float(self.alpha)
+        return least_redundant(moments, cross, count, alpha, earlier, relative=self.relative)
 
-    def _search_sphered(
-        self, space: Space, penalty: NormalisedPenalty, target: Criterion, n_components: int
-    ) -> Directions:
-        """With unit length of directions replaced by unit size pᵀΦᵀDΦp of features."""
-        alpha = automatic_alpha(space, 1, self.kernel_)
-        sphere, moments = penalty.sphered(space, target.form, alpha)
-        found = self._search_weighted(space, moments, target, n_components, sphere.whiten)
-        vectors = sphere.whiten @ found.vectors
-        return replace(found, vectors=vectors / np.linalg.norm(vectors, axis=0))
-
-    def _search_weighted(
-        self,
-        space: Space,
-        moments: Moments,
-        target: Criterion,
-        n_components: int,
-        basis: np.ndarray | None = None,
+    def _weighted(
+        self, space: Space, moments: Moments, criterion: Criterion, count: int, axes: np.ndarray
     ) -> Directions:
         """Where the numerator is not CCᵀ alone, or the denominator is that of HSIC₁.
 
-        Directions are those of a basis, of shape (s, r), or of the coordinates of the space.
+        Directions are sought in the span of ``axes``, in which the moments are.
         """
-        axes = np.eye(space.dimension) if basis is None else basis
 
         def redundancy(directions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            features = target.centred(space.features(axes @ directions))
-            factor = self._feature_factor(features, target.mass)
+            features = criterion.centred(space.features(axes @ directions))
+            factor = self._feature_factor(features, criterion.mass)
             if self.unbiased:
-                form = target.spread(hsic_form(factor, unbiased=True, mass=target.mass))
+                form = criterion.spread(hsic_form(factor, unbiased=True, mass=criterion.mass))
                 return positive_part(axes.T @ space.moments(form).criterion @ axes)
-            return squared_part(axes.T @ space.cross(target.spread(Form(factor)).factor))
+            return squared_part(axes.T @ space.cross(criterion.spread(Form(factor)).factor))
 
         alpha = float(self.alpha)
         if self.unbiased and not self.relative:  # HSIC₁ is what is printed over this
-            alpha /= n_pairs(
-                space.total if target.labelled is None else target.labelled.sum(), True
-            )
-        return least_redundant_weighted(
-            moments, redundancy, n_components, alpha, relative=self.relative
-        )
+            labelled = criterion.labelled
+            alpha /= n_pairs(space.total if labelled is None else labelled.sum(), True)
+        return least_redundant_weighted(moments, redundancy, count, alpha, relative=self.relative)
 
-    def _grows(self) -> bool:
-        """HSIC₀ alone has a criterion of low rank."""
-        return not self.unbiased and self.beta == 0
-
-    def _span(self, gram: Gram, target: Criterion, n_components: int) -> Basis | None:
-        """Each direction lies in the span of C and of G = ΦᵀΨ_f, which follows from the last."""
-        form = target.form
-        if not form.is_low_rank or form.factor.shape[1] > gram.n_samples // 4:
-            return None
-        basis = Basis(gram)
-        basis.append(form.held().factor)
-        vectors = np.empty((basis.size, 0))
-        for count in range(1, n_components):
-            space = basis.space
-            beyond = np.zeros((basis.size - len(vectors), count - 1))
-            vectors = self._search(space, target, count, np.vstack([vectors, beyond])).vectors
-            if vectors.shape[1] < count:
-                break
-            if self._has_linear_features():  # earlier features are in the basis already
-                basis.append(space.features(vectors[:, -1:]))
-            else:
-                basis.append(self._feature_factor(space.features(vectors)))
-        return basis
-
-    def _why_rows_do_not_add(self) -> str | None:
-        if not self.unbiased and self._has_linear_features():
-            return None
-        return (
-            "the dependence between features needs moments of the fourth order. Use "
-            "unbiased=False and feature_kernel='linear'"
-        )
-
-    def _why_numbers_do_not_add(self) -> str | None:
-        return why_not_in_sums(self.target_kernel, unbiased=self.unbiased)
-
-    def _carriers(self, side: Sample, target: Criterion) -> int:
-        return int(target.form.factor.shape[1])
-
-    def _feature_factor(self, features: np.ndarray, mass: np.ndarray | None = None) -> np.ndarray:
+    def _feature_factor(self, features: Any, mass: np.ndarray | None = None) -> Any:
         """Ψ_f of the features so far, columns of mean zero."""
         if not isinstance(features, np.ndarray):
             return features  # of a stream, whose feature kernel is linear
         return target_factor(Sample(as_kernel(self.feature_kernel), features, mass=mass).resolved())
+
+    @property
+    def _has_linear_features(self) -> bool:
+        return as_kernel(self.feature_kernel).capabilities.is_linear
+
+    @property
+    def _grows(self) -> bool:
+        """Whether a part of the samples' span is enough: HSIC₀ alone has low rank."""
+        return not self.unbiased and self.beta == 0
+
+    def _pairs_held(self, data: Sample) -> float:
+        return pairs_held(data, whole_span=not self._grows)
 
     def _require_any(self, found: Directions) -> None:
         if found.count == 0 and self.beta > 0:
@@ -284,22 +257,33 @@ class HSCA(SemiSupervisedExtractor):
                 "the dependence is no larger than chance. Use unbiased=False or HBFE."
             )
 
-    def _why_not_streamed(self) -> str | None:
-        if not self._has_linear_features():
-            return (
-                "a feature_kernel that is not linear compares all pairs of rows. Use "
-                "feature_kernel='linear'"
-            )
-        return super()._why_not_streamed()
+    @property
+    def _why_rows_do_not_add(self) -> str | None:  # type: ignore[override]  # depends on parameters
+        if not self.unbiased and self._has_linear_features:
+            return None
+        return (
+            "the dependence between features needs moments of the fourth order. Use "
+            "unbiased=False and feature_kernel='linear'"
+        )
+
+    @property
+    def _why_numbers_do_not_add(self) -> str | None:  # type: ignore[override]  # the same
+        return why_not_in_sums(self)
+
+    @property
+    def _why_not_streamed(self) -> str | None:  # type: ignore[override]  # the same
+        if self._has_linear_features:
+            return super()._why_not_streamed
+        return (
+            "a feature_kernel that is not linear compares all pairs of rows. Use "
+            "feature_kernel='linear'"
+        )
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        bounded = not self.unbiased and self.beta == 0 and self._has_linear_features()
+        bounded = not self.unbiased and self.beta == 0 and self._has_linear_features
         if self.alpha == 0 and not bounded:
             raise ValueError(
                 "alpha of HSCA must be positive with unbiased=True, with beta > 0 and with a "
                 "feature_kernel that is not linear: without it the quotient is not bounded."
             )
-
-    def _has_linear_features(self) -> bool:
-        return as_kernel(self.feature_kernel).capabilities.is_linear

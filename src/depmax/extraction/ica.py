@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -12,9 +10,13 @@ from sklearn.utils import check_random_state
 
 from depmax._parameters import integer
 from depmax._threads import one_blas_thread
+from depmax._warnings import warn_caller
 from depmax.algebra import Directions, Space, principal
-from depmax.algebra.coordinates import Coordinates
-from depmax.extraction._fitting.number_of_components import AtMost, ComponentCount
+from depmax.algebra.coordinates import coordinates_of
+from depmax.data.sample import Sample
+from depmax.extraction._fitting.answer import Answer
+from depmax.extraction._fitting.found import Found, along
+from depmax.extraction._fitting.number_of_components import ComponentCount
 from depmax.extraction._unmixing import Likelihood, as_solver, best_of, starts
 from depmax.extraction._unmixing.likelihood import NAMES
 from depmax.extraction.extractor import DependenceExtractor
@@ -107,8 +109,10 @@ class ICA(DependenceExtractor):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _extract(self, space: Space, target: Any, n_components: int) -> Directions:
-        axes = self._principal(space, n_components)
+    def _find(self, data: Sample, answer: Answer | None, count: int) -> Found:
+        coordinates = coordinates_of(data)
+        space = coordinates.space
+        axes = self._principal(space, min(count, space.dimension))
         with one_blas_thread(self.n_jobs):
             white = space.features(axes)
             nothing = np.empty((len(white), 0))  # no target moves the sources
@@ -124,7 +128,8 @@ class ICA(DependenceExtractor):
         order = np.argsort(-variance, kind="stable")
         self.sources_ = np.array([NAMES[int(state)] for state in found.states[order]])
         self.log_likelihood_, self.n_iter_ = found.log_likelihood, found.n_iter
-        return _Separated(directions[:, order], variance[order], found.problem)
+        separated = Directions(directions[:, order], variance[order])
+        return along(self, coordinates, separated, more=found.problem)
 
     def _principal(self, space: Space, n_components: int) -> np.ndarray:
         """Principal axes with features of variance 1, of shape (s, k)."""
@@ -134,31 +139,21 @@ class ICA(DependenceExtractor):
                 f"All rows of X are equal (n_samples = {space.n_samples}): there is nothing to "
                 "separate."
             )
-        kept = super()._component_count().kept(found.dependence)
+        kept = ComponentCount.of(self).kept(found.dependence)
         return found.vectors[:, :kept] * np.sqrt(space.total / found.dependence[:kept])
 
-    def _component_count(self) -> ComponentCount:
+    @property
+    def _decides_itself(self) -> bool:  # type: ignore[override]  # depends on parameters here
         """A share is one of the principal axes, so that all sources found are kept."""
-        requested = super()._component_count()
-        return requested if requested.is_reached(0.0) else AtMost()
+        return ComponentCount.of(self).share is not None
 
-    def _keep(self, coordinates: Coordinates, found: Directions) -> np.ndarray:
+    def _keep_more(self, found: Found, answer: Answer | None) -> None:
         """Say so if the solver has stopped early."""
-        assert isinstance(found, _Separated)
-        if found.problem:
-            warnings.warn(
-                f"ICA did not converge; the result may be imprecise: {found.problem}.",
+        if found.more:
+            warn_caller(
+                f"ICA did not converge; the result may be imprecise: {found.more}.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
-        return super()._keep(coordinates, found)
 
     def _check_parameters(self) -> None:
         as_solver(self.solver, "ICA")
-
-
-@dataclass(frozen=True)
-class _Separated(Directions):
-    """Directions of the sources, and how the solver ended."""
-
-    problem: str | None  # why the solver did not converge; None if it did

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -15,13 +13,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from depmax._parameters import integer, number, one_of
 from depmax._threads import one_blas_thread
+from depmax._warnings import warn_caller
 from depmax.algebra import Directions, Space
-from depmax.algebra.coordinates import Coordinates
+from depmax.algebra.coordinates import coordinates_of
 from depmax.algebra.form import CentredValues, centred_target
 from depmax.data import read_target
 from depmax.data.reading import read_rows
 from depmax.data.sample import Sample, precision, require_equal_length
-from depmax.extraction._fitting.number_of_components import AtMost, ComponentCount
+from depmax.extraction._fitting.answer import EVERY, Answer
+from depmax.extraction._fitting.found import Found, along
 from depmax.extraction._unmixing import (
     HeldRows,
     Likelihood,
@@ -179,7 +179,7 @@ class ICAFX(DependenceExtractor):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _read_target(self, y: Any, mass: np.ndarray | None = None) -> Sample:
+    def _read_answer(self, y: Any, mass: np.ndarray | None) -> Answer:
         """Numbers as they are, classes as indicators."""
         target = read_target(y)
         if target.is_constant:
@@ -193,18 +193,19 @@ class ICAFX(DependenceExtractor):
         if target.kind == "classes":
             self.classes_ = target.classes
             weights = dict.fromkeys(self.classes_.tolist(), 1.0)
-            return Sample(Delta(weights), target.labels)
-        return Sample(Linear(), target.vectors)
+            return Answer(Sample(Delta(weights), target.labels), limit=EVERY)
+        return Answer(Sample(Linear(), target.vectors), limit=EVERY)
 
-    def _extract(self, space: Space, target: Sample | None, n_components: int) -> Directions:
-        assert target is not None
-        codes = centred_target(target)
+    def _find(self, data: Sample, answer: Answer | None, count: int) -> Found:
+        assert answer is not None
+        coordinates, codes = coordinates_of(data), centred_target(answer.sample)
+        space = coordinates.space
         with one_blas_thread(self.n_jobs):
             start = time.perf_counter()
             sphering = sphere(space, codes)
-            if target.is_streamed:
+            if data.is_streamed:
                 warn_if_long(space.n_samples, time.perf_counter() - start)
-            most = self._attainable(sphering, n_components)
+            most = self._attainable(sphering, min(count, space.dimension))
             self.n_passes_ = 0
             likelihood, solution = self._best_model(self._likelihood(space, codes, sphering, most))
         count = likelihood.n_components
@@ -214,28 +215,26 @@ class ICAFX(DependenceExtractor):
         self.log_likelihood_, self.n_iter_ = solution.log_likelihood, solution.n_iter
         self.sources_ = np.array([NAMES[int(state)] for state in solution.states[order]])
         self._target_mean = codes.make.mean  # type: ignore[attr-defined]  # a TargetOfPart
-        return Unmixed(
-            sphering.inputs @ W[order].T,
-            dependence[order],
-            V[order] @ sphering.targets.T,
-            sphering.inputs @ W[count:].T,
-            solution.problem,
+        return along(
+            self,
+            coordinates,
+            Directions(sphering.inputs @ W[order].T, dependence[order]),
+            more=(
+                V[order] @ sphering.targets.T,
+                coordinates.project(sphering.inputs @ W[count:].T),
+                solution.problem,
+            ),
         )
 
-    def _keep(self, coordinates: Coordinates, found: Directions) -> np.ndarray:
-        """Remember the weights of the targets and the discarded features too."""
-        assert isinstance(found, Unmixed)
-        directions = super()._keep(coordinates, found)
-        flips = np.sign(np.einsum("ij,ij->j", directions, found.vectors))
-        self.target_weights_ = found.target_weights * flips[:, np.newaxis]
-        self._discarded = coordinates.project(found.discarded)
-        if found.problem:
-            warnings.warn(
-                f"ICAFX did not converge; the result may be imprecise: {found.problem}.",
+    def _keep_more(self, found: Found, answer: Answer | None) -> None:
+        """The weights of the targets and the discarded features too."""
+        weights, self._discarded, problem = found.more
+        self.target_weights_ = weights[: found.count] * found.turns[:, np.newaxis]
+        if problem:
+            warn_caller(
+                f"ICAFX did not converge; the result may be imprecise: {problem}.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
-        return directions
 
     def sources(self, X: Any, y: Any) -> np.ndarray:
         """Sources u = Wx + Vt, which the model assumes independent of each other and of the target.
@@ -297,10 +296,6 @@ class ICAFX(DependenceExtractor):
             inputs = space.features(sphering.inputs)
             rows = HeldRows(residuals.beside(inputs, codes.array() @ sphering.targets), self.n_jobs)
         return Likelihood(rows, residuals, n_components, alpha)
-
-    def _why_not_streamed(self) -> str | None:
-        """The likelihood decides by itself, unlike prediction of parts of the rows."""
-        return None if self.n_components == "bic" else super()._why_not_streamed()
 
     def _best_model(self, likelihood: Likelihood) -> tuple[Likelihood, Solution]:
         """The model with as many features as requested or as the criterion says."""
@@ -365,21 +360,13 @@ class ICAFX(DependenceExtractor):
     def _solver(self) -> Any:
         return as_solver(self.solver, "ICAFX")
 
-    def _component_count(self) -> ComponentCount:
-        """All that are possible where the likelihood decides."""
-        return AtMost() if self.n_components == "bic" else super()._component_count()
+    @property
+    def _decides_itself(self) -> bool:  # type: ignore[override]  # depends on parameters here
+        """Whether the likelihood decides."""
+        return bool(self.n_components == "bic")
 
     def _check_parameters(self) -> None:
         as_solver(self.solver, "ICAFX")
-
-
-@dataclass(frozen=True)
-class Unmixed(Directions):
-    """Directions of the features, and the rest of the model."""
-
-    target_weights: np.ndarray  # V of the features, shape (k, n_codes)
-    discarded: np.ndarray  # directions that the target does not move, shape (s, N - k)
-    problem: str | None  # why the solver did not converge; None if it did
 
 
 def _deviance(likelihood: Likelihood, solution: Solution) -> float:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar, Literal
 
-from depmax.algebra import Basis, Directions, Gram, Space, completed, principal
-from depmax.extraction.extractor import WeightedExtractor
+from depmax.algebra import Basis, Directions, completed, principal
+from depmax.algebra.coordinates import coordinates_of, pairs_held
+from depmax.data.sample import Sample
+from depmax.extraction._fitting.answer import Answer
+from depmax.extraction._fitting.found import Found, along
+from depmax.extraction._fitting.sums import SumsExtractor
 from depmax.kernels import KernelLike
 
 
-class IterativePCA(WeightedExtractor):
+@dataclass(eq=False, repr=False)
+class IterativePCA(SumsExtractor):
     """Directions of largest variance by deflation, ignoring the target.
 
     Each direction is the principal eigenvector of the scatter matrix of what the earlier ones leave
@@ -56,21 +62,19 @@ class IterativePCA(WeightedExtractor):
            [0., 0., 1.]])
     """
 
+    n_components: int | float | Literal["auto"] = 2
+    _: KW_ONLY
+    kernel: KernelLike = "linear"
     _supervised: ClassVar[bool] = False
+    _adds_up: ClassVar[bool] = False
 
-    def __init__(
-        self, n_components: int | float | Literal["auto"] = 2, *, kernel: KernelLike = "linear"
-    ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
+    def _pairs_held(self, data: Sample) -> float:
+        return pairs_held(data, whole_span=False)
 
-    def _extract(self, space: Space, target: Any, n_components: int) -> Directions:
-        found = principal(space.scatter, n_components, space.eps)
-        return Directions(found.vectors, found.dependence / max(space.total - 1, 1))
-
-    def _grows(self) -> bool:
-        return True
-
-    def _span(self, gram: Gram, target: Any, n_components: int) -> Basis | None:
-        """The directions of most variance: there is no dependence to come before them."""
-        return completed(Basis(gram), n_components)
+    def _find(self, data: Sample, answer: Answer | None, count: int) -> Found:
+        coordinates = coordinates_of(data, lambda gram: completed(Basis(gram), count))
+        space = coordinates.space
+        with coordinates.solving():
+            found = principal(space.scatter, min(count, space.dimension), space.eps)
+            variances = found.dependence / max(space.total - 1, 1)
+            return along(self, coordinates, Directions(found.vectors, variances))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -13,9 +14,12 @@ from depmax._parameters import one_of
 from depmax._threads import chunk_rows, slices
 from depmax.algebra import leading
 from depmax.algebra.coordinates import coordinates_of, pairs_held
+from depmax.algebra.form import square_of
 from depmax.data.sample import Sample
-from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted
-from depmax.extraction._fitting.targets import CodedTarget
+from depmax.extraction._fitting.answer import Answer, coded_target
+from depmax.extraction._fitting.deflation import FEWER, FIRST_RUN, NONE, coded_answer, deflated
+from depmax.extraction._fitting.found import Found
+from depmax.extraction.extractor import DependenceExtractor
 from depmax.kernels import KernelLike
 
 #: Time of one core for a pair of rows and a feature.
@@ -29,7 +33,8 @@ SPANNED = 1e-10
 TILES = 5
 
 
-class KernelBoosting(DeflationExtractor):
+@dataclass(eq=False, repr=False)
+class KernelBoosting(DependenceExtractor):
     """A sum of rank-one kernels, boosted to be positive only on pairs of the same class.
 
     Pairs of rows are labelled s_ij = ±1: same class or not. In each step pairs have the weights
@@ -87,35 +92,41 @@ class KernelBoosting(DeflationExtractor):
     array([1])
     """
 
+    n_components: int | float | Literal["auto"] = 2
+    _: KW_ONLY
+    loss: Literal["exponential", "logistic"] = "exponential"
+    kernel: KernelLike = "linear"
+
     _orthogonal: ClassVar[bool] = False
+    _first_run: ClassVar[int | None] = FIRST_RUN
+    _why_fewer: ClassVar[str] = FEWER
+    _why_none: ClassVar[str] = NONE
 
     _declared: ClassVar = {"loss": one_of("exponential", "logistic")}
 
-    def __init__(
-        self,
-        n_components: int | float | Literal["auto"] = 2,
-        *,
-        loss: Literal["exponential", "logistic"] = "exponential",
-        kernel: KernelLike = "linear",
-    ) -> None:
-        self.n_components = n_components
-        self.loss = loss
-        self.kernel = kernel
+    def _pairs_held(self, data: Sample) -> float:
+        return pairs_held(data, whole_span=True)
 
-    def _pairs_held(self, side: Sample) -> float:
-        return pairs_held(side, whole_span=True)
+    def _read_answer(self, y: Any, mass: np.ndarray | None) -> Answer:
+        target = coded_target(y)
+        if target.kind != "classes":
+            raise ValueError(
+                "KernelBoosting needs one class per row, but y holds numbers or several columns: "
+                "use BoostedLatentFeatures, or cut y into classes."
+            )
+        return coded_answer(target)
 
-    def _features(self, side: Sample, target: CodedTarget | None, n_components: int) -> Extracted:
-        m = side.n_samples
-        seconds = SECONDS_PER_PAIR * n_components * m**2
+    def _find(self, data: Sample, answer: Answer | None, count: int) -> Found:
+        m = data.n_samples
+        seconds = SECONDS_PER_PAIR * count * m**2
         warn_if_long(f"KernelBoosting of all pairs of {m:,} rows", seconds, INSTEAD)
-        assert target is not None
-        coordinates = coordinates_of(side)
-        phi = coordinates.space.centred()
-        labels = target.class_numbers
+        assert answer is not None
+        assert answer.coded is not None
+        target, coordinates = answer.coded, coordinates_of(data)
+        phi, labels = coordinates.space.centred(), target.class_numbers
         vectors: list[np.ndarray] = []
-        found = np.empty((side.n_samples, 0))
-        while len(vectors) < n_components:
+        found = np.empty((m, 0))
+        while len(vectors) < count:
             weights = _PairWeights(found, labels, self.loss)
             vector = leading(weights.form(phi), 1)[1][:, 0]
             feature = phi @ vector
@@ -129,31 +140,18 @@ class KernelBoosting(DeflationExtractor):
             vectors.append(vector * np.sqrt(weight) / size)
             found = np.column_stack([found, phi @ vectors[-1]])
         directions = np.array(vectors).T if vectors else np.empty((phi.shape[1], 0))
-        return Extracted(coordinates.project(directions), found)
 
-    def _keep_views(self, side: Sample, found: Extracted, target: CodedTarget | None) -> None:
-        """As for orthogonal features, with the loadings of features that are not."""
-        super()._keep_views(side, found, target)
-        if hasattr(self, "loadings_"):
-            products = self.loadings_ * found.squares[:, np.newaxis]  # TᵀX
-            self.loadings_ = linalg.pinvh(found.features.T @ found.features) @ products
+        def explained(kept: Found) -> np.ndarray:
+            """What each feature adds to what earlier ones explain: they are not orthogonal."""
+            basis, triangle = linalg.qr(kept.features, mode="economic")
+            fresh = np.abs(triangle.diagonal()) > SPANNED * linalg.norm(kept.features, axis=0)
+            shares = np.zeros(kept.count)
+            values = target.centred
+            shares[: len(fresh)] = np.square(basis.T @ values).sum(axis=1) * fresh
+            return shares / square_of(values)
 
-    def _explained_of(self, found: Extracted, values: np.ndarray) -> np.ndarray:
-        """What each feature adds to what earlier ones explain, since they are not orthogonal."""
-        basis, triangle = linalg.qr(found.features, mode="economic")
-        fresh = np.abs(triangle.diagonal()) > SPANNED * linalg.norm(found.features, axis=0)
-        explained = np.zeros(found.count)
-        explained[: len(fresh)] = np.square(basis.T @ values).sum(axis=1) * fresh
-        return explained
-
-    def _read_coded(self, y: Any, mass: np.ndarray | None = None) -> CodedTarget:
-        target = super()._read_coded(y)
-        if target.kind != "classes":
-            raise ValueError(
-                "KernelBoosting needs one class per row, but y holds numbers or several columns: "
-                "use BoostedLatentFeatures, or cut y into classes."
-            )
-        return target
+        projection = coordinates.project(directions)
+        return deflated(self, data, answer, projection, found, squares=None, explained=explained)
 
 
 class _PairWeights:

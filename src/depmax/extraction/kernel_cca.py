@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from depmax._parameters import number
-from depmax.algebra import Directions, Form, Space, Sphere
-from depmax.algebra.coordinates import Coordinates, coordinates_of
+from depmax.algebra import Directions, Form, Sphere
+from depmax.algebra.coordinates import coordinates_of
 from depmax.data import read_target
 from depmax.data.reading import read_target_sample
 from depmax.data.sample import Sample
-from depmax.extraction._fitting.quotients import Alpha, SpheringExtractor, automatic_alpha
+from depmax.extraction._fitting.answer import Answer
+from depmax.extraction._fitting.found import Found, along
+from depmax.extraction._fitting.sphering import ALPHA, Alpha, alpha_of, chosen_alpha, units_cancel
+from depmax.extraction.extractor import DependenceExtractor
 from depmax.kernels import Delta, KernelLike, Linear
 
 
-@dataclass(frozen=True)
-class Pairs(Directions):
-    """Directions of X, and those of the target that belong to them."""
-
-    partners: np.ndarray  # in the coordinates of the target, shape (s, n_pairs)
-
-
-class KernelCCA(SpheringExtractor):
+@dataclass(eq=False, repr=False)
+class KernelCCA(DependenceExtractor):
     """Features of X and features of the target with the largest correlation.
 
     Directions p of the inputs' feature space and q of the target's maximise the correlation
@@ -89,26 +85,16 @@ class KernelCCA(SpheringExtractor):
     True
     """
 
-    _declared: ClassVar = {"target_alpha": number(0, also=["auto"])}
+    n_components: int | float | Literal["auto"] = 2
+    _: KW_ONLY
+    kernel: KernelLike = "linear"
+    target_kernel: KernelLike | Literal["auto"] = "auto"
+    alpha: Alpha = "auto"
+    target_alpha: Alpha = "auto"
+    estimator: Any = None
+    scoring: Any = None
 
-    def __init__(
-        self,
-        n_components: int | float | Literal["auto"] = 2,
-        *,
-        kernel: KernelLike = "linear",
-        target_kernel: KernelLike | Literal["auto"] = "auto",
-        alpha: Alpha = "auto",
-        target_alpha: Alpha = "auto",
-        estimator: Any = None,
-        scoring: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.target_kernel = target_kernel
-        self.alpha = alpha
-        self.target_alpha = target_alpha
-        self.estimator = estimator
-        self.scoring = scoring
+    _declared: ClassVar = {"alpha": ALPHA, "target_alpha": ALPHA}
 
     def transform_target(self, y: Any) -> np.ndarray:
         """Features of the target, partners of the first ``n_pairs_`` features of X.
@@ -123,70 +109,65 @@ class KernelCCA(SpheringExtractor):
             With mean 0 and variance 1 in the training rows.
         """
         check_is_fitted(self)
-        rows = _read_side(y, self.target_kernel_).rows
+        kernel = self.target_kernel_
+        if kernel.capabilities.labels:
+            rows = read_target(y, is_part=True).labels
+        elif kernel.capabilities.vector_input:
+            rows = read_target(y, is_part=True).vectors
+        else:
+            rows = read_target_sample(y, kernel).rows
         values: np.ndarray = self._target_projection(rows)
         return values
 
-    def _read_target(self, y: Any, mass: np.ndarray | None = None) -> Sample:
+    def _read_answer(self, y: Any, mass: np.ndarray | None) -> Answer:
         if isinstance(self.target_kernel, str) and self.target_kernel == "auto":
             target = read_target(y)
             if target.kind == "classes":
-                return Sample(Delta(dict.fromkeys(target.classes.tolist(), 1.0)), target.labels)
-            return Sample(Linear(), target.vectors)
-        return read_target_sample(y, self.target_kernel)
+                kernel = Delta(dict.fromkeys(target.classes.tolist(), 1.0))
+                sample = Sample(kernel, target.labels)
+            else:
+                sample = Sample(Linear(), target.vectors)
+        else:
+            sample = read_target_sample(y, self.target_kernel)
+        return Answer(sample, limit=int(sample.n_coordinates or sample.n_samples))
 
-    def _extract(self, space: Space, target: Sample, n_components: int) -> Directions:
-        self._target_coordinates = coordinates_of(target)
-        other = self._target_coordinates.space
-        sphere = Sphere.of_space(other, self._target_penalty(target, other))
-        if other.dimension == 0 or sphere.rank == 0:
-            raise ValueError(
-                "y of KernelCCA is constant (one class or value in all rows): nothing can "
-                "correlate with it."
+    def _find(self, data: Sample, answer: Answer | None, count: int) -> Found:
+        assert answer is not None
+        coordinates, target = coordinates_of(data), answer.sample
+        others = coordinates_of(target)
+        space, other = coordinates.space, others.space
+        with coordinates.solving():
+            penalty = chosen_alpha(self.target_alpha, other, 1, target.kernel, target.n_coordinates)
+            sphere = Sphere.of_space(other, penalty)
+            if other.dimension == 0 or sphere.rank == 0:
+                raise ValueError(
+                    "y of KernelCCA is constant (one class or value in all rows): nothing can "
+                    "correlate with it."
+                )
+            white = other.features(sphere.whiten)  # the target sphered, shape (m, r)
+            cross = space.moments(Form(white / space.n_samples)).cross
+            own = Sphere.of_space(space, alpha_of(self, data, space))
+            vectors = own.most_correlated(cross, count).vectors
+            images = cross.T @ vectors  # of each direction, along its partner
+            lengths = np.linalg.norm(images, axis=0)
+            correlated = lengths > 1e-10 * lengths.max(initial=0.0)
+            n_pairs = min(int(correlated.sum()), sphere.rank)  # the first ones
+            partners = sphere.whiten @ (images[:, :n_pairs] / lengths[:n_pairs])
+            spreads = other.features(partners).std(axis=0)
+            reached = np.zeros(vectors.shape[1])
+            reached[:n_pairs] = lengths[:n_pairs] / spreads  # covariances of variance 1
+            few = count <= min(target.n_coordinates or 0, target.n_samples)
+            return along(
+                self,
+                coordinates,
+                Directions(vectors, reached),
+                unit_free=few and units_cancel(self, data),
+                more=others.project(partners / spreads),
             )
-        white = other.features(sphere.whiten)  # the target sphered, shape (m, r)
-        cross = space.moments(Form(white / space.n_samples)).cross
-        found = self._sphere(space, 1).most_correlated(cross, n_components)
-        images = cross.T @ found.vectors  # of each direction, along its partner
-        lengths = np.linalg.norm(images, axis=0)
-        correlated = lengths > 1e-10 * lengths.max(initial=0.0)
-        count = min(int(correlated.sum()), sphere.rank)  # the first ones
-        partners = sphere.whiten @ (images[:, :count] / lengths[:count])
-        spreads = other.features(partners).std(axis=0)
-        partners = partners / spreads
-        reached = np.zeros(found.vectors.shape[1])
-        reached[:count] = lengths[:count] / spreads  # the covariance of two features of variance 1
-        return Pairs(found.vectors, reached, partners)
 
-    def _keep(self, coordinates: Coordinates, found: Directions) -> np.ndarray:
-        """Remember the partners too, turned as the features are."""
-        assert isinstance(found, Pairs)
-        directions = super()._keep(coordinates, found)
-        flips = np.sign(np.einsum("ij,ij->j", directions, found.vectors))
-        self.n_pairs_ = min(found.partners.shape[1], directions.shape[1])
-        partners = found.partners[:, : self.n_pairs_] * flips[: self.n_pairs_]
-        self._target_projection = self._target_coordinates.project(partners)
-        del self._target_coordinates
-        return directions
-
-    def _target_penalty(self, target: Sample, space: Space) -> float:
-        """The number that ``target_alpha`` stands for."""
-        if self.target_alpha != "auto":
-            return float(self.target_alpha)
-        return automatic_alpha(space, 1, target.kernel)
-
-    def _carriers(self, side: Sample, target: Sample) -> int:
-        return int(target.n_coordinates or target.n_samples)
-
-    def _ignores_units(self, side: Sample, target: Sample, n_components: int) -> bool:
-        few = n_components <= min(target.n_coordinates or 0, target.n_samples)
-        return few and self._units_cancel(side, 1)
-
-
-def _read_side(y: Any, kernel: Any) -> Sample:
-    """New targets, as the kernel that was fitted reads them."""
-    if kernel.capabilities.labels:
-        return Sample(kernel, read_target(y, is_part=True).labels)
-    if kernel.capabilities.vector_input:
-        return Sample(kernel, read_target(y, is_part=True).vectors)
-    return read_target_sample(y, kernel)
+    def _keep_more(self, found: Found, answer: Answer | None) -> None:
+        """The partners, turned as the features are."""
+        partners = found.more
+        self.n_pairs_ = min(partners.weights.shape[1], found.count)
+        partners = partners.first(self.n_pairs_)
+        self._target_projection = partners.times(found.turns[: self.n_pairs_])

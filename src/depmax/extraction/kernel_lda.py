@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from depmax.algebra import Directions, Space
+from depmax.algebra.coordinates import coordinates_of
+from depmax.algebra.form import rank_of_factor
 from depmax.algebra.graphs import GraphLike
-from depmax.data import Target
-from depmax.data.reading import Labels
+from depmax.data import read_target
 from depmax.data.sample import Sample
-from depmax.extraction._fitting.quotients import Alpha, Explained, ExplainingExtractor
-from depmax.extraction._fitting.targets import class_labels, read_classes
+from depmax.extraction._fitting.answer import Answer, class_labels
+from depmax.extraction._fitting.found import Found, along
+from depmax.extraction._fitting.semi_supervised import SemiSupervisedExtractor, explained
+from depmax.extraction._fitting.sphering import ALPHA, Alpha, units_cancel
 from depmax.kernels import KernelLike
 
 
-class KernelLDA(ExplainingExtractor):
+@dataclass(eq=False, repr=False)
+class KernelLDA(SemiSupervisedExtractor):
     """Directions along which the class means differ most, relative to the variance.
 
     The directions p in the kernel's feature space maximise pᵀS_b p / pᵀ(S_t + αI)p with the scatter
@@ -83,28 +87,16 @@ class KernelLDA(ExplainingExtractor):
     array([0.97 , 0.222])
     """
 
-    _streams: ClassVar[bool] = True
-
-    def __init__(
-        self,
-        n_components: int | float | Literal["auto"] = 2,
-        *,
-        kernel: KernelLike = "linear",
-        alpha: Alpha = "auto",
-        beta: float = 0.0,
-        graph: GraphLike = "neighbors",
-        unlabeled: Literal["auto"] | None = "auto",
-        estimator: Any = None,
-        scoring: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.alpha = alpha
-        self.beta = beta
-        self.graph = graph
-        self.unlabeled = unlabeled
-        self.estimator = estimator
-        self.scoring = scoring
+    n_components: int | float | Literal["auto"] = 2
+    _: KW_ONLY
+    kernel: KernelLike = "linear"
+    alpha: Alpha = "auto"
+    beta: float = 0.0
+    graph: GraphLike = "neighbors"
+    unlabeled: Literal["auto"] | None = "auto"
+    estimator: Any = None
+    scoring: Any = None
+    _declared: ClassVar = {"alpha": ALPHA}
 
     def __sklearn_tags__(self) -> Any:
         """One label per row."""
@@ -113,24 +105,26 @@ class KernelLDA(ExplainingExtractor):
         tags.target_tags.two_d_labels = False
         return tags
 
-    def _read_labels(self, y: Any, mass: np.ndarray | None = None) -> Labels:
-        self._require_no_graph(mass)
-        labels = class_labels(self._read_answers(y), "KernelLDA", mass)
-        self.n_unlabeled_ = labels.n_unlabeled
-        return labels
+    @property
+    def _target_rules(self) -> dict[str, Any]:  # type: ignore[override]  # depends on parameters
+        """Whole numbers are classes here, even as floats."""
+        return {**super()._target_rules, "whole_classes": True}
 
-    def _read_answers(self, y: Any) -> Target:
-        return read_classes(y, minus_one=self._minus_one())
+    def _read_answer(self, y: Any, mass: np.ndarray | None) -> Answer:
+        self._require_no_graph(mass)
+        labels = class_labels(read_target(y, **self._target_rules), "KernelLDA", mass)
+        n_classes = int(labels.side.n_coordinates or 1)
+        return self._counted(Answer.of(labels, limit=n_classes - 1))
 
     def _batch_labels(self, y: Any) -> np.ndarray:
-        return self._read_answers(y).values
+        return read_target(y, **self._target_rules).values
 
-    def _extract(self, space: Space, target: Explained, n_components: int) -> Directions:
-        return self._explaining(space, target, n_components, self._n_groups(target))
-
-    def _n_groups(self, target: Explained) -> int:
+    def _find(self, data: Sample, answer: Answer | None, count: int) -> Found:
         """One mean per class; CCᵀ of their indicators e_y/√p_y is the scatter between classes."""
-        return int(target.factor.shape[1])
-
-    def _carriers(self, side: Sample, target: Explained) -> int:
-        return int(target.factor.shape[1]) - 1
+        assert answer is not None
+        n_classes, coordinates = answer.factor.shape[1], coordinates_of(data)
+        with coordinates.solving():
+            found = explained(self, coordinates, answer, count, n_classes).directions
+            unit_free = self.beta == 0 and units_cancel(self, data, n_classes)
+            unit_free = unit_free and count <= rank_of_factor(answer.factor)
+            return along(self, coordinates, found, unit_free=unit_free)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -14,16 +12,18 @@ from depmax._threads import small_problems
 from depmax.algebra import Form, Space, leading
 from depmax.algebra.deflation.criteria import pls
 from depmax.algebra.deflation.steps import deflate
-from depmax.algebra.images import CountedImages, FeatureImages, images_of
+from depmax.algebra.images import CountedImages, Images, images_of
 from depmax.algebra.projection import FeatureProjection
 from depmax.data import require_finite_rows
 from depmax.data.sample import Sample
 from depmax.data.scales import LARGEST
-from depmax.extraction._fitting.batches import BatchExtractor
-from depmax.extraction._fitting.deflation import Extracted
+from depmax.extraction._fitting.answer import Answer
+from depmax.extraction._fitting.deflation import deflated, of_images
+from depmax.extraction._fitting.found import Found
 from depmax.extraction._fitting.prediction import FeaturePredictor, as_regressor
-from depmax.extraction._fitting.targets import CodedTarget
+from depmax.extraction._fitting.sums import SumsExtractor
 from depmax.kernels import KernelLike
+from depmax.maps.feature_map import is_linear
 
 #: Features per component up to which one product XᵀX costs less than visits for each component.
 FEATURES_PER_COMPONENT = 64
@@ -39,51 +39,8 @@ SMALL = 1000
 LARGEST_RATIO = 1e6
 
 
-class PLSExtractor(FeaturePredictor, BatchExtractor):
-    """Features with the largest covariance with the target, and its regression on them."""
-
-    _streams: ClassVar[bool] = True
-
-    def __init__(
-        self, n_components: int | float | Literal["auto"] = 2, *, kernel: KernelLike = "linear"
-    ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-
-    @property
-    def _sums_show_gaps(self) -> bool:
-        return self._is_linear
-
-    def _features(self, side: Sample, target: CodedTarget | None, n_components: int) -> Extracted:
-        assert target is not None
-        if _is_narrow(side, n_components):
-            refuse = partial(require_finite_rows, self, side.rows)
-            return _pls_of_moments(side, target, n_components, refuse)
-        if self._sums_show_gaps:
-            require_finite_rows(self, side.rows)
-        if side.mass is not None:
-            return self._of_counted(side, side.mass, target, n_components)
-        images = images_of(side, center=True)
-        directions, found = deflate(images, target.centred, pls, n_components, center=True)
-        return Extracted.of(images, directions, found)
-
-    def _of_counted(
-        self, side: Sample, mass: np.ndarray, target: CodedTarget, n_components: int
-    ) -> Extracted:
-        """The same where a row stands for several: rows of X and Y times the root of how many."""
-        roots = np.sqrt(mass)[:, np.newaxis]
-        images = CountedImages(side, mass)
-        directions, found = deflate(images, roots * target.centred, pls, n_components, center=False)
-        extracted = Extracted.of(images, directions, found)
-        return replace(extracted, made=extracted.features / roots, mass=mass)
-
-    def _keep_more(self, found: Extracted, target: CodedTarget | None) -> None:
-        super()._keep_more(found, target)
-        if self._is_linear:
-            self.coef_ = self.target_loadings_.T @ self.components_
-
-
-class KernelPLS(PLSExtractor):
+@dataclass(eq=False, repr=False)
+class KernelPLS(FeaturePredictor, SumsExtractor):
     """Orthogonal features with the largest covariance with the target, and least squares on them.
 
     With ``kernel="linear"`` this is partial least squares (PLS2); columns are centred, not scaled.
@@ -161,116 +118,99 @@ class KernelPLS(PLSExtractor):
     True
     """
 
+    n_components: int | float | Literal["auto"] = 2
+    _: KW_ONLY
+    kernel: KernelLike = "linear"
+
+    _streams: ClassVar[bool] = True
+    _keeps_coef: ClassVar[bool] = True
     _regresses: ClassVar[bool] = True
     _reads_labels: ClassVar[bool] = False
+
+    @property
+    def _sums_show_gaps(self) -> bool:  # type: ignore[override]  # depends on the kernel
+        return is_linear(self)
+
+    def _find(self, data: Sample, answer: Answer | None, count: int) -> Found:
+        assert answer is not None
+        return most_covariant_features(self, data, answer, count)
 
     def __sklearn_tags__(self) -> Any:
         """Numbers, unless y can only be classes."""
         return as_regressor(super().__sklearn_tags__())
 
 
-@dataclass(frozen=True, kw_only=True)
-class ExtractedByMoments(Extracted):
-    """What sums over the rows tell about features; these are made when they are asked for."""
-
-    with_target: np.ndarray  # YᵀT, shape (r, k)
-    lengths: np.ndarray  # ‖τ_j‖², shape (k,)
-    pulled: np.ndarray  # P, shape (D, k)
-    mean: np.ndarray  # of the features of the kernel, shape (D,)
-    space: Space  # the rows, from which T can be made
-    mixing: np.ndarray | None  # from the coordinates of space to features of the kernel
-
-    @property
-    def features(self) -> np.ndarray:
-        """T of shape (m, k)."""
-        weights = self.projection.weights
-        return self.space.features(weights if self.mixing is None else self.mixing @ weights)
-
-    @property
-    def squares(self) -> np.ndarray:
-        """‖τ_j‖², of shape (k,)."""
-        return self.lengths
-
-    def covariances(self, target: np.ndarray) -> np.ndarray:
-        """YᵀT of shape (r, k), for the target of the fit."""
-        return self.with_target
-
-    def loadings(self, samples: Callable[[], FeatureImages]) -> tuple[np.ndarray, np.ndarray]:
-        """P and the mean."""
-        return self.pulled, self.mean
-
-    def first(self, count: int) -> Extracted:
-        """The first features."""
-        return replace(
-            self,
-            projection=self.projection.first(count),
-            with_target=self.with_target[:, :count],
-            lengths=self.lengths[:count],
-            pulled=self.pulled[:, :count],
-        )
-
-    def times(self, factors: np.ndarray) -> Extracted:
-        """Every feature multiplied by a number."""
-        return replace(
-            self,
-            projection=self.projection.times(factors),
-            with_target=self.with_target * factors,
-            lengths=self.lengths * factors**2,
-            pulled=self.pulled / factors,
-        )
+def most_covariant_features(model: Any, data: Sample, answer: Answer, count: int) -> Found:
+    """Features with the largest covariance with the target: from sums, or by deflation."""
+    assert answer.coded is not None
+    target = answer.coded
+    if _is_narrow(data, count):
+        return _of_moments(model, data, answer, count)
+    if is_linear(model):
+        require_finite_rows(model, data.rows)
+    if data.mass is None:
+        images: Images = images_of(data, center=True)
+        directions, found = deflate(images, target.centred, pls, count, center=True)
+        return of_images(model, data, answer, images, directions, found)
+    # a row that stands for several: rows of X and Y times the root of how many
+    roots = np.sqrt(data.mass)[:, np.newaxis]
+    images = CountedImages(data, data.mass)
+    directions, found = deflate(images, roots * target.centred, pls, count, center=False)
+    if found.count == 0:
+        projection = images.project(directions, np.zeros(0))
+    else:
+        projection = images.project(found.conjugate(directions), found.offset)
+    return deflated(model, data, answer, projection, found.features / roots)
 
 
-def _is_narrow(side: Sample, n_components: int) -> bool:
+def _is_narrow(data: Sample, n_components: int) -> bool:
     """Whether the kernel has dense features, and few of them."""
-    if side.is_streamed:  # each visit reads the rows again
+    if data.is_streamed:  # each visit reads the rows again
         return True
-    width = side.n_coordinates
-    if width is None or sparse.issparse(side.coordinates(slice(0, 1))):
+    width = data.n_coordinates
+    if width is None or sparse.issparse(data.coordinates(slice(0, 1))):
         return False
-    return width <= min(side.n_samples, FEATURES_PER_COMPONENT * n_components)
+    return width <= min(data.n_samples, FEATURES_PER_COMPONENT * n_components)
 
 
-def _pls_of_moments(
-    side: Sample, target: CodedTarget, n_components: int, refuse: Callable[[], None]
-) -> Extracted:
+def _of_moments(model: Any, data: Sample, answer: Answer, count: int) -> Found:
     """Partial least squares from one visit to the rows; T itself is not made.
 
-    With S = XᵀX, C = XᵀY: u is the first left singular vector of C_j, r = u made conjugate to
-    earlier ones, p = Sr/rᵀSr, and C_{j+1} = C_j - p rᵀC_j. ``refuse`` looks for what is not
-    finite among the rows, if the sums are not.
+    With S = XᵀX and C = XᵀY the direction is the leading left singular vector u of C. Its weights
+    r = u - R(Pᵀu), with the loadings P = SR/‖τ‖² of earlier features, are those of a feature
+    τ = Xr that is orthogonal to earlier ones; C loses what τ explains.
     """
-    centred = target.centred
-    mixing = _stable_mixing(side)
-    if mixing is None:
-        space = Space.of_sample(side)
-        moments = space.moments(Form(centred))
-        scatter, cross, mean = moments.scatter, moments.cross, space.mean
-    else:
-        space = Space.before_mixing(side, mixing)
-        moments = space.moments(Form(centred))
-        scatter = mixing.T @ moments.scatter @ mixing
-        cross, mean = mixing.T @ moments.cross, space.mean @ mixing
+    assert answer.coded is not None
+    target = answer.coded
+    mixing = _stable_mixing(data)
+    space = Space.of_sample(data) if mixing is None else Space.before_mixing(data, mixing)
+    moments = space.moments(Form(target.centred))
+    scatter, cross, mean = moments.scatter, moments.cross, space.mean
+    if mixing is not None:
+        scatter, cross, mean = mixing.T @ scatter @ mixing, mixing.T @ cross, mean @ mixing
     if not (np.isfinite(cross).all() and np.diagonal(scatter).max() <= LARGEST**2):
-        refuse()
+        require_finite_rows(model, data.rows)
     # many small products: threads would cost more than they gain
     with small_problems(len(scatter) <= SMALL):
-        weights = _conjugate_directions(scatter, cross, target.square, n_components, moments.eps)
+        weights = _conjugate_directions(scatter, cross, target.square, count, moments.eps)
         image = scatter @ weights
-    squares = np.einsum("ij,ij->j", weights, image)
-    return ExtractedByMoments(
-        FeatureProjection(side.kernel, weights, np.zeros(weights.shape[1]), mean),
+    lift = weights if mixing is None else mixing @ weights
+    projection = FeatureProjection(data.kernel, weights, np.zeros(weights.shape[1]), mean)
+    return deflated(
+        model,
+        data,
+        answer,
+        projection,
+        lambda: space.features(lift),
+        squares=np.einsum("ij,ij->j", weights, image),
         with_target=cross.T @ weights,
-        lengths=squares,
-        pulled=image / squares,
-        mean=mean,
-        space=space,
-        mixing=mixing,
+        pull=lambda: (image, mean),
     )
 
 
-def _stable_mixing(side: Sample) -> np.ndarray | None:
+def _stable_mixing(data: Sample) -> np.ndarray | None:
     """The last product of the features, if it can follow the sums over rows without loss."""
-    mixing = side.kernel.mixing
+    mixing = data.kernel.mixing
     if mixing is None:
         return None
     squares = np.square(mixing).sum(axis=0)

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from depmax.data import read_target
+from depmax.data.sample import Sample
 from depmax.data.scan import by_chunks
 from depmax.data.table import is_streamed
-from depmax.extraction._fitting.prediction import as_classifier
-from depmax.extraction._fitting.targets import CodedTarget, coded_classes, streamed_classes
-from depmax.extraction.kernel_pls import PLSExtractor
+from depmax.extraction._fitting.answer import Answer, CodedTarget, coded_classes
+from depmax.extraction._fitting.found import Found
+from depmax.extraction._fitting.prediction import FeaturePredictor, as_classifier
+from depmax.extraction._fitting.sums import SumsExtractor
+from depmax.extraction.kernel_pls import most_covariant_features
+from depmax.kernels import KernelLike
+from depmax.maps.feature_map import is_linear
 
 
-class KernelPLSClassifier(PLSExtractor):
+@dataclass(eq=False, repr=False)
+class KernelPLSClassifier(FeaturePredictor, SumsExtractor):
     """Discriminant analysis by partial least squares (PLS-DA), linear or with any kernel.
 
     Classes are coded, two by -1 and +1 and more by indicators, and regressed on the features of
@@ -71,6 +78,21 @@ class KernelPLSClassifier(PLSExtractor):
     (True, True)
     """
 
+    n_components: int | float | Literal["auto"] = 2
+    _: KW_ONLY
+    kernel: KernelLike = "linear"
+
+    _streams: ClassVar[bool] = True
+    _keeps_coef: ClassVar[bool] = True
+
+    @property
+    def _sums_show_gaps(self) -> bool:  # type: ignore[override]  # depends on the kernel
+        return is_linear(self)
+
+    def _find(self, data: Sample, answer: Answer | None, count: int) -> Found:
+        assert answer is not None
+        return most_covariant_features(self, data, answer, count)
+
     def decision_function(self, X: Any) -> np.ndarray:
         """How near new rows are to the mean prediction of each class.
 
@@ -117,7 +139,7 @@ class KernelPLSClassifier(PLSExtractor):
     def _read_coded(self, y: Any, mass: np.ndarray | None = None) -> CodedTarget:
         target = read_target(y)
         if target.is_streamed:
-            return streamed_classes(target)
+            return coded_classes(target)
         return coded_classes(self._labels(y), mass, like=y)
 
     def _batch_labels(self, y: Any) -> np.ndarray:

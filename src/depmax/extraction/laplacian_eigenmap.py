@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar, Literal
 
-import numpy as np
-
 from depmax._parameters import number
-from depmax.algebra import Directions, Space, Sphere, smoothest
-from depmax.algebra.coordinates import Coordinates
-from depmax.algebra.graphs import GraphLike, Laplacian, as_graph
+from depmax.algebra import Directions, Sphere, smoothest
+from depmax.algebra.coordinates import coordinates_of
+from depmax.algebra.graphs import GraphLike, as_graph
 from depmax.algebra.graphs.points import points_of
-from depmax.data.reading import Labels
 from depmax.data.sample import Sample
+from depmax.extraction._fitting.answer import Answer
+from depmax.extraction._fitting.found import Found, along
 from depmax.extraction.extractor import DependenceExtractor
 from depmax.kernels import KernelLike
 
 
+@dataclass(eq=False, repr=False)
 class LaplacianEigenmap(DependenceExtractor):
     """Coordinates on a graph of neighbours that change least along edges, and a map for new rows.
 
@@ -79,43 +80,30 @@ class LaplacianEigenmap(DependenceExtractor):
     True
     """
 
+    n_components: int | float | Literal["auto"] = 2
+    _: KW_ONLY
+    kernel: KernelLike = "gaussian"
+    graph: GraphLike = "neighbors"
+    alpha: float = 1e-6
     _supervised: ClassVar[bool] = False
-
     _declared: ClassVar = {"alpha": number(0)}
 
-    def __init__(
-        self,
-        n_components: int | float | Literal["auto"] = 2,
-        *,
-        kernel: KernelLike = "gaussian",
-        graph: GraphLike = "neighbors",
-        alpha: float = 1e-6,
-    ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.graph = graph
-        self.alpha = alpha
+    def _find(self, data: Sample, answer: Answer | None, count: int) -> Found:
+        laplacian = as_graph(self.graph).laplacian(points_of(data))
+        coordinates = coordinates_of(data)
+        space = coordinates.space
+        with coordinates.solving():
+            most = min(count, space.dimension, space.n_samples - 1)
+            values, embedding = smoothest(laplacian, most)
+            embedding = embedding - embedding.mean(axis=0)
+            embedding = embedding / embedding.std(axis=0)
+            sphere = Sphere.of_space(space, float(self.alpha))
+            cross = space.cross(embedding) / space.n_samples
+            vectors = sphere.whiten @ (sphere.whiten.T @ cross)
+            return along(self, coordinates, Directions(vectors, 1.0 - values), more=embedding)
 
-    def _prepare(self, side: Sample, labels: Labels | None) -> Laplacian:
-        return as_graph(self.graph).laplacian(points_of(side))
-
-    def _extract(self, space: Space, target: Laplacian, n_components: int) -> Directions:
-        count = min(n_components, space.n_samples - 1)
-        values, embedding = smoothest(target, count)
-        embedding = embedding - embedding.mean(axis=0)
-        self.embedding_ = embedding / embedding.std(axis=0)
-        sphere = Sphere.of_space(space, float(self.alpha))
-        cross = space.cross(self.embedding_) / space.n_samples
-        vectors = sphere.whiten @ (sphere.whiten.T @ cross)
-        return Directions(vectors, 1.0 - values)
-
-    def _keep(self, coordinates: Coordinates, found: Directions) -> np.ndarray:
-        """As every extractor does; the embedding takes part in the choice of signs."""
-        directions = super()._keep(coordinates, found)
-        turned = np.einsum("ij,ij->j", directions, found.vectors) < 0
-        kept = self.embedding_[:, : len(turned)]  # a share keeps fewer than were found
-        self.embedding_ = np.where(turned, -1.0, 1.0) * kept
-        return directions
+    def _keep_more(self, found: Found, answer: Answer | None) -> None:
+        self.embedding_ = found.turns * found.more[:, : found.count]
 
     def _check_parameters(self) -> None:
         as_graph(self.graph)

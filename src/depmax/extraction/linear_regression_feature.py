@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from depmax._parameters import number
-from depmax.algebra import Directions, Space
-from depmax.algebra.coordinates import Coordinates
+from depmax.algebra import Directions
+from depmax.algebra.coordinates import coordinates_of
 from depmax.algebra.form import rank_of_factor, square_of
 from depmax.algebra.graphs import GraphLike
-from depmax.data.reading import Labels
+from depmax.data import read_target
 from depmax.data.sample import Sample
-from depmax.extraction._fitting.prediction import PredictionMixin, Readout
-from depmax.extraction._fitting.quotients import Alpha, Explained, ExplainingExtractor
-from depmax.extraction._fitting.targets import is_flat, label_type, output_labels, output_scale
+from depmax.extraction._fitting.answer import (
+    Answer,
+    is_flat,
+    label_type,
+    output_labels,
+    output_scale,
+)
+from depmax.extraction._fitting.found import Found, along
+from depmax.extraction._fitting.prediction import Readout, keep_readout, predicted, scored
+from depmax.extraction._fitting.semi_supervised import SemiSupervisedExtractor, explained
+from depmax.extraction._fitting.sphering import ALPHA, Alpha, units_cancel
 from depmax.kernels import KernelLike
 
 
-class LinearRegressionFeature(PredictionMixin, ExplainingExtractor):
+@dataclass(eq=False, repr=False)
+class LinearRegressionFeature(SemiSupervisedExtractor):
     """The linear combination of the columns that predicts the target best.
 
     A numeric target has one such feature. Several outputs have as many, ordered by what they
@@ -111,84 +120,95 @@ class LinearRegressionFeature(PredictionMixin, ExplainingExtractor):
     True
     """
 
-    _streams: ClassVar[bool] = True
-    _declared: ClassVar = {"beta": number(0)}
+    n_components: int | float | Literal["auto"] = 2
+    _: KW_ONLY
+    kernel: KernelLike = "linear"
+    alpha: Alpha = "auto"
+    beta: float = 0.0
+    graph: GraphLike = "neighbors"
+    relative: bool = True
+    unlabeled: Literal["auto"] | None = "auto"
+    estimator: Any = None
+    scoring: Any = None
+    _declared: ClassVar = {"alpha": ALPHA, "beta": number(0)}
 
-    def __init__(
-        self,
-        n_components: int | float | Literal["auto"] = 2,
-        *,
-        kernel: KernelLike = "linear",
-        alpha: Alpha = "auto",
-        beta: float = 0.0,
-        graph: GraphLike = "neighbors",
-        relative: bool = True,
-        unlabeled: Literal["auto"] | None = "auto",
-        estimator: Any = None,
-        scoring: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.alpha = alpha
-        self.beta = beta
-        self.graph = graph
-        self.relative = relative
-        self.unlabeled = unlabeled
-        self.estimator = estimator
-        self.scoring = scoring
+    def predict(self, X: Any) -> np.ndarray:
+        """Targets of new rows, by the regression on the features.
 
-    def _read_labels(self, y: Any, mass: np.ndarray | None = None) -> Labels:
+        Parameters
+        ----------
+        X : as in ``transform``
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_targets)
+            Numbers, classes or labels, in the form of the target that ``fit`` was given.
+        """
+        return predicted(self, X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R² of the predictions, or their accuracy if ``fit`` saw classes or labels.
+
+        Parameters
+        ----------
+        X, y : as in ``fit``
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        float
+        """
+        return scored(self, X, y, sample_weight)
+
+    def _read_answer(self, y: Any, mass: np.ndarray | None) -> Answer:
         self._require_no_graph(mass)
-        target = self._read_answers(y)
+        target = read_target(y, **self._target_rules)
         labels = output_labels(target, "LinearRegressionFeature", mass)
-        self.n_unlabeled_ = labels.n_unlabeled
-        self._set_blank_readout(y, target, mass)
-        return labels
-
-    def _set_blank_readout(self, y: Any, target: Any, mass: np.ndarray | None) -> None:
-        """What is known of predictions before there are features."""
         if not target.is_streamed and target.n_unlabeled:
             mass = None if mass is None else mass[target.labelled]
             target = target.take(target.labelled)
-        scale = output_scale(target, mass)
-        size = len(scale.mean)
-        classes = scale.classes
+        spread, scale = output_scale(target, mass)
+        classes, mean = scale.classes, np.asarray(scale.shift)
         if classes is not None and not target.is_streamed:
             classes = label_type(classes, y)
+        size = len(mean)
         codes = np.arange(2.0)[:, np.newaxis] if size == 1 else np.eye(size)
-        self._spread = np.where(np.isinf(scale.spread), 0.0, scale.spread)
-        self._readout = Readout(
-            np.zeros((0, size)),
-            scale.mean,
+        blank = Readout(
+            np.diag(np.where(np.isinf(spread), 0.0, spread)),
+            mean,
             classes,
             None if classes is None else codes,
             0.5 if target.kind == "multilabel" else None,
             classes is not None or is_flat(y),
         )
+        limit = int(labels.side.n_coordinates or 1)
+        return self._counted(Answer.of(labels, limit=limit, more=blank))
 
-    def _extract(self, space: Space, target: Explained, n_components: int) -> Directions:
-        found = self._explaining(space, target, n_components, 1)
-        self._keep_coefficients(space, target, found.vectors)
-        total = square_of(target.factor, target.mass) / target.total  # their variance
-        return Directions(found.vectors, found.dependence / total)
+    def _find(self, data: Sample, answer: Answer | None, count: int) -> Found:
+        assert answer is not None
+        coordinates, factor, target = coordinates_of(data), answer.factor, answer.sample
+        space, rank = coordinates.space, rank_of_factor(answer.factor)
+        with coordinates.solving():
+            found = explained(self, coordinates, answer, count, 1)
+            vectors, loadings = found.directions.vectors, found.coefficients
+            loadings[rank:] = 0.0  # features beyond those of the outputs
+            middle = np.zeros(vectors.shape[1])
+            if answer.labelled is not None:  # whose mean is not that of all rows
+                middle = space.features(vectors)[answer.labelled].mean(axis=0)
+            total = square_of(factor, target.mass) / target.total  # variance of the outputs
+            directions = Directions(vectors, found.directions.dependence / total)
+            unit_free = self.beta == 0 and units_cancel(self, data) and count <= rank
+            more = loadings, middle
+            return along(self, coordinates, directions, unit_free=unit_free, more=more)
 
-    def _keep_coefficients(self, space: Space, target: Explained, vectors: np.ndarray) -> None:
-        """The regression on features along these directions, in the units of y."""
-        found = self._sphered(space, target, 1).coefficients(vectors)
-        found[rank_of_factor(target.factor) :] = 0.0  # features beyond those of the outputs
-        found = found * self._spread
-        intercept = self._readout.intercept
-        if target.labelled is not None:  # whose mean is not that of all rows
-            middle = space.features(vectors)[target.labelled].mean(axis=0)
-            intercept = intercept - middle @ found
-        self._readout = replace(self._readout, loadings=found, intercept=intercept)
-
-    def _keep(self, coordinates: Coordinates, found: Directions) -> np.ndarray:
-        directions = super()._keep(coordinates, found)
-        turns = np.where(np.einsum("ij,ij->j", directions, found.vectors) < 0, -1.0, 1.0)
-        loadings = self._readout.loadings[: len(turns)] * turns[:, np.newaxis]
-        self._keep_readout(replace(self._readout, loadings=loadings))
-        return directions
+    def _keep_more(self, found: Found, answer: Answer | None) -> None:
+        """The regression on the features, in the units of y."""
+        assert answer is not None
+        loadings, middle = (part[: found.count] for part in found.more)
+        blank: Readout = answer.more
+        loadings = loadings @ blank.loadings  # times the spread of every output
+        intercept = blank.intercept - middle @ loadings
+        keep_readout(self, blank.with_fit(loadings * found.turns[:, np.newaxis], intercept))
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -197,13 +217,3 @@ class LinearRegressionFeature(PredictionMixin, ExplainingExtractor):
                 "beta of LinearRegressionFeature must be a number from 0 to 1, got "
                 f"{self.beta!r}: larger ones are λ of the thesis, with relative=False."
             )
-
-    def _shares(
-        self, target: Explained, total: np.ndarray, smooth: np.ndarray
-    ) -> tuple[float, float]:
-        if self.relative:
-            return super()._shares(target, total, smooth)
-        return 1.0, float(self.beta) / target.total  # the variance is a mean over labelled rows
-
-    def _carriers(self, side: Sample, target: Explained) -> int:
-        return int(target.factor.shape[1])

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar, Literal
 
-from depmax.algebra import Directions, Space
-from depmax.algebra.graphs import GraphLike, Laplacian, as_graph
+from depmax.algebra import Directions
+from depmax.algebra.coordinates import coordinates_of
+from depmax.algebra.graphs import GraphLike, as_graph
 from depmax.algebra.graphs.points import points_of
-from depmax.data.reading import Labels
 from depmax.data.sample import Sample
-from depmax.extraction._fitting.criterion import sphere_of_graph
-from depmax.extraction._fitting.quotients import Alpha, SpheringExtractor, unit_variance
+from depmax.extraction._fitting.answer import Answer
+from depmax.extraction._fitting.found import Found, along
+from depmax.extraction._fitting.sphering import (
+    ALPHA,
+    Alpha,
+    alpha_of,
+    sphere_of_graph,
+    unit_variance,
+)
+from depmax.extraction.extractor import DependenceExtractor
 from depmax.kernels import KernelLike
 
 
-class LPP(SpheringExtractor):
+@dataclass(eq=False, repr=False)
+class LPP(DependenceExtractor):
     """Directions along which neighbouring rows stay close, ignoring the target.
 
     The directions p minimise ½ Σ W_ij (f_i - f_j)² for features f = Φp + b of given size, where
@@ -75,28 +85,23 @@ class LPP(SpheringExtractor):
     True
     """
 
+    n_components: int | float | Literal["auto"] = 2
+    _: KW_ONLY
+    kernel: KernelLike = "linear"
+    graph: GraphLike = "neighbors"
+    alpha: Alpha = "auto"
     _supervised: ClassVar[bool] = False
+    _declared: ClassVar = {"alpha": ALPHA}
 
-    def __init__(
-        self,
-        n_components: int | float | Literal["auto"] = 2,
-        *,
-        kernel: KernelLike = "linear",
-        graph: GraphLike = "neighbors",
-        alpha: Alpha = "auto",
-    ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.graph = graph
-        self.alpha = alpha
-
-    def _prepare(self, side: Sample, labels: Labels | None) -> Laplacian:
-        return as_graph(self.graph).laplacian(points_of(side))
-
-    def _extract(self, space: Space, target: Laplacian, n_components: int) -> Directions:
-        sphere = sphere_of_graph(space, target, self._chosen_alpha(space, 1))
-        found = sphere.least_changing(space.quadratic(target.apply), n_components)
-        return Directions(unit_variance(space, found.vectors), 1.0 - found.dependence)
+    def _find(self, data: Sample, answer: Answer | None, count: int) -> Found:
+        laplacian = as_graph(self.graph).laplacian(points_of(data))
+        coordinates = coordinates_of(data)
+        space = coordinates.space
+        with coordinates.solving():
+            sphere = sphere_of_graph(space, laplacian, alpha_of(self, data, space))
+            found = sphere.least_changing(space.quadratic(laplacian.apply), count)
+            vectors = unit_variance(space, found.vectors)
+            return along(self, coordinates, Directions(vectors, 1.0 - found.dependence))
 
     def _check_parameters(self) -> None:
         as_graph(self.graph)

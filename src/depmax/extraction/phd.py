@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from depmax._parameters import FLAG
-from depmax.algebra import Directions, Form, Space, Sphere
-from depmax.algebra.form import columns_of, target_factor
+from depmax.algebra import Form, Sphere
+from depmax.algebra.coordinates import coordinates_of
+from depmax.algebra.form import columns_of
 from depmax.data import read_target
 from depmax.data.sample import Sample
-from depmax.extraction._fitting.batches import BatchExtractor
-from depmax.extraction._fitting.quotients import Alpha, SpheringExtractor
-from depmax.extraction._fitting.targets import side_of_outputs
+from depmax.extraction._fitting.answer import EVERY, Answer, outputs
+from depmax.extraction._fitting.found import Found, along
+from depmax.extraction._fitting.sphering import ALPHA, Alpha, alpha_of, units_cancel
+from depmax.extraction._fitting.sums import SumsExtractor
 from depmax.kernels import KernelLike
 
 
-class PHD(SpheringExtractor, BatchExtractor):
+@dataclass(eq=False, repr=False)
+class PHD(SumsExtractor):
     """Directions along which the target curves most.
 
     With the rows sphered (z of unit covariance) and the target y of mean zero and variance 1, the
@@ -72,46 +76,33 @@ class PHD(SpheringExtractor, BatchExtractor):
     array([[-0.7,  0. ,  0.7,  0. ]])
     """
 
+    n_components: int | float | Literal["auto"] = 2
+    _: KW_ONLY
+    residuals: bool = False
+    kernel: KernelLike = "linear"
+    alpha: Alpha = "auto"
+    estimator: Any = None
+    scoring: Any = None
     _streams: ClassVar[bool] = True
-    _declared: ClassVar = {"residuals": FLAG}
+    _why_numbers_do_not_add: ClassVar[str | None] = (
+        "mean(y zzᵀ) is not kept. Cut y into classes, e.g. with numpy.digitize"
+    )
+    _declared: ClassVar = {"residuals": FLAG, "alpha": ALPHA}
 
-    def __init__(
-        self,
-        n_components: int | float | Literal["auto"] = 2,
-        *,
-        residuals: bool = False,
-        kernel: KernelLike = "linear",
-        alpha: Alpha = "auto",
-        estimator: Any = None,
-        scoring: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.residuals = residuals
-        self.kernel = kernel
-        self.alpha = alpha
-        self.estimator = estimator
-        self.scoring = scoring
+    def _read_answer(self, y: Any, mass: np.ndarray | None) -> Answer:
+        return Answer(outputs(read_target(y), "PHD", mass), limit=EVERY)
 
-    def _read_target(self, y: Any, mass: np.ndarray | None = None) -> Sample:
-        return side_of_outputs(read_target(y), "PHD", mass)
-
-    def _extract(self, space: Space, target: Sample, n_components: int) -> Directions:
-        outputs = target_factor(target)
-        sphere = self._sphere(space, 1)
-        if self.residuals:
-            outputs = outputs - _predicted(space, sphere, outputs)
-        m = space.total
-        hessians = [sphere.image(space.weighted_scatter(y)) / m for y in columns_of(outputs)]
-        return sphere.most_curved(hessians, n_components)
-
-    def _why_numbers_do_not_add(self) -> str | None:
-        return "mean(y zzᵀ) is not kept. Cut y into classes, e.g. with numpy.digitize"
-
-    def _ignores_units(self, side: Sample, target: Sample, n_components: int) -> bool:
-        return self._units_cancel(side, 1)
-
-
-def _predicted(space: Space, sphere: Sphere, outputs: Any) -> Any:
-    """Linear regression of the outputs on the coordinates, of shape (m, q)."""
-    cross = space.moments(Form(outputs / space.total)).cross
-    return space.values(sphere.whiten @ (sphere.whiten.T @ cross))
+    def _find(self, data: Sample, answer: Answer | None, count: int) -> Found:
+        assert answer is not None
+        coordinates, centred = coordinates_of(data), answer.factor
+        space = coordinates.space
+        with coordinates.solving():
+            sphere = Sphere.of_space(space, alpha_of(self, data, space))
+            if self.residuals:  # of the linear regression on the coordinates
+                cross = space.moments(Form(centred / space.total)).cross
+                centred = centred - space.values(sphere.whiten @ (sphere.whiten.T @ cross))
+            hessians = [
+                sphere.image(space.weighted_scatter(y)) / space.total for y in columns_of(centred)
+            ]
+            found = sphere.most_curved(hessians, count)
+            return along(self, coordinates, found, unit_free=units_cancel(self, data))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -14,9 +15,10 @@ from depmax.algebra import leading
 from depmax.algebra.examples import Examples
 from depmax.algebra.space import precision_of
 from depmax.data.sample import Sample
-from depmax.extraction._fitting.deflation import Extracted
+from depmax.extraction._fitting.answer import Answer
+from depmax.extraction._fitting.deflation import deflated
+from depmax.extraction._fitting.found import Found
 from depmax.extraction._fitting.prediction import FeaturePredictor
-from depmax.extraction._fitting.targets import CodedTarget
 from depmax.kernels import KernelLike
 
 #: Singular values of the kernel columns below so many of their rounding errors would show these
@@ -26,6 +28,7 @@ ROUNDINGS = 1e7
 RANK = 1e-10
 
 
+@dataclass(eq=False, repr=False)
 class ReducedKernelOPLS(FeaturePredictor):
     """Orthonormal features that predict the target best by regression, in the span of a few rows.
 
@@ -93,38 +96,32 @@ class ReducedKernelOPLS(FeaturePredictor):
     (200, 2)
     """
 
+    n_components: int | float | Literal["auto"] = 2
+    _: KW_ONLY
+    kernel: KernelLike = "gaussian"
+    n_basis: int | None = 100
+    random_state: Any = None
+
     _declared: ClassVar = {"n_basis": integer(1, also=[None], hint="None takes all rows")}
 
-    def __init__(
-        self,
-        n_components: int | float | Literal["auto"] = 2,
-        *,
-        kernel: KernelLike = "gaussian",
-        n_basis: int | None = 100,
-        random_state: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.n_basis = n_basis
-        self.random_state = random_state
-
-    def _pairs_held(self, side: Sample) -> float:
+    def _pairs_held(self, data: Sample) -> float:
         """R, the left factor of its decomposition, and a copy."""
-        m = side.n_samples
+        m = data.n_samples
         return 3.0 * m * (m if self.n_basis is None else min(int(self.n_basis), m))
 
     def _instead(self) -> str:
         return "Lower n_basis, e.g. to 100: memory is linear in the rows for each."
 
-    def _features(self, side: Sample, target: CodedTarget | None, n_components: int) -> Extracted:
-        assert target is not None
-        self.basis_indices_ = self._drawn(side.n_samples)
-        examples, precision = Examples.of(side, center=True), precision_of(side)
-        side = examples.side
-        others = side.take(self.basis_indices_).rows
-        columns = np.empty((side.n_samples, len(self.basis_indices_)))
-        for block in slices(side.n_samples, chunk_rows(columns.shape[1])):
-            columns[block] = side.kernel(side.rows[block], others)
+    def _find(self, data: Sample, answer: Answer | None, count: int) -> Found:
+        assert answer is not None
+        assert answer.coded is not None
+        indices = self._drawn(data.n_samples)
+        examples, precision = Examples.of(data, center=True), precision_of(data)
+        centred, target = examples.side, answer.coded.values
+        others = centred.take(indices).rows
+        columns = np.empty((data.n_samples, len(indices)))
+        for block in slices(data.n_samples, chunk_rows(columns.shape[1])):
+            columns[block] = centred.kernel(centred.rows[block], others)
         mean = columns.mean(axis=0)
         size = float(np.linalg.norm(columns))  # what rounding errors are relative to
         columns -= mean
@@ -132,13 +129,14 @@ class ReducedKernelOPLS(FeaturePredictor):
         kept = roots > ROUNDINGS * precision * size
         left, lift = left[:, kept], right[kept].T / roots[kept]
         # With τ = Qv the problem is that of QᵀYYᵀQ.
-        cross = left.T @ (target.values - target.values.mean(axis=0))
-        values, outputs = leading(cross.T @ cross, n_components)
+        cross = left.T @ (target - target.mean(axis=0))
+        values, outputs = leading(cross.T @ cross, count)
         alive = values > RANK * values.max(initial=0.0)
         vectors = cross @ outputs[:, alive] / np.sqrt(values[alive])
         weights = lift @ vectors
-        projection = examples.project(self.basis_indices_, weights, mean @ weights)
-        return Extracted(projection, left @ vectors)
+        projection = examples.project(indices, weights, mean @ weights)
+        self.basis_indices_ = indices
+        return deflated(self, data, answer, projection, left @ vectors)
 
     def _drawn(self, n_samples: int) -> np.ndarray:
         if self.n_basis is None or self.n_basis >= n_samples:

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from depmax._parameters import integer
-from depmax.algebra import Directions, Form, Space
-from depmax.algebra.form import rank_of_factor, target_factor
+from depmax.algebra import Form, Sphere
+from depmax.algebra.coordinates import coordinates_of
+from depmax.algebra.form import rank_of_factor
 from depmax.data import read_target
 from depmax.data.sample import Sample
-from depmax.extraction._fitting.batches import BatchExtractor
-from depmax.extraction._fitting.quotients import Alpha, SpheringExtractor
-from depmax.extraction._fitting.targets import groups_of, require_groups, side_of_groups
+from depmax.extraction._fitting.answer import Answer, grouped
+from depmax.extraction._fitting.found import Found, along
+from depmax.extraction._fitting.sphering import ALPHA, Alpha, alpha_of, units_cancel
+from depmax.extraction._fitting.sums import SumsExtractor
 from depmax.kernels import KernelLike
 
 
-class SIR(SpheringExtractor, BatchExtractor):
+@dataclass(eq=False, repr=False)
+class SIR(SumsExtractor):
     """Directions along which the mean of X changes with the target.
 
     The rows are divided into slices with similar targets; the directions of unit variance along
@@ -77,42 +81,29 @@ class SIR(SpheringExtractor, BatchExtractor):
     array([[-0.7,  0. ,  0.7,  0. ]])
     """
 
+    n_components: int | float | Literal["auto"] = 2
+    _: KW_ONLY
+    n_slices: int = 10
+    kernel: KernelLike = "linear"
+    alpha: Alpha = "auto"
+    estimator: Any = None
+    scoring: Any = None
     _streams: ClassVar[bool] = True
-    _declared: ClassVar = {"n_slices": integer(2)}
+    _why_numbers_do_not_add: ClassVar[str | None] = (
+        "slices are cut at quantiles of all rows. Cut y yourself, e.g. with numpy.digitize"
+    )
+    _declared: ClassVar = {"n_slices": integer(2), "alpha": ALPHA}
 
-    def __init__(
-        self,
-        n_components: int | float | Literal["auto"] = 2,
-        *,
-        n_slices: int = 10,
-        kernel: KernelLike = "linear",
-        alpha: Alpha = "auto",
-        estimator: Any = None,
-        scoring: Any = None,
-    ) -> None:
-        self.n_components = n_components
-        self.n_slices = n_slices
-        self.kernel = kernel
-        self.alpha = alpha
-        self.estimator = estimator
-        self.scoring = scoring
+    def _read_answer(self, y: Any, mass: np.ndarray | None) -> Answer:
+        return Answer(grouped(read_target(y), int(self.n_slices), "SIR", mass))
 
-    def _read_target(self, y: Any, mass: np.ndarray | None = None) -> Sample:
-        groups = groups_of(read_target(y), int(self.n_slices), mass)
-        require_groups(groups, "SIR")
-        return side_of_groups(groups, mass)
-
-    def _extract(self, space: Space, target: Sample, n_components: int) -> Directions:
-        factor = target_factor(target)
-        cross = space.moments(Form(factor / space.total)).cross
-        return self._sphere(space, factor.shape[1]).most_correlated(cross, n_components)
-
-    def _why_numbers_do_not_add(self) -> str | None:
-        return "slices are cut at quantiles of all rows. Cut y yourself, e.g. with numpy.digitize"
-
-    def _carriers(self, side: Sample, target: Sample) -> int:
-        return int(target.n_coordinates or 1)
-
-    def _ignores_units(self, side: Sample, target: Sample, n_components: int) -> bool:
-        factor = target_factor(target)
-        return self._units_cancel(side, factor.shape[1]) and n_components <= rank_of_factor(factor)
+    def _find(self, data: Sample, answer: Answer | None, count: int) -> Found:
+        assert answer is not None
+        coordinates, factor = coordinates_of(data), answer.factor
+        space, n_groups = coordinates.space, factor.shape[1]
+        with coordinates.solving():
+            cross = space.moments(Form(factor / space.total)).cross
+            sphere = Sphere.of_space(space, alpha_of(self, data, space, n_groups))
+            found = sphere.most_correlated(cross, count)
+            unit_free = units_cancel(self, data, n_groups) and count <= rank_of_factor(factor)
+            return along(self, coordinates, found, unit_free=unit_free)

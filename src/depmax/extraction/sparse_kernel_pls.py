@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
 from scipy import linalg
-from sklearn.svm import NuSVR
 from sklearn.utils import check_random_state
 
 from depmax._limits import warn_if_long
@@ -18,9 +17,10 @@ from depmax.algebra.deflation.criteria import LOSSES, descent
 from depmax.algebra.deflation.steps import OrthogonalFeatures
 from depmax.algebra.examples import Examples
 from depmax.data.sample import Sample
-from depmax.extraction._fitting.deflation import Extracted
+from depmax.extraction._fitting.answer import Answer
+from depmax.extraction._fitting.deflation import of_examples
+from depmax.extraction._fitting.found import Found
 from depmax.extraction._fitting.prediction import LossPredictor
-from depmax.extraction._fitting.targets import CodedTarget
 from depmax.extraction.boosted_latent_features import seen_by
 from depmax.kernels import KernelLike
 
@@ -32,12 +32,9 @@ INSTEAD = (
 )
 #: Residuals that differ by less, relative to themselves, are equal.
 TIE = 1e-9
-#: Precision of the ε-insensitive regression, for a kernel and a target of about 1.
-TOLERANCE = 1e-6
-#: Arrays of all pairs of rows that it holds: the kernel matrix, a scaled one, the solver's.
-MATRICES = 3.0
 
 
+@dataclass(eq=False, repr=False)
 class SparseKernelPLS(LossPredictor):
     """Kernel partial least squares whose directions are made of a share ν of the training rows.
 
@@ -55,18 +52,11 @@ class SparseKernelPLS(LossPredictor):
         standard error of the smallest: see ``cv_errors_``.
     kernel : kernel, name, callable, transformer or "precomputed", default="gaussian"
     nu : float, default=0.25
-        Share of the rows with a weight in each direction, 0 < nu <= 1; 1 is kernel PLS. For
-        ``"support_vectors"`` the least share, and the largest of rows with an error above ε.
-    heuristic : {"max_residual", "max_information", "support_vectors"}, default="max_residual"
+        Share of the rows with a weight in each direction, 0 < nu <= 1; 1 is kernel PLS.
+    heuristic : {"max_residual", "max_information"}, default="max_residual"
         Rows with the maximum residual ‖y_i‖ of the target, or with the maximum information
         ‖k_iᵀY_j‖, the covariance of their kernel columns with it. The second computes all kernel
         values once more per feature. Rows of equal residual are ranked by their information.
-        ``"support_vectors"`` is no rule of thumb: an ε-insensitive regression of the residual
-        gives rows and weights. Its memory is quadratic in the rows.
-    C : float, default=1.0
-        Weight of errors above ε, for ``"support_vectors"`` only; the kernel is scaled to a mean
-        diagonal of 1, the residual to a mean square of 1. Small values keep the direction near a
-        covariance, large ones make it a regression.
     loss : {"least_squares", "absolute", "exponential", "logistic"}, default="least_squares"
         As in :class:`BoostedLatentFeatures`: the last two need classes or labels and make this a
         classifier, the others a regressor, for which whole numbers are numbers.
@@ -108,11 +98,6 @@ class SparseKernelPLS(LossPredictor):
     first published takes deflated samples, and then a new row needs kernel values with all rows;
     here it needs those of ``basis_indices_``. With nu=1 the two agree.
 
-    ``"support_vectors"`` follows the idea of the first publication (2003), directions by an
-    ε-insensitive loss with a share ν of the rows. The problem that is solved is ours: ν-support
-    vector regression of the residual on the samples, which are not deflated. The solver keeps
-    kernel values in single precision, so features have about six digits.
-
     References
     ----------
     M. Momma, K. Bennett (2003), Sparse kernel partial least squares regression. M. Momma (2005),
@@ -129,63 +114,42 @@ class SparseKernelPLS(LossPredictor):
     True
     """
 
+    n_components: int | float | Literal["auto"] = 2
+    _: KW_ONLY
+    kernel: KernelLike = "gaussian"
+    nu: float = 0.25
+    heuristic: Literal["max_residual", "max_information"] = "max_residual"
+    loss: Literal["least_squares", "absolute", "exponential", "logistic"] = "least_squares"
+    cache_size: int | None = None
+    random_state: int | np.random.RandomState | None = None
+
     _declared: ClassVar = {
         "nu": number(0, 1, ends="(]"),
-        "heuristic": one_of("max_residual", "max_information", "support_vectors"),
-        "C": number(0, ends="()"),
+        "heuristic": one_of("max_residual", "max_information"),
         "loss": one_of(*LOSSES),
         "cache_size": integer(1, also=[None]),
     }
 
-    def __init__(
-        self,
-        n_components: int | float | Literal["auto"] = 2,
-        *,
-        kernel: KernelLike = "gaussian",
-        nu: float = 0.25,
-        heuristic: Literal["max_residual", "max_information", "support_vectors"] = "max_residual",
-        C: float = 1.0,
-        loss: Literal["least_squares", "absolute", "exponential", "logistic"] = "least_squares",
-        cache_size: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.kernel = kernel
-        self.nu = nu
-        self.heuristic = heuristic
-        self.C = C
-        self.loss = loss
-        self.cache_size = cache_size
-        self.random_state = random_state
-
-    def _pairs_held(self, side: Sample) -> float:
+    def _pairs_held(self, data: Sample) -> float:
         """Cached columns; other kernel values are computed a block of rows at a time."""
-        if self.heuristic == "support_vectors":
-            return MATRICES * side.n_samples**2
-        return side.n_samples * float(self.cache_size or 0)
+        return data.n_samples * float(self.cache_size or 0)
 
-    def _features(self, side: Sample, target: CodedTarget | None, n_components: int) -> Extracted:
-        assert target is not None
-        m, loss = side.n_samples, LOSSES[self.loss]
-        seconds = SECONDS_PER_VALUE * float(self.nu) * n_components * m**2
+    def _find(self, data: Sample, answer: Answer | None, count: int) -> Found:
+        assert answer is not None
+        m, loss = data.n_samples, LOSSES[self.loss]
+        seconds = SECONDS_PER_VALUE * float(self.nu) * count * m**2
         warn_if_long(f"SparseKernelPLS of {m:,} rows", seconds, INSTEAD)
-        values = seen_by(self.loss, target, type(self).__name__)
-        examples = Examples.of(side, center=True)
-        side = examples.side
-        count = max(1, round(float(self.nu) * m))
-        found = OrthogonalFeatures(m, n_components, center=True)
-        weights = np.zeros((m, n_components))
-        gram = side.gram() if self.heuristic == "support_vectors" else None
-        products = self._products(side, gram)
-        while found.count < n_components:
+        values = seen_by(self.loss, answer.coded, type(self).__name__)
+        examples = Examples.of(data, center=True)
+        products = self._products(examples.side)
+        n_rows = max(1, round(float(self.nu) * m))
+        found = OrthogonalFeatures(m, count, center=True)
+        weights = np.zeros((m, count))
+        while found.count < count:
             left = descent(found, values, loss)
             if not left.any():
                 break
-            if gram is not None:
-                rows, left = supported(gram, left, float(self.nu), float(self.C))
-            else:
-                rows = self._chosen(products, left, count)
-                left = left[rows]
+            rows, left = self._chosen(products, left, n_rows)
             chosen, image, size = _direction(products(rows, left), rows, left)
             if size == 0 or not found.add(image):
                 break
@@ -193,7 +157,7 @@ class SparseKernelPLS(LossPredictor):
             weights[rows, found.count - 1] = chosen / size
         weights = weights[:, : found.count]
         basis = np.flatnonzero(weights.any(axis=1))
-        return Extracted.of_examples(examples, basis, weights[basis], found)
+        return of_examples(self, data, answer, examples, basis, weights[basis], found)
 
     def _check_parameters(self) -> None:
         if self.cache_size is not None and self.heuristic != "max_information":
@@ -201,15 +165,8 @@ class SparseKernelPLS(LossPredictor):
                 f"cache_size of SparseKernelPLS has no effect with heuristic={self.heuristic!r}: "
                 "leave it out, or take heuristic='max_information'."
             )
-        if self.C != 1.0 and self.heuristic != "support_vectors":
-            raise ValueError(
-                f"C of SparseKernelPLS has no effect with heuristic={self.heuristic!r}: leave it "
-                "out, or take heuristic='support_vectors'."
-            )
 
-    def _products(self, side: Sample, gram: np.ndarray | None) -> KernelProducts | CachedProducts:
-        if gram is not None:
-            return CachedProducts(np.arange(side.n_samples), gram)
+    def _products(self, side: Sample) -> KernelProducts | CachedProducts:
         if self.cache_size is None:
             return KernelProducts(side)
         rng, size = check_random_state(self.random_state), min(self.cache_size, side.n_samples)
@@ -219,12 +176,13 @@ class SparseKernelPLS(LossPredictor):
 
     def _chosen(
         self, products: KernelProducts | CachedProducts, left: np.ndarray, count: int
-    ) -> np.ndarray:
-        """Rows that the heuristic ranks first, sorted."""
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Rows that the heuristic ranks first, sorted, and what is left of the target there."""
         if self.heuristic == "max_information":
             information = linalg.norm(products.with_columns(products.candidates, left), axis=1)
             first = np.argsort(-information, kind="stable")[:count]
-            return np.sort(products.candidates[first])
+            rows = np.sort(products.candidates[first])
+            return rows, left[rows]
         scores = linalg.norm(left, axis=1)
         last = np.partition(scores, len(scores) - count)[len(scores) - count]
         sure = np.flatnonzero(scores > (1 + TIE) * last)
@@ -232,7 +190,8 @@ class SparseKernelPLS(LossPredictor):
         if len(sure) + len(tied) > count:  # rows of one class begin alike: take the informative
             information = linalg.norm(products.with_columns(tied, left), axis=1)
             tied = tied[np.argsort(-information, kind="stable")[: count - len(sure)]]
-        return np.sort(np.concatenate([sure, tied]))
+        rows = np.sort(np.concatenate([sure, tied]))
+        return rows, left[rows]
 
 
 @dataclass(frozen=True)
@@ -276,43 +235,6 @@ class CachedProducts:
     def with_columns(self, rows: np.ndarray, values: np.ndarray) -> np.ndarray:
         """K[rows, :] V of shape (len(rows), r)."""
         return self.columns[:, np.searchsorted(self.candidates, rows)].T @ values
-
-
-def supported(
-    K: np.ndarray, left: np.ndarray, nu: float, C: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Rows with a weight in the ε-insensitive regression of a residual, and their weights.
-
-    The function f = ⟨w, φ⟩ + b with the smallest ½‖w‖² + C Σ(νε + max(0, |r_i - f_i| - ε)), over
-    ε ≥ 0 as well, has w = Σβ_iφ_i with β_i = 0 where the error is below ε. Of several outputs r
-    is their combination Y_jv whose direction in kernel PLS is the longest.
-
-    Parameters
-    ----------
-    K : ndarray of shape (m, m)
-    left : ndarray of shape (m, r)
-        What is left of the target, not zero.
-    nu, C : float
-
-    Returns
-    -------
-    rows : ndarray of shape (n_rows,)
-        Sorted.
-    weights : ndarray of shape (n_rows, 1)
-
-    Examples
-    --------
-    >>> supported(np.eye(3), np.array([[1.0], [0.0], [-1.0]]), nu=0.5, C=1.0)[0].tolist()
-    [0, 2]
-    """
-    _, vectors = leading(left.T @ K @ left, 1)
-    residual = left @ vectors[:, 0]
-    residual = residual / np.sqrt(np.mean(residual**2))
-    machine = NuSVR(nu=nu, C=C, kernel="precomputed", tol=TOLERANCE)
-    machine.random_state = 0  # not a parameter; without it numpy's global state is drawn from
-    machine.fit(K / (np.trace(K) / len(K)), residual)
-    order = np.argsort(machine.support_)
-    return machine.support_[order], machine.dual_coef_[0, order][:, np.newaxis]
 
 
 def _direction(

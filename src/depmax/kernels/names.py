@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cache, reduce
 from inspect import Parameter, isclass, signature
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -293,18 +293,13 @@ def as_kernel(kernel: Any) -> Kernel:
     )
 
 
-class KernelParameters:
-    """For estimators with kernels: ``set_params`` also reaches into kernel objects."""
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters, those of kernel objects too, as in ``kernel__bandwidth``."""
-        for key in params:
-            owner, _, nested = key.partition("__")
-            kernel = params.get(owner, getattr(self, owner, None))
-            if nested and owner.endswith("kernel") and isinstance(kernel, str):
-                raise ValueError(
-                    f"{key!r} cannot be set, since {owner}={kernel!r} is a name: pass the kernel "
-                    f"as an object, e.g. {owner}=Gaussian() from depmax.kernels."
-                )
-        super().set_params(**params)  # type: ignore[misc]  # of the estimator it is mixed into
-        return self
+def refuse_parameters_of_names(estimator: Any, params: Mapping[str, Any]) -> None:
+    """Refuse ``kernel__bandwidth`` where the kernel is a name, which has no parameters."""
+    for key in params:
+        owner, _, nested = key.partition("__")
+        kernel = params.get(owner, getattr(estimator, owner, None))
+        if nested and owner.endswith("kernel") and isinstance(kernel, str):
+            raise ValueError(
+                f"{key!r} cannot be set, since {owner}={kernel!r} is a name: pass the kernel as an "
+                f"object, e.g. {owner}=Gaussian() from depmax.kernels."
+            )

@@ -10,13 +10,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from scipy import linalg
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
-from depmax._extras import make_frame
 from depmax._limits import map_instead, require_pairs
 from depmax._parameters import check_parameters, integer
-from depmax._text import counted
 from depmax._threads import chunk_rows, slices, small_problems
 from depmax.data.reading import (
     abilities_of,
@@ -35,9 +32,9 @@ from depmax.data.sample import (
     require_semidefinite,
 )
 from depmax.data.scan import by_chunks
-from depmax.data.table import is_streamed, numbered_columns, refuse_unreadable
+from depmax.data.table import is_streamed, numbered_columns
 from depmax.kernels import Capabilities, Kernel, KernelLike, Precomputed, as_kernel
-from depmax.kernels.names import KernelParameters
+from depmax.kernels.names import refuse_parameters_of_names
 
 #: Rows of a matrix whose eigenvectors one thread finds about as fast as two.
 SMALL = 600
@@ -45,9 +42,7 @@ SMALL = 600
 EQUAL = 1e-6
 
 
-class KernelTransformer(
-    KernelParameters, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
-):
+class KernelTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Base of maps and extractors: computes features through a kernel, a block of rows at a time.
 
     A subclass stores ``kernel`` and implements ``_map``.
@@ -55,6 +50,12 @@ class KernelTransformer(
 
     kernel: KernelLike
     _n_features_out: int
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, those of kernel objects too, as in ``kernel__bandwidth``."""
+        refuse_parameters_of_names(self, params)
+        super().set_params(**params)
+        return self
 
     def transform(self, X: Any) -> np.ndarray:
         """Features of new rows.
@@ -132,65 +133,6 @@ class KernelTransformer(
 def is_linear(transformer: KernelTransformer) -> bool:
     """Whether features are linear in the columns of X, so that they have weights."""
     return transformer._abilities().is_linear
-
-
-class LinearViews(KernelTransformer):
-    """What features that are linear in the columns of X offer besides their values."""
-
-    components_: np.ndarray
-    loadings_: np.ndarray
-    mean_: np.ndarray
-    coordinate_names_: np.ndarray
-
-    @available_if(is_linear)
-    def inverse_transform(self, X: Any) -> np.ndarray:
-        """Rows with given features, by least squares regression on the features.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_components)
-            Features.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_features)
-            One column per name in ``coordinate_names_``.
-        """
-        check_is_fitted(self)
-        if is_streamed(X):
-            return by_chunks(self.inverse_transform, X, len(self.mean_))
-        features = self._read_features(X)
-        rows: np.ndarray = features @ self.loadings_ + self.mean_
-        return rows.astype(features.dtype, copy=False)
-
-    def _read_features(self, X: Any) -> np.ndarray:
-        """Features, one column per component."""
-        refuse_unreadable(X, "X", type(self).__name__)
-        features: np.ndarray = check_array(X, dtype=[np.float64, np.float32])
-        if features.shape[1] != self._n_features_out:
-            raise ValueError(
-                f"X has {counted(features.shape[1], 'column')}, but {type(self).__name__} has "
-                f"{counted(self._n_features_out, 'component')}."
-            )
-        return features
-
-    @available_if(is_linear)
-    def to_frame(self, library: str | None = None) -> Any:
-        """Data frame with one row per column of X: weight and loading in every component.
-
-        Parameters
-        ----------
-        library : {"pandas", "polars", "pyarrow"}, optional
-            By default the first of these that is installed.
-        """
-        check_is_fitted(self)
-        columns: dict[str, Any] = {"column": list(self.coordinate_names_)}
-        for name, weights, loading in zip(
-            self.get_feature_names_out(), self.components_, self.loadings_, strict=True
-        ):
-            columns[f"{name}_weight"] = weights
-            columns[f"{name}_loading"] = loading
-        return make_frame(columns, library)
 
 
 class FeatureMap(KernelTransformer):

@@ -24,8 +24,8 @@ from depmax._extras import require
 from depmax._files import expand_home, replacing
 from depmax.algebra.projection import FeatureProjection, SampleProjection
 from depmax.evaluation import Prepare
-from depmax.extraction import DependenceExtractor
-from depmax.extraction._fitting.prediction import PredictionMixin, Readout
+from depmax.extraction import DependenceExtractor, LinearRegressionFeature
+from depmax.extraction._fitting.prediction import FeaturePredictor, Readout
 from depmax.maps import (
     BasisSelection,
     IncompleteCholesky,
@@ -135,7 +135,7 @@ def _options(model: Any) -> dict[Any, Any]:
     last = model
     while isinstance(last, Pipeline):
         last = last[-1]
-    if isinstance(last, PredictionMixin):
+    if isinstance(last, FeaturePredictor | LinearRegressionFeature):
         return {id(last): {PREDICTS: True}}
     return {"zipmap": False} if hasattr(last, "predict_proba") else {}
 
@@ -242,8 +242,10 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
         g.Identity(node, output_names=[output]).add_to(scope, container)
 
 
-def _predictions(model: PredictionMixin, g: Operations, features: Any) -> list[Any]:
-    """Nodes of the predictions from features, and of the probabilities of classes."""
+def _predictions(
+    model: FeaturePredictor | LinearRegressionFeature, g: Operations, features: Any
+) -> list[Any]:
+    """Nodes of a predictor's answers from features, and of the probabilities of classes."""
     readout = model._readout
     values = g.Add(g.MatMul(features, readout.loadings), readout.intercept)
     if readout.classes is None:

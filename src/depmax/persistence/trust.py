@@ -27,7 +27,7 @@ _TRUSTED = {
     "depmax.evaluation.comparison.preparing": ("NumericTarget",),
     "depmax.evaluation.comparison.methods": ("ScreenFirst",),
     "depmax.evaluation.prepare": ("Prepare",),
-    "depmax.extraction._fitting.batches": ("Batches",),
+    "depmax.extraction._fitting.sums": ("Batches",),
     "depmax.extraction._fitting.prediction": ("Readout",),
     "depmax.extraction._unmixing.solvers": ("NaturalGradient", "QuasiNewton"),
     "depmax.extraction.boosted_latent_features": ("BoostedLatentFeatures",),

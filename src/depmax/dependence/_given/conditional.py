@@ -57,7 +57,8 @@ from depmax.dependence._nulls.neighbours import warn_of_neighbours
 from depmax.dependence._nulls.rare import SKEWEST
 from depmax.dependence.independence_test import GivenFit
 from depmax.kernels import KernelLike, as_kernel
-from depmax.kernels.kernel import Choose, Kernel
+from depmax.kernels._parts import Choose
+from depmax.kernels.kernel import Kernel
 
 #: Rows that the null law is read off; beyond, a random subset with a fixed seed.
 NULL_ROWS = 1000

@@ -24,7 +24,7 @@ from depmax.dependence._nulls.rare import CHUNK, Levels, sequential_pvalue
 from depmax.dependence._terms import Terms, terms
 from depmax.dependence.resolve import most_dependent, refuse_to_choose
 from depmax.kernels import Linear
-from depmax.kernels.kernel import Choose
+from depmax.kernels._parts import Choose
 from depmax.maps.incomplete_cholesky import factor_to
 
 #: What counts as a tie, relative to the statistic.

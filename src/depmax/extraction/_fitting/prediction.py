@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy import special
-from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import ClassifierTags, RegressorTags
@@ -20,18 +17,25 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from depmax.algebra.deflation.criteria import LOSSES
 from depmax.data import read_target
 from depmax.data.sample import Sample
-from depmax.data.scales import ScaleWarning
 from depmax.data.scan import by_chunks
 from depmax.data.table import is_streamed
-from depmax.extraction._fitting.deflation import DeflationExtractor, Extracted
+from depmax.extraction._fitting.answer import Answer, CodedTarget, coded_target
+from depmax.extraction._fitting.deflation import (
+    FEWER,
+    FIRST_RUN,
+    NONE,
+    coded_answer,
+    gram_values,
+)
+from depmax.extraction._fitting.found import Found
 from depmax.extraction._fitting.number_of_components import (
-    AtMost,
     enough_rows,
     fewest_within_one_error,
+    fit_part,
     most_possible,
-    take_rows,
 )
-from depmax.extraction._fitting.targets import CodedTarget
+from depmax.extraction.extractor import DependenceExtractor
+from depmax.maps.feature_map import is_linear
 
 #: Folds by which the number of features is chosen.
 FOLDS = 10
@@ -54,6 +58,10 @@ class Readout:
     threshold: float | None = None  # value above which a label is there; None: y holds numbers
     flat: bool = True  # whether y has one dimension
     variance: float = 1.0  # of the values about the centres, of each coordinate
+
+    def with_fit(self, loadings: np.ndarray, intercept: np.ndarray) -> Readout:
+        """The same target from another fit."""
+        return replace(self, loadings=loadings, intercept=intercept)
 
     def values(self, features: np.ndarray) -> np.ndarray:
         """Of shape (m, r)."""
@@ -89,13 +97,63 @@ class Readout:
         return values[:, 0] if self.flat else values
 
 
-class PredictionMixin:
-    """``predict`` and ``score`` of an extractor with a readout of its features."""
+def keep_readout(model: Any, readout: Readout) -> None:
+    """Remember the prediction of an extractor."""
+    model._readout = readout
+    model.target_loadings_, model.intercept_ = readout.loadings, readout.intercept
+    if readout.classes is not None:
+        model.classes_ = readout.classes
 
+
+def predicted(model: Any, X: Any) -> np.ndarray:
+    """Targets of new rows, by the readout of an extractor."""
+    check_is_fitted(model)
+    readout: Readout = model._readout
+    if is_streamed(X):
+        width = None if readout.classes is not None or readout.flat else len(readout.intercept)
+        dtype = None if readout.classes is None else readout.classes.dtype
+        return by_chunks(model.predict, X, width, dtype=dtype)
+    return readout.answers(model._apply(X))
+
+
+def scored(model: Any, X: Any, y: Any, sample_weight: Any) -> float:
+    """R² of predictions, or their accuracy if the target has classes or labels."""
+    answers, readout = predicted(model, X), model._readout
+    if readout.classes is None and readout.threshold is None:
+        return float(r2_score(y, answers, sample_weight=sample_weight))
+    target = read_target(y)
+    if readout.classes is not None:
+        labels = target.labels.astype(readout.classes.dtype)
+    else:
+        labels = target.values.astype(np.intp)
+    return float(accuracy_score(labels, answers, sample_weight=sample_weight))
+
+
+class FeaturePredictor(DependenceExtractor):
+    """Base of the deflation methods that also predict: by least squares on their features.
+
+    ``n_components`` is a number, a share or ``"auto"``. Features are made one after another, and
+    each takes what it explains off the target; so a share is one of the variance of the target,
+    known before they are made, and the fewest features are kept that explain it on the training
+    rows.
+    """
+
+    center: bool = True
     target_loadings_: np.ndarray
     intercept_: np.ndarray
     _readout: Readout
-    _apply: Callable[[Any], np.ndarray]  # of the extractor
+    _predicts_itself: ClassVar[bool] = True
+    _first_run: ClassVar[int | None] = FIRST_RUN
+    _why_fewer: ClassVar[str] = FEWER
+    _why_none: ClassVar[str] = NONE
+    #: Whether labels that are whole numbers are numbers.
+    _regresses: ClassVar[bool] = False
+    #: Whether several columns of zeros and ones are labels; otherwise they are numbers.
+    _reads_labels: ClassVar[bool] = True
+    #: Whether the weights of columns in predictions are kept, for linear kernels.
+    _keeps_coef: ClassVar[bool] = False
+    #: Differences of numbers count with this power: 2 for squares.
+    _power: float = 2.0
 
     def predict(self, X: Any) -> np.ndarray:
         """Targets of new rows.
@@ -109,13 +167,7 @@ class PredictionMixin:
         ndarray of shape (n_samples,) or (n_samples, n_targets)
             One-dimensional if y was; classes if y had classes. As lazy as X.
         """
-        check_is_fitted(self)
-        readout = self._readout
-        if is_streamed(X):
-            width = None if readout.classes is not None or readout.flat else len(self.intercept_)
-            dtype = None if readout.classes is None else readout.classes.dtype
-            return by_chunks(self.predict, X, width, dtype=dtype)
-        return readout.answers(self._apply(X))
+        return predicted(self, X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """R² of the predictions, or their accuracy if ``fit`` saw classes or labels.
@@ -129,53 +181,19 @@ class PredictionMixin:
         -------
         float
         """
-        check_is_fitted(self)
-        predicted, readout = self.predict(X), self._readout
-        if readout.classes is not None:
-            labels = read_target(y).labels.astype(readout.classes.dtype)
-            return float(accuracy_score(labels, predicted, sample_weight=sample_weight))
-        if readout.threshold is not None:
-            labels = read_target(y).values.astype(np.intp)
-            return float(accuracy_score(labels, predicted, sample_weight=sample_weight))
-        return float(r2_score(y, predicted, sample_weight=sample_weight))
-
-    def _keep_readout(self, readout: Readout) -> None:
-        """Remember the prediction."""
-        self._readout = readout
-        self.target_loadings_, self.intercept_ = readout.loadings, readout.intercept
-        self.__dict__.pop("classes_", None)  # of an earlier fit
-        if readout.classes is not None:
-            self.classes_ = readout.classes
-
-
-class FeaturePredictor(PredictionMixin, DeflationExtractor):
-    """Base of the deflation methods that also predict: by least squares on their features.
-
-    A class is predicted by the nearest mean prediction of the classes, which does not favour large
-    ones.
-
-    Attributes
-    ----------
-    target_loadings_ : ndarray of shape (n_components, n_targets)
-        Regression coefficients of the features.
-    intercept_ : ndarray of shape (n_targets,)
-        The prediction if every feature is zero.
-    classes_ : ndarray of shape (n_classes,)
-        The classes, sorted; only if the target has classes.
-    cv_errors_ : ndarray of shape (n_counts,)
-        Error of held-out rows with 1, 2, … features; only with ``n_components="auto"``.
-    """
-
-    #: Whether several columns of zeros and ones are labels; otherwise they are numbers.
-    _reads_labels: ClassVar[bool] = True
-    #: Differences of numbers count with this power: 2 for squares.
-    _power: float = 2.0
+        return scored(self, X, y, sample_weight)
 
     # --- what a subclass may say -----------------------------------------------------------------
-    def _read_out(self, found: Extracted, target: CodedTarget) -> Readout:
+
+    def _read_coded(self, y: Any, mass: np.ndarray | None = None) -> CodedTarget:
+        """The target as numbers."""
+        return coded_target(y, whole_numbers_are_numbers=self._regresses, mass=mass)
+
+    def _read_out(self, found: Found, target: CodedTarget) -> Readout:
         """The prediction from features: orthogonal ones, whose coefficients are covariances."""
-        scale = target.scale
-        covariances = found.covariances(self._seen(target))  # YᵀT, shape (r, k)
+        assert found.squares is not None
+        assert found.with_target is not None
+        scale, covariances = target.scale, found.with_target  # YᵀT, shape (r, k)
         loadings = (covariances / found.squares).T * scale
         intercept = target.mean * scale if self.center else np.zeros(len(scale))
         if target.classes is None:
@@ -197,18 +215,29 @@ class FeaturePredictor(PredictionMixin, DeflationExtractor):
             variance=max(variance, smallest / target.counts.sum()),
         )
 
+    # --- what it inherits ------------------------------------------------------------------------
+
+    def _read_answer(self, y: Any, mass: np.ndarray | None) -> Answer:
+        return coded_answer(self._read_coded(y, mass))
+
+    def _pairs_held(self, data: Sample) -> float:
+        """The kernel matrix, for methods that see the samples through ``images_of``."""
+        return gram_values(data)
+
+    def _keep_more(self, found: Found, answer: Answer | None) -> None:
+        assert answer is not None
+        assert answer.coded is not None
+        keep_readout(self, self._read_out(found, answer.coded))
+        if self._keeps_coef and is_linear(self):
+            self.coef_ = self.target_loadings_.T @ self.components_
+
     def _has_labels(self, target: CodedTarget) -> bool:
         return self._reads_labels and target.kind == "multilabel"
 
-    # --- what it inherits ------------------------------------------------------------------------
-    def _keep_more(self, found: Extracted, target: CodedTarget | None) -> None:
-        assert target is not None
-        self._keep_readout(self._read_out(found, target))
-
-    def _choose_count(self, X: Any, y: Any, side: Sample) -> int:
+    def _own_count(self, X: Any, y: Any, data: Sample) -> int:
         """The fewest features whose error of held-out rows is within one error of the least."""
         target = self._read_coded(y)
-        limit, most = min(PATH, most_possible(side)), most_possible(side)
+        limit, most = min(PATH, most_possible(data)), most_possible(data)
         while True:
             losses = self._held_out_losses(X, target, limit)
             count = fewest_within_one_error(-losses)
@@ -222,25 +251,26 @@ class FeaturePredictor(PredictionMixin, DeflationExtractor):
         return count
 
     def _held_out_losses(self, X: Any, target: CodedTarget, limit: int) -> np.ndarray:
-        """Loss of every row for 1, 2, … features of fits to other rows, (n_rows, n_counts).
-
-        Fewer features are the first of more, so that one fit to each fold is enough.
-        """
+        """Loss of every row for 1, 2, … features of fits to other rows, (n_rows, n_counts)."""
         y = target.plain
         found: list[np.ndarray] = []
         for train, test in _splits(target):
-            model = clone(self)
-            own, other = take_rows(self, X, train, train), take_rows(self, X, test, train)
-            with warnings.catch_warnings():  # the fit to all rows is the one that warns
-                warnings.simplefilter("ignore", ScaleWarning)
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                features = model._learn(own, y[train], AtMost(limit)).features
-            path = Extracted(model._projection, np.asarray(features, dtype=np.float64))
-            coded, held_out = model._read_coded(y[train]), model._apply(other)
+            model, features, held_out = fit_part(self, X, y, train, test, limit)
+            answer = model._read_answer(y[train], None)
+            features = features.astype(np.float64)
+            path = Found(
+                model._projection,
+                np.zeros(features.shape[1]),
+                lambda made=features: made,  # type: ignore[misc]  # of this round
+                tuple,  # type: ignore[arg-type]  # loadings are not asked for
+                np.ones(features.shape[1]),
+                squares=np.square(features).sum(axis=0),
+                with_target=answer.coded.seen(self.center).T @ features,
+            )
             losses = [
                 self._losses(
                     y[test],
-                    model._read_out(path.first(count), coded).answers(held_out[:, :count]),
+                    model._read_out(path.first(count), answer.coded).answers(held_out[:, :count]),
                     target,
                 )
                 for count in range(1, path.count + 1)
@@ -358,10 +388,11 @@ class LossPredictor(FeaturePredictor):
             return self._readout.values(self._apply(X))
         return self._readout.decision(self._apply(X))
 
-    def _read_out(self, found: Extracted, target: CodedTarget) -> Readout:
+    def _read_out(self, found: Found, target: CodedTarget) -> Readout:
         """The best fit of the loss on the features and a constant."""
         if self.loss == "least_squares":
             return super()._read_out(found, target)
+        assert found.squares is not None
         loss, roots = LOSSES[self.loss], np.sqrt(found.squares)
         values = target.signs if loss.margins else (target.values - target.shift) * target.scale
         m = len(found.features)

@@ -18,7 +18,8 @@ from depmax._threads import map_threads
 from depmax.data.columns import Categories
 from depmax.data.sample import Sample, require_semidefinite
 from depmax.kernels import Delta
-from depmax.kernels.kernel import Choose, Kernel
+from depmax.kernels._parts import Choose
+from depmax.kernels.kernel import Kernel
 from depmax.maps.incomplete_cholesky import factor_to
 
 #: A column whose standard deviation is below so many roundings of its largest value is constant.

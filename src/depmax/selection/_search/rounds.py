@@ -13,7 +13,8 @@ from depmax._threads import map_threads
 from depmax.data.sample import Sample
 from depmax.dependence._terms import cosine, self_and_cross_terms, terms
 from depmax.kernels import Linear
-from depmax.kernels.kernel import Choose, Kernel
+from depmax.kernels._parts import Choose
+from depmax.kernels.kernel import Kernel
 from depmax.kernels.neutral import Gaps, Neutral, drawn
 from depmax.maps.incomplete_cholesky import factor_to
 from depmax.selection._search.changes import Change, Outcome, Problem, changes

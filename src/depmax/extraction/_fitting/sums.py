@@ -1,11 +1,11 @@
-"""``partial_fit``: rows that arrive in batches, of which only sums are kept."""
+"""Extractors that are sums over rows: weights of rows, and ``partial_fit`` for batches of them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy import sparse
@@ -13,15 +13,13 @@ from sklearn.utils.metaestimators import available_if
 
 from depmax._parameters import check_parameters
 from depmax._text import counted
-from depmax.algebra.coordinates import Coordinates
-from depmax.algebra.projection import Projection
 from depmax.algebra.row_sums import Aligned, RowSums, Summation, dense, origin_of
 from depmax.data import read_target
-from depmax.data.sample import require_equal_length
+from depmax.data.sample import is_precomputed, require_equal_length
 from depmax.data.table import keeps_sums, read_batch
-from depmax.data.weights import Weighed
-from depmax.extraction._fitting.targets import label_type
-from depmax.extraction.extractor import WeightedExtractor
+from depmax.data.weights import Weighed, weigh
+from depmax.extraction._fitting.answer import label_type
+from depmax.extraction.extractor import DependenceExtractor
 from depmax.kernels import as_kernel
 from depmax.maps.feature_map import coordinate_names
 
@@ -118,13 +116,63 @@ def matched_rows(sums: RowSums) -> tuple[np.ndarray, np.ndarray]:
     return points, np.full(2 * rank, sums.weight / (2 * rank))
 
 
-class BatchExtractor(WeightedExtractor):
-    """Base of the extractors that are functions of sums over the rows, or over those of a class."""
+def _keeps_sums(model: Any) -> bool:
+    """Whether rows may arrive in batches: not after ``fit``, which keeps no sums."""
+    return bool(model._adds_up) and keeps_sums(model)
+
+
+class SumsExtractor(DependenceExtractor):
+    """Base of the extractors that are functions of sums over the rows, or over those of a class.
+
+    A row may count many times, and rows may arrive in batches.
+    """
+
+    #: Whether rows may arrive in batches.
+    _adds_up: ClassVar[bool] = True
+    #: Why features are not a function of sums over the rows of a class; None: they are.
+    _why_rows_do_not_add: ClassVar[str | None] = None
+    #: Why features are not a function of sums over X and numbers; None: they are.
+    _why_numbers_do_not_add: ClassVar[str | None] = None
+    #: Whether labels that are whole numbers are numbers.
+    _regresses: ClassVar[bool] = False
 
     _batches: Batches
     _lean: np.ndarray  # Σ ‖x‖²x of all batches, while they are learned from
 
-    @available_if(keeps_sums)
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find the directions.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or frame of shape (n_samples, n_features), or objects
+            With ``kernel="precomputed"`` the kernel matrix of shape (n_samples, n_samples). Methods
+            that are sums over rows also take a Dask collection and the result of
+            :func:`depmax.scan`.
+        y : target of any type
+            For a Dask collection, another one; a scan has its own.
+        sample_weight : array-like of shape (n_samples,), optional
+            How many rows each row stands for: a weight of 3 counts the row three times, a weight of
+            0 ignores it. Only for rows in memory, and with a number (or share) of components.
+
+        Returns
+        -------
+        self
+        """
+        if sample_weight is None:
+            self._fit(X, y)
+            return self
+        if isinstance(self.n_components, str):
+            raise ValueError(
+                f"n_components={self.n_components!r} of {type(self).__name__} compares fits to "
+                "parts of the rows and does not take sample_weight: give a number, or a share."
+            )
+        weighed = weigh(sample_weight, X, y)
+        # a kernel matrix keeps its rows, since new rows will be compared with all of them
+        rows = X if is_precomputed(self.kernel) else weighed.of(X)
+        self._fit(rows, weighed.of(y, getattr(self, "target_kernel", None)), weighed=weighed)
+        return self
+
+    @available_if(_keeps_sums)
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Self:
@@ -172,30 +220,15 @@ class BatchExtractor(WeightedExtractor):
         values = target.values
         is_number = self._regresses and values.dtype.kind in "iuf"
         if values.dtype.kind == "f":  # whole ones may be classes, but one alone tells nothing
-            may_be_numbers = self._why_numbers_do_not_add() is None
+            may_be_numbers = self._why_numbers_do_not_add is None
             is_number |= (values != np.rint(values)).any()
             is_number |= may_be_numbers and (values == values[0]).all()
         return None if is_number else values
 
-    def _why_rows_do_not_add(self) -> str | None:
-        """Why features are not a function of sums over the rows of a class; None: they are."""
-        return None
-
-    def _why_numbers_do_not_add(self) -> str | None:
-        """Why features are not a function of sums over X and numbers; None: they are."""
-        return None
-
-    def _leaning(
-        self, coordinates: Coordinates, vectors: np.ndarray, projection: Projection
-    ) -> np.ndarray:
-        if "_lean" not in vars(self):
-            return super()._leaning(coordinates, vectors, projection)
-        return self._lean @ projection.weights
-
     # --- parts of partial_fit --------------------------------------------------------------------
     def _require_sums(self) -> None:
         """Refuse parameters with which features are not a function of sums over the rows."""
-        why = self._why_rows_do_not_add()
+        why = self._why_rows_do_not_add
         if not self._abilities().is_linear:
             why = (
                 "a nonlinear kernel or map is fitted to all rows. Fit a map first, transform the "
@@ -248,7 +281,7 @@ class BatchExtractor(WeightedExtractor):
     def _batch_of_numbers(
         self, rows: Any, y: Any, mass: np.ndarray | None, earlier: Batches | None
     ) -> Batches:
-        why = self._why_numbers_do_not_add()
+        why = self._why_numbers_do_not_add
         if why is not None:
             raise ValueError(f"{type(self).__name__} has no partial_fit for numbers: {why}.")
         target = read_target(y, is_part=True)
@@ -268,7 +301,7 @@ class BatchExtractor(WeightedExtractor):
         X, y, mass = batches.rows(self.n_features_in_)
         self._lean = batches.lean  # that of the few rows is another
         try:
-            self._learn(X, y, None, Weighed(mass, None))
+            self._fit(X, y, weighed=Weighed(mass, None))
         finally:
             del self._lean
         if names is not None:
