@@ -23,8 +23,9 @@ from depmax.algebra.row_sums import (
     dense,
     origin_of,
 )
+from depmax.data.checks import require_positive, require_semidefinite
 from depmax.data.pieces import Block, add_up
-from depmax.data.sample import Sample, in_double, require_positive, require_semidefinite
+from depmax.data.sample import Sample, in_double
 from depmax.data.stream import View, sample_rows
 from depmax.kernels.kernel import Kernel
 from depmax.maps.incomplete_cholesky import factor_to

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from depmax._text import counted
 from depmax._warnings import warn_caller
-from depmax.data.scales import Missing, require_finite
+from depmax.data.checks import Missing, require_finite
 
 #: Text with more distinct values than this, and than half the rows, is not a category.
 MANY_LEVELS = 20
@@ -149,9 +149,10 @@ class ColumnFacts:
     n_missing: Mapping[Any, int]
 
     @classmethod
-    def of(cls, frame: nw.DataFrame[Any], places: Sequence[int]) -> ColumnFacts:
-        """Facts about the categorical columns of a frame, at these places."""
-        columns = [frame[:, place] for place in places]
+    def of(cls, frame: nw.DataFrame[Any]) -> ColumnFacts:
+        """Facts about a frame."""
+        types = enumerate(frame.schema.values())
+        columns = [frame[:, place] for place, dtype in types if is_nominal(dtype)]
         return cls(
             len(frame),
             {column.name: frozenset(column.drop_nulls().unique().to_list()) for column in columns},
@@ -167,7 +168,15 @@ class ColumnFacts:
         n_missing = {name: count + other.n_missing[name] for name, count in self.n_missing.items()}
         return ColumnFacts(self.n_rows + other.n_rows, levels, n_missing)
 
-    def levels_of(
+    def categories(self, like: nw.DataFrame[Any], name: str, missing: Missing) -> Categories:
+        """Levels of the categorical columns of frames with the types of this one."""
+        return {
+            place: self._levels(column, name, missing, is_text=dtype == nw.String)
+            for place, (column, dtype) in enumerate(like.schema.items())
+            if is_nominal(dtype)
+        }
+
+    def _levels(
         self, column: Any, name: str, missing: Missing, *, is_text: bool
     ) -> tuple[Any, ...]:
         """Levels of a column, in an order that the data library does not set.
@@ -200,13 +209,6 @@ class Columns:
     missing: Missing = "refuse"
     #: When a column had another type.
     _before: ClassVar[str] = "when the model was fitted"
-
-    @classmethod
-    def learned(
-        cls, like: nw.DataFrame[Any], facts: ColumnFacts | None, name: str, missing: Missing
-    ) -> Columns:
-        """The reader of frames like this one, about which these are the facts, or all of it."""
-        return cls(levels_of(like, facts, name, missing), name, missing)
 
     def encoded(self, frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
         """The same frame with categorical columns as codes."""
@@ -281,7 +283,7 @@ class ChunkColumns(Columns):
         frame, names = nw.from_native(empty, eager_only=True), column_names(empty)
         types = set(frame.schema.values())
         return cls(
-            levels_of(frame, facts, "X", "refuse"),
+            {} if facts is None else facts.categories(frame, "X", "refuse"),
             names=names,
             n_columns=len(names),
             dtype=SINGLE if types == {nw.Float32()} else DOUBLE,
@@ -313,24 +315,6 @@ class ChunkColumns(Columns):
         if values is None:
             values = self.encoded(frame).to_numpy().astype(self.dtype, copy=False)
         return values
-
-
-def levels_of(
-    like: nw.DataFrame[Any], facts: ColumnFacts | None, name: str, missing: Missing
-) -> Categories:
-    """Levels of the categorical columns of frames like this one, by facts about all, or of it."""
-    places = nominal_places(like)
-    facts = ColumnFacts.of(like, places) if facts is None else facts
-    names, types = like.columns, list(like.schema.values())
-    return {
-        place: facts.levels_of(names[place], name, missing, is_text=types[place] == nw.String)
-        for place in places
-    }
-
-
-def nominal_places(frame: nw.DataFrame[Any]) -> list[int]:
-    """Positions of the categorical columns of a frame."""
-    return [place for place, dtype in enumerate(frame.schema.values()) if is_nominal(dtype)]
 
 
 def _refuse_gaps(column: Any, name: str, n_missing: int, n_rows: int) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 from dask import array as da
 
 from depmax._text import counted
+from depmax.data.checks import require_equal_length
 from depmax.data.columns import column_names
 from depmax.data.pieces import (
     Chunk,
@@ -31,7 +32,6 @@ from depmax.data.pieces import (
     n_rows,
     split_target,
 )
-from depmax.data.sample import require_equal_length
 from depmax.data.table import is_dask
 
 #: Results that one task of the tree adds.

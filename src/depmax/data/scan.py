@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from depmax._parameters import is_whole
+from depmax.data.checks import require_equal_length
 from depmax.data.columns import is_frame
 from depmax.data.files import FileScan
 from depmax.data.pieces import (
@@ -25,7 +26,6 @@ from depmax.data.pieces import (
     split_target,
     with_text_names,
 )
-from depmax.data.sample import require_equal_length
 from depmax.data.table import is_dask
 
 #: A file, a folder, or several.

@@ -21,8 +21,10 @@ from sklearn.utils.validation import (
 )
 
 from depmax._arrays import object_array
+from depmax.data.checks import Missing, require_finite
 from depmax.data.columns import (
     Categories,
+    ColumnFacts,
     Columns,
     as_nan,
     column_names,
@@ -30,7 +32,6 @@ from depmax.data.columns import (
     is_frame,
     require_numbers,
 )
-from depmax.data.scales import Missing, require_finite
 
 
 @dataclass(frozen=True)
@@ -160,10 +161,8 @@ def _encoded(
     """A frame with categorical columns as codes, and their levels: those of ``fit``, or found."""
     frame = nw.from_native(X, eager_only=True)
     if categories is None:
-        columns = Columns.learned(frame, None, name, missing)
-    else:
-        columns = Columns(categories, name, missing)
-    return columns.encoded(frame), columns.categories
+        categories = ColumnFacts.of(frame).categories(frame, name, missing)
+    return Columns(categories, name, missing).encoded(frame), categories
 
 
 def read_objects(X: Any, name: str = "X") -> np.ndarray:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from depmax._arrays import count_integers
+from depmax.data.checks import require_finite
 from depmax.data.columns import is_missing
 from depmax.data.labels import (
     declared_categories,
@@ -20,7 +21,6 @@ from depmax.data.labels import (
     target_array,
     warn_of_order,
 )
-from depmax.data.scales import require_finite
 from depmax.data.table import refuse_unreadable
 
 TargetKind = Literal["classes", "numbers", "multilabel", "multioutput"]
@@ -93,7 +93,8 @@ class Target:
             return self.values
         if self.values.dtype.kind in "biuf":
             return self.values.astype(np.float64)[:, np.newaxis]
-        return columns_of_classes(self.values)[1]
+        classes = np.unique(self.values)
+        return Indicators(classes, signs=len(classes) == 2)(self.values)
 
 
 def read_target(
@@ -191,12 +192,45 @@ def as_columns(y: np.ndarray) -> np.ndarray:
     return values[:, np.newaxis] if values.ndim == 1 else values
 
 
-def columns_of_classes(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Classes, sorted, and two of them as one column of -1 and +1, more as indicators."""
-    classes, codes = np.unique(labels, return_inverse=True)
-    if len(classes) == 2:
-        return classes, np.where(codes == 1, 1.0, -1.0)[:, np.newaxis]
-    return classes, np.eye(len(classes))[codes]
+@dataclass(frozen=True)
+class Indicators:
+    """One column of zeros and ones per class; with ``signs``, of two classes -1 and +1."""
+
+    classes: np.ndarray  # sorted
+    signs: bool = False
+
+    def __call__(self, y: np.ndarray) -> np.ndarray:
+        """Of shape (n, n_classes) or (n, 1)."""
+        codes = np.searchsorted(self.classes, y)
+        if self.signs:
+            return np.where(codes == 1, 1.0, -1.0)[:, np.newaxis]
+        return np.eye(len(self.classes))[codes]
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of the target as labels."""
+
+    number: int
+
+    def __call__(self, y: np.ndarray) -> np.ndarray:
+        """Of shape (n,)."""
+        return as_columns(y)[:, self.number]
+
+
+@dataclass(frozen=True)
+class SliceEdges:
+    """Cuts between slices of one column: a value belongs to the slice after the edges below it."""
+
+    column: Column
+    edges: np.ndarray  # sorted
+    inclusive: np.ndarray  # whether the value of an edge itself belongs to the slice above it
+
+    def __call__(self, y: np.ndarray) -> np.ndarray:
+        """Number of the slice of every row, of shape (n,)."""
+        values = self.column(y)[:, np.newaxis]
+        above = (values > self.edges) | ((values == self.edges) & self.inclusive)
+        return above.sum(axis=1).astype(np.float64)
 
 
 def marks_unlabeled(unlabeled: Any, beta: Any) -> bool:

@@ -13,9 +13,10 @@ from depmax._extras import make_frame
 from depmax.algebra.form import target_factor
 from depmax.algebra.row_sums import Aligned, RowSums, dense
 from depmax.algebra.streamed import BlockImages, SumBlocks
+from depmax.data.checks import require_samples
 from depmax.data.pieces import Block
 from depmax.data.reading import aligned, read_target_sample, sample_of_table, table_of_stream
-from depmax.data.sample import Sample, require_samples
+from depmax.data.sample import Sample
 from depmax.dependence._nulls.counted_screening import CountedScreening, CountedTarget
 from depmax.dependence._nulls.law import (
     SKEWNESS_ROWS,

@@ -10,9 +10,10 @@ import numpy as np
 
 from depmax._threads import map_threads, one_blas_thread
 from depmax.data import TargetKind, read_target
+from depmax.data.checks import require_equal_length
 from depmax.data.columns import Categories
 from depmax.data.pieces import Block
-from depmax.data.sample import Sample, require_equal_length
+from depmax.data.sample import Sample
 from depmax.data.target import as_columns
 from depmax.dependence._nulls.counted_columns import dense_columns
 from depmax.dependence._nulls.counted_screening import CountedScreening, CountedTarget
