@@ -33,7 +33,8 @@ def _is_bandwidth(value: Any) -> bool:
 class BandwidthKernel(Kernel):
     """A stationary kernel with one length scale, ``bandwidth``.
 
-    A subclass says in ``of_squares`` what it makes of squared distances.
+    A subclass says in ``of_squares`` what it makes of squared distances (``norm_`` is 2), or of
+    sums of absolute differences (1).
     """
 
     _capabilities: ClassVar[Capabilities] = Capabilities(
@@ -106,15 +107,11 @@ class BandwidthKernel(Kernel):
         """Sums over columns of squared (or for the L1 norm absolute) differences of rows."""
         return squared_distances(X, Z) if self.norm_ == 2 else differences(X, Z, 1)
 
-    def of_sums(self, sums: np.ndarray) -> np.ndarray:
-        """Kernel values from such sums, in place."""
-        return self.of_squares(sums)
-
     def _gram(self, X: Any, Z: Any) -> np.ndarray:
-        return self.of_sums(self.difference_sums(X, Z))
+        return self.of_squares(self.difference_sums(X, Z))
 
     def _diag(self, X: Any) -> np.ndarray:
-        return self.of_sums(np.zeros(X.shape[0], dtype=X.dtype))
+        return self.of_squares(np.zeros(X.shape[0], dtype=X.dtype))
 
     def _width(self) -> float:
         """The bandwidth as a number."""
@@ -204,13 +201,13 @@ def squared_distances(X: Any, Z: Any) -> np.ndarray:
         apart: np.ndarray = X - Z.T
         return np.square(apart, out=apart)
     if dense and not same and len(Z) == 1:
-        return _squares(X - Z)[:, np.newaxis]
+        return row_norms(X - Z, squared=True)[:, np.newaxis]
     if dense:
         centre = _middle(Z)
         Z = Z - centre
         X = Z if same else X - centre
-    of_z = _squares(Z)
-    of_x = of_z if same else _squares(X)
+    of_z = row_norms(Z, squared=True)
+    of_x = of_z if same else row_norms(X, squared=True)
     if dense and (_has_far(of_z) or (not same and _has_far(of_x))):
         distances = differences(X, Z, 2)
     elif dense and not same:
@@ -232,7 +229,7 @@ def _middle(rows: np.ndarray) -> np.ndarray:
     some = rows[:: 1 + len(rows) // CENTRE_ROWS]
     median = np.median(some, axis=0).astype(rows.dtype)
     apart = mean - median
-    typical = float(np.median(_squares(some - median)))
+    typical = float(np.median(row_norms(some - median, squared=True)))
     return median if float(apart @ apart) > DRAGGED * typical else mean
 
 
@@ -249,13 +246,6 @@ def with_far_values(X: np.ndarray, reach: np.ndarray) -> tuple[np.ndarray, np.nd
         apart = np.abs(X[:, column] - median[column])
         typical[column] = np.median(apart[apart > 0])
     return median, reach > typical * float(np.finfo(X.dtype).eps) ** -0.3
-
-
-def _squares(rows: Any) -> np.ndarray:
-    """Squared length of each row."""
-    if sparse.issparse(rows):
-        return row_norms(rows, squared=True)
-    return np.einsum("ij,ij->i", rows, rows)
 
 
 def _has_far(squares: np.ndarray) -> bool:

@@ -62,16 +62,12 @@ class Laplace(BandwidthKernel):
         """The distance at which the kernel is 1/e."""
         return self._width()
 
-    def of_sums(self, sums: np.ndarray) -> np.ndarray:
-        """Kernel values from sums of absolute differences, or of squares for the L2 norm."""
-        if self.norm == 2:
-            np.sqrt(sums, out=sums)
-        sums *= -1.0 / self._width()
-        return np.exp(sums, out=sums)
-
     def of_squares(self, squares: np.ndarray) -> np.ndarray:
-        """Kernel values from squared distances, in place; for the L2 norm."""
-        return self.of_sums(squares)
+        """Kernel values from squared distances, for the L1 norm from distances, in place."""
+        if self.norm == 2:
+            np.sqrt(squares, out=squares)
+        squares *= -1.0 / self._width()
+        return np.exp(squares, out=squares)
 
     def spectral_sample(self, n_features: int, size: int, rng: np.random.Generator) -> np.ndarray:
         """Frequencies ω of shape (n_features, size) with E cos ωᵀ(x - z) = k(x, z).

@@ -151,14 +151,14 @@ class Mixed(Kernel):
         return roots[np.ravel_multi_index(codes.T, sizes)]
 
     def _gram(self, X: Any, Z: Any) -> np.ndarray:
-        return self._kernel().of_sums(self._sums(X, Z))
+        return self._kernel().of_squares(self._sums(X, Z))
 
     def _diag(self, X: Any) -> np.ndarray:
         return self._kernel().diag(X)
 
     def _kernel(self) -> Any:
         kernel = as_kernel(self.kernel)
-        if not hasattr(kernel, "of_sums"):
+        if kernel.capabilities.joins_categories != "distance":
             raise TypeError(
                 f"Mixed needs a kernel of distances, such as Gaussian or Laplace, "
                 f"not {type(kernel).__name__}."

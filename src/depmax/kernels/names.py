@@ -10,9 +10,10 @@ from inspect import Parameter, isclass, signature
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils import get_tags
-from sklearn.utils.extmath import row_norms, safe_sparse_dot
+from sklearn.utils.extmath import safe_sparse_dot
 
 from depmax.kernels._parts import Facts, Part, Parts, as_matrix, as_objects
 from depmax.kernels.kernel import Capabilities, Kernel
@@ -215,7 +216,9 @@ class FromMap(Kernel):
         return safe_sparse_dot(left, right.T, dense_output=True)
 
     def _diag(self, X: Any) -> np.ndarray:
-        return row_norms(self.features(X), squared=True)
+        rows = self.features(X)
+        squares = rows.multiply(rows) if sparse.issparse(rows) else rows**2
+        return np.asarray(squares.sum(axis=1)).ravel()
 
 
 #: A kernel, a short name, one of scikit-learn's kernels, a function, or a transformer.

@@ -180,16 +180,11 @@ class GappedRows:
     ) -> np.ndarray:
         """Sums over columns of differences; ``difference_sums`` gives those of filled rows."""
         sums = difference_sums(self.filled, self.filled if other is self else other.filled)
-        if len(self.apart):
-            sums = sums + self.corrections(other)
+        if len(self.apart):  # what the sums of filled rows lack
+            left = np.hstack([self.absent, self.beyond, self.absent * self.apart])
+            right = np.hstack([other.beyond, other.absent, other.absent])
+            sums = sums + left @ right.T
         return np.maximum(sums, 0.0, out=sums)
-
-    def corrections(self, other: GappedRows) -> np.ndarray:
-        """What the sums of filled rows lack."""
-        left = np.hstack([self.absent, self.beyond, self.absent * self.apart])
-        right = np.hstack([other.beyond, other.absent, other.absent])
-        found: np.ndarray = left @ right.T
-        return found
 
     def weighted_corrections(self, weights: np.ndarray, other: GappedRows) -> np.ndarray:
         """Σ_il M_il of what the difference of every cell lacks, for weights M of pairs of rows."""
@@ -316,7 +311,7 @@ class Neutral(Kernel):
         gaps = self.gaps.missing_in(X, Z)
         rows = gaps.see(X, kernel.norm_, kernel.decay)
         others = rows if X is Z else gaps.see(Z, kernel.norm_, kernel.decay)
-        of_sums: np.ndarray = kernel.of_sums(rows.sums(others, kernel.difference_sums))
+        of_sums: np.ndarray = kernel.of_squares(rows.sums(others, kernel.difference_sums))
         return of_sums
 
     def _diag(self, X: Any) -> np.ndarray:
@@ -329,5 +324,5 @@ class Neutral(Kernel):
         apart = np.array([cell.apart(kernel.norm_, kernel.decay) for cell in gaps.cells])
         absent = [np.isnan(X[:, cell.columns[0]]) for cell in gaps.cells]
         sums = apart @ np.array(absent, dtype=np.float64) if absent else np.zeros(len(X))
-        of_sums: np.ndarray = kernel.of_sums(np.asarray(sums))
+        of_sums: np.ndarray = kernel.of_squares(np.asarray(sums))
         return of_sums

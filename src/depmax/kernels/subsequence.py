@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
@@ -20,6 +20,8 @@ from depmax.kernels.kernel import Capabilities, Kernel
 _SMALLEST_TASK = 2**21
 _LARGEST_TASK = 2**27
 _TASKS_PER_THREAD = 4
+#: Pairs of rows that are numbered at a time.
+MOST_PAIRS = 2**22
 
 
 #: Number of symbols of pieces of sequences.
@@ -88,22 +90,21 @@ class Subsequence(Kernel):
         return read_sequences(X, "Subsequence")
 
     def _gram(self, X: Any, Z: Any) -> np.ndarray:
-        symmetric = X is Z
-        n = len(X)
+        symmetric, n = X is Z, len(X)
         sequences = Sequences.of(X if symmetric else [*X, *Z])
         K = np.zeros((n, len(Z)))
-
-        def write(left: np.ndarray, right: np.ndarray, values: np.ndarray) -> None:
-            if symmetric:
-                K[left, right] = K[right, left] = values
-            else:
-                K[left, right - n] = values
-
         rows = self._long_enough(sequences, 0, n)
         columns = rows if symmetric else self._long_enough(sequences, n, n + len(Z))
         # From short to long rows, each with itself and those before it, or each with every column.
-        count = np.arange(1, rows.size + 1) if symmetric else np.full(rows.size, columns.size)
-        self._evaluate(sequences, _Pairs(rows, columns, np.zeros_like(count), count), write)
+        counts = np.arange(1, rows.size + 1) if symmetric else np.full(rows.size, columns.size)
+        cuts = np.flatnonzero(np.diff(np.cumsum(counts) // MOST_PAIRS)) + 1
+        for block in np.split(np.arange(rows.size), cuts):
+            left = np.repeat(rows[block], counts[block])
+            right = np.concatenate([columns[:count] for count in counts[block]] or [rows])
+            values = self._values(sequences, left, right)
+            K[left, right if symmetric else right - n] = values
+            if symmetric:
+                K[right, left] = values
         if not self.normalize:
             return self._finite(K * float(self.decay) ** (2 * self.length))
         own = K.diagonal() if symmetric else self._own(sequences)
@@ -121,6 +122,13 @@ class Subsequence(Kernel):
             return (sequences.size >= self.length).astype(np.float64)
         return self._own(sequences) * float(self.decay) ** (2 * self.length)
 
+    def _own(self, sequences: Sequences) -> np.ndarray:
+        """k(s, s) / decay^(2 length) of every sequence."""
+        own = np.zeros(sequences.size.size)
+        rows = self._long_enough(sequences, 0, own.size)
+        own[rows] = self._values(sequences, rows, rows)
+        return self._finite(own)
+
     def _finite(self, values: np.ndarray) -> np.ndarray:
         if not np.isfinite(values).all():
             raise OverflowError(
@@ -135,45 +143,31 @@ class Subsequence(Kernel):
         order = np.argsort(size, kind="stable")
         return first + order[size[order] >= self.length]
 
-    def _own(self, sequences: Sequences) -> np.ndarray:
-        """k(s, s) / decay^(2 length) of every sequence."""
-        own = np.zeros(sequences.size.size)
-
-        def write(left: np.ndarray, right: np.ndarray, values: np.ndarray) -> None:
-            own[left] = values
-
-        rows = self._long_enough(sequences, 0, own.size)
-        pairs = _Pairs(rows, rows, np.arange(rows.size), np.ones(rows.size, np.int64))
-        self._evaluate(sequences, pairs, write)
-        return self._finite(own)
-
-    def _evaluate(
-        self,
-        sequences: Sequences,
-        pairs: _Pairs,
-        write: Callable[[np.ndarray, np.ndarray, np.ndarray], None],
-    ) -> None:
-        """Call ``write(left, right, values)`` for all pairs, part by part, from several threads."""
+    def _values(self, sequences: Sequences, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """k(s, t) / decay^(2 length) of pairs of sequences, in tasks of about equal work."""
         from depmax.kernels._subsequence_loop import LANES, pair_values
 
         length, decay = int(self.length), float(self.decay)
+        codes, start, size = sequences.codes, sequences.start, sequences.size
 
-        def evaluate(begin: int, end: int) -> None:
-            left, right = pairs.between(begin, end)
-            values = pair_values(
-                sequences.codes, sequences.start, sequences.size, left, right, length, decay
-            )
-            write(left, right, values)
+        def evaluate(task: slice) -> np.ndarray:
+            return pair_values(codes, start, size, left[task], right[task], length, decay)
 
-        n_threads = effective_n_jobs(self.n_jobs)
-        bounds = pairs.split(sequences.size, length, n_threads, multiple=LANES)
-        if n_threads == 1 or bounds.size <= 2:
-            for begin, end in pairwise(bounds):
-                evaluate(begin, end)
+        steps = np.cumsum(float(length) * size[left] * size[right])
+        total, n_threads = steps[-1] if len(steps) else 0.0, effective_n_jobs(self.n_jobs)
+        n_tasks = np.ceil(total / _LARGEST_TASK)
+        if n_threads > 1:
+            n_tasks = max(n_tasks, min(n_threads * _TASKS_PER_THREAD, total // _SMALLEST_TASK))
+        even = np.linspace(0.0, total, max(int(n_tasks), 1) + 1)[1:-1]
+        inner = np.searchsorted(steps, even) // LANES * LANES
+        tasks = [slice(*ends) for ends in pairwise(np.unique([0, *inner, len(left)]).tolist())]
+        if n_threads == 1 or len(tasks) < 2:
+            found = [evaluate(task) for task in tasks]
         else:
             # joblib.Parallel waits in steps of 10 ms, longer than a hundred strings take.
             with ThreadPoolExecutor(n_threads) as pool:
-                list(pool.map(evaluate, bounds[:-1], bounds[1:]))
+                found = list(pool.map(evaluate, tasks))
+        return np.concatenate(found) if found else np.zeros(0)
 
 
 @dataclass(frozen=True)
@@ -237,35 +231,3 @@ def _require_hashable(row: Iterable[Any], owner: str) -> None:
             f"{owner} compares tokens by equality and needs hashable ones ({error}): "
             "use strings, numbers or tuples as tokens."
         ) from error
-
-
-@dataclass(frozen=True)
-class _Pairs:
-    """Pairs of sequences: ``rows[r]`` with ``columns[first[r] : first[r] + count[r]]``."""
-
-    rows: np.ndarray
-    columns: np.ndarray
-    first: np.ndarray
-    count: np.ndarray
-
-    def between(self, begin: int, end: int) -> tuple[np.ndarray, np.ndarray]:
-        """Sequence numbers of the pairs ``begin`` to ``end``, counted row after row."""
-        last = np.cumsum(self.count)
-        pair = np.arange(begin, end)
-        r = np.searchsorted(last, pair, side="right")
-        c = self.first[r] + pair - (last - self.count)[r]
-        return self.rows[r], self.columns[c]
-
-    def split(self, size: np.ndarray, length: int, n_threads: int, multiple: int) -> np.ndarray:
-        """Bounds, for ``between``, of tasks of about equal work and a multiple of pairs each."""
-        symbols = np.append(0, np.cumsum(size[self.columns]))
-        per_row = size[self.rows] * (symbols[self.first + self.count] - symbols[self.first])
-        steps = np.append(0.0, np.cumsum(per_row * float(length)))
-        n_tasks = np.ceil(steps[-1] / _LARGEST_TASK)
-        if n_threads > 1:
-            worth = steps[-1] // _SMALLEST_TASK
-            n_tasks = max(n_tasks, min(n_threads * _TASKS_PER_THREAD, worth))
-        even = np.linspace(0.0, steps[-1], max(int(n_tasks), 1) + 1)
-        pairs = np.append(0, np.cumsum(self.count))
-        inner = np.interp(even[1:-1], steps, pairs).astype(np.int64) // multiple * multiple
-        return np.unique(np.concatenate([[0], inner, pairs[-1:]]))

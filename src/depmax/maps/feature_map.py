@@ -154,9 +154,6 @@ class FeatureMap(KernelTransformer):
 
     n_components: int | None
     _declared: ClassVar = {"n_components": integer(1)}
-    #: Whether more components than training rows are refused: not where the number is only the
-    #: largest, nor where components have nothing to do with rows.
-    _limited_by_rows: ClassVar[bool] = False
     #: Whether a sample of the rows is all that ``_fit`` needs.
     _streams: ClassVar[bool] = False
 
@@ -206,13 +203,6 @@ class FeatureMap(KernelTransformer):
         """W with ``transform(X) = unmixed(X) @ W``, if a fitted map ends in a product."""
         return None
 
-    def unmixed(self, rows: Any) -> np.ndarray:
-        """Features of rows before the last product, if ``mixing`` is not None.
-
-        Rows must be as ``fit`` reads them; they are not checked again.
-        """
-        return self._unmixed(rows)
-
     # --- what a subclass implements --------------------------------------------------------------
     def _fit(self, sample: Sample) -> np.ndarray | None:
         """Learn from the training rows; return their features if these cost nothing extra."""
@@ -221,17 +211,11 @@ class FeatureMap(KernelTransformer):
     def _prepare(self, training: Sample) -> None:
         """Request the rows that will be needed, if every visit reads a table again."""
 
-    def _unmixed(self, rows: Any) -> np.ndarray:
-        """Features of a block of new rows before the product with ``mixing``."""
-        raise NotImplementedError
-
     # --- what it inherits ------------------------------------------------------------------------
     def _learn(self, X: Any) -> np.ndarray | None:
         check_parameters(self)
         self._forget()
         sample = self._read(X)
-        if self._limited_by_rows:
-            self._require_rows(sample.n_samples)
         features = self._fit(sample)
         return None if features is None else features.astype(sample.dtype, copy=False)
 
@@ -249,13 +233,6 @@ class FeatureMap(KernelTransformer):
         warn_of_units(self, training)
         self._keep_kernel(sample)
         return sample
-
-    def _require_rows(self, n_samples: int) -> None:
-        if self.n_components is not None and self.n_components > n_samples:
-            raise ValueError(
-                f"n_components={self.n_components} of {type(self).__name__} is more than the "
-                f"number of training rows, n_samples = {n_samples}."
-            )
 
 
 def leading_eigenpairs(

@@ -169,6 +169,8 @@ def warn_of_pivots(
 ) -> None:
     """Warn how long a search for pivots takes, before it starts, if that is long.
 
+    How many pivots there will be is estimated from a few hundred random rows.
+
     Parameters
     ----------
     sample : Sample
@@ -183,28 +185,21 @@ def warn_of_pivots(
     limit = m if n_components is None else min(n_components, m)
     if seconds_of(limit) < _limits.LONG:
         return
-    count = min(limit, expected_pivots(sample, tol))
+    order = np.random.default_rng(0).permutation(np.flatnonzero(sample.diag() > 0.0))
+    if not len(order):
+        return
+    few, more = (
+        _factor(sample.take(order[:count]), tol).rank for count in (PILOT_ROWS // 2, PILOT_ROWS)
+    )
+    # Twice the rows need 2^a times the pivots: with a = 1 all rows are unlike each other, with
+    # a = 0 few rows span the others. a falls as rows are added: the number is rather too large.
+    growth = np.log2(max(more / few, 1.0))
+    count = min(limit, round(more * (m / PILOT_ROWS) ** growth))
     warn_if_long(
         f"A search for about {count:,} pivots among {m:,} rows",
         seconds_of(count),
         "Set n_components, or a larger tol. NystroemMap(200) draws its rows instead.",
     )
-
-
-def expected_pivots(sample: Sample, tol: float) -> int:
-    """Pivots that leave ``tol`` of the trace, from those of a few hundred random rows.
-
-    Twice the rows need 2^a times the pivots: with a = 1 all rows are unlike each other, with a = 0
-    few rows span the others. a falls as rows are added, so that the number is rather too large.
-    """
-    m = sample.n_samples
-    order = np.random.default_rng(0).permutation(np.flatnonzero(sample.diag() > 0.0))
-    if not len(order):
-        return 0
-    few, more = (
-        _factor(sample.take(order[:count]), tol).rank for count in (PILOT_ROWS // 2, PILOT_ROWS)
-    )
-    return min(m, round(more * (m / PILOT_ROWS) ** np.log2(max(more / few, 1.0))))
 
 
 def factor_to(sample: Sample, tol: float, n_components: int | None = None) -> PartialFactor:

@@ -172,16 +172,12 @@ class SubtreeCounts(TransformerMixin, BaseEstimator):
         ]
 
     def _matrix(self, counted: list[Counter[tuple[int, str]]]) -> Any:
+        from sklearn.feature_extraction.text import CountVectorizer
+
         columns = {name: column for column, name in enumerate(self.vocabulary_)}
-        entries = [
-            (number, row, columns[name])
-            for row, counts in enumerate(counted)
-            for (_, name), number in counts.items()
-            if name in columns
-        ]
-        values, rows, places = np.array(entries, dtype=np.int64).reshape(-1, 3).T
-        shape = (len(counted), len(columns))
-        found = sparse.csr_array((values.astype(np.float64), (rows, places)), shape=shape)
+        counter = CountVectorizer(analyzer=list, vocabulary=columns, dtype=np.float64)
+        names = [[name for _, name in counts.elements()] for counts in counted]
+        found = sparse.csr_array(counter.transform(names))
         return found if self.sparse_output else found.toarray()
 
 

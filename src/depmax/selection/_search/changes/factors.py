@@ -168,7 +168,7 @@ class _Setting:
 
     def weighted(self, strip: slice) -> np.ndarray:
         """Strip of W = M∘K."""
-        values: np.ndarray = self.kernel.of_sums(self.sums(self.base, strip))
+        values: np.ndarray = self.kernel.of_squares(self.sums(self.base, strip))
         return self.problem.weights.strip(strip) * values
 
 
@@ -231,7 +231,7 @@ def _by_series(setting: _Setting, change: Change) -> tuple[float, np.ndarray]:
     changes, total = np.zeros(len(change.units)), 0.0
 
     def fill(rows: slice, columns: slice, out: np.ndarray) -> None:
-        out[...] = kernel.of_sums(setting.sums(setting.base, rows))
+        out[...] = kernel.of_squares(setting.sums(setting.base, rows))
 
     for pairs in pair_weights(problem, fill):
         total += pairs.total
@@ -276,7 +276,7 @@ def _one_by_one(setting: _Setting, change: Change) -> tuple[float, np.ndarray]:
             sums = setting.sums(unit, strip)
             if not change.joins and sums.max() > REACH * kernel.decay:  # K was lost
                 left = setting.rows_of(change.after(columns))
-                values = kernel.of_sums(setting.sums(left, strip))
+                values = kernel.of_squares(setting.sums(left, strip))
                 parts.append(float(np.vdot(problem.weights.strip(strip), values)))
             else:
                 sums *= change.sign / kernel.decay

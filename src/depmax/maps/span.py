@@ -1,4 +1,4 @@
-"""The Nyström map of a kernel."""
+"""Maps to the span of training rows: of all of them, or of some landmarks (Nyström)."""
 
 from __future__ import annotations
 
@@ -7,18 +7,117 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from sklearn.utils import check_random_state
+from sklearn.utils.extmath import safe_sparse_dot
 
+from depmax._limits import require_pairs, warn_if_long
 from depmax._parameters import Rule, check_parameters, integer
-from depmax.data.sample import Sample
+from depmax.data.sample import Reference, Sample
 from depmax.kernels import KernelLike
 from depmax.maps.feature_map import FeatureMap, leading_eigenpairs, signs
 
+#: Arrays of all pairs of rows at the peak: K, a copy, its eigenvectors and what is made of them.
+MATRICES = 5.0
+#: Time of one core over the cube of the rows.
+SECONDS_PER_CUBE = 1.6e-10
+#: What to do where they are too large.
+INSTEAD = (
+    "Use NystroemMap(200) or IncompleteCholesky(200) with the same kernel, whose memory is linear "
+    "in the rows."
+)
 #: Landmarks, where no number is given.
 DEFAULT_LANDMARKS = 100
 #: Residuals of a pivot below this many roundings of the largest are noise.
 PIVOT_NOISE = 100
 #: Rows up to which landmarks are the first of a random order of all of them.
 SHUFFLED_ROWS = 10**6
+
+
+class KernelMap(FeatureMap):
+    """Exact coordinates in the span of the training rows, ordered by the variance they carry.
+
+    With the eigenvectors U and eigenvalues Λ of the kernel matrix K of the training rows, Φ(x) =
+    k(x, X) U Λ^(-1/2), so ΦΦᵀ = K on the training rows, up to rounding. Nothing is centred; after
+    centring, these are the coordinates of kernel PCA.
+
+    If the kernel has exact features φ, no more than there are rows (the linear kernel, labels), the
+    same coordinates are computed as φ(x) V from the eigenvectors V of ΦᵀΦ, without the kernel
+    matrix. Otherwise the cost is m² kernel values and O(m³) operations, and tables too long for the
+    memory limit (about 10,000 rows, ``docs/limits.md``) are refused.
+
+    Parameters
+    ----------
+    n_components : int or None, default=None
+        Keep only the leading coordinates, the best approximation of K of that rank. None keeps all,
+        up to the numerical rank of K, which is also an upper limit for a number.
+    kernel : kernel, name, callable, transformer or "precomputed", default="gaussian"
+
+    Attributes
+    ----------
+    eigenvalues_ : ndarray of shape (n_features_out,)
+        Eigenvalues of K, in falling order.
+    kernel_ : Kernel
+        The kernel with every recipe replaced by numbers.
+
+    See Also
+    --------
+    IncompleteCholesky : Cheaper, for many rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from depmax.kernels import Gaussian
+    >>> from depmax.maps import KernelMap
+    >>> X = np.array([[0.0], [1.0], [3.0]])
+    >>> features = KernelMap(kernel=Gaussian(1.0)).fit_transform(X)
+    >>> np.allclose(features @ features.T, Gaussian(1.0)(X))
+    True
+    """
+
+    _declared: ClassVar = {"n_components": integer(1, also=[None])}
+
+    def __init__(self, n_components: int | None = None, *, kernel: KernelLike = "gaussian") -> None:
+        self.n_components = n_components
+        self.kernel = kernel
+
+    def _fit(self, sample: Sample) -> np.ndarray:
+        cutoff = sample.n_samples * sample.eps
+        width = sample.kernel.n_coordinates(sample.rows)
+        if width is not None and width <= sample.n_samples:
+            phi = sample.kernel.features(sample.rows)
+            scatter = safe_sparse_dot(phi.T, phi, dense_output=True).astype(np.float64)
+            self.eigenvalues_, vectors = leading_eigenpairs(scatter, self.n_components, cutoff)
+            features = safe_sparse_dot(phi, vectors, dense_output=True)
+            self._reference: Reference | None = None
+            self._projection = vectors  # V, shape (D, r)
+        else:
+            m = sample.n_samples
+            held = 0.0 if sample.precomputed else MATRICES * m**2
+            require_pairs(type(self).__name__, m, held, INSTEAD)
+            if self.n_components is None:
+                seconds = SECONDS_PER_CUBE * m**3
+                warn_if_long(f"All eigenvectors of the kernel of {m:,} rows", seconds, INSTEAD)
+            self.eigenvalues_, vectors = leading_eigenpairs(
+                sample.gram(), self.n_components, cutoff
+            )
+            roots = np.sqrt(self.eigenvalues_)
+            features = vectors * roots
+            self._reference = sample.reference()
+            self._projection = vectors / roots  # U Λ^(-1/2), shape (m, r)
+        directions = signs(features)
+        features *= directions
+        self._projection *= directions
+        self._n_features_out = len(self.eigenvalues_)
+        return features
+
+    def _map(self, rows: Any) -> np.ndarray:
+        if self._reference is None:
+            values = self.kernel_.features(rows)
+        else:
+            values = self._reference.against(rows)
+        return safe_sparse_dot(values, self._projection, dense_output=True)
+
+    def _width(self) -> int:
+        return int(self._projection.shape[0])
 
 
 class Landmarks(Protocol):
@@ -95,46 +194,41 @@ class GreedyLandmarks:
         check_parameters(self)
 
     def choose(self, sample: Sample, count: int, random: np.random.RandomState) -> np.ndarray:
-        """Positions in the order in which they were chosen."""
+        """Positions in the order in which they were chosen.
+
+        With the residual R = K - K* and u = R_:j/√R_jj a pivot j leaves R - uuᵀ, and the square of
+        the norm falls by 2uᵀRu - ‖u‖⁴ = 2(R³)_jj/R_jj - (R²)_jj²/R_jj². Only the diagonals of R²
+        and R³ are needed, and with v = Ru, c = ‖u‖² they change by
+        -2u∘v + cu² and -2u∘Rv - v² + 2cu∘v + (uᵀv - c²)u².
+        """
         candidates = np.arange(sample.n_samples)
         if sample.n_samples > self.max_rows:
             count = min(count, self.max_rows)
             candidates = np.sort(random.permutation(sample.n_samples)[: self.max_rows])
             sample = sample.take(candidates)
-        return candidates[greedy_pivots(sample.gram(), count, sample.eps)]
-
-
-def greedy_pivots(gram: np.ndarray, count: int, eps: float) -> np.ndarray:
-    """Pivots whose columns, one after another, leave the smallest Frobenius norm.
-
-    With the residual R = K - K* and u = R_:j/√R_jj a pivot j leaves R - uuᵀ, and the square of the
-    norm falls by 2uᵀRu - ‖u‖⁴ = 2(R³)_jj/R_jj - (R²)_jj²/R_jj². Only the diagonals of R² and R³ are
-    needed, and with v = Ru, c = ‖u‖² they change by
-    -2u∘v + cu² and -2u∘Rv - v² + 2cu∘v + (uᵀv - c²)u².
-    """
-    residual = np.array(gram, dtype=np.float64)
-    square = residual @ residual
-    squares = square.diagonal().copy()  # diagonal of R²
-    cubes = np.einsum("ij,ij->i", square, residual)  # diagonal of R³
-    noise = PIVOT_NOISE * eps * float(residual.diagonal().max())
-    pivots: list[int] = []
-    for _ in range(count):
-        sizes = residual.diagonal()
-        possible = sizes > noise
-        if not possible.any():
-            break
-        safe = np.where(possible, sizes, 1.0)
-        fall = np.where(possible, 2.0 * cubes / safe - (squares / safe) ** 2, -np.inf)
-        pivot = int(np.argmax(fall))
-        pivots.append(pivot)
-        u = residual[:, pivot] / np.sqrt(sizes[pivot])
-        v = residual @ u
-        c, uv = float(u @ u), float(u @ v)
-        cubes += -2.0 * u * (residual @ v) - v**2 + 2.0 * c * u * v + (uv - c**2) * u**2
-        squares += c * u**2 - 2.0 * u * v
-        residual -= np.outer(u, u)
-        residual[pivot] = residual[:, pivot] = 0.0
-    return np.array(pivots, dtype=np.intp)
+        residual = np.array(sample.gram(), dtype=np.float64)
+        square = residual @ residual
+        squares = square.diagonal().copy()  # diagonal of R²
+        cubes = np.einsum("ij,ij->i", square, residual)  # diagonal of R³
+        noise = PIVOT_NOISE * sample.eps * float(residual.diagonal().max())
+        pivots: list[int] = []
+        for _ in range(count):
+            sizes = residual.diagonal()
+            possible = sizes > noise
+            if not possible.any():
+                break
+            safe = np.where(possible, sizes, 1.0)
+            fall = np.where(possible, 2.0 * cubes / safe - (squares / safe) ** 2, -np.inf)
+            pivot = int(np.argmax(fall))
+            pivots.append(pivot)
+            u = residual[:, pivot] / np.sqrt(sizes[pivot])
+            v = residual @ u
+            c, uv = float(u @ u), float(u @ v)
+            cubes += -2.0 * u * (residual @ v) - v**2 + 2.0 * c * u * v + (uv - c**2) * u**2
+            squares += c * u**2 - 2.0 * u * v
+            residual -= np.outer(u, u)
+            residual[pivot] = residual[:, pivot] = 0.0
+        return candidates[np.array(pivots, dtype=np.intp)]
 
 
 class NystroemMap(FeatureMap):
@@ -189,7 +283,6 @@ class NystroemMap(FeatureMap):
             "choose(sample, count, random)",
         ),
     }
-    _limited_by_rows: ClassVar[bool] = True
     _streams: ClassVar[bool] = True
 
     def __init__(
@@ -215,13 +308,12 @@ class NystroemMap(FeatureMap):
         self.landmark_indices_ = self._draw(training.n_samples)
         stream.keep(np.concatenate([stream.sample_indices, self.landmark_indices_]))
 
-    @property
-    def _count(self) -> int:
-        return DEFAULT_LANDMARKS if self.n_components is None else int(self.n_components)
-
     def _draw(self, n_samples: int) -> np.ndarray:
         """Positions of landmarks that are drawn without replacement."""
-        count, random = self._count, check_random_state(self.random_state)
+        count, random = (
+            self.n_components or DEFAULT_LANDMARKS,
+            check_random_state(self.random_state),
+        )
         if n_samples <= SHUFFLED_ROWS:
             return random.permutation(n_samples)[:count]
         # an order of all rows would take as much memory as a column of them
@@ -229,8 +321,13 @@ class NystroemMap(FeatureMap):
         return rng.choice(n_samples, count, replace=False)
 
     def _fit(self, sample: Sample) -> None:
+        if self.n_components is not None and self.n_components > sample.n_samples:
+            raise ValueError(
+                f"n_components={self.n_components} of NystroemMap is more than the number of "
+                f"training rows, n_samples = {sample.n_samples}."
+            )
         if self.landmarks is not None:
-            count = min(self._count, sample.n_samples)
+            count = min(self.n_components or DEFAULT_LANDMARKS, sample.n_samples)
             random = check_random_state(self.random_state)
             self.landmark_indices_ = self.landmarks.choose(sample, count, random)
         elif not sample.is_streamed:
@@ -248,8 +345,9 @@ class NystroemMap(FeatureMap):
         """U Λ^(-1/2), by which kernel values with the landmarks are multiplied."""
         return self._projection
 
-    def _unmixed(self, rows: Any) -> np.ndarray:
+    def unmixed(self, rows: Any) -> np.ndarray:
+        """Kernel values with the landmarks of rows as ``fit`` reads them, which are not checked."""
         return self._reference.against(rows)
 
     def _map(self, rows: Any) -> np.ndarray:
-        return self._unmixed(rows) @ self._projection
+        return self.unmixed(rows) @ self._projection
