@@ -14,8 +14,7 @@ import numpy as np
 from depmax._extras import require
 from depmax._files import DamagedFileError, naming, validated
 from depmax._limits import max_memory, require_memory, table_bytes
-from depmax.data.columns import has_numbers
-from depmax.data.pieces import (
+from depmax.data.chunks import (
     Chunk,
     LocalScan,
     Matrices,
@@ -24,6 +23,7 @@ from depmax.data.pieces import (
     rows_of_piece,
     split_target,
 )
+from depmax.data.columns import has_numbers
 
 #: Bytes of each column that are read from a Parquet file at a time.
 PAGE_BYTES = 2**16

@@ -11,8 +11,8 @@ import numpy as np
 from scipy import sparse
 
 from depmax.data.checks import warn_of_scales
+from depmax.data.chunks import Scan
 from depmax.data.columns import ChunkColumns, column_names, is_missing
-from depmax.data.pieces import Scan
 from depmax.data.sample import Sample, is_precomputed, sample_of_matrix
 from depmax.data.scan import scan
 from depmax.data.stream import StreamRows

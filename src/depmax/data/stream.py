@@ -15,8 +15,8 @@ import numpy as np
 from scipy import sparse
 
 from depmax.data.checks import sample_positions
+from depmax.data.chunks import Chunk, Scan, stacked
 from depmax.data.columns import ChunkColumns
-from depmax.data.pieces import Chunk, Scan, stacked
 from depmax.data.target import present_target
 
 

@@ -12,6 +12,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from depmax.data.checks import require_finite
+from depmax.data.chunks import Chunk, Scan, add_up
 from depmax.data.columns import (
     ChunkColumns,
     ColumnFacts,
@@ -21,7 +22,6 @@ from depmax.data.columns import (
     why_not_numeric,
 )
 from depmax.data.labels import declared_categories, refuse_roles, settle, warn_of_order
-from depmax.data.pieces import Chunk, Scan, add_up
 from depmax.data.stream import Stream, StreamRows, View, order_statistics
 from depmax.data.target import (
     Column,

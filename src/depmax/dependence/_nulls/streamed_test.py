@@ -14,7 +14,7 @@ from depmax.algebra.form import target_factor
 from depmax.algebra.row_sums import Aligned, RowSums, dense
 from depmax.algebra.streamed import BlockImages, SumBlocks
 from depmax.data.checks import require_samples
-from depmax.data.pieces import Block
+from depmax.data.chunks import Chunk
 from depmax.data.reading import aligned, read_target_sample, sample_of_table, table_of_stream
 from depmax.data.sample import Sample
 from depmax.dependence._nulls.counted_screening import CountedScreening, CountedTarget
@@ -122,7 +122,7 @@ def _own_sums(side: Sample) -> RowSums:
     return sums
 
 
-def _with_itself(phi: Any, block: Block) -> Aligned:
+def _with_itself(phi: Any, block: Chunk) -> Aligned:
     return Aligned(dense(phi), dense(phi))
 
 
@@ -145,6 +145,6 @@ def _own_of_target(side: Sample) -> float:
     return _hsic(side.rows.stream.total(work, inputs=False))
 
 
-def _values(psi: Any, block: Block) -> np.ndarray:
+def _values(psi: Any, block: Chunk) -> np.ndarray:
     values: np.ndarray = psi.beside(None, block)
     return values

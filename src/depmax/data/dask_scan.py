@@ -18,8 +18,7 @@ from dask import array as da
 
 from depmax._text import counted
 from depmax.data.checks import require_equal_length
-from depmax.data.columns import column_names
-from depmax.data.pieces import (
+from depmax.data.chunks import (
     Chunk,
     Names,
     Pieces,
@@ -32,6 +31,7 @@ from depmax.data.pieces import (
     n_rows,
     split_target,
 )
+from depmax.data.columns import column_names
 from depmax.data.table import is_dask
 
 #: Results that one task of the tree adds.

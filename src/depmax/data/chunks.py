@@ -64,10 +64,6 @@ class Chunk:
             yield self.part(rows)
 
 
-#: The same, once it is read.
-Block = Chunk
-
-
 def rows_of_piece(n_columns: int) -> int:
     """Rows that are decoded at a time."""
     return max(256, PIECE_BYTES // (8 * max(1, n_columns)))
