@@ -29,7 +29,7 @@ _TRUSTED = {
     "depmax.evaluation.prepare": ("Prepare",),
     "depmax.extraction._fitting.sums": ("Batches",),
     "depmax.extraction._fitting.prediction": ("Readout",),
-    "depmax.extraction._unmixing.solvers": ("NaturalGradient", "QuasiNewton"),
+    "depmax.extraction._ica_solvers": ("NaturalGradient", "QuasiNewton"),
     "depmax.extraction.boosted_latent_features": ("BoostedLatentFeatures",),
     "depmax.extraction.continuum_regression": ("ContinuumRegression",),
     "depmax.extraction.deflation_features": ("DeflationFeatures",),

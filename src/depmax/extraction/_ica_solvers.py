@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any, ClassVar
@@ -10,16 +11,76 @@ import numpy as np
 from scipy import linalg, optimize
 
 from depmax._parameters import check_parameters, integer, number
-from depmax.extraction._unmixing.likelihood import (
-    Evidence,
-    Likelihood,
-    Solution,
-    Unmixing,
-    next_states,
-    signed_states,
-    turned_states,
-)
+from depmax.extraction._ica_likelihood import Evidence, Likelihood
 
+
+@dataclass(frozen=True)
+class Solution:
+    """Weights at which a solver stopped."""
+
+    weights: np.ndarray  # (C, D), shape (N, N + q)
+    states: np.ndarray  # 1, 0 or -1 of every source
+    log_likelihood: float  # mean over samples of log p(x | t)
+    n_iter: int
+    n_passes: int  # visits to all samples
+    problem: str | None  # why it is not a maximum; None if it is
+
+
+def best_of(solutions: Iterable[Solution]) -> Solution:
+    """The first with the largest likelihood."""
+    return max(solutions, key=lambda solution: solution.log_likelihood)
+
+
+# --- where to start -------------------------------------------------------------------------------
+def starts(
+    likelihood: Likelihood, n_init: int, rng: np.random.RandomState, *, regression: bool = True
+) -> Iterator[np.ndarray]:
+    """Canonical directions first where ``regression`` says so, then random rotations.
+
+    Canonical directions are where the likelihood of Gaussian sources is largest: the first features
+    are the directions of regression of the targets on the inputs, each with its own target, and the
+    others uncorrelated with all targets.
+    """
+    size, width = likelihood.n_inputs, likelihood.n_targets
+    if regression:
+        pairs = np.arange(min(likelihood.n_components, size, width))
+        noisy = 1.0 + likelihood.alpha  # variance of an input with its noise
+        W, V = np.eye(size) / np.sqrt(noisy), np.zeros((size, width))
+        W[pairs, pairs] /= likelihood.scale[pairs]  # 1/√(1+α-ρ²)
+        V[pairs, pairs] = -noisy * likelihood.slope[pairs] * W[pairs, pairs]
+        yield likelihood.of_published(W, V)
+    for _ in range(n_init - regression):
+        rotation, _ = linalg.qr(rng.standard_normal((size, size)))
+        yield likelihood.of_published(rotation, np.zeros((size, width)))
+
+
+def one_more(likelihood: Likelihood, found: Solution) -> Solution:
+    """The same weights with one more feature: the discarded source that the target moves most.
+
+    That is the one whose weights of the targets, zero so far, have the largest gradient. The
+    likelihood has the number of features of ``found``.
+    """
+    n_kept, size = likelihood.n_components, likelihood.n_inputs
+    _, slopes = likelihood.data_term(found.weights, found.states)
+    pull = likelihood.by_targets(slopes[n_kept:])
+    chosen = n_kept + int(np.argmax(np.sum(pull**2, axis=1)))
+    order = np.r_[np.arange(n_kept), chosen, np.delete(np.arange(n_kept, size), chosen - n_kept)]
+    return replace(found, weights=found.weights[order], states=found.states[order])
+
+
+def the_most_moved(likelihood: Likelihood, found: Solution) -> np.ndarray:
+    """A start with fewer features: the sources that the target moves most, of more or all.
+
+    The likelihood has the number of features to start with, fewer than ``found`` has.
+    """
+    W, V = likelihood.published(found.weights)
+    order = np.argsort(-np.sum(V**2, axis=1), kind="stable")  # sources have variances near one
+    W, V = W[order], V[order]
+    V[likelihood.n_components :] = 0.0
+    return likelihood.of_published(W, V)
+
+
+# --- the published rule ---------------------------------------------------------------------------
 #: Weights of white inputs and targets that no data call for.
 TOO_LARGE = 1e8
 
@@ -58,15 +119,14 @@ class NaturalGradient:
     def __post_init__(self) -> None:
         check_parameters(self)
 
-    def maximize(self, likelihood: Likelihood, start: Unmixing, verbose: int = 0) -> Solution:
+    def maximize(self, likelihood: Likelihood, start: np.ndarray, verbose: int = 0) -> Solution:
         """Go uphill from ``start``; as published, no source is taken to be Gaussian."""
-        unmixing = start
-        states = signed_states(likelihood.evidence(start))
-        size, count = likelihood.n_inputs, likelihood.n_components
-        best: tuple[float, Unmixing, np.ndarray] = (-np.inf, start, states)
+        weights, states = start, likelihood.evidence(start).nearest
+        n_kept = likelihood.n_components
+        best: tuple[float, np.ndarray, np.ndarray] = (-np.inf, start, states)
         before, problem, step = -np.inf, None, 0
         for step in range(1, self.max_iter + 1):
-            W, V = likelihood.published(unmixing)
+            W, V = likelihood.published(weights)
             if not max(np.abs(W).max(), np.abs(V).max(initial=0.0)) < TOO_LARGE:
                 problem = (
                     f"it diverged after {step} steps: lower the learning_rate of NaturalGradient, "
@@ -74,89 +134,69 @@ class NaturalGradient:
                 )
                 break
             if step > 1:
-                states = turned_states(states, likelihood.evidence(unmixing))
-            value, slopes = likelihood.data_term(unmixing, states)
+                states = likelihood.evidence(weights).turned(states)
+            value, slopes = likelihood.data_term(weights, states)
             likely = float(np.linalg.slogdet(W)[1]) - value
             if likely > best[0]:
-                best = (likely, unmixing, states)
+                best = (likely, weights, states)
             if verbose and step % 50 == 0:
                 print(f"ICA-FX: {step} steps, mean log likelihood {likely:.8f}")
-            if abs(likely - before) * likelihood.n_samples < self.tol:
+            if abs(likely - before) * likelihood.rows.n_samples < self.tol:
                 break
             before = likely
-            # E[φ(u)xᵀ] and E[φ(u)tᵀ] from E[φ(u)(x, r)ᵀ]
-            by_inputs = slopes[:, :size]
-            by_targets = slopes[:count, size:] * likelihood.scale
-            by_targets += by_inputs[:count] @ (likelihood.back.T * likelihood.scale)
-            pull = by_inputs @ W.T + likelihood.alpha * W @ W.T
-            V = V.copy()
-            V[:count] -= self.target_learning_rate * by_targets
-            W = W + self.learning_rate * (W - pull @ W)
-            unmixing = likelihood.of_published(W, V)
+            pull = slopes[:, : likelihood.n_inputs] @ W.T + likelihood.alpha * W @ W.T
+            V[:n_kept] -= self.target_learning_rate * likelihood.by_targets(slopes[:n_kept])
+            weights = likelihood.of_published(W + self.learning_rate * (W - pull @ W), V)
         else:
             problem = (
                 f"it stopped after max_iter={self.max_iter} steps of learning_rate="
                 f"{self.learning_rate}: take solver='quasi-newton', or raise max_iter"
             )
-        value, unmixing, states = best
+        value, weights, states = best
         n_passes = step if likelihood.rows.is_streamed else 2 * step
-        return Solution(unmixing, states, value, step, n_passes, problem)
+        return Solution(weights, states, value, step, n_passes, problem)
 
 
+# --- quasi-Newton ---------------------------------------------------------------------------------
 #: Steps at most, and the cosine between rows before and after a step at which they are found.
 STEPS, FOUND = 40, 1.0 - 1e-4
 
 
-def separate(likelihood: Likelihood, start: Unmixing) -> tuple[Unmixing, int]:
+def separate(likelihood: Likelihood, start: np.ndarray) -> tuple[np.ndarray, int]:
     """Rows of ``start`` rotated to sources that are not Gaussian, and the steps taken.
 
     These are the discarded rows, within the inputs that neither correlate with the target nor with
     the features; where none is discarded all rows, within what the target leaves of the inputs.
     Mixtures of sources look Gaussian; from here on it can be seen which sources are.
     """
-    count, size = likelihood.n_components, likelihood.n_inputs
-    free = slice(count % size, size)  # all where count = size
+    size, width = likelihood.n_inputs, likelihood.n_targets
+    free = slice(likelihood.n_components % size, size)  # all where none is discarded
     # Orthonormal rows of the white inputs that the rows of the start span
-    rows = linalg.qr(start.inputs[free].T, mode="economic")[0].T
-    rows = np.pad(rows, ((0, 0), (0, likelihood.n_targets)))
-    if count == size:
-        rows = rows[:, :size] @ _unexplained(likelihood)
-    rotation, steps = _rotate(likelihood, rows)
-    inputs, targets = start.inputs.copy(), start.targets.copy()
-    inputs[free] = rotation[:, :size]
-    if count == size:
-        targets = rotation[:, size:]
-    return Unmixing(inputs, targets), steps
-
-
-def _unexplained(likelihood: Likelihood) -> np.ndarray:
-    """Orthonormal weights of (x, r), shape (N, N + q), that give what no target correlates with.
-
-    In the plane of x_j and r_j the target is t_j = slope·x_j + σr_j; orthogonal to it is what
-    remains of x_j.
-    """
-    size, width = likelihood.n_inputs, min(likelihood.n_inputs, likelihood.n_targets)
-    weights = np.eye(size, size + likelihood.n_targets)
-    pairs = np.arange(width)
-    slope, scale = likelihood.slope[:width], likelihood.scale[:width]
-    norm = np.hypot(slope, scale)
-    weights[pairs, pairs] = scale / norm
-    weights[pairs, size + pairs] = -slope / norm
-    return weights
-
-
-def _rotate(likelihood: Likelihood, rows: np.ndarray) -> tuple[np.ndarray, int]:
-    """Symmetric fixed point steps of FastICA with the hyperbolic tangent, within a span of rows."""
+    rows = linalg.qr(start[free, :size].T, mode="economic")[0].T
+    within = np.eye(size, size + width)
+    if likelihood.n_components == size:
+        # In the plane of x_j and r_j the target is t_j = slope·x_j + σr_j; orthogonal to it is what
+        # remains of x_j.
+        pairs = np.arange(min(size, width))
+        slope, scale = likelihood.slope[pairs], likelihood.scale[pairs]
+        within[pairs, pairs] = scale / np.hypot(slope, scale)
+        within[pairs, size + pairs] = -slope / np.hypot(slope, scale)
+    rows = rows @ within
+    # Symmetric fixed point steps of FastICA with the hyperbolic tangent, within the span of rows
     rotation, closeness, step = rows, 0.0, 0
     while step < STEPS and closeness < FOUND:
         step += 1
         pull, bend = likelihood.bends(rotation)
-        update = (pull - bend[:, np.newaxis] * rotation) @ rows.T @ rows
-        left, _, right = linalg.svd(update, full_matrices=False)
+        left, _, right = linalg.svd(
+            (pull - bend[:, np.newaxis] * rotation) @ rows.T @ rows, full_matrices=False
+        )
         turned = left @ right  # the nearest matrix with orthonormal rows
         closeness = float(np.abs(np.einsum("ij,ij->i", turned, rotation)).min())
         rotation = turned
-    return rotation, step
+    separated = start.copy()
+    separated[free] = rotation
+    separated[likelihood.n_components :, size:] = 0.0  # but for rounding errors
+    return separated, step
 
 
 #: Curvatures below this are taken for it: those of sources that are nearly Gaussian are near zero.
@@ -164,21 +204,23 @@ FLAT = 0.05
 
 
 class Preconditioner:
-    """weights(z) = weights(0) + P z with P Pᵀ close to the inverse of the second derivatives."""
+    """weights(z) = weights(0) + P z with P Pᵀ close to the inverse of the second derivatives.
+
+    z has the shape of the weights. Rows of features are scaled; discarded rows change relative to
+    W, where the second derivatives couple the pairs (i, j) and (j, i) alone.
+    """
 
     def __init__(
-        self, likelihood: Likelihood, unmixing: Unmixing, states: np.ndarray, evidence: Evidence
+        self, likelihood: Likelihood, weights: np.ndarray, states: np.ndarray, evidence: Evidence
     ) -> None:
-        self._likelihood = likelihood
-        self._centre = likelihood.pack(unmixing)
-        self._count = likelihood.n_components
-        count = self._count
+        self._centre, self._n_kept = weights, likelihood.n_components
+        kept = self._n_kept
         bend = np.maximum(1.0 + states * evidence.curvature, FLAT)  # E[φ'(u)], shape (N,)
-        self._row_scale = 1.0 / np.sqrt(bend[:count, np.newaxis])
-        self._basis, _ = likelihood.published(unmixing)  # W, shape (N, N)
+        self._row_scale = 1.0 / np.sqrt(bend[:kept, np.newaxis])
+        self._basis, _ = likelihood.published(weights)  # W, shape (N, N)
         power = np.einsum("ij,ij->i", self._basis, self._basis)  # E[f²] of f = Wx
-        self._other_scale = 1.0 / np.sqrt(np.maximum(np.outer(bend[count:], power[:count]), FLAT))
-        own = np.outer(bend[count:], power[count:])  # h_ij
+        self._other_scale = 1.0 / np.sqrt(np.maximum(np.outer(bend[kept:], power[:kept]), FLAT))
+        own = np.outer(bend[kept:], power[kept:])  # h_ij
         # Inverse root of [[a, 1], [1, b]]: (M + √det I)/√(trace + 2√det), inverted.
         trace, product = own + own.T, own * own.T
         root = np.sqrt(np.maximum(product - 1.0, FLAT * np.maximum(trace, 1.0) / 2.0))
@@ -189,46 +231,25 @@ class Preconditioner:
         np.fill_diagonal(self._cross, 0.0)
 
     def weights(self, z: np.ndarray) -> np.ndarray:
-        """Free weights at z."""
-        rows, targets, others, own = self._parts(z)
-        change = np.empty((len(self._basis),) * 2)
-        change[: self._count] = rows * self._row_scale
-        relative = np.hstack([others * self._other_scale, self._pairs(own)])
-        change[self._count :] = relative @ self._basis
-        moved = np.concatenate([change.ravel(), (targets * self._row_scale).ravel()])
-        return self._centre + moved
+        """Weights at z."""
+        z, kept, size = z.reshape(self._centre.shape), self._n_kept, len(self._basis)
+        change = np.zeros_like(z)
+        change[:kept] = z[:kept] * self._row_scale
+        change[kept:, :size] = self._relative(z[kept:, :size]) @ self._basis
+        return self._centre + change
 
     def slopes(self, gradient: np.ndarray) -> np.ndarray:
         """Gradient by z from the gradient by weights."""
-        size, count = len(self._basis), self._count
-        by_inputs = gradient[: size**2].reshape(size, size)
-        by_targets = gradient[size**2 :].reshape(count, self._likelihood.n_targets)
-        relative = by_inputs[count:] @ self._basis.T
-        return np.concatenate(
-            [
-                (by_inputs[:count] * self._row_scale).ravel(),
-                (by_targets * self._row_scale).ravel(),
-                (relative[:, :count] * self._other_scale).ravel(),
-                self._pairs(relative[:, count:]).ravel(),
-            ]
-        )
+        kept, size = self._n_kept, len(self._basis)
+        by_z = np.zeros_like(gradient)
+        by_z[:kept] = gradient[:kept] * self._row_scale
+        by_z[kept:, :size] = self._relative(gradient[kept:, :size] @ self._basis.T)
+        return by_z
 
-    def _pairs(self, own: np.ndarray) -> np.ndarray:
-        """The symmetric root on every pair (E_ij, E_ji)."""
-        return self._same * own + self._cross * own.T
-
-    def _parts(self, z: np.ndarray) -> list[np.ndarray]:
-        size, count = len(self._basis), self._count
-        rest = size - count
-        shapes = [
-            (count, size),
-            (count, self._likelihood.n_targets),
-            (rest, count),
-            (rest, rest),
-        ]
-        ends = np.cumsum([rows * columns for rows, columns in shapes])
-        pieces = np.split(z, ends[:-1])
-        return [piece.reshape(shape) for piece, shape in zip(pieces, shapes, strict=True)]
+    def _relative(self, change: np.ndarray) -> np.ndarray:
+        """The scale of entries beside features, and the symmetric root on other pairs."""
+        others, own = np.split(change, [self._n_kept], axis=1)
+        return np.hstack([others * self._other_scale, self._same * own + self._cross * own.T])
 
 
 #: Iterations before the densities are looked at for the first time; doubled every time.
@@ -266,7 +287,7 @@ class QuasiNewton:
     def __post_init__(self) -> None:
         check_parameters(self)
 
-    def maximize(self, likelihood: Likelihood, start: Unmixing, verbose: int = 0) -> Solution:
+    def maximize(self, likelihood: Likelihood, start: np.ndarray, verbose: int = 0) -> Solution:
         """Go uphill from two places, unless the first leaves no doubt.
 
         From ``start`` with its discarded rows separated into sources that are not Gaussian; and,
@@ -279,26 +300,27 @@ class QuasiNewton:
         if evidence.is_clear:
             return first
         second, _ = self._climb(likelihood, start, verbose)
-        best = max(first, second, key=lambda solution: solution.log_likelihood)
         return replace(
-            best, n_iter=first.n_iter + second.n_iter, n_passes=first.n_passes + second.n_passes
+            best_of([first, second]),
+            n_iter=first.n_iter + second.n_iter,
+            n_passes=first.n_passes + second.n_passes,
         )
 
     def _climb(
-        self, likelihood: Likelihood, start: Unmixing, verbose: int
+        self, likelihood: Likelihood, start: np.ndarray, verbose: int
     ) -> tuple[Solution, Evidence]:
         """Rounds of L-BFGS; where it ends, and what the samples say there."""
-        unmixing, evidence = start, likelihood.evidence(start)
-        states = next_states(np.zeros(likelihood.n_inputs, dtype=np.int64), evidence)
-        double = likelihood.dtype == np.float64
+        weights, evidence = start, likelihood.evidence(start)
+        states = evidence.after(np.zeros(likelihood.n_inputs, dtype=np.int64))
+        double = likelihood.rows.dtype == np.float64
         tol = self.tol if double else max(self.tol, SINGLE)
         n_iter, n_passes, problem = 0, 1, None
         most = (2 if likelihood.rows.is_streamed else 20) * self.max_iter  # evaluations
         for attempt in count():
-            scaled = Preconditioner(likelihood, unmixing, states, evidence)
+            scaled = Preconditioner(likelihood, weights, states, evidence)
             found = optimize.minimize(
                 _loss,
-                np.zeros(likelihood.n_weights),
+                np.zeros(weights.size),
                 args=(likelihood, scaled, states),
                 jac=True,
                 method="L-BFGS-B",
@@ -310,21 +332,19 @@ class QuasiNewton:
                     "ftol": 0.0 if double else SINGLE_CHANGE,
                 },
             )
-            unmixing = likelihood.unpack(scaled.weights(found.x))
-            evidence = likelihood.evidence(unmixing)
+            weights = scaled.weights(found.x)
+            evidence = likelihood.evidence(weights)
             n_iter, n_passes = n_iter + int(found.nit), n_passes + int(found.nfev) + 1
             steepest = float(np.abs(found.jac).max())
             if verbose:
                 print(f"ICA-FX: {n_iter} iterations, loss {found.fun:.8f}, slope {steepest:.1e}")
-            # Without further progress, or with a line search that rounding errors end, it is found.
-            converged = found.status != 1
             is_spent = n_iter >= self.max_iter or n_passes >= most
-            if attempt < ROUNDS and not is_spent:
-                seen = next_states(states, evidence)
-                if (seen != states).any():
-                    states = seen
-                    continue
-            if converged:
+            seen = evidence.after(states)
+            if attempt < ROUNDS and not is_spent and (seen != states).any():
+                states = seen
+                continue
+            # Without further progress, or with a line search that rounding errors end, it is found.
+            if found.status != 1:
                 break
             if is_spent:
                 problem = (
@@ -332,16 +352,16 @@ class QuasiNewton:
                     f"{steepest:.1e}: raise max_iter or tol of QuasiNewton"
                 )
                 break
-        matrix, _ = likelihood.published(unmixing)
+        matrix, _ = likelihood.published(weights)
         value = 0.5 * likelihood.alpha * float((matrix**2).sum()) - float(found.fun)
-        return Solution(unmixing, states, value, n_iter, n_passes, problem), evidence
+        return Solution(weights, states, value, n_iter, n_passes, problem), evidence
 
 
 def _loss(
     z: np.ndarray, likelihood: Likelihood, scaled: Preconditioner, states: np.ndarray
 ) -> tuple[float, np.ndarray]:
     value, gradient = likelihood.loss(scaled.weights(z), states)
-    return value, scaled.slopes(gradient)
+    return value, scaled.slopes(gradient).ravel()
 
 
 _SOLVERS = {"quasi-newton": QuasiNewton, "natural-gradient": NaturalGradient}
