@@ -13,8 +13,8 @@ from depmax.algebra import Form, Space, leading
 from depmax.algebra.deflation import deflate, pls
 from depmax.algebra.projection import FeatureProjection
 from depmax.data import require_finite_rows
+from depmax.data.checks import LARGEST
 from depmax.data.sample import Sample
-from depmax.data.scales import LARGEST
 from depmax.extraction._fitting.answer import Answer
 from depmax.extraction._fitting.deflation import deflated
 from depmax.extraction._fitting.found import Found
