@@ -17,12 +17,12 @@ from depmax.algebra.streamed import (
     few_pivots,
     target_sums,
 )
-from depmax.data.pieces import Block
+from depmax.data.chunks import Chunk
 from depmax.data.sample import Sample
 from depmax.maps.incomplete_cholesky import factor_to
 
 #: Some of the samples: a slice of those in memory, or a block of those that are read.
-Part = slice | Block
+Part = slice | Chunk
 
 #: A symmetric operator on columns of values at the samples.
 Operator = Callable[[np.ndarray], np.ndarray]

@@ -23,8 +23,9 @@ from depmax.algebra.row_sums import (
     dense,
     origin_of,
 )
-from depmax.data.pieces import Block, add_up
-from depmax.data.sample import Sample, in_double, require_positive, require_semidefinite
+from depmax.data.checks import require_positive, require_semidefinite
+from depmax.data.chunks import Chunk, add_up
+from depmax.data.sample import Sample, in_double
 from depmax.data.stream import View, sample_rows
 from depmax.kernels.kernel import Kernel
 from depmax.maps.incomplete_cholesky import factor_to
@@ -42,7 +43,7 @@ FEW_COLUMNS = 4
 FEW_ROWS = 2**18
 
 #: Some of the rows: a slice of those in memory, or a block of those that are read.
-Part = slice | Block
+Part = slice | Chunk
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class BlockImages:
     view: View
     unmixed: bool = False  # before their last product
 
-    def __call__(self, block: Block) -> Any:
+    def __call__(self, block: Chunk) -> Any:
         """Of shape (n, D), dense or sparse."""
         rows = in_double(self.view(block))
         return self.kernel.unmixed(rows) if self.unmixed else self.kernel.features(rows)
@@ -67,7 +68,7 @@ class KernelColumns:
     view: View
     landmarks: Any
 
-    def __call__(self, block: Block) -> np.ndarray:
+    def __call__(self, block: Chunk) -> np.ndarray:
         """Of shape (n, n_landmarks), in float64."""
         return self.kernel(in_double(self.view(block)), in_double(self.landmarks))
 
@@ -80,13 +81,13 @@ class SumBlocks:
     rows far from zero; sums with different origins can be added.
     """
 
-    images: Callable[[Block], Any]
-    beside: Callable[[Any, Block], Aligned]
+    images: Callable[[Chunk], Any]
+    beside: Callable[[Any, Chunk], Aligned]
     scatter: bool = False
     norms: bool = False
 
     @np.errstate(invalid="ignore")
-    def __call__(self, blocks: Iterator[Block]) -> RowSums | None:
+    def __call__(self, blocks: Iterator[Chunk]) -> RowSums | None:
         """Sums of one piece; None if it has no rows."""
         summation = None
         for block in blocks:
@@ -112,7 +113,7 @@ class _OfTarget:
     view: View
     images: Callable[[Any], Any]
 
-    def __call__(self, block: Block) -> Any:
+    def __call__(self, block: Chunk) -> Any:
         return dense(self.images(self.view(block)))
 
 

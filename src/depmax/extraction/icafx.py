@@ -17,8 +17,9 @@ from depmax.algebra import Directions, Form, Space
 from depmax.algebra.coordinates import coordinates_of
 from depmax.algebra.form import CentredValues, centred_target, gram_of
 from depmax.data import read_target
+from depmax.data.checks import require_equal_length
 from depmax.data.reading import read_rows
-from depmax.data.sample import Sample, precision, require_equal_length
+from depmax.data.sample import Sample, precision
 from depmax.extraction._fitting.answer import EVERY, Answer
 from depmax.extraction._fitting.found import Found, along
 from depmax.extraction._ica_likelihood import (

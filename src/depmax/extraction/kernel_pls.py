@@ -15,8 +15,8 @@ from depmax.algebra.deflation.steps import deflate
 from depmax.algebra.images import CountedImages, Images, images_of
 from depmax.algebra.projection import FeatureProjection
 from depmax.data import require_finite_rows
+from depmax.data.checks import LARGEST
 from depmax.data.sample import Sample
-from depmax.data.scales import LARGEST
 from depmax.extraction._fitting.answer import Answer
 from depmax.extraction._fitting.deflation import deflated, of_images
 from depmax.extraction._fitting.found import Found

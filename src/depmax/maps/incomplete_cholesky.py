@@ -11,7 +11,8 @@ from scipy import linalg
 from depmax import _limits
 from depmax._limits import map_instead, require_pairs, warn_if_long
 from depmax._parameters import integer, number
-from depmax.data.sample import Sample, require_positive, require_semidefinite
+from depmax.data.checks import require_positive, require_semidefinite
+from depmax.data.sample import Sample
 from depmax.kernels import KernelLike
 from depmax.maps.feature_map import FeatureMap
 
